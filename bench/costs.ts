@@ -6,6 +6,7 @@ import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import {
   beginningOf,
+  type ChargeRule,
   type Clock,
   type CostPart,
   costParts,
@@ -53,6 +54,9 @@ const flushEach = 5_000
 const until = Math.ceil(Date.now() / dayMs) * dayMs
 const begun = until - days * dayMs
 
+/** One object: charges that share it share their terms in a segment, as those of a model do. */
+const usageRule: ChargeRule = { kind: 'usage', prices: [], multiplier: '1', warnings: [] }
+
 /** Time that is where the filling has come to. */
 let now = begun
 const clock: Clock = { now: () => now, tick: () => performance.now(), ...systemTimers }
@@ -79,7 +83,7 @@ async function fill(storage: Storage): Promise<void> {
     if (n % imageEach === 0) images.push(sellImage(storage, { ...own, operation: 'image.generate', size: '3840x2160' }))
     else
       storage.ledger.post(
-        { ...own, rule: { kind: 'usage', prices: [], multiplier: '1', warnings: [] } },
+        { ...own, rule: usageRule },
         ['input', 'output'].map((tier, i) =>
           line(i, { tier, width: null, height: null, price: 10 + (n % 90), quantity: 100 + (n % 900) }),
         ),

@@ -36,6 +36,9 @@ import { caseName } from '../harness/case-name.ts'
 const from = Date.UTC(2026, 9, 24, 20)
 const until = from + 9 * 86_400_000
 
+/** `CHARGES=100000 tap test/unit/costs.test.ts` sells more. */
+const charges = Number(process.env['CHARGES'] ?? 1_200)
+
 /** A charge as the test itself knows it. */
 type Sold = {
   readonly at: number
@@ -279,7 +282,7 @@ t.test('costs are what the ledger says, at every stage of adding up', async t =>
     await storage.close()
     rmSync(folder, { recursive: true, force: true })
   })
-  const { sold, refund, keys } = await sell(storage, clock, 1_200, 7)
+  const { sold, refund, keys } = await sell(storage, clock, charges, 7)
   const asked = fc.sample(questions, { numRuns: 80, seed: 11 })
   const ask = (question: CostQuestion) => connection.snapshot(readCosts(question))
   const addUp = (): number => connection.transact(() => connection.run(addUpCosts()))

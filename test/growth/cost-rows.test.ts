@@ -1,0 +1,140 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import t from 'tap'
+import { beginningOf, type CostPart, type CostQuestion, quarterMs } from '../../src/kit/index.ts'
+import { readRated } from '../../src/storage/costs/rated.ts'
+import { readCosts } from '../../src/storage/costs/read.ts'
+import { CostSums, type Kind } from '../../src/storage/costs/sums.ts'
+import { writeSums } from '../../src/storage/costs/write-sums.ts'
+import { migrations } from '../../src/storage/migrations/list.ts'
+import type { QueryProgram, Rows } from '../../src/storage/query.ts'
+import { caseName } from '../harness/case-name.ts'
+
+// What the first page of costs reads where there are twice as many charges, as rows that SQLite has looked at: no other work on the
+// machine moves them.
+
+const dayMs = 86_400_000
+const [days, keys, users, models] = [34, 16, 4, 3]
+const begun = Date.UTC(2026, 8, 20)
+const kind: Kind = {
+  model: 'm0',
+  size: '3840x2160',
+  currency: 'USD',
+  rule: '{}',
+  tier: '4K',
+  source: 'request',
+  width: 2048,
+  height: 1152,
+  price: 60_000,
+  flags: '[]',
+  told: null,
+}
+
+/** Sums of so many charges by each key on each day, at any time of it, half of them images. */
+function* fill(chargesADay: number): QueryProgram<void> {
+  let state = 5
+  const draw = (n: number): number => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+    return Math.floor((state / 2_147_483_648) * n)
+  }
+  for (let day = 0; day < days; day++) {
+    const sums = new CostSums()
+    for (let n = 0; n < keys * chargesADay; n++) {
+      const key = n % keys
+      const place = {
+        quarter: begun / quarterMs + day * 96 + draw(96),
+        key_id: `key ${key}`,
+        user_name: `user ${key % users}`,
+        group_name: 'default',
+        model: `m${Math.floor(n / keys) % models}`,
+        operation: 'chat',
+        upstream: 'alpha',
+        tier: n % 2 ? '4K' : 'input',
+        currency: 'USD',
+      }
+      sums.add(place, { charges: 1, firsts: 1, images: n % 2, amount: 1 + draw(1_000), refunded: 0 })
+      if (n % 2) sums.addImage(place, kind, 1)
+    }
+    yield* writeSums(sums, 0)
+  }
+}
+
+class Counted {
+  readonly #db = new DatabaseSync(':memory:')
+  rows = 0
+  statements = 0
+  isExplained = false
+  readonly #prepared = new Map<string, StatementSync>()
+  readonly plans = new Set<string>()
+
+  constructor(chargesADay: number) {
+    for (const statement of migrations.flat()) this.#db.exec(statement)
+    // Asked for each row that an index has led to.
+    this.#db.function('looked_at', span => {
+      this.rows += span === null ? 0 : 1
+      return 1
+    })
+    this.#db.exec('BEGIN')
+    this.run(fill(chargesADay))
+    this.#db.exec('COMMIT')
+    this.statements = 0
+  }
+
+  run<T>(steps: QueryProgram<T>): T {
+    let next = steps.next()
+    while (next.done !== true) {
+      const { sql, params } = next.value
+      const counting = sql.replace(/AND ((?:s\.)?span) IN/, 'AND looked_at($1) = 1 AND $1 IN')
+      this.statements++
+      let statement = this.#prepared.get(counting)
+      if (!statement) this.#prepared.set(counting, (statement = this.#db.prepare(counting)))
+      if (this.isExplained && sql.startsWith('SELECT'))
+        for (const row of this.#db.prepare(`EXPLAIN QUERY PLAN ${counting}`).all(...params))
+          this.plans.add(String(row['detail']))
+      next = steps.next(statement.all(...params) as Rows)
+    }
+    return next.value
+  }
+
+  /** Rows that a question has looked at, and statements. */
+  cost(steps: QueryProgram<unknown>): { readonly rows: number; readonly statements: number } {
+    const [rows, statements] = [this.rows, this.statements]
+    this.run(steps)
+    return { rows: this.rows - rows, statements: this.statements - statements }
+  }
+}
+
+function daysOf(zone: string): Pick<CostQuestion, 'since' | 'until' | 'bars'> {
+  const bars = Array.from({ length: 30 }, (_, day) => beginningOf(zone, begun + (day + 3) * dayMs))
+  return { since: bars[0] as number, until: beginningOf(zone, begun + 33 * dayMs), bars }
+}
+
+const questions: readonly (readonly [by: CostPart | null, where: CostQuestion['where']])[] = [
+  [null, {}],
+  ['key', {}],
+  ['user', {}],
+  ['model', {}],
+  ['tier', {}],
+  [null, { user: 'user 3' }],
+  ['key', { user: 'user 3' }],
+  ['tier', { user: 'user 3' }],
+  ['user', { model: 'm2' }],
+]
+
+t.test('[9.7] the first page of costs reads as much where there are twice as many charges', async t => {
+  const [few, many] = [new Counted(12), new Counted(24)]
+  many.isExplained = true
+  for (const zone of ['UTC', 'Asia/Shanghai', 'Asia/Kathmandu'])
+    for (const [by, where] of questions) {
+      const asked = { ...daysOf(zone), by, where, apart: 20 }
+      const [a, b] = [few.cost(readCosts(asked)), many.cost(readCosts(asked))]
+      const name = caseName({ zone, by, where, few: a, many: b })
+      // Of a quarter of an hour, or 4 hours, more keys have asked.
+      t.ok(a.rows > 0 && b.rows <= a.rows * (zone === 'UTC' ? 1.02 : 1.6), name)
+      t.ok(b.statements === a.statements && b.statements <= 12, name)
+    }
+  const whole = daysOf('UTC')
+  const [a, b] = [few.cost(readRated({ ...whole, where: {} })), many.cost(readRated({ ...whole, where: {} }))]
+  t.ok(a.rows > 0 && b.rows <= a.rows * 1.02, caseName({ few: a, many: b }))
+  const scanned = [...many.plans].filter(plan => /^SCAN (?:s|p|cost_\w+)\b/.test(plan))
+  t.same(scanned, [], 'nothing is looked through')
+})
