@@ -32,8 +32,7 @@ export class KeyKeeper {
   readonly #parts: Parts
   /** Standings that are not written yet, by what they are of. */
   readonly #unwritten = new Map<string, KeyStanding>()
-  readonly #spent: { readonly upstream: string; readonly key: string; readonly amount: number; readonly at: number }[] =
-    []
+  readonly #spent: { readonly key: VendorKey; readonly amount: number; readonly at: number }[] = []
   #writing: Promise<void> | undefined
   #looking: Promise<void> | undefined
   #watch: { cancel(): void } | undefined
@@ -68,8 +67,8 @@ export class KeyKeeper {
   }
 
   /** Something was charged for what was asked with a key that has a budget. */
-  spent({ upstream: { name: upstream }, name: key }: VendorKey, amount: number): void {
-    if (this.#spent.length < keptMax) this.#spent.push({ upstream, key, amount, at: this.#parts.clock.now() })
+  spent(key: VendorKey, amount: number): void {
+    if (this.#spent.length < keptMax) this.#spent.push({ key, amount, at: this.#parts.clock.now() })
     void this.#write()
   }
 
@@ -88,7 +87,14 @@ export class KeyKeeper {
         if (this.#unwritten.get(id) === standing) this.#unwritten.delete(id)
       }
       for (let one = this.#spent[0]; one; one = this.#spent[0]) {
-        await store.spend(one)
+        const { key, ...spent } = one
+        const { budget } = key
+        const named = { upstream: key.upstream.name, key: key.name }
+        await store.spend({
+          ...named,
+          ...spent,
+          ...(budget && { bound: { budget, others: this.#othersOf(named) } }),
+        })
         this.#spent.shift()
       }
     } catch (error) {
@@ -104,7 +110,7 @@ export class KeyKeeper {
   }
 
   /** Those that are asked beside one, and have something left to spend. */
-  #othersOf({ upstream, key: name }: KeyStanding): OtherKeys | undefined {
+  #othersOf({ upstream, key: name }: Pick<KeyStanding, 'upstream' | 'key'>): OtherKeys | undefined {
     const { plan } = this.#parts.engine().running
     const { budgets } = this.#parts.engine().vendorKeys
     const { keys = [] } = plan.upstreams.get(upstream) ?? {}

@@ -23,6 +23,8 @@ export function describeEvent({ kind, data }: Pick<FeedEvent, 'kind' | 'data'>):
       return `key ${word(data, 'key')} of ${word(data, 'upstream')} is suspended (${word(data, 'reason')}): ${data['code'] === null ? word(data, 'note') : word(data, 'code')}${byWhom(data)}`
     case 'upstream.key_resumed':
       return `key ${word(data, 'key')} of ${word(data, 'upstream')} is asked again, after it was suspended (${word(data, 'was')})${byWhom(data)}`
+    case 'upstream.key_exhausted':
+      return `the budget of key ${word(data, 'key')} of ${word(data, 'upstream')} is spent, ${word(data, 'spent')} of ${word(data, 'amount')}${renewal(data)}`
     case 'upstream.exhausted':
       return `no key of ${word(data, 'upstream')} is left to ask with`
     case 'ledger.differs':

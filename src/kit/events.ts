@@ -12,6 +12,7 @@ export const eventKinds = [
   'key.revoked',
   'upstream.key_suspended',
   'upstream.key_resumed',
+  'upstream.key_exhausted',
   'upstream.exhausted',
   'config.applied',
   'config.refused',

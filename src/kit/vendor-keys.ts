@@ -138,6 +138,8 @@ export type VendorKeyStore = {
     readonly key: string
     readonly amount: Micros
     readonly at: number
+    /** What the key may spend, and who is asked beside it: that it is spent is told. Absent where nobody is to hear of it. */
+    readonly bound?: { readonly budget: NonNullable<VendorKey['budget']>; readonly others: OtherKeys | undefined }
   }): Promise<void>
 }
 

@@ -4,8 +4,11 @@ import {
   type KeyStanding,
   keyReasons,
   keyStates,
+  formatMoney,
   type OtherKeys,
+  renewalAt,
   spellsAt,
+  type VendorKey,
 } from '../kit/index.ts'
 import { tellEvent } from './events/tell.ts'
 import { leave, type Signed } from './people/trail.ts'
@@ -23,6 +26,8 @@ export type KeySpent = {
   readonly key: string
   readonly amount: number
   readonly at: number
+  /** Told when it is reached. */
+  readonly bound?: { readonly budget: NonNullable<VendorKey['budget']>; readonly others: OtherKeys | undefined }
 }
 
 export function* listVendorKeys(): QueryProgram<readonly KeyStanding[]> {
@@ -141,15 +146,17 @@ function* tell(
   const said = { reason, code: byPerson ? null : code, note: byPerson ? code : null }
   const moments = { since: momentText(since), until: momentText(until) }
   yield* tellEvent({ kind: 'upstream.key_suspended', data: { upstream, key, ...said, ...moments, by } }, changedAt)
-  if (others === undefined || isSame) return
+  if (others !== undefined && !isSame) yield* tellWhereLast(upstream, key, others, changedAt)
+}
+
+/** Nobody is left of an upstream whose key is gone, when all that are asked beside it are suspended. */
+function* tellWhereLast(upstream: string, last: string, others: OtherKeys, at: number): QueryProgram<void> {
   const rows = yield ask(`SELECT * FROM vendor_key WHERE upstream = ? AND model = '' AND state = 'suspended'`, upstream)
   const suspended = rows.map(toStanding)
   const isAway = ({ name, hash }: OtherKeys[number]): boolean =>
-    suspended.some(
-      one => one.key === name && !isOver(one, changedAt) && (one.hash === hash || one.reason === 'operator'),
-    )
+    suspended.some(one => one.key === name && !isOver(one, at) && (one.hash === hash || one.reason === 'operator'))
   if (others.every(isAway))
-    yield* tellEvent({ kind: 'upstream.exhausted', data: { upstream, last: key, keys: others.length + 1 } }, changedAt)
+    yield* tellEvent({ kind: 'upstream.exhausted', data: { upstream, last, keys: others.length + 1 } }, at)
 }
 
 /** Somebody has suspended it for a time that is over. */
@@ -174,23 +181,33 @@ export function* readKeySpending(): QueryProgram<readonly KeySpending[]> {
 
 export function* spendOfKey(
   { zone }: Pick<WriterIdentity, 'zone'>,
-  { upstream, key, amount, at }: KeySpent,
+  { upstream, key, amount, at, bound }: KeySpent,
 ): QueryProgram<null> {
   const { day, month } = spellsAt(at, zone)
   for (const [per, from] of [
     ['total', 0],
     ['day', day],
     ['month', month],
-  ] as const)
-    yield ask(
+  ] as const) {
+    const [row] = yield ask(
       `INSERT INTO vendor_key_spending (upstream, name, per, begins, spent) VALUES (?, ?, ?, ?, ?)
-       ON CONFLICT (upstream, name, per, begins) DO UPDATE SET spent = vendor_key_spending.spent + excluded.spent`,
+       ON CONFLICT (upstream, name, per, begins) DO UPDATE SET spent = vendor_key_spending.spent + excluded.spent
+       RETURNING spent`,
       upstream,
       key,
       per,
       from,
       amount,
     )
+    const spent = row ? whole(row, 'spent') : 0
+    // By one of all processes, that which reaches it.
+    if (bound?.budget.per !== per || spent < bound.budget.amount || spent - amount >= bound.budget.amount) continue
+    yield ask(wait)
+    const renews = momentText(renewalAt(per, at, zone))
+    const sums = { spent: formatMoney(spent), amount: formatMoney(bound.budget.amount), per, renews }
+    yield* tellEvent({ kind: 'upstream.key_exhausted', data: { upstream, key, ...sums } }, at)
+    if (bound.others) yield* tellWhereLast(upstream, key, bound.others, at)
+  }
   yield ask(`DELETE FROM vendor_key_spending WHERE per <> 'total' AND begins < ?`, day - keptMs)
   return null
 }

@@ -70,6 +70,32 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
     t.match((await events.after(0, 50))[0]?.data, { reason: 'invalid', code: '401 invalid_api_key', by: null })
   })
 
+  await t.test('that a key has spent its budget is told once, and that it was the last of its upstream', async t => {
+    const { storage: own } = await openHarness(t, make, clockAt(at))
+    const { vendorKeys: keys, events } = own
+    const budget = { amount: 1_000_000, per: 'day' } as const
+    const bound = { budget, others: [{ name: 'second', hash: 'def' }] }
+    const spend = (amount: number, ms = at) =>
+      keys.spend({ upstream: 'three', key: 'first', amount, at: ms, ...(amount > 1 && { bound }) })
+    const told = async () => (await events.after(0, 50)).map(({ kind, data }) => [kind, data['spent'] ?? null])
+    await spend(999_999)
+    t.same(await told(), [])
+    await Promise.all([spend(300_000), spend(300_000), spend(1)])
+    const [first] = await events.after(0, 50)
+    t.equal((await told()).length, 1, 'whoever reaches it')
+    t.match(first, {
+      kind: 'upstream.key_exhausted',
+      data: { upstream: 'three', key: 'first', amount: '1.00', per: 'day', renews: '2026-12-01T00:00:00.000Z' },
+    })
+    await keys.put({ ...standing, upstream: 'three', key: 'second', hash: 'def' })
+    await spend(1_000_000, at + day)
+    t.same(
+      (await told()).slice(1).map(([kind]) => kind),
+      ['upstream.key_suspended', 'upstream.key_exhausted', 'upstream.exhausted'],
+      'another day, and nobody is left',
+    )
+  })
+
   await t.test('what a person says stays, whatever is found meanwhile, and is in the audit trail', async t => {
     const clock = clockAt(at)
     const { storage: own } = await openHarness(t, make, clock)
