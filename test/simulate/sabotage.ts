@@ -382,6 +382,138 @@ export const sabotages: readonly Sabotage[] = [
     says: 'the last row of a page that is bound is lost',
     edits: [['src/storage/pages/write.ts', 'sorted.slice(from, to)', 'sorted.slice(from, Math.max(to - 1, from + 1))']],
   },
+  {
+    name: 'one-key-is-enough',
+    oracle: 'vendor-keys',
+    says: 'what one key was refused goes to no other key of its vendor',
+    edits: [
+      [
+        'src/engine/vendor-keys/key-attempt.ts',
+        "if (judgement.key === 'none') this.#unable++\n    return 'next_key'",
+        "if (judgement.key === 'none') this.#unable++\n    return 'next_upstream'",
+      ],
+    ],
+  },
+  {
+    name: 'paid-twice-unasked',
+    oracle: 'vendor-keys',
+    says: 'what may have been sold is asked for with the next key, though nobody said so',
+    edits: [
+      [
+        'src/engine/vendor-keys/key-attempt.ts',
+        "if (this.upstream.paysTwice !== true) return 'take'",
+        "if (this.upstream.paysTwice === true) return 'take'",
+      ],
+    ],
+  },
+  {
+    name: 'never-suspended',
+    oracle: 'vendor-keys',
+    says: 'a key that its vendor refuses is asked again and again',
+    edits: [
+      [
+        'src/engine/vendor-keys/key-states.ts',
+        "if (effect === 'none' || effect === 'model') return false",
+        "if (effect === 'none' || effect === 'model' || effect === 'invalid') return false",
+      ],
+    ],
+  },
+  {
+    name: 'callers-are-blamed',
+    oracle: 'vendor-keys',
+    says: "the vendor's words about a key are handed to the caller",
+    edits: [
+      [
+        'src/engine/engine.ts',
+        'if (isLast && refused && attempt.isLastShown) return refused',
+        'if (refused) return refused',
+      ],
+    ],
+  },
+  {
+    name: 'never-back',
+    oracle: 'vendor-keys',
+    says: 'a free look that finds a key good changes nothing',
+    edits: [
+      [
+        'src/gateway/key-keeper.ts',
+        "if (found.result === 'good') states.resume(key)",
+        "if (found.result === 'good') states.stays(key)",
+      ],
+    ],
+  },
+  {
+    name: 'never-tried',
+    oracle: 'vendor-keys',
+    says: 'a key that had no credit is never tried',
+    edits: [['src/engine/vendor-keys/key-states.ts', "if (reason === 'no_credit' || (reason", 'if ((reason']],
+  },
+  {
+    name: 'key-budget-unseen',
+    oracle: 'vendor-keys',
+    says: "a vendor's key is asked on when its budget is spent",
+    edits: [
+      [
+        'src/engine/vendor-keys/key-budgets.ts',
+        'return this.#spentIn(id, budget.per) < budget.amount',
+        'return this.#spentIn(id, budget.per) < budget.amount * 100',
+      ],
+    ],
+  },
+  {
+    name: 'words-unheard',
+    oracle: 'vendor-keys',
+    says: 'what a person says of a key goes by its secret',
+    edits: [
+      [
+        'src/engine/vendor-keys/key-states.ts',
+        "(standing.hash !== key.hash && standing.reason !== 'operator')",
+        'standing.hash !== key.hash',
+      ],
+    ],
+  },
+  {
+    name: 'key-limit-off-by-one',
+    oracle: 'vendor-keys',
+    says: "one request more than its limit is asked with a vendor's key",
+    edits: [
+      [
+        'src/engine/vendor-keys/demands-of.ts',
+        "demand('window', 'rpm', rpm, 1)",
+        "demand('window', 'rpm', rpm && rpm + 1, 1)",
+      ],
+    ],
+  },
+  {
+    name: 'keys-of-yesterday',
+    oracle: 'vendor-keys',
+    says: 'keys that a reload has changed or taken out are asked on',
+    edits: [
+      [
+        'src/engine/vendor-keys/key-attempt.ts',
+        'for (const key of this.upstream.keys ?? []) {',
+        'for (const key of ((globalThis.planted ??= new Map()).has(this.upstream.name) ? globalThis.planted : globalThis.planted.set(this.upstream.name, this.upstream.keys)).get(this.upstream.name)) {',
+      ],
+    ],
+  },
+  {
+    name: 'first-choice-named',
+    oracle: 'vendor-keys',
+    says: 'a charge of pictures names the upstream that was to be asked first',
+    edits: [
+      [
+        'plugins/image-tier-billing/plugin.ts',
+        'billing.charge.comesFrom(target.upstream.name)',
+        'billing.charge.comesFrom',
+      ],
+    ],
+  },
+  {
+    name: 'errors-of-200',
+    oracle: 'vendor-keys',
+    says: 'an error in an answer of 200 is taken for an answer',
+    edits: [['src/engine/vendor-keys/judged-call.ts', ': this.#words?.inside()', ': undefined']],
+  },
 ]
 
 /** Plants a fault in this process, before the modules that it is in are loaded. @throws Error when it does not fit any more */

@@ -6,6 +6,7 @@ const expected = [
   'the storage writer failed',
   'a charge could not be ended; recovery will',
   'a hold could not be given back yet',
+  "an upstream's key is refused and suspended until it is good again",
   'a charge could not be left to a person; it is charged as estimated',
   'the storage closes with rows that could not be written',
   'charges could not be written and go with the process',

@@ -21,6 +21,7 @@ import { time } from './time.ts'
 import { told } from './told.ts'
 import { tokens } from './tokens.ts'
 import { unrecognised } from './unrecognised.ts'
+import { vendorKeys } from './vendor-keys.ts'
 
 /** Those that hold for one gateway and for several alike. */
 export const commonOracles: readonly Oracle[] = [
@@ -39,6 +40,7 @@ export const commonOracles: readonly Oracle[] = [
   answered,
   idempotent,
   memory,
+  vendorKeys,
   faultless,
 ]
 

@@ -1,4 +1,5 @@
 import type { Message } from '../world/http-wire.ts'
+import type { Ill } from './ills.ts'
 
 /** A picture that an upstream made: no other has its bytes, or its link. */
 export type Picture = {
@@ -51,6 +52,10 @@ export type Arrival = {
   /** Of the gateway. */
   readonly life: number
   readonly shape: string
+  /** The vendor's key that it came with, where that is one of several. */
+  readonly secret: string | undefined
+  /** What that key had. */
+  readonly ill: Ill | undefined
   readonly made: readonly Picture[]
   /** The shape is one that the gateway promises to know. */
   readonly known: boolean

@@ -2,6 +2,8 @@ import { runAs } from '../world/process.ts'
 import { lookForOverdrafts } from '../oracles/overdraft.ts'
 import type { Ask } from './asks.ts'
 import type { Kind, Operated } from './plan.ts'
+import { changeKeys, sickenKey, suspendKey } from './pool-operations.ts'
+import { switches } from './settings.ts'
 import type { Stage } from './stage.ts'
 
 type Act = (stage: Stage, operated: Operated) => Promise<void> | void
@@ -143,8 +145,7 @@ export const acts: { readonly [kind in Kind]: Act } = {
   async change(stage, { choice }) {
     const { gateway, process, settings } = stage.lives
     if (!gateway) return
-    const names = Object.keys(settings) as (keyof typeof settings)[]
-    const name = names[choice % names.length] as keyof typeof settings
+    const name = switches[choice % switches.length] as (typeof switches)[number]
     stage.world.mark(`configuration changed: ${name}`)
     stage.lives.versions.save({ ...settings, [name]: !settings[name] })
     await stage.world.time.runFor(runAs(process, () => gateway.reload()))
@@ -156,6 +157,15 @@ export const acts: { readonly [kind in Kind]: Act } = {
     stage.disturb(`${host} is sick`, operated.lasts + 15_000)
     stage.upstreams.setSick(host, true)
     stage.world.time.after(operated.lasts, 'the vendor is well', () => stage.upstreams.setSick(host, false), null)
+  },
+  'sick key': sickenKey,
+  'suspend key': suspendKey,
+  async 'change keys'(stage, operated) {
+    const { gateway, process, settings } = stage.lives
+    if (!gateway) return
+    stage.lives.versions.save({ ...settings, pool: changeKeys(stage, settings.pool, operated) })
+    await stage.world.time.runFor(runAs(process, () => gateway.reload()))
+    stage.lives.versions.take()
   },
   'odd request': (stage, { choice, key }) => stage.odd.send(choice, stage.keys[key]?.secret ?? ''),
   refund: (stage, operated) => decide(stage, operated, 'refund'),

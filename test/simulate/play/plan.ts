@@ -1,6 +1,7 @@
 import { Random } from '../world/random.ts'
 import { shapeNames } from './answers.ts'
 import type { Operation, Wish } from './asks.ts'
+import { goAtPools, type PoolKind } from './pool-plan.ts'
 import type { GroupName } from './settings.ts'
 import { codings, wires } from './upstreams.ts'
 
@@ -44,7 +45,7 @@ const kinds = [
   'sick vendor',
   'odd request',
 ] as const
-export type Kind = (typeof kinds)[number]
+export type Kind = (typeof kinds)[number] | PoolKind
 
 /** One thing that is done to the world. Everything of it is drawn before it may be left out. */
 export type Operated = {
@@ -103,7 +104,7 @@ export function drawPlan(seed: number, length = 45): Plan {
   const weights = drawWeights(random, calm, squeeze)
   const appetite = drawAppetite(random, calm, squeeze)
   const operations = Array.from({ length }, (_, no) => drawOperation(random, no, weights, appetite))
-  return { seed, calm, keys: drawKeys(random), operations }
+  return { seed, calm, keys: drawKeys(random), operations: goAtPools(seed, operations, faults) }
 }
 
 /** Some seeds go at one thing: budgets that are nearly spent, limits that are nearly reached. */
@@ -116,11 +117,15 @@ const squeezed: { readonly [squeeze in Squeeze]: readonly number[] } = {
 }
 
 /** A swarm: of what can happen each seed leaves some out, and likes some more than others. */
-function drawWeights(random: Random, calm: boolean, squeeze: Squeeze): { readonly [kind in Kind]: number } {
+function drawWeights(
+  random: Random,
+  calm: boolean,
+  squeeze: Squeeze,
+): { readonly [kind in (typeof kinds)[number]]: number } {
   const weights = Object.fromEntries(kinds.map(kind => [kind, random.chance(0.55) ? 0.3 + random.unit() : 0]))
   for (const kind of faults) if (calm) weights[kind] = 0
   return {
-    ...(weights as { [kind in Kind]: number }),
+    ...(weights as { [kind in (typeof kinds)[number]]: number }),
     ask: 5 + random.int(8),
     burst: random.unit() * 2 + (squeeze === 'nothing' ? 0 : 2),
     again: random.unit() * 1.5,
@@ -203,7 +208,7 @@ function drawKeys(random: Random): readonly PlannedKey[] {
 function drawOperation(
   random: Random,
   no: number,
-  weights: { readonly [kind in Kind]: number },
+  weights: { readonly [kind in (typeof kinds)[number]]: number },
   appetite: Appetite,
 ): Operated {
   return {

@@ -22,6 +22,7 @@ import { perform } from './operations.ts'
 import type { Plan } from './plan.ts'
 import { plainWish } from './record.ts'
 import { imagePrices, plainSettings } from './settings.ts'
+import { tryPools } from './pool-end.ts'
 import { type LiveKey, Stage } from './stage.ts'
 
 const minute = 60_000
@@ -66,6 +67,7 @@ export async function play(
     for (const operated of plan.operations) await perform(stage, operated)
     await rest(stage)
     probes.push(...(await probe(stage)))
+    await tryPools(stage)
     leftovers.push(...(await close(stage)))
   } catch (error) {
     const detail = error instanceof Error ? (error.stack ?? error.message) : String(error)

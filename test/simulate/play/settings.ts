@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { plainPool, type PoolFile, poolsOf } from './pool.ts'
 
 const shipped = resolve(import.meta.dirname, '../../../gateway.yaml')
 
@@ -10,6 +11,8 @@ export const hosts = {
   beta: 'beta.sim',
   text: 'text.sim',
   textTwo: 'text-two.sim',
+  pool: 'pool.sim',
+  spare: 'spare.sim',
 } as const
 
 export const environment = {
@@ -34,8 +37,19 @@ export type Settings = {
   readonly lapses: boolean
   /** What says nothing of its use is left to a person, where it was estimated. */
   readonly doubts: boolean
+  /** The keys of the pools. */
+  readonly pool: PoolFile
 }
-export const plainSettings: Settings = { dear: false, narrow: false, alone: false, lapses: false, doubts: false }
+export const plainSettings: Settings = {
+  dear: false,
+  narrow: false,
+  alone: false,
+  lapses: false,
+  doubts: false,
+  pool: plainPool,
+}
+/** What of it is there or not. */
+export const switches = ['dear', 'narrow', 'alone', 'lapses', 'doubts'] as const
 
 const groupsOf = ({ narrow }: Settings): string => `
   default: { rpm: ${narrow ? 6 : 12}, tpm: 60000 }
@@ -44,12 +58,13 @@ const groupsOf = ({ narrow }: Settings): string => `
   tokens: { rpm: 60, tpm: ${narrow ? 6_500 : 13_000} }
   partner: { rpm: 600, tpm: 5000000, multiplier: "0.9" }`
 
-const upstreamsOf = ({ alone }: Settings): string =>
-  alone
+const upstreamsOf = ({ alone, pool }: Settings): string =>
+  poolsOf(pool, hosts) +
+  (alone
     ? ''
     : `
   alpha-two: { url: "http://${hosts.alphaTwo}" }
-  text-two: { url: "http://${hosts.textTwo}" }`
+  text-two: { url: "http://${hosts.textTwo}" }`)
 
 const familiesOf = ({ doubts }: Settings): string => `
   draws:
@@ -88,12 +103,19 @@ const familiesOf = ({ doubts }: Settings): string => `
     token-usage: { missing_usage: refuse }`
 
 function modelsOf({ dear, alone }: Settings): string {
-  const images = dear ? '1K: "0.04", 2K: "0.08", 4K: "0.16"' : '1K: "0.02", 2K: "0.04", 4K: "0.08"'
+  const plainImages = '1K: "0.02", 2K: "0.04", 4K: "0.08"'
+  const images = dear ? '1K: "0.04", 2K: "0.08", 4K: "0.16"' : plainImages
   const words = dear
     ? 'input: "1.00", cached_input: "0.10", output: "3.00"'
     : 'input: "0.50", cached_input: "0.05", output: "1.50"'
   const second = (name: string): string => (alone ? '' : `, { upstream: ${name}, priority: 2 }`)
   return `
+  pool-image: { family: alpha-image, upstream: pool, prices: { ${plainImages} } }
+  pool-pair:
+    family: alpha-image
+    upstreams: [{ upstream: pool }, { upstream: spare, priority: 2 }]
+    prices: { ${plainImages} }
+  pool-chat: { family: pairs, upstream: pool, prices: { input: "0.50", cached_input: "0.05", output: "1.50" } }
   alpha-pair: { family: alpha-image, upstreams: [{ upstream: alpha }${second('alpha-two')}], prices: { ${images} } }
   counted: { family: counted, upstreams: [{ upstream: alpha }${second('alpha-two')}], prices: { ${images} } }
   chat-pair: { family: pairs, upstreams: [{ upstream: text }${second('text-two')}], prices: { ${words} } }
@@ -128,7 +150,7 @@ export function factorOf(model: string, { dear }: Settings): number {
 
 /** What becomes of a chat answer that does not say what was used. */
 export function missingOf(model: string, { doubts }: Settings): 'estimate' | 'review' | 'refuse' {
-  if (model === 'chat-review' || (model === 'chat-pair' && doubts)) return 'review'
+  if (model === 'chat-review' || (['chat-pair', 'pool-chat'].includes(model) && doubts)) return 'review'
   return model === 'chat-refuse' ? 'refuse' : 'estimate'
 }
 
@@ -141,6 +163,7 @@ export const tokenPrices: { readonly [model: string]: { readonly [unit: string]:
   'chat-pair': { input: 500_000, cached_input: 50_000, output: 1_500_000 },
   'chat-review': { input: 500_000, cached_input: 50_000, output: 1_500_000 },
   'chat-refuse': { input: 500_000, cached_input: 50_000, output: 1_500_000 },
+  'pool-chat': { input: 500_000, cached_input: 50_000, output: 1_500_000 },
   'draws-one': { input: 5_000_000, output: 15_000_000 },
   'sim-embedding': { input: 20_000 },
 }

@@ -9,6 +9,7 @@ import { writeRequest } from './callers.ts'
 import { Lives } from './life.ts'
 import type { Cast, Operated, PlannedKey } from './plan.ts'
 import { OddRequests } from './odd-requests.ts'
+import type { PoolKey } from './pool.ts'
 import { type GroupName, hosts, type Settings } from './settings.ts'
 import { Talk } from './talk.ts'
 import { Upstreams } from './upstreams.ts'
@@ -78,6 +79,8 @@ export class Stage {
   readonly unhandled: string[] = []
   readonly story: ((line: string) => void) | undefined
   readonly #talks = new Map<number, Talk>()
+  /** When machines were disturbed, by the world. */
+  readonly disturbances: { readonly from: number; readonly until: number }[] = []
   #disturbedUntil = 0
   #why = ''
 
@@ -167,9 +170,19 @@ export class Stage {
 
   /** What goes on now may end badly without that being anybody's fault, until so many milliseconds have passed. */
   disturb(why: string, ms: number): void {
-    this.#disturbedUntil = Math.max(this.#disturbedUntil, this.world.time.tick + ms)
+    const { tick } = this.world.time
+    this.disturbances.push({ from: tick, until: tick + ms })
+    this.#disturbedUntil = Math.max(this.#disturbedUntil, tick + ms)
     this.#why = why
     for (const ask of this.asks) if (ask.endedAt === undefined) ask.disturbed ??= why
+  }
+
+  /** A person says of a vendor's key that it is not to be asked, or that it is again. */
+  decide({ upstream, name }: PoolKey, state: 'suspended' | 'active', until: number | null): Promise<boolean> {
+    return this.admin(async storage => {
+      const decision = { upstream, key: name, hash: 'of-the-world', state, until, note: 'a try', others: undefined }
+      await storage.vendorKeys.decide(decision, 'world')
+    })
   }
 
   tell(line: string): void {

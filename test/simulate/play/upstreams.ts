@@ -6,6 +6,7 @@ import type { Door, World } from '../world/world.ts'
 import { type Answer, compose } from './answers.ts'
 import type { Arrival, Ask, Wish } from './asks.ts'
 import { Painter } from './pictures.ts'
+import { answerIll, effectOf, KeyDesk, secretIn } from './pool.ts'
 import { hosts } from './settings.ts'
 
 /** How an answer travels. */
@@ -38,6 +39,8 @@ export class Upstreams {
   readonly #painter = new Painter()
   readonly #states = new Map<string, Door['state']>()
   readonly #sick = new Set<string>()
+  /** Of vendors with several keys. */
+  readonly keys: KeyDesk
   /** Requests that nobody is known to have sent. */
   readonly strays: string[] = []
 
@@ -45,6 +48,7 @@ export class Upstreams {
     this.#world = world
     this.#asks = asks
     this.#lifeNow = lifeNow
+    this.keys = new KeyDesk(world)
     for (const host of Object.values(hosts))
       world.serve(host, () => ({
         state: this.#states.get(host) ?? 'open',
@@ -72,6 +76,7 @@ export class Upstreams {
   heal(): void {
     this.#sick.clear()
     this.#states.clear()
+    this.keys.heal()
   }
 
   #accept(host: string, socket: SimSocket): void {
@@ -85,22 +90,33 @@ export class Upstreams {
     const text = message.body.toString('latin1')
     const no = Number(/ask (\d+) /.exec(text)?.[1] ?? Number.NaN)
     const ask = this.#asks[no]
-    if (!ask) return void this.strays.push(message.first)
+    if (!ask) {
+      if (!message.first.startsWith('GET /v1/models ')) return void this.strays.push(message.first)
+      return this.#show(socket, this.keys.look(message))
+    }
     const { wish } = ask
     const random = new Random(wish.seed, `answer ${ask.no} ${ask.arrivals.length}`)
     const shape = this.#sick.has(host) ? 'error503' : (wish.shapes[ask.arrivals.length] ?? 'data')
     const stream = /"stream":\s?true|name="stream"\r\n\r\ntrue/.test(text)
     const includeUsage = /"include_usage":\s?true/.test(text)
-    const answer = compose(shape, { wish, random, painter: this.#painter, asked: { stream, includeUsage } })
+    const secret = secretIn(message)
+    const ill = secret === undefined ? undefined : this.keys.illOf(secret)
+    const answer =
+      ill === undefined || secret === undefined
+        ? compose(shape, { wish, random, painter: this.#painter, asked: { stream, includeUsage } })
+        : answerIll(ill, secret, stream, random)
+    if (ill !== undefined) this.#world.mark(`a key is ill: ${ill}`)
     const arrival: Arrival = {
       at: this.#world.time.tick,
       host,
       life: this.#lifeNow(),
-      shape,
+      shape: ill ?? shape,
+      secret,
+      ill,
       made: answer.breaks === undefined ? answer.made : madeBefore(answer),
       known: answer.known,
-      refusal: [429, 503].includes(answer.status),
-      failed: answer.status >= 400,
+      refusal: ill === undefined ? [429, 503].includes(answer.status) : effectOf(ill) !== 'maybe',
+      failed: answer.status >= 400 || ill !== undefined,
       usage: answer.usage,
       odd: answer.odd,
       textBytes: answer.textBytes ?? 0,
@@ -116,7 +132,14 @@ export class Upstreams {
     socket.once('close', () => {
       if (arrival.wholeAt === undefined) arrival.cutOffAt = this.#world.time.tick
     })
-    new Delivery(this.#world, socket, wish, answer, arrival, random).begin()
+    // What is said of a key is said as vendors do it: by itself, in words that can be read, and soon.
+    const wire = ill !== undefined && wish.wire === 'slow' ? 'plain' : wish.wire
+    const told = ill === undefined ? wish : { ...wish, wire, coding: undefined }
+    new Delivery(this.#world, socket, told, answer, arrival, random).begin()
+  }
+
+  #show(socket: SimSocket, text: string | undefined): void {
+    if (text !== undefined) this.#world.time.after(30, 'upstream says', () => void socket.write(text), null)
   }
 }
 

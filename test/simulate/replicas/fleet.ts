@@ -161,6 +161,8 @@ export class Fleet extends Stage {
 
   /** What goes on now at a gateway, or at all of them, may end badly, until so many milliseconds have passed. */
   override disturb(why: string, ms: number, seat?: Seat): void {
+    const { tick } = this.world.time
+    this.disturbances.push({ from: tick, until: tick + ms })
     for (const one of seat ? [seat] : this.seats) {
       one.disturbedUntil = Math.max(one.disturbedUntil, this.world.time.tick + ms)
       one.why = why

@@ -1,0 +1,259 @@
+import type { Row } from '../world/storage.ts'
+import { type Arrival, type Ask, codeOf, isReplay, statusOf } from '../play/asks.ts'
+import type { Books } from '../play/books.ts'
+import { backMs, effectOf, nameOf, type PoolKey, poolKeys, secretOf, servesModel } from '../play/pool.ts'
+import { hosts } from '../play/settings.ts'
+import type { Stage } from '../play/stage.ts'
+import type { Finding, Oracle } from './oracle.ts'
+
+const minute = 60_000
+/** What an answer needs to get to the gateway, and its next question to the next vendor, on a slow network. */
+const atOnceMs = 10_000
+/** What one process knows of a key the others know after; and of a person's word. */
+const heardMs = 8_000
+/** What a gateway has found is on the disk after, where nothing is wrong with that. */
+const writtenMs = 20_000
+/** A key without credit is tried so often. */
+const trialMs = 30 * minute
+/** Until a charge has ended that a caller knows nothing of. */
+const chargedMs = 5_000
+/** Of one image, and more than a text costs. */
+const dearest = 80_000
+/** Of those that cannot, whoever asks, so many are asked. */
+const unableMost = 2
+
+export const vendorKeys: Oracle = {
+  name: 'vendor-keys',
+  promise:
+    "What was not sold goes to a vendor's next key at once, what may have been sold to none; one that is refused is left alone until it is well; and callers hear nothing of it.",
+  *judge({ stage, books }) {
+    const asks = stage.asks.filter(ask => ask.first === ask && ask.wish.model.startsWith('pool-'))
+    if (asks.length === 0) return
+    for (const ask of asks) {
+      yield* judgeOrder(ask)
+      yield* judgeWords(ask)
+      yield* judgeFailure(stage, asks, ask)
+      yield* judgeCharge(stage, books, ask)
+    }
+    yield* judgeSuspended(stage, asks)
+    yield* judgeWithdrawn(stage, asks)
+    yield* judgeLimits(stage, asks)
+    yield* judgeBudgets(stage, books, asks)
+    for (const { key, status, code, asked } of stage.upstreams.keys.returns)
+      if (status !== 200 || asked.length !== 1 || asked.some(secret => nameOf(secret ?? '') !== key))
+        yield ['a key that is well is not asked again', `${key}: ${status} ${code ?? ''}, asked ${asked.join(', ')}`]
+  },
+}
+
+const isUnsold = ({ refusal }: Arrival): boolean => refusal
+
+/** Nobody is asked behind what may have been sold, and each key once. */
+function* judgeOrder(ask: Ask): Iterable<Finding> {
+  // Asked again by its caller, it is asked for again where nothing was sold: which is whose nobody outside knows.
+  const own = ask.arrivals.filter(({ at, life }) => at <= (ask.endedAt ?? Infinity) && life === ask.life)
+  const isAlone = own.length === ask.arrivals.length
+  const said = `ask ${ask.no}: ${own.map(({ secret, shape }) => `${secret} ${shape}`).join(', ')}`
+  for (const [i, one] of own.entries()) {
+    const next = own[i + 1]
+    if (!next || !isAlone) continue
+    if (!isUnsold(one)) yield ['what may have been sold is asked for again', said]
+    else if (next.at - (one.wholeAt ?? one.at) > atOnceMs && ask.disturbed === undefined)
+      yield ['the next key is not asked at once', `${said}: after ${Math.round(next.at - (one.wholeAt ?? one.at))} ms`]
+  }
+  if (isAlone && new Set(own.map(({ secret }) => secret)).size < own.length)
+    yield ['a key is asked twice in one request', said]
+}
+
+/** What is wrong with a vendor's key is no fault of the caller's, and no secret of a vendor's is shown. */
+function* judgeWords(ask: Ask): Iterable<Finding> {
+  const status = statusOf(ask)
+  const text = ask.answer?.body.toString('latin1') ?? ''
+  const said = `ask ${ask.no}: ${status} ${codeOf(ask) ?? ''}, ${ask.arrivals.map(one => one.shape).join(', ')}`
+  if (text.includes('pool-secret-')) yield ["a vendor's key is shown to a caller", said]
+  const last = ask.arrivals.at(-1)
+  if (!last?.ill || isReplay(ask)) return
+  const effect = effectOf(last.ill)
+  const isOfKey = effect === 'invalid' || effect === 'no_credit'
+  if (isOfKey && ask.disturbed === undefined && !ask.left && ask.endedAt !== undefined) {
+    if (status !== 502 && status !== 429) yield ['a caller is told that a key is bad', said]
+    else if (!['upstream_credentials', 'upstream_limited'].includes(codeOf(ask) ?? ''))
+      yield ["a caller reads a vendor's words about a key", said]
+  }
+  if (status === 200 && last.wholeAt !== undefined && !ask.left) yield ['an error is handed out as an answer', said]
+}
+
+/** Somebody has to have been ill, full, spent or suspended for nobody to be left. */
+function* judgeFailure(stage: Stage, asks: readonly Ask[], ask: Ask): Iterable<Finding> {
+  const code = codeOf(ask)
+  if (ask.endedAt === undefined || ask.disturbed !== undefined || ask.left || isReplay(ask)) return
+  const last = ask.arrivals.at(-1)
+  const isGivenUp = code === 'upstream_credentials' || code === 'upstream_limited'
+  // An error of the vendor's own that nobody sold is handed on when nobody else is left.
+  const isHandedOn = last !== undefined && last.ill !== undefined && isUnsold(last) && statusOf(ask) !== 200
+  if (!isGivenUp && !isHandedOn) return
+  const unable = ask.arrivals.filter(({ ill }) => ill !== undefined && effectOf(ill) === 'none').length
+  for (const key of poolKeys) {
+    if (!servesModel(key, ask.wish.model)) continue
+    // Two that cannot are enough of one vendor; of its second one nothing was asked then.
+    if (key.upstream === 'pool' && unable >= unableMost) continue
+    if (isSurelyOpen(stage, asks, ask, key))
+      yield [
+        'refused although a key was well',
+        `ask ${ask.no}: ${statusOf(ask)} ${code ?? ''} after ${ask.arrivals.map(one => `${one.secret} ${one.shape}`).join(', ') || 'nobody'}: ${key.name} was well`,
+      ]
+  }
+}
+
+/** In the file, well for long enough, suspended by nobody, with room and money left. */
+function isSurelyOpen(stage: Stage, asks: readonly Ask[], ask: Ask, key: PoolKey): boolean {
+  const { keys } = stage.upstreams
+  const end = ask.endedAt ?? Infinity
+  const secrets = new Set(stage.settingsOf(ask).map(({ pool }) => secretOf(key, pool)))
+  const [secret] = secrets
+  if (secrets.size !== 1 || secret === undefined || ask.arrivals.some(one => one.secret === secret)) return false
+  // A clock that was set says otherwise how long ago something was.
+  const since = Math.max(0, ...stage.jumps.filter(at => at < end))
+  for (const { secret: of, ill, from, until } of keys.ills) {
+    if (nameOf(of) !== key.name || from > end) continue
+    const isOver = until + backMs[effectOf(ill)] + heardMs < ask.sentAt && (stage.jumps.length === 0 || from > since)
+    if (of === secret && !isOver && backMs[effectOf(ill)] + (until - ask.sentAt) > 0) return false
+    if (of === secret && until > ask.sentAt) return false
+  }
+  if (keys.words.some(one => one.key === key.name && one.from <= end && isHeard(stage, one, ask))) return false
+  const mine = asks.filter(
+    one => one !== ask && one.arrivals.some(arrival => nameOf(arrival.secret ?? '') === key.name),
+  )
+  if (key.budget !== undefined && mine.reduce((sum, { wish }) => sum + wish.n * dearest, 0) >= key.budget) return false
+  const near = mine.filter(one => one.sentAt <= end && (one.endedAt ?? Infinity) > ask.sentAt - 2 * minute)
+  return near.length < Math.min(key.rpm ?? Infinity, key.concurrency ?? Infinity)
+}
+
+/** A word may still be in the way of whoever asks. */
+function isHeard(stage: Stage, { until }: { readonly until: number }, ask: Ask): boolean {
+  return until + heardMs > ask.sentAt || stage.jumps.length > 0
+}
+
+/** A charge names the vendor that sold. */
+function* judgeCharge(stage: Stage, books: Books, ask: Ask): Iterable<Finding> {
+  const charge = books.chargeOf(ask)
+  const seller = ask.arrivals.find(({ made, usage }) => made.length > 0 || usage !== undefined)
+  if (!charge || !seller || stage.asks.some(one => one !== ask && one.first === ask)) return
+  const name = seller.host === hosts.pool ? 'pool' : 'spare'
+  if (charge['upstream'] !== name)
+    yield ['a charge names another upstream', `ask ${ask.no}: ${String(charge['upstream'])}, sold by ${name}`]
+}
+
+/** Whoever was refused is asked for nothing that costs, until a free look, a person or its time says otherwise. */
+function* judgeSuspended(stage: Stage, asks: readonly Ask[]): Iterable<Finding> {
+  const { keys } = stage.upstreams
+  const arrivals = asks.flatMap(ask => ask.arrivals.map(arrival => ({ ask, arrival })))
+  for (const { ask, arrival } of arrivals) {
+    const { secret, ill, wholeAt } = arrival
+    if (secret === undefined || ill === undefined || wholeAt === undefined || ask.left) continue
+    const effect = effectOf(ill)
+    if (effect !== 'invalid' && effect !== 'no_credit') continue
+    const ends = [
+      ...keys.looks.filter(look => look.secret === secret && look.status !== 401).map(({ at }) => at),
+      ...keys.words.filter(({ key }) => key === nameOf(secret)).flatMap(({ from, until }) => [from, until]),
+      ...stage.jumps,
+      ...stage.lives.crashes.filter(at => !isWritten(stage, wholeAt, at)),
+      ...(effect === 'no_credit' ? [wholeAt + trialMs - 1_000] : []),
+    ]
+    const release = Math.min(...ends.filter(at => at > wholeAt - heardMs))
+    for (const later of arrivals)
+      if (
+        later.arrival.secret === secret &&
+        later.ask.sentAt > wholeAt + heardMs &&
+        later.arrival.at < release &&
+        later.ask.disturbed === undefined &&
+        !isBroken(stage, wholeAt)
+      )
+        yield [
+          'a suspended key is asked',
+          `${secret}: ${ill} for ask ${ask.no} at ${Math.round(wholeAt)}, asked by ask ${later.ask.no} at ${Math.round(later.arrival.at)}`,
+        ]
+  }
+}
+
+/** Whether what was found is in the storage when somebody dies. */
+function isWritten(stage: Stage, foundAt: number, diedAt: number): boolean {
+  return diedAt - foundAt > writtenMs && !isBroken(stage, foundAt)
+}
+
+/** Something was wrong with a machine when it was found. */
+function isBroken({ disturbances }: Stage, at: number): boolean {
+  return disturbances.some(({ from, until }) => from < at + writtenMs && until > at - heardMs)
+}
+
+/** Neither a person's word nor the file is passed over. */
+function* judgeWithdrawn(stage: Stage, asks: readonly Ask[]): Iterable<Finding> {
+  const { keys } = stage.upstreams
+  for (const ask of asks)
+    for (const { secret = '', at } of ask.arrivals) {
+      const name = nameOf(secret)
+      const said = `ask ${ask.no}, sent at ${Math.round(ask.sentAt)}: ${secret} at ${Math.round(at)}`
+      const key = poolKeys.find(one => one.name === name)
+      const isInFile = stage.settingsOf(ask).some(({ pool }) => key && secretOf(key, pool) === secret)
+      if (!isInFile && ask.endedAt !== undefined) yield ['a key that is not in the file is asked', said]
+      const isSaid = keys.words.some(
+        word => word.isKnown && word.key === name && ask.sentAt > word.from + heardMs && at < word.until,
+      )
+      // How long it stays so is told by the clock on the wall.
+      if (isSaid && ask.disturbed === undefined && stage.jumps.length === 0 && !isBroken(stage, ask.sentAt))
+        yield ['a key that a person has suspended is asked', said]
+    }
+}
+
+/** In any minute, and at once: of one life, since another one counts anew. */
+function* judgeLimits(stage: Stage, asks: readonly Ask[]): Iterable<Finding> {
+  if (stage.lives.count === 0 && stage.lives.gateway === undefined) return
+  for (const { name, rpm = Infinity } of poolKeys) {
+    const let_in = asks.flatMap(ask =>
+      ask.arrivals.flatMap(({ secret = '', at, life }) =>
+        nameOf(secret) === name ? { from: ask.sentAt, until: at, life } : [],
+      ),
+    )
+    for (const first of let_in) {
+      const within = let_in.filter(
+        one => one.life === first.life && one.from >= first.from && one.until < first.from + minute,
+      )
+      if (within.length <= rpm) continue
+      yield ["more requests than a vendor's key allows", `${name}: ${within.length} of ${rpm} from ${first.from} ms`]
+      break
+    }
+  }
+}
+
+/** Nobody is asked with a key whose budget was spent, by charges that had ended. */
+function* judgeBudgets(stage: Stage, books: Books, asks: readonly Ask[]): Iterable<Finding> {
+  for (const { name, budget } of poolKeys) {
+    if (budget === undefined) continue
+    const sold = asks.flatMap(ask => {
+      const seller = ask.arrivals.at(-1)
+      const charge = books.chargeOf(ask)
+      return seller && nameOf(seller.secret ?? '') === name && charge?.['state'] === 'settled' ? { ask, charge } : []
+    })
+    const isSure = ({ ask, charge }: { readonly ask: Ask; readonly charge: Row }): boolean =>
+      ask.disturbed === undefined &&
+      ask.endedAt !== undefined &&
+      !ask.left &&
+      !stage.decisions.some(one => one.id === charge['id']) &&
+      !stage.asks.some(one => one !== ask && one.first === ask) &&
+      !isBroken(stage, ask.endedAt) &&
+      !stage.lives.crashes.some(at => at > (ask.endedAt ?? 0) && at < (ask.endedAt ?? 0) + writtenMs)
+    const sure = sold.filter(isSure)
+    for (const ask of asks) {
+      const asked = ask.arrivals.find(({ secret = '' }) => nameOf(secret) === name)
+      if (!asked || ask.disturbed !== undefined) continue
+      const before = sure.filter(one => (one.ask.endedAt ?? Infinity) + chargedMs + heardMs < ask.sentAt)
+      const spent = before.reduce((sum, { charge }) => sum + Number(charge['amount']), 0)
+      if (spent < budget) continue
+      yield ['a key is asked whose budget is spent', `${name}: ${spent} of ${budget} before ask ${ask.no}`]
+      break
+    }
+    const least = sure.reduce((sum, { charge }) => sum + Number(charge['amount']), 0)
+    const found = stage.upstreams.keys.spent.find(one => one.key === name)?.spent ?? 0
+    if (found < least && stage.upstreams.keys.spent.length > 0)
+      yield ['what a key has spent is forgotten', `${name}: ${found}, at least ${least}`]
+  }
+}

@@ -1,0 +1,17 @@
+/** What a vendor's key may have. */
+export type Ill =
+  | 'revoked'
+  | 'not valid'
+  | 'forbidden'
+  | 'unpaid'
+  | 'out of quota'
+  | 'limited'
+  | 'limited for a while'
+  | 'refused inside'
+  | 'unpaid inside'
+  | 'limited inside'
+  | 'no such model'
+  | 'overloaded'
+  | 'a fault'
+  | 'a fault inside'
+  | 'hanging'

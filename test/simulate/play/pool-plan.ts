@@ -1,0 +1,42 @@
+import { Random } from '../world/random.ts'
+import type { Wish } from './asks.ts'
+import { poolModels } from './pool.ts'
+
+/** What happens to keys of vendors that have several: in seeds that go at them. */
+export type PoolKind = 'sick key' | 'suspend key' | 'change keys'
+
+const minute = 60_000
+
+/**
+ * Some seeds go at vendors with several keys: their callers ask for what runs on those, keys fall ill and get well, people
+ * suspend, change and take them out. In half of them machines are sound, and what is promised holds strictly. Drawn by a stream
+ * of its own: all other seeds are as they were.
+ */
+export function goAtPools<O extends { readonly kind: string; readonly gap: number; readonly wish: Wish }>(
+  seed: number,
+  operations: readonly O[],
+  faults: ReadonlySet<string>,
+): readonly (Omit<O, 'kind'> & { readonly kind: O['kind'] | PoolKind | 'ask' })[] {
+  const random = new Random(seed, 'pools')
+  if (!random.chance(0.4)) return operations
+  const isQuiet = random.chance(0.5)
+  const share = 0.4 + 0.6 * random.unit()
+  const ill = 0.1 + 0.25 * random.unit()
+  return operations.map(operated => {
+    const isOfKeys = random.chance(ill)
+    const kind = random.weigh<PoolKind>({ 'sick key': 6, 'suspend key': 1, 'change keys': 1.5 })
+    const wish = atPool(operated.wish, random, random.chance(share))
+    const gap = random.chance(0.04) ? random.int(40 * minute) : operated.gap
+    if (isOfKeys) return { ...operated, kind, gap }
+    return { ...operated, wish, gap, kind: isQuiet && faults.has(operated.kind) ? 'ask' : operated.kind }
+  })
+}
+
+function atPool(wish: Wish, random: Random, isForIt: boolean): Wish {
+  const image = random.pick(poolModels.image)
+  const chat = random.pick(poolModels.chat)
+  if (!isForIt || (wish.operation !== 'image' && wish.operation !== 'chat')) return wish
+  // Who says no says it of the key; a vendor that fails by itself is another world.
+  const shapes = wish.shapes.map(shape => (shape.startsWith('error') ? 'data' : shape))
+  return { ...wish, model: wish.operation === 'image' ? image : chat, shapes }
+}
