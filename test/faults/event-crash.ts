@@ -35,7 +35,7 @@ export type EventCrashSummary = {
 }
 
 const secret = `whsec_${Buffer.from('0123456789abcdef0123456789abcdef').toString('base64')}`
-/** How long the receiver may take to be told everything, once nobody is killed any more. */
+/** How long the receiver may be told nothing new, once nobody is killed any more, until it is taken to have been told all. */
 const restMs = 120_000
 const clients = 8
 
@@ -88,7 +88,7 @@ export async function runEventCrashes(
     await client?.query(`UPDATE replica SET lease_until = 0 WHERE host LIKE '%:${pid}'`)
     await client?.end()
   }
-  const load: Load = { sent: 0, isOver: false, urls: [], answered: [] }
+  const load: Load = { sent: 0, most: requests / (kills + 1), isOver: false, urls: [], answered: [] }
   const gateways = postgres ? 3 : 1
   const children: ChildGateway[] = []
   t.teardown(() => Promise.all(children.map(child => child.kill())))
@@ -110,6 +110,7 @@ export async function runEventCrashes(
   for (let done = 0; done < kills; done++) {
     const share = ((done + 1) * requests) / (kills + 1)
     while (load.sent < share) await sleep(5)
+    load.most = ((done + 2) * requests) / (kills + 1)
     await sleep(random() * 60)
     const at = Math.floor(random() * gateways)
     await kill(at)
@@ -157,13 +158,20 @@ function keepRecord(
   return { taken, refused }
 }
 
-type Load = { sent: number; isOver: boolean; readonly urls: (string | undefined)[]; readonly answered: string[] }
+/** `most`: so many are sent until the next kill. */
+type Load = {
+  sent: number
+  most: number
+  isOver: boolean
+  readonly urls: (string | undefined)[]
+  readonly answered: string[]
+}
 
 /** Two in three are texts, which stand in segments; the others are images, which have rows of their own. */
 async function keepAsking(load: Load, key: string, random: () => number): Promise<void> {
   while (!load.isOver) {
     const url = load.urls[Math.floor(random() * load.urls.length)]
-    if (url === undefined) {
+    if (url === undefined || load.sent >= load.most) {
       await sleep(10)
       continue
     }
@@ -216,12 +224,14 @@ async function waitForAll(
   taken: readonly Received[],
   gateways: readonly ChildGateway[],
 ): Promise<void> {
-  const end = performance.now() + restMs
+  let [known, end] = [0, performance.now() + restMs]
   for (;;) {
     const happened = await readHappened(storage)
     const told = new Set(taken.map(({ body }) => nameOf(body)))
     if ([...happened].every(one => told.has(one)) || performance.now() > end) return
-    await Promise.race([sleep(200), ...gateways.map(({ gone }) => gone)])
+    if (told.size > known) end = performance.now() + restMs
+    known = told.size
+    await Promise.race([sleep(500), ...gateways.map(({ gone }) => gone)])
   }
 }
 

@@ -1,0 +1,147 @@
+import t, { type Test } from 'tap'
+import { type Limit, userLimits } from '../../plugins/ratelimit/limits.ts'
+import { type Caller, type LimitRequest, systemClock, type Ticket } from '../../src/kit/index.ts'
+import { RedisCounters } from '../../src/storage/counters/redis/counters.ts'
+import { fresh } from '../contract/counters.ts'
+import { caseName } from '../harness/case-name.ts'
+import { KeptLog, seeded, someGroup, someKey } from '../harness/exchange.ts'
+import { redisMissing, startRedis } from '../harness/redis.ts'
+import { startRedisCluster } from '../harness/redis-cluster.ts'
+
+// Limits of users and groups as the plugin asks for them, at three gateways at once: what they admit together is what one may.
+
+const gateways = 3
+const limits = {
+  perUser: { rpm: 40, tpm: 4_000, concurrency: 9 },
+  inAll: { rpm: 70, tpm: 9_000, concurrency: 16 },
+} as const
+
+/** Three of four users, each with keys of their own, in one group that nobody has counted in. */
+function newGroup() {
+  const group = someGroup({ name: fresh('group'), limitsPerUser: limits.perUser, limitsInAll: limits.inAll })
+  const users = Array.from({ length: 4 }, () => fresh('user'))
+  const callers = users.flatMap(user =>
+    [1, 2, 3].map((): Caller => ({ key: someKey({ id: fresh('key'), user }), group })),
+  )
+  return { group, users, callers }
+}
+
+/** What a request of this caller asks for. */
+function demandsOf(caller: Caller, tokens: number): readonly Limit[] {
+  return userLimits(caller).map(limit => (limit.counts === 'tokens' ? { ...limit, amount: tokens } : limit))
+}
+
+async function open(t: Test, url: string): Promise<readonly RedisCounters[]> {
+  const all = Array.from(
+    { length: gateways },
+    () => new RedisCounters({ url, clock: systemClock, log: new KeptLog(), commandMs: 20_000 }),
+  )
+  t.teardown(() => Promise.all(all.map(one => one.close())))
+  await Promise.all(all.map(one => one.ready()))
+  return all
+}
+
+/** Undefined where there is no room, or the gateway has gone. */
+async function ticketFrom(counters: RedisCounters, demands: readonly LimitRequest[]): Promise<Ticket | undefined> {
+  try {
+    return (await counters.take(demands, 'refuse')).ticket
+  } catch {
+    return undefined
+  }
+}
+
+const standing = async (counters: RedisCounters, demands: readonly LimitRequest[]): Promise<readonly number[]> =>
+  (await counters.peek(demands, 'refuse')).map(({ remaining }) => remaining)
+
+function sharedLimits(t: Test, connect: (t: Test) => Promise<string>): void {
+  t.test(
+    'of a crowd at all gateways exactly as many are admitted as the group may, and no user more than theirs',
+    async t => {
+      const all = await open(t, await connect(t))
+      for (let round = 0; round < 5; round++) {
+        const { users, callers } = newGroup()
+        // Nobody's place is in the way here: what is counted is requests.
+        const asked = callers.flatMap(caller =>
+          Array.from({ length: 30 }, async (_, i) => {
+            const own = demandsOf(caller, 1).filter(({ counts }) => counts !== 'places')
+            const { ticket } = await (all[i % gateways] as RedisCounters).take(own, 'refuse')
+            return ticket ? caller.key.user : undefined
+          }),
+        )
+        const admitted = (await Promise.all(asked)).filter(user => user !== undefined)
+        t.equal(admitted.length, limits.inAll.rpm, caseName({ round }))
+        for (const [at, user] of users.entries()) {
+          const used = admitted.filter(one => one === user).length
+          t.ok(used <= limits.perUser.rpm, caseName({ round, used }))
+          const own = demandsOf(callers[3 * at] as Caller, 0).filter(({ counts }) => counts === 'requests')
+          const left = await standing(all[round % gateways] as RedisCounters, own)
+          t.same(left, [limits.perUser.rpm - used, 0], 'what the group refused took nothing of the user')
+        }
+      }
+    },
+  )
+
+  t.test('places and tokens are never more than the bounds while requests come and go, and a gateway too', async t => {
+    const url = await connect(t)
+    const all = [...(await open(t, url))]
+    const random = seeded(7)
+    const { callers } = newGroup()
+    const inFlight = new Map<string, number>()
+    const tokens = new Map<string, number>()
+    let admitted = 0
+    const most = { places: 0, tokens: 0 }
+    const faults: string[] = []
+    /** Counts for a user and for the group. */
+    const count = (sums: Map<string, number>, caller: Caller, amount: number, of: 'concurrency' | 'tpm'): void => {
+      for (const [name, bound] of [
+        [caller.key.user, limits.perUser[of]],
+        [caller.group.name, limits.inAll[of]],
+      ] as const) {
+        const sum = (sums.get(name) ?? 0) + amount
+        sums.set(name, sum)
+        if (sum > bound) faults.push(`${name}: ${sum} ${of}, ${bound} may be`)
+      }
+    }
+    const ask = async (): Promise<void> => {
+      const caller = callers[Math.floor(random() * callers.length)] as Caller
+      const estimate = 1 + Math.floor(random() * 300)
+      const demands = demandsOf(caller, estimate).filter(({ counts }) => counts !== 'requests')
+      const counters = all[Math.floor(random() * all.length)] as RedisCounters
+      const ticket = await ticketFrom(counters, demands)
+      if (!ticket) return
+      admitted++
+      count(inFlight, caller, 1, 'concurrency')
+      count(tokens, caller, estimate, 'tpm')
+      most.places = Math.max(most.places, inFlight.get(caller.group.name) ?? 0)
+      most.tokens = Math.max(most.tokens, tokens.get(caller.group.name) ?? 0)
+      for (let turns = Math.floor(random() * 4); turns > 0; turns--) await standing(counters, demands).catch(() => [])
+      const used = Math.floor(random() * estimate)
+      // Before it is told: what is free there is free here.
+      count(inFlight, caller, -1, 'concurrency')
+      count(tokens, caller, used - estimate, 'tpm')
+      await counters.settle(
+        ticket,
+        demands.map(({ counts }) => (counts === 'tokens' ? used : 0)),
+      )
+    }
+    const work = async (): Promise<void> => {
+      for (let i = 0; i < 20; i++) await ask()
+    }
+    const working = Array.from({ length: 30 }, work)
+    await working[0]
+    // What it still has counts on; nothing of it is given to anybody twice.
+    await all.pop()?.close()
+    await Promise.all(working)
+    t.same(faults, [])
+    t.ok(admitted > 50, `${admitted} were admitted`)
+    t.ok(most.places > limits.inAll.concurrency / 2, `${most.places} at once`)
+    t.ok(most.tokens > limits.inAll.tpm / 2, `${most.tokens} tokens`)
+  })
+}
+
+const skip = redisMissing()
+t.test('one Redis', { skip }, async t => sharedLimits(t, async () => (await startRedis(t)).url))
+t.test('a cluster that is spread over [13.6]', { skip }, async t => {
+  const { nodes } = await startRedisCluster(t)
+  sharedLimits(t, () => Promise.resolve(`${nodes[0]?.url}?cluster=spread`))
+})
