@@ -1,6 +1,7 @@
 import { costParts, type CostPart, dateIn, isTimeZone } from '../kit/index.ts'
 import type { Ask } from './api.ts'
 import { fail } from './errors.ts'
+import { refuse } from './reasons.ts'
 import { ownerOf } from './session-user.ts'
 
 export const dayMs = 86_400_000
@@ -27,8 +28,7 @@ export function daysOf(
   { from, to, zone }: { readonly from?: string; readonly to?: string; readonly zone: string },
   now: number,
 ): readonly [number, number] {
-  if (!isTimeZone(zone))
-    throw fail('invalid', { why: '`zone` must be a time zone such as Europe/Berlin.' }, { param: 'zone' })
+  if (!isTimeZone(zone)) throw refuse('invalid', 'zone', {}, { param: 'zone' })
   const last = to === undefined ? dateIn(zone, now) : Date.parse(`${to}T00:00:00Z`)
   const first = from === undefined ? last - 29 * dayMs : Date.parse(`${from}T00:00:00Z`)
   for (const [param, day, said] of [
@@ -36,8 +36,8 @@ export function daysOf(
     ['to', last, to],
   ] as const)
     if (Number.isNaN(day) || (said !== undefined && new Date(day).toISOString().slice(0, 10) !== said))
-      throw fail('invalid', { why: `\`${param}\` must be a day such as 2026-11-21.` }, { param })
-  if (last < first) throw fail('invalid', { why: '`from` must not be after `to`.' }, { param: 'from' })
+      throw refuse('invalid', 'day', { field: param }, { param })
+  if (last < first) throw refuse('invalid', 'range_backward', {}, { param: 'from' })
   return [first, last]
 }
 

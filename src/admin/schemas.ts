@@ -1,5 +1,6 @@
 import { decimal, label } from '../kit/shapes/schemas.ts'
 import { userMembers } from '../kit/shapes/user.ts'
+import type { Reason } from './reasons.ts'
 
 // Fields that several endpoints take or answer with. Every object refuses fields that it does not name: nobody sets a role
 // or a balance by sending one.
@@ -21,14 +22,14 @@ export const reason = { type: 'string', minLength: 3, maxLength: 500, pattern: S
 export const pageLimit = { type: 'integer', minimum: 1, maximum: 200, default: 50 } as const
 export const rowId = { type: 'string', pattern: '^[a-z]+_[0-9a-z]{1,40}$' } as const
 
-/** What patterns want, for people. */
-export const patternWords: ReadonlyMap<string, string> = new Map([
-  [label.pattern, 'must have no line breaks and no invisible characters'],
-  [userName.pattern, 'must begin with a letter or a digit, and go on with letters, digits, _ . @ or -'],
-  [chosenName.pattern, 'must begin with a letter or a digit, and go on with letters, digits, _ . or -'],
-  [reason.pattern, 'must be one line'],
-  [rowId.pattern, 'must be an id such as req_01m7z9rxtz00wap6t5eg'],
-  [decimal, 'must be a decimal of at most six places, such as "12.50"'],
+/** Why a text is refused that is not of a pattern. */
+export const patternReasons: ReadonlyMap<string, Reason> = new Map([
+  [label.pattern, 'not_label'],
+  [userName.pattern, 'not_user_name'],
+  [chosenName.pattern, 'not_chosen_name'],
+  [reason.pattern, 'not_line'],
+  [rowId.pattern, 'not_id'],
+  [decimal, 'not_decimal'],
 ])
 
 export const role = userMembers.role.schema

@@ -12,7 +12,8 @@ import { pageRoutes } from './pages/index.ts'
 import type { AdminParts } from './parts.ts'
 import { readQuery } from './read-query.ts'
 import { apiRoutes } from './routes/index.ts'
-import { patternWords } from './schemas.ts'
+import { type Reason, refuse } from './reasons.ts'
+import { patternReasons } from './schemas.ts'
 import { securityHeaders } from './security-headers.ts'
 import { readCookie } from './session/cookie.ts'
 import { createDoor } from './session/door.ts'
@@ -175,13 +176,24 @@ function answerError(parts: AdminParts, error: unknown, request: FastifyRequest,
     .headers(securityHeaders(request.url))
     .header('content-type', 'application/json; charset=utf-8')
     .send(JSON.stringify({ error: { code, message, field: param, request_id: request.id, values } }))
+    .send(JSON.stringify({ error: { code, message, field: param, request_id: request.id, ...told(failure) } }))
 }
 
-type Foreseen = Partial<FastifyError> & { readonly name?: string; readonly code?: string }
+/** What was refused as data, so that the console can say it in the language of whoever reads it. */
+function told({ values: { reason, ...values } }: Failure) {
+  return { ...(reason !== undefined && { reason }), ...(Object.keys(values).length > 0 && { values }) }
+}
+
+type Foreseen = Partial<FastifyError> & {
+  readonly name?: string
+  readonly code?: string
+  /** Of a StorageError. */
+  readonly params?: { readonly [name: string]: string | number }
+}
 
 function toFailure(error: unknown, { storage }: AdminParts): Failure {
   if (error instanceof Failure) return error
-  const { name, code, statusCode, validation, message = '' } = error as Foreseen
+  const { name, code, statusCode, validation, message = '', params = {} } = error as Foreseen
   if (validation?.[0]) return invalidField(validation[0])
   if (name === 'StorageError') {
     if (code === 'user_exists') return fail('conflict', { why: message }, { param: 'name' })
@@ -190,30 +202,44 @@ function toFailure(error: unknown, { storage }: AdminParts): Failure {
       return fail('conflict', { why: message })
     if (code === 'last_admin') return fail('conflict', { why: message }, { param: 'role' })
     if (code === 'user_unknown') return fail('invalid', { why: message }, { param: 'user' })
+    const named = { name: params['name'] ?? '' }
+    if (code === 'user_exists') return refuse('conflict', code, named, { param: 'name' })
+    if (code === 'last_admin') return refuse('conflict', code, named, { param: 'role' })
+    if (code === 'user_unknown') return refuse('invalid', code, named, { param: 'user' })
     return fail('storage_unavailable', {}, { retryAfterMs: 1_000 })
   }
   if (statusCode === 413) return fail('too_large')
-  if (statusCode !== undefined && statusCode < 500) return fail('invalid', { why: message })
+  if (statusCode !== undefined && statusCode < 500) return refuse('invalid', 'unreadable', { message })
   // A read says what the database said; whether that was the storage's fault is known by its writes.
   return storage.ledger.healthy() ? fail('internal') : fail('storage_unavailable', {}, { retryAfterMs: 1_000 })
 }
 
+/** What a schema wants, by the keyword that it says it with. */
+const limits: { readonly [keyword: string]: Reason } = {
+  minLength: 'too_short',
+  maxLength: 'too_long',
+  maxItems: 'too_many',
+  minimum: 'too_small',
+  maximum: 'too_large',
+}
+
 function invalidField({
   instancePath,
+  keyword,
   params,
   message = '',
 }: NonNullable<FastifyError['validation']>[number]): Failure {
-  const named = params['missingProperty'] ?? params['additionalProperty']
-  const path = [...instancePath.split('/').slice(1), ...(typeof named === 'string' ? [named] : [])]
-  const field = path.join('.')
-  const allowed = Array.isArray(params['allowedValues']) ? `: ${params['allowedValues'].join(', ')}` : ''
-  if (typeof params['additionalProperty'] === 'string')
-    return fail('invalid', { why: `'${field}' is no field of this request.` }, { param: field })
-  if (typeof params['missingProperty'] === 'string')
-    return fail('invalid', { why: `'${field}' is missing.` }, { param: field })
-  if (params['format'] === 'date-time')
-    return fail('invalid', { why: `'${field}' must be a moment such as 2026-11-21T08:00:00Z.` }, { param: field })
-  const wanted = patternWords.get(String(params['pattern'])) ?? message
-  const why = field === '' ? `The request ${message}.` : `'${field}' ${wanted}${allowed}.`
-  return fail('invalid', { why }, field === '' ? {} : { param: field })
+  const { missingProperty: missing, additionalProperty: unknown, allowedValues, format, limit, pattern } = params
+  const named = missing ?? unknown
+  const field = [...instancePath.split('/').slice(1), ...(typeof named === 'string' ? [named] : [])].join('.')
+  const blamed = { param: field }
+  if (typeof unknown === 'string') return refuse('invalid', 'field_unknown', { field }, blamed)
+  if (typeof missing === 'string') return refuse('invalid', 'missing', { field }, blamed)
+  if (field === '') return refuse('invalid', 'request', { message })
+  if (format === 'date-time') return refuse('invalid', 'not_moment', { field }, blamed)
+  if (Array.isArray(allowedValues))
+    return refuse('invalid', 'not_allowed', { field, allowed: allowedValues.join(', ') }, blamed)
+  const reason = patternReasons.get(String(pattern)) ?? (typeof limit === 'number' ? limits[keyword] : undefined)
+  // Of one of several reasons: all of them take no more than these values.
+  return refuse('invalid', reason ?? 'malformed', { field, message, limit: Number(limit) } as never, blamed)
 }

@@ -34,10 +34,13 @@ export type StorageErrorCode = keyof typeof table
 /** A refusal of the storage; `code` is a row of the table and is never renamed. */
 export class StorageError extends Error {
   readonly code: StorageErrorCode
+  /** What its text names. */
+  readonly params: { readonly [name: string]: string | number }
 
   constructor(code: StorageErrorCode, params: { readonly [name: string]: string | number } = {}) {
     super(table[code].replaceAll(/\{(\w+)\}/g, (whole, name: string) => String(params[name] ?? whole)))
     this.name = 'StorageError'
     this.code = code
+    this.params = params
   }
 }

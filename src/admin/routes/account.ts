@@ -1,6 +1,7 @@
 import { openSessionsAnswer } from '../answers.ts'
 import { defineRoute } from '../api.ts'
 import { fail } from '../errors.ts'
+import { refuse } from '../reasons.ts'
 import { password, passwordGuess } from '../schemas.ts'
 import { checkPassword } from '../session/check-password.ts'
 import { endSession, isSessionOpen, revokeSessionKeys, sessionId, sessionKeyName } from '../session/sessions.ts'
@@ -27,7 +28,7 @@ export const accountRoutes = [
       const takeBack = door.guard.begin(user.name, remote)
       const known = await parts.storage.users.passwordHash(user.name)
       const right = await door.hashes.run(() => parts.verifyPassword(body.current, known ?? ''))
-      if (!right) throw fail('invalid', { why: 'The current password is not this one.' }, { param: 'current' })
+      if (!right) throw refuse('invalid', 'password_current', {}, { param: 'current' })
       takeBack()
       const passwordHash = await door.hashes.run(() => parts.hashPassword(body.password))
       // Another may have been set meanwhile, which ended this session.

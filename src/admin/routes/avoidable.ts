@@ -2,7 +2,7 @@ import { beginningOf, chargerOf, formatMoney, type RatedImages, type Saving } fr
 import { avoidableAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
 import { costQuery, costWhere, dayMs, daysOf } from '../cost-query.ts'
-import { fail } from '../errors.ts'
+import { refuse } from '../reasons.ts'
 import { toMoment } from '../to-moment.ts'
 
 const daysMax = 400
@@ -21,8 +21,7 @@ export const avoidableRoutes = [
     async handle(ask) {
       const { query, parts } = ask
       const [first, last] = daysOf(query, parts.clock.now())
-      if ((last - first) / dayMs >= daysMax)
-        throw fail('invalid', { why: `A range has at most ${daysMax} days.` }, { param: 'to' })
+      if ((last - first) / dayMs >= daysMax) throw refuse('invalid', 'range', { days: daysMax }, { param: 'to' })
       const [since, until] = [beginningOf(query.zone, first), beginningOf(query.zone, last + dayMs)]
       const rated = await parts.storage.journal.rated({ since, until, where: costWhere(ask) })
       const found = savingsOf(ask, rated)

@@ -11,6 +11,7 @@ import {
 import { balanceAnswer, budgetsAnswer, topUpAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
 import { fail } from '../errors.ts'
+import { refuse } from '../reasons.ts'
 import { ownerOf, sessionUserOf } from '../session-user.ts'
 import { toMoment } from '../to-moment.ts'
 import { decimal } from '../../kit/shapes/schemas.ts'
@@ -99,7 +100,7 @@ export const budgetRoutes = [
     async handle(ask) {
       const { parts, body, params } = ask
       const amount = parseMoney(body.amount) ?? 0
-      if (amount === 0) throw fail('invalid', { why: 'An amount over 0 is needed.' }, { param: 'amount' })
+      if (amount === 0) throw refuse('invalid', 'amount', {}, { param: 'amount' })
       const by = sessionUserOf(ask).user.name
       const made = await parts.storage.users.topUp(params['name'] ?? '', amount, body.note ?? null, by)
       if (!made) throw fail('not_found')

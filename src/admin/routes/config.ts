@@ -3,6 +3,8 @@ import { defineRoute } from '../api.ts'
 import { fail } from '../errors.ts'
 import { findingRecord } from '../finding-record.ts'
 import type { Reloaded } from '../parts.ts'
+import { refuse } from '../reasons.ts'
+import type { ConfigFinding, Reloaded } from '../parts.ts'
 import { sessionUserOf } from '../session-user.ts'
 import { toMoment } from '../to-moment.ts'
 
@@ -27,7 +29,7 @@ export const configRoutes = [
     async handle({ parts }) {
       const { file, revision } = parts.plan()
       const shown = await parts.show().catch((cause: unknown) => {
-        throw fail('conflict', { why: `The file ${file} cannot be read.` }, { cause })
+        throw refuse('conflict', 'file', { file }, { cause })
       })
       const last = parts.facts.lastReload()
       return {
@@ -72,10 +74,7 @@ export const configRoutes = [
     answer: reloadAnswer,
     async handle(ask) {
       const { parts } = ask
-      if (!parts.reload)
-        throw fail('conflict', {
-          why: 'Several processes serve: save the file, or send SIGHUP to the one that started them.',
-        })
+      if (!parts.reload) throw refuse('conflict', 'processes', {})
       const before = parts.plan().revision
       const result = await parts.reload()
       if (result.ok)

@@ -2,7 +2,7 @@ import { beginningOf, costParts, csvLine, type CostRow, formatMoney, quarterMs }
 import { costsAnswer } from '../answers.ts'
 import { type Ask, defineRoute, Reply } from '../api.ts'
 import { costQuery, costWhere, dayMs, daysOf } from '../cost-query.ts'
-import { fail } from '../errors.ts'
+import { refuse } from '../reasons.ts'
 import { ownerOf } from '../session-user.ts'
 import { toMoment } from '../to-moment.ts'
 
@@ -35,12 +35,7 @@ export const costRoutes = [
       const { zone, step } = query
       const [first, last] = daysOf(query, parts.clock.now())
       const days = (last - first) / dayMs + 1
-      if (days > daysMax[step])
-        throw fail(
-          'invalid',
-          { why: `A range has at most ${daysMax[step]} days where bars are of one ${step}.` },
-          { param: 'to' },
-        )
+      if (days > daysMax[step]) throw refuse('invalid', `range_${step}`, { days: daysMax[step] }, { param: 'to' })
       const where = costWhere(ask)
       const by = query.by ?? null
       const bars = barsOf(zone, first, last, step)

@@ -1,7 +1,7 @@
 import { type EventKind, eventIdText, eventKinds } from '../../kit/index.ts'
 import { eventsAnswer } from '../answers.ts'
 import { defineRoute } from '../api.ts'
-import { fail } from '../errors.ts'
+import { refuse } from '../reasons.ts'
 import { moment, pageLimit } from '../schemas.ts'
 import { ownerOf } from '../session-user.ts'
 import { toMoment } from '../to-moment.ts'
@@ -47,7 +47,7 @@ export const eventRoutes = [
 function readKinds(text: string): readonly EventKind[] {
   return text.split(',').map(word => {
     const kind = eventKinds.find(one => one === word)
-    if (!kind) throw fail('invalid', { why: `kinds: ${word} is none of ${eventKinds.join(', ')}` }, { param: 'kinds' })
+    if (!kind) throw refuse('invalid', 'kind', { kind: word, known: eventKinds.join(', ') }, { param: 'kinds' })
     return kind
   })
 }

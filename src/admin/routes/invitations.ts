@@ -2,6 +2,7 @@ import { type Invitation, invitationMs, invitationMsMax } from '../../kit/index.
 import { invitationAnswer, invitationsAnswer, invitedAnswer, sessionAnswer } from '../answers.ts'
 import { type Ask, defineRoute, Reply } from '../api.ts'
 import { fail } from '../errors.ts'
+import { refuse } from '../reasons.ts'
 import { chosenName, password, role, userName } from '../schemas.ts'
 import { checkPassword } from '../session/check-password.ts'
 import { enter } from '../session/enter.ts'
@@ -115,9 +116,9 @@ export const invitationRoutes = [
       const hash = hashToken(body.token)
       const { name: given, role, group } = await needInvitation(ask, hash)
       const name = given ?? body.name
-      if (name === undefined) throw fail('invalid', { why: "'name' is missing." }, { param: 'name' })
+      if (name === undefined) throw refuse('invalid', 'missing', { field: 'name' }, { param: 'name' })
       if (given !== null && body.name !== undefined && body.name !== given)
-        throw fail('invalid', { why: `This invitation is for ${given}.` }, { param: 'name' })
+        throw refuse('invalid', 'invited_as', { name: given }, { param: 'name' })
       needGroup(ask, group)
       checkPassword(body.password, name)
       const passwordHash = await door.hashes.run(() => parts.hashPassword(body.password))

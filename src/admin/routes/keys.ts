@@ -14,6 +14,7 @@ import { keyAnswer, keysAnswer, keyTotalsAnswer, secretAnswer } from '../answers
 import { type Ask, defineRoute } from '../api.ts'
 import { may } from '../duties.ts'
 import { fail } from '../errors.ts'
+import { refuse } from '../reasons.ts'
 import { pageOf } from '../page-of.ts'
 import { pageLimit, rowId, userName } from '../schemas.ts'
 import { ownerOf, sessionUserOf } from '../session-user.ts'
@@ -30,24 +31,20 @@ export function readSettings(asked: Asked, ask: Ask): Partial<KeySettings> {
   // Which groups there are is told to those who choose among them.
   if (typeof group === 'string' && isAdmin(ask)) checkGroup(plan, group)
   const unknown = models?.find(model => !plan.models.has(model))
-  if (unknown !== undefined) throw invalid('models', `There is no model '${unknown}' in the configuration.`)
+  if (unknown !== undefined) throw refuse('invalid', 'model_unknown', { model: unknown }, { param: 'models' })
   const wrong = ips?.find(ip => parseAddressRange(ip) === undefined)
-  if (wrong !== undefined) throw invalid('ips', `'${wrong}' is not an address such as 203.0.113.7 or 2001:db8::/32.`)
+  if (wrong !== undefined) throw refuse('invalid', 'address', { address: wrong }, { param: 'ips' })
   const given = parseSettings(asked)
   const { expiresAt } = given
   if (typeof expiresAt === 'number' && !(expiresAt > ask.parts.clock.now()))
-    throw invalid('expires', 'This moment has passed.')
+    throw refuse('invalid', 'passed', {}, { param: 'expires' })
   return given
 }
 
 /** @throws Failure invalid */
 export function checkGroup(plan: Plan, group: string): void {
   if (!plan.groups.has(group))
-    throw invalid('group', `There is no group '${group}'. The configuration has ${[...plan.groups.keys()].join(', ')}.`)
-}
-
-function invalid(param: string, why: string) {
-  return fail('invalid', { why }, { param })
+    throw refuse('invalid', 'group_unknown', { group, known: [...plan.groups.keys()].join(', ') }, { param: 'group' })
 }
 
 /** A key that whoever asks may see. Others' keys are not there. @throws Failure not_found */
@@ -84,7 +81,7 @@ function allowed<T>(result: T | Refused): T {
   throw fail('out_of_bounds', { field, allowed, by }, { param: field, values: { ...values, by } })
 }
 
-const revoked = () => fail('conflict', { why: 'This key is revoked; make a new one.' })
+const revoked = () => refuse('conflict', 'revoked', {})
 
 export const keyRoutes = [
   defineRoute({

@@ -1,7 +1,7 @@
 import type { LatencyRow } from '../../kit/index.ts'
 import { latencyAnswer } from '../answers.ts'
 import { defineRoute } from '../api.ts'
-import { fail } from '../errors.ts'
+import { refuse } from '../reasons.ts'
 import { moment } from '../schemas.ts'
 import { ownerOf } from '../session-user.ts'
 import { toMoment } from '../to-moment.ts'
@@ -44,8 +44,7 @@ export const latencyRoutes = [
       const user = ownerOf(ask)
       const until = query.until === undefined ? parts.clock.now() + 1 : Date.parse(query.until)
       const since = query.since === undefined ? until - dayMs : Date.parse(query.since)
-      if (until - since > daysMax * dayMs)
-        throw fail('invalid', { why: `A range has at most ${daysMax} days.` }, { param: 'since' })
+      if (until - since > daysMax * dayMs) throw refuse('invalid', 'range', { days: daysMax }, { param: 'since' })
       const rows = await parts.storage.journal.latency({ since, until, ...(user !== undefined && { user }) })
       return {
         since: toMoment(since),

@@ -3,6 +3,7 @@ import { histogramAnswer, logDetailAnswer, logsAnswer, logTotalsAnswer } from '.
 import { type Ask, defineRoute, Reply } from '../api.ts'
 import { may } from '../duties.ts'
 import { fail } from '../errors.ts'
+import { refuse } from '../reasons.ts'
 import { exportLines, exportTable } from '../export.ts'
 import { type LogQuery, logQuery, readLogMatch } from '../log-query.ts'
 import { pageOf } from '../page-of.ts'
@@ -49,12 +50,16 @@ async function showDetail({ parts }: Ask, { row, charge }: Found) {
 }
 
 /** Changes one charge, and shows its record as it is then. */
-async function decide(ask: Ask, change: (id: string, by: string) => Promise<boolean>, refusal: string) {
+async function decide(
+  ask: Ask,
+  change: (id: string, by: string) => Promise<boolean>,
+  refusal: 'refunded' | 'resolved',
+) {
   const { row } = await findRow(ask)
   const { user } = sessionUserOf(ask)
   // Whoever counts the money gives none to themselves.
   if (!may(user, 'admin') && row.user === user.name) throw fail('own_charge')
-  if (!(await change(row.id, user.name))) throw fail('conflict', { why: refusal })
+  if (!(await change(row.id, user.name))) throw refuse('conflict', refusal, {})
   return showDetail(ask, await findRow(ask))
 }
 
@@ -183,11 +188,7 @@ const refund = defineRoute({
   body: { type: 'object', additionalProperties: false, required: ['reason'], properties: { reason } },
   answer: logDetailAnswer,
   handle: ask =>
-    decide(
-      ask,
-      async (id, by) => (await ask.parts.storage.books.refund(id, by, ask.body.reason)) > 0,
-      'There is nothing left of this charge to give back.',
-    ),
+    decide(ask, async (id, by) => (await ask.parts.storage.books.refund(id, by, ask.body.reason)) > 0, 'refunded'),
 })
 
 const resolve = defineRoute({
@@ -218,7 +219,7 @@ const resolve = defineRoute({
         const micros = as === 'settle' && typeof amount === 'string' ? parseMoney(amount) : 0
         return ask.parts.storage.books.resolve(id, as, by, reason, micros)
       },
-      'This charge does not need review, or less was held for it.',
+      'resolved',
     ),
 })
 

@@ -5,6 +5,7 @@ import { userMembers, userView } from '../../kit/shapes/user.ts'
 import { groupsAnswer, userAnswer, usersAnswer } from '../answers.ts'
 import { defineRoute } from '../api.ts'
 import { fail } from '../errors.ts'
+import { refuse } from '../reasons.ts'
 import { password, role, userName, userStatus } from '../schemas.ts'
 import { checkPassword } from '../session/check-password.ts'
 import { revokeSessionKeys, sessionKeyName } from '../session/sessions.ts'
@@ -113,9 +114,7 @@ export const peopleRoutes = [
       if (body.group !== undefined) checkGroup(parts.plan(), body.group)
       // An administrator is left, whatever is changed: nobody takes away what they are changing it with.
       if (name === by && ((body.role ?? 'admin') !== 'admin' || body.status === 'disabled'))
-        throw fail('conflict', {
-          why: 'Nobody can disable themselves or take their own role away; ask another administrator.',
-        })
+        throw refuse('conflict', 'self', {})
       const { keys_max, key_bounds, budget, budget_period: budgetPeriod, ...same } = body
       const most = key_bounds && { ...unset, ...readSettings(key_bounds, ask) }
       const change = {

@@ -2,6 +2,7 @@ import { waysIn } from '../../kit/index.ts'
 import { sessionAnswer } from '../answers.ts'
 import { type Ask, defineRoute, Reply } from '../api.ts'
 import { fail } from '../errors.ts'
+import { refuse } from '../reasons.ts'
 import { passwordGuess, password, userName } from '../schemas.ts'
 import { checkPassword } from '../session/check-password.ts'
 import { writeCookie } from '../session/cookie.ts'
@@ -46,7 +47,7 @@ export const sessionRoutes = [
     async handle(ask) {
       const { parts, body, remote, door } = ask
       const { guard, hashes } = door
-      const done = () => fail('conflict', { why: 'There is an administrator already: log in.' })
+      const done = () => refuse('conflict', 'setup_done', {})
       const ways = waysIn(parts.plan())
       if (await parts.storage.users.hasAdmin(ways)) throw done()
       checkPassword(body.password, body.name)
@@ -61,12 +62,7 @@ export const sessionRoutes = [
         ways,
       })
       if (claimed === 'done') throw done()
-      if (claimed === 'unknown')
-        throw fail(
-          'invalid',
-          { why: 'This setup link is not valid any more. Start the gateway again: it prints a new one.' },
-          { param: 'token' },
-        )
+      if (claimed === 'unknown') throw refuse('invalid', 'setup_link', {}, { param: 'token' })
       takeBack()
       return enterByPassword(ask, body.name)
     },

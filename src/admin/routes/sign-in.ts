@@ -3,6 +3,7 @@ import { waysIn } from '../../kit/index.ts'
 import { departureAnswer, linksAnswer, signedInAnswer, signInAnswer } from '../answers.ts'
 import { type Ask, defineRoute, Reply } from '../api.ts'
 import { fail } from '../errors.ts'
+import { refuse } from '../reasons.ts'
 import { chosenName } from '../schemas.ts'
 import { writeCookie } from '../session/cookie.ts'
 import { describeSession, enter } from '../session/enter.ts'
@@ -144,9 +145,7 @@ export const signInRoutes = [
       const { passwords, issuers } = waysIn(ask.parts.plan())
       const stays = (passwords && user.hasPassword) || links.some(one => one !== link && issuers.includes(one.issuer))
       if (!stays || (await signIn.unlink(user.name, link, user.name, true)) === 0)
-        throw fail('conflict', {
-          why: 'This is the only way in that you have. An administrator can set a password for you.',
-        })
+        throw refuse('conflict', 'only_way_in', {})
       return null
     },
   }),

@@ -13,6 +13,7 @@ import {
 import { statementAnswer } from '../answers.ts'
 import { defineRoute, Reply } from '../api.ts'
 import { fail } from '../errors.ts'
+import { refuse } from '../reasons.ts'
 import { slowDown } from '../session/login-guard.ts'
 import { ownerOf } from '../session-user.ts'
 
@@ -57,9 +58,9 @@ export function statementRoutes() {
         const { month: wanted, zone, group, format, of, user } = ask.query
         const owner = ownerOf(ask)
         if (owner !== undefined && user !== undefined && user !== owner) throw fail('forbidden', {}, { param: 'user' })
-        if (!isZone(zone)) throw fail('invalid', { why: `There is no zone '${zone}'.` }, { param: 'zone' })
+        if (!isZone(zone)) throw refuse('invalid', 'zone', {}, { param: 'zone' })
         const month = readMonth(wanted ?? formatIn(zone, ask.parts.clock.now()).slice(0, 7), zone)
-        if (!month) throw fail('invalid', { why: `${wanted} is no month.` }, { param: 'month' })
+        if (!month) throw refuse('invalid', 'month', { month: wanted ?? '' }, { param: 'month' })
         if (open >= atOnce) throw slowDown(retryMs)
         open++
         // Free before the answer is out: whoever asks for one after the other is not refused.

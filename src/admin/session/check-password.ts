@@ -1,4 +1,4 @@
-import { fail } from '../errors.ts'
+import { refuse } from '../reasons.ts'
 
 /** Long enough and guessed all the same, in lower case. */
 const common = new Set([
@@ -33,9 +33,5 @@ export function checkPassword(password: string, name: string, field = 'password'
     common.has(plain) ||
     (name.length > 3 && plain.startsWith(name.toLowerCase()) && plain.length < name.length + 6)
   )
-    throw fail(
-      'invalid',
-      { why: 'This password is guessed early: choose one that is not a common one or the name.' },
-      { param: field },
-    )
+    throw refuse('invalid', 'password_common', {}, { param: field })
 }

@@ -1,4 +1,5 @@
 import { fail } from '../errors.ts'
+import { refuse } from '../reasons.ts'
 
 type Headers = { readonly [name: string]: string | string[] | undefined }
 
@@ -8,8 +9,7 @@ const hostText = /^(?:[a-z0-9](?:[a-z0-9.-]{0,250}[a-z0-9])?|\[[0-9a-f:.]{2,45}\
 /** @throws Failure invalid when it is not one host and port */
 export function readHost(hosts: readonly string[] | undefined): string {
   const [host] = hosts ?? []
-  if (host === undefined || hosts?.length !== 1 || !hostText.test(host))
-    throw fail('invalid', { why: 'The Host header is not a host and a port.' })
+  if (host === undefined || hosts?.length !== 1 || !hostText.test(host)) throw refuse('invalid', 'host', {})
   return host.toLowerCase()
 }
 

@@ -4,6 +4,8 @@ import type { Ask } from '../api.ts'
 import { fail } from '../errors.ts'
 import { noteRefused } from '../session/note-refused.ts'
 import { groupOf, isDomainAllowed, nameOf, roleOf, verifiedEmail } from './claims.ts'
+import { refuse } from '../reasons.ts'
+import { isDomainAllowed, nameOf, roleOf, verifiedEmail } from './claims.ts'
 import type { Vouched } from './issuers.ts'
 import type { Errand } from './trip.ts'
 
@@ -35,6 +37,13 @@ export async function recognize(arrived: Arrived): Promise<string> {
   }
   if (Object.keys(change).length > 0)
     await storage.users.change(user.name, change, actorOf(issuer), waysIn(ask.parts.plan()))
+    throw turnAway(ask, issuer, 'no_role', known?.name)
+  }
+  const user = known ?? (await findByEmail(arrived))
+  if (!user) return admit(arrived, role)
+  if (user.status !== 'active') throw turnAway(ask, issuer, 'account_disabled', user.name)
+  if (role !== undefined && role !== user.role)
+    await storage.users.change(user.name, { role }, actorOf(issuer), waysIn(ask.parts.plan()))
   return user.name
 }
 
@@ -63,6 +72,7 @@ async function findByEmail({ ask, issuer, claims, identity }: Arrived): Promise<
   if (!user) return undefined
   const linked = await signIn.link(identity, user.name, actorOf(issuer), true)
   if (linked !== 'linked') throw await refuse(ask, issuer, 'identity_taken', user.name)
+  if (linked !== 'linked') throw turnAway(ask, issuer, 'identity_taken', user.name)
   return user
 }
 
@@ -79,6 +89,13 @@ async function admit({ ask, issuer, claims, identity, errand }: Arrived, byClaim
   const role = byClaims ?? invitation?.role ?? issuer.defaultRole
   if (role === undefined) throw await refuse(ask, issuer, 'no_role')
   const group = groupOf(claims, issuer) ?? invitation?.group ?? issuer.group
+  if (!invitation && !issuer.signUp) throw turnAway(ask, issuer, 'no_account')
+  // Only whoever is invited chooses: what others are called is the issuer's word.
+  const name = (invitation && (invitation.name ?? errand.name)) ?? nameOf(claims)
+  if (name === undefined) throw turnAway(ask, issuer, 'no_account')
+  const role = byClaims ?? invitation?.role ?? issuer.defaultRole
+  if (role === undefined) throw turnAway(ask, issuer, 'no_role')
+  const group = invitation?.group ?? issuer.signUp?.group ?? 'default'
   needGroup(ask, group)
   await admitAs(ask, { identity, hash, actor: actorOf(issuer), label: issuer.label }, { name, role, group })
   return name
@@ -104,12 +121,13 @@ async function admitAs(
 
 /** The configuration may have lost a group since somebody was invited into it. @throws Failure conflict */
 export function needGroup({ parts }: Ask, group: string): void {
-  if (!parts.plan().groups.has(group))
-    throw fail('conflict', { why: `The group '${group}' is gone from the configuration. Ask for another invitation.` })
+  if (!parts.plan().groups.has(group)) throw refuse('conflict', 'group_gone', { group })
 }
 
 async function refuse(
   ask: Ask,
+function turnAway(
+  { parts, id }: Ask,
   { name, label }: Issuer,
   code: 'no_account' | 'no_role' | 'account_disabled' | 'identity_taken',
   user?: string,

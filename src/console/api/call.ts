@@ -10,6 +10,9 @@ export class ApiError extends Error {
   readonly setupNeeded: boolean
   /** What its text is made of, for texts in another language. */
   readonly values: { readonly [name: string]: string | number | null }
+  /** Which of the reasons of its code it is, and what there is to say of it; the message has both in English. */
+  readonly reason: string | null
+  readonly values: { readonly [name: string]: string | number }
 
   constructor(
     status: number,
@@ -25,6 +28,8 @@ export class ApiError extends Error {
     this.retryAfter = more.retryAfter ?? null
     this.values = more.values ?? {}
     this.setupNeeded = more.setup_needed ?? false
+    this.reason = more.reason ?? null
+    this.values = more.values ?? {}
   }
 }
 
@@ -36,6 +41,8 @@ type ErrorBody = {
     request_id?: string
     setup_needed?: boolean
     values?: { readonly [name: string]: string | number | null }
+    reason?: string
+    values?: { readonly [name: string]: string | number }
   }
 }
 

@@ -4,6 +4,7 @@ import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { tEdge } from '../../words/edge.ts'
 import { language, t, tName } from '../../words/index.ts'
+import { tWarning } from '../../words/warning.ts'
 import { tWhy } from '../../words/why.ts'
 import { label } from './log-filters.tsx'
 
@@ -127,11 +128,14 @@ function Why({ of }: { readonly of: BillingRecord }) {
           {tName('flag', flag)}
         </p>
       ))}
-      {of.warnings.map(text => (
-        <p key={text} class="note warn theirs" lang="en">
-          {text}
-        </p>
-      ))}
+      {of.warnings.map(text => {
+        const told = tWarning(text)
+        return (
+          <p key={text} class="note warn theirs" {...(told === undefined && { lang: 'en' })}>
+            {told ?? text}
+          </p>
+        )
+      })}
     </>
   )
 }

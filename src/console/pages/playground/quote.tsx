@@ -5,6 +5,7 @@ import { Money } from '../../kit/money.tsx'
 import { problemText } from '../../kit/problem.tsx'
 import { language, t } from '../../words/index.ts'
 import { tMismatch } from '../../words/mismatch.ts'
+import { tWarning } from '../../words/warning.ts'
 import type { Money as Amount } from './runs.ts'
 
 type Asked = {
@@ -104,6 +105,6 @@ export function Quote({
 
 /** In the gateway's own words where they are the reader's, else from the facts. */
 function warningsOf({ warnings, mismatch }: RequestExplanation): readonly string[] {
-  if (language.value === 'en' || !mismatch) return warnings
+  if (language.value === 'en' || !mismatch) return warnings.map(text => tWarning(text) ?? text)
   return [tMismatch(mismatch)]
 }

@@ -1,0 +1,76 @@
+import { Failure, type FailExtra } from '../kit/index.ts'
+
+/**
+ * Why a field is refused (`invalid`), or a change cannot be made (`conflict`): the name goes to the console, which says it
+ * in its reader's language (`refusal.NAME` of its words), the text to everybody else. Names are never renamed.
+ */
+export const reasons = {
+  missing: "'{field}' is missing.",
+  field_unknown: "'{field}' is no field of this request.",
+  unreadable: '{message}',
+  request: 'The request {message}.',
+  malformed: "'{field}' {message}.",
+  not_moment: "'{field}' must be a moment such as 2026-11-21T08:00:00Z.",
+  not_label: "'{field}' must have no line breaks and no invisible characters.",
+  not_user_name: "'{field}' must begin with a letter or a digit, and go on with letters, digits, _ . @ or -.",
+  not_chosen_name: "'{field}' must begin with a letter or a digit, and go on with letters, digits, _ . or -.",
+  not_line: "'{field}' must be one line.",
+  not_id: "'{field}' must be an id such as req_01m7z9rxtz00wap6t5eg.",
+  not_decimal: `'{field}' must be a decimal of at most six places, such as "12.50".`,
+  not_allowed: "'{field}' must be equal to one of the allowed values: {allowed}.",
+  too_short: "'{field}' must NOT have fewer than {limit} characters.",
+  too_long: "'{field}' must NOT have more than {limit} characters.",
+  too_many: "'{field}' must NOT have more than {limit} items.",
+  too_small: "'{field}' must be >= {limit}.",
+  too_large: "'{field}' must be <= {limit}.",
+  host: 'The Host header is not a host and a port.',
+  address: "'{address}' is not an address such as 203.0.113.7 or 2001:db8::/32.",
+  passed: 'This moment has passed.',
+  model_unknown: "There is no model '{model}' in the configuration.",
+  group_unknown: "There is no group '{group}'. The configuration has {known}.",
+  group_gone: "The group '{group}' is gone from the configuration. Ask for another invitation.",
+  user_exists: 'there is a user named {name} already',
+  user_unknown: 'there is no user named {name}; create it first',
+  last_admin: '{name} is the last administrator who can sign in: make another one first',
+  self: 'Nobody can disable themselves or take their own role away; ask another administrator.',
+  password_current: 'The current password is not this one.',
+  password_common: 'This password is guessed early: choose one that is not a common one or the name.',
+  only_way_in: 'This is the only way in that you have. An administrator can set a password for you.',
+  setup_done: 'There is an administrator already: log in.',
+  setup_link: 'This setup link is not valid any more. Start the gateway again: it prints a new one.',
+  invited_as: 'This invitation is for {name}.',
+  amount: 'An amount over 0 is needed.',
+  revoked: 'This key is revoked; make a new one.',
+  refunded: 'There is nothing left of this charge to give back.',
+  resolved: 'This charge does not need review, or less was held for it.',
+  range: 'A range has at most {days} days.',
+  range_hour: 'A range has at most {days} days where bars are of one hour.',
+  range_day: 'A range has at most {days} days where bars are of one day.',
+  range_month: 'A range has at most {days} days where bars are of one month.',
+  range_backward: '`from` must not be after `to`.',
+  zone: '`zone` must be a time zone such as Europe/Berlin.',
+  day: '`{field}` must be a day such as 2026-11-21.',
+  month: '{month} is no month.',
+  kind: 'kinds: {kind} is none of {known}',
+  processes: 'Several processes serve: save the file, or send SIGHUP to the one that started them.',
+  file: 'The file {file} cannot be read.',
+} as const
+
+export type Reason = keyof typeof reasons
+type Names<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never
+type Values<R extends Reason> = { readonly [Name in Names<(typeof reasons)[R]>]: string | number }
+
+const statuses = { invalid: 400, conflict: 409 } as const
+
+/** Makes the refusal of a reason; its text is filled with the values, which go along. `param`: the field to blame. */
+export function refuse<R extends Reason>(
+  code: keyof typeof statuses,
+  reason: R,
+  values: Values<R>,
+  extra: Pick<FailExtra, 'param' | 'cause'> = {},
+): Failure {
+  const known: { readonly [name: string]: string | number } = values
+  const message = reasons[reason].replaceAll(/\{(\w+)\}/g, (whole, name: string) => String(known[name] ?? whole))
+  const row = { status: statuses[code], type: 'console', text: message }
+  return new Failure(code, row, message, { ...extra, values: { ...known, reason } })
+}

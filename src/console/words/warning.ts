@@ -1,0 +1,45 @@
+import { language, t, tell } from './index.ts'
+
+/** Sentences that charges keep as warnings, by the facts in them: those of years ago are told in every language, too. */
+const known: readonly (readonly [sentence: RegExp, tell: (...facts: readonly string[]) => string])[] = [
+  [
+    /^size (\S+) does not set the price: family \S+ returns (\S+), and .* \(([^()]+)\)$/,
+    (_asked, returned, made) => tell('mismatch.ignored', { returned: returned ?? '', made: made ?? '' }),
+  ],
+  [
+    /^size (\S+) is billed (\S+) by the requested size, but family \S+ makes no more than (\S+) of it \(([^()]+)\); size (\S+) is billed \S+$/,
+    (_asked, billed = '', made = '', returned = '', cheaper = '') =>
+      t('mismatch.dearer', { billed, made, pixels: pixelsOf(returned) }) + t('mismatch.cheaper', { cheaper, made }),
+  ],
+  [
+    /^size (\S+) is billed (\S+) by the requested size, although the image that comes back is (\S+) \((\S+) by its long edge\)$/,
+    (_asked, billed = '', returned = '', made = '') => t('mismatch.other', { billed, returned, made }),
+  ],
+  [
+    /^this is the price of the images; what else the request used is charged as (\S+)$/,
+    (id = '') => t('warning.part', { id }),
+  ],
+  [
+    /^charged by what is used; reserved is the most that can be: (.+), times (?:the group's multiplier|(\S+))$/,
+    (told = '', multiplier) =>
+      t('warning.use', {
+        told,
+        factor: multiplier === undefined ? t('warning.group') : t('warning.factor', { multiplier }),
+      }),
+  ],
+]
+
+/** A warning in the language chosen; undefined where the gateway's own words, English, are all that there is. */
+export function tWarning(text: string): string | undefined {
+  if (language.value === 'en') return undefined
+  for (const [sentence, write] of known) {
+    const facts = sentence.exec(text)
+    if (facts) return write(...facts.slice(1))
+  }
+  return undefined
+}
+
+/** What comes back, where that is known to the pixel. */
+function pixelsOf(returned: string): string {
+  return /^\d/.test(returned) ? t('mismatch.pixels', { size: returned }) : ''
+}
