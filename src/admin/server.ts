@@ -170,12 +170,11 @@ function answerError(parts: AdminParts, error: unknown, request: FastifyRequest,
   if (!request.raw.complete) reply.header('connection', 'close')
   if (failure.retryAfterMs !== undefined) reply.header('retry-after', String(Math.ceil(failure.retryAfterMs / 1000)))
   for (const [name, value] of Object.entries(failure.headers)) reply.header(name, value)
-  const { code, message, param, values } = failure
+  const { code, message, param } = failure
   return reply
     .status(failure.status)
     .headers(securityHeaders(request.url))
     .header('content-type', 'application/json; charset=utf-8')
-    .send(JSON.stringify({ error: { code, message, field: param, request_id: request.id, values } }))
     .send(JSON.stringify({ error: { code, message, field: param, request_id: request.id, ...told(failure) } }))
 }
 
@@ -196,14 +195,12 @@ function toFailure(error: unknown, { storage }: AdminParts): Failure {
   const { name, code, statusCode, validation, message = '', params = {} } = error as Foreseen
   if (validation?.[0]) return invalidField(validation[0])
   if (name === 'StorageError') {
-    if (code === 'user_exists') return fail('conflict', { why: message }, { param: 'name' })
-    if (code === 'name_erased') return fail('conflict', { why: message }, { param: 'name' })
-    if (code === 'erase_busy' || code === 'erases_self' || code === 'erases_local')
-      return fail('conflict', { why: message })
-    if (code === 'last_admin') return fail('conflict', { why: message }, { param: 'role' })
-    if (code === 'user_unknown') return fail('invalid', { why: message }, { param: 'user' })
     const named = { name: params['name'] ?? '' }
     if (code === 'user_exists') return refuse('conflict', code, named, { param: 'name' })
+    if (code === 'name_erased') return refuse('conflict', code, named, { param: 'name' })
+    if (code === 'erases_self') return refuse('conflict', code, named)
+    if (code === 'erases_local') return refuse('conflict', code, {})
+    if (code === 'erase_busy') return refuse('conflict', code, { ...named, count: params['count'] ?? '' })
     if (code === 'last_admin') return refuse('conflict', code, named, { param: 'role' })
     if (code === 'user_unknown') return refuse('invalid', code, named, { param: 'user' })
     return fail('storage_unavailable', {}, { retryAfterMs: 1_000 })

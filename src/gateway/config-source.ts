@@ -68,12 +68,6 @@ export class ConfigSource {
    * loaded for it, whatever the text says; nor is a file read that it does not name.
    */
   async check(text: string, inUse: Plan) {
-    const loaded = await this.readText(text, inUse)
-    return loaded.ok ? { ok: true, findings: loaded.notes } : { ok: false, findings: loaded.findings }
-  }
-
-  /** The same, for who wants the plan that it would be. */
-  async readText(text: string, { files, pipeline, upstreams }: Plan): ReturnType<typeof loadPlan> {
     const loaded = await this.judge({ file: this.file, text }, inUse)
     return loaded.ok ? { ok: true, findings: loaded.notes } : { ok: false, findings: loaded.findings }
   }

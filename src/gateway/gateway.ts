@@ -376,12 +376,9 @@ class RunningGateway implements Gateway {
         test: key => engine.probe(key),
         learn: () => keyKeeper.learn(),
       },
-      reload: this.#role === 'worker' ? undefined : () => reloads.run(),
       wasHanded: (user, keyName, url) => this.#handed.has(user, keyName, url),
-      check: text => this.#source.check(text, this.plan),
-      show: () => this.#source.show(),
       costUnder: async (text, span, signal) => {
-        const loaded = await this.#source.readText(text, this.plan)
+        const loaded = await this.#source.judge({ file: this.#source.file, text }, this.plan)
         if (!loaded.ok) return loaded
         const { replayCosts } = await import('./what-if.ts')
         return { ok: true, costs: await replayCosts(loaded.plan, storage.books, span, { signal, inUse: this.plan }) }

@@ -1,8 +1,8 @@
 import { isZone, lastMonth, showWhatIf } from '../../kit/index.ts'
 import { costUnderAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
-import { fail } from '../errors.ts'
 import { findingRecord } from '../finding-record.ts'
+import { refuse } from '../reasons.ts'
 import { moment } from '../schemas.ts'
 import { slowDown } from '../session/login-guard.ts'
 
@@ -57,7 +57,7 @@ type Asked = { readonly text: string; readonly since?: string; readonly until?: 
 /** @throws Failure for half a span, one that ends before it begins, and a zone that is none */
 function spanOf({ body, parts }: Ask<unknown, Asked>): { readonly since: number; readonly until: number } {
   const zone = body.zone ?? parts.plan().timeZone
-  if (!isZone(zone)) throw fail('invalid', { why: `There is no zone '${zone}'.` }, { param: 'zone' })
+  if (!isZone(zone)) throw refuse('invalid', 'zone', {}, { param: 'zone' })
   if (body.since === undefined && body.until === undefined) {
     const { from, until } = lastMonth(zone, parts.clock.now())
     return { since: from, until }
@@ -65,6 +65,6 @@ function spanOf({ body, parts }: Ask<unknown, Asked>): { readonly since: number;
   const since = body.since === undefined ? Number.NaN : Date.parse(body.since)
   const until = body.until === undefined ? parts.clock.now() : Date.parse(body.until)
   if (!(since < until))
-    throw fail('invalid', { why: '`since` must be given with `until`, and before it.' }, { param: 'since' })
+    throw refuse('invalid', 'span', {}, { param: 'since' })
   return { since, until }
 }

@@ -1,9 +1,10 @@
 import { editableAnswer, proposalAnswer, writtenAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
 import { fail } from '../errors.ts'
+import { findingRecord } from '../finding-record.ts'
+import { refuse } from '../reasons.ts'
 import { passwordGuess } from '../schemas.ts'
 import { sessionUserOf } from '../session-user.ts'
-import { findingRecord } from './config.ts'
 
 /** Who has signed in no longer ago need not give a password again. */
 const freshMs = 600_000
@@ -54,7 +55,7 @@ export const configEditRoutes = [
     answer: proposalAnswer,
     async handle({ parts, body }) {
       const proposal = await parts.edits.propose(body.edits as Edits)
-      if ('why' in proposal) throw fail('invalid', { why: proposal.why }, { param: fieldOf(proposal) })
+      if ('why' in proposal) throw refuse('invalid', 'edit', { why: proposal.why }, { param: fieldOf(proposal) })
       const whyNot = await parts.edits.whyNot()
       return {
         ...proposal,
@@ -88,7 +89,7 @@ export const configEditRoutes = [
       await needFreshSignIn(ask, body.password)
       const before = parts.plan().revision
       const written = await parts.edits.write(body.edits as Edits, body.base)
-      if ('why' in written) throw fail('invalid', { why: written.why }, { param: fieldOf(written) })
+      if ('why' in written) throw refuse('invalid', 'edit', { why: written.why }, { param: fieldOf(written) })
       if (written.kind === 'refused')
         return {
           ok: false,

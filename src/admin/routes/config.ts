@@ -1,18 +1,12 @@
 import { configAnswer, findingsAnswer, reloadAnswer } from '../answers.ts'
 import { defineRoute } from '../api.ts'
-import { fail } from '../errors.ts'
 import { findingRecord } from '../finding-record.ts'
 import type { Reloaded } from '../parts.ts'
 import { refuse } from '../reasons.ts'
-import type { ConfigFinding, Reloaded } from '../parts.ts'
 import { sessionUserOf } from '../session-user.ts'
 import { toMoment } from '../to-moment.ts'
 
 const textBytesMax = 1024 * 1024
-
-export function findingRecord({ severity, code, message, remedy, line, col, path }: ConfigFinding) {
-  return { severity, code, message, remedy: remedy ?? null, line, col, path }
-}
 
 function reloadRecord(result: Reloaded) {
   if (result.ok) return { ok: true, revision: result.revision, changes: result.changes }

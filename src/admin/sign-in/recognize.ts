@@ -2,10 +2,9 @@ import type { Identity, Issuer, Role, User } from '../../kit/index.ts'
 import { waysIn } from '../../kit/index.ts'
 import type { Ask } from '../api.ts'
 import { fail } from '../errors.ts'
+import { refuse } from '../reasons.ts'
 import { noteRefused } from '../session/note-refused.ts'
 import { groupOf, isDomainAllowed, nameOf, roleOf, verifiedEmail } from './claims.ts'
-import { refuse } from '../reasons.ts'
-import { isDomainAllowed, nameOf, roleOf, verifiedEmail } from './claims.ts'
 import type { Vouched } from './issuers.ts'
 import type { Errand } from './trip.ts'
 
@@ -25,11 +24,11 @@ export async function recognize(arrived: Arrived): Promise<string> {
   if (isRefused) {
     // What they did before in another tab was by a role that they have no more.
     if (known) await storage.signIn.endSessions(known.name)
-    throw await refuse(ask, issuer, 'no_role', known?.name)
+    throw await turnAway(ask, issuer, 'no_role', known?.name)
   }
   const user = known ?? (await findByEmail(arrived))
   if (!user) return admit(arrived, role)
-  if (user.status !== 'active') throw await refuse(ask, issuer, 'account_disabled', user.name)
+  if (user.status !== 'active') throw await turnAway(ask, issuer, 'account_disabled', user.name)
   const group = groupOf(claims, issuer)
   const change = {
     ...(role !== undefined && role !== user.role && { role }),
@@ -37,13 +36,6 @@ export async function recognize(arrived: Arrived): Promise<string> {
   }
   if (Object.keys(change).length > 0)
     await storage.users.change(user.name, change, actorOf(issuer), waysIn(ask.parts.plan()))
-    throw turnAway(ask, issuer, 'no_role', known?.name)
-  }
-  const user = known ?? (await findByEmail(arrived))
-  if (!user) return admit(arrived, role)
-  if (user.status !== 'active') throw turnAway(ask, issuer, 'account_disabled', user.name)
-  if (role !== undefined && role !== user.role)
-    await storage.users.change(user.name, { role }, actorOf(issuer), waysIn(ask.parts.plan()))
   return user.name
 }
 
@@ -71,8 +63,7 @@ async function findByEmail({ ask, issuer, claims, identity }: Arrived): Promise<
   const user = await users.find(email)
   if (!user) return undefined
   const linked = await signIn.link(identity, user.name, actorOf(issuer), true)
-  if (linked !== 'linked') throw await refuse(ask, issuer, 'identity_taken', user.name)
-  if (linked !== 'linked') throw turnAway(ask, issuer, 'identity_taken', user.name)
+  if (linked !== 'linked') throw await turnAway(ask, issuer, 'identity_taken', user.name)
   return user
 }
 
@@ -82,20 +73,13 @@ async function admit({ ask, issuer, claims, identity, errand }: Arrived, byClaim
   const { invitation: hash } = errand
   const invitation = hash === null ? undefined : await signIn.invitation(hash)
   if (hash !== null && !invitation) throw fail('invitation_unknown')
-  if (!invitation && !issuer.allowsSignUp) throw await refuse(ask, issuer, 'no_account')
+  if (!invitation && !issuer.allowsSignUp) throw await turnAway(ask, issuer, 'no_account')
   // Only whoever is invited chooses: what others are called is the issuer's word.
   const name = (invitation && (invitation.name ?? errand.name)) ?? nameOf(claims)
-  if (name === undefined) throw await refuse(ask, issuer, 'no_account')
+  if (name === undefined) throw await turnAway(ask, issuer, 'no_account')
   const role = byClaims ?? invitation?.role ?? issuer.defaultRole
-  if (role === undefined) throw await refuse(ask, issuer, 'no_role')
+  if (role === undefined) throw await turnAway(ask, issuer, 'no_role')
   const group = groupOf(claims, issuer) ?? invitation?.group ?? issuer.group
-  if (!invitation && !issuer.signUp) throw turnAway(ask, issuer, 'no_account')
-  // Only whoever is invited chooses: what others are called is the issuer's word.
-  const name = (invitation && (invitation.name ?? errand.name)) ?? nameOf(claims)
-  if (name === undefined) throw turnAway(ask, issuer, 'no_account')
-  const role = byClaims ?? invitation?.role ?? issuer.defaultRole
-  if (role === undefined) throw turnAway(ask, issuer, 'no_role')
-  const group = invitation?.group ?? issuer.signUp?.group ?? 'default'
   needGroup(ask, group)
   await admitAs(ask, { identity, hash, actor: actorOf(issuer), label: issuer.label }, { name, role, group })
   return name
@@ -124,10 +108,8 @@ export function needGroup({ parts }: Ask, group: string): void {
   if (!parts.plan().groups.has(group)) throw refuse('conflict', 'group_gone', { group })
 }
 
-async function refuse(
+async function turnAway(
   ask: Ask,
-function turnAway(
-  { parts, id }: Ask,
   { name, label }: Issuer,
   code: 'no_account' | 'no_role' | 'account_disabled' | 'identity_taken',
   user?: string,

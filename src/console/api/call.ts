@@ -8,11 +8,9 @@ export class ApiError extends Error {
   /** Seconds to wait, where the gateway says. */
   readonly retryAfter: number | null
   readonly setupNeeded: boolean
-  /** What its text is made of, for texts in another language. */
-  readonly values: { readonly [name: string]: string | number | null }
   /** Which of the reasons of its code it is, and what there is to say of it; the message has both in English. */
   readonly reason: string | null
-  readonly values: { readonly [name: string]: string | number }
+  readonly values: { readonly [name: string]: string | number | null }
 
   constructor(
     status: number,
@@ -26,7 +24,6 @@ export class ApiError extends Error {
     this.field = more.field ?? null
     this.requestId = more.request_id ?? null
     this.retryAfter = more.retryAfter ?? null
-    this.values = more.values ?? {}
     this.setupNeeded = more.setup_needed ?? false
     this.reason = more.reason ?? null
     this.values = more.values ?? {}
@@ -42,7 +39,6 @@ type ErrorBody = {
     setup_needed?: boolean
     values?: { readonly [name: string]: string | number | null }
     reason?: string
-    values?: { readonly [name: string]: string | number }
   }
 }
 

@@ -1,6 +1,5 @@
 import type { ApiError } from '../api/call.ts'
 import { tBound } from '../words/bound.ts'
-import { t, tName } from '../words/index.ts'
 import { t, tell } from '../words/index.ts'
 import { Button } from './button.tsx'
 import { Icon } from './icon.tsx'
@@ -9,8 +8,6 @@ import { Icon } from './icon.tsx'
 export function problemText(error: ApiError): string {
   if (error.code === 'out_of_bounds')
     return t('problem.out_of_bounds', { most: tBound(error.field ?? '', error.values), by: error.values['by'] ?? '' })
-  const known = tName('problem', error.code)
-  const text = known === error.code ? error.message : known
   const word = error.reason === null ? `problem.${error.code}` : `refusal.${error.reason}`
   const told = tell(word, error.values)
   const text = told === word ? error.message : told

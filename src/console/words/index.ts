@@ -42,6 +42,6 @@ export function tName(prefix: string, name: string): string {
 }
 
 /** A text by a name that no type vouches for; without one the name itself. */
-export function tell(word: string, values: Values = {}): string {
+export function tell(word: string, values: { readonly [name: string]: string | number | null } = {}): string {
   return (words.value[word] ?? word).replaceAll(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole))
 }

@@ -18,7 +18,7 @@ import { vendorKeys } from './0017-vendor-keys.ts'
 import { budgetTold } from './0018-budget-told.ts'
 import { watch } from './0019-watch.ts'
 import { addUpImages, costSpans } from './0020-cost-spans.ts'
-import { erased } from './0019-erased.ts'
+import { erased } from './0021-erased.ts'
 import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
