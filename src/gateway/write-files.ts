@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { access, copyFile, chmod, chown, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -80,8 +79,10 @@ async function draft(file: Replacement): Promise<Draft> {
   const real = await realpath(path)
   const { mode, uid, gid } = await stat(real)
   const name = join(dirname(real), `.${basename(real)}`)
-  const temporary = `${name}.${randomBytes(6).toString('hex')}.new`
+  const temporary = `${name}.${process.pid}.new`
   try {
+    // One that a process of that number left behind.
+    await rm(temporary, { force: true })
     const handle = await open(temporary, 'wx', 0o600)
     try {
       await handle.writeFile(after, 'utf8')

@@ -152,7 +152,7 @@ t.test('random edits of real configurations change what was meant, and not a let
       const about = caseName({ seed, edit })
       // A price that a table gives, or nobody, is spelt out; what that comes to is tried below.
       const own = (models as Data)[String(edit.path[1])] as Data | undefined
-      const isOwn = edit.path.length < 4 || ('prices' in (own ?? {}) && !('from' in (own?.['prices'] as Data)))
+      const isOwn = edit.path.length < 4 || ('prices' in (own ?? {}) && !('from' in ((own?.['prices'] ?? {}) as Data)))
       if (!isOwn) continue
       const edited = await applyEdits({ file: 'gateway.yaml', text, parts: {} }, env, [edit])
       if (!edited.ok) {

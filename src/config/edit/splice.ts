@@ -103,7 +103,7 @@ export class Splicer {
   #insertEntry(node: MapTree, key: string, value: Json): void {
     const last = node.entries.at(-1)
     if (this.#isFlow(node)) {
-      const text = `${renderEntry(key, value, '', false)}`
+      const text = renderEntry(key, value, '', false)
       if (last) this.#splice(this.#endOf(last.value, last.keySpan), this.#endOf(last.value, last.keySpan), `, ${text}`)
       else this.#splice(node.span.start, node.span.end, `{ ${text} }`)
       return
