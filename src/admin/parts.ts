@@ -1,5 +1,6 @@
 import type {
   Clock,
+  Json,
   Ids,
   ImaginedRequest,
   KeyReport,
@@ -41,6 +42,33 @@ export type ShownConfig = {
     readonly file: string | null
     readonly line: number | null
     readonly from: 'file' | 'environment' | 'default'
+  }[]
+}
+
+type ConfigEdit = { readonly path: readonly (string | number)[]; readonly value?: Json }
+
+type EditableEntry = {
+  readonly name: string
+  readonly file: string
+  readonly line: number
+  readonly own: Json
+  readonly whole: Json
+}
+
+type Editable = {
+  readonly models: readonly EditableEntry[]
+  readonly groups: readonly EditableEntry[]
+  readonly families: readonly { readonly name: string; readonly prices: readonly string[] }[]
+  readonly upstreams: readonly string[]
+  readonly route_sets: readonly string[]
+}
+
+type FileDiff = {
+  readonly file: string
+  readonly hunks: readonly {
+    readonly before: number
+    readonly after: number
+    readonly lines: readonly { readonly kind: 'same' | 'gone' | 'new'; readonly text: string }[]
   }[]
 }
 
