@@ -15,7 +15,6 @@ import type {
   VendorKey,
 } from '../kit/index.ts'
 import type { WhatIf } from '../kit/what-if.ts'
-import type { ConfigEdit, Editable, FileDiff } from '../config/index.ts'
 import type { Pages } from './pages/page-data.ts'
 
 /** Something wrong, or worth knowing, in a configuration. */
