@@ -1,5 +1,5 @@
 import { levelKinds, type LevelKind } from '../../kit/budget.ts'
-import type { Row } from '../query.ts'
+import { ask, lockRows, type QueryProgram, type Row, type Rows } from '../query.ts'
 import { text } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import type { Move } from './move.ts'
@@ -19,6 +19,15 @@ export function heldLevels(charge: Row): readonly LevelKind[] {
 /** The account of a charge by its kind. */
 export function nameOf(charge: Row, kind: LevelKind): string {
   return text(charge, kind === 'group' ? 'group_name' : 'user_name')
+}
+
+/** Locks the accounts that charges are held of, in the order of all who lock several; keys come before them. */
+export function* lockAccounts(charges: Rows): QueryProgram<void> {
+  for (const kind of levelKinds) {
+    const own = charges.filter(charge => heldLevels(charge).includes(kind))
+    for (const name of [...new Set(own.map(charge => nameOf(charge, kind)))].sort())
+      yield ask(`SELECT held FROM account WHERE kind = ? AND name = ? AND part = '${mainPart}' ${lockRows}`, kind, name)
+  }
 }
 
 /** Where a charge is booked beside its key: its user and its group always, a balance only where it was held of one. */

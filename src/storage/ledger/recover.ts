@@ -3,7 +3,8 @@ import { lostOfLogRow } from '../../kit/shapes/log-row.ts'
 import type { LogRow } from '../../kit/index.ts'
 import { prunedUntil } from '../journal/prune.ts'
 import { adoptJobs } from '../jobs.ts'
-import { payerColumns } from '../accounts/levels.ts'
+import { lockAccounts, payerColumns } from '../accounts/levels.ts'
+import { lockKeys } from '../keys/lock.ts'
 import { ask, type Row, skipLocked, type QueryProgram } from '../query.ts'
 import { findMissing } from '../pages/missing.ts'
 import { writeRows } from '../pages/write.ts'
@@ -86,9 +87,18 @@ function* endLeft(identity: WriterIdentity, at: number): QueryProgram<Recovery> 
   // Whoever clears up for others has none of his own: their jobs wait for the first of them.
   if (identity.owner !== '') yield* adoptJobs(identity)
   yield* writeMissingLogs(at)
+  yield* lockLeft()
   const toReview = yield* reviewEmpty(at)
   const settled = yield* settleLined(identity, at)
   return { epoch: identity.epoch, settled, toReview }
+}
+
+/** Keys and accounts of all that is left, in the order of all who lock several: what is ended first has none before others. */
+function* lockLeft(): QueryProgram<void> {
+  const left = yield ask(`SELECT ${payerColumns} FROM charge WHERE state = 'reserved' AND ${isOver}`)
+  if (left.length < 2) return
+  yield* lockKeys(left.map(charge => text(charge, 'key_id')))
+  yield* lockAccounts(left)
 }
 
 function* reviewEmpty(at: number): QueryProgram<number> {
