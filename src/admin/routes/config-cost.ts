@@ -64,7 +64,6 @@ function spanOf({ body, parts }: Ask<unknown, Asked>): { readonly since: number;
   }
   const since = body.since === undefined ? Number.NaN : Date.parse(body.since)
   const until = body.until === undefined ? parts.clock.now() : Date.parse(body.until)
-  if (!(since < until))
-    throw refuse('invalid', 'span', {}, { param: 'since' })
+  if (!(since < until)) throw refuse('invalid', 'span', {}, { param: 'since' })
   return { since, until }
 }
