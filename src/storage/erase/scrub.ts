@@ -29,7 +29,7 @@ function rename(value: Json, person: Person): Json {
   if (Array.isArray(value)) return value.map(one => rename(one, person))
   if (value === null || typeof value !== 'object') return value
   return Object.fromEntries(
-    Object.entries(value).map(([name, one]) => [name, elsewhere.has(name) ? one : rename(one as Json, person)]),
+    Object.entries(value).map(([name, one]) => [name, elsewhere.has(name) ? one : rename(one, person)]),
   )
 }
 
