@@ -24,6 +24,7 @@ import { InviteDialog, Invitations } from './invitations.tsx'
 import { limitText } from './tokens/key-drawer.tsx'
 import { CeilingsForm } from './users/ceilings-form.tsx'
 import { groupCeilings, userCeilings } from './users/ceilings-told.tsx'
+import { EraseForm } from './users/erase-form.tsx'
 import { PlaceFields } from './users/place-fields.tsx'
 
 /** Who may log in, and the groups that limits and factors hang on. */
@@ -84,7 +85,14 @@ export function Users() {
         <CreateUser groups={names} onDone={() => took(t('saved'))} onClose={close} />
       )}
       {changes && groups.value && chosen && (
-        <EditUser key={chosen.name} of={chosen} groups={names} onDone={() => took(t('saved'))} onClose={close} />
+        <EditUser
+          key={chosen.name}
+          of={chosen}
+          groups={names}
+          onDone={() => took(t('saved'))}
+          onErased={() => took(t('users.erased'))}
+          onClose={close}
+        />
       )}
     </Page>
   )
@@ -225,11 +233,13 @@ function EditUser({
   of,
   groups,
   onDone,
+  onErased,
   onClose,
 }: {
   readonly of: User
   readonly groups: readonly string[]
   readonly onDone: () => void
+  readonly onErased: () => void
   readonly onClose: () => void
 }) {
   const [what, setWhat] = useState('settings')
@@ -242,6 +252,7 @@ function EditUser({
           ['settings', t('users.settings')],
           ['ceilings', t('ceilings')],
           ['password', t('password')],
+          ['erase', t('users.erase')],
         ]}
         value={what}
         onPick={setWhat}
@@ -271,6 +282,7 @@ function EditUser({
             />
           </Form>
         )}
+        {what === 'erase' && <EraseForm key="erase" of={of} onDone={onErased} onClose={onClose} />}
         {what === 'password' && (
           <Form
             key="password"

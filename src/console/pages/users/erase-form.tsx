@@ -1,0 +1,32 @@
+import { call } from '../../api/call.ts'
+import type { User } from '../../api/shapes.ts'
+import { FieldError, Form, TextField } from '../../kit/form.tsx'
+import { t } from '../../words/index.ts'
+
+/** Takes a person out of everything but what the ledger has to prove; whoever does it types the name. */
+export function EraseForm({
+  of: { name },
+  onDone,
+  onClose,
+}: {
+  readonly of: User
+  readonly onDone: () => void
+  readonly onClose: () => void
+}) {
+  return (
+    <Form
+      submit={t('users.erase')}
+      kind="danger"
+      onCancel={onClose}
+      onSubmit={async values => {
+        if (values.get('typed').trim() !== name) throw new FieldError('typed', t('users.erase.differs'))
+        await call(`/users/${encodeURIComponent(name)}`, { method: 'DELETE' })
+        onDone()
+      }}
+    >
+      <p>{t('users.erase.goes')}</p>
+      <p class="quiet">{t('users.erase.stays')}</p>
+      <TextField name="typed" label={t('users.erase.type')} hint={name} />
+    </Form>
+  )
+}
