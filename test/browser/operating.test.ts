@@ -25,9 +25,29 @@ t.test('what needs somebody, how the gateway is, and who was refused, in both la
     [
       'en',
       'light',
-      { budget: 'A budget is spent', other: '1 open', traffic: 'Last five minutes', refused: 'Refused sign-ins' },
+      {
+        budget: 'A budget is spent',
+        other: '1 open',
+        traffic: 'Last five minutes',
+        refused: 'Refused sign-ins',
+        ceilings: 'Ceilings',
+        erase: 'Erase',
+        another: 'This is another name.',
+      },
     ],
-    ['zh', 'dark', { budget: '预算已用完', other: '1 项未处理', traffic: '最近五分钟', refused: '被拒绝的登录' }],
+    [
+      'zh',
+      'dark',
+      {
+        budget: '预算已用完',
+        other: '1 项未处理',
+        traffic: '最近五分钟',
+        refused: '被拒绝的登录',
+        ceilings: '上限',
+        erase: '抹除',
+        another: '名称不一致。',
+      },
+    ],
   ] as const) {
     const page = await browsing.newPage({ as: admin, language, width: 360, theme })
     const look = async (name: string) => {
@@ -53,6 +73,21 @@ t.test('what needs somebody, how the gateway is, and who was refused, in both la
     await page.getByRole('table', { name: words.refused }).getByText('ann').waitFor()
     await page.locator('a[href="/console/users?edit=ann"]').first().waitFor()
     await look('audit')
+    await page.goto(`${url}/console/users?edit=ann`)
+    await page.getByRole('tab', { name: words.ceilings, exact: true }).click()
+    await page.getByRole('dialog').locator('[name="keys_max"]').waitFor()
+    await look('ceilings')
+    await page.getByRole('tab', { name: words.erase, exact: true }).click()
+    const typed = page.getByRole('dialog').locator('[name="typed"]')
+    await typed.fill('anna')
+    await page.getByRole('button', { name: words.erase, exact: true }).click()
+    await page.getByText(words.another).waitFor()
+    await look('erasing')
+    if (language === 'en') continue
+    await typed.fill('ann')
+    await page.getByRole('button', { name: words.erase, exact: true }).click()
+    await page.getByText('已抹除').waitFor()
+    t.equal(await gateway.storage.users.find('ann'), undefined, 'she is gone')
   }
   t.strictSame(faults, [])
 })

@@ -48,7 +48,7 @@ t.test('people come in by an issuer, by an invitation, or are told why not', { s
     const page = await newPage({ language: 'zh' })
     await page.goto(`${url}/console/login`)
     await page.getByRole('button', { name: '使用 Company account 登录' }).click()
-    await page.getByText('您的账号不在可以使用此控制台的分组中').waitFor()
+    await page.getByText('你的账号不在可以使用此控制台的分组中').waitFor()
     t.equal(page.url(), `${url}/console/sign-in/company`)
     await lookAtAll(t, page, 'refused')
     await page.getByRole('link', { name: '返回登录' }).click()

@@ -22,7 +22,7 @@ const edits = {
         type: 'array',
         minItems: 2,
         maxItems: 8,
-        items: { type: ['string', 'integer'], maxLength: 200 },
+        items: { anyOf: [{ type: 'string', maxLength: 200 }, { type: 'integer' }] },
         description: 'models NAME, models NAME MEMBER …, groups NAME MEMBER ….',
       },
       value: { description: 'What it becomes; absent where it is taken out.' },

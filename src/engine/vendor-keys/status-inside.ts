@@ -9,7 +9,6 @@ const statuses: readonly (readonly [status: number, codes: readonly string[]])[]
       'invalid_request_error',
       'invalid_request',
       'invalid_value',
-      'image_generation_user_error',
       'moderation_blocked',
       'content_policy_violation',
       'content_filter',
@@ -26,10 +25,14 @@ const statuses: readonly (readonly [status: number, codes: readonly string[]])[]
   [504, ['timeout_error', 'DEADLINE_EXCEEDED']],
 ]
 
+/** How codes end that blame whoever asked, whatever they asked for. */
+const callerFault = '_user_error'
+
 /** The status that an error would have had, which stood in an answer of 200. */
 export function statusInside(refusal: Refusal, judgement: Judgement | undefined): number {
   if (refusal.status !== undefined) return refusal.status
   if (judgement?.key === 'cooling') return 429
   const codes = codesAt(refusal.body, usualPlaces)
+  if (codes.some(code => code.endsWith(callerFault))) return 400
   return statuses.find(([, words]) => codes.some(code => words.includes(code)))?.[0] ?? 502
 }

@@ -1,5 +1,5 @@
-import { spellsAt } from '../../kit/budget.ts'
 import type { QueryProgram } from '../query.ts'
+import { byDay } from '../by-day.ts'
 import type { Spent } from '../segments/draft.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import { type Move, moveAccounts } from './move.ts'
@@ -10,8 +10,7 @@ export function* spendOfAll(
   spent: readonly Spent[],
 ): QueryProgram<void> {
   const { zone, part } = identity
-  // By day, which is another one within a group at midnight and where the clock jumps.
-  for (const ofDay of Map.groupBy(spent, ([, , at]) => spellsAt(at, zone).day).values()) {
+  for (const ofDay of byDay(zone, spent, ([, , at]) => at)) {
     let last = 0
     const moves: Move[] = []
     for (const [, amount, at, user, group] of ofDay) {

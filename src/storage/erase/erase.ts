@@ -2,6 +2,7 @@ import type { ErasedRows, Erasure, Traces } from '../../kit/erasure.ts'
 import type { WaysIn } from '../../kit/sign-in.ts'
 import { balanceOf } from '../accounts/top-up.ts'
 import { StorageError } from '../errors.ts'
+import { countCharges } from '../costs/count-charges.ts'
 import { revokeKey } from '../keys/write.ts'
 import { leave, type Signed } from '../people/trail.ts'
 import { changeUser, findUser } from '../people/users.ts'
@@ -118,9 +119,9 @@ function* countRunning(name: string): QueryProgram<number> {
 
 /** As far as charges have been added up, which is done each minute. */
 function* countKept(name: string): QueryProgram<Traces['kept']> {
-  const [charged] = yield ask('SELECT coalesce(sum(firsts), 0) AS count FROM cost_sum WHERE user_name = ?', name)
+  const charges = yield* countCharges(name)
   const [paid] = yield ask('SELECT count(*) AS count FROM topup WHERE credit = ?', balanceOf(name))
-  return { charges: whole(charged ?? {}, 'count'), topups: whole(paid ?? {}, 'count') }
+  return { charges, topups: whole(paid ?? {}, 'count') }
 }
 
 /** What would be erased, by the same questions as are asked when it is. Changes nothing. */
@@ -169,7 +170,7 @@ export function* eraseLate(at: number): QueryProgram<void> {
 function* forgetName(pseudonym: string, name: string): QueryProgram<void> {
   const [booked] = yield ask(
     `SELECT 1 AS found WHERE EXISTS (SELECT 1 FROM account WHERE kind IN ('user', 'balance') AND name = ?)
-       OR EXISTS (SELECT 1 FROM topup WHERE credit = ?) OR EXISTS (SELECT 1 FROM cost_sum WHERE user_name = ?)`,
+       OR EXISTS (SELECT 1 FROM topup WHERE credit = ?) OR EXISTS (SELECT 1 FROM cost_place WHERE user_name = ?)`,
     name,
     balanceOf(name),
     name,

@@ -45,5 +45,12 @@ export function blank(written: string, person: Person): string {
 
 /** Whether somebody wrote the name into a sentence. */
 export function mentions(sentence: string, { name }: Person): boolean {
-  return (sentence.match(words) ?? []).some(word => word === name || word.replace(/\.+$/, '') === name)
+  return (sentence.match(words) ?? []).some(word => word === name || withoutDots(word) === name)
+}
+
+/** A name at the end of a sentence has its dots behind it. */
+function withoutDots(word: string): string {
+  let end = word.length
+  while (word[end - 1] === '.') end--
+  return word.slice(0, end)
 }

@@ -10,8 +10,10 @@ const theirKeys = `(SELECT id FROM key WHERE user_name = ?)`
 /** As long as keys say whose they are. Of a trip to an issuer the name stands in its JSON; `quoted` is the name as JSON has it. */
 export const wholesale: readonly (Wholesale & { readonly quoted?: true })[] = [
   { table: 'session', how: 'deleted', where: 'user_name = ?' },
+  { table: 'refused_sign_in', how: 'deleted', where: 'name = ?' },
   { table: 'sign_in_link', how: 'deleted', where: 'user_name = ?' },
   { table: 'sign_in_trip', how: 'deleted', where: 'instr(told, ?) > 0', quoted: true },
+  { table: 'alert_done', how: 'cleared', where: 'actor = ?', set: `actor = 'erased'` },
   { table: 'invitation', how: 'deleted', where: 'name = ? OR made_by = ?' },
   {
     table: 'answer',

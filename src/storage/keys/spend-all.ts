@@ -1,4 +1,4 @@
-import { spellsAt } from '../../kit/budget.ts'
+import { byDay } from '../by-day.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import { lockKeys } from './lock.ts'
@@ -22,8 +22,7 @@ export function* spendAll(
   const there = yield* lockKeys(spent.map(([keyId]) => keyId))
   const missing = spent.find(([keyId]) => !there.has(keyId))
   if (missing) throw new Error(`there is no key ${missing[0]} to charge`)
-  // By day, which is another one within a group at midnight and where the clock jumps.
-  for (const ofDay of Map.groupBy(spent, ([, , at]) => spellsAt(at, zone).day).values()) {
+  for (const ofDay of byDay(zone, spent, ([, , at]) => at)) {
     const sums = new Map<string, number>()
     let last = 0
     for (const [keyId, amount, at] of ofDay) {

@@ -1,5 +1,5 @@
-import { spellsAt } from '../../kit/budget.ts'
 import type { Settlement } from '../../kit/index.ts'
+import { byDay } from '../by-day.ts'
 import { movesOf, nameOf } from '../accounts/levels.ts'
 import { type Move, moveAccounts, moveBounded } from '../accounts/move.ts'
 import { readHeld } from '../accounts/held-budgets.ts'
@@ -68,15 +68,10 @@ export function* bookAll(identity: WriterIdentity, ended: readonly Ended[], acto
     if (isKeyBounded) yield* tellKey(identity, yield spendOfBudget(identity, spending), text(charge, 'currency'), at)
     else yield spend(identity, spending)
   }
-  for (const ofDay of byDay(identity, inOrder)) yield* bookAccounts(identity, ofDay)
+  for (const ofDay of byDay(identity.zone, inOrder, ({ at }) => at)) yield* bookAccounts(identity, ofDay)
   const entries: Entry[] = []
   for (const { charge, at } of ended) entries.push(yield* entryOf(charge, actor, at))
   yield* postAll(identity, entries)
-}
-
-/** Day after day: at midnight, and where the clock jumps, what is booked together is of two. */
-function byDay({ zone }: WriterIdentity, ended: readonly Ended[]): Iterable<readonly Ended[]> {
-  return ended.length === 1 ? [ended] : Map.groupBy(ended, ({ at }) => spellsAt(at, zone).day).values()
 }
 
 function* bookAccounts(identity: WriterIdentity, ended: readonly Ended[]): QueryProgram<void> {
