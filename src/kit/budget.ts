@@ -42,6 +42,11 @@ export function spellsAhead(at: number, zone: string): { readonly day: number; r
   return spellsAt(at + aheadMs, zone)
 }
 
+/** Whether clocks that are right may be on both sides of midnight. */
+export function isAroundMidnight(at: number, zone: string): boolean {
+  return spellsAt(at - aheadMs, zone).day !== spellsAhead(at, zone).day
+}
+
 /** When a budget begins anew after `at`; null for one that is for all of a key's life. */
 export function renewalAt(period: BudgetPeriod, at: number, zone: string): number | null {
   if (period === 'total') return null

@@ -94,7 +94,8 @@ const answers: readonly { readonly path: string; readonly at: string; readonly m
 const columns: { readonly [table: string]: readonly string[] } = {
   key: words(`id name user_name group_name hash hint status expires_at models ips limits budget spent held created_at
     last_used_at kind old_hash old_until budget_period bounds budget_told day_start day_spent month_start month_spent`),
-  user: words('name group_name role status password_hash created_at keys_max key_bounds budget budget_period balance'),
+  user: words(`name group_name role status password_hash created_at keys_max key_bounds budget budget_period balance
+    erased_at booked_as late_until`),
   log: words(`id time key_id user_name group_name model operation status outcome error_code duration_ms upstream
     config_revision forwarded dropped client_request_id input_tokens output_tokens`),
   charge:

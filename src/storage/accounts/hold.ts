@@ -1,4 +1,4 @@
-import { type BudgetPeriod, renewalAt } from '../../kit/budget.ts'
+import { type BudgetPeriod, isAroundMidnight, renewalAt } from '../../kit/budget.ts'
 import { type LevelKind, levelKinds } from '../../kit/budget.ts'
 import { type Level } from '../../kit/levels.ts'
 import type { HoldResult } from '../../kit/stores.ts'
@@ -8,7 +8,7 @@ import { textOrNull, whole } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import { type FoundBudget, tellBudget } from './budget-told.ts'
 import { mainPart } from './levels.ts'
-import { spentBefore } from './move.ts'
+import { lockOne, spentBefore } from './move.ts'
 
 /** What a request holds, micro-units of the currency, and when. */
 type Holding = { readonly amount: number; readonly currency: string; readonly at: number }
@@ -79,6 +79,8 @@ function* holdLevel(identity: WriterIdentity, level: Level, hold: Holding): Quer
   const { at } = hold
   const bound = kind === 'balance' ? name : amount
   const period = periodParams(identity, per, at)
+  // What others leave behind at midnight is read once they are done.
+  if (per !== 'total' && isAroundMidnight(at, identity.zone)) yield ask(lockOne, kind, name)
   const [held] = yield ask(holdOne(kind, per), hold.amount, kind, name, bound, ...period, hold.amount, ...period)
   if (held) {
     // What nobody has held of it may have brought it so far, or its amount was lowered.

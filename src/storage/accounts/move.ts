@@ -1,6 +1,6 @@
-import { levelKinds, type LevelKind } from '../../kit/budget.ts'
+import { isAroundMidnight, levelKinds, type LevelKind } from '../../kit/budget.ts'
 import { bounds } from '../keys/spend.ts'
-import type { QueryProgram, Row, Value } from '../query.ts'
+import { ask, lockRows, type QueryProgram, type Row, type Value } from '../query.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 
 type Zoned = Pick<WriterIdentity, 'zone'>
@@ -50,6 +50,9 @@ const ofSpell = (period: 'day' | 'month'): string =>
 const movedColumns = `kind, name, part, held, day_start, month_start, budget_told, spent + ${ofParts('spent', '')} AS total,
   day_spent + ${ofSpell('day')} AS day, month_spent + ${ofSpell('month')} AS month`
 
+/** Waits for whoever books on the row of an account that is tested. */
+export const lockOne = `SELECT held FROM account WHERE kind = ? AND name = ? AND part = '' ${lockRows}`
+
 type Statements = (rows: number) => string
 const plain = kept(statementOf)
 const telling = kept(rows => `${statementOf(rows)} RETURNING ${movedColumns}`)
@@ -86,6 +89,10 @@ function* move(
   const moved: Row[] = []
   const sums = sumMoves(moves)
   const [day, dayAhead, month, monthAhead] = bounds(identity, at)
+  // Others may book on the same row from the other side of midnight: what they leave behind is read anew once they are done.
+  // Within the statement PostgreSQL reads the row again after waiting for them, and nothing else.
+  if (isAroundMidnight(at, identity.zone))
+    for (const { kind, name, part } of sums) if (part === '') yield ask(lockOne, kind, name)
   for (let next = 0; next < sums.length; ) {
     const left = sums.length - next
     const many = left >= together ? together : left >= 4 ? 4 : left

@@ -24,21 +24,56 @@ export function* rowsOfAccounts(): QueryProgram<ReadonlyMap<string, readonly Row
   return Map.groupBy(rows, row => `${text(row, 'kind')} ${text(row, 'name')}`)
 }
 
+/** What rows have left behind of days and months that they are not in now, by who pays, period and start. */
+type LeftBehind = ReadonlyMap<string, number>
+
+/** Beside the rows: since when days have gone by this zone, and what rows have left behind. */
+export type Behind = { readonly since: number; readonly left: LeftBehind }
+
+/** Of the spells that may be now: a row that went back, for what was late or for a clock that jumped, has left them. */
+export function* readLeftBehind({ running }: Pick<Findings, 'running'>): QueryProgram<LeftBehind> {
+  const left = new Map<string, number>()
+  for (const period of ['day', 'month'] as const) {
+    for (const { start } of running?.spells(period) ?? []) {
+      const rows = yield ask(
+        `SELECT 'key ' || s.key_id AS payer, s.spent AS spent FROM spell s JOIN key k ON k.id = s.key_id
+           WHERE s.period = '${period}' AND s.start = ? AND k.${period}_start <> s.start
+         UNION ALL SELECT s.kind || ' ' || s.name AS payer, s.spent AS spent FROM account_spell s
+           JOIN account a ON a.kind = s.kind AND a.name = s.name AND a.part = s.part
+           WHERE s.period = '${period}' AND s.start = ? AND a.${period}_start <> s.start`,
+        start,
+        start,
+      )
+      for (const row of rows) {
+        const place = placeOf(text(row, 'payer'), period, start)
+        left.set(place, (left.get(place) ?? 0) + whole(row, 'spent'))
+      }
+    }
+  }
+  return left
+}
+
+const placeOf = (payer: string, period: 'day' | 'month', start: number): string => `${payer} ${period} ${start}`
+
 /**
  * Proves what one who pays has spent in the day and in the month that are now. What ended in the hour before midnight may count
  * on the new day, where something of that was booked before it.
  */
-export function auditRunning({ running, report }: Findings, payer: string, rows: readonly Row[], since: number): void {
+export function auditRunning(
+  { running, report }: Findings,
+  payer: string,
+  rows: readonly Row[],
+  { since, left }: Behind,
+): void {
   for (const period of ['day', 'month'] as const) {
     const spells = running?.spells(period) ?? []
     const found = spells.filter(({ start }) => rows.some(row => whole(row, `${period}_start`) === start))
     const [spell] = found
-    // Just at midnight some rows may say of the day before, and a row that went back for what was late, or for a clock that
-    // jumped, has today's sum among those that it has left: they can be proved a little later.
+    // Just at midnight some rows may be on the new day already: they can be proved a little later.
     if (!running || !spell || found.length > 1 || spell.from < since) continue
     const has = rows
       .filter(row => whole(row, `${period}_start`) === spell.start)
-      .reduce((sum, row) => sum + whole(row, `${period}_spent`), 0)
+      .reduce((sum, row) => sum + whole(row, `${period}_spent`), left.get(placeOf(payer, period, spell.start)) ?? 0)
     const { spent, late, lateBack } = running.of(payer, period, spell.start)
     if (has < spent - lateBack || has > spent + late)
       report(`${payer}: has spent ${has} ${words[period]}, its charges say ${spent}`)

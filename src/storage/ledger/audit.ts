@@ -6,7 +6,7 @@ import { auditCosts } from '../costs/audit-costs.ts'
 import { ask, type Row, type Rows, type QueryProgram } from '../query.ts'
 import { text, whole, wholeOrNull } from '../rows.ts'
 import { addHeld, addSpent, type Findings, totalsOf } from './findings.ts'
-import { auditRunning, openRunning, rowsOfAccounts } from './audit-running.ts'
+import { auditRunning, type Behind, openRunning, readLeftBehind, rowsOfAccounts } from './audit-running.ts'
 import { auditChains } from './audit-chains.ts'
 import { auditSegments } from './audit-segments.ts'
 import { accountOf, digestCharge, type Entry, sales, toEntry } from './entries.ts'
@@ -55,8 +55,9 @@ export function* audit({
   yield* auditSegments(findings)
   yield* auditChains(findings)
   yield* auditAnchors(anchors, problem => findings.report(problem))
-  yield* auditKeys(findings, since)
-  yield* auditAccounts(findings, since)
+  const behind = { since, left: yield* readLeftBehind(findings) }
+  yield* auditKeys(findings, behind)
+  yield* auditAccounts(findings, behind)
   yield* auditTopUps(findings)
   if (more > 0) problems.push(`and ${more} more`)
   const sums: string[] = []
@@ -163,7 +164,7 @@ function reportStray(findings: Findings, table: 'line' | 'entry', id: string): v
   findings.report(`charge ${id}: is gone, but has a row in ${table}`)
 }
 
-function* auditKeys(findings: Findings, since: number): QueryProgram<void> {
+function* auditKeys(findings: Findings, behind: Behind): QueryProgram<void> {
   const keys = yield ask('SELECT id, spent, held, day_start, day_spent, month_start, month_spent FROM key')
   for (const key of keys) {
     const id = text(key, 'id')
@@ -172,20 +173,20 @@ function* auditKeys(findings: Findings, since: number): QueryProgram<void> {
       findings.report(`key ${id}: has spent ${whole(key, 'spent')}, its entries say ${spent}`)
     if (whole(key, 'held') !== held)
       findings.report(`key ${id}: holds ${whole(key, 'held')}, its open charges say ${held}`)
-    auditRunning(findings, `key ${id}`, [key], since)
+    auditRunning(findings, `key ${id}`, [key], behind)
     findings.totals.delete(id)
   }
   for (const id of findings.totals.keys()) findings.report(`key ${id}: is gone, but has charges`)
 }
 
 /** Users, groups and balances: each is the sum of its rows, and of its charges. */
-function* auditAccounts(findings: Findings, since: number): QueryProgram<void> {
+function* auditAccounts(findings: Findings, behind: Behind): QueryProgram<void> {
   for (const [account, rows] of yield* rowsOfAccounts()) {
     const sum = (column: string): number => rows.reduce((total, row) => total + whole(row, column), 0)
     const { spent, held } = findings.accounts.get(account) ?? { spent: 0, held: 0 }
     if (sum('spent') !== spent) findings.report(`${account}: has spent ${sum('spent')}, its charges say ${spent}`)
     if (sum('held') !== held) findings.report(`${account}: holds ${sum('held')}, its open charges say ${held}`)
-    auditRunning(findings, account, rows, since)
+    auditRunning(findings, account, rows, behind)
     findings.accounts.delete(account)
   }
   for (const [account, { spent, held }] of findings.accounts)

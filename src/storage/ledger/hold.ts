@@ -1,8 +1,9 @@
 import type { ChargeFacts, HoldRequest, HoldResult } from '../../kit/index.ts'
-import { aheadMs, type BudgetPeriod, renewalAt } from '../../kit/budget.ts'
+import { aheadMs, type BudgetPeriod, isAroundMidnight, renewalAt } from '../../kit/budget.ts'
 import { holdLevels } from '../accounts/hold.ts'
 import { writeHeld } from '../accounts/held-budgets.ts'
 import { tellKey } from '../accounts/tell-moved.ts'
+import { lockKeys } from '../keys/lock.ts'
 import { foundColumns, left, leftParams } from '../keys/spend.ts'
 import { ask, type Row, type QueryProgram } from '../query.ts'
 import { text, toAnswer, whole, wholeOrNull } from '../rows.ts'
@@ -25,6 +26,7 @@ export function* hold(identity: WriterIdentity, request: HoldRequest, at: number
     const taken = yield* findTaken(facts, idempotency, at)
     if (taken) return taken
   }
+  if (isAroundMidnight(at, identity.zone)) yield* lockKeys([facts.keyId])
   const [key] = yield ask(
     `UPDATE key SET held = held + ? WHERE id = ? AND (budget IS NULL OR ${left} >= ?) RETURNING ${foundColumns}`,
     request.hold,

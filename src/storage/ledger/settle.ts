@@ -1,9 +1,11 @@
+import { isAroundMidnight } from '../../kit/budget.ts'
 import type { Settlement } from '../../kit/index.ts'
 import { byDay } from '../by-day.ts'
 import { movesOf, nameOf } from '../accounts/levels.ts'
 import { type Move, moveAccounts, moveBounded } from '../accounts/move.ts'
 import { readHeld } from '../accounts/held-budgets.ts'
 import { tellKey, tellMoved, type Watched } from '../accounts/tell-moved.ts'
+import { lockKeys } from '../keys/lock.ts'
 import { spend, spendOfBudget } from '../keys/spend.ts'
 import { ask, type Row, type QueryProgram } from '../query.ts'
 import { text, textOrNull, whole } from '../rows.ts'
@@ -62,6 +64,9 @@ export function book(
  */
 export function* bookAll(identity: WriterIdentity, ended: readonly Ended[], actor: string): QueryProgram<void> {
   const inOrder = ended.length === 1 ? ended : ended.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+  // As accounts are: what others left behind at midnight is read once they are done.
+  if (ended.some(({ at }) => isAroundMidnight(at, identity.zone)))
+    yield* lockKeys(ended.map(({ charge }) => text(charge, 'key_id')))
   for (const { charge, heldNow, at } of inOrder) {
     const spending = { keyId: text(charge, 'key_id'), amount: whole(charge, 'amount'), heldBack: heldNow, at }
     const { isKeyBounded } = readHeld(textOrNull(charge, 'levels'))
