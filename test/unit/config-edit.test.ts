@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { parse } from 'yaml'
 import { applyEdits, type ConfigEdit } from '../../src/config/edit/apply-edits.ts'
+import { SpliceBudget, Splicer } from '../../src/config/edit/splice.ts'
 import { readComments } from '../../src/config/load.ts'
 import { caseName } from '../harness/case-name.ts'
 
@@ -269,6 +270,34 @@ t.test('an edit is made in its place, to the letter', async t => {
     }
 })
 
+t.test('a long list costs no more than what changes in it, and a request has an end', async t => {
+  const numbers = (count: number, first: number) => Array.from({ length: count }, (_, i) => i + first)
+  const text = (count: number) =>
+    `models:\n  a: { family: f, upstream: u, limits: { shadow: [${numbers(count, 0).join(', ')}] } }\n`
+  const path = ['models', 'a', 'limits', 'shadow']
+  const edit = (given: string, ...edits: readonly ConfigEdit[]) =>
+    applyEdits({ file: 'gateway.yaml', text: given, parts: {} }, env, edits)
+  const edited = await edit(text(3_000), { path, value: [...numbers(2_999, 0), -1] })
+  t.match(edited.ok && edited.texts.text, '2998, -1]', 'what stays is looked at, and read once')
+  const tooMuch = { ok: false, why: /too much is/ }
+  t.match(await edit(text(100), { path, value: numbers(100, 500) }), tooMuch)
+  const some = (first: number): ConfigEdit => ({ path, value: numbers(25, first) })
+  t.match(await edit(text(25), some(100), some(200)), { ok: true })
+  t.match(await edit(text(25), some(100), some(200), some(300)), tooMuch, 'all edits are counted together')
+  t.match(await edit(text(9_000), { path, value: numbers(9_000, 0).toReversed() }), tooMuch)
+})
+
+t.test('the text is read once for each change of it', async t => {
+  const list = Array.from({ length: 400 }, (_, i) => i)
+  const splicer = new Splicer(`a: [${list.join(', ')}]\n`, new SpliceBudget())
+  const before = splicer.root
+  splicer.set(['a'], [...list])
+  t.equal(splicer.root, before)
+  splicer.set(['a'], [...list.slice(0, -1), 7])
+  t.not(splicer.root, before)
+  t.equal(splicer.root, splicer.root)
+})
+
 const main = `version: 1
 include: [models/*.yaml]
 price_tables: [prices.yaml]
@@ -279,6 +308,7 @@ model_lists:
 models:
   own: { family: f }
   rowed: { family: f, prices: { from: row } }
+  listed: { family: f, upstreams: [{ upstream: u }] }
 `
 const files = {
   '/etc/models/more.yaml': 'models:\n  far: { family: f, prices: { input: "3" } }   # elsewhere\n',
@@ -312,6 +342,8 @@ t.test('an edit lands in the file that says it, and what it takes away from else
   t.match(small, { notes: [/model_lists\.cheap/] })
   const tiny = await edit(price('tiny', 'input', '0.2'))
   t.match(tiny.ok && tiny.texts.text, 'tiny: { input: "0.2" }')
+  const second = await edit({ path: ['models', 'listed', 'upstreams', 1], value: { upstream: 'v' } })
+  t.match(second.ok && second.texts.text, 'upstreams: [{ upstream: u }, { upstream: v }] }')
   const two = await edit({ path: ['models', 'two'] })
   t.match(two.ok && two.texts.text, 'models: [one] }   # both')
 
@@ -325,6 +357,9 @@ t.test('an edit lands in the file that says it, and what it takes away from else
     [{ path: ['models', 'own', 'limits'], value: { rpm: '${file:/etc/passwd}' } }, /written by hand/],
     [{ path: ['models', '${HOME}'], value: { family: 'f' } }, /no name/],
     [{ path: ['upstreams', 'u', 'url'], value: 'https://evil.example' }, /all else in the file/],
+    [{ path: ['models', 'listed', 'upstreams', 99, 'weight'], value: 2 }, /no place 99 in this list/],
+    [{ path: ['models', 'listed', 'upstreams', -1], value: { upstream: 'v' } }, /no place -1 in this list/],
+    [{ path: ['models', 'listed', 'upstreams', 1] }, /no place 1 in this list/],
     [{ path: ['groups', 'default'] }, /made and taken out in the file/],
   ] as const)
     t.match(await edit(wrong), { ok: false, why, edit: wrong }, caseName({ wrong }))

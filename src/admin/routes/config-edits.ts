@@ -4,6 +4,7 @@ import { fail } from '../errors.ts'
 import { findingRecord } from '../finding-record.ts'
 import { refuse } from '../reasons.ts'
 import { passwordGuess } from '../schemas.ts'
+import { slowDown } from '../session/login-guard.ts'
 import { sessionUserOf } from '../session-user.ts'
 
 /** Who has signed in no longer ago need not give a password again. */
@@ -30,90 +31,108 @@ const edits = {
   },
 } as const
 
-export const configEditRoutes = [
-  defineRoute({
-    method: 'GET',
-    url: '/api/config/editable',
-    access: 'admin',
-    summary: 'Models and groups that can be edited, where each stands, and whether changes may be written from here.',
-    answer: editableAnswer,
-    async handle({ parts }) {
-      const whyNot = await parts.edits.whyNot()
-      const list = await parts.edits.list().catch((cause: unknown) => {
-        throw fail('conflict', { why: cause instanceof Error ? cause.message : 'The files cannot be read.' }, { cause })
-      })
-      return { ...list, writable: whyNot === undefined, why_not: whyNot?.reason ?? null }
-    },
-  }),
-  defineRoute({
-    method: 'POST',
-    url: '/api/config/propose',
-    access: 'admin',
-    summary:
-      "What a change of the configuration's files would be: its difference, its meaning and what the check says.",
-    body: { type: 'object', additionalProperties: false, required: ['edits'], properties: { edits } },
-    answer: proposalAnswer,
-    async handle({ parts, body }) {
-      const proposal = await parts.edits.propose(body.edits as Edits)
-      if ('why' in proposal) throw refuse('invalid', 'edit', { why: proposal.why }, { param: fieldOf(proposal) })
-      const whyNot = await parts.edits.whyNot()
-      return {
-        ...proposal,
-        findings: proposal.findings.map(findingRecord),
-        files: proposal.files.map(({ file, hunks }) => ({ file, hunks })),
-        writable: whyNot === undefined,
-        why_not: whyNot?.reason ?? null,
-      }
-    },
-  }),
-  defineRoute({
-    method: 'POST',
-    url: '/api/config/write',
-    access: 'admin',
-    summary: 'Writes a change that was proposed, and has it taken over; or nothing is changed.',
-    body: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['edits', 'base'],
-      properties: {
-        edits,
-        base: { type: 'string', maxLength: 100, description: 'As the proposal has it.' },
-        password: { ...passwordGuess, description: "One's own, unless one has signed in within 10 minutes." },
+/** Each reads the files again for each of its steps. */
+const atOnce = 2
+const retryMs = 5_000
+
+/** One gateway's: how many are worked out at once is counted for it. */
+export function configEditRoutes() {
+  let open = 0
+  /** @throws Failure slow_down */
+  const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (open >= atOnce) throw slowDown(retryMs)
+    open++
+    return work().finally(() => void open--)
+  }
+  return [
+    defineRoute({
+      method: 'GET',
+      url: '/api/config/editable',
+      access: 'admin',
+      summary: 'Models and groups that can be edited, where each stands, and whether changes may be written from here.',
+      answer: editableAnswer,
+      async handle({ parts }) {
+        const whyNot = await parts.edits.whyNot()
+        const list = await parts.edits.list().catch((cause: unknown) => {
+          throw fail(
+            'conflict',
+            { why: cause instanceof Error ? cause.message : 'The files cannot be read.' },
+            { cause },
+          )
+        })
+        return { ...list, writable: whyNot === undefined, why_not: whyNot?.reason ?? null }
       },
-    },
-    answer: writtenAnswer,
-    async handle(ask) {
-      const { parts, body } = ask
-      const whyNot = await parts.edits.whyNot()
-      if (whyNot && whyNot.reason !== 'read-only') throw fail('edits_off', { detail: whyNot.detail })
-      await needFreshSignIn(ask, body.password)
-      const before = parts.plan().revision
-      const written = await parts.edits.write(body.edits as Edits, body.base)
-      if ('why' in written) throw refuse('invalid', 'edit', { why: written.why }, { param: fieldOf(written) })
-      if (written.kind === 'refused')
+    }),
+    defineRoute({
+      method: 'POST',
+      url: '/api/config/propose',
+      access: 'admin',
+      summary:
+        "What a change of the configuration's files would be: its difference, its meaning and what the check says.",
+      body: { type: 'object', additionalProperties: false, required: ['edits'], properties: { edits } },
+      answer: proposalAnswer,
+      async handle({ parts, body }) {
+        const proposal = await inTurn(() => parts.edits.propose(body.edits as Edits))
+        if ('why' in proposal) throw refuse('invalid', 'edit', { why: proposal.why }, { param: fieldOf(proposal) })
+        const whyNot = await parts.edits.whyNot()
         return {
-          ok: false,
-          findings: written.findings.map(findingRecord),
-          files: [],
-          backups: [],
-          changes: [],
-          revision: null,
+          ...proposal,
+          findings: proposal.findings.map(findingRecord),
+          files: proposal.files.map(({ file, hunks }) => ({ file, hunks })),
+          writable: whyNot === undefined,
+          why_not: whyNot?.reason ?? null,
         }
-      if (written.kind === 'changed') throw fail('config_changed', { file: written.file })
-      if (written.kind !== 'written') throw fail('config_read_only', { file: written.file, detail: written.detail })
-      const { files, backups, changes, revision = null } = written
-      await parts.storage.trail.note({
-        actor: sessionUserOf(ask).user.name,
-        action: 'config.write',
-        subject: parts.plan().file,
-        before: { revision: before },
-        after: { revision, changes, files },
-        reason: null,
-      })
-      return { ok: true, findings: [], files, backups, changes, revision }
-    },
-  }),
-]
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      url: '/api/config/write',
+      access: 'admin',
+      summary: 'Writes a change that was proposed, and has it taken over; or nothing is changed.',
+      body: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['edits', 'base'],
+        properties: {
+          edits,
+          base: { type: 'string', maxLength: 100, description: 'As the proposal has it.' },
+          password: { ...passwordGuess, description: "One's own, unless one has signed in within 10 minutes." },
+        },
+      },
+      answer: writtenAnswer,
+      async handle(ask) {
+        const { parts, body } = ask
+        const whyNot = await parts.edits.whyNot()
+        if (whyNot && whyNot.reason !== 'read-only') throw fail('edits_off', { detail: whyNot.detail })
+        await needFreshSignIn(ask, body.password)
+        const before = parts.plan().revision
+        const written = await inTurn(() => parts.edits.write(body.edits as Edits, body.base))
+        if ('why' in written) throw refuse('invalid', 'edit', { why: written.why }, { param: fieldOf(written) })
+        if (written.kind === 'refused')
+          return {
+            ok: false,
+            findings: written.findings.map(findingRecord),
+            files: [],
+            backups: [],
+            changes: [],
+            revision: null,
+          }
+        if (written.kind === 'changed') throw fail('config_changed', { file: written.file })
+        if (written.kind !== 'written') throw fail('config_read_only', { file: written.file, detail: written.detail })
+        const { files, backups, changes, revision = null } = written
+        await parts.storage.trail.note({
+          actor: sessionUserOf(ask).user.name,
+          action: 'config.write',
+          subject: parts.plan().file,
+          before: { revision: before },
+          after: { revision, changes, files },
+          reason: null,
+        })
+        return { ok: true, findings: [], files, backups, changes, revision }
+      },
+    }),
+  ]
+}
 
 type Edits = Parameters<Ask['parts']['edits']['propose']>[0]
 

@@ -47,7 +47,7 @@ export const apiRoutes: readonly AnyRoute[] = [
   ...configRoutes,
   ...alertRoutes,
   ...configCostRoutes(),
-  ...configEditRoutes,
+  ...configEditRoutes(),
   ...auditRoutes,
   ...eventRoutes,
   ...systemRoutes(),

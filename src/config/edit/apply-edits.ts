@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../../kit/index.ts'
 import { PartFiles, type PartTexts } from '../compose/part-files.ts'
@@ -8,8 +9,8 @@ import { Report } from '../report.ts'
 import { parts as schemas } from '../schema.ts'
 import { Source } from '../source.ts'
 import { entryOf, formatPath, type Path, toValue, type Tree } from '../tree.ts'
-import { readComments, readYaml } from '../load.ts'
-import { SpliceError, Splicer } from './splice.ts'
+import { readComments } from '../load.ts'
+import { SpliceBudget, SpliceError, Splicer } from './splice.ts'
 
 /** One change of what a configuration says of a model or a group; without a value it is taken out. */
 export type ConfigEdit = {
@@ -63,16 +64,19 @@ export async function applyEdits(texts: ConfigTexts, env: Environment, edits: re
   let now: (ConfigTexts & { readonly parts: PartTexts }) | undefined
   const changed = new Set<string>()
   const notes: string[] = []
+  const budget = new SpliceBudget()
   let current: ConfigEdit | undefined
   try {
     for (const edit of edits) {
       current = edit
+      // Texts are read and compared in one go: between two edits everybody else has a turn.
+      await nextTurn()
       const read = await readTexts(now ?? texts, env)
       now ??= { ...texts, parts: read.parts }
       checkEdit(edit)
       for (const { sheet, path, value } of placeEdit(edit, read, notes)) {
         const before: string = sheet.path === mainOf(now) ? now.text : (now.parts[sheet.path] ?? '')
-        const after = change(before, path, value, notes)
+        const after = change(before, { path, value }, notes, budget)
         if (after === before) continue
         changed.add(sheet.path)
         now =
@@ -227,13 +231,18 @@ function nest(path: Path, value: Json): Json {
   return path.reduceRight<Json>((inner, step) => ({ [step]: inner }), value)
 }
 
-/** A value with another one at a path in it. */
+/** A value with another one at a path in it. @throws EditError for a place that a list has not */
 function put(whole: Json, path: Path, value: Json | undefined): Json {
   const [step, ...rest] = path
   if (step === undefined) return value ?? null
   if (Array.isArray(whole)) {
     const list = whole as readonly Json[]
     const at = Number(step)
+    // A list has no holes: one more goes behind the last.
+    const end = rest.length === 0 && value === undefined ? list.length - 1 : list.length
+    if (!Number.isInteger(at) || at < 0 || at > end)
+      throw new EditError(`there is no place ${JSON.stringify(step)} in this list`)
+    if (at === list.length) return [...list, put({}, rest, value)]
     return rest.length === 0 && value === undefined
       ? list.toSpliced(at, 1)
       : list.with(at, put(list[at] ?? {}, rest, value))
@@ -250,18 +259,19 @@ function isMapping(value: Json | undefined): value is { readonly [key: string]: 
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+type Change = Pick<Place, 'path' | 'value'>
+
 /** @throws EditError, SpliceError */
-function change(given: string, path: Path, value: Json | undefined, notes: string[]): string {
+function change(given: string, { path, value }: Change, notes: string[], budget: SpliceBudget): string {
   const mark = /^\uFEFF?/.exec(given)?.[0] ?? ''
   const before = given.slice(mark.length)
-  const splicer = new Splicer(before)
+  const splicer = new Splicer(before, budget)
   const wanted = put(toValue(splicer.root) as Json, path, value)
   if (value === undefined) splicer.remove(path)
   else splicer.set(path, value)
   const { text } = splicer
-  const { root, diagnostics } = readYaml(text)
   // Whatever the text was like: what does not come out as it was meant is not offered.
-  if (!root || diagnostics.length > 0 || !isDeepStrictEqual(toValue(root), wanted))
+  if (!isDeepStrictEqual(toValue(splicer.root), wanted))
     throw new SpliceError('the text is written in a way that is not known')
   const lost = readComments(before).length - readComments(text).length
   if (lost > 0) notes.push(`${lost} ${lost === 1 ? 'comment goes' : 'comments go'} with ${formatPath(path)}.`)

@@ -9,29 +9,58 @@ import { type Quotes, renderEntry, renderValue } from './render.ts'
 /** A change that cannot be made in place. */
 export class SpliceError extends Error {}
 
-/** More are no longer an edit. Each reads the text anew. */
-const stepsMax = 400
+/** Each reads the text anew: more are no longer an edit. */
+const stepsMax = 60
+/** Each compares a value with what stands there. */
+const looksMax = 5_000
+
+/** How much may still be done for one request, all its edits together. */
+export class SpliceBudget {
+  #steps = stepsMax
+  #looks = looksMax
+
+  /** @throws SpliceError when there is nothing left */
+  step(): void {
+    if (--this.#steps < 0) throw new SpliceError('too much is changed at once')
+  }
+
+  /** @throws SpliceError when there is nothing left */
+  look(): void {
+    if (--this.#looks < 0) throw new SpliceError('too much is given at once')
+  }
+}
 
 /** A text that is changed step by step. */
 export class Splicer {
-  text: string
-  #steps = 0
+  #text: string
+  /** Of the text as it is now; null when it is no YAML that the gateway reads. */
+  #root: Tree | null | undefined
+  readonly #budget: SpliceBudget
   readonly #eol: string
 
-  constructor(text: string) {
-    this.text = text
+  constructor(text: string, budget: SpliceBudget) {
+    this.#text = text
+    this.#budget = budget
     this.#eol = text.includes('\r\n') ? '\r\n' : '\n'
   }
 
-  /** @throws SpliceError when the text is no YAML that the gateway reads */
+  get text(): string {
+    return this.#text
+  }
+
+  /** Read once for each text. @throws SpliceError when the text is no YAML that the gateway reads */
   get root(): Tree {
-    const { root, diagnostics } = readYaml(this.text)
-    if (!root || diagnostics.length > 0) throw new SpliceError('the file is not read as it is')
-    return root
+    if (this.#root === undefined) {
+      const { root, diagnostics } = readYaml(this.#text)
+      this.#root = root && diagnostics.length === 0 ? root : null
+    }
+    if (this.#root === null) throw new SpliceError('the file is not read as it is')
+    return this.#root
   }
 
   /** Puts a value at a path whose parent is there. Members that stay the same are left alone. @throws SpliceError */
   set(path: Path, value: Json): void {
+    this.#budget.look()
     const { node, whole } = findNode(this.root, path)
     if (!whole) {
       this.#insert(path, value)
@@ -231,8 +260,9 @@ export class Splicer {
   }
 
   #splice(start: number, end: number, put: string): void {
-    if (++this.#steps > stepsMax) throw new SpliceError('too much is changed at once')
-    this.text = this.text.slice(0, start) + put + this.text.slice(end)
+    this.#budget.step()
+    this.#text = this.#text.slice(0, start) + put + this.#text.slice(end)
+    this.#root = undefined
   }
 }
 
