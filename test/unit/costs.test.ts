@@ -255,6 +255,9 @@ async function compare(
   t.ok(rows > asked.length, 'there is something to compare')
 }
 
+/** By one part alone, the version before counted a charge once for each of its tiers only where these are told apart. */
+const oldCounts = `CASE WHEN part = 'tier' THEN charges ELSE firsts END, firsts, images, amount, refunded`
+
 /** The sums of the version before these, where there was one table by all facts and one by each. */
 function copyOld(path: string, old: string): void {
   copyAsOf(migrations.indexOf(costSpans), path, old)
@@ -265,7 +268,7 @@ function copyOld(path: string, old: string): void {
   db.exec(`ATTACH '${path}' AS source;
     INSERT INTO cost_sum (quarter, ${names}, ${counts}) SELECT span / 8, ${names}, ${counts}
       FROM source.cost_place_sum JOIN source.cost_place ON id = place WHERE detail = 'key' AND ${isQuarter};
-    INSERT INTO cost_part (part, quarter, what, currency, ${counts}) SELECT part, span / 8, what, currency, ${counts}
+    INSERT INTO cost_part (part, quarter, what, currency, ${counts}) SELECT part, span / 8, what, currency, ${oldCounts}
       FROM source.cost_part_sum WHERE ${isQuarter};
     INSERT INTO cost_chain SELECT chain, position FROM source.cost_progress; DETACH source`)
   db.close()
@@ -408,12 +411,12 @@ async function migrateAgain(pool: ReturnType<typeof createPool>): Promise<void> 
   await client.query(`INSERT INTO cost_sum (quarter, ${names}, ${counts}) SELECT ${quarter}, ${names}, ${counts}
     FROM cost_place_sum JOIN cost_place ON id = place WHERE detail = 'key' AND ${isQuarter}`)
   await client.query(`INSERT INTO cost_part (part, quarter, what, currency, ${counts})
-    SELECT part, ${quarter}, what, currency, ${counts} FROM cost_part_sum WHERE ${isQuarter}`)
+    SELECT part, ${quarter}, what, currency, ${oldCounts} FROM cost_part_sum WHERE ${isQuarter}`)
   await client.query('INSERT INTO cost_chain SELECT chain, position FROM cost_progress')
   await client.query('DROP TABLE cost_place, cost_place_sum, cost_part_sum, cost_image_sum, cost_kind, cost_progress')
   await client.query(`DELETE FROM meta WHERE name = 'cost_rebuild'; UPDATE meta SET value = 0 WHERE name = 'costed'`)
   await client.query('BEGIN')
-  await migrateFrom(client, at)
+  await migrateFrom(client, at, at + 1)
   await client.query('COMMIT')
   client.release()
 }

@@ -4,7 +4,17 @@ import { text, whole } from '../rows.ts'
 import { addPlaces } from './places.ts'
 import { readPass } from './read.ts'
 import { dayLength, dayOfSpan, lengthCount, lengthOfSpan, numbersOf, type Pass } from './spans.ts'
-import { addCounts, columnOf, CostSums, countNames, type Counts, kindColumns, nameOfKind, toKind } from './sums.ts'
+import {
+  addCounts,
+  columnOf,
+  CostSums,
+  countNames,
+  countsIn,
+  type Counts,
+  kindColumns,
+  nameOfKind,
+  toKind,
+} from './sums.ts'
 import { details } from './write-sums.ts'
 
 const quartersADay = 96
@@ -67,9 +77,9 @@ function* tallyCharges(tally: Tally, pass: Pass, report: (problem: string) => vo
       for (const { place, counts } of sums.all()) {
         const { currency } = place
         for (const part of ['', ...costParts] as const)
-          tally.add(['by', part, part === '' ? '' : place[columnOf[part]], currency], counts)
+          tally.add(['by', part, part === '' ? '' : place[columnOf[part]], currency], countsIn(part, counts))
         tally.add(['of', place.model, place.tier, currency], counts)
-        tally.add(['day', Math.floor(place.quarter / quartersADay), currency], counts)
+        tally.add(['day', Math.floor(place.quarter / quartersADay), currency], countsIn('', counts))
       }
       for (const { kind, images } of sums.kinds()) tally.add(['priced', nameOfKind(kind)], imagesOnly(images))
     }

@@ -94,6 +94,11 @@ export function addCounts(to: { -readonly [N in keyof Counts]: number }, counts:
   for (const name of countNames) to[name] += counts[name]
 }
 
+/** What of it is added up by one part alone, '' for none: a charge is one of each part that it has, and one of each of its tiers. */
+export function countsIn(part: CostPart | '', counts: Counts): Counts {
+  return part === 'tier' ? counts : { ...counts, charges: counts.firsts }
+}
+
 /** Of a row that has all its columns. */
 export function toKind(row: Row): Kind {
   // PostgreSQL gives 64-bit columns as text.

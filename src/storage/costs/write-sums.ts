@@ -8,6 +8,7 @@ import { type Pass, spansAround } from './spans.ts'
 import {
   addCounts,
   columnOf,
+  countsIn,
   type CostSums,
   type Counts,
   countNames,
@@ -35,7 +36,7 @@ export function* writeSums(sums: CostSums, pass: Pass): QueryProgram<void> {
     for (const span of spansAround(place.quarter, pass)) {
       for (const detail of details) all.add([places.idOf(place, detail), span], counts)
       for (const part of ['', ...costParts] as const)
-        parts.add([part, span, part === '' ? '' : place[columnOf[part]], place.currency], counts)
+        parts.add([part, span, part === '' ? '' : place[columnOf[part]], place.currency], countsIn(part, counts))
     }
   const kinds = yield* findKinds(sums)
   for (const { place, kind, images: count } of sums.kinds())

@@ -33,9 +33,9 @@ export async function migrate(client: pg.PoolClient, url: string): Promise<void>
   }
 }
 
-/** Brings the schema from a version up to this one; the caller owns the transaction. */
-export async function migrateFrom(client: pg.PoolClient, found: number): Promise<void> {
-  for (const migration of migrations.slice(found)) {
+/** Brings the schema from a version up to this one, or to one on the way; the caller owns the transaction. */
+export async function migrateFrom(client: pg.PoolClient, found: number, upTo = migrations.length): Promise<void> {
+  for (const migration of migrations.slice(found, upTo)) {
     for (const statement of migration) await client.query(translateSchema(statement))
     const move = moves.get(migration)
     if (move) await new Session(client).run(move())
