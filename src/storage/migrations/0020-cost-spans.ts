@@ -25,6 +25,9 @@ const isSame = facts
   .join(' AND ')
 
 export const costSpans: readonly string[] = [
+  // Locks what is added up under: a gateway of the version before on PostgreSQL could else add to what has been copied.
+  `UPDATE meta SET value = value WHERE name = 'costed'`,
+
   // What costs are added up under, each by a number: in all, by user, or by user and key; what it does without is empty.
   `CREATE TABLE cost_place (
     id INTEGER NOT NULL PRIMARY KEY, detail TEXT NOT NULL CHECK (detail IN ('all', 'user', 'key')),
