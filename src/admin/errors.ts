@@ -74,7 +74,7 @@ const consoleErrors = {
   sign_in_again: {
     status: 403,
     type: 'console',
-    text: 'Whoever writes the configuration gives their password again, or has signed in within the last 10 minutes.',
+    text: 'This is not done by a session alone: give your password again, or sign in anew and do it within 10 minutes.',
   },
   config_changed: {
     status: 409,

@@ -71,7 +71,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
       bodyLimit: route.bodyBytesMax ?? bodyBytesMax,
       schema: {
         querystring: route.query ?? nothing,
-        ...(route.method !== 'GET' && route.method !== 'DELETE' && { body: route.body ?? nothing }),
+        ...bodySchemaOf(route),
       },
       async onRequest(request) {
         arrivals.set(request, await arrive(parts, route, request))
@@ -99,7 +99,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
       door,
       params: request.params as { readonly [name: string]: string },
       query: request.query,
-      body: request.body,
+      body: request.body ?? {},
       headers: request.headers,
       remote: plainAddress(
         callerAddress(
@@ -125,6 +125,13 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
       await app.close()
     },
   }
+}
+
+/** What deletes may come with nothing at all. */
+function bodySchemaOf({ method, body }: AnyRoute): { readonly body?: object } {
+  if (method === 'GET') return {}
+  if (method === 'DELETE') return body ? { body: { ...body, type: ['object', 'null'] } } : {}
+  return { body: body ?? nothing }
 }
 
 /** @throws Failure invalid, cross_site, not_logged_in, forbidden */

@@ -351,6 +351,7 @@ t.test('what an endpoint answers is what its schema says, field for field', asyn
     'DELETE /api/account/sessions/:id',
     'DELETE /api/users/:name/links',
     'POST /api/users/:name/password',
+    'DELETE /api/users/:name',
     'DELETE /api/keys/:id',
     'DELETE /api/session',
   ]
@@ -368,6 +369,10 @@ t.test('what an endpoint answers is what its schema says, field for field', asyn
     }
     if (route.url === '/api/playground/picture') {
       t.equal(answer.status, 400, 'it needs a link')
+      continue
+    }
+    if (endpointOf(route) === 'POST /api/config/write') {
+      t.match([answer.status, answer.code], [403, 'edits_off'])
       continue
     }
     if (endpointOf(route) === 'POST /api/account/password') {

@@ -179,6 +179,8 @@ t.test('C10 a session ends: idle, old, logged out, password changed, user disabl
   await admin.post('/api/users/cat/password', { password: newPassword })
   t.equal(await open(cat), false, 'an administrator set the password')
 
+  const ownPassword = await admin.post('/api/users/root/password', { password: newPassword })
+  t.match([ownPassword.status, ownPassword.text], [409, /account\/password/], 'a session does not come by the password')
   const two = await again('root')
   const { sessions } = (await admin.get('/api/account/sessions')).body as {
     sessions: { id: string; current: boolean }[]
@@ -189,6 +191,11 @@ t.test('C10 a session ends: idle, old, logged out, password changed, user disabl
 
   clock.forward(29 * minuteMs)
   t.equal(await open(admin), true, 'used within half an hour')
+  const erase = (body?: object) => admin.ask('DELETE', '/api/users/cat', body)
+  t.match(await erase(), { status: 403, code: 'sign_in_again' }, 'a session that was left open erases nobody')
+  t.match(await erase({ password: 'not this one at all' }), { status: 403, code: 'sign_in_again' })
+  clock.forward(2_000)
+  t.equal((await erase({ password: passwordOfTests })).status, 204)
   clock.forward(30 * minuteMs)
   t.equal(await open(admin), false, 'idle for half an hour')
 

@@ -23,7 +23,7 @@ function describeRoute(route: AnyRoute, language: Language): OperationObject {
     tags: ['console'],
     security: access === 'anyone' ? [] : [{ session: [] }],
     ...(parameters.length > 0 && { parameters }),
-    ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
+    ...(body && { requestBody: { required: method !== 'DELETE', content: { 'application/json': { schema: body } } } }),
     responses: {
       [status]: {
         description: apiWords[language].answer,

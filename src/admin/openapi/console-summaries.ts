@@ -51,7 +51,7 @@ export const consoleSummaries: { readonly [route: string]: string } = {
   'GET /api/users/:name/ceilings': '为用户本人或其分组设定的上限；非管理员只能查看自己的。',
   'GET /api/users/:name/balance': '为用户充入的金额及其余额；非管理员只能查看自己的。',
   'POST /api/users/:name/topups': '为用户充值；此后该用户的请求从余额中扣除。',
-  'POST /api/users/:name/password': '设置用户的密码；其会话随之结束。',
+  'POST /api/users/:name/password': '设置其他用户的密码；其会话随之结束。自己的密码：POST /api/account/password。',
   'GET /api/invitations': '仍然有效的邀请，最新的在前。',
   'POST /api/invitations': '邀请他人：对方凭链接成为用户一次；链接只在这个回答中出现。',
   'DELETE /api/invitations/:id': '收回邀请。',

@@ -27,7 +27,7 @@ export type OperationObject = {
   readonly tags: readonly string[]
   readonly security: readonly { readonly [scheme: string]: readonly string[] }[]
   readonly parameters?: readonly ParameterObject[]
-  readonly requestBody?: { readonly required: true; readonly content: MediaTypes }
+  readonly requestBody?: { readonly required: boolean; readonly content: MediaTypes }
   readonly responses: { readonly [status: string]: ResponseObject | Reference }
   readonly 'x-codeSamples'?: readonly CodeSample[]
   /** Models that take it. */

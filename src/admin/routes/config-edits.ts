@@ -5,10 +5,8 @@ import { findingRecord } from '../finding-record.ts'
 import { refuse } from '../reasons.ts'
 import { passwordGuess } from '../schemas.ts'
 import { slowDown } from '../session/login-guard.ts'
+import { needFreshSignIn } from '../session/need-fresh-sign-in.ts'
 import { sessionUserOf } from '../session-user.ts'
-
-/** Who has signed in no longer ago need not give a password again. */
-const freshMs = 600_000
 
 const edits = {
   type: 'array',
@@ -138,19 +136,4 @@ type Edits = Parameters<Ask['parts']['edits']['propose']>[0]
 
 function fieldOf({ edit }: { readonly edit: Edits[number] | undefined }): string {
   return edit?.path.join('.') ?? 'edits'
-}
-
-/** A session that somebody left open, or took, writes no configuration. @throws Failure sign_in_again */
-async function needFreshSignIn(ask: Ask, guess: string | undefined): Promise<void> {
-  const { parts, door, remote } = ask
-  const { user, session } = sessionUserOf(ask)
-  if (guess === undefined) {
-    if (parts.clock.now() - session.createdAt <= freshMs) return
-    throw fail('sign_in_again', {}, { param: 'password' })
-  }
-  const takeBack = door.guard.begin(user.name, remote)
-  const known = await parts.storage.users.passwordHash(user.name)
-  if (!(await door.hashes.run(() => parts.verifyPassword(guess, known ?? ''))))
-    throw fail('sign_in_again', {}, { param: 'password' })
-  takeBack()
 }

@@ -6,9 +6,9 @@ import { groupsAnswer, userAnswer, usersAnswer } from '../answers.ts'
 import { defineRoute } from '../api.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
-import { password, role, userName, userStatus } from '../schemas.ts'
+import { password, passwordGuess, role, userName, userStatus } from '../schemas.ts'
 import { checkPassword } from '../session/check-password.ts'
-import { revokeSessionKeys, sessionKeyName } from '../session/sessions.ts'
+import { needFreshSignIn } from '../session/need-fresh-sign-in.ts'
 import { sessionUserOf } from '../session-user.ts'
 import { checkGroup, readSettings } from './keys.ts'
 
@@ -135,10 +135,18 @@ export const peopleRoutes = [
     access: 'admin',
     summary:
       'Erases a person: all that is about them goes, but what the ledger has to prove. Refused while something of theirs runs.',
+    body: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        password: { ...passwordGuess, description: "One's own, unless one has signed in within 10 minutes." },
+      },
+    },
     status: 204,
     async handle(ask) {
-      const { parts, params } = ask
+      const { parts, params, body } = ask
       const by = sessionUserOf(ask).user.name
+      await needFreshSignIn(ask, body.password)
       if (!(await parts.storage.users.erase(params['name'] ?? '', by, waysIn(parts.plan())))) throw fail('not_found')
       return null
     },
@@ -147,18 +155,18 @@ export const peopleRoutes = [
     method: 'POST',
     url: '/api/users/:name/password',
     access: 'admin',
-    summary: "Sets a user's password; their sessions end.",
+    summary: "Sets another user's password; their sessions end. One's own: POST /api/account/password.",
     body: { type: 'object', additionalProperties: false, required: ['password'], properties: { password } },
     status: 204,
     async handle(ask) {
       const { parts, body, params, door } = ask
-      const { user, session } = sessionUserOf(ask)
+      const { user } = sessionUserOf(ask)
       const name = params['name'] ?? ''
+      // A session alone would otherwise come by the password that is asked for again elsewhere.
+      if (name === user.name) throw refuse('conflict', 'own_password', {})
       checkPassword(body.password, name)
       const hash = await door.hashes.run(() => parts.hashPassword(body.password))
-      const own = name === user.name ? session : undefined
-      if (!(await parts.storage.users.setPassword(name, hash, user.name, own?.hash))) throw fail('not_found')
-      if (own) await revokeSessionKeys(parts, name, known => known !== sessionKeyName(own))
+      if (!(await parts.storage.users.setPassword(name, hash, user.name))) throw fail('not_found')
       return null
     },
   }),

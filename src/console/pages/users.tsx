@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { call, queryText } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
-import { useMay } from '../api/session.ts'
+import { sessionState, useMay } from '../api/session.ts'
 import type { CostsAnswer, Group, GroupList, User, UserList } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Dialog } from '../kit/dialog.tsx'
@@ -243,6 +243,8 @@ function EditUser({
   readonly onClose: () => void
 }) {
   const [what, setWhat] = useState('settings')
+  const session = sessionState.value
+  const isOwn = session.kind === 'in' && session.session.user.name === of.name
   const path = `/users/${encodeURIComponent(of.name)}`
   return (
     <Dialog title={<span class="theirs">{of.name}</span>} onClose={onClose}>
@@ -283,7 +285,12 @@ function EditUser({
           </Form>
         )}
         {what === 'erase' && <EraseForm key="erase" of={of} onDone={onErased} onClose={onClose} />}
-        {what === 'password' && (
+        {what === 'password' && isOwn && (
+          <p key="own">
+            {t('refusal.own_password')} <a href="/console/account">{t('nav.account')}</a>
+          </p>
+        )}
+        {what === 'password' && !isOwn && (
           <Form
             key="password"
             submit={t('save')}

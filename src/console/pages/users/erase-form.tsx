@@ -1,4 +1,5 @@
-import { call } from '../../api/call.ts'
+import { useState } from 'preact/hooks'
+import { ApiError, call } from '../../api/call.ts'
 import type { User } from '../../api/shapes.ts'
 import { FieldError, Form, TextField } from '../../kit/form.tsx'
 import { t } from '../../words/index.ts'
@@ -13,6 +14,7 @@ export function EraseForm({
   readonly onDone: () => void
   readonly onClose: () => void
 }) {
+  const [asksPassword, setAsksPassword] = useState(false)
   return (
     <Form
       submit={t('users.erase')}
@@ -20,13 +22,22 @@ export function EraseForm({
       onCancel={onClose}
       onSubmit={async values => {
         if (values.get('typed').trim() !== name) throw new FieldError('typed', t('users.erase.differs'))
-        await call(`/users/${encodeURIComponent(name)}`, { method: 'DELETE' })
+        const body = values.has('password') ? { password: values.get('password') } : {}
+        try {
+          await call(`/users/${encodeURIComponent(name)}`, { method: 'DELETE', body })
+        } catch (error) {
+          if (error instanceof ApiError && error.code === 'sign_in_again') setAsksPassword(true)
+          throw error
+        }
         onDone()
       }}
     >
       <p>{t('users.erase.goes')}</p>
       <p class="quiet">{t('users.erase.stays')}</p>
       <TextField name="typed" label={t('users.erase.type')} hint={name} />
+      {asksPassword && (
+        <TextField name="password" label={t('users.erase.password')} type="password" autocomplete="current-password" />
+      )}
     </Form>
   )
 }

@@ -1,0 +1,24 @@
+import type { Ask } from '../api.ts'
+import { fail } from '../errors.ts'
+import { sessionUserOf } from '../session-user.ts'
+
+/** Who has signed in no longer ago need not give a password again. */
+const freshMs = 600_000
+
+/**
+ * A session that somebody left open, or took, is not enough for what cannot be taken back: the password is, or a session no
+ * older than 10 minutes. @throws Failure sign_in_again, slow_down
+ */
+export async function needFreshSignIn(ask: Ask, guess: string | undefined): Promise<void> {
+  const { parts, door, remote } = ask
+  const { user, session } = sessionUserOf(ask)
+  if (guess === undefined) {
+    if (parts.clock.now() - session.createdAt <= freshMs) return
+    throw fail('sign_in_again', {}, { param: 'password' })
+  }
+  const takeBack = door.guard.begin(user.name, remote)
+  const known = await parts.storage.users.passwordHash(user.name)
+  if (!(await door.hashes.run(() => parts.verifyPassword(guess, known ?? ''))))
+    throw fail('sign_in_again', {}, { param: 'password' })
+  takeBack()
+}
