@@ -538,6 +538,7 @@ export class Engine {
   #endAttempt(state: RequestState): undefined {
     state.keys?.end({ kind: 'answered', status: 0, reach: 'refused' }, undefined)
     state.keys = undefined
+    this.vendorKeys.budgets.forget(state.id)
   }
 
   /** The answer of the key before is nobody's. */

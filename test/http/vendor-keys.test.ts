@@ -307,6 +307,25 @@ t.test('an upstream that is refused is followed by the next, with keys and witho
   t.equal((await post(chat, ask)).status, 500)
 })
 
+t.test('what another upstream sells is not spent by the key that refused', async t => {
+  const { post, upstreams, gateway, settled } = await open(t, {
+    keys: 'first: { value: "${TEXT_KEY_1}", budget: { amount: "1.00" } }',
+    edit: [
+      [
+        'sim-chat: { family: chat, upstream: text,',
+        'sim-chat: { family: chat, upstreams: [{ upstream: text }, { upstream: beta, priority: 2 }],',
+      ],
+    ],
+  })
+  const [text, beta] = [upstreams['text'], upstreams['beta']] as [Upstream, Upstream]
+  beta.answer({ ...completion, usage: { prompt_tokens: 300, completion_tokens: 200, total_tokens: 500 } })
+  text.answer(say(429, {}))
+  t.equal((await post(chat, ask)).status, 200)
+  await settled()
+  t.equal(beta.received.length, 1)
+  t.match(gateway.status().upstream_keys['text'], [{ budget: { spent: /^0\.00$/ }, lately: { limited: 1 } }])
+})
+
 t.test('a charge of pictures names the upstream that sold them', async t => {
   const { post, upstreams, gateway, settled } = await start(t, {
     edit: [

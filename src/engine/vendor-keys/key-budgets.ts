@@ -36,12 +36,17 @@ export class KeyBudgets {
   asks(request: string, key: VendorKey): void {
     if (!key.budget) {
       // What an earlier key was refused is not its own.
-      if (this.#open.size > 0) this.#open.delete(request)
+      this.forget(request)
       return
     }
     if (!this.#open.has(request) && this.#open.size >= openMax)
       this.#open.delete(this.#open.keys().next().value as string)
     this.#open.set(request, key)
+  }
+
+  /** What a request comes to is no longer for the key that it was asked with: somebody else is asked. */
+  forget(request: string): void {
+    if (this.#open.size > 0) this.#open.delete(request)
   }
 
   /** A charge has ended. @returns the key that it was for, where that has a budget */
