@@ -25,7 +25,9 @@ function show(values: Fields): Fields {
   return Object.fromEntries(
     Object.entries(values).map(([field, value]) => {
       const known = Object.hasOwn(told, field) ? told[field] : undefined
-      return known ? [known.name, known.member.show(value as never)] : [field, value]
+      // Of a person who was erased it is known which settings were changed, and no more.
+      const shown = known && value !== null ? known.member.show(value as never) : value
+      return [known?.name ?? field, shown]
     }),
   )
 }
