@@ -82,8 +82,8 @@ export const sabotages: readonly Sabotage[] = [
     edits: [
       [
         'src/storage/ledger/settle.ts',
-        "const spending = { keyId: text(charge, 'key_id'), amount,",
-        "const spending = { keyId: text(charge, 'key_id'), amount: amount + 1,",
+        "amount: whole(charge, 'amount'), heldBack: heldNow, at }",
+        "amount: whole(charge, 'amount') + 1, heldBack: heldNow, at }",
       ],
     ],
   },

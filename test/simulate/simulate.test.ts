@@ -50,6 +50,9 @@ function firstFresh(): number {
 
 t.jobs = 1
 
+// A seed with vendors' keys is seconds of work; beside others the whole takes longer than a file may.
+t.setTimeout(600_000)
+
 for (const { oracle, what, cause, open, planted, plan } of found) {
   const operations = plan.operations.map(one => one.kind).join(', ')
   t.test(`${operations}: ${what}, because ${cause}`, open ? { todo: 'not mended yet' } : {}, async t => {
