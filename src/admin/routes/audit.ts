@@ -28,6 +28,9 @@ function show(values: Fields): Fields {
       // Of a person who was erased it is known which settings were changed, and no more.
       const shown = known && value !== null ? known.member.show(value as never) : value
       return [known?.name ?? field, shown]
+      // Of a person who was erased the names of settings stay, and no values.
+      if (known && value !== null) return [known.name, known.member.show(value as never)]
+      return [known?.name ?? field, value]
     }),
   )
 }
