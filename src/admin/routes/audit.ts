@@ -25,9 +25,6 @@ function show(values: Fields): Fields {
   return Object.fromEntries(
     Object.entries(values).map(([field, value]) => {
       const known = Object.hasOwn(told, field) ? told[field] : undefined
-      // Of a person who was erased it is known which settings were changed, and no more.
-      const shown = known && value !== null ? known.member.show(value as never) : value
-      return [known?.name ?? field, shown]
       // Of a person who was erased the names of settings stay, and no values.
       if (known && value !== null) return [known.name, known.member.show(value as never)]
       return [known?.name ?? field, value]
