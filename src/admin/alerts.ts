@@ -1,4 +1,4 @@
-import type { Dealt, EventData, OpenCharges, ToldEvent, WebhookState } from '../kit/index.ts'
+import type { Dealt, EventData, NewestStanding, OpenCharges, ToldEvent, WebhookState } from '../kit/index.ts'
 
 /** What of needs somebody; each has words of its own in the console, and a page where something can be done. */
 export type AlertKind =
@@ -26,6 +26,8 @@ export type Standing = {
   readonly now: number
   readonly webhooks: readonly WebhookState[]
   readonly open: readonly OpenCharges[]
+  /** Where marks of what stands are: what is newer than what somebody has dealt with is told anew. */
+  readonly newest: NewestStanding
   /** When the certificate of callers' listener ends. */
   readonly certificateEnds: number | null
 }
@@ -89,20 +91,20 @@ function sameSpell(a: ToldEvent, b: ToldEvent): boolean {
   return textOf(a.data, 'renews') === textOf(b.data, 'renews') && a.data['amount'] === b.data['amount']
 }
 
-function standingAlerts({ now, webhooks, open, certificateEnds }: Standing): readonly Alert[] {
+function standingAlerts({ now, webhooks, open, newest, certificateEnds }: Standing): readonly Alert[] {
   const alerts: Alert[] = []
   for (const { webhook, waiting, givenUp } of webhooks) {
     if (waiting + givenUp === 0) continue
     // What waits comes and goes; what was given up stays until somebody sends it again.
     alerts.push({
-      id: `webhook/${webhook}/${givenUp}`,
+      id: `webhook/${webhook}/${newest.undelivered.get(webhook) ?? ''}`,
       kind: 'webhook.failing',
       at: null,
       data: { webhook, waiting, given_up: givenUp },
     })
   }
   const count = open.filter(({ state }) => state === 'needs_review').reduce((sum, one) => sum + one.count, 0)
-  if (count > 0) alerts.push({ id: `review/${count}`, kind: 'charges.review', at: null, data: { count } })
+  if (count > 0) alerts.push({ id: `review/${newest.review ?? 0}`, kind: 'charges.review', at: null, data: { count } })
   if (certificateEnds !== null && certificateEnds - now < certificateSoonMs)
     alerts.push({
       id: `certificate/${certificateEnds}`,
@@ -113,9 +115,23 @@ function standingAlerts({ now, webhooks, open, certificateEnds }: Standing): rea
   return alerts
 }
 
-/** Who has dealt with what, by the alert's id. */
-export function dealtBy(dealt: readonly Dealt[]): ReadonlyMap<string, Dealt> {
-  return new Map(dealt.map(one => [one.alert, one]))
+/** The marks by which an alert has been dealt with, the newest first. Of what stands, whoever has dealt with the newest has dealt with all. */
+export function dealtWith({ id }: Pick<Alert, 'id'>, dealt: readonly Dealt[]): readonly Dealt[] {
+  const [subject, mark] = splitMark(id)
+  const grows = subject.startsWith('webhook/') || subject.startsWith('review/')
+  return dealt
+    .filter(({ alert }) => {
+      if (!grows) return alert === id
+      const [same, to] = splitMark(alert)
+      return same === subject && to.length === mark.length && to >= mark
+    })
+    .toSorted((a, b) => b.at - a.at)
+}
+
+/** Ids of what stands end in a mark that grows. */
+function splitMark(id: string): readonly [subject: string, mark: string] {
+  const end = id.lastIndexOf('/') + 1
+  return [id.slice(0, end), id.slice(end)]
 }
 
 function textOf(data: EventData, name: string): string {

@@ -47,6 +47,21 @@ export type GatewaySeen = {
 /** Somebody has dealt with what an alert tells of, for everybody. */
 export type Dealt = { readonly alert: string; readonly by: string; readonly at: number }
 
+/** What alerts are made of. */
+export type AlertsRead = {
+  readonly events: readonly ToldEvent[]
+  readonly dealt: readonly Dealt[]
+  readonly newest: NewestStanding
+}
+
+/** The newest of what stands until somebody does something about it. */
+export type NewestStanding = {
+  /** When a charge last came under review of those that are; null for none. */
+  readonly review: number | null
+  /** By webhook, the id of an event: the latest that was given up, or else the first that waits, whichever is later. */
+  readonly undelivered: ReadonlyMap<string, string>
+}
+
 /** What whoever looks after gateways asks for. */
 export type WatchStore = {
   /** Counts it in its hour: at most 200 rows an hour, and none older than 90 days. */
@@ -55,8 +70,8 @@ export type WatchStore = {
   listRefused(
     filter: RefusedFilter,
   ): Promise<{ readonly rows: readonly RefusedSignIns[]; readonly times: number; readonly count: number }>
-  /** Of each kind that may need somebody the newest 100 events, and what has been dealt with. */
-  alerts(): Promise<{ readonly events: readonly ToldEvent[]; readonly dealt: readonly Dealt[] }>
+  /** Of each kind that may need somebody the newest 100 events, of budgets those of keys apart from others, and what has been dealt with. */
+  alerts(): Promise<AlertsRead>
   /** Marks an alert as dealt with, or takes that back; in the audit trail too. */
   deal(alert: string, isDealt: boolean, by: string): Promise<void>
   /** What this gateway runs; others are shown it. */

@@ -4,7 +4,7 @@ import type {
   Audit,
   Awaitable,
   Charge,
-  Dealt,
+  AlertsRead,
   Due,
   FeedEvent,
   FeedPage,
@@ -79,7 +79,7 @@ export type Readings = {
     given: RefusedFilter
     gives: { readonly rows: readonly RefusedSignIns[]; readonly times: number; readonly count: number }
   }
-  alerts: { given: null; gives: { readonly events: readonly ToldEvent[]; readonly dealt: readonly Dealt[] } }
+  alerts: { given: null; gives: AlertsRead }
   gateways: { given: { readonly owner: string; readonly at: number }; gives: readonly GatewaySeen[] }
   events: { given: { readonly after: number; readonly limit: number }; gives: readonly ToldEvent[] }
   feed: { given: FeedQuery; gives: FeedPage }

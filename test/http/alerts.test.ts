@@ -1,5 +1,6 @@
 import t from 'tap'
-import { findAlerts } from '../../src/admin/alerts.ts'
+import { stillOpen } from '../../src/admin/alerts-now.ts'
+import { dealtWith, findAlerts } from '../../src/admin/alerts.ts'
 import { systemClock, type ToldEvent } from '../../src/kit/index.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { openStorage } from '../../src/storage/index.ts'
@@ -11,7 +12,8 @@ import { enterAsAdmin, enterAsUser, movableClock, newVisitor, passwordOfTests } 
 
 t.setTimeout(120_000)
 
-const nothing = { now: Date.UTC(2026, 10, 23), webhooks: [], open: [], certificateEnds: null }
+const newest = { review: null, undelivered: new Map<string, string>() }
+const nothing = { now: Date.UTC(2026, 10, 23), webhooks: [], open: [], newest, certificateEnds: null }
 const tomorrow = '2026-11-24T00:00:00.000Z'
 const yesterday = '2026-11-22T00:00:00.000Z'
 const of = (kind: ToldEvent['kind'], data: ToldEvent['data'], id: number): ToldEvent => ({ id, at: id, kind, data })
@@ -59,11 +61,66 @@ t.test('what stands: receivers, charges that wait for a person, a certificate ne
       { state: 'needs_review', currency: 'USD', count: 2, hold: 1 },
       { state: 'reserved', currency: 'USD', count: 9, hold: 1 },
     ],
+    newest: { review: 1_000, undelivered: new Map([['finance', 'evt_b']]) },
     certificateEnds: 86_400_000,
   })
   t.strictSame(told.map(({ kind }) => kind).toSorted(), ['certificate.ends', 'charges.review', 'webhook.failing'])
   t.strictSame(findAlerts([], { ...nothing, certificateEnds: nothing.now + 15 * 86_400_000 }), [])
 })
+
+for (const [mark, id, isDealt] of [
+  ['review/1000', 'review/1000', true],
+  ['review/1000', 'review/2000', false],
+  ['review/2000', 'review/1000', true],
+  ['webhook/finance/evt_b', 'webhook/finance/evt_c', false],
+  ['webhook/finance/evt_b', 'webhook/finance/evt_a', true],
+  ['webhook/other/evt_b', 'webhook/finance/evt_a', false],
+  ['event/2', 'event/1', false],
+] as const)
+  t.test(`what ${mark} says of ${id}: ${isDealt ? 'dealt with' : 'told anew'}`, async t => {
+    t.equal(dealtWith({ id }, [{ alert: mark, by: 'root', at: 1 }]).length > 0, isDealt)
+  })
+
+const spentOf = (amount: number, spent: number) => ({
+  budgets: [{ amount, per: 'total' as const }],
+  spent: { day: 0, month: 0, total: spent },
+})
+const asked = { state: 'active', isAsked: true }
+const away = { state: 'suspended', isAsked: false }
+const total = { level: 'user', name: 'ada', amount: '10.00', spent: '10.00', per: 'total', renews: null }
+for (const [name, event, { keys, budget: now }, isOpen] of [
+  ['a key that is suspended', of('upstream.key_suspended', key, 1), { keys: [['first', away]] }, true],
+  ['a key that has a new secret', of('upstream.key_suspended', key, 1), { keys: [['first', asked]] }, false],
+  ['a key that was taken out', of('upstream.key_suspended', key, 1), { keys: [['second', away]] }, false],
+  ['an upstream that was taken out', of('upstream.key_suspended', key, 1), {}, false],
+  ['no key left', of('upstream.exhausted', { upstream: 'text' }, 1), { keys: [['first', away]] }, true],
+  [
+    'a key whose budget renewed',
+    of('upstream.exhausted', { upstream: 'text' }, 1),
+    { keys: [['first', asked]] },
+    false,
+  ],
+  ['no upstream left', of('upstream.exhausted', { upstream: 'text' }, 1), {}, false],
+  ['a budget that is spent', of('budget.exhausted', total, 1), { budget: spentOf(10_000_000, 10_000_000) }, true],
+  ['a refused request', of('budget.exhausted', { ...total, spent: '9.00' }, 1), { budget: spentOf(1e7, 9e6) }, true],
+  ['a budget that was raised', of('budget.exhausted', total, 1), { budget: spentOf(20_000_000, 10_000_000) }, false],
+  ['a budget that was given back', of('budget.exhausted', total, 1), { budget: spentOf(10_000_000, 9_000_000) }, false],
+  ['a budget that is gone', of('budget.exhausted', total, 1), {}, false],
+  ['80 %', of('budget.threshold', { ...total, percent: 80 }, 1), { budget: spentOf(1e7, 8_000_000) }, true],
+  ['less than 80 %', of('budget.threshold', { ...total, percent: 80 }, 1), { budget: spentOf(1e7, 7_999_999) }, false],
+] as readonly (readonly [
+  string,
+  ToldEvent,
+  { keys?: [string, typeof away][]; budget?: ReturnType<typeof spentOf> },
+  boolean,
+])[])
+  t.test(`as it stands now: ${name}`, async t => {
+    const still = stillOpen(findAlerts([event], nothing), {
+      keysOf: () => keys && new Map(keys),
+      budgetOf: () => now,
+    })
+    t.equal(still.length > 0, isOpen)
+  })
 
 t.test('an alert is shown to whom it concerns, dealt with for all, and told anew when it happens again', async t => {
   const started = await start(t, { upstreams: [] })
@@ -73,10 +130,14 @@ t.test('an alert is shown to whom it concerns, dealt with for all, and told anew
   const billing = await enterAsUser(started, admin, 'bill', 'billing')
   const user = await enterAsUser(started, admin, 'ben')
   await events.tell({ kind: 'upstream.key_suspended', data: key })
+  await events.tell({ kind: 'config.refused', data: { findings: [] } })
+  const limit = (amount: string) => admin.ask('PATCH', '/api/users/ben', { budget: amount, budget_period: 'total' })
+  t.equal((await limit('10')).status, 200)
+  const budget = { level: 'user', name: 'ben', amount: '10.00', per: 'total', renews: null }
   await events.tell({ kind: 'budget.exhausted', data: budget })
   type Told = { open: number; alerts: { id: string; kind: string; dealt: object | null }[] }
   const read = async (one: typeof admin) => (await one.get('/api/alerts')).body as Told
-  t.match(await read(viewer), { open: 2, alerts: [{ kind: 'budget.exhausted' }, { kind: 'upstream.key_suspended' }] })
+  t.match(await read(viewer), { open: 2, alerts: [{ kind: 'budget.exhausted' }, { kind: 'config.refused' }] })
   t.match(await read(billing), { open: 1, alerts: [{ kind: 'budget.exhausted' }] })
   t.equal((await user.get('/api/alerts')).status, 403)
   const [{ id } = { id: '' }] = (await read(admin)).alerts
@@ -84,9 +145,11 @@ t.test('an alert is shown to whom it concerns, dealt with for all, and told anew
   t.match((await admin.post('/api/alerts/dealt', { id, dealt: true })).body, { open: 1 })
   t.match(await read(billing), { open: 0, alerts: [{ dealt: { by: 'root' } }] })
   t.match((await admin.get('/api/audit?action=alert')).body, { rows: [{ action: 'alert.done', subject: id }] })
-  await events.tell({ kind: 'budget.exhausted', data: { ...budget, spent: '11.00' } })
+  await events.tell({ kind: 'budget.exhausted', data: { ...budget, spent: '0.00' } })
   t.match(await read(billing), { open: 1, alerts: [{ dealt: null }] })
   t.match((await admin.post('/api/alerts/dealt', { id, dealt: false })).code, 'not_found', 'it is over')
+  t.equal((await limit('20')).status, 200)
+  t.match(await read(billing), { open: 0, alerts: [] }, 'a budget that was raised is another one')
 })
 
 t.test('however many events there are, as many rows are read', async t => {
@@ -107,6 +170,9 @@ t.test('however many events there are, as many rows are read', async t => {
   t.teardown(() => again.close())
   const { events } = await again.watch.alerts()
   t.equal(events.length, 101)
+  for (let i = 0; i < 150; i++)
+    await again.events.tell({ kind: 'budget.threshold', data: { level: 'key', name: 'own' } })
+  t.equal((await again.watch.alerts()).events.length, 201, 'what is told of keys hides nothing of others')
   t.ok(
     events.some(({ kind }) => kind === 'ledger.differs'),
     'the only one of its kind is the oldest of all',

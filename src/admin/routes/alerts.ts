@@ -1,4 +1,5 @@
-import { type Alert, dealtBy, findAlerts } from '../alerts.ts'
+import { readNow, stillOpen } from '../alerts-now.ts'
+import { type Alert, dealtWith, findAlerts } from '../alerts.ts'
 import { alertsAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
 import { may } from '../duties.ts'
@@ -17,7 +18,7 @@ const ofMoney: ReadonlySet<Alert['kind']> = new Set([
 async function alertsFor(ask: Ask) {
   const { parts } = ask
   const { watch, events, books } = parts.storage
-  const [{ events: told, dealt }, webhooks, open] = await Promise.all([
+  const [{ events: told, dealt, newest }, webhooks, open] = await Promise.all([
     watch.alerts(),
     events.webhooks.list(),
     books.open(),
@@ -28,13 +29,13 @@ async function alertsFor(ask: Ask) {
     now: parts.clock.now(),
     webhooks: webhooks.filter(({ webhook }) => receivers?.has(webhook) === true),
     open,
+    newest,
     certificateEnds: parts.facts.certificateEnds(),
   }
   const sees = may(sessionUserOf(ask).user, 'operators')
   const found = findAlerts(told, standing).filter(({ kind }) => sees || ofMoney.has(kind))
-  const dealtOf = dealtBy(dealt)
-  const alerts = found.map(({ id, kind, at, data }) => {
-    const by = dealtOf.get(id)
+  const alerts = stillOpen(found, await readNow(parts, found)).map(({ id, kind, at, data }) => {
+    const [by] = dealtWith({ id }, dealt)
     return {
       id,
       kind,
@@ -69,9 +70,13 @@ export const alertRoutes = [
     answer: alertsAnswer,
     async handle(ask) {
       const { id, dealt } = ask.body
+      const { watch } = ask.parts.storage
       const { alerts } = await alertsFor(ask)
       if (!alerts.some(one => one.id === id)) throw fail('not_found')
-      await ask.parts.storage.watch.deal(id, dealt, sessionUserOf(ask).user.name)
+      const by = sessionUserOf(ask).user.name
+      // A mark of what came later counts too, until that is taken back.
+      const marks = dealt ? [id] : dealtWith({ id }, (await watch.alerts()).dealt).map(({ alert }) => alert)
+      for (const mark of marks) await watch.deal(mark, dealt, by)
       return alertsFor(ask)
     },
   }),

@@ -1,6 +1,6 @@
-import { alertKinds, type Dealt, type EventKind, type ToldEvent } from '../../kit/index.ts'
-import { ask, type QueryProgram } from '../query.ts'
-import { text, whole } from '../rows.ts'
+import { alertKinds, type AlertsRead, type EventKind, type ToldEvent } from '../../kit/index.ts'
+import { ask, type QueryProgram, type Row } from '../query.ts'
+import { text, whole, wholeOrNull } from '../rows.ts'
 import { leave, type Signed } from '../people/trail.ts'
 import type { Scribe } from '../writer-identity.ts'
 
@@ -10,13 +10,28 @@ const eventsOfKind = 100
 const dealtMs = 400 * 86_400_000
 const dealtMax = 2_000
 
+/** Of budgets so many are looked at: those of keys, which their owners may change as they like, hide no others. */
+const budgetsLooked = 5_000
+
 const newest = `SELECT id, at, kind, data FROM event WHERE kind = ? ORDER BY id DESC LIMIT ${eventsOfKind}`
+// What is told of a budget begins with whose it is.
+const newestBut = (not: string): string => `SELECT id, at, kind, data FROM (SELECT id, at, kind, data FROM event
+    WHERE kind = ? ORDER BY id DESC LIMIT ${budgetsLooked}) newest
+  WHERE data ${not} LIKE '{"level":"key",%' ORDER BY id DESC LIMIT ${eventsOfKind}`
+const newestOfKeys = newestBut('')
+const newestOfOthers = newestBut('NOT')
+const newestReview = `SELECT max(ended_at) AS at FROM charge WHERE state = 'needs_review'`
+const undelivered = `SELECT webhook, coalesce(max(CASE WHEN next_at IS NULL THEN event END), '') AS given_up,
+    coalesce(min(CASE WHEN next_at IS NULL THEN NULL ELSE event END), '') AS waiting FROM webhook_retry GROUP BY webhook`
 
 /** Newest first of each kind: as many rows are read however many there are. */
-export function* readAlerts(): QueryProgram<{ events: readonly ToldEvent[]; dealt: readonly Dealt[] }> {
+export function* readAlerts(): QueryProgram<AlertsRead> {
   const events: ToldEvent[] = []
-  for (const kind of alertKinds)
-    for (const row of yield ask(newest, kind))
+  const questions = alertKinds.flatMap(kind =>
+    (kind.startsWith('budget.') ? [newestOfKeys, newestOfOthers] : [newest]).map(sql => ({ sql, kind })),
+  )
+  for (const { sql, kind } of questions)
+    for (const row of yield ask(sql, kind))
       events.push({
         id: whole(row, 'id'),
         at: whole(row, 'at'),
@@ -25,7 +40,17 @@ export function* readAlerts(): QueryProgram<{ events: readonly ToldEvent[]; deal
       })
   const rows = yield ask('SELECT alert, actor, at FROM alert_done ORDER BY at DESC LIMIT ?', dealtMax)
   const dealt = rows.map(row => ({ alert: text(row, 'alert'), by: text(row, 'actor'), at: whole(row, 'at') }))
-  return { events, dealt }
+  const [review] = yield ask(newestReview)
+  const waiting = yield ask(undelivered)
+  const last = (row: Row): string => [text(row, 'given_up'), text(row, 'waiting')].toSorted().at(-1) ?? ''
+  return {
+    events,
+    dealt,
+    newest: {
+      review: review ? wholeOrNull(review, 'at') : null,
+      undelivered: new Map(waiting.map(row => [text(row, 'webhook'), last(row)])),
+    },
+  }
 }
 
 export function* dealWith(

@@ -1,0 +1,133 @@
+import {
+  type Budget,
+  budgetOfUser,
+  budgetUsed,
+  type LevelKind,
+  type LevelSums,
+  type Micros,
+  parseMoney,
+} from '../kit/index.ts'
+import type { Alert } from './alerts.ts'
+import type { AdminParts } from './parts.ts'
+
+/** A budget as it is now. */
+export type BudgetNow = {
+  /** What it may be: a user whose keys are in several groups may have several. */
+  readonly budgets: readonly Budget[]
+  readonly spent: LevelSums['spent']
+  /** The name of a key, which events know by its id. */
+  readonly called?: string
+}
+
+/** What alerts of events are held against: no event tells of a budget that was raised, or of a key that is new in the file. */
+export type Now = {
+  /** The keys of an upstream by name; undefined where there is no such upstream. */
+  keysOf(upstream: string): ReadonlyMap<string, { readonly state: string; readonly isAsked: boolean }> | undefined
+  /** Undefined: nobody has such a budget. */
+  budgetOf(level: string, name: string): BudgetNow | undefined
+}
+
+/** Of alerts of events those that are so still, a key's with its name. */
+export function stillOpen(alerts: readonly Alert[], now: Now): readonly Alert[] {
+  return alerts.flatMap((alert): readonly Alert[] => {
+    const { kind, data } = alert
+    const of = (name: string): string => textOf(data[name])
+    switch (kind) {
+      case 'upstream.key_suspended':
+        return now.keysOf(of('upstream'))?.get(of('key'))?.state === 'suspended' ? [alert] : []
+      case 'upstream.exhausted': {
+        const keys = [...(now.keysOf(of('upstream'))?.values() ?? [])]
+        return keys.length > 0 && keys.every(({ isAsked }) => !isAsked) ? [alert] : []
+      }
+      case 'budget.threshold':
+      case 'budget.exhausted': {
+        const found = now.budgetOf(of('level'), of('name'))
+        if (!found || !isSpent(alert, found)) return []
+        return [found.called === undefined ? alert : { ...alert, data: { ...data, called: found.called } }]
+      }
+      default:
+        return [alert]
+    }
+  })
+}
+
+/** Whether a budget is the one that was told of, and as much of it is spent still: a refund may have brought it back. */
+function isSpent({ kind, data }: Alert, { budgets, spent }: BudgetNow): boolean {
+  const amount = parseMoney(textOf(data['amount']))
+  const own = budgets.find(one => one.amount === amount && one.per === data['per'])
+  if (!own) return false
+  const told = parseMoney(textOf(data['spent'])) ?? 0
+  const percent = data['percent']
+  const least =
+    kind === 'budget.threshold' && typeof percent === 'number'
+      ? (own.amount / 100) * percent
+      : Math.min(own.amount, told)
+  return spent[own.per] >= least
+}
+
+/** Reads what such alerts are held against, and no more. */
+export async function readNow(parts: AdminParts, alerts: readonly Alert[]): Promise<Now> {
+  const plan = parts.plan()
+  // What others have found a moment ago.
+  if (alerts.some(({ kind }) => kind.startsWith('upstream.'))) await parts.upstreams.learn()
+  const budgets = await readBudgets(parts, alerts)
+  return {
+    keysOf(name) {
+      const upstream = plan.upstreams.get(name)
+      return upstream && new Map(parts.upstreams.report(upstream).map(one => [one.name, one]))
+    },
+    budgetOf: (level, name) => budgets.get(`${level} ${name}`),
+  }
+}
+
+const levelKinds: readonly string[] = ['user', 'group', 'balance'] satisfies readonly LevelKind[]
+
+async function readBudgets(
+  parts: AdminParts,
+  alerts: readonly Alert[],
+): Promise<ReadonlyMap<string, BudgetNow>> {
+  const { storage, clock } = parts
+  const plan = parts.plan()
+  const told = alerts
+    .filter(({ kind }) => kind.startsWith('budget.'))
+    .map(({ data }) => ({ level: textOf(data['level']), name: textOf(data['name']) }))
+  const levels = told.flatMap(({ level, name }) =>
+    levelKinds.includes(level) ? [{ kind: level as LevelKind, name }] : [],
+  )
+  const sums = levels.length === 0 ? [] : await storage.books.levels(levels)
+  const found = await Promise.all(
+    told.map(async ({ level, name }): Promise<BudgetNow | undefined> => {
+      const spent = sums.find(one => one.kind === level && one.name === name)?.spent ?? { day: 0, month: 0, total: 0 }
+      if (level === 'group') {
+        const budget = plan.groups.get(name)?.budget
+        return budget && { budgets: [budget], spent }
+      }
+      if (level === 'key') {
+        const key = await storage.keys.find(name)
+        if (!key || key.status === 'revoked' || key.budget === null) return undefined
+        const used: Micros = budgetUsed(key, clock.now(), plan.timeZone)
+        return {
+          budgets: [{ amount: key.budget, per: key.budgetPeriod }],
+          spent: { day: used, month: used, total: used },
+          called: key.name,
+        }
+      }
+      const user = await storage.users.find(name)
+      if (!user) return undefined
+      if (level === 'balance')
+        return user.balance === null ? undefined : { budgets: [{ amount: user.balance, per: 'total' }], spent }
+      const budgets = [undefined, ...plan.groups.values()].flatMap(group => budgetOfUser(user, group) ?? [])
+      return { budgets, spent }
+    }),
+  )
+  return new Map(
+    told.flatMap(({ level, name }, i): [string, BudgetNow][] => {
+      const one = found[i]
+      return one ? [[`${level} ${name}`, one]] : []
+    }),
+  )
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
