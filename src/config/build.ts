@@ -112,7 +112,7 @@ export function buildParts(sketch: Sketch): Parts {
 export function buildPlan(
   sketch: Sketch,
   parts: Parts,
-  told: Pick<Plan, 'settings' | 'revision' | 'warnings' | 'secretFiles' | 'files'>,
+  told: Pick<Plan, 'settings' | 'revision' | 'warnings' | 'secretFiles' | 'variables' | 'files'>,
 ): Plan {
   const settings = sketch.settings as Settings
   const server = buildServer(settings.server)

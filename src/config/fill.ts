@@ -1,7 +1,8 @@
+import { resolve } from 'node:path'
 import type { Environment } from './environment.ts'
-import { interpolate } from './interpolate.ts'
+import { interpolate, parseReferences, type Reference } from './interpolate.ts'
 import type { Report } from './report.ts'
-import { folderOf, readSecretFiles, type SecretFiles } from './secret-files.ts'
+import { folderOf, type Nameable, readSecretFiles, type SecretFiles } from './secret-files.ts'
 import { isSecretPlace } from './secrets.ts'
 import type { Source } from './source.ts'
 import { mapScalars, type ScalarTree, type Span, type Tree } from './tree.ts'
@@ -11,27 +12,41 @@ export type FilledTree = {
   /** What references in secret scalars were filled with. */
   readonly loose: readonly string[]
   readonly secretFiles: SecretFiles
+  /** Names of variables in it. */
+  readonly variables: ReadonlySet<string>
 }
 
-/**
- * Fills every reference of the tree, reading the files it names, and marks the scalars that are secret.
- * `variablesAreSecret` where whoever wrote the text is not whoever set the variables: it may name any of them. `inUse` are
- * the files of secrets that the gateway has in use.
- */
+export type FillOptions = {
+  /** Where whoever wrote the text is not whoever set the variables: it may name any of them. */
+  readonly variablesAreSecret?: boolean | undefined
+  /** The files of secrets that the gateway has in use. */
+  readonly inUse?: SecretFiles | undefined
+  /** All that may be named; absent for anything. */
+  readonly nameable?: Nameable | undefined
+}
+
+/** Fills every reference of the tree, reading the files it names, and marks the scalars that are secret. */
 export async function fillTree(
   root: Tree,
   source: Source,
   env: Environment,
   report: Report,
-  variablesAreSecret = false,
-  inUse?: SecretFiles,
+  { variablesAreSecret = false, inUse, nameable }: FillOptions = {},
 ): Promise<FilledTree> {
-  const { contents, files } = await readSecretFiles(root, source, inUse)
+  const { contents, files } = await readSecretFiles(root, source, inUse, nameable)
+  const variables = new Set<string>()
   const loose: string[] = []
   const filled = mapScalars(root, (scalar, path) => {
     const secret = isSecretPlace(path)
     if (typeof scalar.value !== 'string' || !scalar.value.includes('$')) return secret ? { ...scalar, secret } : scalar
-    const result = interpolate(scalar.value, env, contents.get(folderOf(scalar, source)) ?? new Map())
+    const folder = folderOf(scalar, source)
+    for (const piece of parseReferences(scalar.value))
+      if (typeof piece !== 'string' && piece.kind === 'variable') variables.add(piece.name)
+    const mayName = (one: Reference): boolean =>
+      !nameable ||
+      one.kind === 'malformed' ||
+      (one.kind === 'file' ? nameable.files.has(resolve(folder, one.file)) : nameable.variables.has(one.name))
+    const result = interpolate(scalar.value, env, contents.get(folder) ?? new Map(), mayName)
     if (!result.ok) {
       const { code, message, remedy, reference } = result
       report.add({ code, message, remedy, path, span: spanOfReference(scalar, reference.text, source.text) })
@@ -41,7 +56,7 @@ export async function fillTree(
     if (covered) loose.push(...result.values)
     return { ...scalar, value: result.text, secret: covered, filled: result.values.length > 0 }
   })
-  return { root: filled, loose, secretFiles: files }
+  return { root: filled, loose, secretFiles: files, variables }
 }
 
 /** The reference itself where it stands as written, else (escapes, folded lines) the scalar. */

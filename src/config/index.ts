@@ -10,6 +10,7 @@ import { checkWebhooks } from './check-webhooks.ts'
 import { checkWorkers } from './check-workers.ts'
 import { composing } from './compose/expand.ts'
 import { PartFiles, type PartTexts } from './compose/part-files.ts'
+import type { Nameable } from './secret-files.ts'
 import type { ReadRow } from './compose/read-table.ts'
 import type { Environment } from './environment.ts'
 import type { Finding } from './finding.ts'
@@ -58,6 +59,8 @@ export type LoadRequest = {
   readonly readable?: ReadonlySet<string>
   /** True for a text of somebody who may not know what variables hold: findings do not tell. */
   readonly variablesAreSecret?: boolean
+  /** The only secret files and variables that it may name; absent for any. For a text of somebody who may not read all of them. */
+  readonly nameable?: Nameable
   /** What a running gateway has in use: a file of a secret that is empty now is not taken for its new content. */
   readonly inUse?: Plan
   readonly resolvePlugin: ResolvePlugin
@@ -103,12 +106,13 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   const report = new Report(source)
 
   const files = new PartFiles(request.parts, request.readable)
-  const { variablesAreSecret, inUse } = request
-  const read = await readFilled(source, env, report, { variablesAreSecret, parts: files, inUse: inUse?.secretFiles })
+  const { variablesAreSecret, nameable, inUse } = request
+  const fill = { variablesAreSecret, nameable, inUse: inUse?.secretFiles }
+  const read = await readFilled(source, env, report, { ...fill, parts: files })
   const sources = sourcesOf(files)
   const { secrets } = read
   if (!read.written || !read.whole) return { ok: false, findings: report.findings(secrets), ...sources }
-  const { filled: root, secretFiles } = read
+  const { filled: root, secretFiles, variables } = read
   report.follow(root)
 
   const builtIn = await findKnown(request)
@@ -144,6 +148,7 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
     settings: facts,
     revision: revisionOf(facts, sound),
     secretFiles,
+    ...(variables.size > 0 && { variables }),
     ...(warnings.length > 0 && { warnings }),
     ...sources,
   }

@@ -79,15 +79,20 @@ export type FileContent = { readonly text: string } | { readonly diagnostic: str
 
 /**
  * Fills the references of one scalar: `${VAR}`, `${VAR:-default}` (unset or empty), `${VAR:?message}`,
- * `${file:/run/secrets/x}`; `$$` is a dollar sign, and a `$` before anything else is itself.
+ * `${file:/run/secrets/x}`; `$$` is a dollar sign, and a `$` before anything else is itself. What may not be named is refused.
  */
-export function interpolate(text: string, env: Environment, files: ReadonlyMap<string, FileContent>): Filled {
+export function interpolate(
+  text: string,
+  env: Environment,
+  files: ReadonlyMap<string, FileContent>,
+  mayName: (reference: Reference) => boolean = () => true,
+): Filled {
   let whole = ''
   const values: string[] = []
   let fromFile = false
   let fromVariable = false
   for (const piece of parseReferences(text)) {
-    const value = typeof piece === 'string' ? piece : resolve(piece, env, files)
+    const value = typeof piece === 'string' ? piece : mayName(piece) ? resolve(piece, env, files) : notNamed
     if (typeof value !== 'string') return { ok: false, reference: piece as Reference, ...value }
     if (typeof piece !== 'string') {
       values.push(value)
@@ -97,6 +102,13 @@ export function interpolate(text: string, env: Environment, files: ReadonlyMap<s
     whole += value
   }
   return { ok: true, text: whole, values, fromFile, fromVariable }
+}
+
+/** The same whether it is there or not. */
+const notNamed = {
+  code: 'reference_not_in_use',
+  message: 'found a variable or a file that the configuration in use does not name',
+  remedy: 'write the value itself here; in the file of the gateway any reference is read',
 }
 
 type Refusal = { readonly code: string; readonly message: string; readonly remedy: string }

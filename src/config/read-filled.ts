@@ -4,7 +4,7 @@ import { PartFiles } from './compose/part-files.ts'
 import { priceModels } from './compose/price-tables.ts'
 import type { ReadRow } from './compose/read-table.ts'
 import type { Environment } from './environment.ts'
-import { fillTree } from './fill.ts'
+import { fillTree, type FillOptions } from './fill.ts'
 import { readYaml } from './load.ts'
 import { renameOldKeys } from './old-names.ts'
 import type { Report } from './report.ts'
@@ -23,6 +23,8 @@ export type Filled = {
   readonly filled: Tree
   readonly secrets: Secrets
   readonly secretFiles: SecretFiles
+  /** Names of variables in it. */
+  readonly variables: ReadonlySet<string>
   /** Every file that it names was there, and could be read. */
   readonly whole: boolean
   /** The files that settings stand in, the main one first. */
@@ -31,12 +33,9 @@ export type Filled = {
   readonly priceRows: ReadonlyMap<string, ReadRow>
 }
 
-export type ReadOptions = {
-  readonly variablesAreSecret?: boolean | undefined
+export type ReadOptions = FillOptions & {
   /** Who reads the files that it names; notes which. */
   readonly parts?: PartFiles | undefined
-  /** The files of secrets that the gateway has in use. */
-  readonly inUse?: SecretFiles | undefined
 }
 
 /** Of a text that is no YAML there is no tree, and its secrets are what looks like one. What is wrong is reported. */
@@ -44,7 +43,7 @@ export async function readFilled(
   source: Source,
   env: Environment,
   report: Report,
-  { variablesAreSecret, parts = new PartFiles(), inUse }: ReadOptions = {},
+  { parts = new PartFiles(), ...fill }: ReadOptions = {},
 ): Promise<Filled | { readonly written?: undefined; readonly secrets: Secrets }> {
   const { root, diagnostics } = readYaml(source.ownText)
   report.add(...diagnostics)
@@ -55,7 +54,7 @@ export async function readFilled(
   const { root: written, taken: priceRows } = whole
     ? await priceModels(spelt, { source, parts, report })
     : { root: spelt, taken: new Map<string, ReadRow>() }
-  const { root: filled, loose, secretFiles } = await fillTree(written, source, env, report, variablesAreSecret, inUse)
+  const { root: filled, loose, secretFiles, variables } = await fillTree(written, source, env, report, fill)
   const secrets = gatherSecrets(filled, source.text, loose, hidden)
-  return { source, written, filled, secretFiles, secrets, whole, sheets, priceRows }
+  return { source, written, filled, secretFiles, variables, secrets, whole, sheets, priceRows }
 }

@@ -19,8 +19,19 @@ export type ReadSecrets = {
   readonly files: SecretFiles
 }
 
-/** `inUse` are the marks of what is in use: a file that held something and is empty now is being written, or was lost. */
-export async function readSecretFiles(root: Tree, source: Source, inUse?: SecretFiles): Promise<ReadSecrets> {
+/** What a text may name of what is secret. */
+export type Nameable = { readonly files: ReadonlySet<string>; readonly variables: ReadonlySet<string> }
+
+/**
+ * `inUse` are the marks of what is in use: a file that held something and is empty now is being written, or was lost. Of what is
+ * not `nameable` nothing is read, and nothing told.
+ */
+export async function readSecretFiles(
+  root: Tree,
+  source: Source,
+  inUse?: SecretFiles,
+  nameable?: Nameable,
+): Promise<ReadSecrets> {
   const contents = new Map<string, ReadonlyMap<string, FileContent>>()
   const files = new Map<string, string>()
   /** One file that several folders have names for is read once, so that its mark is that of what is used. */
@@ -30,6 +41,7 @@ export async function readSecretFiles(root: Tree, source: Source, inUse?: Secret
     contents.set(folder, own)
     for (const name of names) {
       const path = resolve(folder, name)
+      if (nameable && !nameable.files.has(path)) continue
       const content = known.get(path) ?? (await readSecretFile(path))
       known.set(path, content)
       const emptied = 'text' in content && content.text === '' && (inUse?.get(path) ?? '') !== ''

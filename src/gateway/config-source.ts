@@ -65,15 +65,30 @@ export class ConfigSource {
 
   /**
    * Reads a text that a person pasted as the configuration. Code that the configuration in use does not name already is not
-   * loaded for it, whatever the text says; nor is a file read that it does not name.
+   * loaded for it, whatever the text says; nor is a file read, or a variable, that it does not name.
    */
   async check(text: string, inUse: Plan) {
-    const loaded = await this.judge({ file: this.file, text }, inUse)
+    const loaded = await this.judgeForeign(text, inUse)
     return loaded.ok ? { ok: true, findings: loaded.notes } : { ok: false, findings: loaded.findings }
   }
 
   /** The same, as a plan that nothing was started with. */
-  async judge({ text, parts }: ConfigTexts, { files, pipeline, upstreams }: Plan): ReturnType<typeof loadPlan> {
+  judgeForeign(text: string, inUse: Plan): ReturnType<typeof loadPlan> {
+    const { secretFiles, variables = new Set<string>() } = inUse
+    const nameable = { files: new Set(secretFiles.keys()), variables }
+    return this.#judge({ file: this.file, text }, inUse, { nameable })
+  }
+
+  /** The texts of its own files, as somebody would change them: what these name is the gateway's own, and may be read. */
+  judge(texts: ConfigTexts, inUse: Plan): ReturnType<typeof loadPlan> {
+    return this.#judge(texts, inUse, {})
+  }
+
+  #judge(
+    { text, parts }: ConfigTexts,
+    { files, pipeline, upstreams }: Plan,
+    more: Pick<LoadRequest, 'nameable'>,
+  ): ReturnType<typeof loadPlan> {
     const finder = this.finder()
     const named = new Set([...finder.knownPlugins, ...pipeline.map(step => step.plugin)])
     const inUse = [...upstreams.values()].flatMap(({ credential }) => credential)
@@ -84,6 +99,7 @@ export class ConfigSource {
       ...(parts && { parts }),
       env: this.#env,
       variablesAreSecret: true,
+      ...more,
       readable: new Set(files?.named),
       knownPlugins: finder.knownPlugins,
       resolvePlugin: async name => (named.has(name) ? finder.resolvePlugin(name) : undefined),

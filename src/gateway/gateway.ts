@@ -378,7 +378,7 @@ class RunningGateway implements Gateway {
       },
       wasHanded: (user, keyName, url) => this.#handed.has(user, keyName, url),
       costUnder: async (text, span, signal) => {
-        const loaded = await this.#source.judge({ file: this.#source.file, text }, this.plan)
+        const loaded = await this.#source.judgeForeign(text, this.plan)
         if (!loaded.ok) return loaded
         const { replayCosts } = await import('./what-if.ts')
         return { ok: true, costs: await replayCosts(loaded.plan, storage.books, span, { signal, inUse: this.plan }) }

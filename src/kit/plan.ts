@@ -127,6 +127,8 @@ export type Plan = {
    * alone; `''` when it held nothing.
    */
   readonly secretFiles: ReadonlyMap<string, string>
+  /** Variables of the environment that it names, set or not; absent for none. */
+  readonly variables?: ReadonlySet<string>
   readonly currency: string
   readonly server: ServerPlan
   readonly storage: string

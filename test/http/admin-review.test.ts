@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { networkOf } from '../../src/index.ts'
@@ -11,7 +12,7 @@ import { caseName } from '../harness/case-name.ts'
 
 t.test('a pasted configuration tells nothing of what variables hold, and waits for no pipe or device', async t => {
   const secret = `plain-looking-${'0123456789'.repeat(8)}`
-  const started = await start(t, { upstreams: ['alpha'], env: { ODD: secret } })
+  const started = await start(t, { upstreams: ['alpha'], env: { BETA_API_KEY: secret, ODD: '0.75' } })
   const admin = await enterAsAdmin(started)
   const { text } = (await admin.get('/api/config')).body as { text: string }
   const pipe = join(started.folder, 'pipe')
@@ -25,13 +26,31 @@ t.test('a pasted configuration tells nothing of what variables hold, and waits f
     /(?<=url: )".*?"/,
     /(?<=family: )alpha-image\b/,
   ]) {
-    const { status, body, text } = await pasted(find, '${ODD}')
+    const { status, body, text } = await pasted(find, '${BETA_API_KEY}')
     t.match({ status, body }, { status: 200, body: { ok: false } }, String(find))
     t.notMatch(text, 'plain-looking', String(find))
   }
-  t.match((await pasted('USD', '${ODD_ONE_OUT:-usd}')).text, "found 'usd'", 'what the text itself says is told')
-  for (const file of [pipe, '/dev/zero', started.folder])
-    t.match((await pasted('USD', `\${file:${file}}`)).text, 'it is not a file', file)
+  t.match((await pasted('USD', '${BETA_URL:-usd}')).text, "found 'usd'", 'what the text itself says is told')
+  const hidden = join(started.folder, 'number')
+  await writeFile(hidden, '0.75')
+  // One answer for all: whether it is there is not told either, and no sum tells what stands there.
+  for (const foreign of [
+    '${ODD}',
+    '${ODD:-x}',
+    '${NO_ODD}',
+    ...[pipe, '/dev/zero', hidden, '/none'].map(one => `\${file:${one}}`),
+  ]) {
+    const changed = text.replace('1K: "0.02"', `1K: "${foreign}"`)
+    for (const path of ['check', 'cost'])
+      t.match(
+        (await admin.post(`/api/config/${path}`, { text: changed })).body,
+        {
+          ok: false,
+          findings: [{ code: 'reference_not_in_use', message: /^found a variable or a file that the conf[a-z ]+$/ }],
+        },
+        `${path} ${foreign}`,
+      )
+  }
 })
 
 t.test('a tail ends with the role, the session or the patience that it began with, before another row', async t => {
