@@ -61,6 +61,7 @@ import { findTarget } from './target.ts'
 import { toRequest } from './question.ts'
 import { type AnswerHead, type Call, type SignerOf, Transport } from './transport.ts'
 import { type LongTurn, Stopwatch, Turns } from './turns.ts'
+import type { Judgement } from './vendor-keys/judge.ts'
 import { JudgedCall } from './vendor-keys/judged-call.ts'
 import type { KeyAttempt, Verdict } from './vendor-keys/key-attempt.ts'
 import { probe } from './vendor-keys/probe.ts'
@@ -475,18 +476,29 @@ export class Engine {
     state.stopwatch.start()
     const headTick = clock.tick()
     state.mark('firstByte', headTick)
-    if (isEvents(head) && !(call instanceof Conversation)) head = await this.#hearFirst(state, call)
-    return this.#accept(state, ex, upstream, head, headTick - sentTick, isLast) ? head : undefined
+    let judgement: Judgement | undefined
+    if (isEvents(head) && !(call instanceof Conversation)) {
+      const judged = JudgedCall.ofEvents(call, clock)
+      head = await this.#hearFirst(state, ex, judged, sentTick)
+      judgement = judged.judgement
+    }
+    return this.#accept(state, ex, upstream, { head, judgement }, headTick - sentTick, isLast) ? head : undefined
   }
 
   /** A stream that begins with an error is what it would have been with a status of its own. */
-  async #hearFirst(state: RequestState, call: Call): Promise<AnswerHead> {
-    const judged = JudgedCall.ofEvents(call, this.#parts.clock)
+  async #hearFirst(state: RequestState, ex: Exchange, judged: JudgedCall, sentTick: number): Promise<AnswerHead> {
+    const { upstream } = judged
     state.call = judged
-    const head = await state.stopwatch.wait('answer', judged.head)
+    let head: AnswerHead
+    try {
+      head = await state.stopwatch.wait('answer', judged.head)
+    } catch (error) {
+      this.#noHead(ex, upstream, sentTick, error)
+      throw error
+    }
     if (judged.judgement)
       this.#parts.log.warn(
-        { request: state.id, upstream: call.upstream.name, status: head.status, answer: judged.judgement.code },
+        { request: state.id, upstream: upstream.name, status: head.status, answer: judged.judgement.code },
         'an upstream answered with a stream whose first event is an error',
       )
     return head
@@ -628,7 +640,7 @@ export class Engine {
     state: RequestState,
     ex: Exchange,
     upstream: Upstream,
-    head: AnswerHead,
+    { head, judgement }: { readonly head: AnswerHead; readonly judgement: Judgement | undefined },
     tookMs: number,
     isLast: boolean,
   ): boolean {
@@ -641,7 +653,9 @@ export class Engine {
       return true
     }
     this.#breaker.failed(upstream, clock.tick(), retryAfterMs(head.headers['retry-after'], clock.now()))
-    if (isLast || !isDefiniteRefusal(status)) return true
+    // A status that its first event stands for is no proof: what has begun well may have been sold.
+    const isUnsold = judgement ? judgement.class === 'not_sold' : isDefiniteRefusal(status)
+    if (isLast || !isUnsold) return true
     state.refused = state.call
     state.call?.abort(fail('upstream_cut', { reason: 'another upstream is asked' }))
     log.warn({ request: ex.id, upstream: upstream.name, status }, 'an upstream refused; the next is asked')

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { systemTimers } from '../../src/kit/clock.ts'
 import { type BareEngine, type BareOptions, modelName, patient, startEngine } from '../harness/engine.ts'
 import type { Reaction, Upstream } from '../harness/upstream.ts'
 import { fail } from '../../src/engine/errors.ts'
@@ -257,4 +258,43 @@ t.test('a caller who leaves while the first upstream is waited for is not taken 
   await settled()
   t.match(rows, [{ outcome: 'caller_gone', upstream: 'upstream-0' }])
   t.equal(second.received.length, 0)
+})
+
+t.test('a caller who leaves before the first event of a trial does not keep others from trying', async t => {
+  let tick = 0
+  let hear: (() => void) | undefined
+  const { url, post, first, second, settled } = await startPair(t, {
+    upstreams: [{ cooldown: { failures: 1, forMs: 5_000 } }],
+    clock: {
+      now: () => 1_800_000_000_000 + tick,
+      tick: () => tick,
+      // The wait for a first event has begun.
+      after(ms, run) {
+        if (ms === 1_000) hear?.()
+        return systemTimers.after(ms, run)
+      },
+    },
+  })
+  first.answerOnce(refuse(503))
+  await (await post()).text()
+  tick = 5_000
+  const { promise: heard, resolve } = Promise.withResolvers<void>()
+  hear = resolve
+  first.answerOnce(res => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
+  })
+  const leaving = new AbortController()
+  const asked = fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: modelName }),
+    signal: leaving.signal,
+  })
+  await heard
+  leaving.abort()
+  await t.rejects(asked)
+  await settled()
+  first.answer({ from: 'first' })
+  t.strictSame(await (await post()).json(), { from: 'first' })
+  t.equal(second.received.length, 1, 'when the first was paused')
 })

@@ -36,6 +36,12 @@ t.test('a stream whose first event is an error is a status and its JSON', async 
       503,
       { type: 'error', error: { type: 'overloaded_error' } },
     ],
+    [
+      'a number beside its words',
+      data({ type: 'error', sequence_number: 0, error: { code: 'rate_limit_exceeded' } }),
+      429,
+      { error: { code: 'rate_limit_exceeded' } },
+    ],
     ['behind a greeting', `: hello\n\nretry: 10\n\n${data({ error: { code: 'server_error' } })}`, 500, { error: {} }],
   ]
   for (const [what, text, status, body] of cases) {
@@ -74,15 +80,13 @@ t.test('what is no error at first is passed on as it came, whatever follows', as
   t.match((await logs())[0], { status: 200, error: 'upstream_failed' }, 'a later one is told in the log')
 })
 
+const withNext = [
+  'sim-chat: { family: chat, upstream: text,',
+  'sim-chat: { family: chat, upstreams: [{ upstream: text }, { upstream: beta, priority: 2 }],',
+] as const
+
 t.test('a limit that a stream begins with is followed by the next upstream', async t => {
-  const { post, upstreams } = await start(t, {
-    edit: [
-      [
-        'sim-chat: { family: chat, upstream: text,',
-        'sim-chat: { family: chat, upstreams: [{ upstream: text }, { upstream: beta, priority: 2 }],',
-      ],
-    ],
-  })
+  const { post, upstreams } = await start(t, { edit: [withNext] })
   const [text, beta] = [upstreams['text'], upstreams['beta']] as [Upstream, Upstream]
   text.answer(stream(data({ error: { code: 429, message: 'slow down' } }), true))
   beta.answer(stream(data(delta)))
@@ -90,6 +94,22 @@ t.test('a limit that a stream begins with is followed by the next upstream', asy
   t.equal(answer.status, 200)
   t.equal(await answer.text(), data(delta))
   t.equal(beta.received.length, 1)
+})
+
+t.test('what a stream begins with and may have been sold is asked nowhere else', async t => {
+  const cases: readonly (readonly [error: object, status: number])[] = [
+    [{ type: 'error', error: { type: 'overloaded_error', message: 'x' } }, 503],
+    [{ error: { code: 503, message: 'x' } }, 503],
+    [{ error: { code: 'server_error' } }, 500],
+  ]
+  for (const [error, status] of cases) {
+    const { post, upstreams } = await start(t, { edit: [withNext] })
+    const [text, beta] = [upstreams['text'], upstreams['beta']] as [Upstream, Upstream]
+    text.answer(stream(data(error), true))
+    beta.answer(stream(data(delta)))
+    t.equal((await post(chat, ask)).status, status, caseName({ error }))
+    t.equal(beta.received.length, 0, caseName({ error }))
+  }
 })
 
 t.test('pictures: an error at first is no charge, and the key that it quotes is shown to nobody', async t => {

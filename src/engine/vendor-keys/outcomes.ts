@@ -138,4 +138,6 @@ export const besideErrors: ReadonlySet<string> = new Set([
   'requestId',
   'user_id',
   'timestamp',
+  'sequence_number',
+  'event_id',
 ])
