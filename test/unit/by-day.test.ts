@@ -1,0 +1,66 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { spellsAt } from '../../src/kit/budget.ts'
+import { spendOfAll } from '../../src/storage/accounts/spend-of-all.ts'
+import { byDay } from '../../src/storage/by-day.ts'
+import { openStorage } from '../../src/storage/index.ts'
+import { spendAll } from '../../src/storage/keys/spend-all.ts'
+import type { Spent } from '../../src/storage/segments/draft.ts'
+import { Connection } from '../../src/storage/sqlite/connect.ts'
+import { clockAt, newKey, silentLog } from '../contract/storage.ts'
+
+const before = Date.UTC(2026, 9, 24, 12)
+const after = Date.UTC(2026, 9, 25, 12)
+
+t.test('what is of two days comes day after day, each in the order in which it was given', async t => {
+  const given = [after + 1, before + 2, after, before]
+  t.same(
+    byDay('UTC', given, at => at),
+    [
+      [before + 2, before],
+      [after + 1, after],
+    ],
+  )
+  t.same(
+    byDay('UTC', [after + 1, after], at => at),
+    [[after + 1, after]],
+  )
+})
+
+t.test('rows are on the new day, with its sum, however days stand against the order of keys', async t => {
+  const path = join(t.testdir(), 'tollgate.db')
+  const clock = clockAt(before)
+  const storage = await openStorage({ url: `sqlite:${path}`, clock, log: silentLog, role: 'gateway' })
+  const connection = new Connection(path)
+  t.teardown(async () => {
+    connection.close()
+    await storage.close()
+  })
+  const ids: string[] = []
+  for (const name of ['one', 'two']) ids.push((await storage.keys.create(newKey({ name }))).id)
+  const [first = '', second = ''] = ids.sort()
+  // In the order of keys, as they are given: the first has the new day.
+  const spent: readonly Spent[] = [
+    [first, 100, after, 'ann', 'lab'],
+    [second, 7, before, 'ann', 'lab'],
+    [second, 20, after, 'ann', 'lab'],
+  ]
+  const identity = { zone: 'UTC', part: 'a' }
+  connection.transact(() => {
+    connection.run(spendAll(identity, spent))
+    connection.run(spendOfAll(identity, spent))
+  })
+  const read = (sql: string): unknown => connection.all({ sql, params: [] }).map(row => ({ ...row }))
+  t.match(read('SELECT kind, spent, day_start, day_spent FROM account ORDER BY kind'), [
+    { kind: 'group', spent: 127, day_start: dayOf(after), day_spent: 120 },
+    { kind: 'user', spent: 127, day_start: dayOf(after), day_spent: 120 },
+  ])
+  t.match(read('SELECT day_start, day_spent FROM key ORDER BY id'), [
+    { day_start: dayOf(after), day_spent: 100 },
+    { day_start: dayOf(after), day_spent: 20 },
+  ])
+})
+
+function dayOf(at: number): number {
+  return spellsAt(at, 'UTC').day
+}
