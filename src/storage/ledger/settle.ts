@@ -1,7 +1,7 @@
 import { isAroundMidnight } from '../../kit/budget.ts'
 import type { Settlement } from '../../kit/index.ts'
 import { byDay } from '../by-day.ts'
-import { movesOf, nameOf } from '../accounts/levels.ts'
+import { lockAccounts, movesOf, nameOf } from '../accounts/levels.ts'
 import { type Move, moveAccounts, moveBounded } from '../accounts/move.ts'
 import { readHeld } from '../accounts/held-budgets.ts'
 import { tellKey, tellMoved, type Watched } from '../accounts/tell-moved.ts'
@@ -73,7 +73,10 @@ export function* bookAll(identity: WriterIdentity, ended: readonly Ended[], acto
     if (isKeyBounded) yield* tellKey(identity, yield spendOfBudget(identity, spending), text(charge, 'currency'), at)
     else yield spend(identity, spending)
   }
-  for (const ofDay of byDay(identity.zone, inOrder, ({ at }) => at)) yield* bookAccounts(identity, ofDay)
+  const days = byDay(identity.zone, inOrder, ({ at }) => at)
+  // Within a day accounts come in their order; one of the second day may stand before one of the first.
+  if (days.length > 1) yield* lockAccounts(ended.map(({ charge }) => charge))
+  for (const ofDay of days) yield* bookAccounts(identity, ofDay)
   const entries: Entry[] = []
   for (const { charge, at } of ended) entries.push(yield* entryOf(charge, actor, at))
   yield* postAll(identity, entries)
