@@ -25,11 +25,13 @@ type OpenCharge = { readonly facts: ChargeFacts; readonly lines: Map<number, Lin
 export function watchCharges(ledger: Ledger, tell: (charge: EndedCharge) => void): WatchedLedger {
   const open = new Map<string, OpenCharge>()
 
-  function ended(id: string, state: Charge['state']): void {
+  /** `upstream`: who sold it, where that is not the one that was to be asked when it was opened. */
+  function ended(id: string, state: Charge['state'], upstream?: string): void {
     const charge = open.get(id)
     if (!charge) return
     open.delete(id)
-    tellOf(charge.facts, state, [...charge.lines.values()])
+    const facts = upstream === undefined ? charge.facts : { ...charge.facts, upstream }
+    tellOf(facts, state, [...charge.lines.values()])
   }
 
   function tellOf(facts: ChargeFacts, state: Charge['state'], lines: readonly Line[]): void {
@@ -52,7 +54,7 @@ export function watchCharges(ledger: Ledger, tell: (charge: EndedCharge) => void
     },
     async settle(settlement) {
       const isOurs = await ledger.settle(settlement)
-      if (isOurs) ended(settlement.id, 'settled')
+      if (isOurs) ended(settlement.id, 'settled', settlement.upstream)
       return isOurs
     },
     post(facts, lines, delivery) {
@@ -67,7 +69,7 @@ export function watchCharges(ledger: Ledger, tell: (charge: EndedCharge) => void
     },
     async review(id, reason, hold, lines, upstream) {
       const isOurs = await ledger.review(id, reason, hold, lines, upstream)
-      if (isOurs) ended(id, 'needs_review')
+      if (isOurs) ended(id, 'needs_review', upstream)
       return isOurs
     },
   }
