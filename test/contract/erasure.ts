@@ -131,7 +131,7 @@ async function live(
   storage: Storage,
   clock: SetClock,
 ): Promise<{ readonly key: Key; readonly charges: readonly string[] }> {
-  const { users, keys, sessions, signIn, ledger, jobs, books, journal, trail } = storage
+  const { users, keys, sessions, signIn, ledger, jobs, books, journal, trail, watch } = storage
   const { name } = rare
   const invitation = { name, role: 'admin', group: 'default', expiresAt: at + 2 * day, hash: 'an invitation' } as const
   await signIn.invite(invitation, 'boss')
@@ -154,13 +154,15 @@ async function live(
   })
   const entered = { actor: name, action: 'session.begin', subject: name, before: null, reason: null }
   await trail.note({ ...entered, after: { remote: rare.ip } })
-  // As an administrator, of others: bounds, invitations, what they say.
+  await watch.refused({ name, remote: rare.ip, way: 'password' })
+  // As an administrator, of others: bounds, invitations, alerts, what they say.
   const other = await keys.create(newKey({ user: 'boss' }), 'boss')
-  await keys.change(other.id, { budget: 5_000_000 }, name)
-  const most = { budget: { to: { amount: 9, per: 'total' }, by: name } } as const
+  await keys.change(other.id, { budget: 5_000_000, models: ['image-1'] }, name)
+  const most = { budget: { to: { amount: 9, per: 'total' }, by: name }, models: { to: ['m'], by: name } } as const
   await users.change('boss', { keyBounds: most }, name)
   await signIn.invite({ ...invitation, name: null, hash: 'another', role: 'user' }, name)
   await users.topUp('boss', 10, `as ${name} said`, name)
+  await watch.deal('event/1', true, name)
   // Their own.
   await users.topUp(name, 900_000, `for ${name}`, 'boss')
   await users.change(name, { budget: 100_000, keysMax: 7 }, 'boss')
@@ -336,6 +338,39 @@ export async function erasureContract(t: Test, make: Harness): Promise<void> {
     await sweep()
     t.same((await readEverything(harness))(rare.name), [])
     await storage.users.create(user, 'boss')
+  })
+
+  await t.test('what is called as the person is, and is something else, stays as it was', async t => {
+    const { harness, storage } = await start(t, make)
+    const { users, keys, trail, events } = storage
+    const name = 'admin'
+    await users.create({ name, group: 'default', role: 'admin', passwordHash: 'y' }, 'boss')
+    const key = await keys.create(newKey({ user: 'boss', name }), 'boss')
+    await users.change('boss', { keyBounds: { models: { to: [name], by: name } } }, name)
+    const of = { actor: 'boss', action: 'config.reload', before: null, after: null }
+    await trail.note({ ...of, subject: name, reason: 'asked by @admin, in haste' })
+    await trail.note({ ...of, subject: name, reason: 'asked by administrators' })
+    await events.tell({ kind: 'budget.exhausted', data: { level: 'group', name, user: name, per: name } })
+    const { pseudonym } = (await users.erase(name, 'boss')) ?? { pseudonym: '' }
+    t.match(await users.find('boss'), { role: 'admin', keyBounds: { models: { to: [name], by: pseudonym } } })
+    t.match(await keys.find(key.id), { name })
+    const left = await trail.list({ limit: 200 })
+    t.match(
+      left.filter(({ action }) => action === 'config.reload'),
+      [
+        { subject: name, reason: 'asked by administrators' },
+        { subject: name, reason: null },
+      ],
+    )
+    t.match(
+      left.find(({ action, subject }) => action === 'key.create' && subject === key.id),
+      { after: { name, user: 'boss' } },
+    )
+    const role = left.find(({ action, subject }) => action === 'user.create' && subject === 'boss')
+    t.match(role, { after: { role: 'admin' } })
+    const told = (await events.after(0, 1_000)).filter(({ kind }) => kind === 'budget.exhausted')
+    t.match(told, [{ data: { level: 'group', name, user: pseudonym, per: name } }])
+    t.same(await harness.read(`SELECT value FROM meta WHERE name = 'erasing'`), [{ value: 0 }])
   })
 
   await t.test('nobody is erased while something of theirs runs, and none begins', async t => {

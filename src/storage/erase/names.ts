@@ -2,10 +2,13 @@ import { firstIdAt } from '../../kit/ids.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text, textOrNull } from '../rows.ts'
 import type { Person } from './person.ts'
-import { blank, mentions, renameIn } from './scrub.ts'
+import { blank, inBounds, inChanges, inEvents, inInvitations, mentions, renameIn, type SaysWho } from './scrub.ts'
 
 /** Rows of one statement. */
 const together = 500
+/** Actions that are done to a user. Another subject may be called as one is: a file, an upstream, an alert. */
+const toUser = /^(?:user|session)\./
+const ofInvitation = /^invitation\./
 
 /** Whether what is found is written too, or only counted; and since when rows are looked at. */
 export type Asked = { readonly writes: boolean; readonly since: number }
@@ -17,7 +20,7 @@ export function* renameInTrail(person: Person, { writes, since }: Asked): QueryP
   let count = 0
   for (let after = since === 0 ? '' : firstIdAt('trail_', since); ; ) {
     const rows = yield ask(
-      `SELECT id, actor, subject, was, became, reason FROM trail WHERE id > ? AND (actor = ? OR subject = ?
+      `SELECT id, actor, action, subject, was, became, reason FROM trail WHERE id > ? AND (actor = ? OR subject = ?
          OR subject IN (SELECT id FROM key WHERE user_name IN (?, ?)) OR instr(coalesce(was, ''), ?) > 0
          OR instr(coalesce(became, ''), ?) > 0 OR instr(coalesce(reason, ''), ?) > 0) ORDER BY id LIMIT ${together}`,
       after,
@@ -57,27 +60,41 @@ type TrailLeft = readonly [
 /** undefined where nothing of it is the person's. */
 function trailWithout(row: Row, person: Person): TrailLeft | undefined {
   const [actor, subject, reason] = [text(row, 'actor'), text(row, 'subject'), textOrNull(row, 'reason')]
-  const isTheirs = subject === person.name || person.keys.has(subject)
+  const action = text(row, 'action')
+  const isThem = subject === person.name && toUser.test(action)
+  const isTheirs = isThem || person.keys.has(subject)
+  const saysWho = ofInvitation.test(action) ? inInvitations : inChanges
   const side = (column: string): string | null => {
     const written = textOrNull(row, column)
-    return written && (isTheirs ? blank(written, person) : renameIn(written, person))
+    return written && (isTheirs ? blank(written, person) : renameIn(written, person, saysWho))
   }
-  const renamed = (name: string): string => (name === person.name ? person.pseudonym : name)
   const kept = isTheirs || (reason !== null && mentions(reason, person)) ? null : reason
-  const left: TrailLeft = [renamed(actor), renamed(subject), side('was'), side('became'), kept]
+  const left: TrailLeft = [
+    actor === person.name ? person.pseudonym : actor,
+    isThem ? person.pseudonym : subject,
+    side('was'),
+    side('became'),
+    kept,
+  ]
   const was = [actor, subject, row['was'], row['became'], reason]
   return left.some((cell, i) => cell !== was[i]) ? left : undefined
 }
 
-type InJson = { readonly table: string; readonly id: string; readonly column: string; readonly where?: string }
+type InJson = {
+  readonly table: string
+  readonly id: string
+  readonly column: string
+  readonly saysWho: SaysWho
+  readonly where?: string
+}
 
 /** JSON that may name the person: what was told, and who set the bounds of others. */
-export const eventData = { table: 'event', id: 'id', column: 'data', where: 'at >= ?' } as const
-export const keyBounds = { table: 'key', id: 'id', column: 'bounds' } as const
-export const userBounds = { table: '"user"', id: 'name', column: 'key_bounds' } as const
+export const eventData = { table: 'event', id: 'id', column: 'data', saysWho: inEvents, where: 'at >= ?' } as const
+export const keyBounds = { table: 'key', id: 'id', column: 'bounds', saysWho: inBounds } as const
+export const userBounds = { table: '"user"', id: 'name', column: 'key_bounds', saysWho: inBounds } as const
 
 export function* renameInJson(
-  { table, id, column, where }: InJson,
+  { table, id, column, saysWho, where }: InJson,
   person: Person,
   { writes, since }: Asked,
 ): QueryProgram<number> {
@@ -89,10 +106,18 @@ export function* renameInJson(
   let count = 0
   for (const row of rows) {
     const written = text(row, 'written')
-    const renamed = renameIn(written, person)
+    const renamed = renameIn(written, person, saysWho)
     if (renamed === written) continue
     count++
     if (writes) yield ask(`UPDATE ${table} SET ${column} = ? WHERE ${id} = ?`, renamed, row['id'] ?? null)
   }
   return count
+}
+
+/** Who dealt with alerts. What these are about is in the events. */
+export function* renameInAlerts({ name, pseudonym }: Person, { writes, since }: Asked): QueryProgram<number> {
+  const rows = yield ask('SELECT alert FROM alert_done WHERE actor = ? AND at >= ?', name, since)
+  if (writes && rows.length > 0)
+    yield ask('UPDATE alert_done SET actor = ? WHERE actor = ? AND at >= ?', pseudonym, name, since)
+  return rows.length
 }

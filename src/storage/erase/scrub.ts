@@ -1,8 +1,20 @@
 import type { Json } from '../../kit/json.ts'
 import type { Person } from './person.ts'
 
-/** Members whose words name something else, though it may be called as the person is. */
-const elsewhere = new Set(['group', 'group_name', 'model', 'models', 'upstream'])
+type Fields = { readonly [member: string]: Json }
+
+/** Whether a member says who it was. All other words mean something else, though it may be called as the person is. */
+export type SaysWho = (member: string, of: Fields) => boolean
+
+/** Who set a bound, whatever the bound is on. */
+export const inBounds: SaysWho = member => member === 'by'
+/** Of a key: whose it is, beside who set its bounds. Its `name` is a label. */
+export const inChanges: SaysWho = member => member === 'by' || member === 'user'
+export const inInvitations: SaysWho = member => member === 'name'
+/** Budgets are told by what they are of; those of groups and keys have names, too. */
+export const inEvents: SaysWho = (member, of) =>
+  inChanges(member, of) || (member === 'name' && (of['level'] === 'user' || of['level'] === 'balance'))
+
 /** What says nothing of a person that the ledger does not need: who set which bound, and when. */
 const plain = new Set([
   'role',
@@ -16,26 +28,32 @@ const plain = new Set([
   'paidIn',
 ])
 const words = /[\p{L}\p{N}_.@-]+/gu
+const letter = /[\p{L}\p{N}_]/u
+const startsWithLetter = /^[\p{L}\p{N}_]/u
 
-/** JSON in which the pseudonym stands for the name; the same text where the name is not in it. */
-export function renameIn(written: string, person: Person): string {
-  return written.includes(JSON.stringify(person.name))
-    ? JSON.stringify(rename(JSON.parse(written) as Json, person))
-    : written
+/** JSON in which the pseudonym stands for the name; the same text where nothing says that it was the person. */
+export function renameIn(written: string, person: Person, saysWho: SaysWho): string {
+  if (!written.includes(JSON.stringify(person.name))) return written
+  const read = JSON.parse(written) as Json
+  const renamed = JSON.stringify(rename(read, person, saysWho))
+  return renamed === JSON.stringify(read) ? written : renamed
 }
 
-function rename(value: Json, person: Person): Json {
-  if (value === person.name) return person.pseudonym
-  if (Array.isArray(value)) return value.map(one => rename(one, person))
+function rename(value: Json, person: Person, saysWho: SaysWho): Json {
+  if (Array.isArray(value)) return value.map(one => rename(one, person, saysWho))
   if (value === null || typeof value !== 'object') return value
+  const fields = value as Fields
   return Object.fromEntries(
-    Object.entries(value).map(([name, one]) => [name, elsewhere.has(name) ? one : rename(one, person)]),
+    Object.entries(fields).map(([member, one]) => [
+      member,
+      one === person.name && saysWho(member, fields) ? person.pseudonym : rename(one, person, saysWho),
+    ]),
   )
 }
 
 /** One side of a change of the person, or of a key of theirs: which settings it was, and of what is about people no value. */
 export function blank(written: string, person: Person): string {
-  const fields = JSON.parse(renameIn(written, person)) as { readonly [field: string]: Json }
+  const fields = JSON.parse(renameIn(written, person, inChanges)) as Fields
   const left = Object.entries(fields).map(([name, value]) => [
     name,
     plain.has(name) || value === person.pseudonym ? value : null,
@@ -45,12 +63,15 @@ export function blank(written: string, person: Person): string {
 
 /** Whether somebody wrote the name into a sentence. */
 export function mentions(sentence: string, { name }: Person): boolean {
-  return (sentence.match(words) ?? []).some(word => word === name || withoutDots(word) === name)
+  // What is no word by itself stands among others as it is.
+  if (name.match(words)?.[0] !== name) return sentence.includes(name)
+  return (sentence.match(words) ?? []).some(word => isNamed(word, name))
 }
 
-/** A name at the end of a sentence has its dots behind it. */
-function withoutDots(word: string): string {
-  let end = word.length
-  while (word[end - 1] === '.') end--
-  return word.slice(0, end)
+/** Dots end a sentence, and people are called by an @ before their names. */
+function isNamed(word: string, name: string): boolean {
+  const from = startsWithLetter.test(name) ? word.search(letter) : 0
+  if (from < 0 || !word.startsWith(name, from)) return false
+  for (let end = from + name.length; end < word.length; end++) if (!'.@-'.includes(word.charAt(end))) return false
+  return true
 }

@@ -13,7 +13,6 @@ export const wholesale: readonly (Wholesale & { readonly quoted?: true })[] = [
   { table: 'refused_sign_in', how: 'deleted', where: 'name = ?' },
   { table: 'sign_in_link', how: 'deleted', where: 'user_name = ?' },
   { table: 'sign_in_trip', how: 'deleted', where: 'instr(told, ?) > 0', quoted: true },
-  { table: 'alert_done', how: 'cleared', where: 'actor = ?', set: `actor = 'erased'` },
   { table: 'invitation', how: 'deleted', where: 'name = ? OR made_by = ?' },
   {
     table: 'answer',
