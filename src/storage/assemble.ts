@@ -139,6 +139,7 @@ function startChores(parts: StorageParts, endings: Endings) {
     endings.payLate()
     writer
       .submit('sweep', { at: clock.now() })
+      .then(isLate => (isLate ? writer.submit('eraseLate', { at: clock.now() }) : null))
       .catch(error => log.warn({ err: error }, 'the sweep of old charges failed'))
   }
 

@@ -35,7 +35,7 @@ import type {
 import { addUpCosts } from './costs/add-up.ts'
 import { rebuildCosts } from './costs/rebuild.ts'
 import { topUp } from './accounts/top-up.ts'
-import { closeUser, eraseLate, eraseUser } from './erase/erase.ts'
+import { closeUser, eraseLate, eraseUser, hasLate } from './erase/erase.ts'
 import { eraseLogs } from './erase/logs.ts'
 import { endJob, type JobEnd, openJob, ownJobs } from './jobs.ts'
 import { arrangeEvents } from './events/arrange.ts'
@@ -90,7 +90,8 @@ export type Changes = {
   endEmpty: { given: EmptyEnd; gives: boolean }
   resolve: { given: Decision; gives: boolean }
   refund: { given: Omit<Decision, 'how' | 'amount'>; gives: number }
-  sweep: { given: { readonly at: number }; gives: null }
+  /** Gives whether `eraseLate` has something to look for. */
+  sweep: { given: { readonly at: number }; gives: boolean }
   lapse: { given: { readonly until: number; readonly at: number }; gives: number }
   beat: { given: { readonly at: number }; gives: Recovery }
   openJob: { given: { readonly job: NewJob; readonly at: number }; gives: null }
@@ -127,6 +128,7 @@ export type Changes = {
     gives: readonly ErasedRows[] | null
   }
   eraseUser: { given: Signed & { readonly name: string }; gives: Erasure | number | undefined }
+  eraseLate: { given: { readonly at: number }; gives: null }
   eraseLogs: { given: { readonly name: string; readonly pseudonym: string }; gives: number }
   offerSetup: { given: { readonly tokenHash: string; readonly expiresAt: number }; gives: null }
   claimSetup: { given: SetupClaim; gives: 'claimed' | 'unknown' | 'done' }
@@ -209,6 +211,7 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   topUp,
   closeUser,
   eraseUser,
+  eraseLate: (_self, { at }) => eraseLate(at),
   eraseLogs: (_self, { name, pseudonym }) => eraseLogs(new Map([[name, pseudonym]])),
   offerSetup: (_self, given) => offerSetup(given),
   claimSetup,
@@ -251,10 +254,10 @@ export function stepsOf<C extends Change>(change: C, given: Given<C>, identity: 
   return stepsByChange[change](identity, given)
 }
 
-function* sweepAll(identity: Scribe, at: number): QueryProgram<null> {
+function* sweepAll(identity: Scribe, at: number): QueryProgram<boolean> {
   yield* takeInRows()
-  yield* eraseLate(at)
-  return yield* sweep(identity, at)
+  yield* sweep(identity, at)
+  return yield* hasLate()
 }
 
 function* writeBatch(identity: Scribe, { logs, delivered }: Batch): QueryProgram<null> {

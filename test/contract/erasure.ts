@@ -340,6 +340,17 @@ export async function erasureContract(t: Test, make: Harness): Promise<void> {
     await storage.users.create(user, 'boss')
   })
 
+  await t.test('the name of who paid in for another is not given away', async t => {
+    const { storage, clock, sweep } = await start(t, make)
+    const user = { name: rare.name, group: 'default', role: 'admin', passwordHash: 'y' } as const
+    await storage.users.create(user, 'boss')
+    await storage.users.topUp('boss', 10, null, rare.name)
+    await storage.users.erase(rare.name, 'boss')
+    clock.set(at + day + 1)
+    await sweep()
+    await t.rejects(Promise.resolve(storage.users.create(user, 'boss')), { code: 'name_erased' })
+  })
+
   await t.test('what is called as the person is, and is something else, stays as it was', async t => {
     const { harness, storage } = await start(t, make)
     const { users, keys, trail, events } = storage

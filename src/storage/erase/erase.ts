@@ -20,6 +20,9 @@ const lateMs = 24 * 3_600_000
 /** Ends with whoever is disabled. */
 const goFirst = new Set(['session', 'invitation'])
 
+/** What an answer on its way leaves behind; keys have the pseudonym by then. */
+const comeLate = new Set(['answer', 'charge', 'job'])
+
 type Naming = Signed & { readonly name: string }
 
 /**
@@ -147,33 +150,44 @@ export function* findPseudonym(name: string): QueryProgram<string | null> {
   return row ? text(row, 'name') : null
 }
 
+/** Whether somebody was erased so lately that something of theirs may come. */
+export function* hasLate(): QueryProgram<boolean> {
+  return (yield ask('SELECT name FROM "user" WHERE late_until IS NOT NULL LIMIT 1')).length > 0
+}
+
 /**
  * What came late, or was left by whoever was killed while the log was gone through. A day after nothing comes any more, and
  * a name that the ledger does not have is forgotten.
  */
-export function* eraseLate(at: number): QueryProgram<void> {
+export function* eraseLate(at: number): QueryProgram<null> {
   const erased = yield ask('SELECT name, booked_as, erased_at, late_until FROM "user" WHERE late_until IS NOT NULL')
-  if (erased.length === 0) return
+  if (erased.length === 0) return null
   yield ask(`UPDATE meta SET value = 1 WHERE name = 'erasing'`)
   for (const row of erased) {
     const [pseudonym, name] = [text(row, 'name'), text(row, 'booked_as')]
     const person = yield* nameAnew(name, pseudonym)
     yield* renameAll(person, { writes: true, since: whole(row, 'erased_at') })
     yield* eraseChanges(name)
+    for (const rows of wholesale) if (comeLate.has(rows.table)) yield* eraseRows(rows, pseudonym)
   }
   yield ask(`UPDATE meta SET value = 0 WHERE name = 'erasing'`)
   const left = yield* eraseLogs(new Map(erased.map(row => [text(row, 'booked_as'), text(row, 'name')])))
-  if (left > 0) return
+  if (left > 0) return null
   for (const row of erased)
     if (whole(row, 'late_until') <= at) yield* forgetName(text(row, 'name'), text(row, 'booked_as'))
+  return null
 }
 
 function* forgetName(pseudonym: string, name: string): QueryProgram<void> {
   const [booked] = yield ask(
     `SELECT 1 AS found WHERE EXISTS (SELECT 1 FROM account WHERE kind IN ('user', 'balance') AND name = ?)
-       OR EXISTS (SELECT 1 FROM topup WHERE credit = ?) OR EXISTS (SELECT 1 FROM cost_place WHERE user_name = ?)`,
+       OR EXISTS (SELECT 1 FROM topup WHERE credit = ? OR actor = ?) OR EXISTS (SELECT 1 FROM cost_place WHERE user_name = ?)
+       OR EXISTS (SELECT 1 FROM reversal WHERE actor = ?) OR EXISTS (SELECT 1 FROM entry WHERE actor = ?)`,
     name,
     balanceOf(name),
+    name,
+    name,
+    name,
     name,
   )
   yield ask('UPDATE "user" SET late_until = NULL, booked_as = ? WHERE name = ?', booked ? name : null, pseudonym)

@@ -77,6 +77,8 @@ export function* createUser(
     at,
   )
   if (!created) throw new StorageError('user_exists', { name })
+  // Whoever had the name may have been erased while the row was waited for.
+  yield* refuseErased(name)
   yield* leave(identity, { by, at }, 'user.create', name, null, { group, role })
   return null
 }

@@ -149,7 +149,7 @@ type Group = Extract<FromWriter, { kind: 'group' }>
 
 /** What these delete is not left lying in the file. */
 function isErasing({ change }: Op): boolean {
-  return change === 'closeUser' || change === 'eraseUser' || change === 'eraseLogs'
+  return change === 'closeUser' || change === 'eraseUser' || change === 'eraseLogs' || change === 'eraseLate'
 }
 
 function broken(reason: string, values: readonly unknown[] = [], faults: readonly (Fault | undefined)[] = []): Group {
