@@ -458,7 +458,10 @@ export const proposalAnswer = object({
 export const writtenAnswer = object({
   ok: { ...truth, description: 'False where it was refused: the old one stays.' },
   findings,
-  files: texts,
+  files: {
+    ...texts,
+    description: 'Written; where it was refused, what could not be taken back since somebody saved it meanwhile.',
+  },
   backups: texts,
   changes: texts,
   revision: { ...textOrNull, description: 'In use now; null where another process reads it.' },

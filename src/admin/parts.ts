@@ -101,7 +101,11 @@ export type ConfigEdits = {
         readonly changes: readonly string[]
         readonly revision: string | undefined
       }
-    | { readonly kind: 'refused'; readonly findings: readonly ConfigFinding[] }
+    | {
+        readonly kind: 'refused'
+        readonly findings: readonly ConfigFinding[]
+        readonly left?: { readonly files: readonly string[]; readonly changes: readonly string[] }
+      }
     | { readonly kind: 'changed'; readonly file: string; readonly detail: string }
     | { readonly kind: 'read-only'; readonly file: string; readonly detail: string }
     | Refused

@@ -142,7 +142,8 @@ async function arrive(parts: AdminParts, route: AnyRoute, request: FastifyReques
   if (route.method !== 'GET') requireSameSite(headers, host, route.method !== 'DELETE')
   // Pages and files are everybody's, and are there when the storage is not.
   const cookie = route.url.startsWith('/api/') ? readCookie(headers.cookie, scheme) : undefined
-  const sessionUser = cookie === undefined ? undefined : await findSessionUser(parts, cookie)
+  const isPoll = headers['x-tollgate-poll'] === '1'
+  const sessionUser = cookie === undefined ? undefined : await findSessionUser(parts, cookie, isPoll)
   if (route.access === 'anyone') return { host, scheme, sessionUser }
   if (!sessionUser) throw fail('not_logged_in')
   if (!may(sessionUser.user, route.access)) throw fail('forbidden')
@@ -171,7 +172,8 @@ function sendReply(reply: FastifyReply, { status, headers, body }: Reply) {
 /** Says what is wrong in the console's own form. What nobody foresaw is told by its request id alone. */
 function answerError(parts: AdminParts, error: unknown, request: FastifyRequest, reply: FastifyReply) {
   const failure = toFailure(error, parts)
-  if (failure.status >= 500)
+  // A dead link of an answer is no fault of the console; why it was refused is in the log already.
+  if (failure.status >= 500 && failure.code !== 'picture_refused')
     parts.log.error({ request: request.id, url: request.url.split('?', 1)[0], error }, 'the console failed')
   // What is still on its way is not read: the connection goes with the answer.
   if (!request.raw.complete) reply.header('connection', 'close')

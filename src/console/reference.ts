@@ -45,6 +45,8 @@ function makeTabs(group: HTMLElement, at: number): void {
     list.append(tab)
   }
   list.addEventListener('keydown', event => {
+    // With one of these held it is the browser's, as Alt and an arrow is the way back.
+    if (event.altKey || event.ctrlKey || event.metaKey) return
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
     const tabs = [...list.children] as HTMLElement[]
     const next = by && tabs.at((tabs.indexOf(event.target as HTMLElement) + by) % tabs.length)

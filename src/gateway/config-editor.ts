@@ -49,7 +49,12 @@ export type Written =
       /** Undefined where another process reads it. */
       readonly revision: string | undefined
     }
-  | { readonly kind: 'refused'; readonly findings: readonly Finding[] }
+  | {
+      readonly kind: 'refused'
+      readonly findings: readonly Finding[]
+      /** What stands in the files all the same: somebody saved them before they could be taken back. */
+      readonly left?: { readonly files: readonly string[]; readonly changes: readonly string[] }
+    }
   | { readonly kind: 'changed'; readonly file: string; readonly detail: string }
   | { readonly kind: 'read-only'; readonly file: string; readonly detail: string }
 
@@ -113,8 +118,17 @@ export class ConfigEditor {
       const reloaded = await this.#reload?.()
       if (reloaded && !reloaded.ok) {
         // What the check could not foresee: the old one stays.
-        await replaceFiles(files.map(one => ({ path: one.path, before: one.after, after: one.before })))
-        return { kind: 'refused', findings: reloaded.findings }
+        const { findings } = reloaded
+        try {
+          await replaceFiles(
+            files.map(({ path, before, after }) => ({ path, before: after, after: before })),
+            true,
+          )
+          return { kind: 'refused', findings }
+        } catch (error) {
+          if (!(error instanceof WriteError)) throw error
+          return { kind: 'refused', findings, left: { files: edited.changed, changes: proposal.changes } }
+        }
       }
       return {
         kind: 'written',

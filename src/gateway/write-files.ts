@@ -35,16 +35,17 @@ export async function whyNotWritable(path: string): Promise<string | undefined> 
 
 /**
  * Replaces files, all or none: each by a rename, so that whoever reads sees the old text or the new one, with the mode and the
- * owner that it had. What was before stays beside each (`.NAME.previous`). @returns the paths of those
+ * owner that it had. What was before stays beside each (`.NAME.previous`), unless it is taken back. @returns the paths of those
  * @throws WriteError
  */
-export async function replaceFiles(files: readonly Replacement[]): Promise<readonly string[]> {
+export async function replaceFiles(files: readonly Replacement[], isTakenBack = false): Promise<readonly string[]> {
   const drafts: Draft[] = []
   const done: Draft[] = []
   try {
     for (const file of files) drafts.push(await draft(file))
     for (const one of drafts) {
       await needUnchanged(one)
+      if (isTakenBack) continue
       await copyFile(one.real, one.backup)
       await chmod(one.backup, one.mode)
     }
@@ -55,7 +56,8 @@ export async function replaceFiles(files: readonly Replacement[]): Promise<reado
     }
     return drafts.map(({ backup }) => backup)
   } catch (error) {
-    for (const one of done.toReversed()) await copyFile(one.backup, one.real)
+    // What was being taken back stays taken back.
+    if (!isTakenBack) for (const one of done.toReversed()) await copyFile(one.backup, one.real)
     if (error instanceof WriteError) throw error
     const path = (error as NodeJS.ErrnoException).path ?? files[0]?.path ?? ''
     throw new WriteError('read-only', path, codeOf(error))

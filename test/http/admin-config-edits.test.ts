@@ -1,6 +1,8 @@
+import { appendFileSync } from 'node:fs'
 import { chmod, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import { definePlugin } from '../../src/index.ts'
 import { start } from '../harness/start.ts'
 import { enterAsAdmin, enterAsUser, passwordOfTests } from '../harness/visitor.ts'
 
@@ -90,4 +92,41 @@ t.test('where it was not allowed a change is a patch, and nothing is written', a
   const { base } = proposed.body as { base: string }
   t.match((await root.post('/api/config/write', { edits: [price('0.05')], base })).code, 'edits_off')
   t.notMatch(await readFile(join(started.folder, 'gateway.yaml'), 'utf8'), /2K: "0\.05"/)
+})
+
+t.test('what a reload refuses is taken back, or noted where somebody saved meanwhile', async t => {
+  let wanted: 'fine' | 'refused' | 'saved' = 'fine'
+  let file = ''
+  const plugin = definePlugin({
+    name: 'odd',
+    create() {
+      if (wanted === 'saved') appendFileSync(file, '# meanwhile\n')
+      if (wanted !== 'fine') throw new Error('not today')
+      return {}
+    },
+  })
+  const started = await start(t, {
+    simulated: true,
+    onDisk: true,
+    plugins: [plugin],
+    edit: [
+      ['server:\n', 'server:\n  console_edits: on\n'],
+      ['pipeline: [auth,', 'pipeline: [odd, auth,'],
+    ],
+  })
+  file = join(started.folder, 'gateway.yaml')
+  const root = await enterAsAdmin(started)
+  const original = await readFile(file, 'utf8')
+  const { base } = (await root.get('/api/config/editable')).body as { base: string }
+  const write = async () => (await root.post('/api/config/write', { edits: [price('0.05')], base })).body
+  const trail = async () => ((await root.get('/api/audit?action=config.write')).body as { rows: object[] }).rows
+  wanted = 'refused'
+  t.match(await write(), { ok: false, findings: [{ code: 'plugin_failed' }], files: [] })
+  t.equal(await readFile(file, 'utf8'), original)
+  t.equal(await readFile(join(started.folder, '.gateway.yaml.previous'), 'utf8'), original, 'not the refused one')
+  t.same(await trail(), [])
+  wanted = 'saved'
+  t.match(await write(), { ok: false, findings: [{ code: 'plugin_failed' }], files: [file], changes: [/0\.05/] })
+  t.match(await readFile(file, 'utf8'), /# meanwhile/)
+  t.match(await trail(), [{ actor: 'root', after: { revision: null, files: [file] } }])
 })

@@ -189,7 +189,9 @@ t.test('C10 a session ends: idle, old, logged out, password changed, user disabl
   for (const one of sessions) if (!one.current) await admin.ask('DELETE', `/api/account/sessions/${one.id}`)
   t.equal(await open(two), false, 'ended from another session')
 
+  const polling = await again('root')
   clock.forward(29 * minuteMs)
+  t.equal((await polling.get('/api/alerts', { 'x-tollgate-poll': '1' })).status, 200, 'a page that asks by itself')
   t.equal(await open(admin), true, 'used within half an hour')
   const erase = (body?: object) => admin.ask('DELETE', '/api/users/cat', body)
   t.match(await erase(), { status: 403, code: 'sign_in_again' }, 'a session that was left open erases nobody')
@@ -198,6 +200,7 @@ t.test('C10 a session ends: idle, old, logged out, password changed, user disabl
   t.equal((await erase({ password: passwordOfTests })).status, 204)
   clock.forward(30 * minuteMs)
   t.equal(await open(admin), false, 'idle for half an hour')
+  t.equal(await open(polling), false, 'whatever a page has asked by itself meanwhile')
 
   const long = await again('root')
   for (let i = 0; i < 12 * 3 - 1; i++) {

@@ -15,7 +15,10 @@ const google = object({
 })
 const cohere = object({ message: text, id: text })
 const console = object({
-  error: object({ code: text, message: text, field: textOrNull, request_id: text, values: { type: 'object' } }),
+  error: object(
+    { code: text, message: text, field: textOrNull, request_id: text, reason: text, values: { type: 'object' } },
+    ['reason', 'values'],
+  ),
 })
 
 /** The shape of an error in every style, by the dialect's name; `by-caller` is the style of whoever asks. */

@@ -106,26 +106,16 @@ export function configEditRoutes() {
         const before = parts.plan().revision
         const written = await inTurn(() => parts.edits.write(body.edits as Edits, body.base))
         if ('why' in written) throw refuse('invalid', 'edit', { why: written.why }, { param: fieldOf(written) })
-        if (written.kind === 'refused')
-          return {
-            ok: false,
-            findings: written.findings.map(findingRecord),
-            files: [],
-            backups: [],
-            changes: [],
-            revision: null,
-          }
+        const note = (after: WrittenNote) => noteWritten(ask, before, after)
+        if (written.kind === 'refused') {
+          const { findings, left = { files: [], changes: [] } } = written
+          if (left.files.length > 0) await note({ revision: null, ...left })
+          return { ok: false, findings: findings.map(findingRecord), backups: [], revision: null, ...left }
+        }
         if (written.kind === 'changed') throw fail('config_changed', { file: written.file })
         if (written.kind !== 'written') throw fail('config_read_only', { file: written.file, detail: written.detail })
         const { files, backups, changes, revision = null } = written
-        await parts.storage.trail.note({
-          actor: sessionUserOf(ask).user.name,
-          action: 'config.write',
-          subject: parts.plan().file,
-          before: { revision: before },
-          after: { revision, changes, files },
-          reason: null,
-        })
+        await note({ revision, changes, files })
         return { ok: true, findings: [], files, backups, changes, revision }
       },
     }),
@@ -136,4 +126,22 @@ type Edits = Parameters<Ask['parts']['edits']['propose']>[0]
 
 function fieldOf({ edit }: { readonly edit: Edits[number] | undefined }): string {
   return edit?.path.join('.') ?? 'edits'
+}
+
+type WrittenNote = {
+  readonly revision: string | null
+  readonly changes: readonly string[]
+  readonly files: readonly string[]
+}
+
+async function noteWritten(ask: Ask, before: string, after: WrittenNote): Promise<void> {
+  const { parts } = ask
+  await parts.storage.trail.note({
+    actor: sessionUserOf(ask).user.name,
+    action: 'config.write',
+    subject: parts.plan().file,
+    before: { revision: before },
+    after,
+    reason: null,
+  })
 }

@@ -44,8 +44,15 @@ export async function beginSession(ask: Ask, user: string): Promise<string> {
   return token
 }
 
-/** Who holds the token; undefined when its session has ended, was idle for too long, or its user is disabled. */
-export async function findSessionUser(parts: AdminParts, token: string | undefined): Promise<SessionUser | undefined> {
+/**
+ * Who holds the token; undefined when its session has ended, was idle for too long, or its user is disabled. What a page asks by
+ * itself (`isPoll`) is no use: somebody who has left is logged out.
+ */
+export async function findSessionUser(
+  parts: AdminParts,
+  token: string | undefined,
+  isPoll = false,
+): Promise<SessionUser | undefined> {
   if (token === undefined || !tokenText.test(token)) return undefined
   const { storage, clock } = parts
   const found = await storage.sessions.find(hashToken(token))
@@ -57,7 +64,7 @@ export async function findSessionUser(parts: AdminParts, token: string | undefin
     return undefined
   }
   // A use that a clock ahead has noted would keep it from being idle.
-  if (idle >= touchMs || idle < -aheadMs) await storage.sessions.touch(session.hash)
+  if (!isPoll && (idle >= touchMs || idle < -aheadMs)) await storage.sessions.touch(session.hash)
   return found
 }
 

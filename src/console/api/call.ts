@@ -46,6 +46,8 @@ type Call = {
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly body?: object
   readonly signal?: AbortSignal
+  /** The page asks by itself: that keeps nobody logged in. */
+  readonly isPoll?: boolean
 }
 
 /** Called when a session has ended while the page was open. */
@@ -55,12 +57,13 @@ export const onSessionEnd: { run: () => void } = { run: () => undefined }
  * Asks the gateway's own interface; the session's cookie goes along by itself.
  * @throws ApiError
  */
-export async function call<T>(path: string, { method = 'GET', body, signal }: Call = {}): Promise<T> {
+export async function call<T>(path: string, { method = 'GET', body, signal, isPoll = false }: Call = {}): Promise<T> {
   const response = await reach(`/api${path}`, {
     method,
     headers: {
       accept: 'application/json',
       'x-tollgate': '1',
+      ...(isPoll && { 'x-tollgate-poll': '1' }),
       ...(method !== 'GET' && { 'content-type': 'application/json' }),
     },
     ...(method !== 'GET' && { body: JSON.stringify(body ?? {}) }),

@@ -4,6 +4,9 @@ import type { Load } from './load.ts'
 
 /** While the gateway does not answer it is asked less and less often, down to this. */
 const longestMs = 60_000
+const answerMs = 15_000
+/** What is older than so many periods is old, whoever looks at the page again. */
+const periodsKept = 3
 
 export type Poll<T> = Load<T> & {
   /** When the last answer came; the value is of then while there is no newer one. */
@@ -12,7 +15,13 @@ export type Poll<T> = Load<T> & {
   readonly isStale: boolean
 }
 
-type State<T> = { readonly value?: T; readonly at: string | null; readonly error?: ApiError; readonly loading: boolean }
+type State<T> = {
+  readonly value?: T
+  readonly at: string | null
+  readonly error?: ApiError
+  readonly loading: boolean
+  readonly isOld?: boolean
+}
 
 /**
  * Asks for a path of the interface again and again, and keeps what it has meanwhile. A page that nobody looks at asks nothing, and
@@ -26,30 +35,39 @@ export function usePoll<T>(path: string | null, everyMs: number): Poll<T> {
     let timer: ReturnType<typeof setTimeout> | undefined
     let asking: AbortController | undefined
     let failures = 0
-    const run = async (): Promise<void> => {
+    let answeredAt = Date.now()
+    const run = async (isPoll: boolean): Promise<void> => {
       clearTimeout(timer)
       asking?.abort()
       const own = (asking = new AbortController())
       try {
-        const value = await call<T>(path, { signal: own.signal })
+        const value = await call<T>(path, {
+          signal: AbortSignal.any([own.signal, AbortSignal.timeout(answerMs)]),
+          isPoll,
+        })
         if (own.signal.aborted) return
         failures = 0
+        answeredAt = Date.now()
         setState({ value, at: new Date().toISOString(), loading: false })
       } catch (error) {
         if (own.signal.aborted) return
         failures++
-        const told = error instanceof ApiError ? error : new ApiError(0, 'unexpected', String(error))
+        const told = error instanceof ApiError ? error : new ApiError(0, 'offline', String(error))
         setState(before => ({ ...before, error: told, loading: false }))
       }
-      if (!document.hidden) timer = setTimeout(start, Math.min(everyMs * 2 ** failures, longestMs))
+      if (!document.hidden) timer = setTimeout(again, Math.min(everyMs * 2 ** failures, longestMs))
     }
-    const start = (): void => void run()
+    const start = (): void => void run(false)
+    const again = (): void => void run(true)
     const look = (): void => {
       if (document.hidden) clearTimeout(timer)
-      else start()
+      else {
+        if (Date.now() - answeredAt > periodsKept * everyMs) setState(before => ({ ...before, isOld: true }))
+        again()
+      }
     }
     ask.current = start
-    start()
+    again()
     document.addEventListener('visibilitychange', look)
     return () => {
       document.removeEventListener('visibilitychange', look)
@@ -57,11 +75,11 @@ export function usePoll<T>(path: string | null, everyMs: number): Poll<T> {
       asking?.abort()
     }
   }, [path, everyMs])
-  const { value, at, error, loading } = state
+  const { value, at, error, loading, isOld = false } = state
   return {
     value,
     at,
-    isStale: error !== undefined && value !== undefined,
+    isStale: (error !== undefined || isOld) && value !== undefined,
     error: value === undefined ? error : undefined,
     loading,
     reload: () => ask.current(),

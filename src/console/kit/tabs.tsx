@@ -41,6 +41,8 @@ export function Tabs({
         role="tablist"
         aria-label={label}
         onKeyDown={event => {
+          // With one of these held it is the browser's, as Alt and an arrow is the way back.
+          if (event.altKey || event.ctrlKey || event.metaKey) return
           if (event.key === 'ArrowRight') step(event, 1)
           if (event.key === 'ArrowLeft') step(event, -1)
         }}

@@ -20,8 +20,10 @@ export class Endings {
       const ended = await this.#writer.submit(ending.change, ending.given)
       // A line whose commit was in doubt is there after all: the charge is not empty, and must not stay open.
       if (ended || ending.change === 'settle' || !this.#queue.isInDoubt(id)) return ended
-      const settlement = { id, delivery: 'unconfirmed', reason: 'line_in_doubt' } as const
-      return await this.#writer.submit('settle', { settlement, at: ending.given.at })
+      const { given } = ending
+      const upstream = given.state === 'needs_review' ? given.upstream : undefined
+      const settlement = { id, delivery: 'unconfirmed', reason: 'line_in_doubt', upstream } as const
+      return await this.#writer.submit('settle', { settlement, at: given.at })
     } catch (error) {
       if (isUnavailable(error)) this.#queue.owe(id, ending)
       // Others may have been in its way each time that it was tried; no hold stays for that.
