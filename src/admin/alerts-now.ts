@@ -82,10 +82,7 @@ export async function readNow(parts: AdminParts, alerts: readonly Alert[]): Prom
 
 const levelKinds: readonly string[] = ['user', 'group', 'balance'] satisfies readonly LevelKind[]
 
-async function readBudgets(
-  parts: AdminParts,
-  alerts: readonly Alert[],
-): Promise<ReadonlyMap<string, BudgetNow>> {
+async function readBudgets(parts: AdminParts, alerts: readonly Alert[]): Promise<ReadonlyMap<string, BudgetNow>> {
   const { storage, clock } = parts
   const plan = parts.plan()
   const told = alerts
