@@ -7,6 +7,7 @@ import {
   type Failure,
   hashSecret,
   isPromise,
+  mayAsk,
   networkOf,
   readSecret,
 } from '../../src/kit/index.ts'
@@ -116,8 +117,8 @@ export const auth = definePlugin({
         return readSecret(text) === undefined ? judgeForeign(ex, text) : judge(ex, text)
       },
       onTarget(ex, { model }) {
-        const { models } = ex.slots.need(callerSlot).key
-        if (models !== null && !models.includes(model.name)) throw fail('model_not_allowed', { model: model.name })
+        const caller = ex.slots.need(callerSlot)
+        if (!mayAsk(caller, model.name)) throw fail('model_not_allowed', { model: model.name })
       },
       close: () => keys.close(),
     }

@@ -85,6 +85,11 @@ export const groupsAnswer = object({
       multiplier: text,
       limit_scope: text,
       keys_max: { ...wholeOrNull, description: 'How many keys each of its users may have; null for any number.' },
+      models: {
+        ...texts,
+        type: ['array', 'null'],
+        description: 'What its keys may ask for, `*` for the rest of a name; null for all.',
+      },
       budget: { ...budgetOrNull, description: 'What all keys of the group may spend together.' },
       user_budget: { ...budgetOrNull, description: 'What each user may spend who has no budget of their own.' },
       limits_per_user: { ...limitsSchema, description: 'Of all keys of one user together.' },
@@ -335,6 +340,7 @@ export const modelsAnswer = object({
       notes: object({ en: texts, zh: texts }),
       streams: texts,
       enabled: truth,
+      usable: { ...truth, description: "Whether keys of the user's own group may ask for it." },
     }),
   ),
 })

@@ -246,6 +246,7 @@ function buildGroup(name: string, own: GroupSettings): Group {
     limitScope: own.limit_scope,
     multiplier: own.multiplier,
     ...keysMax,
+    ...(own.models && { models: own.models }),
     ...(own.limits_per_user && { limitsPerUser: own.limits_per_user }),
     ...(own.limits_in_all && { limitsInAll: own.limits_in_all }),
     ...(own.budget && { budget: buildBudget(own.budget) }),

@@ -1,4 +1,4 @@
-import type { OperationsByName } from '../kit/index.ts'
+import { type OperationsByName, serves } from '../kit/index.ts'
 import { isAllFree } from './free-operations.ts'
 import type { Report } from './report.ts'
 import { suggest } from './suggest.ts'
@@ -180,10 +180,23 @@ function checkOperationKeys(root: Tree, path: Path, known: readonly string[], re
 }
 
 function checkGroups(root: Tree, report: Report): void {
+  const models = entriesOf(root, ['models']).map(entry => entry.key)
+  for (const { key } of entriesOf(root, ['groups'])) checkGroupModels(root, ['groups', key, 'models'], models, report)
   const { node, whole } = findNode(root, ['groups'])
   if (!whole || node.kind !== 'map' || node.unknown || node.entries.some(entry => entry.key === 'default')) return
   const message = "there is no group 'default'; keys of users without a group are refused"
   report.atKey(['groups'], { code: 'group_default_missing', message, severity: 'note' })
+}
+
+/** Of a name that was misspelt nobody would hear but the callers that are refused. */
+function checkGroupModels(root: Tree, path: Path, known: readonly string[], report: Report): void {
+  for (const i of positionsOf(root, path)) {
+    const pattern = textAt(root, [...path, i])
+    if (pattern === undefined || known.some(model => serves([pattern], model))) continue
+    const remedy = suggest(pattern, known)
+    const message = `there is no model '${pattern}'`
+    report.atValue([...path, i], { code: 'group_model_unknown', message, ...(remedy && { remedy }) })
+  }
 }
 
 function entriesOf(root: Tree, path: Path): readonly Entry[] {

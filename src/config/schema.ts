@@ -495,6 +495,14 @@ const group = {
       description:
         'Keys that each user of it may have who makes them at the console; revoked ones are not counted, administrators are not bound. Absent for as many as they like; what is set for a user goes before it.',
     },
+    models: {
+      type: 'array',
+      minItems: 1,
+      uniqueItems: true,
+      items: { type: 'string', minLength: 1 },
+      description:
+        'Models that its keys may ask for, by name; `*` at the end stands for the rest of one. A key with a list of its own may ask for what is in both. Absent for all.',
+    },
     multiplier: {
       type: 'string',
       format: 'factor',

@@ -9,6 +9,7 @@ import {
   type Family,
   type Job,
   type ListedModel,
+  mayAsk,
   type Plan,
   type Storage,
 } from '../kit/index.ts'
@@ -72,9 +73,9 @@ async function findCharge(storage: Storage, id: string): Promise<Charge | undefi
 }
 
 function offered(ex: Exchange, since: number): readonly ListedModel[] {
-  const allowed = ex.slots.get(callerSlot)?.key.models ?? null
+  const caller = ex.slots.get(callerSlot)
   return [...ex.plan.models.values()]
-    .filter(model => model.enabled && (allowed === null || allowed.includes(model.name)))
+    .filter(model => model.enabled && (!caller || mayAsk(caller, model.name)))
     .map(({ name, family, ends }) => ({
       name,
       family: family.name,

@@ -29,6 +29,8 @@ export type Group = {
   readonly limitScope: 'key' | 'user'
   /** How many keys each of its users may make; absent for as many as they like. */
   readonly keysMax?: number
+  /** What its keys may ask for, whatever each of them may beside that; a last `*` stands for the rest of a name. Absent for all. */
+  readonly models?: readonly string[]
   /** Factor on token prices, as a decimal string; prices per picture ignore it. */
   readonly multiplier: string
   /** What all keys of one user may ask for together, of each user of the group. */

@@ -333,6 +333,38 @@ t.test('the OpenAI SDK sees 401 while it is sending 32 MiB [A9]', async t => {
   t.equal((await logs()).length, 1, 'and does not try again')
 })
 
+t.test('a group bounds the models of its keys, whatever a key may beside that', async t => {
+  const started = await startWith(t, {
+    edit: [[/partner: \{ /, 'partner: { models: ["beta-*", alpha-image-2], ']],
+  })
+  const { url, key, newKey } = started
+  const listed = async (secret: string) => {
+    const list = (await (await fetch(`${url}/v1/models`, { headers: bearer(secret) })).json()) as {
+      data: { id: string }[]
+    }
+    return list.data.map(({ id }) => id).toSorted()
+  }
+  const all = await listed(key)
+  const { key: ofGroup } = await newKey({ group: 'partner' })
+  const allowed = all.filter(name => name.startsWith('beta-') || name === 'alpha-image-2')
+  t.ok(allowed.length > 1 && allowed.length < all.length)
+  t.strictSame(await listed(ofGroup), allowed)
+  const { key: narrow } = await newKey({ group: 'partner', models: ['alpha-image-2', 'sim-chat'] })
+  t.strictSame(await listed(narrow), ['alpha-image-2'], 'what is in both')
+  t.equal((await ask(url, bearer(ofGroup))).status, 200)
+  const chat = { model: 'sim-chat', max_tokens: 1, messages: [{ role: 'user', content: 'x' }] }
+  for (const [secret, status] of [
+    [ofGroup, 403],
+    [narrow, 403],
+    [key, 200],
+  ] as const) {
+    const headers = { ...bearer(secret), 'content-type': 'application/json' }
+    const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body: JSON.stringify(chat) })
+    t.equal(answer.status, status, `sim-chat with ${secret === key ? 'any key' : 'one of the group'}`)
+    t.match(await answer.text(), status === 403 ? /model_not_allowed/ : /./, secret === key ? 'any' : 'group')
+  }
+})
+
 t.test(
   'a model outside the key’s list is 403, a disabled or unknown one 404: no upstream, no charge [A10]',
   async t => {

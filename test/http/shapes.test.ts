@@ -43,7 +43,7 @@ const answers: readonly { readonly path: string; readonly at: string; readonly m
     path: '/api/groups',
     at: 'groups.0',
     members: words(
-      'name limits multiplier limit_scope keys_max budget user_budget limits_per_user limits_in_all users keys',
+      'name limits multiplier limit_scope keys_max models budget user_budget limits_per_user limits_in_all users keys',
     ),
   },
   { path: '/api/logs', at: 'records.0', members: logMembers },
@@ -76,7 +76,7 @@ const answers: readonly { readonly path: string; readonly at: string; readonly m
   {
     path: '/api/models',
     at: 'models.0',
-    members: words('name family operations upstreams prices free limits ends notes streams enabled'),
+    members: words('name family operations upstreams prices free limits ends notes streams enabled usable'),
   },
   { path: '/api/models', at: 'models.0.prices.0', members: words('unit price currency per at') },
   { path: '/api/config', at: '', members: words('file revision loaded_at text origins last_reload') },

@@ -105,6 +105,14 @@ t.test('a note is not an error', async t => {
   t.equal(findings.length, 2)
 })
 
+t.test('a group may use models that there are, by name or by how they begin', async t => {
+  const withModels = (models: string) => sampleText.replace('rpm: 60', `rpm: 60, models: [${models}]`)
+  const [name = ''] = /(?<=^models:\n  )[\w-]+/m.exec(sampleText) ?? []
+  t.ok(name.length > 2)
+  t.same(await findingsOf(withModels(`${name}, "${name.slice(0, 2)}*"`), { ONE_KEY: '' }), [])
+  t.match(await findingsOf(withModels(`${name}x`), { ONE_KEY: '' }), [{ code: 'group_model_unknown', line: 2 }])
+})
+
 t.test('an empty credential of a real upstream is noted, of a simulated one not', async t => {
   t.match(await findingsOf(sampleText, { ONE_KEY: '', ONE_URL: 'https://one.example' }), [{ code: 'credential_empty' }])
   t.same(await findingsOf(sampleText, { ONE_KEY: '' }), [])
@@ -147,11 +155,11 @@ t.test('a suggestion needs a known name of four letters, no further off than a t
   t.equal(await remedyFor('LIMIT_SCOPE'), "did you mean 'limit_scope'?")
   t.equal(
     await remedyFor('rmp'),
-    'known here: rpm, tpm, concurrency, shadow, limit_scope, keys_max, multiplier, limits_per_user, limits_in_all, budget, user_budget',
+    'known here: rpm, tpm, concurrency, shadow, limit_scope, keys_max, models, multiplier, limits_per_user, limits_in_all, budget, user_budget',
   )
   t.equal(
     await remedyFor('something'),
-    'known here: rpm, tpm, concurrency, shadow, limit_scope, keys_max, multiplier, limits_per_user, limits_in_all, budget, user_budget',
+    'known here: rpm, tpm, concurrency, shadow, limit_scope, keys_max, models, multiplier, limits_per_user, limits_in_all, budget, user_budget',
   )
 })
 

@@ -1,4 +1,4 @@
-import { formatMoney, type Model, notesOf } from '../../kit/index.ts'
+import { formatMoney, type Model, notesOf, serves } from '../../kit/index.ts'
 import { showLimits } from '../../kit/shapes/limits.ts'
 import { modelsAnswer, sessionKeyAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
@@ -9,7 +9,8 @@ import { sessionUserOf } from '../session-user.ts'
 const perUnitDefault = 1
 
 /** A model as the console shows it; `per` is how many of a unit its price is for. */
-function modelRecord({ parts }: Ask, model: Model) {
+function modelRecord(ask: Ask, model: Model) {
+  const { parts } = ask
   const plan = parts.plan()
   const priced = parts.prices(plan).models.find(one => one.name === model.name)
   const per = new Map(priced?.units.map(unit => [unit.unit, unit.per]))
@@ -31,6 +32,7 @@ function modelRecord({ parts }: Ask, model: Model) {
     notes: notesOf(model),
     streams: [...model.family.streams],
     enabled: model.enabled,
+    usable: serves(plan.groups.get(sessionUserOf(ask).user.group)?.models, model.name),
   }
 }
 

@@ -28,13 +28,15 @@ const keyBounds = {
 } as const
 
 function showGroup(group: Group) {
-  const { name, limits, multiplier, limitScope, keysMax, budget, userBudget, limitsPerUser, limitsInAll } = group
+  const { name, limits, multiplier, limitScope, keysMax, models, budget, userBudget, limitsPerUser, limitsInAll } =
+    group
   return {
     name,
     limits: showLimits(limits),
     multiplier,
     limit_scope: limitScope,
     keys_max: keysMax ?? null,
+    models: models ?? null,
     budget: showBudget(budget),
     user_budget: showBudget(userBudget),
     limits_per_user: showLimits(limitsPerUser ?? {}),

@@ -71,7 +71,7 @@ export const spendingRules: readonly Rule[] = [
     formerly: ['dear-model-without-limits'],
     severity: 'warning',
     description: `A model that costs more than ${expensiveTimes} times what is usual in the file has no limit of its own.`,
-    remedy: 'give it limits: { rpm: … }, or a group of its own whose keys may use it',
+    remedy: 'give it limits: { rpm: … }, or name it in the models of a group of its own',
     *look({ plan }) {
       const models = [...plan.models.values()].filter(model => model.enabled && !model.free)
       for (const model of models) {

@@ -41,7 +41,7 @@ export function Playground() {
     <Page title={t('nav.playground')}>
       <Loaded of={load}>
         {({ models: all }) => {
-          const models = all.filter(model => model.enabled)
+          const models = all.filter(model => model.enabled && model.usable)
           const offered = kinds.filter(([operation]) => models.some(model => model.operations.includes(operation)))
           const [operation, Bench] = offered.find(([one]) => one === query['op']) ?? offered[0] ?? []
           if (!operation || !Bench) return <Empty title={t('models.none')} />

@@ -15,13 +15,14 @@ export function userCeilings(of: User) {
 
 /** What the configuration gives a group and each of its users. */
 export function groupCeilings(of: Group) {
-  const { keys_max, budget, user_budget, limits_per_user, limits_in_all } = of
+  const { keys_max, models, budget, user_budget, limits_per_user, limits_in_all } = of
   const told = (
-    word: 'group.budget' | 'group.user_budget' | 'group.limits_per_user' | 'group.limits_in_all',
+    word: 'group.models' | 'group.budget' | 'group.user_budget' | 'group.limits_per_user' | 'group.limits_in_all',
     most: string,
   ) => (most === '' ? [] : [t(word, { most })])
   const lines = [
     ...(keys_max === null ? [] : [tBound('keys_max', { keys: keys_max })]),
+    ...told('group.models', models?.join(', ') ?? ''),
     ...(budget ? told('group.budget', tBound('budget', budget)) : []),
     ...(user_budget ? told('group.user_budget', tBound('budget', user_budget)) : []),
     ...told('group.limits_per_user', limitText(limits_per_user)),
