@@ -164,15 +164,18 @@ export type AdminParts = {
   /** Whether an answer has handed this link to a key of that name, which is a session's, of that user. */
   wasHanded(user: string, keyName: string, url: string): boolean
   /**
-   * What the charges of some time would have cost by a text as the configuration; nothing of the text is kept.
+   * What the charges of some time would have cost by a text as the configuration, of which nothing is kept, or by a change of
+   * its own files.
    * @throws what `signal` is aborted with
    */
   costUnder(
-    text: string,
+    terms: { readonly text: string } | { readonly edits: readonly ConfigEdit[] },
     span: { readonly since: number; readonly until: number },
     signal: AbortSignal,
   ): Promise<
-    { readonly ok: true; readonly costs: WhatIf } | { readonly ok: false; readonly findings: readonly ConfigFinding[] }
+    | { readonly ok: true; readonly costs: WhatIf }
+    | { readonly ok: false; readonly findings: readonly ConfigFinding[] }
+    | Refused
   >
   /** Changes of the configuration's files: proposed, and written where that is allowed. */
   readonly edits: ConfigEdits

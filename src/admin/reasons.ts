@@ -59,6 +59,7 @@ export const reasons = {
   month: '{month} is no month.',
   span: '`since` must be given with `until`, and before it.',
   edit: '{why}',
+  text_or_edits: 'Either `text` or `edits` is needed, and not both.',
   kind: 'kinds: {kind} is none of {known}',
   processes: 'Several processes serve: save the file, or send SIGHUP to the one that started them.',
   file: 'The file {file} cannot be read.',

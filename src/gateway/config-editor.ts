@@ -58,6 +58,8 @@ export type Written =
   | { readonly kind: 'changed'; readonly file: string; readonly detail: string }
   | { readonly kind: 'read-only'; readonly file: string; readonly detail: string }
 
+type Judged = Awaited<ReturnType<ConfigSource['judge']>>
+
 type Made = {
   readonly proposal: Proposal
   readonly before: ConfigTexts
@@ -88,6 +90,12 @@ export class ConfigEditor {
   async propose(edits: readonly ConfigEdit[]): Promise<Proposal | NotProposed> {
     const made = await this.#make(edits)
     return 'why' in made ? made : made.proposal
+  }
+
+  /** What the gateway would go by after a change; nothing is started with it. */
+  async planOf(edits: readonly ConfigEdit[]): Promise<Judged | NotProposed> {
+    const edited = await applyEdits(await this.#source.texts(), this.#source.env, edits)
+    return edited.ok ? this.#source.judge(edited.texts, this.#plan()) : { why: edited.why, edit: edited.edit }
   }
 
   /** Undefined where it can be written. */

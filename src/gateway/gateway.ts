@@ -351,6 +351,7 @@ class RunningGateway implements Gateway {
     const { storage, clock, random, ids, log, counters, engine, keyKeeper } = this.#parts
     const reloads = this.#reloads
     const reload = this.#role === 'worker' ? undefined : () => reloads.run()
+    const edits = new ConfigEditor(this.#source, () => this.plan, reload)
     return createConsoleDoor({
       storage,
       clock,
@@ -377,16 +378,17 @@ class RunningGateway implements Gateway {
         learn: () => keyKeeper.learn(),
       },
       wasHanded: (user, keyName, url) => this.#handed.has(user, keyName, url),
-      costUnder: async (text, span, signal) => {
-        const loaded = await this.#source.judgeForeign(text, this.plan)
-        if (!loaded.ok) return loaded
+      costUnder: async (terms, span, signal) => {
+        const loaded =
+          'text' in terms ? await this.#source.judgeForeign(terms.text, this.plan) : await edits.planOf(terms.edits)
+        if ('why' in loaded || !loaded.ok) return loaded
         const { replayCosts } = await import('./what-if.ts')
         return { ok: true, costs: await replayCosts(loaded.plan, storage.books, span, { signal, inUse: this.plan }) }
       },
       reload,
       check: text => this.#source.check(text, this.plan),
       show: () => this.#source.show(),
-      edits: new ConfigEditor(this.#source, () => this.plan, reload),
+      edits,
     })
   }
 

@@ -1,18 +1,33 @@
 import { useState } from 'preact/hooks'
 import { call } from '../../api/call.ts'
 import type { Checked, Finding } from '../../api/shapes.ts'
-import { AreaField, Form } from '../../kit/form.tsx'
+import { AreaField, FileField, Form } from '../../kit/form.tsx'
 import { t } from '../../words/index.ts'
 import { Findings } from './findings.tsx'
 import type { ConfigViewProps } from './view.ts'
+import { WhatIf } from './what-if.tsx'
 import { Yaml } from './yaml.tsx'
 
-/** Says what the gateway would say of a text, without taking it over. */
+type Told = { readonly text: string; readonly ok: boolean; readonly findings: readonly Finding[] }
+
+/** Says what the gateway would say of a text, and what the last month would have cost by it, without taking it over. */
 export function Check({ of: { text: current } }: ConfigViewProps) {
   const [text, setText] = useState(current)
-  const [told, setTold] = useState<{ text: string; ok: boolean; findings: readonly Finding[] } | null>(null)
+  const [told, setTold] = useState<Told | null>(null)
+  const take = async (file: File | undefined) => {
+    if (!file) return
+    setText(await file.text())
+    setTold(null)
+  }
   return (
-    <div class="stack">
+    <div
+      class="stack"
+      onDragOver={event => event.preventDefault()}
+      onDrop={event => {
+        event.preventDefault()
+        void take(event.dataTransfer?.files[0])
+      }}
+    >
       <Form
         submit={t('config.check')}
         onSubmit={async () =>
@@ -34,6 +49,13 @@ export function Check({ of: { text: current } }: ConfigViewProps) {
           value={text}
           onInput={setText}
         />
+        <FileField
+          name="file"
+          label={t('config.check.file')}
+          hint={t('config.check.file.hint')}
+          accept=".yaml,.yml,text/yaml"
+          onFiles={([file]) => void take(file)}
+        />
       </Form>
       {told && (
         <div class="stack" role="status">
@@ -47,6 +69,7 @@ export function Check({ of: { text: current } }: ConfigViewProps) {
           )}
         </div>
       )}
+      {told?.ok && <WhatIf of={{ text: told.text }} />}
     </div>
   )
 }

@@ -1,21 +1,29 @@
 import type { Finding } from '../../api/shapes.ts'
 import { Status } from '../../kit/status.tsx'
 
+const tones = {
+  error: { note: 'bad', status: 'bad' },
+  warning: { note: 'warn', status: 'warn' },
+  note: { note: '', status: 'idle' },
+} as const
+
 /** What is wrong with a configuration, where, and what would be right. */
-export function Findings({ of }: { readonly of: readonly Finding[] }) {
+export function Findings({
+  of,
+  linked = true,
+}: {
+  readonly of: readonly Finding[]
+  /** Whether the text that they are of is on the page. */
+  readonly linked?: boolean
+}) {
   if (of.length === 0) return null
   return (
     <ul class="bare notes">
       {of.map((finding, i) => (
-        <li key={i} class={`note ${finding.severity === 'error' ? 'bad' : 'warn'}`}>
+        <li key={i} class={`note ${tones[finding.severity].note}`}>
           <span class="inline">
-            <Status name={finding.severity} tone={finding.severity === 'error' ? 'bad' : 'warn'} />
-            {finding.line !== null && (
-              <a href={`#L${finding.line}`}>
-                {finding.line}
-                {finding.col !== null && `:${finding.col}`}
-              </a>
-            )}
+            <Status name={finding.severity} tone={tones[finding.severity].status} />
+            {linked ? <a href={`#L${finding.line}`}>{placeOf(finding)}</a> : <code>{placeOf(finding)}</code>}
             {finding.path && <code class="theirs">{finding.path}</code>}
           </span>
           <p class="theirs">{finding.message}</p>
@@ -24,4 +32,8 @@ export function Findings({ of }: { readonly of: readonly Finding[] }) {
       ))}
     </ul>
   )
+}
+
+function placeOf({ line, col }: Finding): string {
+  return `${line}:${col}`
 }
