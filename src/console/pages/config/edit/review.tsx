@@ -14,22 +14,17 @@ import { propose } from './try-changes.ts'
 
 type Asked = { readonly proposal?: Proposal; readonly error?: ApiError }
 
+type ReviewProps = { readonly changes: readonly Staged[]; readonly onWritten: (written: Written) => void }
+
 /**
  * What the gathered changes would be: in the file, in meaning, by the check and in money; and the ways to make them. Files that
  * were saved meanwhile are read again, and the changes are shown as they would be in these.
  */
-export function Review({
-  changes,
-  onWritten,
-}: {
-  readonly changes: readonly Staged[]
-  readonly onWritten: (written: Written) => void
-}) {
+export function Review({ changes, onWritten }: ReviewProps) {
   const [{ proposal, error }, setAsked] = useState<Asked>({})
   const [turn, setTurn] = useState(0)
   const [changedFile, setChangedFile] = useState<string | null>(null)
   const again = () => setTurn(turn + 1)
-  const edits = changes.map(editOf)
   useEffect(() => {
     const abort = new AbortController()
     setAsked({})
@@ -41,27 +36,14 @@ export function Review({
       },
     )
     return () => abort.abort()
-  }, [JSON.stringify(edits), turn])
-  if (error) {
-    const blamed = changes.find(({ path }) => path.join('.') === error.field)
-    return (
-      <>
-        {blamed && (
-          <p class="note bad">
-            {t('edit.blamed')} <code class="theirs">{pathText(blamed.path)}</code>
-          </p>
-        )}
-        <Problem error={error} onRetry={again} />
-      </>
-    )
-  }
+  }, [JSON.stringify(changes), turn])
+  if (error) return <NotMade error={error} changes={changes} onRetry={again} />
   if (!proposal)
     return (
       <p class="loading" role="status">
         {t('loading')}
       </p>
     )
-  const isSame = proposal.files.length === 0
   return (
     <div class="stack">
       {changedFile !== null && (
@@ -69,43 +51,9 @@ export function Review({
           {t('edit.changed', { file: changedFile })}
         </p>
       )}
-      {isSame && <p class="note">{t('edit.same')}</p>}
-      <section class="section">
-        <h2>{t('edit.check')}</h2>
-        <p class={`note ${proposal.ok ? '' : 'bad'}`} role="status">
-          {t(proposal.ok ? 'edit.valid' : 'edit.invalid')}
-        </p>
-        <Findings of={proposal.findings} linked={false} />
-      </section>
-      {proposal.changes.length > 0 && (
-        <section class="section">
-          <h2>{t('edit.meaning')}</h2>
-          <ul class="notes-list">
-            {proposal.changes.map(change => (
-              <li key={change}>
-                <code class="theirs">{change}</code>
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
-      {!isSame && (
-        <section class="section">
-          <h2>{t('edit.difference')}</h2>
-          <Diff of={proposal.files} />
-          {proposal.notes.length > 0 && (
-            <ul class="notes-list">
-              {proposal.notes.map(note => (
-                <li key={note} class="theirs">
-                  {note}
-                </li>
-              ))}
-            </ul>
-          )}
-        </section>
-      )}
-      {proposal.ok && <WhatIf of={{ edits }} />}
-      {proposal.ok && !isSame && (
+      <Proposed of={proposal} />
+      {proposal.ok && <WhatIf of={{ edits: changes.map(editOf) }} />}
+      {proposal.ok && proposal.files.length > 0 && (
         <section class="section">
           <h2>{t('edit.make')}</h2>
           <div class="cards">
@@ -123,6 +71,71 @@ export function Review({
         </section>
       )}
     </div>
+  )
+}
+
+/** Why there is no proposal, and which of the changes is to blame. */
+function NotMade({
+  error,
+  changes,
+  onRetry,
+}: {
+  readonly error: ApiError
+  readonly changes: readonly Staged[]
+  readonly onRetry: () => void
+}) {
+  const blamed = changes.find(({ path }) => path.join('.') === error.field)
+  return (
+    <>
+      {blamed && (
+        <p class="note bad">
+          {t('edit.blamed')} <code class="theirs">{pathText(blamed.path)}</code>
+        </p>
+      )}
+      <Problem error={error} onRetry={onRetry} />
+    </>
+  )
+}
+
+/** The difference, what it means, and what the check says of it. */
+function Proposed({ of: { ok, findings, changes, files, notes } }: { readonly of: Proposal }) {
+  return (
+    <>
+      <section class="section">
+        <h2>{t('edit.check')}</h2>
+        <p class={`note ${ok ? '' : 'bad'}`} role="status">
+          {t(files.length === 0 ? 'edit.same' : ok ? 'edit.valid' : 'edit.invalid')}
+        </p>
+        <Findings of={findings} linked={false} />
+      </section>
+      {changes.length > 0 && (
+        <section class="section">
+          <h2>{t('edit.meaning')}</h2>
+          <ul class="notes-list">
+            {changes.map(change => (
+              <li key={change}>
+                <code class="theirs">{change}</code>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {files.length > 0 && (
+        <section class="section">
+          <h2>{t('edit.difference')}</h2>
+          <Diff of={files} />
+          {notes.length > 0 && (
+            <ul class="notes-list">
+              {notes.map(note => (
+                <li key={note} class="theirs">
+                  {note}
+                </li>
+              ))}
+            </ul>
+          )}
+        </section>
+      )}
+    </>
   )
 }
 
