@@ -1,4 +1,5 @@
 import t from 'tap'
+import { createKey } from '../../src/index.ts'
 import { browse, browserMissing } from '../harness/browser.ts'
 import { lookAt } from '../harness/look-at.ts'
 import { enterAsAdmin, enterAsUser, newVisitor } from '../harness/visitor.ts'
@@ -17,8 +18,9 @@ t.test('what needs somebody, how the gateway is, and who was refused, in both la
   await (await post('/v1/chat/completions', chat)).text()
   await settled()
   const { events } = gateway.storage
-  const budget = { level: 'user', name: 'ann', spent: '10.00', amount: '10.00', currency: 'USD', renews: null }
-  await events.tell({ kind: 'budget.exhausted', data: budget })
+  // A key of hers that may spend less than a request costs: refusing one is what tells of the budget.
+  const poor = await createKey(gateway.storage, { name: 'poor', user: 'ann', budget: 1 })
+  t.equal((await post('/v1/chat/completions', chat, { authorization: `Bearer ${poor.secret}` })).status, 402)
   await events.tell({ kind: 'config.refused', data: { findings: ['gateway.yaml:1:1 nothing is right'], count: 1 } })
 
   for (const [language, theme, words] of [

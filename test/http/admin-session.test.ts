@@ -179,7 +179,8 @@ t.test('C10 a session ends: idle, old, logged out, password changed, user disabl
   await admin.post('/api/users/cat/password', { password: newPassword })
   t.equal(await open(cat), false, 'an administrator set the password')
 
-  const ownPassword = await admin.post('/api/users/root/password', { password: newPassword })
+  const self = 'root'
+  const ownPassword = await admin.post(`/api/users/${self}/password`, { password: newPassword })
   t.match([ownPassword.status, ownPassword.text], [409, /account\/password/], 'a session does not come by the password')
   const two = await again('root')
   const { sessions } = (await admin.get('/api/account/sessions')).body as {
