@@ -93,6 +93,8 @@ export type ConfigEdits = {
   write(
     edits: readonly ConfigEdit[],
     base: string,
+    /** Who has it written. */
+    by: string,
   ): Promise<
     | {
         readonly kind: 'written'
@@ -157,7 +159,7 @@ export type AdminParts = {
   /** What everything costs. */
   prices(plan: Plan): PriceList
   /** Reads the configuration again; undefined where another process decides that. */
-  readonly reload: (() => Promise<Reloaded>) | undefined
+  readonly reload: ((by: string) => Promise<Reloaded>) | undefined
   /** Reads a text as the configuration, and starts nothing. */
   check(text: string): Promise<{ readonly ok: boolean; readonly findings: readonly ConfigFinding[] }>
   show(): Promise<ShownConfig>

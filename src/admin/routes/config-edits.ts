@@ -83,7 +83,8 @@ export function configEditRoutes() {
         if (whyNot && whyNot.reason !== 'read-only') throw fail('edits_off', { detail: whyNot.detail })
         await needFreshSignIn(ask, body.password)
         const before = parts.plan().revision
-        const written = await inTurn(() => parts.edits.write(body.edits as Edits, body.base))
+        const by = sessionUserOf(ask).user.name
+        const written = await inTurn(() => parts.edits.write(body.edits as Edits, body.base, by))
         if ('why' in written) throw refuseEdit(written)
         const note = (after: WrittenNote) => noteWritten(ask, before, after)
         if (written.kind === 'refused') {
