@@ -3,6 +3,8 @@ import type {
   Json,
   Ids,
   ImaginedRequest,
+  KeptConfig,
+  KeptDifference,
   KeyReport,
   KeyTrial,
   Log,
@@ -179,6 +181,21 @@ export type AdminParts = {
     | { readonly ok: false; readonly findings: readonly ConfigFinding[] }
     | Refused
   >
+  /** Configurations that took effect. */
+  readonly history: {
+    /** All of `after` is new where there is nothing before it. */
+    compare(before: KeptConfig | undefined, after: KeptConfig): KeptDifference
+    /** The same as `costUnder` by one of them, its secrets left out; undefined where a text of it was too long to keep. */
+    cost(
+      kept: KeptConfig,
+      span: { readonly since: number; readonly until: number },
+      signal: AbortSignal,
+    ): Promise<
+      | { readonly ok: true; readonly costs: WhatIf }
+      | { readonly ok: false; readonly findings: readonly ConfigFinding[] }
+      | undefined
+    >
+  }
   /** Changes of the configuration's files: proposed, and written where that is allowed. */
   readonly edits: ConfigEdits
   /** Whom attempts from an address are counted against: the network in which whoever has it can pick others. */

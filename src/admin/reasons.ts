@@ -57,6 +57,7 @@ export const reasons = {
   zone: '`zone` must be a time zone such as Europe/Berlin.',
   day: '`{field}` must be a day such as 2026-11-21.',
   month: '{month} is no month.',
+  not_kept: 'A file of this configuration was too long to be kept: its prices cannot be read again.',
   span: '`since` must be given with `until`, and before it.',
   edit: '{why}',
   text_or_edits: 'Either `text` or `edits` is needed, and not both.',

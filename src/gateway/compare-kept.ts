@@ -1,19 +1,11 @@
 import { createHash } from 'node:crypto'
-import { compareSettings, type FileDiff, showDiff } from '../config/index.ts'
-import type { KeptConfig, KeptText, Plan } from '../kit/index.ts'
+import { compareSettings, showDiff } from '../config/index.ts'
+import type { KeptConfig, KeptDifference, KeptText, Plan } from '../kit/index.ts'
 import { secretsOf } from './secrets-of.ts'
 
 /** Enough to see that a secret is another one, and too little to find out which. */
 const checkDigits = 4
 const othersChanged = 'secrets: changed'
-
-/** What is different between two configurations that took effect. */
-export type KeptDifference = {
-  /** What it means, a line each. */
-  readonly changes: readonly string[]
-  /** Files with a difference; of one whose text was too long to keep there are no lines. */
-  readonly files: readonly (Pick<FileDiff, 'file' | 'hunks'> & { readonly kept: boolean })[]
-}
 
 /** The same for two that say the same with the same secrets, wherever their files stand. */
 export function markOf(plan: Plan, files: readonly KeptText[]): string {

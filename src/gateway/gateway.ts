@@ -42,6 +42,7 @@ import { openStorage, type StartThread } from '../storage/index.ts'
 import { Anchors } from './anchors.ts'
 import { PipelineBuilder } from './build-pipeline.ts'
 import { CallersDoor } from './callers-door.ts'
+import { compareKept } from './compare-kept.ts'
 import { ConfigHistorian } from './config-history.ts'
 import { ConfigEditor } from './config-editor.ts'
 import { ConfigSource, type Environment, type GatewayConfig } from './config-source.ts'
@@ -398,6 +399,15 @@ class RunningGateway implements Gateway {
         return { ok: true, costs: await replayCosts(loaded.plan, storage.books, span, { signal, inUse: this.plan }) }
       },
       reload: isOwn ? by => reloads.run({ how: 'console', by }) : undefined,
+      history: {
+        compare: compareKept,
+        cost: async (kept, span, signal) => {
+          const loaded = await this.#source.judgeKept(kept, this.plan)
+          if (!loaded?.ok) return loaded
+          const { replayCosts } = await import('./what-if.ts')
+          return { ok: true, costs: await replayCosts(loaded.plan, storage.books, span, { signal, inUse: this.plan }) }
+        },
+      },
       check: text => this.#source.check(text, this.plan),
       show: () => this.#source.show(),
       edits,

@@ -44,6 +44,23 @@ export type KeptConfig = ConfigTaken & {
   readonly settings: PlanSettings
 }
 
+/** What is different between two configurations that took effect. */
+export type KeptDifference = {
+  /** What it means, a line each. */
+  readonly changes: readonly string[]
+  readonly files: readonly {
+    readonly file: string
+    /** False for one whose text was too long: then nothing is known of its lines. */
+    readonly kept: boolean
+    /** Lines that changed, with some around them. Line numbers count from 1. */
+    readonly hunks: readonly {
+      readonly before: number
+      readonly after: number
+      readonly lines: readonly { readonly kind: 'same' | 'gone' | 'new'; readonly text: string }[]
+    }[]
+  }[]
+}
+
 /** The newest 500 configurations that took effect, of all gateways on the storage. */
 export type ConfigHistory = {
   newest(): Awaitable<Pick<KeptConfig, 'id' | 'mark'> | undefined>

@@ -1,5 +1,4 @@
-import { promisify } from 'node:util'
-import { deflate, inflate } from 'node:zlib'
+import { deflateSync, inflateSync } from 'node:zlib'
 import {
   type ConfigHistory,
   configHows,
@@ -93,8 +92,6 @@ function toTaken(row: Row): ConfigTaken {
   }
 }
 
-const [pack, unpack] = [promisify(deflate), promisify(inflate)]
-
 type Ways = {
   readonly newest: () => ReturnType<ConfigHistory['newest']>
   readonly list: (filter: Parameters<ConfigHistory['list']>[0]) => ReturnType<ConfigHistory['list']>
@@ -107,17 +104,17 @@ export function createConfigHistory({ newest, list, keep, find }: Ways): ConfigH
   return {
     newest,
     list,
-    async keep({ files, settings, ...taken }, after) {
+    keep({ files, settings, ...taken }, after) {
       const body: Body = { files, settings }
       // A view of a larger buffer would cross to the thread with all of it.
-      const packed = Uint8Array.from(await pack(JSON.stringify(body)))
+      const packed = Uint8Array.from(deflateSync(JSON.stringify(body)))
       return keep({ taken: { ...taken, body: packed }, after })
     },
     async find(id) {
       const found = await find(id)
       if (!found) return undefined
       const { body, ...taken } = found
-      const unpacked = await unpack(body, { maxOutputLength: bodyBytesMax })
+      const unpacked = inflateSync(body, { maxOutputLength: bodyBytesMax })
       return { ...taken, ...(JSON.parse(unpacked.toString('utf8')) as Body) }
     },
   }

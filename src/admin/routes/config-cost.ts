@@ -72,7 +72,7 @@ function termsOf({
 type Asked = { readonly since?: string; readonly until?: string; readonly zone?: string }
 
 /** @throws Failure for half a span, one that ends before it begins, and a zone that is none */
-function spanOf({ body, parts }: Ask<unknown, Asked>): { readonly since: number; readonly until: number } {
+export function spanOf({ body, parts }: Ask<unknown, Asked>): { readonly since: number; readonly until: number } {
   const zone = body.zone ?? parts.plan().timeZone
   if (!isZone(zone)) throw refuse('invalid', 'zone', {}, { param: 'zone' })
   if (body.since === undefined && body.until === undefined) {
