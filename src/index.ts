@@ -9,6 +9,8 @@ import type {
   Charge,
   CostSpan,
   ImaginedRequest,
+  KeptConfig,
+  KeptDifference,
   Key,
   KeySettings,
   KeyTrial,
@@ -123,6 +125,11 @@ export async function watchSecrets(running: {
   ])
   const { log } = running
   return new SecretWatch({ plan: () => running.plan, reload: () => running.reload(), log, clock: systemClock })
+}
+
+/** What is different between two configurations that took effect; all of `after` is new where there is nothing before it. */
+export async function compareConfigs(before: KeptConfig | undefined, after: KeptConfig): Promise<KeptDifference> {
+  return (await import('./gateway/compare-kept.ts')).compareKept(before, after)
 }
 
 /** Hashes a password with argon2id; the result holds algorithm, salt and tag. */

@@ -1,3 +1,4 @@
+import { configHows } from '../kit/config-history.ts'
 import { userBoundsSchema } from '../kit/shapes/bounds.ts'
 import { budgetView } from '../kit/shapes/budget.ts'
 import { billOrNull, logView } from '../kit/log-record.ts'
@@ -439,6 +440,13 @@ export const editableAnswer = object({
   upstreams: texts,
   route_sets: texts,
 })
+const hunks = listOf(
+  object({
+    before: whole,
+    after: whole,
+    lines: listOf(object({ kind: { type: 'string', enum: ['same', 'gone', 'new'] }, text })),
+  }),
+)
 export const proposalAnswer = object({
   base: { ...text, description: 'Of the texts that it is a change of.' },
   ok: { ...truth, description: 'Whether the gateway would take it.' },
@@ -447,19 +455,40 @@ export const proposalAnswer = object({
   files: listOf(
     object({
       file: text,
-      hunks: listOf(
-        object({
-          before: whole,
-          after: whole,
-          lines: listOf(object({ kind: { type: 'string', enum: ['same', 'gone', 'new'] }, text })),
-        }),
-      ),
+      hunks,
     }),
   ),
   patch: { ...textOrNull, description: 'For `patch -p1`; null where it would hold what may not be shown.' },
   notes: texts,
   writable: truth,
   why_not: textOrNull,
+})
+const taken = {
+  id: { ...whole, description: 'Counts from 1.' },
+  at: moment,
+  revision: text,
+  how: { type: 'string', enum: configHows, description: 'What brought it.' },
+  by: { ...textOrNull, description: 'The user who had it take effect in the console.' },
+  version: { ...text, description: 'Of the gateway.' },
+  change_count: whole,
+} as const
+export const takenAnswer = object({
+  rows: listOf(
+    object({ ...taken, changes: { ...texts, description: 'What it means, a line each: the first hundred.' } }),
+  ),
+  next: wholeOrNull,
+})
+export const takenDiffAnswer = object({
+  ...taken,
+  against: { ...wholeOrNull, description: 'What it is compared with; null where there is none before it.' },
+  changes: { ...texts, description: 'What the difference means, a line each.' },
+  files: listOf(
+    object({
+      file: text,
+      kept: { ...truth, description: 'False where the text was too long: nothing is known of its lines.' },
+      hunks,
+    }),
+  ),
 })
 export const writtenAnswer = object({
   ok: { ...truth, description: 'False where it was refused: the old one stays.' },

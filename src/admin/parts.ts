@@ -3,6 +3,8 @@ import type {
   Json,
   Ids,
   ImaginedRequest,
+  KeptConfig,
+  KeptDifference,
   KeyReport,
   KeyTrial,
   Log,
@@ -93,6 +95,8 @@ export type ConfigEdits = {
   write(
     edits: readonly ConfigEdit[],
     base: string,
+    /** Who has it written. */
+    by: string,
   ): Promise<
     | {
         readonly kind: 'written'
@@ -157,23 +161,41 @@ export type AdminParts = {
   /** What everything costs. */
   prices(plan: Plan): PriceList
   /** Reads the configuration again; undefined where another process decides that. */
-  readonly reload: (() => Promise<Reloaded>) | undefined
+  readonly reload: ((by: string) => Promise<Reloaded>) | undefined
   /** Reads a text as the configuration, and starts nothing. */
   check(text: string): Promise<{ readonly ok: boolean; readonly findings: readonly ConfigFinding[] }>
   show(): Promise<ShownConfig>
   /** Whether an answer has handed this link to a key of that name, which is a session's, of that user. */
   wasHanded(user: string, keyName: string, url: string): boolean
   /**
-   * What the charges of some time would have cost by a text as the configuration; nothing of the text is kept.
+   * What the charges of some time would have cost by a text as the configuration, of which nothing is kept, or by a change of
+   * its own files.
    * @throws what `signal` is aborted with
    */
   costUnder(
-    text: string,
+    terms: { readonly text: string } | { readonly edits: readonly ConfigEdit[] },
     span: { readonly since: number; readonly until: number },
     signal: AbortSignal,
   ): Promise<
-    { readonly ok: true; readonly costs: WhatIf } | { readonly ok: false; readonly findings: readonly ConfigFinding[] }
+    | { readonly ok: true; readonly costs: WhatIf }
+    | { readonly ok: false; readonly findings: readonly ConfigFinding[] }
+    | Refused
   >
+  /** Configurations that took effect. */
+  readonly history: {
+    /** All of `after` is new where there is nothing before it. */
+    compare(before: KeptConfig | undefined, after: KeptConfig): KeptDifference
+    /** The same as `costUnder` by one of them, its secrets left out; undefined where a text of it was too long to keep. */
+    cost(
+      kept: KeptConfig,
+      span: { readonly since: number; readonly until: number },
+      signal: AbortSignal,
+    ): Promise<
+      | { readonly ok: true; readonly costs: WhatIf }
+      | { readonly ok: false; readonly findings: readonly ConfigFinding[] }
+      | undefined
+    >
+  }
   /** Changes of the configuration's files: proposed, and written where that is allowed. */
   readonly edits: ConfigEdits
   /** Whom attempts from an address are counted against: the network in which whoever has it can pick others. */

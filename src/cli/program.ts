@@ -510,6 +510,7 @@ function addConfigurationCommands(program: Command): void {
     .action(async (file: string, _own, command: Command) =>
       (await import('./commands/config-cost.ts')).configCost(file, command.optsWithGlobals()),
     )
+  addConfigHistory(config)
   program
     .command('diff')
     .argument('[file]', 'the configuration, as with -c')
@@ -527,6 +528,31 @@ function addConfigurationCommands(program: Command): void {
     .description('tell what a key of the configuration means, and what may stand there')
     .addOption(formatOption(['text', 'json']))
     .action(async (key: string | undefined, options) => (await import('./commands/docs.ts')).docs(key, options))
+}
+
+/** What took effect on the storage. */
+function addConfigHistory(config: Command): void {
+  config
+    .command('history')
+    .description(
+      'configurations that took effect on the storage, newest first: when, who or what brought them, what changed',
+    )
+    .option('--limit <count>', 'how many', parseCount, 20)
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async (_own, command: Command) =>
+      (await import('./commands/config-history.ts')).listConfigHistory(command.optsWithGlobals()),
+    )
+  config
+    .command('diff')
+    .argument('<id>', 'one that the history lists', parseCount)
+    .argument('[other]', 'the one to compare it with; the one before it', parseCount)
+    .description('what a configuration that took effect changed: what it means, and its lines without secrets')
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async (id: number, other: number | undefined, _own, command: Command) =>
+      (await import('./commands/config-history.ts')).diffConfigHistory(id, other, command.optsWithGlobals()),
+    )
 }
 
 /** What another gateway has, taken over. */

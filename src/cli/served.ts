@@ -1,4 +1,5 @@
 import {
+  type ConfigCause,
   createGateway,
   endOnFault,
   type Listening,
@@ -18,7 +19,7 @@ export type Served = Listening & {
   readonly simulated: readonly string[]
   /** Requests under way. */
   open(): number | Promise<number>
-  reload(): Promise<ReloadResult>
+  reload(cause: ConfigCause): Promise<ReloadResult>
   close(): Promise<void>
   /** Leaves everything as it is, for a process that is about to exit. */
   abandon(): void
@@ -42,7 +43,7 @@ export async function serveHere(config: string, plan: Plan): Promise<Served> {
       log: gateway.log,
       simulated: [...gateway.simulated.keys()],
       open: () => gateway.open,
-      reload: () => gateway.reload(),
+      reload: cause => gateway.reload(cause),
       close: () => gateway.close(),
       abandon: () => undefined,
       withStorage: work => work(gateway.storage),
@@ -66,7 +67,7 @@ export async function serveWorkers(config: string): Promise<Served> {
     log,
     simulated,
     open: () => workers.open(),
-    reload: () => workers.reload(),
+    reload: cause => workers.reload(cause),
     close: () => workers.close(),
     abandon: () => workers.kill(),
     async withStorage(work) {

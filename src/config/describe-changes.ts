@@ -6,11 +6,12 @@ import { compareSettings } from './compare-settings.ts'
  * A changed secret is told as changed, never shown.
  */
 export function describeChanges(before: Plan, after: Plan): string[] {
-  return [
-    ...compareSettings(before.settings, after.settings),
-    ...credentialChanges(before, after),
-    ...secretFileChanges(before, after),
-  ]
+  return [...compareSettings(before.settings, after.settings), ...secretChanges(before, after)]
+}
+
+/** Secrets that are others now: settings do not say so. */
+export function secretChanges(before: Plan, after: Plan): string[] {
+  return [...credentialChanges(before, after), ...secretFileChanges(before, after)]
 }
 
 /** A secret may stand anywhere: what it is good for is not always told by the rest. */

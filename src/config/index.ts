@@ -24,6 +24,7 @@ import { readFilled } from './read-filled.ts'
 import { Report } from './report.ts'
 import { revisionOf } from './revision.ts'
 import { Source } from './source.ts'
+import { noteTexts } from './shown-texts.ts'
 import { type TracedValue, traceSettings } from './trace-values.ts'
 import { checkVendorKeys } from './check-vendor-keys.ts'
 
@@ -31,7 +32,7 @@ export { applyEdits, type ConfigEdit, type ConfigTexts, type Edited } from './ed
 export { type Editable, listEditable } from './edit/list-editable.ts'
 export { type FileDiff, showDiff } from './edit/show-diff.ts'
 export { shownLines } from './edit/shown-lines.ts'
-export { describeChanges } from './describe-changes.ts'
+export { describeChanges, secretChanges } from './describe-changes.ts'
 export type { PartTexts } from './compose/part-files.ts'
 export { type PriceTableFile, type ReadRow, readPriceTable } from './compose/read-table.ts'
 export type { Environment } from './environment.ts'
@@ -44,6 +45,8 @@ export { type ResolvePlugin, settlesAfter } from './pipeline.ts'
 export { findUnknownHook } from './unknown-function.ts'
 export { markSecretFile } from './secret-files.ts'
 export { secretsIn } from './secrets.ts'
+export { shownTextsOf } from './shown-texts.ts'
+export { compareSettings } from './compare-settings.ts'
 export { showConfig, type ShownConfig } from './show.ts'
 export type { TracedValue } from './trace-values.ts'
 
@@ -155,6 +158,7 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   const draft = buildPlan(sketch, parts, told)
   // Plugins are others' code, and may keep what they like in themselves.
   const plan = deepFreeze(draft, draft.plugins)
+  noteTexts(plan, { source, secrets, sheets: read.sheets, parts: files.texts })
   const trace = () => traceSettings(sound, read, env)
   return { ok: true, plan, notes: findings, trace, parts: files.texts, priceRows: read.priceRows }
 }

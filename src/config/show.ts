@@ -2,7 +2,7 @@ import { PartFiles, type PartTexts } from './compose/part-files.ts'
 import type { Environment } from './environment.ts'
 import { readFilled } from './read-filled.ts'
 import { Report } from './report.ts'
-import { maskAddresses } from './secrets.ts'
+import { maskAddresses, type Secrets } from './secrets.ts'
 import { Source } from './source.ts'
 import { type TracedValue, traceValues } from './trace-values.ts'
 import type { Span } from './tree.ts'
@@ -24,15 +24,18 @@ export async function showConfig(
   const read = await readFilled(source, env, new Report(source), { parts: new PartFiles(parts) })
   const { secrets } = read
   if (!read.written) return { text: secrets.mask(source.ownText), origins: [] }
-  const end = source.ownText.length
+  return { text: showOwnText(source.ownText, secrets), origins: traceValues(read, env) }
+}
+
+/** The text of the main file, which all others stand behind. */
+export function showOwnText(text: string, secrets: Secrets): string {
   const covered = coverSpans(
-    source.ownText,
-    secrets.spans.filter(span => span.end <= end),
+    text,
+    secrets.spans.filter(span => span.end <= text.length),
   )
   // What is commented out is no value, and may be an old credential all the same.
   const commented = covered.replaceAll(/(?<=^|\s)#.*$/gm, comment => secrets.mask(comment))
-  const text = maskAddresses(commented, secret => (secret.startsWith('${') ? secret : coverInText))
-  return { text, origins: traceValues(read, env) }
+  return maskAddresses(commented, secret => (secret.startsWith('${') ? secret : coverInText))
 }
 
 /** From the end on, so that the places before stay where they are. Empty parts have nothing to cover. */

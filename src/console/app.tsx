@@ -14,7 +14,6 @@ import { Problem } from './kit/problem.tsx'
 import { Toasts } from './kit/toast.tsx'
 import { Account } from './pages/account.tsx'
 import { ComeBack } from './pages/come-back.tsx'
-import { Config } from './pages/config.tsx'
 import { Costs } from './pages/costs.tsx'
 import { Latency } from './pages/latency.tsx'
 import { Invite } from './pages/invite.tsx'
@@ -28,6 +27,7 @@ import { Users } from './pages/users.tsx'
 import { t } from './words/index.ts'
 
 const Budgets = later(async () => (await import('./pages/budgets.tsx')).Budgets)
+const Config = later(async () => (await import('./pages/config.tsx')).Config)
 const Audit = later(async () => (await import('./pages/audit.tsx')).Audit)
 const System = later(async () => (await import('./pages/system.tsx')).System)
 const Alerts = later(async () => (await import('./pages/alerts.tsx')).Alerts)

@@ -58,6 +58,8 @@ export type Written =
   | { readonly kind: 'changed'; readonly file: string; readonly detail: string }
   | { readonly kind: 'read-only'; readonly file: string; readonly detail: string }
 
+type Judged = Awaited<ReturnType<ConfigSource['judge']>>
+
 type Made = {
   readonly proposal: Proposal
   readonly before: ConfigTexts
@@ -68,10 +70,10 @@ type Made = {
 export class ConfigEditor {
   readonly #source: ConfigSource
   readonly #plan: () => Plan
-  readonly #reload: (() => Promise<ReloadResult>) | undefined
+  readonly #reload: ((by: string) => Promise<ReloadResult>) | undefined
   #turn: Promise<unknown> = Promise.resolve()
 
-  constructor(source: ConfigSource, plan: () => Plan, reload: (() => Promise<ReloadResult>) | undefined) {
+  constructor(source: ConfigSource, plan: () => Plan, reload: ((by: string) => Promise<ReloadResult>) | undefined) {
     this.#source = source
     this.#plan = plan
     this.#reload = reload
@@ -90,6 +92,12 @@ export class ConfigEditor {
     return 'why' in made ? made : made.proposal
   }
 
+  /** What the gateway would go by after a change; nothing is started with it. */
+  async planOf(edits: readonly ConfigEdit[]): Promise<Judged | NotProposed> {
+    const edited = await applyEdits(await this.#source.texts(), this.#source.env, edits)
+    return edited.ok ? this.#source.judge(edited.texts, this.#plan()) : { why: edited.why, edit: edited.edit }
+  }
+
   /** Undefined where it can be written. */
   async whyNot(): Promise<NotWritten | undefined> {
     if (!this.#plan().server.consoleEdits) return { reason: 'off', detail: 'server.console_edits is off' }
@@ -99,13 +107,13 @@ export class ConfigEditor {
   }
 
   /** Writes a change that was proposed for `base`, one after the other, and has it taken over; or nothing is changed. */
-  write(edits: readonly ConfigEdit[], base: string): Promise<Written | NotProposed> {
-    const next = this.#turn.then(() => this.#write(edits, base))
+  write(edits: readonly ConfigEdit[], base: string, by: string): Promise<Written | NotProposed> {
+    const next = this.#turn.then(() => this.#write(edits, base, by))
     this.#turn = next.catch(() => undefined)
     return next
   }
 
-  async #write(edits: readonly ConfigEdit[], base: string): Promise<Written | NotProposed> {
+  async #write(edits: readonly ConfigEdit[], base: string, by: string): Promise<Written | NotProposed> {
     const made = await this.#make(edits)
     if ('why' in made) return made
     const { proposal, before, edited } = made
@@ -115,7 +123,7 @@ export class ConfigEditor {
     try {
       const files = await Promise.all(edited.changed.map(async path => replacementOf(path, before, edited.texts)))
       const backups = await replaceFiles(files)
-      const reloaded = await this.#reload?.()
+      const reloaded = await this.#reload?.(by)
       if (reloaded && !reloaded.ok) {
         // What the check could not foresee: the old one stays.
         const { findings } = reloaded

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { type ConfigTexts, loadPlan, type LoadRequest, showConfig } from '../config/index.ts'
-import type { AnyPlugin, Plan } from '../kit/index.ts'
+import type { AnyPlugin, KeptConfig, Plan } from '../kit/index.ts'
 import { ConfigError } from './config-error.ts'
 import { knownNames } from './known-names.ts'
+import { readableAgain } from './rate-kept.ts'
 import { pluginFinder } from './plugin-finder.ts'
 
 /** Where to read the configuration: a file, or a text that stands for one. */
@@ -84,10 +85,18 @@ export class ConfigSource {
     return this.#judge(texts, inUse, {})
   }
 
+  /** One that took effect once, for its prices alone; undefined where a text of it was too long to keep. */
+  judgeKept(kept: KeptConfig, inUse: Plan): ReturnType<typeof loadPlan> | undefined {
+    const again = readableAgain(kept, inUse, this.#env)
+    if (!again) return undefined
+    const { texts, env } = again
+    return this.#judge(texts, inUse, { env, readable: new Set(Object.keys(texts.parts ?? {})) })
+  }
+
   #judge(
     { text, parts }: ConfigTexts,
     { files, pipeline, upstreams }: Plan,
-    more: Pick<LoadRequest, 'nameable'>,
+    more: Pick<LoadRequest, 'nameable' | 'readable'> & { readonly env?: Environment },
   ): ReturnType<typeof loadPlan> {
     const finder = this.finder()
     const named = new Set([...finder.knownPlugins, ...pipeline.map(step => step.plugin)])
@@ -99,8 +108,8 @@ export class ConfigSource {
       ...(parts && { parts }),
       env: this.#env,
       variablesAreSecret: true,
-      ...more,
       readable: new Set(files?.named),
+      ...more,
       knownPlugins: finder.knownPlugins,
       resolvePlugin: async name => (named.has(name) ? finder.resolvePlugin(name) : undefined),
       resolveSigner: async name => (signing.has(name) ? finder.resolveSigner(name) : undefined),

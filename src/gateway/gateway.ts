@@ -7,6 +7,7 @@ import { hasSoundHost, takeOriginForm } from '../engine/request-target.ts'
 import {
   type AnyPlugin,
   type Clock,
+  type ConfigCause,
   type Connect,
   type Counters,
   type EndedCharge,
@@ -41,6 +42,8 @@ import { openStorage, type StartThread } from '../storage/index.ts'
 import { Anchors } from './anchors.ts'
 import { PipelineBuilder } from './build-pipeline.ts'
 import { CallersDoor } from './callers-door.ts'
+import { compareKept } from './compare-kept.ts'
+import { ConfigHistorian } from './config-history.ts'
 import { ConfigEditor } from './config-editor.ts'
 import { ConfigSource, type Environment, type GatewayConfig } from './config-source.ts'
 import { ConfigError } from './config-error.ts'
@@ -118,8 +121,8 @@ export type Gateway = AsyncDisposable & {
   listen(): Promise<Listening>
   /** Serves a connection that somebody else has let in. */
   accept(connection: Duplex): void
-  /** Reads the configuration again: all of it takes effect, or none. */
-  reload(): Promise<ReloadResult>
+  /** Reads the configuration again: all of it takes effect, or none. `cause` is for its history; a program's by default. */
+  reload(cause?: ConfigCause): Promise<ReloadResult>
   /** Lets requests under way finish (at most `server.drain`), writes what is queued, and lets go of everything. */
   close(): Promise<void>
 }
@@ -266,6 +269,8 @@ async function startEngine(
   return { ...opened, build, engine, jobs, keyKeeper }
 }
 
+const start: ConfigCause = { how: 'start', by: null }
+
 class RunningGateway implements Gateway {
   readonly listener: Listener
   readonly #parts: Started
@@ -279,6 +284,7 @@ class RunningGateway implements Gateway {
   readonly #retention: Retention
   readonly #anchors: Anchors
   readonly #news: News
+  readonly #history: ConfigHistorian
   #ops: Server | undefined
   #closing: Promise<void> | undefined
 
@@ -292,7 +298,7 @@ class RunningGateway implements Gateway {
     this.#reloads = new Reloads(
       clock,
       role === 'worker' ? undefined : log,
-      () => this.#readAgain(),
+      cause => this.#readAgain(cause),
       told => this.#news.reloaded(told),
     )
     if (role !== 'worker') metrics.add(() => this.#reloads.snapshots())
@@ -313,10 +319,13 @@ class RunningGateway implements Gateway {
     })
     this.#anchors = new Anchors({ storage, clock, log, tell: anchor => telemetry?.anchored(anchor) })
     this.#news = new News({ storage, clock, log, metrics, receivers: () => this.plan.webhooks })
+    this.#history = new ConfigHistorian({ storage, clock, log })
     this.#handed = new HandedLinks(hash => storage.keys.findByHash(hash))
     this.#console = this.#createConsole()
     parts.jobs.start()
     void this.#introduce()
+    // What a worker begins with may be an old one: it has the one in use before it listens.
+    if (role !== 'worker') this.#history.took(this.plan, start)
   }
 
   get plan(): Plan {
@@ -350,7 +359,12 @@ class RunningGateway implements Gateway {
   #createConsole(): ConsoleDoor {
     const { storage, clock, random, ids, log, counters, engine, keyKeeper } = this.#parts
     const reloads = this.#reloads
-    const reload = this.#role === 'worker' ? undefined : () => reloads.run()
+    const isOwn = this.#role !== 'worker'
+    const edits = new ConfigEditor(
+      this.#source,
+      () => this.plan,
+      isOwn ? by => reloads.run({ how: 'edit', by }) : undefined,
+    )
     return createConsoleDoor({
       storage,
       clock,
@@ -377,16 +391,26 @@ class RunningGateway implements Gateway {
         learn: () => keyKeeper.learn(),
       },
       wasHanded: (user, keyName, url) => this.#handed.has(user, keyName, url),
-      costUnder: async (text, span, signal) => {
-        const loaded = await this.#source.judgeForeign(text, this.plan)
-        if (!loaded.ok) return loaded
+      costUnder: async (terms, span, signal) => {
+        const loaded =
+          'text' in terms ? await this.#source.judgeForeign(terms.text, this.plan) : await edits.planOf(terms.edits)
+        if ('why' in loaded || !loaded.ok) return loaded
         const { replayCosts } = await import('./what-if.ts')
         return { ok: true, costs: await replayCosts(loaded.plan, storage.books, span, { signal, inUse: this.plan }) }
       },
-      reload,
+      reload: isOwn ? by => reloads.run({ how: 'console', by }) : undefined,
+      history: {
+        compare: compareKept,
+        cost: async (kept, span, signal) => {
+          const loaded = await this.#source.judgeKept(kept, this.plan)
+          if (!loaded?.ok) return loaded
+          const { replayCosts } = await import('./what-if.ts')
+          return { ok: true, costs: await replayCosts(loaded.plan, storage.books, span, { signal, inUse: this.plan }) }
+        },
+      },
       check: text => this.#source.check(text, this.plan),
       show: () => this.#source.show(),
-      edits: new ConfigEditor(this.#source, () => this.plan, reload),
+      edits,
     })
   }
 
@@ -403,6 +427,7 @@ class RunningGateway implements Gateway {
 
   async listen(): Promise<Listening> {
     const url = await this.#callers.listen()
+    if (this.#role === 'worker') this.#history.took(this.plan, start)
     const { ops } = this.plan.server
     if (!ops || this.#role === 'worker') return { url, opsUrl: undefined }
     this.#ops = createOpsServer({
@@ -410,7 +435,7 @@ class RunningGateway implements Gateway {
       isReady: () => this.ready,
       status: () => this.#fullStatus(),
       settings: () => this.#settings(),
-      reload: () => this.#reloads.runTold(),
+      reload: () => this.#reloads.runTold({ how: 'command', by: null }),
     })
     return { url, opsUrl: (await bind(this.#ops, ops)).url }
   }
@@ -466,11 +491,11 @@ class RunningGateway implements Gateway {
     return { revision: plan.revision, file: plan.file, settings: plan.settings }
   }
 
-  reload(): Promise<ReloadResult> {
-    return this.#reloads.run()
+  reload(cause: ConfigCause = { how: 'program', by: null }): Promise<ReloadResult> {
+    return this.#reloads.run(cause)
   }
 
-  async #readAgain(): Promise<ReloadResult> {
+  async #readAgain(cause: ConfigCause): Promise<ReloadResult> {
     const { engine, log, build } = this.#parts
     const next = await this.#source.read(this.plan)
     if (!next.ok) return next
@@ -491,6 +516,7 @@ class RunningGateway implements Gateway {
     if (this.#role !== 'worker') logWarnings(next.plan, log)
     this.#news.follow()
     void this.#introduce()
+    this.#history.took(next.plan, cause, before)
     const unfit = this.#callers.renew(next.plan.server)
     const told = unfit === undefined ? [] : [`server.tls: the old certificate stays: ${unfit}`]
     return { ok: true, revision: next.plan.revision, changes: [...changes, ...told] }
@@ -517,6 +543,7 @@ class RunningGateway implements Gateway {
     const { engine, clock, jobs, keyKeeper, log, metrics, storage, counters, telemetry, simulated } = this.#parts
     this.#callers.release()
     await this.#news.close()
+    await this.#history.close()
     await this.#retention.close()
     await this.#console.close()
     await this.#callers.close()

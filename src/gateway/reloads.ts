@@ -1,5 +1,5 @@
 import type { ReloadResult } from './reload-result.ts'
-import type { Clock } from '../kit/index.ts'
+import type { Clock, ConfigCause } from '../kit/index.ts'
 import { type GatewayLog, gaugeSnapshot, type Snapshot } from '../observe/index.ts'
 import { type ReloadStatus, reloadStatus } from './status.ts'
 
@@ -21,7 +21,7 @@ export class Reloads {
   status: ReloadStatus | null = null
   readonly #clock: Clock
   readonly #log: GatewayLog | undefined
-  readonly #read: () => Promise<ReloadResult>
+  readonly #read: (cause: ConfigCause) => Promise<ReloadResult>
   readonly #tell: (told: Reloaded) => void
   #turn: Promise<unknown> = Promise.resolve()
   #taken = 0
@@ -32,7 +32,7 @@ export class Reloads {
   constructor(
     clock: Clock,
     log: GatewayLog | undefined,
-    read: () => Promise<ReloadResult>,
+    read: (cause: ConfigCause) => Promise<ReloadResult>,
     tell: (told: Reloaded) => void = () => undefined,
   ) {
     this.#clock = clock
@@ -43,26 +43,26 @@ export class Reloads {
   }
 
   /** One after the other: of two at once the one that read the older file could be the last to take effect. */
-  async run(): Promise<ReloadResult> {
-    return (await this.runTold()).result
+  async run(cause: ConfigCause): Promise<ReloadResult> {
+    return (await this.runTold(cause)).result
   }
 
   /**
    * The same, with what came of the last one before it: where that was by the file's watcher a moment ago, it has taken what
    * whoever asks now means.
    */
-  runTold(): Promise<{ readonly result: ReloadResult; readonly before: ReloadStatus | null }> {
+  runTold(cause: ConfigCause): Promise<{ readonly result: ReloadResult; readonly before: ReloadStatus | null }> {
     const next = this.#turn.then(async () => {
       const before = this.status
-      return { result: await this.#once(), before }
+      return { result: await this.#once(cause), before }
     })
     this.#turn = next.catch(() => undefined)
     return next
   }
 
-  async #once(): Promise<ReloadResult> {
+  async #once(cause: ConfigCause): Promise<ReloadResult> {
     try {
-      const result = await this.#read()
+      const result = await this.#read(cause)
       const at = this.#clock.now()
       this.last = { at, result }
       this.status = reloadStatus(at, result)

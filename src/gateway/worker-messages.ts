@@ -1,5 +1,5 @@
 import type { ReloadResult } from './reload-result.ts'
-import type { ReviewStatus } from '../kit/index.ts'
+import type { ConfigCause, ReviewStatus } from '../kit/index.ts'
 import type { Snapshot } from '../observe/index.ts'
 import type { ProcessStatus } from './status.ts'
 
@@ -24,14 +24,19 @@ export type Questions = {
   status: { given: null; gives: ProcessStatus }
   reviews: { given: null; gives: ReviewStatus | null }
   metrics: { given: null; gives: readonly Snapshot[] }
-  reload: { given: Written; gives: ReloadResult }
+  reload: { given: Written & { readonly cause: ConfigCause }; gives: ReloadResult }
 }
 
 export type Question = keyof Questions
 
 export type ToWorker =
   | { readonly kind: 'start'; readonly config: WorkerConfig }
-  | { readonly kind: 'question'; readonly id: number; readonly question: Question; readonly given: Written | null }
+  | {
+      readonly kind: 'question'
+      readonly id: number
+      readonly question: Question
+      readonly given: Questions[Question]['given']
+    }
   /** Finish what is under way, and end. */
   | { readonly kind: 'close' }
 

@@ -42,7 +42,7 @@ async function start({ file, first, current, owner }: WorkerConfig): Promise<voi
   const gateway = await createGateway(config, { role: 'worker', owner })
   if (current) {
     Object.assign(config, current)
-    await gateway.reload()
+    await gateway.reload({ how: 'start', by: null })
   }
   const { url } = await gateway.listen()
   serving = gateway
@@ -64,8 +64,9 @@ async function answer(
     reviews: () => gateway.reviews(),
     metrics: () => gateway.metrics.snapshots(),
     reload() {
-      Object.assign(config, given)
-      return gateway.reload()
+      const { cause, ...written } = given ?? {}
+      Object.assign(config, written)
+      return gateway.reload(cause)
     },
   }
   try {

@@ -11,7 +11,7 @@ import type { GatewayParts, Listening } from './gateway.ts'
 import { logWarnings } from './log-warnings.ts'
 import type { ReloadResult } from './reload-result.ts'
 import { Ids } from '../kit/ids.ts'
-import { type Plan, type ReviewStatus, systemClock } from '../kit/index.ts'
+import { type ConfigCause, type Plan, type ReviewStatus, systemClock } from '../kit/index.ts'
 import { knownNames } from './known-names.ts'
 import { bind, unbind } from './listeners.ts'
 import {
@@ -57,7 +57,7 @@ export type Workers = {
   /** Exchanges under way in all of them. */
   open(): Promise<number>
   /** Reads the file again: all of it takes effect, in every worker, or none. */
-  reload(): Promise<ReloadResult>
+  reload(cause?: ConfigCause): Promise<ReloadResult>
   /** Settles when workers will not start any more; they have to be closed then. */
   readonly failed: Promise<Error>
   /** Every worker finishes what it has. @throws Error when one of them had to be ended */
@@ -102,7 +102,13 @@ export async function startWorkers(file: string, parts: WorkersParts = {}): Prom
       file: crew.plan.file,
       settings: crew.plan.settings,
     })
-    ops = createOpsServer({ metrics, isReady, status, settings, reload: () => reloads.runTold() })
+    ops = createOpsServer({
+      metrics,
+      isReady,
+      status,
+      settings,
+      reload: () => reloads.runTold({ how: 'command', by: null }),
+    })
     return { url, opsUrl: (await bind(ops, address)).url }
   }
 
@@ -116,11 +122,11 @@ export async function startWorkers(file: string, parts: WorkersParts = {}): Prom
   }
 
   const startedAt = systemClock.now()
-  const reloads = new Reloads(systemClock, log, async () => {
+  const reloads = new Reloads(systemClock, log, async cause => {
     const { written, loaded } = await read(crew.plan)
     if (!loaded.ok) return loaded
     logWarnings(loaded.plan, log)
-    return crew.reload(written, loaded.plan)
+    return crew.reload({ ...written, cause }, loaded.plan)
   })
 
   async function status(): Promise<Status> {
@@ -147,7 +153,7 @@ export async function startWorkers(file: string, parts: WorkersParts = {}): Prom
     log,
     listening,
     simulated: crew.simulated,
-    reload: () => reloads.run(),
+    reload: (cause = { how: 'program', by: null }) => reloads.run(cause),
     failed: crew.failed,
     open: async () => (await crew.states()).reduce((sum, { open }) => sum + open, 0),
     close: () => (closing ??= shut()),
@@ -275,9 +281,9 @@ class Crew {
   }
 
   /** One after the other, as `Reloads` asks. */
-  async reload(written: Written, plan: Plan): Promise<ReloadResult> {
+  async reload({ cause, ...written }: Written & { readonly cause: ConfigCause }, plan: Plan): Promise<ReloadResult> {
     const members = [...this.#members]
-    const results = await Promise.allSettled(members.map(member => member.ask('reload', written)))
+    const results = await Promise.allSettled(members.map(member => member.ask('reload', { ...written, cause })))
     const taken = results.find(result => result.status === 'fulfilled' && result.value.ok)
     if (!taken || taken.status === 'rejected') {
       const [first] = results

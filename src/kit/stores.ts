@@ -1,6 +1,7 @@
 import type { Refund } from './refund.ts'
 import type { Awaitable } from './awaitable.ts'
 import type { Charge, ChargeFacts, Line } from './charge.ts'
+import type { ConfigHistory } from './config-history.ts'
 import type { Counters } from './counters.ts'
 import type { JobStore } from './jobs.ts'
 import type { EventStore } from './events.ts'
@@ -150,6 +151,7 @@ export type Storage = Omit<Stores, 'counters'> & {
   readonly sessions: SessionStore
   readonly signIn: SignInStore
   readonly trail: Trail
+  readonly configs: ConfigHistory
   readonly vendorKeys: VendorKeyStore
   readonly events: EventStore
   readonly watch: WatchStore

@@ -1,5 +1,6 @@
 import type { Awaitable, Clock, HoldResult, Log, Settlement, Storage, StoredAnswer } from '../kit/index.ts'
 import { boundsOf } from '../kit/charge-facts.ts'
+import { createConfigHistory, newestConfig } from './config-history.ts'
 import { StorageError } from './errors.ts'
 import type { StorageOptions } from './options.ts'
 import type { LogQueue } from './journal/log-queue.ts'
@@ -83,6 +84,12 @@ export function assembleStorage(parts: StorageParts): Storage {
       list: filter => reader.ask('trail', filter),
       count: filter => reader.ask('trailCounts', filter),
     },
+    configs: createConfigHistory({
+      newest: () => parts.reads.run(newestConfig()),
+      list: filter => reader.ask('configs', filter),
+      keep: given => writer.submit('keepConfig', given),
+      find: id => reader.ask('config', { id }),
+    }),
     events: createEvents({ ...parts, writer }),
     watch: createWatch({ ...parts, writer }),
     ledger: createLedger({ ...parts, writer }, endings),

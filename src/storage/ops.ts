@@ -32,6 +32,7 @@ import type {
   UserChange,
   WaysIn,
 } from '../kit/index.ts'
+import { keepConfig, type PackedConfig } from './config-history.ts'
 import { addUpCosts } from './costs/add-up.ts'
 import { rebuildCosts } from './costs/rebuild.ts'
 import { topUp } from './accounts/top-up.ts'
@@ -144,6 +145,7 @@ export type Changes = {
   revokeInvitation: { given: Signed & { readonly id: string }; gives: boolean }
   admitUser: { given: Signed & { readonly newcomer: Newcomer }; gives: 'admitted' | 'uninvited' | 'taken' }
   note: { given: { readonly row: Omit<TrailRow, 'id' | 'at'>; readonly at: number }; gives: null }
+  keepConfig: { given: { readonly taken: PackedConfig; readonly after: number }; gives: boolean }
   countRefused: { given: RefusedTry & { readonly at: number }; gives: null }
   dealWith: { given: Signed & { readonly alert: string; readonly isDealt: boolean }; gives: null }
   introduce: { given: { readonly version: string; readonly revision: string }; gives: null }
@@ -227,6 +229,7 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   revokeInvitation,
   admitUser,
   note,
+  keepConfig: (_self, given) => keepConfig(given),
   countRefused: (_self, given) => countRefused(given),
   dealWith,
   introduce,

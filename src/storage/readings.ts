@@ -4,6 +4,7 @@ import type {
   Audit,
   Awaitable,
   Charge,
+  ConfigTaken,
   AlertsRead,
   Due,
   FeedEvent,
@@ -47,6 +48,7 @@ import { findPseudonym, findTraces } from './erase/erase.ts'
 import { findEvent, readFeed } from './events/read.ts'
 import { eventsAfter } from './events/tell.ts'
 import { listWebhooks, readDue } from './events/webhooks.ts'
+import { findConfig, listConfigs, type PackedConfig } from './config-history.ts'
 import { type RatedQuestion, readRated } from './costs/rated.ts'
 import { readCosts } from './costs/read.ts'
 import { readSums } from './accounts/read-sums.ts'
@@ -75,6 +77,8 @@ export type Readings = {
   keys: { given: KeyFilter; gives: readonly Key[] }
   trail: { given: TrailFilter; gives: readonly TrailRow[] }
   trailCounts: { given: Omit<TrailFilter, 'limit' | 'before'>; gives: readonly TrailCount[] }
+  configs: { given: { readonly limit: number; readonly before?: number }; gives: readonly ConfigTaken[] }
+  config: { given: { readonly id: number }; gives: (PackedConfig & { readonly id: number }) | undefined }
   refused: {
     given: RefusedFilter
     gives: { readonly rows: readonly RefusedSignIns[]; readonly times: number; readonly count: number }
@@ -153,6 +157,8 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
       const { db, countTrail } = await load()
       return countTrail(db, filter)
     },
+    configs: filter => run(listConfigs(filter)),
+    config: ({ id }) => run(findConfig(id)),
     refused: filter => snapshot(listRefused(filter)),
     alerts: () => snapshot(readAlerts()),
     gateways: ({ owner, at }) => run(listGateways(owner, at)),

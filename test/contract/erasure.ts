@@ -163,6 +163,17 @@ async function live(
   await signIn.invite({ ...invitation, name: null, hash: 'another', role: 'user' }, name)
   await users.topUp('boss', 10, `as ${name} said`, name)
   await watch.deal('event/1', true, name)
+  const taken = {
+    at,
+    how: 'edit',
+    by: name,
+    revision: 'r',
+    version: '1',
+    mark: 'm',
+    changes: [],
+    changeCount: 0,
+  } as const
+  await storage.configs.keep({ ...taken, files: [], settings: {} }, 0)
   // Their own.
   await users.topUp(name, 900_000, `for ${name}`, 'boss')
   await users.change(name, { budget: 100_000, keysMax: 7 }, 'boss')

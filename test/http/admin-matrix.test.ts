@@ -86,6 +86,7 @@ const bodies: { readonly [endpoint: string]: object } = {
   'POST /api/users/:name/topups': { amount: '1.50', note: 'invoice 7' },
   'POST /api/config/check': { text: 'version: 1' },
   'POST /api/config/cost': { text: 'version: 1' },
+  'POST /api/config/history/:id/cost': {},
   'POST /api/config/propose': { edits: [{ path: ['models', 'alpha-image-2', 'enabled'], value: false }] },
   'POST /api/config/write': { edits: [{ path: ['models', 'alpha-image-2', 'enabled'], value: false }], base: 'x' },
   'POST /api/upstreams/:upstream/keys/:key/suspend': { reason: 'a test' },
@@ -101,6 +102,7 @@ function ask(visitor: Visitor, route: AnyRoute, cast: Cast) {
     '/api/account/sessions': cast.session,
     '/api/account/links': cast.link,
     '/api/invitations': cast.invitation,
+    '/api/config/history': '1',
   }
   const prefix = Object.keys(ids).find(start => route.url.startsWith(start)) ?? ''
   const named = route.url.replace(':id', ids[prefix] ?? '').replace(':name', 'ben')
@@ -146,6 +148,9 @@ const fewer: { readonly [endpoint: string]: readonly string[] } = {
   'GET /api/invitations': ['admin'],
   'POST /api/invitations': ['admin'],
   'DELETE /api/invitations/:id': ['admin'],
+  'GET /api/config/history': ['viewer', 'admin'],
+  'GET /api/config/history/:id': ['viewer', 'admin'],
+  'POST /api/config/history/:id/cost': ['admin'],
   'POST /api/config/check': ['admin'],
   'POST /api/config/cost': ['admin'],
   'GET /api/config/editable': ['admin'],

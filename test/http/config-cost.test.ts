@@ -205,6 +205,17 @@ t.test('the console and the command line tell what a text would have cost, and k
     not_comparable: [],
     uncounted: [],
   })
+  const edit = (value: string, name = 'alpha-image-2') => ({ path: ['models', name, 'prices', '2K'], value })
+  const askEdits = (edits: object[], more = {}) => admin.post('/api/config/cost', { edits, since, until, ...more })
+  t.match(
+    (await askEdits([edit('0.05')])).body,
+    { ok: true, charges: 1, before: '0.06', after: '0.07', by_model: [{ name: 'alpha-image-2' }] },
+    'of a change as a proposal has it',
+  )
+  t.match((await askEdits([edit('a lot')])).body, { ok: false, findings: [{ severity: 'error' }] })
+  t.match((await askEdits([edit('0.05', 'nobody')])).body, { error: { field: 'models.nobody.prices.2K' } })
+  t.equal((await askEdits([edit('0.05')], { text })).status, 400, 'one of the two')
+  t.equal((await admin.post('/api/config/cost', {})).status, 400)
   t.match((await ask(dearer, {})).body, { ok: true, charges: 0, since: /-01T/ }, 'last month by default')
   t.match((await ask(text.replace('alpha-image-2:', 'another:'))).body, {
     charges: 0,

@@ -27,7 +27,7 @@ async function fill(t: Test, count = 150): Promise<Source> {
   const clock = clockAt(Date.UTC(2026, 9, 30, 20))
   const storage = await openStorage({ url, clock, log: silentLog, role: 'gateway', logPageRows: 40 })
   await makeBooks(storage, clock, { seed, count, stepMs: 14 * 60_000 })
-  const { users, sessions, keys, ledger, trail, journal } = storage
+  const { users, sessions, keys, ledger, trail, configs, journal } = storage
   await users.topUp('ada', 90_071_992_547, 'a transfer', 'boss')
   await users.setPassword('ada', 'scrypt$…')
   const times = { createdAt: clock.now(), seenAt: clock.now(), expiresAt: clock.now() + 9_000_000 }
@@ -46,6 +46,20 @@ async function fill(t: Test, count = 150): Promise<Source> {
   await ledger.hold(holdOf(key, 70_000))
   await keys.rotate(key.id, { hash: 'another', hint: 'sk-…', overlapMs: 1_000 }, 'ada')
   await trail.note({ actor: 'ada', action: 'session.login', subject: 'ada', before: null, after: null, reason: null })
+  const taken = {
+    at: 1,
+    how: 'edit',
+    by: 'ada',
+    revision: 'r',
+    version: '1',
+    mark: 'm',
+    changes: [],
+    changeCount: 0,
+  } as const
+  await configs.keep(
+    { ...taken, files: [{ file: 'gateway.yaml', text: 'version: 1\n' }], settings: { currency: 'USD' } },
+    0,
+  )
   for (let i = 0; i < 100; i++)
     journal.append(logRow({ time: clock.now(), keyId: key.id, clientRequestId: `a\0b ${i}` }))
   await storage.flush()

@@ -60,7 +60,11 @@ export const consoleSummaries: { readonly [route: string]: string } = {
   'GET /api/groups': '配置中的分组，以及各分组的用户数与令牌数。',
   'GET /api/config': '当前的配置文件（隐去机密），以及每个值的来源。',
   'POST /api/config/check': '检查一段配置文本有什么问题；不做任何更改。',
-  'POST /api/config/cost': '若按这段配置文本计价，某段时间（默认上个月）的扣费会是多少；不做任何更改。',
+  'POST /api/config/cost':
+    '若按这段配置文本或对配置文件的这些更改计价，某段时间（默认上个月）的扣费会是多少；不做任何更改。',
+  'GET /api/config/history': '在此存储上生效过的配置，最新的在前：何时、由谁或因何生效、有何变化。',
+  'GET /api/config/history/:id': '某次生效的配置与前一次（或另一次）的差异：文件行与其含义。',
+  'POST /api/config/history/:id/cost': '若按某次生效过的配置计价，某段时间（默认上个月）的扣费会是多少；不做任何更改。',
   'POST /api/config/reload': '重新读取配置文件：全部生效，或完全不生效。',
   'GET /api/events': '事件：发生了什么（含扣费），从最早的开始，供反复拉取。',
   'GET /api/audit': '审计日志：谁更改了什么，最新的在前。',

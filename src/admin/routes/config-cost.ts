@@ -1,6 +1,7 @@
 import { isZone, lastMonth, showWhatIf } from '../../kit/index.ts'
 import { costUnderAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
+import { type Edits, editsOf, refuseEdit } from '../config-edits.ts'
 import { findingRecord } from '../finding-record.ts'
 import { refuse } from '../reasons.ts'
 import { moment } from '../schemas.ts'
@@ -20,13 +21,16 @@ export function configCostRoutes() {
       url: '/api/config/cost',
       access: 'admin',
       summary:
-        'What the charges of some time would have cost by a text as the configuration, the month before by default; nothing changes.',
+        'What the charges of some time, the month before by default, would have cost by a text as the configuration, or by a change of its files; nothing changes.',
       body: {
         type: 'object',
         additionalProperties: false,
-        required: ['text'],
         properties: {
-          text: { type: 'string', maxLength: textBytesMax },
+          text: { type: 'string', maxLength: textBytesMax, description: 'Instead of `edits`.' },
+          edits: {
+            ...editsOf,
+            description: 'Changes of models and groups, as a proposal has them; instead of `text`.',
+          },
           since: { ...moment, description: 'Charges from this moment on; with `until`, or neither.' },
           until: { ...moment, description: 'Charges before this moment.' },
           zone: {
@@ -40,10 +44,12 @@ export function configCostRoutes() {
       bodyBytesMax: textBytesMax,
       answer: costUnderAnswer,
       async handle(ask) {
+        const terms = termsOf(ask)
         const span = spanOf(ask)
         if (open >= atOnce) throw slowDown(retryMs)
         open++
-        const found = await ask.parts.costUnder(ask.body.text, span, ask.left).finally(() => void open--)
+        const found = await ask.parts.costUnder(terms, span, ask.left).finally(() => void open--)
+        if ('why' in found) throw refuseEdit(found)
         return found.ok
           ? { ok: true, ...showWhatIf(found.costs) }
           : { ok: false, findings: found.findings.map(findingRecord) }
@@ -52,10 +58,21 @@ export function configCostRoutes() {
   ]
 }
 
-type Asked = { readonly text: string; readonly since?: string; readonly until?: string; readonly zone?: string }
+type Terms = { readonly text?: string; readonly edits?: unknown }
+
+/** @throws Failure for neither of the two, and for both */
+function termsOf({
+  body: { text, edits },
+}: Ask<unknown, Terms>): { readonly text: string } | { readonly edits: Edits } {
+  if (text !== undefined && edits === undefined) return { text }
+  if (edits !== undefined && text === undefined) return { edits: edits as Edits }
+  throw refuse('invalid', 'text_or_edits', {}, { param: 'text' })
+}
+
+type Asked = { readonly since?: string; readonly until?: string; readonly zone?: string }
 
 /** @throws Failure for half a span, one that ends before it begins, and a zone that is none */
-function spanOf({ body, parts }: Ask<unknown, Asked>): { readonly since: number; readonly until: number } {
+export function spanOf({ body, parts }: Ask<unknown, Asked>): { readonly since: number; readonly until: number } {
   const zone = body.zone ?? parts.plan().timeZone
   if (!isZone(zone)) throw refuse('invalid', 'zone', {}, { param: 'zone' })
   if (body.since === undefined && body.until === undefined) {

@@ -1,33 +1,12 @@
 import { editableAnswer, proposalAnswer, writtenAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
+import { type Edits, editsOf, refuseEdit } from '../config-edits.ts'
 import { fail } from '../errors.ts'
 import { findingRecord } from '../finding-record.ts'
-import { refuse } from '../reasons.ts'
 import { passwordGuess } from '../schemas.ts'
 import { slowDown } from '../session/login-guard.ts'
 import { needFreshSignIn } from '../session/need-fresh-sign-in.ts'
 import { sessionUserOf } from '../session-user.ts'
-
-const edits = {
-  type: 'array',
-  minItems: 1,
-  maxItems: 20,
-  items: {
-    type: 'object',
-    additionalProperties: false,
-    required: ['path'],
-    properties: {
-      path: {
-        type: 'array',
-        minItems: 2,
-        maxItems: 8,
-        items: { anyOf: [{ type: 'string', maxLength: 200 }, { type: 'integer' }] },
-        description: 'models NAME, models NAME MEMBER …, groups NAME MEMBER ….',
-      },
-      value: { description: 'What it becomes; absent where it is taken out.' },
-    },
-  },
-} as const
 
 /** Each reads the files again for each of its steps. */
 const atOnce = 2
@@ -67,11 +46,11 @@ export function configEditRoutes() {
       access: 'admin',
       summary:
         "What a change of the configuration's files would be: its difference, its meaning and what the check says.",
-      body: { type: 'object', additionalProperties: false, required: ['edits'], properties: { edits } },
+      body: { type: 'object', additionalProperties: false, required: ['edits'], properties: { edits: editsOf } },
       answer: proposalAnswer,
       async handle({ parts, body }) {
         const proposal = await inTurn(() => parts.edits.propose(body.edits as Edits))
-        if ('why' in proposal) throw refuse('invalid', 'edit', { why: proposal.why }, { param: fieldOf(proposal) })
+        if ('why' in proposal) throw refuseEdit(proposal)
         const whyNot = await parts.edits.whyNot()
         return {
           ...proposal,
@@ -92,7 +71,7 @@ export function configEditRoutes() {
         additionalProperties: false,
         required: ['edits', 'base'],
         properties: {
-          edits,
+          edits: editsOf,
           base: { type: 'string', maxLength: 100, description: 'As the proposal has it.' },
           password: { ...passwordGuess, description: "One's own, unless one has signed in within 10 minutes." },
         },
@@ -104,8 +83,9 @@ export function configEditRoutes() {
         if (whyNot && whyNot.reason !== 'read-only') throw fail('edits_off', { detail: whyNot.detail })
         await needFreshSignIn(ask, body.password)
         const before = parts.plan().revision
-        const written = await inTurn(() => parts.edits.write(body.edits as Edits, body.base))
-        if ('why' in written) throw refuse('invalid', 'edit', { why: written.why }, { param: fieldOf(written) })
+        const by = sessionUserOf(ask).user.name
+        const written = await inTurn(() => parts.edits.write(body.edits as Edits, body.base, by))
+        if ('why' in written) throw refuseEdit(written)
         const note = (after: WrittenNote) => noteWritten(ask, before, after)
         if (written.kind === 'refused') {
           const { findings, left = { files: [], changes: [] } } = written
@@ -120,12 +100,6 @@ export function configEditRoutes() {
       },
     }),
   ]
-}
-
-type Edits = Parameters<Ask['parts']['edits']['propose']>[0]
-
-function fieldOf({ edit }: { readonly edit: Edits[number] | undefined }): string {
-  return edit?.path.join('.') ?? 'edits'
 }
 
 type WrittenNote = {

@@ -70,7 +70,7 @@ export const configRoutes = [
       const { parts } = ask
       if (!parts.reload) throw refuse('conflict', 'processes', {})
       const before = parts.plan().revision
-      const result = await parts.reload()
+      const result = await parts.reload(sessionUserOf(ask).user.name)
       if (result.ok)
         await parts.storage.trail.note({
           actor: sessionUserOf(ask).user.name,

@@ -8,6 +8,7 @@ import { ceilingRoutes } from './ceilings.ts'
 import { configEditRoutes } from './config-edits.ts'
 import { configRoutes } from './config.ts'
 import { configCostRoutes } from './config-cost.ts'
+import { configHistoryRoutes } from './config-history.ts'
 import { eventRoutes } from './events.ts'
 import { invitationRoutes } from './invitations.ts'
 import { keyRoutes } from './keys.ts'
@@ -47,6 +48,7 @@ export const apiRoutes: readonly AnyRoute[] = [
   ...configRoutes,
   ...alertRoutes,
   ...configCostRoutes(),
+  ...configHistoryRoutes(),
   ...configEditRoutes(),
   ...auditRoutes,
   ...eventRoutes,

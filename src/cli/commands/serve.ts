@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { loadConfig, type PlanFiles, prepareProcess, watchSecrets } from '../../index.ts'
+import { type ConfigHow, loadConfig, type PlanFiles, prepareProcess, watchSecrets } from '../../index.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
 import { listenAdvice } from '../listen-advice.ts'
 import { offerFirstKey } from '../offer-first-key.ts'
@@ -12,7 +12,7 @@ import { watchFile } from '../watch-file.ts'
 export async function serve({ config }: { readonly config: string }): Promise<void> {
   const release = await prepareProcess()
   const served = await open(config).finally(release)
-  const follow = watchFile(config, () => void reload(served).then(files => follow(files)))
+  const follow = watchFile(config, () => void reload(served, 'file').then(files => follow(files)))
   follow(filesOf(served.plan.files))
   handleSignals(served, follow)
   await watchSecrets({
@@ -20,7 +20,7 @@ export async function serve({ config }: { readonly config: string }): Promise<vo
       return served.plan
     },
     log: served.log,
-    reload: async () => follow(await reload(served)),
+    reload: async () => follow(await reload(served, 'secret')),
   })
   announce(served, config)
   await offerSetup(served)
@@ -76,7 +76,7 @@ function handleSignals(served: Served, follow: (files: PlanFiles) => void): void
     say(`${signal}: finishing ${work}, at most ${seconds} s. Again to end at once.`)
   }
   process.on('SIGTERM', signal => void end(signal)).on('SIGINT', signal => void end(signal))
-  process.on('SIGHUP', () => void reload(served).then(follow))
+  process.on('SIGHUP', () => void reload(served, 'signal').then(follow))
   void served.failed.then(error => {
     if (ending) return
     ending = true
@@ -86,9 +86,9 @@ function handleSignals(served: Served, follow: (files: PlanFiles) => void): void
 }
 
 /** @returns the files that belong to the configuration now; to the one in use and the one that was refused */
-async function reload(served: Served): Promise<PlanFiles> {
+async function reload(served: Served, how: ConfigHow): Promise<PlanFiles> {
   try {
-    const result = await served.reload()
+    const result = await served.reload({ how, by: null })
     if (result.ok)
       say(
         result.changes.length === 0

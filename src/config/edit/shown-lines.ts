@@ -1,8 +1,10 @@
 import { resolve } from 'node:path'
 import { PartFiles } from '../compose/part-files.ts'
+import type { SettingsSheet } from '../compose/include.ts'
 import type { Environment } from '../environment.ts'
 import { readFilled } from '../read-filled.ts'
 import { Report } from '../report.ts'
+import type { Secrets } from '../secrets.ts'
 import { Source } from '../source.ts'
 import type { ConfigTexts } from './apply-edits.ts'
 import type { ShownLine } from './show-diff.ts'
@@ -18,28 +20,31 @@ export async function shownLines(
   const read = await readFilled(source, env, new Report(source), { parts: new PartFiles(parts) })
   if (!read.written) return new Map()
   const { secrets, sheets } = read
+  return new Map(sheets.map(sheet => [resolve(source.sheetOf(sheet.start).file), showSheet(sheet, secrets)]))
+}
+
+/** The lines of one of the files: `start` is where it stands in the text of all of them. */
+export function showSheet(
+  { start, text }: Pick<SettingsSheet, 'start' | 'text'>,
+  secrets: Secrets,
+): readonly ShownLine[] {
   // From the end on, so that the places before stay where they are.
   const spans = secrets.spans.toSorted((a, b) => b.start - a.start)
-  return new Map(
-    sheets.map(({ start, text }) => {
-      let at = start
-      const lines = text.split('\n').map(line => {
-        const [from, to] = [at, at + line.length]
-        at = to + 1
-        let open = line
-        for (const { start, end } of spans) {
-          const [first, last] = [Math.max(start, from) - from, Math.min(end, to) - from]
-          if (first < last && /[^\s"'}]/.test(line.slice(first, last)))
-            open = open.slice(0, first) + cover + open.slice(last)
-        }
-        // What was covered by its place is not looked at again: the rest may be secret by its looks.
-        const shown = open
-          .split(cover)
-          .map(part => secrets.mask(part))
-          .join(cover)
-        return { text: shown, covered: shown !== line }
-      })
-      return [resolve(source.sheetOf(start).file), lines] as const
-    }),
-  )
+  let at = start
+  return text.split('\n').map(line => {
+    const [from, to] = [at, at + line.length]
+    at = to + 1
+    let open = line
+    for (const { start, end } of spans) {
+      const [first, last] = [Math.max(start, from) - from, Math.min(end, to) - from]
+      if (first < last && /[^\s"'}]/.test(line.slice(first, last)))
+        open = open.slice(0, first) + cover + open.slice(last)
+    }
+    // What was covered by its place is not looked at again: the rest may be secret by its looks.
+    const shown = open
+      .split(cover)
+      .map(part => secrets.mask(part))
+      .join(cover)
+    return { text: shown, covered: shown !== line }
+  })
 }

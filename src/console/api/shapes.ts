@@ -62,6 +62,14 @@ export type SessionKey = AnswerOf<typeof answers.sessionKeyAnswer>
 export type Configuration = AnswerOf<typeof answers.configAnswer>
 export type Checked = AnswerOf<typeof answers.findingsAnswer>
 export type Finding = Checked['findings'][number]
+export type Editable = AnswerOf<typeof answers.editableAnswer>
+export type Proposal = AnswerOf<typeof answers.proposalAnswer>
+export type Written = AnswerOf<typeof answers.writtenAnswer>
+export type CostUnder = AnswerOf<typeof answers.costUnderAnswer>
+
+export type TakenList = AnswerOf<typeof answers.takenAnswer>
+export type ConfigTaken = TakenList['rows'][number]
+export type TakenDiff = AnswerOf<typeof answers.takenDiffAnswer>
 
 export type AlertList = AnswerOf<typeof answers.alertsAnswer>
 export type TrailTotals = AnswerOf<typeof answers.auditTotalsAnswer>

@@ -3,6 +3,7 @@ import { useContext, useId, useRef, useState } from 'preact/hooks'
 import { ApiError } from '../api/call.ts'
 import { t } from '../words/index.ts'
 import { Button } from './button.tsx'
+import { FieldError } from './field-error.ts'
 import { problemText } from './problem.tsx'
 
 type Refusal = { readonly field: string | null; readonly text: string }
@@ -21,16 +22,6 @@ type FormProps = {
   readonly isBusy?: boolean
   readonly onCancel?: () => void
   readonly children?: ComponentChildren
-}
-
-/** Thrown by a form's own checks. */
-export class FieldError extends Error {
-  readonly field: string
-
-  constructor(field: string, message: string) {
-    super(message)
-    this.field = field
-  }
 }
 
 export function Form({ onSubmit, submit, kind = 'primary', isBusy = false, onCancel, children }: FormProps) {

@@ -1,5 +1,6 @@
 import { t } from '../words/index.ts'
-import { FieldError, TextField, type Values } from './form.tsx'
+import { FieldError } from './field-error.ts'
+import { TextField, type Values } from './form.tsx'
 
 const lengthMin = 12
 const lengthMax = 128

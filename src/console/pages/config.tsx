@@ -1,31 +1,52 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import type { ComponentType } from 'preact'
+import { useState } from 'preact/hooks'
 import { ApiError, call } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
-import { useMay } from '../api/session.ts'
-import type { Checked, Configuration, Finding } from '../api/shapes.ts'
+import { useMay, useSession } from '../api/session.ts'
+import type { Configuration, Duty } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Facts } from '../kit/facts.tsx'
-import { AreaField, Form } from '../kit/form.tsx'
+import { later } from '../kit/later.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { Page } from '../kit/page.tsx'
 import { problemText } from '../kit/problem.tsx'
 import { Status } from '../kit/status.tsx'
-import { Table } from '../kit/table.tsx'
 import { Tabs } from '../kit/tabs.tsx'
 import { Time } from '../kit/time.tsx'
 import { say } from '../kit/toast.tsx'
 import { useQuery } from '../query.ts'
-import { t, tName } from '../words/index.ts'
+import { t } from '../words/index.ts'
+import { Findings } from './config/findings.tsx'
+import { Origins } from './config/origins.tsx'
+import type { ConfigViewProps } from './config/view.ts'
+import { Yaml } from './config/yaml.tsx'
 
-const views = ['file', 'origins', 'check'] as const
+type View = {
+  readonly name: 'file' | 'origins' | 'history' | 'edit' | 'check'
+  /** Whose it is; of everybody who sees the page where absent. */
+  readonly duty?: Duty
+  readonly view: ComponentType<ConfigViewProps>
+}
+
+const first: View = { name: 'file', view: OwnFile }
+const views: readonly View[] = [
+  first,
+  { name: 'origins', view: ({ of }) => <Origins of={of.origins} main={of.file} /> },
+  { name: 'history', view: later(async () => (await import('./config/history.tsx')).History) },
+  { name: 'edit', duty: 'admin', view: later(async () => (await import('./config/edit.tsx')).Edit) },
+  { name: 'check', duty: 'admin', view: later(async () => (await import('./config/check.tsx')).Check) },
+]
 
 /** gateway.yaml as the gateway has read it: to look at, and to check before it is changed on disk. */
 export function Config() {
   const { query, set } = useQuery()
   const load = useLoad<Configuration>('/config')
   const changes = useMay('admin')
-  const shown = views.filter(one => changes || one !== 'check')
-  const view = shown.find(one => one === query['view']) ?? 'file'
+  const { may } = useSession()
+  const shown = views.filter(({ duty }) => duty === undefined || may.includes(duty))
+  // `view` is what addresses said before.
+  const wanted = query['tab'] ?? query['view']
+  const { name, view: View } = shown.find(one => one.name === wanted) ?? first
   const [busy, setBusy] = useState(false)
   const reload = async () => {
     setBusy(true)
@@ -63,13 +84,11 @@ export function Config() {
             />
             <Tabs
               label={t('nav.config')}
-              tabs={shown.map(one => [one, t(`config.${one}`)] as const)}
-              value={view}
-              onPick={one => set({ view: one })}
+              tabs={shown.map(one => [one.name, t(`config.${one.name}`)] as const)}
+              value={name}
+              onPick={one => set({ tab: one, view: null })}
             >
-              {view === 'file' && <Yaml text={config.text} wrong={none} sought={Number(query['line']) || 0} />}
-              {view === 'origins' && <Origins of={config.origins} main={config.file} />}
-              {view === 'check' && <Check text={config.text} />}
+              <View of={config} onChanged={load.reload} />
             </Tabs>
           </div>
         )}
@@ -79,6 +98,11 @@ export function Config() {
 }
 
 const none: ReadonlySet<number> = new Set()
+
+function OwnFile({ of }: ConfigViewProps) {
+  const { query } = useQuery()
+  return <Yaml text={of.text} wrong={none} sought={Number(query['line']) || 0} />
+}
 
 function LastReload({ of }: { readonly of: Configuration['last_reload'] }) {
   if (!of) return <>–</>
@@ -95,147 +119,5 @@ function LastReload({ of }: { readonly of: Configuration['last_reload'] }) {
       ))}
       {of.findings && <Findings of={of.findings} />}
     </div>
-  )
-}
-
-/** Text with its lines' numbers. `sought`: the line that somebody came for. */
-function Yaml({
-  text,
-  wrong,
-  sought = 0,
-}: {
-  readonly text: string
-  readonly wrong: ReadonlySet<number>
-  readonly sought?: number
-}) {
-  const box = useRef<HTMLElement>(null)
-  useEffect(() => {
-    box.current?.querySelector(`#L${sought}`)?.scrollIntoView({ block: 'center' })
-  }, [sought])
-  return (
-    <section ref={box} class="yaml" tabIndex={0} aria-label={t('config.file')}>
-      <ol>
-        {text.split('\n').map((line, i) => (
-          <li key={i} id={`L${i + 1}`} class={wrong.has(i + 1) ? 'wrong' : i + 1 === sought ? 'sought' : ''}>
-            <span aria-hidden="true">{i + 1}</span>
-            <span>{line}</span>
-          </li>
-        ))}
-      </ol>
-    </section>
-  )
-}
-
-/** The rest is found by its path. */
-const shownOrigins = 100
-
-function Origins({ of, main }: { readonly of: Configuration['origins']; readonly main: string }) {
-  const { query, set } = useQuery()
-  const find = (query['find'] ?? '').toLowerCase()
-  const found = of.filter(({ path }) => path.toLowerCase().includes(find))
-  const rows = found.slice(0, shownOrigins)
-  return (
-    <div class="stack">
-      <input
-        type="search"
-        class="find"
-        aria-label={t('config.find')}
-        placeholder={t('config.find')}
-        value={query['find'] ?? ''}
-        onInput={event => set({ find: event.currentTarget.value })}
-      />
-      <div class="sheet">
-        <Table
-          label={t('config.origins')}
-          rows={rows}
-          rowKey={row => row.path}
-          columns={[
-            { head: t('config.path'), wide: true, cell: row => <code>{row.path}</code> },
-            {
-              head: t('config.value'),
-              wide: true,
-              cell: row => (
-                <code class="theirs">{typeof row.value === 'string' ? row.value : JSON.stringify(row.value)}</code>
-              ),
-            },
-            { head: t('config.from'), cell: row => tName('from', row.from) },
-            {
-              head: t('config.line'),
-              numeric: true,
-              cell: row => (row.file === null || row.file === main ? (row.line ?? '–') : `${row.file}:${row.line}`),
-            },
-          ]}
-        />
-      </div>
-      {found.length > rows.length && <p class="quiet">{t('config.more', { count: found.length - rows.length })}</p>}
-    </div>
-  )
-}
-
-/** Says what the gateway would say of a text, without taking it over. */
-function Check({ text: current }: { readonly text: string }) {
-  const [text, setText] = useState(current)
-  const [told, setTold] = useState<{ text: string; ok: boolean; findings: readonly Finding[] } | null>(null)
-  return (
-    <div class="stack">
-      <Form
-        submit={t('config.check')}
-        onSubmit={async () =>
-          setTold({
-            text,
-            ...(await call<Checked>('/config/check', {
-              method: 'POST',
-              body: { text },
-            })),
-          })
-        }
-      >
-        <AreaField
-          name="text"
-          label="gateway.yaml"
-          hint={t('config.check.hint')}
-          rows={16}
-          code
-          value={text}
-          onInput={setText}
-        />
-      </Form>
-      {told && (
-        <div class="stack" role="status">
-          <p class={`note ${told.ok ? '' : 'bad'}`}>{t(told.ok ? 'config.valid' : 'config.invalid')}</p>
-          <Findings of={told.findings} />
-          {told.findings.length > 0 && (
-            <Yaml
-              text={told.text}
-              wrong={new Set(told.findings.flatMap(({ line }) => (line === null ? [] : [line])))}
-            />
-          )}
-        </div>
-      )}
-    </div>
-  )
-}
-
-function Findings({ of }: { readonly of: readonly Finding[] }) {
-  if (of.length === 0) return null
-  return (
-    <ul class="bare notes">
-      {of.map((finding, i) => (
-        <li key={i} class={`note ${finding.severity === 'error' ? 'bad' : 'warn'}`}>
-          <span class="inline">
-            <Status name={finding.severity} tone={finding.severity === 'error' ? 'bad' : 'warn'} />
-            {finding.line !== null && (
-              <a href={`#L${finding.line}`}>
-                {finding.line}
-                {finding.col !== null && `:${finding.col}`}
-              </a>
-            )}
-            {finding.path && <code class="theirs">{finding.path}</code>}
-          </span>
-          <p class="theirs">{finding.message}</p>
-          {finding.remedy && <p class="theirs quiet">{finding.remedy}</p>}
-        </li>
-      ))}
-    </ul>
   )
 }

@@ -10,7 +10,15 @@ import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { eraseLogs } from './logs.ts'
-import { eventData, keyBounds, renameInAlerts, renameInJson, renameInTrail, userBounds } from './names.ts'
+import {
+  eventData,
+  keyBounds,
+  renameInAlerts,
+  renameInConfigs,
+  renameInJson,
+  renameInTrail,
+  userBounds,
+} from './names.ts'
 import type { Person } from './person.ts'
 import { countRows, eraseRows, wholesale } from './tables.ts'
 
@@ -90,6 +98,7 @@ function* renameAll(
     { table: 'trail', how: 'renamed', rows: yield* renameInTrail(person, asked) },
     { table: 'event', how: 'renamed', rows: yield* renameInJson(eventData, person, asked) },
     { table: 'alert_done', how: 'renamed', rows: yield* renameInAlerts(person, asked) },
+    { table: 'config_history', how: 'renamed', rows: yield* renameInConfigs(person, asked) },
     { table: 'bounds of others', how: 'renamed', rows: bounds },
   ]
 }

@@ -121,3 +121,10 @@ export function* renameInAlerts({ name, pseudonym }: Person, { writes, since }: 
     yield ask('UPDATE alert_done SET actor = ? WHERE actor = ? AND at >= ?', pseudonym, name, since)
   return rows.length
 }
+
+/** Who had configurations take effect: of a few hundred rows all are looked at. Its trigger lets that pass as the trail's do. */
+export function* renameInConfigs({ name, pseudonym }: Person, { writes }: Asked): QueryProgram<number> {
+  const rows = yield ask('SELECT number FROM config_history WHERE actor = ?', name)
+  if (writes && rows.length > 0) yield ask('UPDATE config_history SET actor = ? WHERE actor = ?', pseudonym, name)
+  return rows.length
+}

@@ -19,6 +19,7 @@ import { budgetTold } from './0018-budget-told.ts'
 import { watch } from './0019-watch.ts'
 import { addUpImages, costSpans } from './0020-cost-spans.ts'
 import { erased } from './0021-erased.ts'
+import { configHistory } from './0022-config-history.ts'
 import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
@@ -48,6 +49,7 @@ export const migrations: readonly (readonly string[])[] = [
   watch,
   costSpans,
   erased,
+  configHistory,
 ]
 
 /** What no statement can say, behind the migration that it belongs to. */

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { AreaField, FieldError, FileField, TextField, type Values } from '../../kit/form.tsx'
+import { FieldError } from '../../kit/field-error.ts'
+import { AreaField, FileField, TextField, type Values } from '../../kit/form.tsx'
 import { Table } from '../../kit/table.tsx'
 import { t } from '../../words/index.ts'
 import { Bench, type BenchProps } from './bench.tsx'

@@ -1,7 +1,8 @@
 import { useLoad } from '../../api/load.ts'
 import { useMay, useSession } from '../../api/session.ts'
 import type { Ceilings, Key } from '../../api/shapes.ts'
-import { FieldError, SelectField, TextField, type Values } from '../../kit/form.tsx'
+import { FieldError } from '../../kit/field-error.ts'
+import { SelectField, TextField, type Values } from '../../kit/form.tsx'
 import { t } from '../../words/index.ts'
 import { readSettings, SettingFields } from './setting-fields.tsx'
 

@@ -1,7 +1,8 @@
 import { useModels } from '../../api/models.ts'
 import { useSession } from '../../api/session.ts'
 import type { Key, Limits } from '../../api/shapes.ts'
-import { FieldError, SelectField, TextField, type Values } from '../../kit/form.tsx'
+import { FieldError } from '../../kit/field-error.ts'
+import { SelectField, TextField, type Values } from '../../kit/form.tsx'
 import { t } from '../../words/index.ts'
 import { tBounds } from '../../words/bound.ts'
 

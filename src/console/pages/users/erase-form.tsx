@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks'
 import { ApiError, call } from '../../api/call.ts'
 import type { User } from '../../api/shapes.ts'
-import { FieldError, Form, TextField } from '../../kit/form.tsx'
+import { FieldError } from '../../kit/field-error.ts'
+import { Form, TextField } from '../../kit/form.tsx'
 import { t } from '../../words/index.ts'
 
 /** Takes a person out of everything but what the ledger has to prove; whoever does it types the name. */

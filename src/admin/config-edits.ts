@@ -1,0 +1,33 @@
+import type { Ask } from './api.ts'
+import { refuse } from './reasons.ts'
+
+/** Changes of models and groups, as bodies have them. */
+export const editsOf = {
+  type: 'array',
+  minItems: 1,
+  maxItems: 20,
+  items: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['path'],
+    properties: {
+      path: {
+        type: 'array',
+        minItems: 2,
+        maxItems: 8,
+        items: { anyOf: [{ type: 'string', maxLength: 200 }, { type: 'integer' }] },
+        description: 'models NAME, models NAME MEMBER …, groups NAME MEMBER ….',
+      },
+      value: { description: 'What it becomes; absent where it is taken out.' },
+    },
+  },
+} as const
+
+export type Edits = Parameters<Ask['parts']['edits']['propose']>[0]
+
+type NotMade = { readonly why: string; readonly edit: Edits[number] | undefined }
+
+/** The refusal of an edit that cannot be made; the field to blame is its path. */
+export function refuseEdit({ why, edit }: NotMade) {
+  return refuse('invalid', 'edit', { why }, { param: edit?.path.join('.') ?? 'edits' })
+}

@@ -1,0 +1,100 @@
+import { type KeptConfig, showTaken, showWhatIf } from '../../kit/index.ts'
+import { costUnderAnswer, takenAnswer, takenDiffAnswer } from '../answers.ts'
+import { type Ask, defineRoute } from '../api.ts'
+import { fail } from '../errors.ts'
+import { findingRecord } from '../finding-record.ts'
+import { refuse } from '../reasons.ts'
+import { moment, pageLimit } from '../schemas.ts'
+import { slowDown } from '../session/login-guard.ts'
+import { spanOf } from './config-cost.ts'
+
+const id = { type: 'integer', minimum: 1 } as const
+/** Each goes through all charges of its time. */
+const atOnce = 2
+const retryMs = 5_000
+
+/** One gateway's: how many are worked out at once is counted for it. */
+export function configHistoryRoutes() {
+  let open = 0
+  return [
+    defineRoute({
+      method: 'GET',
+      url: '/api/config/history',
+      access: 'operators',
+      summary:
+        'Configurations that took effect on this storage, newest first: when, who or what brought them, what changed.',
+      query: {
+        type: 'object',
+        additionalProperties: false,
+        properties: { limit: pageLimit, before: { ...id, description: 'The `next` of the page before.' } },
+      },
+      answer: takenAnswer,
+      async handle({ parts, query: { limit, before } }) {
+        const found = await parts.storage.configs.list({ limit: limit + 1, ...(before !== undefined && { before }) })
+        const rows = found.slice(0, limit)
+        return { rows: rows.map(showTaken), next: found.length > limit ? (rows.at(-1)?.id ?? null) : null }
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      url: '/api/config/history/:id',
+      access: 'operators',
+      summary:
+        'What a configuration that took effect changed of the one before it, or of another: lines, and what they mean.',
+      query: {
+        type: 'object',
+        additionalProperties: false,
+        properties: { against: { ...id, description: 'The one to compare it with; the one before it by default.' } },
+      },
+      answer: takenDiffAnswer,
+      async handle(ask) {
+        const { parts, query } = ask
+        const kept = await findKept(ask)
+        const before = await parts.storage.configs.find(query.against ?? kept.id - 1)
+        if (!before && query.against !== undefined) throw fail('not_found')
+        return { ...showTaken(kept), against: before?.id ?? null, ...parts.history.compare(before, kept) }
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      url: '/api/config/history/:id/cost',
+      access: 'admin',
+      summary:
+        'What the charges of some time, the month before by default, would have cost under a configuration that took effect once; nothing changes.',
+      body: {
+        type: 'object',
+        additionalProperties: false,
+        properties: {
+          since: { ...moment, description: 'Charges from this moment on; with `until`, or neither.' },
+          until: { ...moment, description: 'Charges before this moment.' },
+          zone: {
+            type: 'string',
+            minLength: 1,
+            maxLength: 200,
+            description: 'Whose month is meant where no moment is given; the zone of budgets by default.',
+          },
+        },
+      },
+      answer: costUnderAnswer,
+      async handle(ask) {
+        const span = spanOf(ask)
+        const kept = await findKept(ask)
+        if (open >= atOnce) throw slowDown(retryMs)
+        open++
+        const found = await ask.parts.history.cost(kept, span, ask.left).finally(() => void open--)
+        if (!found) throw refuse('conflict', 'not_kept', {})
+        return found.ok
+          ? { ok: true, ...showWhatIf(found.costs) }
+          : { ok: false, findings: found.findings.map(findingRecord) }
+      },
+    }),
+  ]
+}
+
+/** @throws Failure not_found */
+async function findKept({ parts, params }: Pick<Ask, 'parts' | 'params'>): Promise<KeptConfig> {
+  const given = params['id'] ?? ''
+  const kept = /^\d{1,12}$/.test(given) ? await parts.storage.configs.find(Number(given)) : undefined
+  if (!kept) throw fail('not_found')
+  return kept
+}

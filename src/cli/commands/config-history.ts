@@ -1,0 +1,81 @@
+import { type ConfigHow, type ConfigTaken, compareConfigs, showTaken } from '../../index.ts'
+import { Exit, exitCodes, print, say } from '../exit.ts'
+import { withStorage } from '../open-books.ts'
+import { formatTable } from '../table.ts'
+import { writeOut } from '../write-out.ts'
+
+type Options = { readonly config: string; readonly format: string }
+
+/** How a configuration came, for people. */
+const hows: { readonly [how in ConfigHow]: string } = {
+  start: 'a start',
+  file: 'the saved file',
+  signal: 'SIGHUP',
+  command: 'tollgate reload',
+  secret: 'a file of a secret',
+  console: 'a reload in the console',
+  edit: 'an edit in the console',
+  program: 'a program',
+}
+
+/** Configurations that took effect, newest first. */
+export async function listConfigHistory(options: Options & { readonly limit: number }): Promise<void> {
+  await withStorage(options.config, async ({ configs }) => {
+    const rows = await configs.list({ limit: options.limit })
+    if (options.format === 'json') {
+      for (const row of rows) print(JSON.stringify(showTaken(row)))
+      return
+    }
+    if (rows.length === 0) return say('No configuration has taken effect on this storage yet.')
+    const cells = rows.map(row => [
+      String(row.id),
+      new Date(row.at).toISOString(),
+      row.revision,
+      row.by === null ? hows[row.how] : `${row.by}, ${hows[row.how]}`,
+      summaryOf(row),
+    ])
+    print(
+      formatTable(
+        ['ID', 'TOOK EFFECT', 'REVISION', 'BY', 'CHANGES'],
+        cells.map(row => row.map(writeOut)),
+      ),
+    )
+  })
+}
+
+function summaryOf({ id, changes: [first], changeCount }: ConfigTaken): string {
+  if (first === undefined) return id === 1 ? 'the first' : 'nothing that it means'
+  return changeCount === 1 ? first : `${first}, and ${changeCount - 1} more`
+}
+
+const signs = { same: ' ', gone: '-', new: '+' } as const
+
+/** What one of them changed of the one before it, or of another. */
+export async function diffConfigHistory(id: number, other: number | undefined, options: Options): Promise<void> {
+  await withStorage(options.config, async ({ configs }) => {
+    const find = async (wanted: number) => {
+      const found = await configs.find(wanted)
+      if (found) return found
+      throw new Exit(exitCodes.usage, `there is no configuration ${wanted} (tollgate config history lists them)`)
+    }
+    // Of two the later is what became of the earlier.
+    const later = await find(other === undefined ? id : Math.max(id, other))
+    const before = other === undefined ? await configs.find(id - 1) : await find(Math.min(id, other))
+    const { changes, files } = await compareConfigs(before, later)
+    if (options.format === 'json') {
+      const shown = { ...showTaken(later), against: before?.id ?? null, changes, files }
+      return print(JSON.stringify(shown))
+    }
+    for (const change of changes) print(writeOut(change))
+    for (const { file, kept, hunks } of files) {
+      const name = writeOut(file)
+      if (!kept) print(`\n${name}: too long to be kept`)
+      else print(`\n--- ${name}${before ? ` of ${before.id}` : ''}\n+++ ${name} of ${later.id}`)
+      for (const hunk of hunks) {
+        print(`@@ -${hunk.before} +${hunk.after} @@`)
+        for (const { kind, text } of hunk.lines) print(signs[kind] + writeOut(text))
+      }
+    }
+    if (changes.length + files.length === 0) say('They say the same.')
+  })
+}

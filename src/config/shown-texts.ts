@@ -1,0 +1,67 @@
+import { basename, dirname, relative, resolve } from 'node:path'
+import type { KeptText, Plan } from '../kit/index.ts'
+import type { PartTexts } from './compose/part-files.ts'
+import type { SettingsSheet } from './compose/include.ts'
+import { showSheet } from './edit/shown-lines.ts'
+import type { Secrets } from './secrets.ts'
+import { showOwnText } from './show.ts'
+import type { Source } from './source.ts'
+
+/** A longer file is told by its name alone: tables of prices may be long. */
+const textBytesMax = 1024 * 1024
+/** Of all files together. */
+const allBytesMax = 4 * 1024 * 1024
+
+type Read = {
+  readonly source: Source
+  readonly secrets: Secrets
+  readonly sheets: readonly Pick<SettingsSheet, 'start' | 'text'>[]
+  /** Tables of prices among them. */
+  readonly parts: PartTexts
+}
+
+/** By the plan that was made of it: what was read stands ready as long as that is in use, and is not read again. */
+const readOf = new WeakMap<Plan, Read>()
+
+/** Notes what a plan was made of, for `shownTextsOf`. */
+export function noteTexts(plan: Plan, { source, secrets, sheets, parts }: Read): void {
+  // What is made of the texts is not held.
+  readOf.set(plan, { source, secrets, sheets: sheets.map(({ start, text }) => ({ start, text })), parts })
+}
+
+/**
+ * The files that a plan was read from without what is secret in them, the main one first; nothing of a plan that was not read
+ * from any.
+ */
+export function shownTextsOf(plan: Plan): readonly KeptText[] {
+  const read = readOf.get(plan)
+  if (!read) return []
+  const { source, secrets, sheets, parts } = read
+  const main = resolve(source.file)
+  const folder = dirname(main)
+  const byPath = new Map(sheets.map(sheet => [resolve(source.sheetOf(sheet.start).file), sheet]))
+  let left = allBytesMax
+  const show = (path: string, given: string, write: () => string): KeptText => {
+    const file = relative(folder, path) || basename(path)
+    const bytes = Buffer.byteLength(given)
+    if (bytes > Math.min(textBytesMax, left)) return { file, text: null }
+    left -= bytes
+    return { file, text: write() }
+  }
+  return [
+    show(main, source.ownText, () => showOwnText(source.ownText, secrets)),
+    ...Object.entries(parts)
+      .filter(([path]) => path !== main)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([path, text]) => {
+        const sheet = byPath.get(path)
+        return show(path, text, () =>
+          sheet
+            ? showSheet(sheet, secrets)
+                .map(line => line.text)
+                .join('\n')
+            : secrets.mask(text),
+        )
+      }),
+  ]
+}

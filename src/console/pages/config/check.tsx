@@ -1,0 +1,75 @@
+import { useState } from 'preact/hooks'
+import { call } from '../../api/call.ts'
+import type { Checked, Finding } from '../../api/shapes.ts'
+import { AreaField, FileField, Form } from '../../kit/form.tsx'
+import { t } from '../../words/index.ts'
+import { Findings } from './findings.tsx'
+import type { ConfigViewProps } from './view.ts'
+import { WhatIf } from './what-if.tsx'
+import { Yaml } from './yaml.tsx'
+
+type Told = { readonly text: string; readonly ok: boolean; readonly findings: readonly Finding[] }
+
+/** Says what the gateway would say of a text, and what the last month would have cost by it, without taking it over. */
+export function Check({ of: { text: current } }: ConfigViewProps) {
+  const [text, setText] = useState(current)
+  const [told, setTold] = useState<Told | null>(null)
+  const take = async (file: File | undefined) => {
+    if (!file) return
+    setText(await file.text())
+    setTold(null)
+  }
+  return (
+    <div
+      class="stack"
+      onDragOver={event => event.preventDefault()}
+      onDrop={event => {
+        event.preventDefault()
+        void take(event.dataTransfer?.files[0])
+      }}
+    >
+      <Form
+        submit={t('config.check')}
+        onSubmit={async () =>
+          setTold({
+            text,
+            ...(await call<Checked>('/config/check', {
+              method: 'POST',
+              body: { text },
+            })),
+          })
+        }
+      >
+        <AreaField
+          name="text"
+          label="gateway.yaml"
+          hint={t('config.check.hint')}
+          rows={16}
+          code
+          value={text}
+          onInput={setText}
+        />
+        <FileField
+          name="file"
+          label={t('config.check.file')}
+          hint={t('config.check.file.hint')}
+          accept=".yaml,.yml,text/yaml"
+          onFiles={([file]) => void take(file)}
+        />
+      </Form>
+      {told && (
+        <div class="stack" role="status">
+          <p class={`note ${told.ok ? '' : 'bad'}`}>{t(told.ok ? 'config.valid' : 'config.invalid')}</p>
+          <Findings of={told.findings} />
+          {told.findings.length > 0 && (
+            <Yaml
+              text={told.text}
+              wrong={new Set(told.findings.flatMap(({ line }) => (line === null ? [] : [line])))}
+            />
+          )}
+        </div>
+      )}
+      {told?.ok && <WhatIf of={{ text: told.text }} />}
+    </div>
+  )
+}

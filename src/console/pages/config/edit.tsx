@@ -1,0 +1,276 @@
+import { useState } from 'preact/hooks'
+import { useLoad } from '../../api/load.ts'
+import { useSession } from '../../api/session.ts'
+import type { Editable, Written } from '../../api/shapes.ts'
+import { Button } from '../../kit/button.tsx'
+import { Facts } from '../../kit/facts.tsx'
+import { Loaded } from '../../kit/loaded.tsx'
+import { Status } from '../../kit/status.tsx'
+import { Table } from '../../kit/table.tsx'
+import { setQuery, useQuery } from '../../query.ts'
+import { t, tName } from '../../words/index.ts'
+import { type Path, pathText, type Staged, type Value, valueAt, valueText } from './edit/changes.ts'
+import { useDraft } from './edit/draft.ts'
+import { BeforeAfter, EntryForm } from './edit/entry-form.tsx'
+import type { Entry, Section } from './edit/fields.ts'
+import { NewModel } from './edit/new-model.tsx'
+import { Review } from './edit/review.tsx'
+import { changesMax } from './edit/try-changes.ts'
+import type { ConfigViewProps } from './view.ts'
+
+/**
+ * Changes of models, prices and groups: gathered first, then shown as what they would be, and only then written, or taken away
+ * as a patch. Which entry is open and whether the changes are looked at stands in the address.
+ */
+export function Edit({ onChanged }: ConfigViewProps) {
+  const { query, set, path, route } = useQuery()
+  const load = useLoad<Editable>('/config/editable')
+  const draft = useDraft()
+  const [written, setWritten] = useState<Written | null>(null)
+  const reviews = query['review'] !== undefined && draft.changes.length > 0
+  if (written)
+    return (
+      <Done
+        of={written}
+        onClose={() => {
+          setWritten(null)
+          load.reload()
+        }}
+      />
+    )
+  if (reviews)
+    return (
+      <div class="stack">
+        <p>
+          <a href={path + setQuery(query, { review: null, range: null, from: null, to: null })}>{t('edit.back')}</a>
+        </p>
+        <Gathered onReview={null} />
+        <Review
+          changes={draft.changes}
+          onWritten={one => {
+            draft.clear()
+            setWritten(one)
+            set({ review: null, range: null, from: null, to: null })
+            onChanged()
+          }}
+        />
+      </div>
+    )
+  const close = () => set({ model: null, group: null, new: null })
+  return (
+    <Loaded of={load}>
+      {editable => {
+        const model = editable.models.find(({ name }) => name === query['model'])
+        const group = editable.groups.find(({ name }) => name === query['group'])
+        return (
+          <div class="stack">
+            <p class="quiet">
+              {t('edit.text')} {!editable.writable && tName('edit.why_not', editable.why_not ?? 'off')}
+            </p>
+            <Gathered onReview={() => route(path + setQuery(query, { review: '1', find: null }))} />
+            <Entries section="models" of={editable.models} />
+            <div>
+              <Button icon="plus" onClick={() => set({ new: '1' })}>
+                {t('edit.new')}
+              </Button>
+            </div>
+            <Entries section="groups" of={editable.groups} />
+            {model && (
+              <EntryForm
+                key={`models ${model.name}`}
+                section="models"
+                entry={model}
+                editable={editable}
+                onClose={close}
+              />
+            )}
+            {!model && group && (
+              <EntryForm
+                key={`groups ${group.name}`}
+                section="groups"
+                entry={group}
+                editable={editable}
+                onClose={close}
+              />
+            )}
+            {!model && !group && query['new'] && <NewModel editable={editable} onClose={close} />}
+          </div>
+        )
+      }}
+    </Loaded>
+  )
+}
+
+/** The changes that are gathered, each with the way out of it. */
+function Gathered({ onReview }: { readonly onReview: (() => void) | null }) {
+  const { changes, drop, clear } = useDraft()
+  if (changes.length === 0) return null
+  return (
+    <section class="card" aria-label={t('edit.gathered')}>
+      <h2>{t('edit.gathered')}</h2>
+      <ul class="bare notes">
+        {changes.map(one => (
+          <li key={pathText(one.path)} class="inline">
+            <code class="theirs">{pathText(one.path)}</code>
+            {one.value === undefined && <Status name="taken_out" tone="warn" />}
+            <BeforeAfter was={one.was} value={one.value} />
+            <Button
+              kind="quiet"
+              icon="close"
+              aria-label={t('edit.drop', { path: pathText(one.path) })}
+              title={t('edit.drop', { path: pathText(one.path) })}
+              onClick={() => drop(one)}
+            />
+          </li>
+        ))}
+      </ul>
+      {changes.length > changesMax && <p class="note warn">{t('edit.too_many', { most: changesMax })}</p>}
+      {onReview && (
+        <div class="form-end">
+          <Button onClick={clear}>{t('edit.clear')}</Button>
+          <Button kind="primary" disabled={changes.length > changesMax} onClick={onReview}>
+            {t('edit.propose')}
+          </Button>
+        </div>
+      )}
+    </section>
+  )
+}
+
+/** The rest is found by its name. */
+const shownEntries = 100
+
+function Entries({ section, of }: { readonly section: Section; readonly of: readonly Entry[] }) {
+  const { query, set, path } = useQuery()
+  const { changes } = useDraft()
+  const { gateway } = useSession()
+  const find = (query['find'] ?? '').toLowerCase()
+  const isModels = section === 'models'
+  const found = isModels ? of.filter(({ name }) => name.toLowerCase().includes(find)) : of
+  const rows = found.slice(0, shownEntries)
+  const member = isModels ? 'model' : 'group'
+  return (
+    <section class="section">
+      <h2>{t(isModels ? 'nav.models' : 'groups')}</h2>
+      {isModels && of.length > 10 && (
+        <input
+          type="search"
+          class="find"
+          aria-label={t('models.find')}
+          placeholder={t('models.find')}
+          value={query['find'] ?? ''}
+          onInput={event => set({ find: event.currentTarget.value })}
+        />
+      )}
+      <div class="sheet">
+        <Table
+          label={t(isModels ? 'nav.models' : 'groups')}
+          rows={rows}
+          rowKey={({ name }) => name}
+          columns={[
+            {
+              head: t(member),
+              heading: true,
+              wide: true,
+              cell: ({ name }) => (
+                <span class="inline">
+                  <a class="theirs" href={path + setQuery(query, { model: null, group: null, [member]: name })}>
+                    {name}
+                  </a>
+                  {isTouched([section, name], changes) && <span class="tag accent">{t('edit.touched')}</span>}
+                </span>
+              ),
+            },
+            ...(isModels
+              ? [
+                  {
+                    head: `${t('price')} (${gateway.currency})`,
+                    wide: true,
+                    cell: ({ whole }: Entry) => <Prices of={whole as Value} />,
+                  },
+                  { head: t('upstream'), wide: true, cell: ({ whole }: Entry) => servedBy(whole as Value) },
+                ]
+              : [
+                  {
+                    head: t('groups.multiplier'),
+                    numeric: true,
+                    cell: ({ whole }: Entry) => valueText(valueAt(whole as Value, ['multiplier']) ?? '1'),
+                  },
+                ]),
+            {
+              head: t('edit.place'),
+              place: true,
+              cell: ({ file, line }) => (
+                <code class="theirs">
+                  {file}:{line}
+                </code>
+              ),
+            },
+          ]}
+        />
+      </div>
+      {found.length > rows.length && <p class="quiet">{t('edit.more', { count: found.length - rows.length })}</p>}
+    </section>
+  )
+}
+
+function isTouched(entry: Path, changes: readonly Staged[]): boolean {
+  return changes.some(({ path }) => entry.every((step, i) => path[i] === step))
+}
+
+function Prices({ of }: { readonly of: Value }) {
+  const prices = valueAt(of, ['prices'])
+  if (valueAt(of, ['price']) === 'free') return <>{t('free')}</>
+  if (prices === undefined || prices === null || typeof prices !== 'object') return <>–</>
+  return (
+    <ul class="bare">
+      {Object.entries(prices).map(([unit, price]) => (
+        <li key={unit}>
+          {unit === 'from' ? t('edit.price.from') : tName('unit', unit)} <span class="theirs">{valueText(price)}</span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function servedBy(whole: Value): string {
+  const several = valueAt(whole, ['upstreams'])
+  if (Array.isArray(several))
+    return (several as readonly Value[]).map(one => valueText(valueAt(one, ['upstream']))).join(', ')
+  return valueText(valueAt(whole, ['upstream']) ?? valueAt(whole, ['routes']))
+}
+
+/** What was written, where what was before stands, and what is in use now. */
+function Done({ of, onClose }: { readonly of: Written; readonly onClose: () => void }) {
+  return (
+    <section class="card" role="status">
+      <h2>{t('edit.written')}</h2>
+      <p>{t(of.revision === null ? 'edit.written.elsewhere' : 'edit.written.text')}</p>
+      <Facts
+        of={[
+          [t('edit.files'), <Paths of={of.files} />],
+          [t('edit.backups'), <Paths of={of.backups} />],
+          [t('details.revision'), of.revision === null ? '–' : <code>{of.revision}</code>],
+          [t('edit.meaning'), <Paths of={of.changes} />],
+        ]}
+      />
+      <div class="form-end">
+        <Button kind="primary" onClick={onClose}>
+          {t('edit.back')}
+        </Button>
+      </div>
+    </section>
+  )
+}
+
+function Paths({ of }: { readonly of: readonly string[] }) {
+  return (
+    <ul class="bare">
+      {of.map(one => (
+        <li key={one}>
+          <code class="theirs">{one}</code>
+        </li>
+      ))}
+    </ul>
+  )
+}

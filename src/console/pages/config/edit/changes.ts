@@ -1,0 +1,44 @@
+/** A value of the file, as JSON. */
+export type Value = string | number | boolean | null | readonly Value[] | { readonly [name: string]: Value }
+export type Path = readonly (string | number)[]
+
+/** A change of one place of the file; without a value it is taken out. */
+export type Edit = { readonly path: Path; readonly value?: Value }
+
+/** One that somebody has asked for, and what stood there: undefined for nothing. */
+export type Staged = Edit & { readonly was: Value | undefined }
+
+/** Whether a path is of an entry. */
+export function isBelow(path: Path, entry: Path): boolean {
+  return entry.every((step, i) => path[i] === step)
+}
+
+/** As the interface takes it. */
+export function editOf({ path, value }: Staged): Edit {
+  return value === undefined ? { path } : { path, value }
+}
+
+/** As findings write a path: `models.sim-chat.prices.input`. */
+export function pathText(path: Path): string {
+  return path
+    .map((step, i) => {
+      if (typeof step === 'number') return `[${step}]`
+      if (!/^[^\s.[\]"'{}]+$/.test(step)) return `[${JSON.stringify(step)}]`
+      return i === 0 ? step : `.${step}`
+    })
+    .join('')
+}
+
+/** What stands at a path; undefined for nothing. */
+export function valueAt(value: Value | undefined, path: Path): Value | undefined {
+  return path.reduce<Value | undefined>((inner, step) => {
+    if (inner === null || typeof inner !== 'object') return undefined
+    return Array.isArray(inner) ? inner[Number(step)] : (inner as { readonly [name: string]: Value })[step]
+  }, value)
+}
+
+/** A value in a line, for people. */
+export function valueText(value: Value | undefined): string {
+  if (value === undefined) return '–'
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}

@@ -1,0 +1,50 @@
+import { ApiError, call } from '../../../api/call.ts'
+import type { Proposal } from '../../../api/shapes.ts'
+import { FieldError } from '../../../kit/field-error.ts'
+import { problemText } from '../../../kit/problem.tsx'
+import { t } from '../../../words/index.ts'
+import { editOf, pathText, type Staged } from './changes.ts'
+
+/** As many as go into one proposal. */
+export const changesMax = 20
+
+/** What the files would be with these changes. @throws ApiError */
+export function propose(changes: readonly Staged[], signal?: AbortSignal): Promise<Proposal> {
+  return call<Proposal>('/config/propose', {
+    method: 'POST',
+    body: { edits: changes.map(editOf) },
+    ...(signal && { signal }),
+  })
+}
+
+/**
+ * Asks what the gateway would say of changes, with those that are gathered already. What is wrong with a field of the form is
+ * told there; what else is wrong the proposal tells. @throws FieldError, ApiError
+ */
+export async function tryChanges(
+  gathered: readonly Staged[],
+  wanted: readonly Staged[],
+  names: readonly string[],
+): Promise<void> {
+  const all = [...gathered, ...wanted]
+  if (all.length > changesMax) throw new FieldError(names[0] ?? '', t('edit.too_many', { most: changesMax }))
+  let proposal: Proposal
+  try {
+    proposal = await propose(all)
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    const { path } = all.find(one => one.path.join('.') === error.field) ?? {}
+    const name = path && fieldOf(pathText(path), names)
+    if (name === undefined) throw error
+    throw new FieldError(name, problemText(error))
+  }
+  for (const { severity, path, message, remedy } of proposal.findings) {
+    const name = severity === 'error' ? fieldOf(path, names) : undefined
+    if (name !== undefined) throw new FieldError(name, [message, remedy].filter(Boolean).join(' '))
+  }
+}
+
+/** The field of a place: its own, or the first of the mapping that it is. */
+function fieldOf(path: string, names: readonly string[]): string | undefined {
+  return names.find(name => name === path) ?? names.find(name => path !== '' && name.startsWith(`${path}.`))
+}

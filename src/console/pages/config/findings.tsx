@@ -1,0 +1,39 @@
+import type { Finding } from '../../api/shapes.ts'
+import { Status } from '../../kit/status.tsx'
+
+const tones = {
+  error: { note: 'bad', status: 'bad' },
+  warning: { note: 'warn', status: 'warn' },
+  note: { note: '', status: 'idle' },
+} as const
+
+/** What is wrong with a configuration, where, and what would be right. */
+export function Findings({
+  of,
+  linked = true,
+}: {
+  readonly of: readonly Finding[]
+  /** Whether the text that they are of is on the page. */
+  readonly linked?: boolean
+}) {
+  if (of.length === 0) return null
+  return (
+    <ul class="bare notes">
+      {of.map((finding, i) => (
+        <li key={i} class={`note ${tones[finding.severity].note}`}>
+          <span class="inline">
+            <Status name={finding.severity} tone={tones[finding.severity].status} />
+            {linked ? <a href={`#L${finding.line}`}>{placeOf(finding)}</a> : <code>{placeOf(finding)}</code>}
+            {finding.path && <code class="theirs">{finding.path}</code>}
+          </span>
+          <p class="theirs">{finding.message}</p>
+          {finding.remedy && <p class="theirs quiet">{finding.remedy}</p>}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function placeOf({ line, col }: Finding): string {
+  return `${line}:${col}`
+}

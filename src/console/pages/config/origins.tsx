@@ -1,0 +1,51 @@
+import type { Configuration } from '../../api/shapes.ts'
+import { Table } from '../../kit/table.tsx'
+import { useQuery } from '../../query.ts'
+import { t, tName } from '../../words/index.ts'
+
+/** The rest is found by its path. */
+const shownOrigins = 100
+
+/** Where each value comes from. */
+export function Origins({ of, main }: { readonly of: Configuration['origins']; readonly main: string }) {
+  const { query, set } = useQuery()
+  const find = (query['find'] ?? '').toLowerCase()
+  const found = of.filter(({ path }) => path.toLowerCase().includes(find))
+  const rows = found.slice(0, shownOrigins)
+  return (
+    <div class="stack">
+      <input
+        type="search"
+        class="find"
+        aria-label={t('config.find')}
+        placeholder={t('config.find')}
+        value={query['find'] ?? ''}
+        onInput={event => set({ find: event.currentTarget.value })}
+      />
+      <div class="sheet">
+        <Table
+          label={t('config.origins')}
+          rows={rows}
+          rowKey={row => row.path}
+          columns={[
+            { head: t('config.path'), wide: true, cell: row => <code>{row.path}</code> },
+            {
+              head: t('config.value'),
+              wide: true,
+              cell: row => (
+                <code class="theirs">{typeof row.value === 'string' ? row.value : JSON.stringify(row.value)}</code>
+              ),
+            },
+            { head: t('config.from'), cell: row => tName('from', row.from) },
+            {
+              head: t('config.line'),
+              numeric: true,
+              cell: row => (row.file === null || row.file === main ? (row.line ?? '–') : `${row.file}:${row.line}`),
+            },
+          ]}
+        />
+      </div>
+      {found.length > rows.length && <p class="quiet">{t('config.more', { count: found.length - rows.length })}</p>}
+    </div>
+  )
+}

@@ -1,0 +1,212 @@
+import { useEffect, useState } from 'preact/hooks'
+import { ApiError, call } from '../../api/call.ts'
+import type { CostUnder } from '../../api/shapes.ts'
+import { Choices } from '../../kit/choices.tsx'
+import { FilterLine } from '../../kit/filter-line.tsx'
+import { Money } from '../../kit/money.tsx'
+import { Problem } from '../../kit/problem.tsx'
+import { Table } from '../../kit/table.tsx'
+import { microsOf } from '../../money.ts'
+import { changeOf, count } from '../../numbers.ts'
+import { setQuery, useQuery } from '../../query.ts'
+import { t, tName } from '../../words/index.ts'
+import { addDays, dateIn, viewerZone } from '../../zone.ts'
+import { presets, readRange } from '../costs/range.ts'
+import type { Edit } from './edit/changes.ts'
+import { Findings } from './findings.tsx'
+
+/** A configuration to reckon by: a text, a change of the one that there is, or one that took effect once. */
+type Terms = { readonly text: string } | { readonly edits: readonly Edit[] } | { readonly taken: number }
+type Told = { readonly value?: CostUnder; readonly error?: ApiError }
+
+/** What the charges of some time, the last month at first, would have cost under another configuration. */
+export function WhatIf({ of: terms }: { readonly of: Terms }) {
+  const { query, path, set } = useQuery()
+  const zone = viewerZone()
+  const { from, to, preset } = readRange({ ...query, range: query['range'] ?? 'last' }, dateIn(zone, new Date()))
+  const [told, setTold] = useState<Told>({})
+  const [turn, setTurn] = useState(0)
+  const asked = JSON.stringify(terms)
+  useEffect(() => {
+    const abort = new AbortController()
+    setTold({})
+    const span = { since: startOf(from), until: startOf(addDays(to, 1)) }
+    const [path, own] = 'taken' in terms ? [`/config/history/${terms.taken}/cost`, {}] : ['/config/cost', terms]
+    call<CostUnder>(path, { method: 'POST', body: { ...own, ...span }, signal: abort.signal }).then(
+      value => setTold({ value }),
+      (error: unknown) => {
+        if (abort.signal.aborted) return
+        setTold({ error: error instanceof ApiError ? error : new ApiError(0, 'unexpected', String(error)) })
+      },
+    )
+    return () => abort.abort()
+  }, [asked, from, to, turn])
+  const { value, error } = told
+  return (
+    <section class="section" aria-label={t('whatif')}>
+      <h2>{t('whatif')}</h2>
+      <div class="inline">
+        <Choices
+          label={t('costs.range')}
+          of={presets.map(one => [one, t(`costs.${one}`)] as const)}
+          chosen={preset}
+          hrefOf={range => path + setQuery(query, { range: range === 'last' ? null : range, from: null, to: null })}
+        />
+        <div class="dates">
+          <FilterLine
+            label={t('filter.since')}
+            type="date"
+            value={from}
+            onPick={day => day !== '' && set({ range: null, from: day, to: day > to ? day : to })}
+          />
+          <FilterLine
+            label={t('costs.to')}
+            type="date"
+            value={to}
+            onPick={day => day !== '' && set({ range: null, from: day < from ? day : from, to: day })}
+          />
+        </div>
+      </div>
+      <p class="quiet">
+        {t('costs.zone', { zone })} {t('whatif.how')}
+      </p>
+      {error && <Problem error={error} onRetry={() => setTurn(turn + 1)} />}
+      {!error && !value && (
+        <p class="loading" role="status">
+          {t('whatif.busy')}
+        </p>
+      )}
+      {value && (value.ok ? <Costs of={value} /> : <Findings of={value.findings ?? []} />)}
+    </section>
+  )
+}
+
+/** The moment that a day begins where whoever looks is. */
+function startOf(day: string): string {
+  return new Date(`${day}T00:00`).toISOString()
+}
+
+function Costs({ of }: { readonly of: CostUnder }) {
+  const { charges = 0, before = '0', after = '0', difference = '0', currency = '' } = of
+  const { by_model = [], by_group = [], by_user = [], not_comparable = [], uncounted = [] } = of
+  return (
+    <div class="stack tight" role="status">
+      {charges === 0 && not_comparable.length === 0 && <p class="note">{t('whatif.none')}</p>}
+      {charges > 0 && (
+        <div class="figures">
+          <Figure name={t('whatif.before')} amount={before} currency={currency} />
+          <Figure name={t('whatif.after')} amount={after} currency={currency} />
+          <Figure
+            name={t('whatif.difference')}
+            amount={signed(difference)}
+            currency={currency}
+            more={changeOf(microsOf(after), microsOf(before))}
+          />
+        </div>
+      )}
+      <Pairs label={t('whatif.by_model')} head={t('model')} rows={by_model} currency={currency} />
+      {(by_group.length > 0 || by_user.length > 0) && (
+        <details>
+          <summary>{t('whatif.more')}</summary>
+          <div class="stack tight">
+            <Pairs label={t('whatif.by_group')} head={t('group')} rows={by_group} currency={currency} />
+            <Pairs label={t('whatif.by_user')} head={t('user')} rows={by_user} currency={currency} />
+          </div>
+        </details>
+      )}
+      {not_comparable.length > 0 && (
+        <section class="note warn stack tight">
+          <h3>{t('whatif.left')}</h3>
+          <ul class="notes-list">
+            {not_comparable.map(({ reason, model, charges, cost, currency }) => (
+              <li key={`${reason} ${model} ${currency}`}>
+                <span class="theirs">{model ?? t('whatif.others')}</span>:{' '}
+                {t('whatif.left.row', { count: count(charges), amount: `${cost} ${currency}` })}{' '}
+                {tName('whatif.reason', reason)}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {uncounted.length > 0 && <p class="note warn">{t('whatif.uncounted', { models: uncounted.join(', ') })}</p>}
+    </div>
+  )
+}
+
+function Figure({
+  name,
+  amount,
+  currency,
+  more,
+}: {
+  readonly name: string
+  readonly amount: string
+  readonly currency: string
+  readonly more?: string
+}) {
+  return (
+    <div class="figure">
+      <span>{name}</span>
+      <span>
+        <Money amount={amount} currency={currency} />
+      </span>
+      {more && <span class="quiet">{more}</span>}
+    </div>
+  )
+}
+
+type Pair = NonNullable<CostUnder['by_model']>[number]
+
+/** Rows that are shown of each kind; those that change most come first. */
+const rowsMax = 100
+
+function Pairs({
+  label,
+  head,
+  rows,
+  currency,
+}: {
+  readonly label: string
+  readonly head: string
+  readonly rows: readonly Pair[]
+  readonly currency: string
+}) {
+  if (rows.length === 0) return null
+  return (
+    <div class="sheet">
+      <Table
+        label={label}
+        rows={rows.slice(0, rowsMax)}
+        rowKey={({ name }) => name ?? ''}
+        columns={[
+          {
+            head,
+            heading: true,
+            wide: true,
+            cell: ({ name }) => <span class="theirs">{name ?? t('whatif.others')}</span>,
+          },
+          { head: t('costs.charges'), numeric: true, cell: ({ charges }) => count(charges) },
+          {
+            head: t('whatif.before'),
+            numeric: true,
+            cell: ({ before }) => <Money amount={before} currency={currency} />,
+          },
+          { head: t('whatif.after'), numeric: true, cell: ({ after }) => <Money amount={after} currency={currency} /> },
+          {
+            head: t('whatif.difference'),
+            numeric: true,
+            cell: ({ before, after, difference }) => (
+              <>
+                {signed(difference)} <span class="quiet">{changeOf(microsOf(after), microsOf(before))}</span>
+              </>
+            ),
+          },
+        ]}
+      />
+    </div>
+  )
+}
+
+function signed(difference: string): string {
+  return microsOf(difference) > 0n ? `+${difference}` : difference.replace('-', '−')
+}

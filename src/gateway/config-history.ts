@@ -1,0 +1,96 @@
+import { secretChanges, shownTextsOf } from '../config/index.ts'
+import type { Clock, ConfigCause, KeptText, Log, Pending, Plan, Storage } from '../kit/index.ts'
+import { describeTaken, markOf } from './compare-kept.ts'
+import { readVersion } from './version.ts'
+
+const retryMs = 60_000
+/** What waits for a storage that does not answer. */
+const waitingMax = 20
+/** Others on the storage may keep theirs at the same time. */
+const triesMax = 10
+/** What a close waits for the storage. */
+const closeMs = 2_000
+
+type Taken = ConfigCause & {
+  readonly at: number
+  readonly plan: Plan
+  readonly files: readonly KeptText[]
+  /** Secrets that are others than those of the one before, by where they stand. */
+  readonly secrets: readonly string[]
+}
+
+/**
+ * Keeps the configurations that took effect, without what is secret in them. Nobody waits for it: what cannot be kept now is
+ * tried again.
+ */
+export class ConfigHistorian {
+  readonly #configs: Storage['configs']
+  readonly #clock: Clock
+  readonly #log: Pick<Log, 'warn'>
+  readonly #waiting: Taken[] = []
+  #turn: Promise<void> = Promise.resolve()
+  #retry: Pending | undefined
+  #isClosed = false
+
+  constructor({
+    storage,
+    clock,
+    log,
+  }: { readonly storage: Storage; readonly clock: Clock; readonly log: Pick<Log, 'warn'> }) {
+    this.#configs = storage.configs
+    this.#clock = clock
+    this.#log = log
+  }
+
+  /** `before`: the one that it takes the place of. */
+  took(plan: Plan, cause: ConfigCause, before?: Plan): void {
+    const secrets = before ? secretChanges(before, plan) : []
+    this.#waiting.push({ ...cause, at: this.#clock.now(), plan, files: shownTextsOf(plan), secrets })
+    if (this.#waiting.length > waitingMax) this.#waiting.shift()
+    this.#turn = this.#turn.then(() => this.#keepAll())
+  }
+
+  /** What is being kept is waited for, a moment; what waits is left. */
+  async close(): Promise<void> {
+    this.#retry?.cancel()
+    let limit: Pending | undefined
+    const late = new Promise<void>(resolve => (limit = this.#clock.after(closeMs, resolve)))
+    await Promise.race([this.#turn, late])
+    limit?.cancel()
+    this.#isClosed = true
+    this.#retry?.cancel()
+  }
+
+  async #keepAll(): Promise<void> {
+    try {
+      for (let taken = this.#waiting[0]; taken && !this.#isClosed; taken = this.#waiting[0]) {
+        await this.#keep(taken)
+        if (this.#waiting[0] === taken) this.#waiting.shift()
+      }
+    } catch (error) {
+      if (this.#isClosed) return
+      const { revision } = this.#waiting[0]?.plan ?? {}
+      this.#log.warn({ err: error, revision }, 'a configuration that took effect is not in the history yet')
+      this.#retry?.cancel()
+      this.#retry = this.#clock.after(retryMs, () => {
+        this.#turn = this.#turn.then(() => this.#keepAll())
+      })
+    }
+  }
+
+  /** Whoever comes first keeps it; those who find it there leave it. */
+  async #keep({ plan, files, secrets, at, how, by }: Taken): Promise<void> {
+    const { revision, settings } = plan
+    const mark = markOf(plan, files)
+    const version = await readVersion()
+    for (let tries = 0; tries < triesMax; tries++) {
+      const newest = await this.#configs.newest()
+      if (newest?.mark === mark) return
+      const before = newest && (await this.#configs.find(newest.id))
+      const changes = before ? describeTaken(before, { settings, mark }, secrets) : []
+      const taken = { at, how, by, revision, version, mark, files, settings, changes, changeCount: changes.length }
+      if (await this.#configs.keep(taken, newest?.id ?? 0)) return
+    }
+    throw new Error('others on the storage keep theirs without an end')
+  }
+}

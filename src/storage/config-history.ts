@@ -1,0 +1,121 @@
+import { deflateSync, inflateSync } from 'node:zlib'
+import {
+  type ConfigHistory,
+  configHows,
+  type ConfigTaken,
+  type KeptConfig,
+  type KeptText,
+  type PlanSettings,
+} from '../kit/index.ts'
+import { ask, type QueryProgram, type Row } from './query.ts'
+import { text, textOrNull, whole } from './rows.ts'
+
+/** So many of them are kept: with a change a day, more than a year. */
+const keptMax = 500
+const rowsMax = 500
+/** What is told of one change in a list of them. */
+const changesMax = 100
+/** Unpacked: a body that says more was not written here. */
+const bodyBytesMax = 64 * 1024 * 1024
+
+/** A row as it is written, its texts and settings packed. */
+export type PackedConfig = Omit<KeptConfig, 'id' | 'files' | 'settings'> & { readonly body: Uint8Array }
+
+/** What a row's body holds. */
+type Body = { readonly files: readonly KeptText[]; readonly settings: PlanSettings }
+
+const columns = 'number, at, revision, mark, how, actor, version, changes, change_count'
+
+export function* newestConfig(): QueryProgram<Pick<KeptConfig, 'id' | 'mark'> | undefined> {
+  const [row] = yield ask('SELECT number, mark FROM config_history ORDER BY number DESC LIMIT 1')
+  return row && { id: whole(row, 'number'), mark: text(row, 'mark') }
+}
+
+/** The number says which one it stands behind: of two at once one is refused. @returns whether it was kept */
+export function* keepConfig({
+  taken,
+  after,
+}: {
+  readonly taken: PackedConfig
+  readonly after: number
+}): QueryProgram<boolean> {
+  const kept = yield ask(
+    `INSERT INTO config_history (${columns}, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (number) DO NOTHING RETURNING number`,
+    after + 1,
+    taken.at,
+    taken.revision,
+    taken.mark,
+    taken.how,
+    taken.by,
+    taken.version,
+    JSON.stringify(taken.changes.slice(0, changesMax)),
+    taken.changeCount,
+    taken.body,
+  )
+  if (kept.length === 0) return false
+  yield ask('DELETE FROM config_history WHERE number <= ?', after + 1 - keptMax)
+  return true
+}
+
+export function* listConfigs({
+  limit,
+  before = Number.MAX_SAFE_INTEGER,
+}: {
+  readonly limit: number
+  readonly before?: number
+}): QueryProgram<readonly ConfigTaken[]> {
+  const rows = yield ask(
+    `SELECT ${columns} FROM config_history WHERE number < ? ORDER BY number DESC LIMIT ?`,
+    before,
+    Math.min(Math.max(limit, 0), rowsMax),
+  )
+  return rows.map(toTaken)
+}
+
+/** With its body as it is kept. */
+export function* findConfig(id: number): QueryProgram<(PackedConfig & { readonly id: number }) | undefined> {
+  const [row] = yield ask(`SELECT ${columns}, body FROM config_history WHERE number = ?`, id)
+  return row && { ...toTaken(row), mark: text(row, 'mark'), body: row['body'] as Uint8Array }
+}
+
+function toTaken(row: Row): ConfigTaken {
+  return {
+    id: whole(row, 'number'),
+    at: whole(row, 'at'),
+    revision: text(row, 'revision'),
+    how: configHows.find(how => how === text(row, 'how')) ?? 'program',
+    by: textOrNull(row, 'actor'),
+    version: text(row, 'version'),
+    changes: JSON.parse(text(row, 'changes')) as readonly string[],
+    changeCount: whole(row, 'change_count'),
+  }
+}
+
+type Ways = {
+  readonly newest: () => ReturnType<ConfigHistory['newest']>
+  readonly list: (filter: Parameters<ConfigHistory['list']>[0]) => ReturnType<ConfigHistory['list']>
+  readonly keep: (given: Parameters<typeof keepConfig>[0]) => Promise<boolean>
+  readonly find: (id: number) => Promise<(PackedConfig & { readonly id: number }) | undefined>
+}
+
+/** Bodies are packed on their way in, which makes a tenth of them, and unpacked on their way out. */
+export function createConfigHistory({ newest, list, keep, find }: Ways): ConfigHistory {
+  return {
+    newest,
+    list,
+    keep({ files, settings, ...taken }, after) {
+      const body: Body = { files, settings }
+      // A view of a larger buffer would cross to the thread with all of it.
+      const packed = Uint8Array.from(deflateSync(JSON.stringify(body)))
+      return keep({ taken: { ...taken, body: packed }, after })
+    },
+    async find(id) {
+      const found = await find(id)
+      if (!found) return undefined
+      const { body, ...taken } = found
+      const unpacked = inflateSync(body, { maxOutputLength: bodyBytesMax })
+      return { ...taken, ...(JSON.parse(unpacked.toString('utf8')) as Body) }
+    },
+  }
+}

@@ -1,0 +1,13 @@
+export const configHistory: readonly string[] = [
+  // Configurations that took effect, their texts without secrets. Each stands behind the one that was the newest: of several
+  // processes that take the same one, one keeps it.
+  `CREATE TABLE config_history (
+    number INTEGER NOT NULL, at INTEGER NOT NULL, revision TEXT NOT NULL, mark TEXT NOT NULL, how TEXT NOT NULL, actor TEXT,
+    version TEXT NOT NULL, changes TEXT NOT NULL, change_count INTEGER NOT NULL, body BLOB NOT NULL,
+    PRIMARY KEY (number)) STRICT, WITHOUT ROWID`,
+  // What took effect does not change; who had it so does, in the transaction that erases them.
+  `CREATE TRIGGER config_history_same BEFORE UPDATE ON config_history
+    WHEN (NEW.number <> OLD.number OR NEW.at <> OLD.at OR NEW.revision <> OLD.revision OR NEW.mark <> OLD.mark
+      OR NOT EXISTS (SELECT 1 FROM meta WHERE name = 'erasing' AND value = 1))
+    BEGIN SELECT RAISE(ABORT, 'the history does not change'); END`,
+]

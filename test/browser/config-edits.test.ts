@@ -1,0 +1,142 @@
+import { appendFile, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { completeClock } from '../../src/kit/index.ts'
+import { browse, browserMissing } from '../harness/browser.ts'
+import { lookAt } from '../harness/look-at.ts'
+import { enterAsAdmin, enterAsUser, passwordOfTests } from '../harness/visitor.ts'
+
+const skip = browserMissing
+t.setTimeout(170_000)
+
+/** Asks for another price of a tier of alpha-image-2, and gathers it. */
+async function gather(page: Page, price: string, words: { readonly gather: string }): Promise<void> {
+  await page.getByRole('link', { name: 'alpha-image-2' }).click()
+  await page.locator('[name="models.alpha-image-2.prices.2K"]').fill(price)
+  await page.getByRole('button', { name: words.gather }).click()
+}
+
+t.test('a price is changed: gathered, shown, reckoned with, written and in use', { skip }, async t => {
+  let ahead = 0
+  const clock = completeClock({ now: () => Date.now() + ahead, tick: () => performance.now() })
+  const edit = [['server:\n', 'server:\n  console_edits: on\n']] as const
+  const browsing = await browse(t, { clock, onDisk: true, edit })
+  const { url, folder, faults, post, settled } = browsing
+  const now = new Date()
+  ahead = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1, 15, 12) - Date.now()
+  await (await post('/v1/images/generations', { model: 'alpha-image-2', prompt: 'a boat', n: 2 })).arrayBuffer()
+  await settled()
+  ahead = 0
+  const admin = await enterAsAdmin(browsing)
+  const file = join(folder, 'gateway.yaml')
+  const original = await readFile(file, 'utf8')
+  const words = { gather: 'Gather the change' }
+  const page = await browsing.newPage({ as: admin })
+  await page.goto(`${url}/console/config`)
+  await page.getByRole('tab', { name: 'Edit' }).click()
+  await gather(page, 'a lot', words)
+  await page.getByText('Enter a number such as 0.05').waitFor()
+  t.strictSame(await lookAt(page), [], 'a fault at its field: axe')
+  await page.locator('[name="models.alpha-image-2.ends"]').fill('soon')
+  await page.locator('[name="models.alpha-image-2.prices.2K"]').fill('0.05')
+  await page.getByRole('button', { name: words.gather }).click()
+  const wrong = page.locator('[name="models.alpha-image-2.ends"][aria-invalid]')
+  await wrong.waitFor()
+  t.match(await page.locator('.refusal').textContent(), /2026-12-01/, 'what the check says stands at the field')
+  await wrong.fill('')
+  await page.getByRole('button', { name: words.gather }).click()
+  await page.getByRole('region', { name: 'Gathered changes' }).getByText('models.alpha-image-2.prices.2K').waitFor()
+  t.strictSame(await lookAt(page), [], 'gathered: axe')
+
+  await page.getByRole('button', { name: 'Propose' }).click()
+  const difference = page.getByRole('region', { name: 'Difference of gateway.yaml' })
+  await difference.locator('ins').filter({ hasText: '2K: "0.05"' }).waitFor()
+  await difference.locator('del').filter({ hasText: '2K: "0.04"' }).waitFor()
+  const costs = page.getByRole('table', { name: 'By model' })
+  await costs.getByText('0.08').waitFor()
+  t.match(await costs.textContent(), /alpha-image-2.*0\.08.*0\.10.*\+0\.02/, 'two images of last month')
+  t.strictSame(await lookAt(page), [], 'proposed: axe')
+
+  await appendFile(file, '# meanwhile\n')
+  await page.getByRole('button', { name: 'Write the file' }).click()
+  await page.getByText('was saved meanwhile').waitFor()
+  t.equal(await readFile(file, 'utf8'), `${original}# meanwhile\n`, 'nothing was written over it')
+  await difference.locator('ins').filter({ hasText: '2K: "0.05"' }).waitFor()
+
+  // The sign-in is no longer fresh.
+  ahead = 660_000
+  await page.getByRole('button', { name: 'Write the file' }).click()
+  await page.getByLabel('Your password').fill(passwordOfTests)
+  await page.getByRole('button', { name: 'Write the file' }).click()
+  await page.getByRole('heading', { name: 'The change is written' }).waitFor()
+  t.strictSame(await lookAt(page), [], 'written: axe')
+  t.match(await readFile(file, 'utf8'), /2K: "0\.05".*\n[^]*# meanwhile\n$/)
+  await page.getByRole('button', { name: 'Back to models and groups' }).click()
+  await page
+    .getByRole('row', { name: /alpha-image-2/ })
+    .getByText('0.05')
+    .waitFor()
+  await page.goto(`${url}/console/models`)
+  await page
+    .getByRole('row', { name: /alpha-image-2/ })
+    .getByText('0.05')
+    .waitFor()
+  t.strictSame(faults, [])
+})
+
+t.test(
+  'where it may not be written a change is a patch, on a phone, and a file is reckoned with',
+  { skip },
+  async t => {
+    const browsing = await browse(t, { onDisk: true })
+    const { url, folder, faults } = browsing
+    const admin = await enterAsAdmin(browsing)
+    const viewer = await enterAsUser(browsing, admin, 'vic', 'viewer')
+    t.equal((await viewer.get('/api/config/editable')).status, 403)
+    const page = await browsing.newPage({ as: admin, language: 'zh', width: 360, theme: 'dark' })
+    const look = async (name: string) => {
+      t.strictSame(await lookAt(page), [], `${name}: axe`)
+      const width = await page.evaluate<number>('document.documentElement.scrollWidth')
+      t.ok(width <= 360, `${name}: ${width} wide`)
+    }
+    await page.goto(`${url}/console/config?tab=edit`)
+    await page.getByText('未开启从控制台写入').waitFor()
+    await look('list')
+    await page.getByRole('link', { name: 'alpha-image-2' }).click()
+    await page.getByRole('dialog').locator('[name="models.alpha-image-2.prices.2K"]').waitFor()
+    await look('form')
+    await page.goBack()
+    await gather(page, '0.05', { gather: '汇集更改' })
+    await page.getByRole('link', { name: 'partner' }).click()
+    await page.locator('[name="groups.partner.multiplier"]').fill('0.8')
+    await page.getByRole('button', { name: '汇集更改' }).click()
+    await page.getByRole('button', { name: '提出更改' }).click()
+    await page.getByText('这段时间没有扣费').waitFor()
+    await page.getByText('未开启从控制台写入').waitFor()
+    t.equal(await page.getByRole('button', { name: '写入文件' }).count(), 0)
+    await look('proposed')
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: '下载补丁' }).click(),
+    ])
+    t.equal(download.suggestedFilename(), 'tollgate.patch')
+    const patch = await readFile(await download.path(), 'utf8')
+    t.match(patch, /^--- a\/gateway\.yaml\n/)
+    t.match(patch, /\n\+ {2}partner: .*multiplier: "0\.8"/)
+    t.match(patch, /\n\+.*2K: "0\.05"/)
+
+    const original = await readFile(join(folder, 'gateway.yaml'), 'utf8')
+    await page.goto(`${url}/console/config?tab=check`)
+    const chosen = { name: 'other.yaml', mimeType: 'text/yaml' }
+    await page.locator('[name=file]').setInputFiles({ ...chosen, buffer: Buffer.from('version: 9\n') })
+    await page.getByRole('button', { name: '检查', exact: true }).click()
+    await page.getByText('配置有误').waitFor()
+    await look('checked')
+    await page.locator('[name=file]').setInputFiles({ ...chosen, buffer: Buffer.from(original) })
+    await page.getByRole('button', { name: '检查', exact: true }).click()
+    await page.getByText('这段时间没有扣费').waitFor()
+    await look('reckoned')
+    t.strictSame(faults, [])
+  },
+)
