@@ -39,7 +39,7 @@ const views: readonly View[] = [
 
 /** gateway.yaml as the gateway has read it: to look at, and to check before it is changed on disk. */
 export function Config() {
-  const { query, set } = useQuery()
+  const { query, path, route } = useQuery()
   const load = useLoad<Configuration>('/config')
   const changes = useMay('admin')
   const { may } = useSession()
@@ -86,7 +86,7 @@ export function Config() {
               label={t('nav.config')}
               tabs={shown.map(one => [one.name, t(`config.${one.name}`)] as const)}
               value={name}
-              onPick={one => set({ tab: one, view: null })}
+              onPick={one => route(`${path}?tab=${one}`, true)}
             >
               <View of={config} onChanged={load.reload} />
             </Tabs>

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { useLoad } from '../../api/load.ts'
 import { useSession } from '../../api/session.ts'
 import type { Editable, Written } from '../../api/shapes.ts'
@@ -14,20 +14,28 @@ import { useDraft } from './edit/draft.ts'
 import { BeforeAfter, EntryForm } from './edit/entry-form.tsx'
 import type { Entry, Section } from './edit/fields.ts'
 import { NewModel } from './edit/new-model.tsx'
+import { Place } from './edit/place.tsx'
 import { Review } from './edit/review.tsx'
 import { changesMax } from './edit/try-changes.ts'
 import type { ConfigViewProps } from './view.ts'
+
+/** The address without what the look at the changes has there. */
+const unreviewed = { review: null, range: null, from: null, to: null } as const
 
 /**
  * Changes of models, prices and groups: gathered first, then shown as what they would be, and only then written, or taken away
  * as a patch. Which entry is open and whether the changes are looked at stands in the address.
  */
-export function Edit({ onChanged }: ConfigViewProps) {
+export function Edit({ of: { file: main }, onChanged }: ConfigViewProps) {
   const { query, set, path, route } = useQuery()
   const load = useLoad<Editable>('/config/editable')
   const draft = useDraft()
   const [written, setWritten] = useState<Written | null>(null)
   const reviews = query['review'] !== undefined && draft.changes.length > 0
+  useEffect(() => {
+    // What there was to look at is gone: the next change does not open it again by itself.
+    if (query['review'] !== undefined && draft.changes.length === 0) set(unreviewed)
+  }, [draft.changes.length])
   if (written)
     return (
       <Done
@@ -42,7 +50,7 @@ export function Edit({ onChanged }: ConfigViewProps) {
     return (
       <div class="stack">
         <p>
-          <a href={path + setQuery(query, { review: null, range: null, from: null, to: null })}>{t('edit.back')}</a>
+          <a href={path + setQuery(query, unreviewed)}>{t('edit.back')}</a>
         </p>
         <Gathered onReview={null} />
         <Review
@@ -50,7 +58,7 @@ export function Edit({ onChanged }: ConfigViewProps) {
           onWritten={one => {
             draft.clear()
             setWritten(one)
-            set({ review: null, range: null, from: null, to: null })
+            set(unreviewed)
             onChanged()
           }}
         />
@@ -68,18 +76,19 @@ export function Edit({ onChanged }: ConfigViewProps) {
               {t('edit.text')} {!editable.writable && tName('edit.why_not', editable.why_not ?? 'off')}
             </p>
             <Gathered onReview={() => route(path + setQuery(query, { review: '1', find: null }))} />
-            <Entries section="models" of={editable.models} />
+            <Entries section="models" of={editable.models} main={main} />
             <div>
               <Button icon="plus" onClick={() => set({ new: '1' })}>
                 {t('edit.new')}
               </Button>
             </div>
-            <Entries section="groups" of={editable.groups} />
+            <Entries section="groups" of={editable.groups} main={main} />
             {model && (
               <EntryForm
                 key={`models ${model.name}`}
                 section="models"
                 entry={model}
+                main={main}
                 editable={editable}
                 onClose={close}
               />
@@ -89,6 +98,7 @@ export function Edit({ onChanged }: ConfigViewProps) {
                 key={`groups ${group.name}`}
                 section="groups"
                 entry={group}
+                main={main}
                 editable={editable}
                 onClose={close}
               />
@@ -140,7 +150,15 @@ function Gathered({ onReview }: { readonly onReview: (() => void) | null }) {
 /** The rest is found by its name. */
 const shownEntries = 100
 
-function Entries({ section, of }: { readonly section: Section; readonly of: readonly Entry[] }) {
+function Entries({
+  section,
+  of,
+  main,
+}: {
+  readonly section: Section
+  readonly of: readonly Entry[]
+  readonly main: string
+}) {
   const { query, set, path } = useQuery()
   const { changes } = useDraft()
   const { gateway } = useSession()
@@ -200,11 +218,7 @@ function Entries({ section, of }: { readonly section: Section; readonly of: read
             {
               head: t('edit.place'),
               place: true,
-              cell: ({ file, line }) => (
-                <code class="theirs">
-                  {file}:{line}
-                </code>
-              ),
+              cell: one => <Place of={one} main={main} />,
             },
           ]}
         />

@@ -67,9 +67,8 @@ export function WhatIf({ of: terms }: { readonly of: Terms }) {
           />
         </div>
       </div>
-      <p class="quiet">
-        {t('costs.zone', { zone })} {t('whatif.how')}
-      </p>
+      <p class="quiet">{t('costs.zone', { zone })}</p>
+      <p class="quiet">{t('whatif.how')}</p>
       {error && <Problem error={error} onRetry={() => setTurn(turn + 1)} />}
       {!error && !value && (
         <p class="loading" role="status">
@@ -196,9 +195,9 @@ function Pairs({
             head: t('whatif.difference'),
             numeric: true,
             cell: ({ before, after, difference }) => (
-              <>
+              <span>
                 {signed(difference)} <span class="quiet">{changeOf(microsOf(after), microsOf(before))}</span>
-              </>
+              </span>
             ),
           },
         ]}

@@ -18,7 +18,7 @@ export function editOf({ path, value }: Staged): Edit {
   return value === undefined ? { path } : { path, value }
 }
 
-/** As findings write a path: `models.sim-chat.prices.input`. */
+/** As findings write a path: `models.NAME.prices.input`. */
 export function pathText(path: Path): string {
   return path
     .map((step, i) => {

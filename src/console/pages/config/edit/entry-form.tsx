@@ -8,6 +8,7 @@ import { t } from '../../../words/index.ts'
 import { isBelow, type Path, type Value, valueText } from './changes.ts'
 import { useDraft } from './draft.ts'
 import { type Entry, type EntryField, fieldsOf, type Section } from './fields.ts'
+import { Place } from './place.tsx'
 import { tryChanges } from './try-changes.ts'
 import { readChanges } from './wanted.ts'
 
@@ -16,11 +17,14 @@ export function EntryForm({
   section,
   entry,
   editable,
+  main,
   onClose,
 }: {
   readonly section: Section
   readonly entry: Entry
   readonly editable: Editable
+  /** The configuration's file. */
+  readonly main: string
   readonly onClose: () => void
 }) {
   const { gateway } = useSession()
@@ -33,10 +37,7 @@ export function EntryForm({
   return (
     <Dialog drawer title={<span class="theirs">{entry.name}</span>} onClose={onClose}>
       <p class="quiet">
-        {t('edit.stands')}{' '}
-        <code class="theirs">
-          {entry.file}:{entry.line}
-        </code>
+        {t('edit.stands')} <Place of={entry} main={main} linked={false} />
       </p>
       <Form
         submit={t('edit.gather')}

@@ -7,7 +7,7 @@ export type Section = 'models' | 'groups'
 
 /** A place of an entry that can be changed. */
 export type EntryField = {
-  /** As findings write it: `models.sim-chat.prices.input`. */
+  /** As findings write it: `models.NAME.prices.input`. */
   readonly name: string
   readonly path: Path
   readonly label: string

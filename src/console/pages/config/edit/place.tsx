@@ -1,0 +1,24 @@
+import { useQuery } from '../../../query.ts'
+import type { Entry } from './fields.ts'
+
+/** Where an entry stands: a file as the main one's folder has it; a place of the main file leads there. */
+export function Place({
+  of: { file, line },
+  main,
+  linked = true,
+}: {
+  readonly of: Entry
+  readonly main: string
+  /** False where going there would lose what was typed. */
+  readonly linked?: boolean
+}) {
+  const { path } = useQuery()
+  const folder = main.slice(0, main.lastIndexOf('/') + 1)
+  const name = file.startsWith(folder) ? file.slice(folder.length) : file
+  const told = (
+    <code class="theirs">
+      {name}:{line}
+    </code>
+  )
+  return linked && file === main ? <a href={`${path}?tab=file&line=${line}`}>{told}</a> : told
+}
