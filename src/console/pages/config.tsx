@@ -6,6 +6,7 @@ import type { Checked, Configuration, Finding } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Facts } from '../kit/facts.tsx'
 import { AreaField, Form } from '../kit/form.tsx'
+import { FindingText } from '../kit/finding-text.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { Page } from '../kit/page.tsx'
 import { problemText } from '../kit/problem.tsx'
@@ -232,8 +233,7 @@ function Findings({ of }: { readonly of: readonly Finding[] }) {
             )}
             {finding.path && <code class="theirs">{finding.path}</code>}
           </span>
-          <p class="theirs">{finding.message}</p>
-          {finding.remedy && <p class="theirs quiet">{finding.remedy}</p>}
+          <FindingText of={finding} />
         </li>
       ))}
     </ul>
