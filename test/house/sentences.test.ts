@@ -8,6 +8,8 @@ import chineseAhead from '../../src/console/words/ahead/zh.json' with { type: 'j
 import englishAhead from '../../src/console/words/ahead/en.json' with { type: 'json' }
 import chinese from '../../src/console/words/zh.json' with { type: 'json' }
 import english from '../../src/console/words/en.json' with { type: 'json' }
+import { caseName } from '../harness/case-name.ts'
+import { englishVocabulary, vocabulary } from '../harness/one-vocabulary.ts'
 import { budgetPeriods } from '../../src/kit/budget.ts'
 import { chargeStates, tierSources } from '../../src/kit/charge.ts'
 import { phaseNames } from '../../src/kit/phases.ts'
@@ -287,5 +289,51 @@ t.test('every name of the gateway that a page shows has words in both languages'
         ['zh', chinese],
       ] as readonly (readonly [string, Words])[])
         t.ok(words[`${prefix}.${name}`], `${prefix}.${name} in ${language}`)
+  }
+})
+
+/** Everything of ours that people read in Chinese, and the words of pages in English. */
+const spoken = execFileSync(
+  'git',
+  ['ls-files', '-z', 'src/console/words', 'src/admin/openapi', 'src/operations', 'plugins', 'src/kit', 'README.zh.md'],
+  { cwd: root, encoding: 'utf8' },
+)
+  .split('\0')
+  .filter(file => /\.(?:json|ts|zh\.md)$/.test(file))
+
+/** The texts of a file that are in Chinese, and all the others of a list of words. */
+function textsOf(file: string): { readonly zh: readonly string[]; readonly en: readonly string[] } {
+  const text = readFileSync(join(root, file), 'utf8')
+  const isChinese = (one: string): boolean => /\p{Script=Han}/u.test(one)
+  if (file.endsWith('.md')) return { zh: text.split('\n').filter(isChinese).map(unmarked), en: [] }
+  if (file.endsWith('.ts'))
+    return { zh: (text.match(/'[^'\n]*'|`[^`]*`/g) ?? []).filter(isChinese).map(unmarked), en: [] }
+  const values = leavesOf(JSON.parse(text)).map(unmarked)
+  return { zh: values.filter(isChinese), en: values.filter(one => !isChinese(one)) }
+}
+
+const unmarked = (text: string): string => text.replaceAll(/(?<!^)`[^`]*`(?!$)|\$?\{[^}]*\}/g, '')
+
+function leavesOf(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value]
+  return Object.values(value as object).flatMap(leavesOf)
+}
+
+t.test('the console, the public pages and the reference have one word for one thing', async t => {
+  t.ok(spoken.length > 50)
+  for (const file of spoken) {
+    const { zh, en } = textsOf(file)
+    for (const { is, not } of vocabulary)
+      t.strictSame(
+        zh.filter(text => not.test(text)),
+        [],
+        caseName({ file, is }),
+      )
+    for (const { is, not } of englishVocabulary)
+      t.strictSame(
+        en.filter(text => not.test(text)),
+        [],
+        caseName({ file, is }),
+      )
   }
 })
