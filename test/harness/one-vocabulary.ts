@@ -1,3 +1,5 @@
+import type { Page } from 'playwright-core'
+
 /**
  * Second words for what has one: `is` is said everywhere in the console, on the public pages and in the reference, `not` nowhere.
  * What stands here was said once, and read as another thing.
@@ -34,3 +36,26 @@ export const englishVocabulary: typeof vocabulary = [
 
 /** English that a Chinese reader meets: three words or more in a row. */
 export const englishRun = /[A-Za-z][a-z'’]+(?:,? [A-Za-z]?[a-z'’]+){2,}/g
+
+/** What a page shows or has read out that is not somebody's own, a name, or typed as it stands. */
+const readAll = `(() => {
+  const silent = 'code, pre, kbd, samp, script, style, textarea, [lang=en], [translate=no]'
+  const texts = []
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+  while (walker.nextNode()) {
+    const { parentElement: above, data } = walker.currentNode
+    if (above.closest(silent) || !above.checkVisibility()) continue
+    texts.push(data)
+  }
+  for (const one of document.querySelectorAll('[title], [aria-label], [placeholder], [alt]'))
+    if (!one.closest(silent)) for (const name of ['title', 'aria-label', 'placeholder', 'alt']) texts.push(one.getAttribute(name) ?? '')
+  return texts
+})()`
+
+/** Runs of English words on a page that is shown in Chinese, each once; `known`: what people of the test have written. */
+export async function englishOn(page: Page, known: readonly string[] = []): Promise<readonly string[]> {
+  const texts = (await page.evaluate<string[]>(readAll)).map(text =>
+    known.reduce((rest, one) => rest.replaceAll(one, '·'), text),
+  )
+  return [...new Set(texts.flatMap(text => text.match(englishRun) ?? []))]
+}

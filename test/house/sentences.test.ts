@@ -269,7 +269,7 @@ const lists: { readonly [prefix: string]: readonly string[] } = {
   field: [
     ...Object.keys(keySettings),
     ...written(/^src\/admin\/routes\/audit\.ts$/, /\bname: '([a-z_]+)'/g),
-    ...'group role status state why until hint old_secret_until user name issuer'.split(' '),
+    ...'group role status state why until hint old_secret_until user name issuer remote'.split(' '),
     ...'revision changes files backups'.split(' '),
   ],
   alert: written(/^src\/admin\/alerts\.ts$/, /^ {2}\| '([a-z_.]+)'$/gm).flatMap(kind => [

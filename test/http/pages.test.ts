@@ -86,7 +86,7 @@ function proseOf(page: string): string {
 }
 
 t.test('a Chinese reader meets no English sentence on a public page, and the words of the console', async t => {
-  const { url } = await start(t, join(root, 'gateway.yaml'))
+  const { url } = await start(t, { simulated: true })
   for (const path of pages) {
     const page = readPage(proseOf(await (await fetch(`${url}${path}${path.includes('?') ? '&' : '?'}lang=zh`)).text()))
     t.strictSame([...new Set(page.match(englishRun))], [], path)

@@ -17,11 +17,13 @@ import { Time } from '../kit/time.tsx'
 import { say } from '../kit/toast.tsx'
 import { useQuery } from '../query.ts'
 import { t, tName } from '../words/index.ts'
+import { wantFindingWords } from '../words/load-findings.ts'
 
 const views = ['file', 'origins', 'check'] as const
 
 /** gateway.yaml as the gateway has read it: to look at, and to check before it is changed on disk. */
 export function Config() {
+  wantFindingWords()
   const { query, set } = useQuery()
   const load = useLoad<Configuration>('/config')
   const changes = useMay('admin')
@@ -115,7 +117,7 @@ function Yaml({
   }, [sought])
   return (
     <section ref={box} class="yaml" tabIndex={0} aria-label={t('config.file')}>
-      <ol>
+      <ol translate={false}>
         {text.split('\n').map((line, i) => (
           <li key={i} id={`L${i + 1}`} class={wrong.has(i + 1) ? 'wrong' : i + 1 === sought ? 'sought' : ''}>
             <span aria-hidden="true">{i + 1}</span>

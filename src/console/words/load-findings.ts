@@ -21,6 +21,11 @@ export function tPlaced(text: string): string {
   return told ? `${place} ${told}` : text
 }
 
+/** Has the words fetched before there is a finding, so that none is told twice. */
+export function wantFindingWords(): void {
+  bookOf()
+}
+
 function bookOf(): FindingBook | null {
   if (language.value === 'en') return null
   if (!isAsked) {
