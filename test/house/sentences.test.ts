@@ -31,7 +31,7 @@ const stay = new Set(
   API CIDR ID IP JSON OpenAPI RPM TPM URL USD Webhook YAML curl px p50 p95 p99 SIGHUP
   GET Idempotency-Key x-ratelimit anthropic-ratelimit request-id tokens false
   chat-completions messages generative-language
-  gateway.yaml probe.path server.tls local tollgate ledger verify events redeliver
+  gateway.yaml probe.path server.tls server.console_edits local tollgate ledger verify events redeliver reload g l
   req_01m7z9rxtz00wap6t5eg Europe Berlin x
   `
     .trim()
@@ -72,6 +72,8 @@ const shown = new Set(['title', 'aria-label', 'aria-description', 'aria-valuetex
 const silent = new Set(['class', 'content', 'd', 'viewBox', 'rel'])
 /** Members and names of parameters whose texts are shown, wherever they stand. */
 const shownMembers = new Set(['title', 'label', 'head', 'hint', 'text', 'message', 'remedy'])
+/** What finds parts of a page. */
+const selector = /:(?:is|not|has|where)\(|\[[a-z-]+(?:[~^$*|]?=[^\]]*)?\]/
 /** The same in every language. */
 const names = new Set(['Tollgate', 'CSV', 'gateway.yaml'])
 /** Two words of letters: what is no name, class or address any more. */
@@ -85,6 +87,7 @@ function spokenIn(file: string, text: string): readonly string[] {
   const found: string[] = []
   const say = (value: string, pattern: RegExp): void => {
     const trimmed = value.replaceAll(/\s+/g, ' ').trim()
+    if (selector.test(trimmed)) return
     if ((pattern.test(trimmed) || /\p{Script=Han}/u.test(trimmed)) && !names.has(trimmed.replace(/^· /, '')))
       found.push(trimmed)
   }

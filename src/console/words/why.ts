@@ -25,7 +25,7 @@ export function tWhy({ size, rule }: Pick<BillingRecord, 'size' | 'rule'>, line:
 function tUse({ rows, multiplier }: BillingRecord['rule'], { tier, source, quantity, why }: Line): string {
   const row = rows.find(one => one.tier === tier)
   if (!row) return why
-  const factor = /×(\S+)$/.exec(multiplier)?.[1] ?? '1'
+  const factor = multiplier.includes('×') ? multiplier.slice(multiplier.lastIndexOf('×') + 1) : '1'
   const price = row.per === 1_000_000 ? t('why.use.million', { price: row.price }) : row.price
   const values = { quantity: quantity ?? 0, unit: tName('unit', tier), price }
   return t(source === 'default' ? 'why.use.estimated' : 'why.use', values) + (factor === '1' ? '' : ` × ${factor}`)
