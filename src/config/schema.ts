@@ -774,7 +774,7 @@ const upstream = {
       type: 'object',
       minProperties: 1,
       description:
-        'Several keys of one vendor, by names: each request is asked with one of them, which stands for {key} in the values of `credential`. One that is refused is left alone until it is good again.',
+        'Several keys of one vendor, by names: each request is asked with one of them, which stands for {key} in the values of `credential`. One that is refused is paused until it is good again.',
       propertyNames: { type: 'string', minLength: 1 },
       additionalProperties: vendorKey,
     },

@@ -61,7 +61,7 @@ export class KeyKeeper {
     const { upstream, key, model, state, reason, code } = standing
     if (state === 'active' && before?.state === 'suspended')
       this.#parts.log.info({ upstream, key, was: before.reason }, keyIsBack)
-    if (state === 'cooling') this.#parts.log.warn({ upstream, key, model, reason, answer: code }, 'a key is left alone')
+    if (state === 'cooling') this.#parts.log.warn({ upstream, key, model, reason, answer: code }, 'a key is paused')
     if (this.#unwritten.size < keptMax) this.#unwritten.set(`${upstream}/${key} ${model}`, standing)
     void this.#write()
   }

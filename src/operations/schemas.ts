@@ -33,5 +33,5 @@ export const counted: Field = {
 }
 
 export const tools: Field = { schema: list, en: 'Tools that the model may call.', zh: '模型可以调用的工具。' }
-export const tokensMax: Field = { schema: whole, en: 'The most tokens of the answer.', zh: '回答的最大词元数。' }
+export const tokensMax: Field = { schema: whole, en: 'The most tokens of the answer.', zh: '应答的最大词元数。' }
 export const toldBefore = { en: 'What the model is told beforehand.', zh: '预先给模型的指示。' }

@@ -1,11 +1,12 @@
 import t from 'tap'
 import { browse } from '../harness/browser.ts'
-import { emptyScenes, furnish, type Scene, visit } from '../harness/furnish.ts'
+import { emptyScenes, furnish, type Scene, visit, written } from '../harness/furnish.ts'
 import { lookAt, showAs, variants } from '../harness/look-at.ts'
+import { englishOn } from '../harness/one-vocabulary.ts'
 import { enterAsAdmin } from '../harness/visitor.ts'
 
-// `npm run test:axe`: every page in both languages, light and dark, on a phone and a desk. One row for each page and
-// language; a fault is told below its row, and fails.
+// `npm run test:axe`: every page in both languages, light and dark, on a phone and a desk, and no English on a Chinese
+// one. One row for each page and language; a fault is told below its row, and fails.
 
 t.setTimeout(1_200_000)
 
@@ -31,6 +32,8 @@ t.test('every page in every language, theme and width', async t => {
           counts.push(found.length)
           if (found.length > 0) t.fail(`${scene.name} ${language} ${variant.theme} ${variant.width}`, { found })
         }
+        const english = language === 'zh' ? await englishOn(page, written) : []
+        if (english.length > 0) t.fail(`${scene.name} has English sentences`, { english })
         rows.push(`${`${scene.name} ${language}`.padEnd(28)}${counts.map(one => String(one).padStart(11)).join('')}`)
       }
       await inside.context().close()

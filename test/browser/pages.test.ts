@@ -1,7 +1,8 @@
 import t from 'tap'
 import { browse, browserMissing } from '../harness/browser.ts'
-import { emptyScenes, furnish, visit } from '../harness/furnish.ts'
+import { emptyScenes, furnish, visit, written } from '../harness/furnish.ts'
 import { lookAt, showAs, variants } from '../harness/look-at.ts'
+import { englishOn } from '../harness/one-vocabulary.ts'
 import { enterAsAdmin } from '../harness/visitor.ts'
 
 t.setTimeout(110_000)
@@ -32,6 +33,7 @@ t.test(
         if (variant) await showAs(page, variant)
         await visit(page, url, scene)
         t.strictSame(await lookAt(page), [], `${scene.name} ${language} ${variant?.theme} ${variant?.width}`)
+        if (language === 'zh') t.strictSame(await englishOn(page, written), [], `${scene.name} has no English sentence`)
       }
     }
     await look(emptyScenes)

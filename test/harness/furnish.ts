@@ -18,6 +18,15 @@ export type Scene = {
   readonly act?: (page: Page) => Promise<void>
 }
 
+/** What the people of a furnished gateway wrote, what a model answers, and names of upstreams. */
+export const written = [
+  'a boat at dawn',
+  'the customer got 2K and had asked for 4K',
+  'a name that goes on and on and has no end',
+  'simulated answer to',
+  'alpha, beta, text',
+]
+
 /** The pages of somebody who is logged in before anything was asked. */
 export const emptyScenes: readonly Scene[] = [
   { name: 'first-request', path: '/console', inside: true, ready: '.waiting' },
@@ -48,7 +57,7 @@ export async function furnish(browsing: Browsing, admin: Visitor): Promise<reado
   const alpha = await ask(image, { model: 'alpha-image-2', prompt, size: '3840x2160', n: 2, quality: 'high' })
   const beta = await ask(image, { model: 'beta-imagine-image', prompt, size: '3840x2160', n: 3 })
   await ask(image, { model: 'beta-imagine-image', prompt, size: '1024x1024' })
-  await ask(image, { model: 'no-such-model', prompt })
+  const unknown = await ask(image, { model: 'no-such-model', prompt })
   const messages = [{ role: 'user', content: 'Hello' }]
   const chat = await ask('/v1/chat/completions', { model: 'sim-chat', messages })
   await ask('/v1/embeddings', { model: 'sim-embedding', input: ['one', 'two'] })
@@ -56,7 +65,7 @@ export async function furnish(browsing: Browsing, admin: Visitor): Promise<reado
   await settled()
   await admin.post(`/api/logs/${beta}/refund`, { reason: 'the customer got 2K and had asked for 4K' })
   await gateway.storage.flush()
-  return [...outside(await offerToken(browsing)), ...inside({ keyId, alpha, beta, chat })]
+  return [...outside(await offerToken(browsing)), ...inside({ keyId, alpha, beta, chat, unknown })]
 }
 
 function outside(token: string): readonly Scene[] {
@@ -68,9 +77,9 @@ function outside(token: string): readonly Scene[] {
   ]
 }
 
-type Made = { readonly keyId: string; readonly alpha: string; readonly beta: string; readonly chat: string }
+type Made = { readonly [name in 'keyId' | 'alpha' | 'beta' | 'chat' | 'unknown']: string }
 
-function inside({ keyId, alpha, beta, chat }: Made): readonly Scene[] {
+function inside({ keyId, alpha, beta, chat, unknown }: Made): readonly Scene[] {
   const dialog = 'dialog[open]'
   const scenes: readonly Scene[] = [
     { name: 'costs', path: '', ready: '.bars svg' },
@@ -89,6 +98,7 @@ function inside({ keyId, alpha, beta, chat }: Made): readonly Scene[] {
     { name: 'details-refund', path: `/logs/${alpha}`, ready: `${dialog} .six`, act: askRefund },
     { name: 'details-missing', path: '/logs/req_00000000000000000000', ready: `${dialog} .problem` },
     { name: 'details-chat', path: `/logs/${chat}`, ready: `${dialog} .sum-text` },
+    { name: 'details-error', path: `/logs/${unknown}`, ready: `${dialog} .note.bad` },
     { name: 'playground', path: '/playground?model=alpha-image-2', ready: '.quote', act: generate },
     { name: 'playground-links', path: '/playground?model=beta-imagine-image', ready: '.quote', act: generate },
     { name: 'playground-edit', path: '/playground?op=image.edit', ready: '.quote', act: chooseFiles },
@@ -106,6 +116,7 @@ function inside({ keyId, alpha, beta, chat }: Made): readonly Scene[] {
     { name: 'config', path: '/config' },
     { name: 'config-origins', path: '/config?tab=origins' },
     { name: 'config-check', path: '/config?tab=check' },
+    { name: 'config-wrong', path: '/config?tab=check', act: checkWrong },
     { name: 'audit', path: '/audit' },
     { name: 'system', path: '/system' },
     { name: 'nowhere', path: '/nowhere' },
@@ -147,6 +158,14 @@ async function chooseFiles(page: Page): Promise<void> {
     ])
   await page.locator('[name=mask]').setInputFiles(pngFile('mask.png', 640, 480))
   await page.locator('.files li').nth(1).waitFor()
+}
+
+async function checkWrong(page: Page): Promise<void> {
+  await page.locator('main textarea').fill('version: 1\ncurrency: usd\nmodles: {}\nstorage: floppy:/a\n')
+  await page.locator('main [type=submit]').click()
+  const isChinese = await page.evaluate("document.documentElement.lang === 'zh-CN'")
+  const said = page.locator('.notes .note.bad', isChinese ? { hasText: /缺少|应为|这里没有/ } : {})
+  await said.nth(3).waitFor()
 }
 
 async function chatWith(page: Page): Promise<void> {

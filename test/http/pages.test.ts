@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import t from 'tap'
 import { explainRequest, type Plan } from '../../src/index.ts'
+import { englishRun, vocabulary } from '../harness/one-vocabulary.ts'
 import { start } from '../harness/start.ts'
 import { enterAsAdmin } from '../harness/visitor.ts'
 import { caseName } from '../harness/case-name.ts'
@@ -75,6 +76,23 @@ function readPage(page: string): string {
 const marks: { readonly [name: string]: string } = { lt: '<', gt: '>', quot: '"', amp: '&', '#39': "'" }
 const withLanguage = (path: string, language: string) => `${path}${path.includes('?') ? '&' : '?'}lang=${language}`
 const enabled = (plan: Plan) => [...plan.models.values()].filter(model => model.enabled)
+
+/** What is English on any page: samples, names, and what is sent and answered. */
+function proseOf(page: string): string {
+  const silent = /<(pre|code|script|style|textarea)\b[^>]*>.*?<\/\1>|<title>.*?<\/title>/gs
+  return page
+    .replaceAll(silent, ' · ')
+    .replaceAll(/<\/?(?:td|th|li|p|h\d|dt|dd|a|summary|option|button|label|div)\b[^>]*>/g, ' · ')
+}
+
+t.test('a Chinese reader meets no English sentence on a public page, and the words of the console', async t => {
+  const { url } = await start(t, { simulated: true })
+  for (const path of pages) {
+    const page = readPage(proseOf(await (await fetch(`${url}${path}${path.includes('?') ? '&' : '?'}lang=zh`)).text()))
+    t.strictSame([...new Set(page.match(englishRun))], [], path)
+    for (const { is, not } of vocabulary) t.notMatch(page, not, caseName({ path, is }))
+  }
+})
 
 t.test('per-tier prices are published on a page of their own, for every model (4.4)', async t => {
   const { url, plan } = await start(t, { simulated: true })

@@ -6,6 +6,7 @@ import chinese from '../../src/console/words/zh.json' with { type: 'json' }
 import english from '../../src/console/words/en.json' with { type: 'json' }
 import { language, speakWith } from '../../src/console/words/index.ts'
 import { tWarning } from '../../src/console/words/warning.ts'
+import { tReason, tWhy } from '../../src/console/words/why.ts'
 import { tMismatch } from '../../src/console/words/mismatch.ts'
 import type { SizeMismatch } from '../../src/index.ts'
 import { caseName } from '../harness/case-name.ts'
@@ -51,6 +52,34 @@ t.test('warnings that charges keep are told in Chinese, by the facts in them', a
   speakWith('en', english)
   t.equal(language.value, 'en')
   t.equal(tWarning(describeMismatch({ ...facts, kind: 'other', returned: '1x1' }, 'f')), undefined, 'their own words')
+})
+
+t.test('what was used, and why a charge ended, is told in Chinese', async t => {
+  speakWith('zh', chinese)
+  const line = {
+    tier: 'input',
+    source: 'output',
+    quantity: 7,
+    size: null,
+    flags: [],
+    width: null,
+    height: null,
+  } as const
+  const row = { tier: 'input', long_edge_max: null, price: '0.50', per: 1_000_000, at: 'gateway.yaml:3' }
+  const rule = { kind: 'usage', text: '', rows: [row], multiplier: 'group multiplier ×0.9' }
+  const told = { ...line, index: 0, price: '0', at: null, why: '7 input tokens × 0.50 / 1M × 0.9' }
+  t.equal(tWhy({ size: null, rule }, told), '7 输入词元 × 0.50 / 百万 × 0.9')
+  t.equal(
+    tWhy({ size: null, rule: { ...rule, multiplier: 'group multiplier ×1' } }, { ...told, source: 'default' }),
+    '7 输入词元（估算）× 0.50 / 百万',
+  )
+  const decided = { ...told, tier: 'decided', why: 'decided by a person: seen in the bucket' }
+  t.equal(tWhy({ size: null, rule }, decided), '由人工决定：seen in the bucket')
+  t.equal(tReason('answer_unrecognised: data.0.b64'), '应答的格式不是这里已知的：data.0.b64')
+  t.equal(tReason('what a person wrote: this'), 'what a person wrote: this')
+  speakWith('en', english)
+  t.equal(tWhy({ size: null, rule }, told), told.why)
+  t.equal(tReason('caller_gone'), 'The client disconnected')
 })
 
 t.test('people are spoken to in one way', async t => {

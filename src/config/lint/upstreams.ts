@@ -84,7 +84,7 @@ export const upstreamRules: readonly Rule[] = [
       const asked = new Set(shared.flatMap(model => model.upstreams.map(one => one.upstream.name)))
       for (const { name, cooldown } of plan.upstreams.values())
         if (asked.has(name) && (cooldown.failures > cooldownFailuresMax || cooldown.forMs < 1000))
-          yield { path: ['upstreams', name, 'cooldown'], message: `'${name}' is as good as never left alone` }
+          yield { path: ['upstreams', name, 'cooldown'], message: `'${name}' is hardly ever paused after failures` }
     },
   },
   {

@@ -31,7 +31,7 @@ export function later<P extends object>(load: () => Promise<ComponentType<P>>): 
         setState({})
         setTurn(turn + 1)
       }
-      return <Problem error={new ApiError(0, 'offline', 'The gateway could not be reached.')} onRetry={again} />
+      return <Problem error={new ApiError(0, 'offline', t('problem.offline'))} onRetry={again} />
     }
     return (
       <p class="loading" role="status">

@@ -13,6 +13,7 @@ import { Stale } from '../kit/stale.tsx'
 import { Time } from '../kit/time.tsx'
 import { say } from '../kit/toast.tsx'
 import { t, tName, type Word } from '../words/index.ts'
+import { tPlaced } from '../words/load-findings.ts'
 
 type Alert = AlertList['alerts'][number]
 
@@ -113,7 +114,7 @@ function textsOf(data: Alert['data']): { readonly [name: string]: string } {
   const more = { webhook: '', waiting: '', given_up: '', count: '', first: '', ends: '', last: '' }
   const told = Object.entries(data).map(([name, value]) => [
     name,
-    Array.isArray(value) ? value.map(wordOf).join('; ') : wordOf(value),
+    Array.isArray(value) ? value.map(one => tPlaced(wordOf(one))).join('; ') : wordOf(value),
   ])
   const texts: Record<string, string> = { ...blank, ...more, findings: '', ...Object.fromEntries(told) }
   if (texts['level'] !== undefined && texts['level'] !== '') texts['level'] = tName('budgets.level', texts['level'])

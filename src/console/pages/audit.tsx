@@ -135,16 +135,26 @@ function Change({ of: { before, after } }: { readonly of: TrailRow }) {
     <ul class="bare">
       {names.map(name => (
         <li key={name} class="theirs">
-          {name}
+          {tName('field', name)}
           {t('colon')}
-          {before && name in before && <del>{valueText(before[name])}</del>}{' '}
-          {after && name in after && <ins>{valueText(after[name])}</ins>}
+          {before && name in before && <del>{valueText(name, before[name])}</del>}{' '}
+          {after && name in after && <ins>{valueText(name, after[name])}</ins>}
         </li>
       ))}
     </ul>
   )
 }
 
-function valueText(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
+/** Fields whose values are names of the gateway's own, by the words that tell them. */
+const named: { readonly [field: string]: string } = {
+  role: 'role',
+  status: 'status',
+  state: 'status',
+  budget_period: 'period',
+}
+
+function valueText(name: string, value: unknown): string {
+  if (typeof value !== 'string') return JSON.stringify(value)
+  const words = named[name]
+  return words === undefined ? value : tName(words, value)
 }

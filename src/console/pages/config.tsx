@@ -16,6 +16,7 @@ import { Time } from '../kit/time.tsx'
 import { say } from '../kit/toast.tsx'
 import { useQuery } from '../query.ts'
 import { t } from '../words/index.ts'
+import { wantFindingWords } from '../words/load-findings.ts'
 import { Findings } from './config/findings.tsx'
 import { Origins } from './config/origins.tsx'
 import type { ConfigViewProps } from './config/view.ts'
@@ -39,6 +40,7 @@ const views: readonly View[] = [
 
 /** gateway.yaml as the gateway has read it: to look at, and to check before it is changed on disk. */
 export function Config() {
+  wantFindingWords()
   const { query, path, route } = useQuery()
   const load = useLoad<Configuration>('/config')
   const changes = useMay('admin')

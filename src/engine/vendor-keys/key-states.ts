@@ -2,7 +2,7 @@ import type { Clock, KeyReason, KeyStanding, VendorKey } from '../../kit/index.t
 import type { Judgement } from './judge.ts'
 
 const minuteMs = 60_000
-/** A limited key is left alone for so long where its vendor names no time; twice as long each time after. */
+/** A limited key is paused for so long where its vendor names no time; twice as long each time after. */
 const coolMs = 15_000
 const coolMaxMs = 5 * minuteMs
 /** No vendor's word keeps a key away for longer. */

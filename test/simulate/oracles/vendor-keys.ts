@@ -25,7 +25,7 @@ const unableMost = 2
 export const vendorKeys: Oracle = {
   name: 'vendor-keys',
   promise:
-    "What was not sold goes to a vendor's next key at once, what may have been sold to none; one that is refused is left alone until it is well; and callers hear nothing of it.",
+    "What was not sold goes to a vendor's next key at once, what may have been sold to none; one that is refused is paused until it is well; and callers hear nothing of it.",
   *judge({ stage, books }) {
     const asks = stage.asks.filter(ask => ask.first === ask && ask.wish.model.startsWith('pool-'))
     if (asks.length === 0) return

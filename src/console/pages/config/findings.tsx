@@ -1,4 +1,5 @@
 import type { Finding } from '../../api/shapes.ts'
+import { FindingText } from '../../kit/finding-text.tsx'
 import { Status } from '../../kit/status.tsx'
 
 const tones = {
@@ -26,8 +27,7 @@ export function Findings({
             {linked ? <a href={`#L${finding.line}`}>{placeOf(finding)}</a> : <code>{placeOf(finding)}</code>}
             {finding.path && <code class="theirs">{finding.path}</code>}
           </span>
-          <p class="theirs">{finding.message}</p>
-          {finding.remedy && <p class="theirs quiet">{finding.remedy}</p>}
+          <FindingText of={finding} />
         </li>
       ))}
     </ul>

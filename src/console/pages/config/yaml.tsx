@@ -17,7 +17,7 @@ export function Yaml({
   }, [sought])
   return (
     <section ref={box} class="yaml" tabIndex={0} aria-label={t('config.file')}>
-      <ol>
+      <ol translate={false}>
         {text.split('\n').map((line, i) => (
           <li key={i} id={`L${i + 1}`} class={wrong.has(i + 1) ? 'wrong' : i + 1 === sought ? 'sought' : ''}>
             <span aria-hidden="true">{i + 1}</span>

@@ -5,18 +5,11 @@ import { type Column, Table } from '../../kit/table.tsx'
 import { tEdge } from '../../words/edge.ts'
 import { language, t, tName } from '../../words/index.ts'
 import { tWarning } from '../../words/warning.ts'
-import { tWhy } from '../../words/why.ts'
-import { label } from './log-filters.tsx'
+import { tReason, tWhy } from '../../words/why.ts'
+import { label, sourceText } from './log-filters.tsx'
 
 type Line = BillingRecord['lines'][number]
 type Row = BillingRecord['rule']['rows'][number]
-
-const sources: { readonly [source: string]: string } = {
-  told: '应答所述',
-  output: '输出尺寸',
-  request: '请求尺寸',
-  default: '默认',
-}
 
 /** What a request cost, in the one line with six labels and its parts, and why. */
 export function Bill({ of }: { readonly of: BillingRecord }) {
@@ -52,7 +45,7 @@ export function Bill({ of }: { readonly of: BillingRecord }) {
         <p>
           {t('reason')}
           {t('colon')}
-          <span class="theirs">{of.reason}</span>
+          <span class="theirs">{tReason(of.reason)}</span>
         </p>
       )}
       <Why of={of} />
@@ -68,7 +61,7 @@ function SixParts({ of }: { readonly of: BillingRecord }) {
     ['请求品质', 'label.quality', of.quality ?? '-'],
     ['生成数量', 'label.count', String(of.count ?? of.lines.length)],
     ['图片档位', 'label.tier', grouped(pictures.map(line => line.tier))],
-    ['来源', 'label.source', grouped(pictures.map(line => sources[line.source] ?? line.source))],
+    ['来源', 'label.source', grouped(pictures.map(line => sourceText(line.source)))],
     ['实际尺寸', 'label.actual', grouped(pictures.map(line => line.size ?? '-'))],
   ] as const
   return (

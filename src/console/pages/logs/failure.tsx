@@ -1,6 +1,7 @@
 import type { LogRecord } from '../../api/shapes.ts'
 import { Facts } from '../../kit/facts.tsx'
 import { t, tell, tName } from '../../words/index.ts'
+import { momentText } from '../../words/moment.ts'
 
 /** Values that are names of the gateway's own, by the words that tell them. */
 const named = new Set(['limit', 'counts', 'budget'])
@@ -39,5 +40,5 @@ export function Failure({ of: { error, error_values: values, upstream_said: said
 
 function told(name: string, value: string | number): string {
   if (named.has(name)) return tName(`failure.${name}`, String(value))
-  return name === 'renews' ? new Date(value).toLocaleString() : String(value)
+  return name === 'renews' ? momentText(new Date(value)) : String(value)
 }

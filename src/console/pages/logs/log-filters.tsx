@@ -83,12 +83,11 @@ export function LogFilters({
           ['2K', '2K'],
           ['4K', '4K'],
         ])}
-        {choice('source', label('来源', t('label.source')), [
-          ['told', '应答所述'],
-          ['output', '输出尺寸'],
-          ['request', '请求尺寸'],
-          ['default', '默认'],
-        ])}
+        {choice(
+          'source',
+          label('来源', t('label.source')),
+          Object.keys(sources).map(one => [one, sourceText(one)] as const),
+        )}
       </div>
       <p class="quiet">{t('filter.zone', { zone: zoneName() })}</p>
       <details open={used.some(name => names.indexOf(name) >= first)}>
@@ -127,6 +126,20 @@ export function LogFilters({
       )}
     </search>
   )
+}
+
+/** What decided a tier, as the line of a record says it (`docs/rules.md#the-record-of-a-charge`). */
+const sources: { readonly [source: string]: string } = {
+  told: '应答所述',
+  output: '输出尺寸',
+  request: '请求尺寸',
+  default: '默认',
+}
+
+/** What decided a tier: the word of the record, and what it means. */
+export function sourceText(source: string): string {
+  const chinese = sources[source]
+  return chinese === undefined ? source : label(chinese, tName('source', source))
 }
 
 /**

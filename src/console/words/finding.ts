@@ -1,0 +1,101 @@
+import type { Finding } from '../api/shapes.ts'
+
+/**
+ * A language's words for what a configuration is told. `sentences` are found by the sentence that the gateway says, whose
+ * places have names: what stands there goes into the other one. `phrases` are what may stand in a place that is not quoted.
+ */
+export type FindingBook = {
+  readonly codes: { readonly [code: string]: string }
+  readonly sentences: { readonly [sentence: string]: string }
+  readonly phrases: { readonly [phrase: string]: string }
+}
+
+/** What is said of a finding. `original`: the gateway's own words, where the book has only what kind it is. */
+export type ToldFinding = {
+  readonly message: string
+  readonly remedy: string | null
+  readonly original: string | null
+}
+
+type Place = { readonly name: string; readonly isQuoted: boolean }
+type Pattern = {
+  readonly literals: readonly string[]
+  readonly places: readonly Place[]
+  readonly length: number
+  readonly told: string
+}
+
+/** A finding in the words of a book; what it has no words for stays as the gateway said it. */
+export function tellFinding(book: FindingBook, { code, message, remedy }: Finding): ToldFinding {
+  const told = tellSentence(book, message)
+  const done = remedy === null ? null : (tellSentence(book, remedy) ?? null)
+  const rest = [told === undefined ? message : null, done === null ? remedy : null].filter(one => one !== null)
+  const named = Object.hasOwn(book.codes, code) ? book.codes[code] : undefined
+  if (told === undefined && named === undefined) return { message, remedy, original: null }
+  return { message: told ?? named ?? message, remedy: done, original: rest.length === 0 ? null : rest.join(' · ') }
+}
+
+/** A sentence in the words of a book; undefined where it has none. */
+export function tellSentence(book: FindingBook, text: string): string | undefined {
+  return tellBy(patternsOf(book).sentences, text, value => tellPhrase(book, value))
+}
+
+function tellPhrase(book: FindingBook, text: string): string {
+  return tellBy(patternsOf(book).phrases, text, value => (value === text ? value : tellPhrase(book, value))) ?? text
+}
+
+function tellBy(patterns: readonly Pattern[], text: string, tell: (value: string) => string): string | undefined {
+  for (const pattern of patterns) {
+    const values = match(pattern, text)
+    if (!values) continue
+    const shown = new Map(
+      pattern.places.map(({ name, isQuoted }, i) => [name, isQuoted ? values[i] : tell(values[i] ?? '')]),
+    )
+    return pattern.told.replaceAll(/\{(\w+)\}/g, (whole, name: string) => shown.get(name) ?? whole)
+  }
+  return undefined
+}
+
+/** What stands in the places of a pattern, each as short as it can be; undefined where the text is another one. */
+function match({ literals, places }: Pattern, text: string): readonly string[] | undefined {
+  const [first = '', ...more] = literals
+  const last = more.pop()
+  if (last === undefined) return text === first ? [] : undefined
+  if (!text.startsWith(first) || !text.endsWith(last) || text.length < first.length + last.length) return undefined
+  const values: string[] = []
+  const end = text.length - last.length
+  let at = first.length
+  for (const literal of more) {
+    const found = text.indexOf(literal, at + 1)
+    if (found === -1 || found + literal.length > end) return undefined
+    values.push(text.slice(at, found))
+    at = found + literal.length
+  }
+  values.push(text.slice(at, end))
+  return values.length === places.length && values.every(value => value !== '') ? values : undefined
+}
+
+type Patterns = { readonly sentences: readonly Pattern[]; readonly phrases: readonly Pattern[] }
+const known = new WeakMap<FindingBook, Patterns>()
+
+function patternsOf(book: FindingBook): Patterns {
+  const before = known.get(book)
+  if (before) return before
+  const made = { sentences: toPatterns(book.sentences), phrases: toPatterns(book.phrases) }
+  known.set(book, made)
+  return made
+}
+
+/** Those that say most are tried first: `found {found}` fits what others say better. */
+function toPatterns(texts: { readonly [text: string]: string }): readonly Pattern[] {
+  return Object.entries(texts)
+    .map(([text, told]): Pattern => {
+      const pieces = text.split(/(\{\w+\})/)
+      const literals = pieces.filter((_, i) => i % 2 === 0)
+      const places = pieces
+        .filter((_, i) => i % 2 === 1)
+        .map((place, i) => ({ name: place.slice(1, -1), isQuoted: /['`]$/.test(literals[i] ?? '') }))
+      return { literals, places, length: literals.join('').length, told }
+    })
+    .toSorted((a, b) => b.length - a.length)
+}

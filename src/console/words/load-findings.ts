@@ -1,0 +1,42 @@
+import { signal } from '@preact/signals'
+import type { Finding } from '../api/shapes.ts'
+import { type FindingBook, tellFinding, tellSentence, type ToldFinding } from './finding.ts'
+import chineseAddress from './findings/zh.json?url'
+import { language } from './index.ts'
+
+const book = signal<FindingBook | null>(null)
+let isAsked = false
+
+/** A finding in the language chosen. English is what the gateway says; the words of others are fetched when they are needed. */
+export function tFinding(finding: Finding): ToldFinding {
+  const words = bookOf()
+  return words ? tellFinding(words, finding) : { message: finding.message, remedy: finding.remedy, original: null }
+}
+
+/** A finding that was kept as `FILE:LINE:COLUMN sentence`. */
+export function tPlaced(text: string): string {
+  const words = bookOf()
+  const [, place = '', sentence = ''] = /^(\S+:\d+:\d+) (.*)$/s.exec(text) ?? []
+  const told = words && tellSentence(words, sentence)
+  return told ? `${place} ${told}` : text
+}
+
+/** Has the words fetched before there is a finding, so that none is told twice. */
+export function wantFindingWords(): void {
+  bookOf()
+}
+
+function bookOf(): FindingBook | null {
+  if (language.value === 'en') return null
+  if (!isAsked) {
+    isAsked = true
+    fetchBook().catch(() => (isAsked = false))
+  }
+  return book.value
+}
+
+async function fetchBook(): Promise<void> {
+  const response = await fetch(chineseAddress)
+  if (!response.ok) throw new Error(`no words: ${response.status}`)
+  book.value = (await response.json()) as FindingBook
+}

@@ -1,0 +1,103 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { join, resolve } from 'node:path'
+import t from 'tap'
+import { loadPlan } from '../../src/config/index.ts'
+import { formats } from '../../src/config/formats.ts'
+import { isConsolePath } from '../../src/gateway/console-door.ts'
+import { type FindingBook, tellFinding, tellSentence } from '../../src/console/words/finding.ts'
+import chinese from '../../src/console/words/findings/zh.json' with { type: 'json' }
+import { resolveSample, sampleNames } from './config-sample.ts'
+import { caseName } from '../harness/case-name.ts'
+
+const book: FindingBook = chinese
+const root = resolve(import.meta.dirname, '../..')
+const read = (file: string): string => readFileSync(join(root, file), 'utf8')
+
+/** Three English words in a row, outside of what is quoted and of what is typed. */
+const english = /\b[a-z]{2,} [a-z]{2,} [a-z]{2,}\b/
+const unquoted = (text: string): string => text.replaceAll(/“[^”]*”|'[^']*'|"[^"]*"/g, '')
+
+function codesIn(): readonly string[] {
+  const files = execFileSync('git', ['ls-files', '-z', 'src/config', 'src/gateway', 'plugins'], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+  const code =
+    /\b(?:problem|note|unpriced)\(\s*'([a-z_]+)'|\bcode: (?:days > 0 \? '([a-z_]+)' : )?'([a-z_]+)'|^ {4}id: '([a-z-]+[a-z0-9-]*)'|: '(ignore-[a-z-]+)'/gm
+  const found = files
+    .split('\0')
+    .filter(file => /^(?:src\/config|plugins)\/.*\.ts$|\/(?:signers|create-plugins|build-pipeline)\.ts$/.test(file))
+    .flatMap(file => [...read(file).matchAll(code)].flatMap(([, ...codes]) => codes.filter(one => one !== undefined)))
+  return [...new Set(found)].filter(one => !isOfTheWire.has(one)).toSorted()
+}
+
+/** A code of an answer to a caller, and no finding. */
+const isOfTheWire = new Set(['content_refused'])
+
+t.test('every code of a finding says in Chinese what kind it is', async t => {
+  const codes = codesIn()
+  t.ok(codes.length > 150, `${codes.length} codes`)
+  for (const code of codes) t.match(book.codes[code], /\p{Script=Han}/u, code)
+})
+
+t.test('a sentence is told with what stands in its places, a longer one before one that it fits too', async t => {
+  t.equal(tellSentence(book, "found 'sixty', which is not a whole number"), '此处为“sixty”，应为整数')
+  t.equal(tellSentence(book, 'found the number 0, which is not a list or text'), '此处为数字 0，应为列表 或 文本')
+  t.equal(tellSentence(book, "'a list' is not known here"), '这里没有“a list”这一项', 'what is quoted stays')
+  t.equal(tellSentence(book, 'what a plugin of somebody else says'), undefined)
+  const finding = { severity: 'error', line: 1, col: 1, path: '', message: 'something new', remedy: null } as const
+  t.same(tellFinding(book, { ...finding, code: 'price_missing' }), {
+    message: '模型没有价格',
+    remedy: null,
+    original: 'something new',
+  })
+  t.same(tellFinding(book, { ...finding, code: 'of_somebody_else' }), {
+    message: 'something new',
+    remedy: null,
+    original: null,
+  })
+})
+
+t.test('what is wrong with a configuration is told in Chinese: every case of its errors', async t => {
+  const folder = join(root, 'test/cases/config-errors')
+  let told = 0
+  for (const name of readdirSync(folder).sort()) {
+    const loaded = await loadPlan({
+      file: 'gateway.yaml',
+      text: readFileSync(join(folder, name), 'utf8'),
+      env: {},
+      resolvePlugin: resolveSample,
+      knownPlugins: sampleNames,
+      known: {
+        dialects: ['openai', 'hybrid'],
+        answers: ['models', 'model', 'charge'],
+        simulators: ['one'],
+        storages: ['sqlite'],
+        counters: ['memory'],
+        isConsolePath,
+      },
+    })
+    for (const found of loaded.ok ? loaded.notes : loaded.findings) {
+      const { message, remedy, original } = tellFinding(book, { ...found, remedy: found.remedy ?? null })
+      told++
+      const rest = [message, remedy ?? ''].map(unquoted).join(' ')
+      t.notMatch(rest, english, caseName({ name, message: found.message, remedy: found.remedy ?? '', told: rest }))
+      // A plugin of the tests has the kind in Chinese, and its own words beside it.
+      if (found.code !== 'tiers_not_rising')
+        t.equal(original, null, caseName({ name, message: found.message, remedy: found.remedy ?? '' }))
+    }
+  }
+  t.ok(told > 120, `${told} findings`)
+})
+
+t.test('every form that a value may have has its name and its remedy in Chinese', async t => {
+  for (const [name, format] of Object.entries(formats)) {
+    const message = tellSentence(book, `found 'x', which is not ${format.name}`) ?? ''
+    t.notMatch(unquoted(message), english, caseName({ name, message }))
+    t.match(message, /应为.*\p{Script=Han}{2}/u, caseName({ name, message }))
+    const remedy = tellSentence(book, format.remedy) ?? format.remedy
+    t.notMatch(unquoted(remedy), english, caseName({ name, remedy }))
+    t.match(remedy, /\p{Script=Han}/u, caseName({ name, remedy }))
+  }
+})
