@@ -88,8 +88,17 @@ function tell(costs: WhatIf, file: string): void {
         `not compared: ${countOf(count, 'charge')} of ${model ?? 'other models'}, ${formatMoney(cost)} ${own}: ${reasons[reason]}`,
       ),
     )
-  if (uncounted.length > 0)
-    say(`cost nothing now, so that there are no charges to rate: ${writeOut(uncounted.slice(0, rowsMax).join(', '))}`)
+  const more = notComparable.slice(rowsMax)
+  if (more.length > 0) {
+    const charges = more.reduce((sum, one) => sum + one.charges, 0)
+    print(`not compared: ${countOf(charges, 'charge')} more; --format json has the reasons`)
+  }
+  if (uncounted.length > 0) say(`not counted, because they cost nothing now and left no charges: ${namesOf(uncounted)}`)
+}
+
+function namesOf(models: readonly string[]): string {
+  const names = writeOut(models.slice(0, rowsMax).join(', '))
+  return models.length > rowsMax ? `${names}, and ${models.length - rowsMax} more` : names
 }
 
 function tableOf(heading: string, rows: readonly CostPairOf[]): string {
