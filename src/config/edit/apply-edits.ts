@@ -141,7 +141,7 @@ function checkEdit({ path, value }: ConfigEdit): void {
 
 function isNestedDeeper(value: Json, levels: number): boolean {
   if (value === null || typeof value !== 'object') return false
-  return levels === 0 || Object.values(value).some(one => isNestedDeeper(one as Json, levels - 1))
+  return levels === 0 || Object.values(value).some(one => isNestedDeeper(one, levels - 1))
 }
 
 function hasReference(value: Json): boolean {
