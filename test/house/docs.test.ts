@@ -38,7 +38,9 @@ const named = (rows: string): ReadonlySet<string> =>
   new Set([...rows.matchAll(/`([a-z_]+(?:\.[a-z_]+)?)`/g)].map(([, name = '']) => name))
 
 t.test('events, refusals and traces that the pages list are those that there are', async t => {
-  const kinds = [...(await read('docs/events.md')).matchAll(/^\| `([a-z_]+\.[a-z_]+)` \|/gm)].map(([, kind]) => kind)
+  const kinds = [...(await read('docs/events.md')).matchAll(/^\| `([a-z_]+\.[a-z_]+)` \|/gm)].map(
+    ([, kind = '']) => kind,
+  )
   t.strictSame(kinds.toSorted(), eventKinds.toSorted())
   const page = await read('docs/console.md')
   const rows = (heading: string) =>
