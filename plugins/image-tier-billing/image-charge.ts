@@ -88,7 +88,7 @@ export class ImageCharge {
   }
 
   #keep(lines: readonly Line[]): Promise<readonly boolean[]> {
-    return Promise.all(lines.map(line => this.#insist(() => this.#ledger.line(this.#terms.id, line))))
+    return Promise.all(lines.map(line => this.#insist(() => this.#ledger.line(this.#terms.id, line, this.#upstream))))
   }
 
   /** What only the whole answer could tell. */

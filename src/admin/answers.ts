@@ -620,6 +620,7 @@ export const systemAnswer = object({
       until: moment,
       requests: { ...whole, description: 'Lookups left out.' },
       errors: whole,
+      refused: { ...whole, description: 'By the gateway, before an upstream was asked.' },
       p50_ms: wholeOrNull,
       p95_ms: wholeOrNull,
       rows: latencyAnswer.properties.rows,

@@ -1,7 +1,7 @@
 import { failures, type ErrorTable, sharedRows } from '../kit/index.ts'
 
 /** Refusals of the console's API. Its callers are the console's own pages: these are no codes of `/v1`. */
-const consoleErrors = {
+export const consoleErrors = {
   not_logged_in: {
     status: 401,
     type: 'console',

@@ -1,5 +1,5 @@
 import { formatMoney } from './units.ts'
-import type { CostPair, CostPairOf, WhatIf } from './what-if.ts'
+import type { CostPair, CostPairOf, NotComparable, WhatIf } from './what-if.ts'
 
 /** Rows of one kind; the rest is one row. */
 const rowsMax = 200
@@ -15,13 +15,32 @@ export function showWhatIf(costs: WhatIf) {
     by_model: showRows(byModel),
     by_group: showRows(byGroup),
     by_user: showRows(byUser),
-    not_comparable: notComparable.slice(0, rowsMax).map(({ cost, ...row }) => ({ ...row, cost: formatMoney(cost) })),
+    not_comparable: showLeft(notComparable),
     uncounted: uncounted.slice(0, rowsMax),
   }
 }
 
 function showPair({ charges, before, after }: CostPair) {
   return { charges, before: formatMoney(before), after: formatMoney(after), difference: formatMoney(after - before) }
+}
+
+/** Few enough to be looked at: of the rest, those of one reason and currency are one, whose model is null. */
+function showLeft(left: readonly NotComparable[]) {
+  const isShown = ({ model }: NotComparable, i: number): boolean => model !== null && i < rowsMax
+  const rest = Map.groupBy(
+    left.filter((row, i) => !isShown(row, i)),
+    ({ reason, currency }) => JSON.stringify([reason, currency]),
+  )
+  const others = [...rest.values()].flatMap(([first, ...same]) =>
+    first
+      ? same.reduce((all, { charges, cost }) => ({ ...all, charges: all.charges + charges, cost: all.cost + cost }), {
+          ...first,
+          model: null,
+        })
+      : [],
+  )
+  const all: readonly NotComparable[] = [...left.filter(isShown), ...others]
+  return all.map(({ cost, ...row }) => ({ ...row, cost: formatMoney(cost) }))
 }
 
 /** Few enough to be looked at: those that change least together are one, whose name is null. */

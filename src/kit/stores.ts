@@ -67,8 +67,11 @@ export type Settlement = {
  */
 export type Ledger = {
   hold(request: HoldRequest): Promise<HoldResult>
-  /** One line, once: a second call with the same index is a no-op that returns true. */
-  line(chargeId: string, line: Line): Promise<boolean>
+  /**
+   * One line, once: a second call with the same index is a no-op that returns true. `upstream`: who sold it, where that was not
+   * known when it was held for; whoever ends the charge of a gateway that is gone knows it from there.
+   */
+  line(chargeId: string, line: Line, upstream?: string): Promise<boolean>
   /** Ends a charge that has lines: amount = Σ lines, rest of the hold released. */
   settle(settlement: Settlement): Promise<boolean>
   /**

@@ -46,8 +46,8 @@ export function watchCharges(ledger: Ledger, tell: (charge: EndedCharge) => void
       if (result.kind !== 'held') open.delete(id)
       return result
     },
-    async line(id, line) {
-      const isOurs = await ledger.line(id, line)
+    async line(id, line, upstream) {
+      const isOurs = await ledger.line(id, line, upstream)
       const lines = open.get(id)?.lines
       if (isOurs && lines && !lines.has(line.index)) lines.set(line.index, line)
       return isOurs

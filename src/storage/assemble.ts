@@ -381,9 +381,9 @@ function createLedger(parts: StorageParts, endings: Endings): Storage['ledger'] 
         throw error
       }
     },
-    async line(chargeId, line) {
+    async line(chargeId, line, upstream) {
       try {
-        return await writer.submit('line', { chargeId, line })
+        return await writer.submit('line', { chargeId, line, ...(upstream !== undefined && { upstream }) })
       } catch (error) {
         endings.lineFailed(chargeId, error)
         throw error

@@ -86,7 +86,10 @@ import type { Scribe } from './writer-identity.ts'
 /** Every change of the storage by name, with what it is given and what it gives back. All of it crosses threads. */
 export type Changes = {
   hold: { given: { readonly request: HoldRequest; readonly at: number }; gives: HoldResult }
-  line: { given: { readonly chargeId: string; readonly line: Line }; gives: boolean }
+  line: {
+    given: { readonly chargeId: string; readonly line: Line; readonly upstream?: string }
+    gives: boolean
+  }
   settle: { given: { readonly settlement: Settlement; readonly at: number }; gives: boolean }
   endEmpty: { given: EmptyEnd; gives: boolean }
   resolve: { given: Decision; gives: boolean }
@@ -189,7 +192,7 @@ export type Op = { [C in Change]: { readonly change: C; readonly given: Given<C>
 
 const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C>) => QueryProgram<Gives<C>> } = {
   hold: (identity, { request, at }) => hold(identity, request, at),
-  line: (identity, { chargeId, line }) => addLine(identity, chargeId, line),
+  line: (identity, { chargeId, line, upstream }) => addLine(identity, chargeId, line, upstream),
   settle: (identity, { settlement, at }) => settle(identity, settlement, at),
   endEmpty,
   resolve,

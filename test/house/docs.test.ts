@@ -3,6 +3,9 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { consoleErrors } from '../../src/admin/errors.ts'
+import english from '../../src/console/words/en.json' with { type: 'json' }
+import { eventKinds } from '../../src/kit/index.ts'
 import { anchorsOf } from './references.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -28,6 +31,29 @@ t.test('every relative link of every page leads somewhere', async t => {
       if (anchor !== undefined && isFile) t.ok(anchorsOf(await read(file)).includes(anchor), `${page} → ${target}`)
     }
   }
+})
+
+/** What stands in the first cell of rows, or in any. */
+const named = (rows: string): ReadonlySet<string> =>
+  new Set([...rows.matchAll(/`([a-z_]+(?:\.[a-z_]+)?)`/g)].map(([, name = '']) => name))
+
+t.test('events, refusals and traces that the pages list are those that there are', async t => {
+  const kinds = [...(await read('docs/events.md')).matchAll(/^\| `([a-z_]+\.[a-z_]+)` \|/gm)].map(
+    ([, kind = '']) => kind,
+  )
+  t.strictSame(kinds.toSorted(), eventKinds.toSorted())
+  const page = await read('docs/console.md')
+  const rows = (heading: string) =>
+    page
+      .split(/^## /m)
+      .find(part => part.startsWith(heading))
+      ?.match(/^\|.*$/gm) ?? []
+  // `invalid` is of a table of its own: its texts are those of reasons.
+  const codes = rows('For programs').map(row => row.split('|')[1] ?? '')
+  t.strictSame([...named(codes.join(' '))].toSorted(), ['invalid', ...Object.keys(consoleErrors)].toSorted())
+  const traces = named(rows('What leaves a trace').join(' '))
+  const actions = Object.keys(english).flatMap(word => /^action\.(.+)/.exec(word)?.[1] ?? [])
+  t.strictSame([...traces].toSorted(), actions.toSorted())
 })
 
 t.test('every command that a page mentions exists', async t => {

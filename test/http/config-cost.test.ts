@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { replayCosts } from '../../src/gateway/what-if.ts'
-import type { Charge, Plan } from '../../src/kit/index.ts'
+import { type Charge, type Plan, showWhatIf } from '../../src/kit/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { runCli } from '../harness/cli.ts'
 import { picture } from '../harness/pictures.ts'
@@ -238,6 +238,28 @@ t.test('the console and the command line tell what a text would have cost, and k
   t.match(told.stdout, '1 charge: 0.06 USD as charged, 0.05 by')
   const json = await runCli(place, 'config', 'cost', then, '--since', '1h', '--format', 'json')
   t.match(JSON.parse(json.stdout), { charges: 1, before: '0.06', after: '0.05', difference: '-0.01' })
+  await writeFile(then, shipped.replace('alpha-image-2:', 'another:'))
+  const left = await runCli(place, 'config', 'cost', then, '--since', '1h')
+  t.match(left.stdout, 'not compared: 1 charge of alpha-image-2, 0.06 USD: the configuration has no such model\n')
+})
+
+t.test('what is not compared is shown in so many rows, and the rest in one for each reason', async t => {
+  const left = Array.from({ length: 205 }, (_, i) => {
+    return {
+      reason: i % 2 === 0 ? 'model_gone' : 'open',
+      model: `m${i}`,
+      currency: 'USD',
+      charges: 1,
+      cost: 1_000,
+    } as const
+  })
+  const none = { charges: 0, before: 0, after: 0, byModel: [], byGroup: [], byUser: [], uncounted: [] }
+  const shown = showWhatIf({ ...none, since: 0, until: 1, currency: 'USD', notComparable: left }).not_comparable
+  t.equal(shown.length, 202)
+  t.same(shown.slice(200), [
+    { reason: 'model_gone', model: null, currency: 'USD', charges: 3, cost: '0.003' },
+    { reason: 'open', model: null, currency: 'USD', charges: 2, cost: '0.002' },
+  ])
 })
 
 t.test('who asks for no more ends it, and what cannot be told is told as that', async t => {

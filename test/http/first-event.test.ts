@@ -42,6 +42,12 @@ t.test('a stream whose first event is an error is a status and its JSON', async 
       429,
       { error: { code: 'rate_limit_exceeded' } },
     ],
+    [
+      'something unknown beside it',
+      data({ type: 'error', shard: 7, error: { code: 'rate_limit_exceeded' } }),
+      429,
+      { type: 'error', error: { code: 'rate_limit_exceeded' } },
+    ],
     ['behind a greeting', `: hello\n\nretry: 10\n\n${data({ error: { code: 'server_error' } })}`, 500, { error: {} }],
   ]
   for (const [what, text, status, body] of cases) {

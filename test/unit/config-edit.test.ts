@@ -287,6 +287,23 @@ t.test('a long list costs no more than what changes in it, and a request has an 
   t.match(await edit(text(9_000), { path, value: numbers(9_000, 0).toReversed() }), tooMuch)
 })
 
+t.test(
+  'what is nested without end, and places and numbers that are odd, are refused or written as they are',
+  async t => {
+    const text = 'models:\n  a: { family: f, upstream: u, prices: { input: "1" }, upstreams: [{ upstream: u }] }\n'
+    const edit = (path: ConfigEdit['path'], value: unknown) =>
+      applyEdits({ file: 'gateway.yaml', text, parts: {} }, env, [{ path, value: value as never }])
+    const nested = (levels: number): unknown => JSON.parse(`${'['.repeat(levels)}1${']'.repeat(levels)}`)
+    t.match(await edit(['models', 'a', 'prices'], nested(100_000)), { ok: false, why: /stand in one another/ })
+    t.match(await edit(['models', 'new'], { family: nested(33) }), { ok: false, why: /stand in one another/ })
+    t.match(await edit(['models', 'a', 'limits'], nested(32)), { ok: true })
+    for (const step of [-1, 1.5, 2, 2 ** 32, 2 ** 53, Number.MAX_VALUE, 'length', '1e9'])
+      t.match(await edit(['models', 'a', 'upstreams', step], 'x'), { ok: false }, caseName({ step }))
+    for (const value of [0, 2 ** 53, 1e21, Number.MAX_VALUE, Number.MIN_VALUE])
+      t.match(await edit(['models', 'a', 'prices', 'input'], value), { ok: true }, caseName({ value }))
+  },
+)
+
 t.test('the text is read once for each change of it', async t => {
   const list = Array.from({ length: 400 }, (_, i) => i)
   const splicer = new Splicer(`a: [${list.join(', ')}]\n`, new SpliceBudget())

@@ -26,6 +26,7 @@ import {
   type FilePart,
   type Json,
   type Ledger,
+  type Line,
   type Outcome,
   type Passed,
   type Price,
@@ -638,7 +639,7 @@ t.test('what was put in does not shrink when a later report leaves out what was 
 })
 
 t.test('[6.3] a charge that cannot be left to a person is settled by its lines, or posted with them', async t => {
-  const facts = { id: 'req_1' } as ChargeFacts
+  const facts = { id: 'req_1', upstream: 'beta' } as ChargeFacts
   const { lines } = rateExchange(ended({ byLength: 20 }))
   const down = (): Promise<never> => Promise.reject(new Error('disk full'))
   const yes = async () => true
@@ -658,7 +659,7 @@ t.test('[6.3] a charge that cannot be left to a person is settled by its lines, 
     }
     const ledger = {
       hold: async () => (await told('hold'), { kind: 'held' }),
-      line: () => told('line'),
+      line: (_id: string, _line: Line, upstream?: string) => told(upstream === 'beta' ? 'line' : 'line of whom?'),
       review: () => told('review'),
       settle: () => told('settle'),
       post: () => void asked.push('post'),

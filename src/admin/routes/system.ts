@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { sumReviews } from '../../kit/index.ts'
+import { type LatencyRow, type Summary, sumReviews } from '../../kit/index.ts'
 import { systemAnswer } from '../answers.ts'
 import { defineRoute } from '../api.ts'
 import { toMoment } from '../to-moment.ts'
@@ -18,6 +18,24 @@ async function freeBytes(storage: string): Promise<number | null> {
   if (path === undefined || path === ':memory:') return null
   const { bavail, bsize } = await statfs(dirname(path))
   return bavail * bsize
+}
+
+/** Sums are of all rows, those among them that are not told. */
+export function showTraffic(
+  { since, until }: { readonly since: number; readonly until: number },
+  summary: Pick<Summary, 'requests' | 'errors' | 'p50Ms' | 'p95Ms'>,
+  rows: readonly LatencyRow[],
+) {
+  return {
+    since: toMoment(since),
+    until: toMoment(until),
+    requests: summary.requests,
+    errors: summary.errors,
+    refused: rows.filter(({ kind }) => kind === 'refusal').reduce((sum, row) => sum + row.requests, 0),
+    p50_ms: summary.p50Ms,
+    p95_ms: summary.p95Ms,
+    rows: rows.slice(0, trafficRowsMax).map(showLatency),
+  }
 }
 
 export function systemRoutes() {
@@ -66,15 +84,7 @@ export function systemRoutes() {
           connections: facts.connections(),
           bodies_memory: facts.heldBytes(),
           writes_waiting: storage.waiting(),
-          traffic: {
-            since: toMoment(span.since),
-            until: toMoment(until),
-            requests: summary.requests,
-            errors: summary.errors,
-            p50_ms: summary.p50Ms,
-            p95_ms: summary.p95Ms,
-            rows: rows.slice(0, trafficRowsMax).map(showLatency),
-          },
+          traffic: showTraffic(span, summary, rows),
           webhooks: webhooks
             .filter(({ webhook }) => plan.webhooks?.has(webhook) === true)
             .map(({ webhook, waiting, givenUp }) => ({ name: webhook, waiting, given_up: givenUp })),

@@ -30,14 +30,14 @@ const rowsMax = 20
 const reasons: { readonly [reason in WhatIf['notComparable'][number]['reason']]: string } = {
   model_gone: 'the configuration has no such model',
   group_gone: 'the configuration has no such group',
-  other_currency: 'it is in another currency',
+  other_currency: 'charged in another currency',
   charged_otherwise: 'the model would be charged by something else',
-  measure_not_kept: 'prices go by what was not kept of the request',
-  refused: 'the request would have been refused',
-  decided: 'a person has decided the amount',
-  refunded_in_part: 'a part of it was given back',
-  not_reproducible: 'its own facts do not give its amount',
-  open: 'it has not ended',
+  measure_not_kept: 'the new prices go by what was not kept of the requests',
+  refused: 'such requests would be refused',
+  decided: 'the amount was decided by a person',
+  refunded_in_part: 'a part was given back',
+  not_reproducible: 'what was kept does not give the amount',
+  open: 'not settled yet',
 }
 
 /** What charges would have cost by the prices of another configuration. */
@@ -88,8 +88,17 @@ function tell(costs: WhatIf, file: string): void {
         `not compared: ${countOf(count, 'charge')} of ${model ?? 'other models'}, ${formatMoney(cost)} ${own}: ${reasons[reason]}`,
       ),
     )
-  if (uncounted.length > 0)
-    say(`cost nothing now, so that there are no charges to rate: ${writeOut(uncounted.slice(0, rowsMax).join(', '))}`)
+  const more = notComparable.slice(rowsMax)
+  if (more.length > 0) {
+    const charges = more.reduce((sum, one) => sum + one.charges, 0)
+    print(`not compared: ${countOf(charges, 'charge')} more; --format json has the reasons`)
+  }
+  if (uncounted.length > 0) say(`not counted, because they cost nothing now and left no charges: ${namesOf(uncounted)}`)
+}
+
+function namesOf(models: readonly string[]): string {
+  const names = writeOut(models.slice(0, rowsMax).join(', '))
+  return models.length > rowsMax ? `${names}, and ${models.length - rowsMax} more` : names
 }
 
 function tableOf(heading: string, rows: readonly CostPairOf[]): string {

@@ -37,6 +37,9 @@ export type Edited =
 /** Why an edit is not made. */
 class EditError extends Error {}
 
+/** Lists and mappings in one another: no member of a configuration comes near it. */
+const nestingMax = 32
+
 /** Of these an entry has one. */
 const rivals: { readonly [member: string]: readonly string[] } = {
   upstream: ['upstreams', 'routes'],
@@ -129,9 +132,16 @@ function checkEdit({ path, value }: ConfigEdit): void {
   if (member === undefined && section === 'groups') throw new EditError('groups are made and taken out in the file')
   if (member !== undefined && !editable[section].has(String(member)))
     throw new EditError(`there is no '${member}' in an entry of ${section}`)
+  if (value !== undefined && isNestedDeeper(value, nestingMax))
+    throw new EditError(`more than ${nestingMax} lists and mappings stand in one another`)
   if (value !== undefined && hasReservedName(value)) throw new EditError("'<<' and '__proto__' cannot be names")
   if (value !== undefined && hasReference(value))
     throw new EditError('a reference such as ${NAME} is written by hand in the file: it may lead to what is secret')
+}
+
+function isNestedDeeper(value: Json, levels: number): boolean {
+  if (value === null || typeof value !== 'object') return false
+  return levels === 0 || Object.values(value).some(one => isNestedDeeper(one, levels - 1))
 }
 
 function hasReference(value: Json): boolean {

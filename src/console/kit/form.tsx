@@ -21,10 +21,20 @@ type FormProps = {
   /** What was sent before is still under way. */
   readonly isBusy?: boolean
   readonly onCancel?: () => void
+  /** What the form calls a field of the interface, where that is another name. */
+  readonly fieldOf?: (field: string) => string
   readonly children?: ComponentChildren
 }
 
-export function Form({ onSubmit, submit, kind = 'primary', isBusy = false, onCancel, children }: FormProps) {
+export function Form({
+  onSubmit,
+  submit,
+  kind = 'primary',
+  isBusy = false,
+  onCancel,
+  fieldOf = innermost,
+  children,
+}: FormProps) {
   const [refusal, setRefusal] = useState<Refusal | null>(null)
   const [busy, setBusy] = useState(false)
   const form = useRef<HTMLFormElement>(null)
@@ -36,7 +46,7 @@ export function Form({ onSubmit, submit, kind = 'primary', isBusy = false, onCan
     try {
       await onSubmit(readValues(form.current))
     } catch (error) {
-      const found = readRefusal(error, form.current)
+      const found = readRefusal(error, form.current, fieldOf)
       setRefusal(found)
       if (found.field) (form.current.elements.namedItem(found.field) as HTMLElement | null)?.focus?.()
     } finally {
@@ -72,10 +82,15 @@ function readValues(form: HTMLFormElement): Values {
   }
 }
 
-function readRefusal(error: unknown, form: HTMLFormElement): Refusal {
+/** Limits are an object of the interface, and fields of a form. */
+function innermost(field: string): string {
+  return field.replace(/^limits\./, '').replace(/\.\d+$/, '')
+}
+
+function readRefusal(error: unknown, form: HTMLFormElement, fieldOf: (field: string) => string): Refusal {
   if (error instanceof FieldError) return { field: error.field, text: error.message }
   if (!(error instanceof ApiError)) throw error
-  const { field } = error
+  const field = error.field === null ? null : fieldOf(error.field)
   const known = field !== null && form.elements.namedItem(field) !== null
   return { field: known ? field : null, text: problemText(error) }
 }

@@ -1,4 +1,5 @@
 import type { ApiError } from '../api/call.ts'
+import { sessionState } from '../api/session.ts'
 import { tBound } from '../words/bound.ts'
 import { t, tell } from '../words/index.ts'
 import { Button } from './button.tsx'
@@ -7,11 +8,19 @@ import { Icon } from './icon.tsx'
 /** What went wrong, in the language chosen where it is known; else in the gateway's own words. */
 export function problemText(error: ApiError): string {
   if (error.code === 'out_of_bounds')
-    return t('problem.out_of_bounds', { most: tBound(error.field ?? '', error.values), by: error.values['by'] ?? '' })
+    return t('problem.out_of_bounds', {
+      most: tBound(error.field ?? '', { currency: currencyNow(), ...error.values }),
+      by: error.values['by'] ?? '',
+    })
   const word = error.reason === null ? `problem.${error.code}` : `refusal.${error.reason}`
   const told = tell(word, error.values)
   const text = told === word ? error.message : told
   return error.retryAfter === null ? text : `${text} ${t('problem.retry', { seconds: error.retryAfter })}`
+}
+
+function currencyNow(): string | null {
+  const state = sessionState.value
+  return state.kind === 'in' ? state.session.gateway.currency : null
 }
 
 /** In the place of what could not be shown. */

@@ -1,6 +1,6 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { openAlerts } from '../api/alerts.ts'
-import { ApiError, call, queryText } from '../api/call.ts'
+import { ApiError, call } from '../api/call.ts'
 import { usePoll } from '../api/poll.ts'
 import { useMay } from '../api/session.ts'
 import type { AlertList } from '../api/shapes.ts'
@@ -13,9 +13,7 @@ import { Stale } from '../kit/stale.tsx'
 import { Time } from '../kit/time.tsx'
 import { say } from '../kit/toast.tsx'
 import { t, tName, type Word } from '../words/index.ts'
-import { tPlaced } from '../words/load-findings.ts'
-
-type Alert = AlertList['alerts'][number]
+import { type Alert, textsOf, whereOf, wordOf } from './alerts/told.ts'
 
 const everyMs = 30_000
 
@@ -24,11 +22,15 @@ export function Alerts() {
   const load = usePoll<AlertList>('/alerts', everyMs)
   const changes = useMay('admin')
   const [busy, setBusy] = useState('')
+  const open = load.value?.open
+  useEffect(() => {
+    // The number beside the page's name is of the list that is seen.
+    if (open !== undefined) openAlerts.value = open
+  }, [open])
   const deal = async (id: string, dealt: boolean) => {
     setBusy(id)
     try {
       const told = await call<AlertList>('/alerts/dealt', { method: 'POST', body: { id, dealt } })
-      openAlerts.value = told.open
       load.put(told)
     } catch (error) {
       say(error instanceof ApiError ? problemText(error) : String(error), 'bad')
@@ -77,13 +79,14 @@ export function Alerts() {
 
 function Told({ of: { kind, time, data, dealt } }: { readonly of: Alert }) {
   const values = textsOf(data)
-  const href = hrefOf(kind, values)
+  const href = whereOf(kind, data)
+  const word = wordOf(kind, data)
   return (
     <>
-      <h2>{tName('alert', kind)}</h2>
-      <p class="theirs">{t(`alert.${kind}.text` as Word, values)}</p>
+      <h2>{tName('alert', word)}</h2>
+      <p class="theirs">{t(`alert.${word}.text` as Word, values)}</p>
       <p>
-        {t(`alert.${kind}.do` as Word)} {href && <a href={href}>{t('alerts.go')}</a>}
+        {t(`alert.${word}.do` as Word)} {href && <a href={href}>{t('alerts.go')}</a>}
       </p>
       <p class="quiet">
         {time !== null && <Time at={time} />}
@@ -96,46 +99,4 @@ function Told({ of: { kind, time, data, dealt } }: { readonly of: Alert }) {
       </p>
     </>
   )
-}
-
-/** What an alert tells, as it is put into its sentence. */
-function textsOf(data: Alert['data']): { readonly [name: string]: string } {
-  const blank = {
-    level: '',
-    name: '',
-    percent: '',
-    spent: '',
-    amount: '',
-    currency: '',
-    upstream: '',
-    key: '',
-    code: '',
-  }
-  const more = { webhook: '', waiting: '', given_up: '', count: '', first: '', ends: '', last: '' }
-  const told = Object.entries(data).map(([name, value]) => [
-    name,
-    Array.isArray(value) ? value.map(one => tPlaced(wordOf(one))).join('; ') : wordOf(value),
-  ])
-  const texts: Record<string, string> = { ...blank, ...more, findings: '', ...Object.fromEntries(told) }
-  if (texts['level'] !== undefined && texts['level'] !== '') texts['level'] = tName('budgets.level', texts['level'])
-  return texts
-}
-
-function wordOf(value: unknown): string {
-  if (value === null) return '–'
-  return typeof value === 'string' ? value : JSON.stringify(value)
-}
-
-/** Where something can be done about it. */
-function hrefOf(kind: string, { level, name = '' }: { readonly [name: string]: string }): string | undefined {
-  if (kind.startsWith('budget.')) {
-    if (level === tName('budgets.level', 'key')) return `/console/tokens/${encodeURIComponent(name)}`
-    if (level === tName('budgets.level', 'group')) return '/console/budgets'
-    return `/console/users${queryText({ edit: name })}`
-  }
-  if (kind.startsWith('upstream.') || kind === 'webhook.failing' || kind === 'certificate.ends')
-    return '/console/system'
-  if (kind === 'config.refused') return '/console/config'
-  if (kind === 'charges.review') return '/console/logs?charge=needs_review'
-  return undefined
 }

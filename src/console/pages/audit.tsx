@@ -1,6 +1,6 @@
 import { queryText } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
-import { useMay } from '../api/session.ts'
+import { useMay, useSession } from '../api/session.ts'
 import type { TrailList, TrailRow, TrailTotals } from '../api/shapes.ts'
 import { Empty } from '../kit/empty.tsx'
 import { Loaded } from '../kit/loaded.tsx'
@@ -13,6 +13,7 @@ import { count } from '../numbers.ts'
 import { useQuery } from '../query.ts'
 import { t, tName } from '../words/index.ts'
 import { FilterLine } from '../kit/filter-line.tsx'
+import { placeOf } from './audit/place-of.ts'
 import { RefusedSignIns } from './audit/refused-sign-ins.tsx'
 
 const pageRows = 50
@@ -98,31 +99,9 @@ function momentOf(day: string | undefined): string | undefined {
 
 /** What was changed, and where it is. */
 function Subject({ of: { action, subject } }: { readonly of: TrailRow }) {
-  const href = hrefOf(action, subject)
+  const href = placeOf(action, subject, useSession().may)
   const name = <code class="theirs">{subject}</code>
   return href === undefined ? name : <a href={href}>{name}</a>
-}
-
-function hrefOf(action: string, subject: string): string | undefined {
-  switch (action.slice(0, action.indexOf('.'))) {
-    case 'key':
-      return `/console/tokens/${encodeURIComponent(subject)}`
-    case 'user':
-    case 'session':
-      return `/console/users${queryText({ edit: subject })}`
-    case 'charge':
-      return `/console/logs/${encodeURIComponent(subject)}`
-    case 'invitation':
-      return '/console/users?tab=invitations'
-    case 'config':
-      return '/console/config'
-    case 'upstream_key':
-      return '/console/system'
-    case 'alert':
-      return '/console/alerts'
-    default:
-      return undefined
-  }
 }
 
 /** What it was and what it became, field by field. */

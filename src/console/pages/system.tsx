@@ -103,7 +103,6 @@ function Store({ of: { kind, healthy } }: { readonly of: SystemState['storage'] 
 function Traffic({ of: { traffic } }: { readonly of: SystemState }) {
   const calls = traffic.rows.filter(({ kind }) => kind === 'call')
   const minutes = (Date.parse(traffic.until) - Date.parse(traffic.since)) / 60_000
-  const refused = traffic.rows.filter(({ kind }) => kind === 'refusal').reduce((sum, row) => sum + row.requests, 0)
   return (
     <section class="section">
       <h2>{t('system.traffic')}</h2>
@@ -112,7 +111,7 @@ function Traffic({ of: { traffic } }: { readonly of: SystemState }) {
         of={[
           [t('system.rate'), figure(traffic.requests / minutes)],
           [t('errors'), count(traffic.errors)],
-          [t('system.refused'), count(refused)],
+          [t('system.refused'), count(traffic.refused)],
           ['p50', duration(traffic.p50_ms)],
           ['p95', duration(traffic.p95_ms)],
         ]}

@@ -1,4 +1,5 @@
 import { useRoute } from 'preact-iso'
+import { useState } from 'preact/hooks'
 import { useLoad } from '../api/load.ts'
 import { useMay } from '../api/session.ts'
 import type { Key, KeyList, KeyTotals } from '../api/shapes.ts'
@@ -32,7 +33,10 @@ export function Tokens() {
   const load = useLoad<KeyList>(`/keys${queryText({ limit: pageRows, before: query['before'], user: query['user'] })}`)
   const totals = useLoad<KeyTotals>(`/keys/totals${queryText({ user: query['user'] })}`)
   const id = params['id']
+  // What was made, revoked or disabled may count otherwise against what one may have.
+  const [turn, setTurn] = useState(0)
   const changed = () => {
+    setTurn(last => last + 1)
     load.reload()
     totals.reload()
   }
@@ -63,7 +67,7 @@ export function Tokens() {
           ]}
         />
       )}
-      {makes && !readsAll && <OwnCeilings key={totals.value?.active} />}
+      {makes && !readsAll && <OwnCeilings key={turn} />}
       <Loaded of={load}>
         {({ keys, next }) =>
           keys.length === 0 ? (

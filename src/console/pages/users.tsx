@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { call, queryText } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
-import { sessionState, useMay } from '../api/session.ts'
+import { sessionState, useMay, useSession } from '../api/session.ts'
 import type { CostsAnswer, Group, GroupList, User, UserList } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Dialog } from '../kit/dialog.tsx'
@@ -91,6 +91,7 @@ export function Users() {
           groups={names}
           onDone={() => took(t('saved'))}
           onErased={() => took(t('users.erased'))}
+          onBusy={users.reload}
           onClose={close}
         />
       )}
@@ -130,6 +131,7 @@ function People({
   readonly rows: readonly User[]
   readonly editHref: ((name: string) => string) | undefined
 }) {
+  const { currency } = useSession().gateway
   return (
     <div class="stack tight">
       <UserTotals of={rows} />
@@ -153,7 +155,7 @@ function People({
             },
             { head: t('role'), cell: user => t(`role.${user.role}`) },
             { head: t('group'), cell: user => user.group },
-            { head: t('ceilings'), wide: true, sparse: true, cell: user => userCeilings(user) },
+            { head: t('ceilings'), wide: true, sparse: true, cell: user => userCeilings(user, currency) },
             { head: t('users.login'), cell: user => t(user.has_password ? 'yes' : 'users.no_password') },
             {
               head: t('nav.tokens'),
@@ -169,6 +171,7 @@ function People({
 }
 
 function Groups({ rows }: { readonly rows: readonly Group[] }) {
+  const { currency } = useSession().gateway
   return (
     <div class="stack">
       <p class="quiet">{t('groups.text')}</p>
@@ -184,7 +187,7 @@ function Groups({ rows }: { readonly rows: readonly Group[] }) {
               head: t('groups.scope'),
               cell: group => t(group.limit_scope === 'user' ? 'groups.per_user' : 'groups.per_key'),
             },
-            { head: t('ceilings'), wide: true, sparse: true, cell: group => groupCeilings(group) },
+            { head: t('ceilings'), wide: true, sparse: true, cell: group => groupCeilings(group, currency) },
             { head: t('groups.multiplier'), numeric: true, cell: group => group.multiplier ?? '1' },
             { head: t('users'), numeric: true, cell: group => group.users },
             { head: t('nav.tokens'), numeric: true, cell: group => group.keys },
@@ -234,12 +237,14 @@ function EditUser({
   groups,
   onDone,
   onErased,
+  onBusy,
   onClose,
 }: {
   readonly of: User
   readonly groups: readonly string[]
   readonly onDone: () => void
   readonly onErased: () => void
+  readonly onBusy: () => void
   readonly onClose: () => void
 }) {
   const [what, setWhat] = useState('settings')
@@ -284,7 +289,7 @@ function EditUser({
             />
           </Form>
         )}
-        {what === 'erase' && <EraseForm key="erase" of={of} onDone={onErased} onClose={onClose} />}
+        {what === 'erase' && <EraseForm key="erase" of={of} onDone={onErased} onBusy={onBusy} onClose={onClose} />}
         {what === 'password' && isOwn && (
           <p key="own">
             {t('refusal.own_password')} <a href="/console/account">{t('nav.account')}</a>

@@ -10,7 +10,7 @@ const limitNames = ['rpm', 'tpm', 'concurrency'] as const
 /** The most that a setting may be, in words; `field` as the interface calls it, `values` as its refusals have them. */
 export function tBound(field: string, values: Values): string {
   if (field === 'budget' || field === 'budget_period')
-    return t('bound.budget', { amount: values['amount'] ?? '', period: t(`period.${readPeriod(values['per'])}`) })
+    return t('bound.budget', { amount: amountText(values), period: t(`period.${readPeriod(values['per'])}`) })
   if (field === 'limits')
     return limitNames.flatMap(name => (values[name] ? [`${t(`limit.${name}`)} ≤ ${values[name]}`] : [])).join(' · ')
   if (field === 'models' || field === 'ips') return t(`bound.${field}`, { names: values['names'] ?? '' })
@@ -19,14 +19,19 @@ export function tBound(field: string, values: Values): string {
   return tName('bound', field)
 }
 
+/** With its currency, where that is known. */
+function amountText({ amount, currency }: Values): string {
+  return [amount, currency].filter(part => part !== undefined && part !== null).join(' ')
+}
+
 export function readPeriod(period: string | number | null | undefined): 'total' | 'day' | 'month' {
   return period === 'day' || period === 'month' ? period : 'total'
 }
 
-/** Each bound that is set: its field, the most in words, and who said so. */
-export function tBounds({ budget, limits, models, ips, expires, status }: Bounds) {
+/** Each bound that is set: its field, the most in words, and who said so. Amounts are of `currency`. */
+export function tBounds({ budget, limits, models, ips, expires, status }: Bounds, currency: string) {
   const told: readonly (readonly [field: BoundField, values: Values | undefined, by: string | undefined])[] = [
-    ['budget', budget?.to, budget?.by],
+    ['budget', budget && { ...budget.to, currency }, budget?.by],
     ['limits', limits?.to, limits?.by],
     ['models', models && { names: models.to.join(', ') }, models?.by],
     ['ips', ips && { names: ips.to.join(', ') }, ips?.by],

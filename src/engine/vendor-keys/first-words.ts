@@ -71,6 +71,11 @@ function refusalOfEvent({ name, data }: FirstEvent): Refusal | undefined {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
   const type = isObject && 'type' in value ? value.type : undefined
   if (name !== 'error' && type !== 'error') return undefined
+  if (isObject && 'error' in value) {
+    // What else stands beside it is of no account: the event says what it is.
+    const own = refusalInside({ ...(type === 'error' && { type }), error: value.error })
+    if (own) return own
+  }
   return refusalInside({ error: isObject ? value : { message: typeof value === 'string' ? value : data } })
 }
 

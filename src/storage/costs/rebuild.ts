@@ -27,7 +27,8 @@ export function* rebuildCosts(from: RebuildState | null): QueryProgram<RebuildSt
   const step = whole(row ?? {}, 'value')
   const [added, all] = yield* measure(spare)
   const state = { isDone: false, added, all, cleared: step === steps.add ? 0 : (from?.cleared ?? 0) }
-  if (step === steps.none) yield* enter(steps.clear)
+  // Whoever begins wants new sums: that those before were put in use, and the old ones not quite away, is no reason for none.
+  if (step === steps.none || (step === steps.clearOld && from === null)) yield* enter(steps.clear)
   else if (step === steps.add) {
     if ((yield* addUpTo(spare)) > 0) return state
     yield ask(`UPDATE meta SET value = ? WHERE name = 'costed'`, spare)

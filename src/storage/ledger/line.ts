@@ -11,12 +11,18 @@ import { writeTold } from './line-told.ts'
  * that locks it, so nobody can recover the charge between the check and the line.
  * @returns true when the line is there, now or from before; false when the charge is lost or the line another one.
  */
-export function* addLine(identity: WriterIdentity, chargeId: string, line: Line): QueryProgram<boolean> {
+export function* addLine(
+  identity: WriterIdentity,
+  chargeId: string,
+  line: Line,
+  upstream?: string,
+): QueryProgram<boolean> {
   const [charge] = yield ask(
-    `UPDATE charge SET line_count = line_count + 1, amount = amount + ?
+    `UPDATE charge SET line_count = line_count + 1, amount = amount + ?, upstream = coalesce(?, upstream)
      WHERE id = ? AND state = 'reserved' AND owner = ? AND epoch = ?
        AND NOT EXISTS (SELECT 1 FROM line WHERE charge_id = ? AND idx = ?) RETURNING id`,
     line.price,
+    upstream ?? null,
     chargeId,
     identity.owner,
     identity.epoch,

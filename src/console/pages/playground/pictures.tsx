@@ -107,7 +107,7 @@ function Unopened({ url, number }: { readonly url: string; readonly number: numb
   return (
     <figure class="unopened">
       <p>{t(state === 'failed' ? 'play.unshown' : 'play.unopened')}</p>
-      {safe && state === 'closed' && <Button onClick={() => setState('open')}>{t('play.show')}</Button>}
+      {safe && <Button onClick={() => setState('open')}>{t(state === 'failed' ? 'retry' : 'play.show')}</Button>}
       {safe ? (
         <a class="button" href={url} target="_blank" rel="noopener noreferrer">
           <Icon name="out" />

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { ApiError, call } from '../../api/call.ts'
 import { useGroups } from '../../api/groups.ts'
 import { useLoad } from '../../api/load.ts'
-import { useMay } from '../../api/session.ts'
+import { useMay, useSession } from '../../api/session.ts'
 import type { Key, KeyWithSecret, Limits } from '../../api/shapes.ts'
 import { count } from '../../numbers.ts'
 import { Button } from '../../kit/button.tsx'
@@ -151,7 +151,7 @@ function KeyFacts({ of: key }: { readonly of: Key }) {
 
 /** What administrators have set, and its holder may lower and not raise. */
 function Bounds({ of }: { readonly of: Key['bounds'] }) {
-  const set = tBounds(of)
+  const set = tBounds(of, useSession().gateway.currency)
   if (set.length === 0) return <>–</>
   return (
     <div class="notes">

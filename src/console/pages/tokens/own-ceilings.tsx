@@ -14,10 +14,8 @@ export function OwnCeilings() {
   const perUser = tBound('limits', { ...limits_per_user })
   const lines = [
     ...(keys.most === null ? [] : [t('ceilings.own.keys', { have: keys.have, most: keys.most })]),
-    ...(budget
-      ? [t('ceilings.own.budget', { most: tBound('budget', { ...budget, amount: `${budget.amount} ${currency}` }) })]
-      : []),
-    ...tBounds(key_bounds).map(({ name, most }) => t('ceilings.own.each', { name, most })),
+    ...(budget ? [t('ceilings.own.budget', { most: tBound('budget', { ...budget, currency }) })] : []),
+    ...tBounds(key_bounds, currency).map(({ name, most }) => t('ceilings.own.each', { name, most })),
     ...(perKey === '' ? [] : [t(`ceilings.own.limits.${value.limit_scope}`, { most: perKey })]),
     ...(perUser === '' ? [] : [t('ceilings.own.limits.user', { most: perUser })]),
   ]

@@ -4,6 +4,7 @@ import { useSession } from '../../api/session.ts'
 import type { Ceilings, User } from '../../api/shapes.ts'
 import { Form, SelectField, TextField } from '../../kit/form.tsx'
 import { t } from '../../words/index.ts'
+import { ceilingField } from './ceiling-field.ts'
 import { SettingFields, readAmount, readSettings, readWhole } from '../tokens/setting-fields.tsx'
 
 /** How far a user may go: with all their keys, how many of them, and with each that they make or change themselves. */
@@ -24,6 +25,7 @@ export function CeilingsForm({
     <Form
       submit={t('save')}
       onCancel={onClose}
+      fieldOf={ceilingField}
       onSubmit={async values => {
         const keysMax = values.get('keys_max').trim()
         const most = readSettings(values)
@@ -43,7 +45,11 @@ export function CeilingsForm({
         <TextField
           name="own_budget"
           label={`${t('tokens.budget')} (${gateway.currency})`}
-          hint={now?.budget?.by === 'group' ? t('ceilings.budget.group', now.budget) : t('ceilings.budget.hint')}
+          hint={
+            now?.budget?.by === 'group'
+              ? t('ceilings.budget.group', { amount: `${now.budget.amount} ${now.currency}` })
+              : t('ceilings.budget.hint')
+          }
           inputMode="decimal"
           value={of.budget ?? ''}
         />

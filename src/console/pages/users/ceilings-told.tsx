@@ -4,17 +4,17 @@ import { tBound, tBounds } from '../../words/bound.ts'
 import { limitText } from '../tokens/key-drawer.tsx'
 
 /** What was set for a user, in a cell of a table; null where nothing was. */
-export function userCeilings(of: User) {
+export function userCeilings(of: User, currency: string) {
   const lines = [
     ...(of.keys_max === null ? [] : [tBound('keys_max', { keys: of.keys_max })]),
-    ...(of.budget === null ? [] : [tBound('budget', { amount: of.budget, per: of.budget_period })]),
-    ...tBounds(of.key_bounds).map(({ name, most }) => t('ceilings.own.each', { name, most })),
+    ...(of.budget === null ? [] : [tBound('budget', { amount: of.budget, currency, per: of.budget_period })]),
+    ...tBounds(of.key_bounds, currency).map(({ name, most }) => t('ceilings.own.each', { name, most })),
   ]
   return showLines(lines)
 }
 
 /** What the configuration gives a group and each of its users. */
-export function groupCeilings(of: Group) {
+export function groupCeilings(of: Group, currency: string) {
   const { keys_max, models, budget, user_budget, limits_per_user, limits_in_all } = of
   const told = (
     word: 'group.models' | 'group.budget' | 'group.user_budget' | 'group.limits_per_user' | 'group.limits_in_all',
@@ -23,8 +23,8 @@ export function groupCeilings(of: Group) {
   const lines = [
     ...(keys_max === null ? [] : [tBound('keys_max', { keys: keys_max })]),
     ...told('group.models', models?.join(', ') ?? ''),
-    ...(budget ? told('group.budget', tBound('budget', budget)) : []),
-    ...(user_budget ? told('group.user_budget', tBound('budget', user_budget)) : []),
+    ...(budget ? told('group.budget', tBound('budget', { ...budget, currency })) : []),
+    ...(user_budget ? told('group.user_budget', tBound('budget', { ...user_budget, currency })) : []),
     ...told('group.limits_per_user', limitText(limits_per_user)),
     ...told('group.limits_in_all', limitText(limits_in_all)),
   ]

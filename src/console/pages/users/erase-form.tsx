@@ -9,10 +9,13 @@ import { t } from '../../words/index.ts'
 export function EraseForm({
   of: { name },
   onDone,
+  onBusy,
   onClose,
 }: {
   readonly of: User
   readonly onDone: () => void
+  /** Nobody is erased yet, but disabled, and their tokens are revoked. */
+  readonly onBusy: () => void
   readonly onClose: () => void
 }) {
   const [asksPassword, setAsksPassword] = useState(false)
@@ -28,6 +31,7 @@ export function EraseForm({
           await call(`/users/${encodeURIComponent(name)}`, { method: 'DELETE', body })
         } catch (error) {
           if (error instanceof ApiError && error.code === 'sign_in_again') setAsksPassword(true)
+          if (error instanceof ApiError && error.reason === 'erase_busy') onBusy()
           throw error
         }
         onDone()

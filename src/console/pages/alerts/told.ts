@@ -1,0 +1,60 @@
+import { queryText } from '../../api/call.ts'
+import type { AlertList } from '../../api/shapes.ts'
+import { tName } from '../../words/index.ts'
+import { tPlaced } from '../../words/load-findings.ts'
+import { momentText } from '../../words/moment.ts'
+
+export type Alert = AlertList['alerts'][number]
+type Data = Alert['data']
+
+/** What the words of an alert are called: what has ended is no longer to end. */
+export function wordOf(kind: Alert['kind'], { is_over: isOver }: Data): string {
+  return kind === 'certificate.ends' && isOver === true ? 'certificate.over' : kind
+}
+
+/** What an alert tells, as it is put into its sentence. */
+export function textsOf(data: Data): { readonly [name: string]: string } {
+  const blank = {
+    level: '',
+    name: '',
+    percent: '',
+    spent: '',
+    amount: '',
+    currency: '',
+    upstream: '',
+    key: '',
+    code: '',
+  }
+  const more = { webhook: '', waiting: '', given_up: '', count: '', first: '', ends: '', last: '' }
+  const told = Object.entries(data).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value.map(one => tPlaced(textOf(one))).join('; ') : textOf(value),
+  ])
+  const texts: Record<string, string> = { ...blank, ...more, findings: '', ...Object.fromEntries(told) }
+  if (texts['level'] !== undefined && texts['level'] !== '') texts['level'] = tName('budgets.level', texts['level'])
+  // Events know a key by its id, people by its name.
+  if (typeof data['called'] === 'string') texts['name'] = data['called']
+  const ends = new Date(texts['ends'] ?? '')
+  if (!Number.isNaN(ends.getTime())) texts['ends'] = momentText(ends)
+  return texts
+}
+
+function textOf(value: unknown): string {
+  if (value === null) return '–'
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** Where something can be done about it. */
+export function whereOf(kind: string, { level, name }: Data): string | undefined {
+  if (kind.startsWith('budget.')) {
+    const whose = typeof name === 'string' ? name : ''
+    if (level === 'key') return `/console/tokens/${encodeURIComponent(whose)}`
+    if (level === 'group') return '/console/budgets'
+    return `/console/users${queryText({ edit: whose })}`
+  }
+  if (kind.startsWith('upstream.') || kind === 'webhook.failing' || kind === 'certificate.ends')
+    return '/console/system'
+  if (kind === 'config.refused') return '/console/config'
+  if (kind === 'charges.review') return '/console/logs?charge=needs_review'
+  return undefined
+}

@@ -1,0 +1,27 @@
+import { queryText } from '../../api/call.ts'
+import type { Duty } from '../../api/shapes.ts'
+
+/** Where what was changed is; undefined where it is nowhere, or whoever looks may not go there. */
+export function placeOf(action: string, subject: string, may: readonly string[]): string | undefined {
+  const whoMay = (duty: Duty, href: string): string | undefined => (may.includes(duty) ? href : undefined)
+  switch (action.slice(0, action.indexOf('.'))) {
+    case 'key':
+      return `/console/tokens/${encodeURIComponent(subject)}`
+    case 'user':
+    case 'session':
+      // A user's form opens for those who change users.
+      return whoMay('admin', `/console/users${queryText({ edit: subject })}`) ?? whoMay('readers', '/console/users')
+    case 'charge':
+      return `/console/logs/${encodeURIComponent(subject)}`
+    case 'invitation':
+      return whoMay('admin', '/console/users?tab=invitations')
+    case 'config':
+      return whoMay('operators', '/console/config')
+    case 'upstream_key':
+      return whoMay('operators', '/console/system')
+    case 'alert':
+      return whoMay('readers', '/console/alerts')
+    default:
+      return undefined
+  }
+}
