@@ -8,7 +8,7 @@ import { text, whole } from '../rows.ts'
 import type { Booked } from '../segments/parse.ts'
 import { ageMaxMs, aheadMs, begunAt } from '../segments/reach.ts'
 import { SegmentWalk } from '../segments/walk.ts'
-import { addCharges, type Counted, type Totals } from './total-sums.ts'
+import { addCharges, type Counted, countedOf, type Totals } from './total-sums.ts'
 
 /** Parts that a request has as its charge does, whoever answered it. */
 export const sharedParts = ['user', 'group', 'key', 'model', 'operation'] as const
@@ -92,19 +92,14 @@ function* findRows(
   ]
   const isMeant = `CASE WHEN id >= ? ${until.length > 0 ? 'AND id < ?' : ''} THEN 1 ELSE 0 END`
   const rows = yield ask(
-    `SELECT id, currency, amount, is_meant FROM
-       (SELECT id, currency, amount, created_at, ${isMeant} AS is_meant FROM charge
-         WHERE state = 'settled' AND line_count > 0 AND id >= ? AND id < ?
+    `SELECT id, currency, amount, line_count, is_meant FROM
+       (SELECT id, currency, amount, line_count, created_at, ${isMeant} AS is_meant FROM charge
+         WHERE state = 'settled' AND id >= ? AND id < ?
          ${own.map(part => `AND ${columnOf[part]} = ?`).join(' ')}) near
      WHERE is_meant <> CASE WHEN created_at >= ? AND created_at < ? THEN 1 ELSE 0 END`,
     ...params,
   )
-  for (const row of rows)
-    into.set(text(row, 'id'), {
-      currency: text(row, 'currency'),
-      amount: whole(row, 'amount'),
-      weight: whole(row, 'is_meant') === 1 ? 1 : -1,
-    })
+  for (const row of rows) into.set(text(row, 'id'), countedOf(row, whole(row, 'is_meant') === 1 ? 1 : -1))
 }
 
 function* findInSegments(
@@ -122,7 +117,8 @@ function* findInSegments(
       const ms = begunAt(one.id)
       const isMeant = ms >= since && ms < until
       if (isMeant === (one.at >= from && one.at < to) || !isOf(one, where)) continue
-      into.set(one.id, { currency: one.terms.currency, amount: one.amount, weight: isMeant ? 1 : -1 })
+      const { currency } = one.terms
+      into.set(one.id, { currency, amount: one.amount, weight: isMeant ? 1 : -1, isBooked: true, isEmpty: false })
     }
   }
 }

@@ -1,25 +1,36 @@
 import type { LogTotals } from '../../kit/index.ts'
 import { useChargeId } from '../../kit/image-tool.ts'
 import { askIn } from '../ask-in.ts'
-import { ask, type QueryProgram } from '../query.ts'
+import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { findBooked } from '../segments/find.ts'
 import type { Booked } from '../segments/parse.ts'
 import { begunAt, reachOf } from '../segments/reach.ts'
 import { SegmentWalk } from '../segments/walk.ts'
 
-const inRows = 'SELECT id, state, currency, amount, line_count FROM charge WHERE id IN (…)'
+const columns = 'id, state, currency, amount, line_count'
+const inRows = `SELECT ${columns} FROM charge WHERE id IN (…)`
+const between = `SELECT ${columns} FROM charge WHERE id >= ? AND id <= ?`
 const images = `SELECT charge_id, count(*) AS images FROM line WHERE quantity IS NULL AND charge_id IN (…) GROUP BY charge_id`
-const refunds = ['entry', 'reversal'].map(
-  table => `SELECT charge_id, amount FROM ${table} WHERE kind = 'refund' AND charge_id IN (…)`,
-)
+const refunds = `SELECT charge_id, amount FROM entry WHERE kind = 'refund' AND charge_id IN (…)`
+/** What was given back is little, wherever it is. */
+const reversals = `SELECT charge_id, amount FROM reversal WHERE kind = 'refund' AND charge_id >= ? AND charge_id <= ?`
 const segmentsBetween = 'SELECT count(*) AS count FROM segment WHERE last_id >= ? AND last_id < ?'
 
 /** Whoever looks for one charge reads about so many segments: all of two minutes, where each has a part of a second. */
 const segmentsOfOne = 4
 
-/** What is known of a settled charge. `weight`: 1 where it counts, -1 where it was counted and does not. */
-export type Counted = { readonly currency: string; readonly amount: number; readonly weight: 1 | -1 }
+/** A settled charge. */
+export type Counted = {
+  readonly currency: string
+  readonly amount: number
+  /** 1 where it counts, -1 where it was counted and does not. */
+  readonly weight: 1 | -1
+  /** It is in a segment, or has rows of its own. */
+  readonly isBooked: boolean
+  /** One that a person settled for nothing has no line, and is in no sum of costs. */
+  readonly isEmpty: boolean
+}
 
 type Sum = { charges: number; amount: number; refunded: number }
 
@@ -55,37 +66,75 @@ export class Totals {
 
 /** Adds settled charges: what they cost, the images that they are of, and what was given back of them. */
 export function* addCharges(totals: Totals, charges: ReadonlyMap<string, Counted>): QueryProgram<void> {
-  const ids = [...charges.keys()]
-  for (const { currency, amount, weight } of charges.values()) totals.add(currency, weight, weight * amount, 0)
-  for (const row of yield* askIn(images, ids))
+  const [own, booked]: [string[], string[]] = [[], []]
+  for (const [id, { currency, amount, weight, isBooked, isEmpty }] of charges) {
+    if (isEmpty) continue
+    totals.add(currency, weight, weight * amount, 0)
+    if (isBooked) booked.push(id)
+    else own.push(id)
+  }
+  for (const row of yield* askIn(images, own))
     totals.images += (charges.get(text(row, 'charge_id'))?.weight ?? 0) * whole(row, 'images')
-  for (const sql of refunds)
-    for (const row of yield* askIn(sql, ids)) {
-      const of = charges.get(text(row, 'charge_id'))
-      if (of) totals.add(of.currency, 0, 0, of.weight * whole(row, 'amount'))
-    }
+  const givenBack = [yield* askIn(refunds, own)]
+  const [first, last] = endsOf(booked)
+  if (first !== undefined && last !== undefined) givenBack.push(yield ask(reversals, first, last))
+  for (const row of givenBack.flat()) {
+    const of = charges.get(text(row, 'charge_id'))
+    if (of) totals.add(of.currency, 0, 0, of.weight * whole(row, 'amount'))
+  }
 }
 
-/** The settled charges of some requests: also of what a request used beside its images. */
-export function* findSettled(ids: readonly string[]): QueryProgram<ReadonlyMap<string, Counted>> {
+function endsOf(ids: readonly string[]): readonly [first: string | undefined, last: string | undefined] {
+  let [first, last] = [ids[0], ids[0]]
+  for (const id of ids) {
+    if (first === undefined || id < first) first = id
+    if (last === undefined || id > last) last = id
+  }
+  return [first, last]
+}
+
+/**
+ * The settled charges of some requests: also of what a request used beside its images. `isDense`: there are hardly any other
+ * requests between them.
+ */
+export function* findSettled(ids: readonly string[], isDense = false): QueryProgram<ReadonlyMap<string, Counted>> {
   const found = new Map<string, Counted>()
+  const left = new Set(ids)
   const beside: string[] = []
-  function* take(of: readonly string[]): QueryProgram<void> {
-    for (const row of yield* askIn(inRows, of)) {
+  const take = (rows: Rows): void => {
+    for (const row of rows) {
       const id = text(row, 'id')
+      if (!left.delete(id)) continue
       beside.push(useChargeId(id))
-      // One that a person settled for nothing has no line, and is in no sum of costs.
-      if (row['state'] === 'settled' && whole(row, 'line_count') > 0)
-        found.set(id, { currency: text(row, 'currency'), amount: whole(row, 'amount'), weight: 1 })
+      if (row['state'] === 'settled') found.set(id, countedOf(row, 1))
     }
   }
-  yield* take(ids)
-  const [own, ofUse] = [ids.filter(id => !found.has(id)), beside.splice(0)]
-  yield* take(ofUse)
-  const others = [...own, ...ofUse.filter(id => !found.has(id))]
-  for (const [id, { terms, amount }] of yield* findInSegments(others))
-    found.set(id, { currency: terms.currency, amount, weight: 1 })
+  const [first, last] = endsOf(ids)
+  if (isDense && first !== undefined && last !== undefined) {
+    const rows = yield ask(between, first, useChargeId(last))
+    take(rows)
+    for (const id of beside.splice(0)) left.add(id)
+    take(rows)
+  } else {
+    take(yield* askIn(inRows, ids))
+    const ofUse = beside.splice(0)
+    for (const id of ofUse) left.add(id)
+    take(yield* askIn(inRows, ofUse))
+  }
+  for (const [id, { terms, amount }] of yield* findInSegments([...left]))
+    found.set(id, { currency: terms.currency, amount, weight: 1, isBooked: true, isEmpty: false })
   return found
+}
+
+/** Of a row of `charge`. */
+export function countedOf(row: Row, weight: 1 | -1): Counted {
+  return {
+    currency: text(row, 'currency'),
+    amount: whole(row, 'amount'),
+    weight,
+    isBooked: false,
+    isEmpty: whole(row, 'line_count') === 0,
+  }
 }
 
 /** Charges in segments: one by one, or where they stand close together by reading all that are between them. */

@@ -1,4 +1,5 @@
 import { firstIdAt } from '../../kit/ids.ts'
+import { useChargeId } from '../../kit/image-tool.ts'
 import type { LogFilter, LogMatch, LogTotals } from '../../kit/index.ts'
 import { eachPage, type PageHead, readSums } from '../pages/find.ts'
 import { placesIn, rangeOf } from '../pages/match.ts'
@@ -12,14 +13,17 @@ import { standsAt } from '../segments/reach.ts'
 import { asksForCharge, idsOfFew, keepCharged } from './charged.ts'
 import { addLedger, type Shared } from './ledger-totals.ts'
 import { listLogs } from './list.ts'
-import { addCharges, findSettled, Totals } from './total-sums.ts'
+import { addCharges, type Counted, findSettled, Totals } from './total-sums.ts'
 
 /** A filter, and what is older than a row: the rest of it. */
 export type TotalsMatch = LogMatch & Pick<LogFilter, 'before'>
 
 const prefix = 'req_'
+const usePart = useChargeId('')
 /** Rows of the log that one answer looks at, where it has to: some tenths of a second, in which a reader answers nobody else. */
-export const rowsMost = 65_536
+const rowsMost = 32_768
+/** Between some requests there are hardly any others where of so many rows that were read one is meant. */
+const denseMost = 4
 /** Rows that are found by what their charges are, and read each by itself. */
 const fewMost = 4_096
 const fewTogether = 1_000
@@ -63,13 +67,22 @@ function* sumPages(match: TotalsMatch, most: number): QueryProgram<LogTotals> {
   const { pages, sums, from } = yield* takePages(match, most, kept === true)
   const part: TotalsMatch = from === undefined ? match : { ...match, since: Math.max(from, match.since ?? 0) }
   for (const spans of sums) addSpans(totals, spans, match)
-  const ids = new Set<string>()
-  yield* eachPage(pages, page => countPage(totals, page, part, where ? undefined : ids))
+  const rows = new Map<string, boolean>()
+  yield* eachPage(pages, page => readRows(page, part, where ? totals : rows))
   if (where) {
     const begun = { since: Math.max(part.since ?? 0, whole(ends, 'first_ms')), until: endOf(match) }
     if (begun.until === undefined || begun.since < begun.until)
       yield* addLedger(totals, begun, where, whole(ends, 'last_ms'))
-  } else yield* addCharges(totals, yield* findSettled([...ids]))
+  } else {
+    const read = pages.reduce((sum, head) => sum + head.count, 0)
+    const charges = yield* findSettled([...rows.keys()], rows.size * denseMost > read)
+    const isSettled = match.charge === 'settled'
+    for (const [id, isError] of rows) {
+      if (!isSettled || charges.has(id)) countRow(totals, isError)
+      else rows.delete(id)
+    }
+    yield* addCharges(totals, isSettled ? ofRows(charges, rows) : charges)
+  }
   return { ...totals.all(), since: from ?? null, next: from === undefined ? null : firstIdAt(prefix, from) }
 }
 
@@ -140,25 +153,37 @@ function addSpans(totals: Totals, spans: KeptSpans, { model, operation, lookups 
   }
 }
 
-/** Counts rows of a page that match; their ids where those are wanted. */
-function* countPage(totals: Totals, page: Page, match: TotalsMatch, ids: Set<string> | undefined): QueryProgram<void> {
+/** Rows of a page that match: counted at once, or by their ids, each with whether it is an error. */
+function* readRows(page: Page, match: TotalsMatch, into: Totals | Map<string, boolean>): QueryProgram<void> {
   const failures = failuresOf(page)
   let places = placesIn(page, match)
-  if (asksForCharge(match)) {
+  // Which charges are settled is seen when they are added.
+  const { charge, ...unsettled } = match
+  const asked = charge === 'settled' ? unsettled : match
+  if (asksForCharge(asked)) {
     const rows = yield* keepCharged(
       places.map(at => page.rowOf(at)),
-      match,
+      asked,
     )
     places = rows.map(({ id }) => page.firstAt(id))
   }
   for (const at of places) {
-    if (ids) {
-      const id = page.idOf(at)
-      // What came twice is one.
-      if (ids.has(id)) continue
-      ids.add(id)
-    }
-    totals.requests++
-    if (failures[page.whatOf(at)] === true) totals.errors++
+    const isError = failures[page.whatOf(at)] === true
+    if (into instanceof Totals) countRow(into, isError)
+    // What came twice is one.
+    else into.set(page.idOf(at), isError)
   }
+}
+
+function countRow(totals: Totals, isError: boolean): void {
+  totals.requests++
+  if (isError) totals.errors++
+}
+
+/** The charges of some requests, with those beside them. */
+function ofRows(
+  charges: ReadonlyMap<string, Counted>,
+  rows: ReadonlyMap<string, boolean>,
+): ReadonlyMap<string, Counted> {
+  return new Map([...charges].filter(([id]) => rows.has(id) || rows.has(id.slice(0, -usePart.length))))
 }
