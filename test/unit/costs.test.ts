@@ -131,6 +131,11 @@ async function sell(
   return { sold, refund, keys }
 }
 
+/** Nobody adds up beside the test: selling very many takes longer than the minute after which a gateway does. */
+function quietClock(): ReturnType<typeof clockAt> {
+  return { ...clockAt(from), every: () => ({ cancel: () => undefined }) }
+}
+
 /** `lines`: null where it comes to nothing. */
 async function sellImages(storage: Storage, own: ChargeFacts, lines: readonly Line[] | null): Promise<void> {
   await storage.ledger.hold({ facts: own, hold: 400_000, idempotency: null })
@@ -300,7 +305,7 @@ function copyOld(path: string, old: string): void {
 
 t.test('costs are what the ledger says, at every stage of adding up', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-costs-'))
-  const clock = clockAt(from)
+  const clock = quietClock()
   const path = join(folder, 'tollgate.db')
   const storage = await openStorage({ url: `sqlite:${path}`, clock, log: silentLog, role: 'gateway' })
   const connection = new Connection(path)
@@ -400,7 +405,7 @@ t.test('the same on PostgreSQL, added up by three at once', async t => {
   const postgres = await startPostgres(['fsync=off'])
   t.teardown(() => postgres.close())
   const url = await postgres.createDatabase()
-  const clock = clockAt(from)
+  const clock = quietClock()
   const storage = await openStorage({ url, clock, log: silentLog, role: 'gateway' })
   t.teardown(() => storage.close())
   const { sold, refund } = await sell(storage, clock, wished === undefined ? 240 : charges, 3)
