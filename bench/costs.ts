@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { copyFile, mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
+import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
+import { Client } from 'pg'
 import {
   beginningOf,
   type ChargeRule,
@@ -18,18 +20,20 @@ import {
   systemTimers,
 } from '../src/kit/index.ts'
 import { addUpCosts } from '../src/storage/costs/add-up.ts'
+import { quarterOfSpan } from '../src/storage/costs/spans.ts'
 import { openStorage } from '../src/storage/index.ts'
-import { createPool, Session } from '../src/storage/postgres/connect.ts'
 import { Connection } from '../src/storage/sqlite/connect.ts'
 import { facts, line, newKey } from '../test/contract/storage.ts'
 import { startPostgres } from '../test/harness/postgres.ts'
+import { addUpInBulk, sameSums } from './bulk-costs.ts'
+import { copyFileTo } from './copy-file-to.ts'
 import { onlyErrors } from './fill.ts'
 import { median } from './measure.ts'
 
-// `node bench/costs.ts [--charges 10000000] [--keys 20000] [--zone Asia/Shanghai] [--on sqlite,postgres] [--runs 9] [--file F]`:
-// fills a database with charges of the last 60 days, by the storage's own way, and times what the first page of the console asks of it, of everybody and of one user:
-// what was spent in 30 days, by each part, beside the 30 days before; what could have been saved. `--file` keeps the database of SQLite, and takes what it holds
-// as it is.
+// `node bench/costs.ts [--charges 10000000] [--keys 20000] [--zone Asia/Shanghai] [--on sqlite,postgres] [--runs 9] [--file F] [--postgres-url U] [--fill-only]`:
+// fills a file of SQLite with charges of 60 days, by the storage's own way, adds them up in bulk (held against the writer's own sums at a few thousand), copies it to PostgreSQL, and times what
+// the first page of the console asks, of everybody and of one user: what was spent in 30 days, by each part, beside the 30 days before; what could have been saved. `--file` and `--postgres-url` keep
+// what was filled, and take what is there as it is: filling and measuring can be two runs.
 
 const { values: options } = parseArgs({
   options: {
@@ -38,6 +42,8 @@ const { values: options } = parseArgs({
     zone: { type: 'string', default: 'Asia/Shanghai' },
     on: { type: 'string', default: 'sqlite,postgres' },
     file: { type: 'string' },
+    'postgres-url': { type: 'string' },
+    'fill-only': { type: 'boolean', default: false },
     runs: { type: 'string', default: '9' },
   },
 })
@@ -51,7 +57,12 @@ const [users, models] = [50, 12]
 /** Of so many charges one is of images, which has rows of its own. */
 const imageEach = 100
 const flushEach = 5_000
-const until = Math.ceil(Date.now() / dayMs) * dayMs
+/** What is added up in bulk is held against the writer's at so many. */
+const provedCharges = 4_000
+const provedKeys = 300
+const keysTogether = 250
+/** Behind the last day that a file has, or will have. */
+const until = Math.ceil((lastOf(options.file) ?? Date.now()) / dayMs) * dayMs
 const begun = until - days * dayMs
 
 /** One object: charges that share it share their terms in a segment, as those of a model do. */
@@ -61,11 +72,25 @@ const usageRule: ChargeRule = { kind: 'usage', prices: [], multiplier: '1', warn
 let now = begun
 const clock: Clock = { now: () => now, tick: () => performance.now(), ...systemTimers }
 
-async function fill(storage: Storage): Promise<void> {
+function lastOf(path: string | undefined): number | undefined {
+  if (path === undefined || !existsSync(path)) return undefined
+  const db = new DatabaseSync(path, { readOnly: true })
+  const row = db.prepare(`SELECT max(span) AS span FROM cost_part_sum WHERE part = ''`).get()
+  db.close()
+  return quarterOfSpan(Number(row?.['span']), 0) * quarterMs
+}
+
+async function fill(storage: Storage, charges: number, keysMade: number): Promise<void> {
   const keys: Key[] = []
   for (let n = 0; n < users; n++)
     await storage.users.create({ name: `user ${n}`, group: `group ${n % 5}`, role: 'user', passwordHash: null })
-  for (let n = 0; n < keysMade; n++) keys.push(await storage.keys.create(newKey({ user: `user ${n % users}` })))
+  while (keys.length < keysMade) {
+    const from = keys.length
+    const some = Array.from({ length: Math.min(keysTogether, keysMade - from) }, (_, i) =>
+      storage.keys.create(newKey({ user: `user ${(from + i) % users}` })),
+    )
+    keys.push(...(await Promise.all(some)))
+  }
   const span = until - begun - 1
   const images: Promise<void>[] = []
   for (let n = 0; n < charges; n++) {
@@ -156,48 +181,88 @@ async function time(storage: Storage, name: string): Promise<void> {
   process.stdout.write(`${name}  ${tail} charges were not added up\n`)
 }
 
-async function onSqlite(): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'tollgate-bench-costs-'))
-  const path = options.file ?? join(folder, 'tollgate.db')
-  const isFilled = existsSync(path)
-  const storage = await openStorage({ url: `sqlite:${path}`, clock, log: onlyErrors, role: 'gateway' })
+/** Nothing is added up beside the filling. */
+const fillClock: Clock = { ...clock, every: () => ({ cancel: () => undefined }) }
+
+async function fillFile(path: string, count: number, keys: number): Promise<void> {
+  now = begun
+  const storage = await openStorage({ url: `sqlite:${path}`, clock: fillClock, log: onlyErrors, role: 'gateway' })
   try {
-    if (!isFilled) await fill(storage)
-    const connection = new Connection(path)
-    const from = performance.now()
-    while (connection.transact(() => connection.run(addUpCosts())) > 0);
-    process.stderr.write(`  added up in ${((performance.now() - from) / 1_000).toFixed(0)} s\n`)
-    connection.close()
-    await time(storage, 'sqlite  ')
+    await fill(storage, count, keys)
   } finally {
     await storage.close()
-    await rm(folder, { recursive: true, force: true })
   }
 }
 
-async function onPostgres(): Promise<void> {
-  const postgres = await startPostgres(['fsync=off', 'shared_buffers=512MB'])
+/** Adds a few charges up both ways: by the writer, and in bulk. */
+async function prove(folder: string): Promise<void> {
+  const [own, bulk] = [join(folder, 'writer.db'), join(folder, 'bulk.db')]
+  await fillFile(own, provedCharges, provedKeys)
+  await copyFile(own, bulk)
+  const connection = new Connection(own)
+  while (connection.transact(() => connection.run(addUpCosts())) > 0);
+  connection.close()
+  addUpInBulk(bulk, () => undefined)
+  process.stderr.write(`  in bulk as by the writer: ${sameSums(own, bulk)} rows of ${provedCharges} charges\n`)
+}
+
+/** A file that is whole has its name. */
+async function makeFile(path: string, folder: string): Promise<void> {
+  const from = performance.now()
+  const seconds = (): string => ((performance.now() - from) / 1_000).toFixed(0)
+  await prove(folder)
+  const part = `${path}.part`
+  for (const end of ['', '-wal', '-shm', '.stage']) await rm(part + end, { force: true })
+  await fillFile(part, charges, keysMade)
+  process.stderr.write(`  filled after ${seconds()} s\n`)
+  let told = performance.now()
+  addUpInBulk(part, text => {
+    if (performance.now() - told < 10_000) return
+    told = performance.now()
+    process.stderr.write(`  ${text} after ${seconds()} s\n`)
+  })
+  await rename(part, path)
+  process.stderr.write(`  added up after ${seconds()} s\n`)
+}
+
+async function onSqlite(path: string): Promise<void> {
+  now = until
+  const storage = await openStorage({ url: `sqlite:${path}`, clock, log: onlyErrors, role: 'gateway' })
   try {
-    const url = await postgres.createDatabase()
+    await time(storage, 'sqlite  ')
+  } finally {
+    await storage.close()
+  }
+}
+
+/** On a PostgreSQL with the same rows; `--postgres-url` keeps them, and takes what is there. */
+async function onPostgres(path: string): Promise<void> {
+  now = until
+  const postgres =
+    options['postgres-url'] === undefined ? await startPostgres(['fsync=off', 'shared_buffers=512MB']) : undefined
+  try {
+    const url = options['postgres-url'] ?? (await postgres?.createDatabase()) ?? ''
+    const client = new Client({ connectionString: url })
+    await client.connect()
+    const { rows } = await client.query(`SELECT to_regclass('chain') IS NOT NULL AS is_filled`)
+    if (rows[0]?.is_filled !== true) await copyFileTo(path, url, client)
+    await client.end()
+    if (options['fill-only']) return
     const storage = await openStorage({ url, clock, log: onlyErrors, role: 'gateway' })
-    await fill(storage)
-    const pool = createPool(url, 1)
-    for (let count = 1; count > 0; ) {
-      const client = await pool.connect()
-      await client.query('BEGIN')
-      count = await new Session(client).run(addUpCosts())
-      await client.query('COMMIT')
-      client.release()
-    }
-    await pool.end()
     await time(storage, 'postgres')
     await storage.close()
   } finally {
-    await postgres.close()
+    await postgres?.close()
   }
 }
 
 const on = options.on.split(',')
-if (on.includes('sqlite')) await onSqlite()
-now = begun
-if (on.includes('postgres')) await onPostgres()
+const folder = await mkdtemp(join(tmpdir(), 'tollgate-bench-costs-'))
+try {
+  const path = options.file ?? join(folder, 'tollgate.db')
+  if (!existsSync(path)) await makeFile(path, folder)
+  if (on.includes('sqlite') && !options['fill-only']) await onSqlite(path)
+  if (on.includes('postgres')) await onPostgres(path)
+} finally {
+  await rm(folder, { recursive: true, force: true })
+}

@@ -186,7 +186,12 @@ export const logTotalsAnswer = object({
   sums: listOf(object({ currency: text, amount: text, refunded: text, net: text })),
   since: {
     ...momentOrNull,
-    description: 'Where there are too many: requests before this moment were not added. Null where all were.',
+    description: 'Where one answer looks at no more: requests before this moment were not added. Null where all were.',
+  },
+  next: {
+    ...textOrNull,
+    description:
+      'What the others are asked for with, as `before`: each request is in one answer. Null where all were added.',
   },
 })
 

@@ -60,8 +60,10 @@ export type LogTotals = {
   readonly images: number
   /** What they were charged, and what was given back of that. */
   readonly sums: readonly { readonly currency: string; readonly amount: Micros; readonly refunded: Micros }[]
-  /** Where there are too many: rows that are older than this moment were not added. Null where all were. */
+  /** Where one answer looks at no more: rows that are older than this moment were not added. Null where all were. */
   readonly since: number | null
+  /** What they are asked for with, as `before`; null where all were. */
+  readonly next: string | null
 }
 
 /** What came to pass between two moments; lookups are left out. */
@@ -126,8 +128,8 @@ export type Journal = {
   list(filter: LogFilter): Awaitable<readonly { readonly row: LogRow; readonly charge: Charge | null }[]>
   /** Requests by steps of `stepMs`, oldest first; steps without any are left out. `since` and `until` are needed. */
   histogram(match: LogMatch & { since: number; until: number }, stepMs: number): Awaitable<readonly LogStep[]>
-  /** What rows come to, the newest of them where there are very many. */
-  totals(match: LogMatch): Awaitable<LogTotals>
+  /** What rows come to: all of them, or the newest, where others are to be asked for with `before`. Each is in one answer. */
+  totals(match: LogMatch & { readonly before?: string }): Awaitable<LogTotals>
   summary(match: { readonly since: number; readonly until: number; readonly user?: string }): Awaitable<Summary>
   /** Within a tenth; those with the most requests first. */
   latency(match: {

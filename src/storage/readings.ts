@@ -57,7 +57,7 @@ import { listLogs } from './journal/list.ts'
 import { sumLatency } from './journal/latency.ts'
 import { countSteps } from './journal/steps.ts'
 import { type Span, summarize } from './journal/summary.ts'
-import { sumMatching } from './journal/totals.ts'
+import { sumMatching, type TotalsMatch } from './journal/totals.ts'
 import { sumUsage } from './journal/usage.ts'
 import { sumUsageBy } from './journal/usage-by.ts'
 import { sumVendorCosts } from './journal/vendor-costs.ts'
@@ -97,7 +97,7 @@ export type Readings = {
     given: { readonly match: LogMatch & { since: number; until: number }; readonly stepMs: number }
     gives: readonly LogStep[]
   }
-  totals: { given: LogMatch; gives: LogTotals }
+  totals: { given: TotalsMatch; gives: LogTotals }
   summary: { given: Span; gives: Summary }
   latency: { given: Span; gives: readonly LatencyRow[] }
   usage: { given: UsageMatch; gives: readonly UsageRow[] }

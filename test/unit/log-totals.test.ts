@@ -1,121 +1,336 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import t from 'tap'
-import { firstIdAt, type Key, type LogMatch, type LogTotals } from '../../src/kit/index.ts'
-import { sumMatching } from '../../src/storage/journal/totals.ts'
+import * as fc from 'fast-check'
+import t, { type Test } from 'tap'
+import {
+  type Charge,
+  firstIdAt,
+  type Key,
+  type LogMatch,
+  type LogRow,
+  type LogTotals,
+  type Storage,
+} from '../../src/kit/index.ts'
+import { addTotals } from '../../src/console/pages/logs/add-totals.ts'
+import { addUpCosts } from '../../src/storage/costs/add-up.ts'
 import { openStorage } from '../../src/storage/index.ts'
+import { sumMatching, type TotalsMatch } from '../../src/storage/journal/totals.ts'
+import { createPool, Session } from '../../src/storage/postgres/connect.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
-import { clockAt, facts, line, logRow, newKey, silentLog } from '../contract/storage.ts'
 import { caseName } from '../harness/case-name.ts'
+import { startPostgres } from '../harness/postgres.ts'
+import { clockAt, facts, line, logRow, newKey, silentLog } from '../contract/storage.ts'
 
 const from = Date.UTC(2026, 10, 1)
-const count = 700
+/** About 14 hours of requests. */
+const stepMs = 70_000
+const pageRows = 48
 
-type Sold = {
-  readonly at: number
-  readonly user: string
-  readonly model: string
-  readonly status: number
-  readonly amount: number | null
-  readonly tiers: readonly string[]
-  readonly isRefunded: boolean
+/** Requests at random: refused, looked up, of images and of text, charged at once and long after they began, and some given back. */
+async function sell(storage: Storage, clock: ReturnType<typeof clockAt>, count: number): Promise<readonly LogRow[]> {
+  let state = 5
+  const draw = (n: number): number => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+    return Math.floor((state / 2_147_483_648) * n)
+  }
+  await storage.users.create({ name: 'ada', group: 'partner', role: 'user', passwordHash: null })
+  const keys: Key[] = []
+  for (let i = 0; i < 4; i++)
+    keys.push(await storage.keys.create(newKey(i % 2 ? { user: 'ada', group: 'partner' } : {})))
+  const rows: LogRow[] = []
+  const givenBack: string[] = []
+  for (let i = 0; i < count; i++) {
+    const begun = from + Math.floor((i * 700 * stepMs) / count) + draw(1_000)
+    const key = keys[draw(4)] as Key
+    const id = firstIdAt('req_', begun) + String(i).padStart(10, '0')
+    const kind = ['refused', 'lookup', 'image', 'image', 'chat', 'chat', 'chat'][draw(7)] ?? ''
+    const row = logRow({
+      id,
+      time: begun,
+      keyId: key.id,
+      user: key.user,
+      group: key.user === 'ada' ? 'partner' : 'default',
+      model: kind === 'lookup' ? null : `m${draw(3)}`,
+      operation: kind === 'lookup' ? 'models.list' : kind === 'image' ? 'image.generate' : 'chat',
+      upstream: kind === 'lookup' || kind === 'refused' ? null : (['alpha', 'beta'][draw(2)] ?? ''),
+      status: kind === 'refused' ? 429 : kind === 'chat' && draw(20) === 0 ? 500 : 200,
+      outcome: kind === 'refused' ? 'refused' : kind !== 'lookup' && draw(15) === 0 ? 'caller_gone' : 'answered',
+    })
+    const own = facts(key, {
+      id,
+      user: key.user,
+      group: row.group ?? '',
+      model: row.model ?? '',
+      operation: row.operation,
+      upstream: row.upstream ?? '',
+      currency: draw(5) ? 'USD' : 'EUR',
+      size: draw(3) ? '1024x1024' : '2048x1152',
+    })
+    const lines = Array.from({ length: 1 + draw(3) }, (_, at) =>
+      line(at, { tier: ['1K', '4K'][draw(2)] ?? '', source: draw(2) ? 'request' : 'output', price: draw(90_000) }),
+    )
+    const counted = ['input', 'output'].map((tier, at) =>
+      line(at, { tier, width: null, height: null, price: draw(900), quantity: 7 }),
+    )
+    // As a body takes its time, and an answer: at the ends of quarters many of them are charged on the other side.
+    clock.set(begun + draw(30_000))
+    if (kind === 'image') {
+      await storage.ledger.hold({ facts: own, hold: 400_000, idempotency: null })
+      clock.set(clock.now() + draw(600_000))
+      const fate = draw(9)
+      if (fate === 0) await storage.ledger.void(id, 'refused')
+      else if (fate === 1) {
+        await storage.ledger.review(id, 'unknown')
+        if (draw(2)) await storage.books.resolve(id, 'settle', 'ada', 'x', draw(2) * 777)
+      } else {
+        for (const each of lines) await storage.ledger.line(id, each)
+        await storage.ledger.settle({ id, delivery: 'confirmed', reason: null })
+        if (draw(5) === 0) storage.ledger.post({ ...own, id: `${id}.u`, size: null }, counted, 'confirmed')
+      }
+    }
+    if (kind === 'chat') {
+      // What took longer than a minute has rows of its own.
+      if (draw(6) === 0) clock.set(begun + draw(7_200_000))
+      storage.ledger.post({ ...own, size: null }, counted, 'confirmed')
+    }
+    storage.journal.append(row)
+    rows.push(row)
+    if (draw(9) === 0) givenBack.push(id)
+    if (draw(30) === 0) await storage.flush()
+  }
+  await storage.flush()
+  for (const id of givenBack) await storage.books.refund(id, 'ada', 'x')
+  return rows
 }
 
-t.test('totals of a filter are what its requests were charged, whoever keeps their charges', async t => {
+async function ledgerOf(storage: Storage): Promise<readonly Charge[]> {
+  const all: Charge[] = []
+  for (let after: string | null = null; ; after = all.at(-1)?.id ?? null) {
+    const some = await storage.books.all(after, 500)
+    all.push(...some)
+    if (some.length < 500) return all
+  }
+}
+
+type Sums = Omit<LogTotals, 'since' | 'next'>
+
+/** The sum of the ledger, charge by charge. */
+function count(rows: readonly LogRow[], ledger: readonly Charge[], match: LogMatch): Sums {
+  const own = new Map(ledger.map(charge => [charge.id, charge]))
+  const meant = rows.filter(row => isMeant(row, own.get(row.id), match))
+  // What was settled for nothing has no line.
+  const charged = meant
+    .flatMap(({ id }) => [own.get(id), own.get(`${id}.u`)])
+    .filter(charge => charge?.state === 'settled' && charge.lines.length > 0) as Charge[]
+  const currencies = [...new Set(charged.map(({ currency }) => currency))].toSorted()
+  return {
+    requests: meant.length,
+    errors: meant.filter(({ status, outcome }) => (status ?? 0) >= 400 || outcome !== 'answered').length,
+    charges: charged.length,
+    images: charged.flatMap(({ lines }) => lines).filter(({ quantity }) => quantity === null).length,
+    sums: currencies.map(currency => {
+      const some = charged.filter(charge => charge.currency === currency)
+      return {
+        currency,
+        amount: some.reduce((sum, { amount }) => sum + amount, 0),
+        refunded: some.reduce((sum, { refunded }) => sum + refunded, 0),
+      }
+    }),
+  }
+}
+
+function isMeant(row: LogRow, charge: Charge | undefined, match: LogMatch): boolean {
+  const { since = 0, until = Infinity, status, tier, size, source } = match
+  const images = charge?.lines.filter(({ quantity }) => quantity === null) ?? []
+  return (
+    row.time >= since &&
+    row.time < until &&
+    (match.lookups !== false || row.operation !== 'models.list') &&
+    (['user', 'group', 'keyId', 'model', 'operation', 'upstream', 'outcome'] as const).every(
+      name => match[name] === undefined || match[name] === row[name],
+    ) &&
+    (status === undefined || status === row.status || status === `${Math.floor((row.status ?? 0) / 100)}xx`) &&
+    (match.charge === undefined || charge?.state === match.charge) &&
+    ((tier === undefined && source === undefined && size === undefined) ||
+      images.some(
+        image =>
+          (tier === undefined || image.tier === tier) &&
+          (source === undefined || image.source === source) &&
+          (size === undefined || charge?.size === size),
+      ))
+  )
+}
+
+const word = <T extends string | number>(...values: readonly T[]) => fc.constantFrom(...values)
+/** What the sums of the ledger say by themselves, and what only requests and their charges say. */
+const filters = (rows: readonly LogRow[]): fc.Arbitrary<LogMatch> => {
+  const shared = {
+    user: word('ada', 'local', 'nobody'),
+    group: word('default', 'partner'),
+    keyId: fc.constantFrom(...new Set(rows.map(({ keyId }) => keyId ?? ''))),
+    model: word('m0', 'm1', 'm9'),
+    operation: word('chat', 'image.generate', 'models.list'),
+  }
+  const others = {
+    upstream: word('alpha', 'beta'),
+    status: word<200 | 429 | '2xx' | '4xx' | '5xx'>(200, 429, '2xx', '4xx', '5xx'),
+    outcome: word<LogRow['outcome']>('answered', 'refused', 'caller_gone'),
+    tier: word('1K', '4K'),
+    source: word<'request' | 'output'>('request', 'output'),
+    size: word('1024x1024', '2048x1152'),
+    charge: word<Charge['state']>('settled', 'voided', 'needs_review'),
+  }
+  const moment = fc.oneof(
+    fc.nat(60 * 14 * 60_000),
+    fc.nat(60).map(quarter => quarter * 900_000),
+  )
+  const time = fc.tuple(fc.option(moment), fc.option(moment)).map(([since, until]) => ({
+    ...(since !== null && { since: from + since }),
+    ...(until !== null && { until: from + until }),
+  }))
+  const few = { requiredKeys: [] } satisfies { requiredKeys: [] }
+  return fc
+    .tuple(fc.oneof(fc.record(shared, few), fc.record({ ...shared, ...others }, few)), time)
+    .chain(([parts, span]) => {
+      const names = Object.keys(parts) as (keyof typeof parts)[]
+      // More than three at once hardly find anything.
+      return fc.shuffledSubarray(names, { maxLength: Math.min(names.length, 3) }).map(some => ({
+        ...Object.fromEntries(some.map(name => [name, parts[name]])),
+        ...span,
+        ...(!some.includes('operation') && { lookups: false as const }),
+      }))
+    })
+}
+
+type Answer = LogTotals | Promise<LogTotals>
+
+/** All answers of a filter together. */
+async function addAll(
+  match: LogMatch,
+  ask: (match: TotalsMatch) => Answer,
+): Promise<Sums & { readonly answers: number }> {
+  const all = { requests: 0, errors: 0, charges: 0, images: 0, answers: 0 }
+  const sums = new Map<string, { readonly currency: string; amount: number; refunded: number }>()
+  for (let next: string | null | undefined; next !== null; ) {
+    const answer = await ask({ ...match, ...(next !== undefined && { before: next }) })
+    for (const name of ['requests', 'errors', 'charges', 'images'] as const) all[name] += answer[name]
+    for (const { currency, amount, refunded } of answer.sums) {
+      const sum = sums.get(currency) ?? { currency, amount: 0, refunded: 0 }
+      sums.set(currency, { currency, amount: sum.amount + amount, refunded: sum.refunded + refunded })
+    }
+    all.answers++
+    next = answer.next
+  }
+  return { ...all, sums: [...sums.values()].toSorted((a, b) => (a.currency < b.currency ? -1 : 1)) }
+}
+
+async function compare(
+  t: Test,
+  stage: string,
+  wanted: ReadonlyMap<LogMatch, Sums>,
+  ask: (match: TotalsMatch, most?: number) => Answer,
+): Promise<void> {
+  let answers = 0
+  for (const [match, sums] of wanted) {
+    const { answers: _, ...once } = await addAll(match, match => ask(match))
+    t.same(once, sums, caseName({ stage, match }))
+    const { answers: asked, ...inParts } = await addAll(match, match => ask(match, 40))
+    t.same(inParts, sums, caseName({ stage, match, most: 40 }))
+    answers += asked
+  }
+  t.ok(answers > wanted.size, caseName({ stage, answers }))
+  t.ok(
+    wanted
+      .values()
+      .filter(({ charges }) => charges > 0)
+      .toArray().length >
+      wanted.size / 3,
+    'most find something',
+  )
+}
+
+function draw(rows: readonly LogRow[], ledger: readonly Charge[], numRuns: number): ReadonlyMap<LogMatch, Sums> {
+  const drawn = [{ lookups: false }, {}, ...fc.sample(filters(rows), { numRuns, seed: 3 })] as readonly LogMatch[]
+  return new Map(drawn.map(match => [match, count(rows, ledger, match)]))
+}
+
+t.test('totals of a filter are what its requests were charged, however many answers they take', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-totals-'))
   const path = join(folder, 'tollgate.db')
   const clock = clockAt(from)
-  const storage = await openStorage({ url: `sqlite:${path}`, clock, log: silentLog, role: 'gateway' })
+  const storage = await openStorage({
+    url: `sqlite:${path}`,
+    clock,
+    log: silentLog,
+    role: 'gateway',
+    logPageRows: pageRows,
+  })
   const connection = new Connection(path)
   t.teardown(async () => {
     connection.close()
     await storage.close()
     rmSync(folder, { recursive: true, force: true })
   })
-  let state = 5
-  const draw = (n: number): number => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
-    return Math.floor((state / 2_147_483_648) * n)
-  }
-  await storage.users.create({ name: 'ada', group: 'default', role: 'user', passwordHash: null })
-  const keys: Key[] = [await storage.keys.create(newKey()), await storage.keys.create(newKey({ user: 'ada' }))]
-  const sold: Sold[] = []
-  const givenBack: string[] = []
-  for (let i = 0; i < count; i++) {
-    clock.set(clock.now() + 60_000)
-    const key = keys[draw(2)] as Key
-    const id = firstIdAt('req_', clock.now()) + String(i).padStart(10, '0')
-    const [user, model] = [key.user, `m${draw(3)}`]
-    const own = facts(key, { id, user, model })
-    const kind = ['refused', 'image', 'chat'][draw(3)] ?? ''
-    const lines = Array.from({ length: 1 + draw(3) }, (_, at) =>
-      kind === 'image'
-        ? line(at, { tier: ['1K', '4K'][draw(2)] ?? '', price: 1 + draw(90_000) })
-        : line(at, {
-            tier: ['input', 'output', 'x'][at] ?? '',
-            width: null,
-            height: null,
-            price: 1 + draw(900),
-            quantity: 7,
-          }),
-    )
-    if (kind === 'image') {
-      await storage.ledger.hold({ facts: own, hold: 400_000, idempotency: null })
-      for (const each of lines) await storage.ledger.line(id, each)
-      await storage.ledger.settle({ id, delivery: 'confirmed', reason: null })
-    }
-    if (kind === 'chat') storage.ledger.post(own, lines, 'confirmed')
-    const status = kind === 'refused' ? 429 : 200
-    storage.journal.append(logRow({ id, time: clock.now(), keyId: key.id, user, model, status }))
-    const isRefunded = kind !== 'refused' && draw(97) % 9 === 4
-    if (isRefunded) givenBack.push(id)
-    sold.push({
-      at: clock.now(),
-      user,
-      model,
-      status,
-      amount: kind === 'refused' ? null : lines.reduce((sum, { price }) => sum + price, 0),
-      tiers: kind === 'image' ? lines.map(({ tier }) => tier) : [],
-      isRefunded,
-    })
-    if (draw(40) === 0) await storage.flush()
-  }
-  await storage.flush()
-  for (const id of givenBack) await storage.books.refund(id, 'ada', 'x')
-  t.ok(givenBack.length > 20, 'some was given back')
+  const rows = await sell(storage, clock, 500)
+  const wanted = draw(rows, await ledgerOf(storage), 70)
+  const ask = (match: TotalsMatch, most?: number) => connection.snapshot(sumMatching(match, most))
+  const addUp = (): number => connection.transact(() => connection.run(addUpCosts()))
 
-  const expect = (some: readonly Sold[]): Omit<LogTotals, 'since'> => {
-    const charged = some.filter(({ amount }) => amount !== null)
-    const sum = (of: readonly Sold[]): number => of.reduce((all, { amount }) => all + (amount ?? 0), 0)
-    const refunded = sum(charged.filter(one => one.isRefunded))
-    return {
-      requests: some.length,
-      errors: some.filter(({ status }) => status >= 400).length,
-      charges: charged.length,
-      images: some.reduce((all, { tiers }) => all + tiers.length, 0),
-      sums: charged.length === 0 ? [] : [{ currency: 'USD', amount: sum(charged), refunded }],
-    }
+  await compare(t, 'nothing added up', wanted, ask)
+  addUp()
+  await compare(t, 'some of it', wanted, ask)
+  while (addUp() > 0);
+  await compare(t, 'all of it', wanted, ask)
+  for (const match of [...wanted.keys()].slice(0, 9))
+    t.same(await storage.journal.totals(match), ask(match), caseName({ match, asked: 'of the storage' }))
+  t.same(
+    await storage.journal.totals({ model: 'none' }),
+    { requests: 0, errors: 0, charges: 0, images: 0, sums: [], since: null, next: null },
+    'nothing',
+  )
+})
+
+t.test('the same on PostgreSQL', async t => {
+  const postgres = await startPostgres(['fsync=off'])
+  t.teardown(() => postgres.close())
+  const url = await postgres.createDatabase()
+  const clock = clockAt(from)
+  const storage = await openStorage({ url, clock, log: silentLog, role: 'gateway', logPageRows: pageRows })
+  t.teardown(() => storage.close())
+  const pool = createPool(url, 1)
+  t.teardown(() => pool.end())
+  const rows = await sell(storage, clock, 220)
+  const wanted = draw(rows, await ledgerOf(storage), 24)
+  const client = await pool.connect()
+  t.teardown(() => client.release())
+  const ask = (match: TotalsMatch, most?: number) => new Session(client).run(sumMatching(match, most))
+
+  await compare(t, 'nothing added up', wanted, ask)
+  await client.query('BEGIN')
+  while ((await new Session(client).run(addUpCosts())) > 0);
+  await client.query('COMMIT')
+  await compare(t, 'all of it', wanted, ask)
+  t.same(await storage.journal.totals({ user: 'ada' }), await ask({ user: 'ada' }), 'as the storage answers')
+})
+
+t.test('a page adds up what comes in several answers', async t => {
+  const sum = (currency: string, amount: string, refunded: string, net: string) => ({ currency, amount, refunded, net })
+  const counts = { requests: 3, errors: 1, charges: 2, images: 0 }
+  const newer = { ...counts, sums: [sum('USD', '0.300001', '0.10', '0.200001')], since: 'b', next: 'req_b' }
+  const older = {
+    ...counts,
+    sums: [sum('EUR', '1.00', '0.00', '1.00'), sum('USD', '9007199254.740993', '0.00', '9007199254.740993')],
+    since: null,
+    next: null,
   }
-  const filters: readonly (readonly [LogMatch, (one: Sold) => boolean])[] = [
-    [{}, () => true],
-    [{ user: 'ada' }, one => one.user === 'ada'],
-    [{ user: 'ada', model: 'm1' }, one => one.user === 'ada' && one.model === 'm1'],
-    [{ tier: '4K' }, one => one.tiers.includes('4K')],
-    [{ status: '4xx' }, one => one.status >= 400],
-    [{ charge: 'settled', model: 'm2' }, one => one.amount !== null && one.model === 'm2'],
-    [
-      { since: from + 3_600_000, until: from + 20_000_000 },
-      one => one.at >= from + 3_600_000 && one.at < from + 20_000_000,
-    ],
-    [{ model: 'none' }, () => false],
-  ]
-  for (const [match, isMeant] of filters) {
-    const wanted = { ...expect(sold.filter(isMeant)), since: null }
-    t.same(await storage.journal.totals(match), wanted, caseName({ match }))
-    const few = connection.snapshot(sumMatching(match, 10))
-    const newest = sold.filter(isMeant).slice(-10)
-    const isAll = sold.filter(isMeant).length <= 10
-    t.same(few, { ...expect(newest), since: isAll ? null : newest[0]?.at }, caseName({ match, most: 10 }))
-  }
+  t.same(addTotals(newer, older), {
+    requests: 6,
+    errors: 2,
+    charges: 4,
+    images: 0,
+    sums: [sum('EUR', '1.00', '0.00', '1.00'), sum('USD', '9007199255.040994', '0.10', '9007199254.940994')],
+    since: null,
+    next: null,
+  })
 })

@@ -24,7 +24,7 @@ export const consoleSummaries: { readonly [route: string]: string } = {
   'POST /api/keys/:id/rotate': '为令牌更换密钥；旧密钥在一段时间内仍然有效。',
   'GET /api/logs': '请求日志，最新的在前：有权查看全部者可见全部，其他人只见自己的。',
   'GET /api/logs/histogram': '各时间段的请求数；默认为最近 24 小时。',
-  'GET /api/logs/totals': '符合条件的请求合计：数量与费用；数量极多时只统计最新的部分。',
+  'GET /api/logs/totals': '符合条件的请求合计：数量与费用；数量极多时先给出最新的部分，并说明如何继续。',
   'GET /api/logs/tail': '请求结束时逐条推送，以名为 log 的服务器事件发送。',
   'GET /api/logs/export': '以文件导出请求，最新的在前：电子表格，或每行一条记录。',
   'GET /api/logs/:id': '一次请求及其费用的解释。',

@@ -84,8 +84,8 @@ const list = defineRoute({
 })
 
 /** What is counted: lookups only where they are asked for by what they are. */
-function countedOf(ask: Ask & { readonly query: LogQuery }): LogMatch {
-  const match = readLogMatch(ask.query, ask)
+function countedOf(query: LogQuery, ask: Ask): LogMatch {
+  const match = readLogMatch(query, ask)
   return match.operation === undefined && match.id === undefined ? { ...match, lookups: false } : match
 }
 
@@ -97,7 +97,7 @@ const histogram = defineRoute({
   query: filterOnly,
   answer: histogramAnswer,
   async handle(ask) {
-    const match = countedOf(ask)
+    const match = countedOf(ask.query, ask)
     const until = match.until ?? ask.parts.clock.now() + 1
     const since = match.since ?? until - dayMs
     const stepMs = stepLengths.find(length => (until - since) / length <= stepsMax) ?? 30 * dayMs
@@ -115,11 +115,16 @@ const totals = defineRoute({
   method: 'GET',
   url: '/api/logs/totals',
   access: 'user',
-  summary: 'What requests come to: how many, and what they were charged; the newest of them where there are very many.',
-  query: filterOnly,
+  summary: 'What requests come to: how many, and what they were charged; of very many the newest, and where to go on.',
+  query: { ...filterOnly, properties: { ...logQuery, before: rowId } },
   answer: logTotalsAnswer,
   async handle(ask) {
-    const { sums, since, ...counts } = await ask.parts.storage.journal.totals(countedOf(ask))
+    const { before, ...filter } = ask.query
+    const match = countedOf(filter, ask)
+    const { sums, since, ...counts } = await ask.parts.storage.journal.totals({
+      ...match,
+      ...(before !== undefined && { before }),
+    })
     return {
       ...counts,
       sums: sums.map(({ currency, amount, refunded }) => ({

@@ -47,3 +47,8 @@ export const dayLength = 2
 export function dayOfSpan(span: number, pass: Pass): number {
   return Math.floor((span - pass * passStep) / lengthsMost)
 }
+
+/** The quarter of a span that is one: of all spans of a time they have the largest numbers. */
+export function quarterOfSpan(span: number, pass: Pass): number {
+  return Math.floor((span - pass * passStep) / lengthsMost)
+}

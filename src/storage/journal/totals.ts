@@ -1,76 +1,189 @@
-import type { LogMatch, LogRow, LogTotals } from '../../kit/index.ts'
-import { askIn } from '../ask-in.ts'
-import type { QueryProgram } from '../query.ts'
-import { text, whole } from '../rows.ts'
-import { findSegmented } from './charged.ts'
+import { firstIdAt } from '../../kit/ids.ts'
+import { useChargeId } from '../../kit/image-tool.ts'
+import type { LogFilter, LogMatch, LogTotals } from '../../kit/index.ts'
+import { eachPage, type PageHead, readSums } from '../pages/find.ts'
+import { placesIn, rangeOf } from '../pages/match.ts'
+import type { Page } from '../pages/parse.ts'
+import { type KeptSpans, requestsIn } from '../pages/spans.ts'
+import { failuresOf } from '../pages/sums.ts'
+import { findPages } from '../pages/walk.ts'
+import { ask, type QueryProgram } from '../query.ts'
+import { whole } from '../rows.ts'
+import { standsAt } from '../segments/reach.ts'
+import { asksForCharge, idsOfFew, keepCharged } from './charged.ts'
+import { addLedger, type Shared } from './ledger-totals.ts'
 import { listLogs } from './list.ts'
+import { addCharges, type Counted, findSettled, Totals } from './total-sums.ts'
 
-/** Rows that are added up: what comes back at once. */
-const rowsMost = 5_000
-const rowsTogether = 1_000
+/** A filter, and what is older than a row: the rest of it. */
+export type TotalsMatch = LogMatch & Pick<LogFilter, 'before'>
 
-const settled = `SELECT id, currency, amount FROM charge WHERE state = 'settled' AND id IN (…)`
-const images = `SELECT charge_id FROM line WHERE quantity IS NULL AND charge_id IN (…)`
-const refunds = ['entry', 'reversal'].map(
-  table => `SELECT charge_id, amount FROM ${table} WHERE kind = 'refund' AND charge_id IN (…)`,
-)
+const prefix = 'req_'
+const usePart = useChargeId('')
+/** Rows of the log that one answer looks at, where it has to: some tenths of a second, in which a reader answers nobody else. */
+const rowsMost = 32_768
+/** Between some requests there are hardly any others where of so many rows that were read one is meant. */
+const denseMost = 4
+/** Rows that are found by what their charges are, and read each by itself. */
+const fewMost = 4_096
+const fewTogether = 1_000
+const beginning = 'SELECT min(first_ms) AS first_ms, max(last_ms) AS last_ms FROM log_page'
 
-/** What the newest rows of a filter come to, as they are listed: each with the whole of its charge. */
-export function* sumMatching(match: LogMatch, most = rowsMost): QueryProgram<LogTotals> {
+/**
+ * What the requests of a filter come to, or the newest of them and where to go on: whoever asks for what is `before` that, as
+ * often as there is something left, has all of them once. What was charged is taken from what has been added up
+ * already where the filter asks for no more than the parts of a charge; else from the charges of the requests.
+ */
+export function* sumMatching(match: TotalsMatch, most = rowsMost): QueryProgram<LogTotals> {
+  const few = idsOfFew({ ...match, limit: 0 })
+  return few ? yield* sumFew(match, Math.min(most, fewMost)) : yield* sumPages(match, most)
+}
+
+/** Where charges say which requests are meant: those are few, wherever they are. */
+function* sumFew(match: TotalsMatch, most: number): QueryProgram<LogTotals> {
   const totals = new Totals()
-  for (let before: string | undefined; totals.requests < most; ) {
-    const limit = Math.min(rowsTogether, most - totals.requests)
+  let { before } = match
+  let left = most
+  for (;;) {
+    const limit = Math.min(left, fewTogether)
     const rows = yield* listLogs({ ...match, limit, ...(before !== undefined && { before }) })
     const last = rows.at(-1)
-    if (!last) return totals.all(null)
-    yield* addRows(totals, rows, match)
-    before = last.id
-    if (rows.length < limit) return totals.all(null)
-    if (totals.requests === most) {
-      const [more] = yield* listLogs({ ...match, limit: 1, before })
-      return totals.all(more ? last.time : null)
+    totals.requests += rows.length
+    totals.errors += rows.filter(({ status, outcome }) => (status ?? 0) >= 400 || outcome !== 'answered').length
+    yield* addCharges(totals, yield* findSettled(rows.map(({ id }) => id)))
+    before = last?.id
+    left -= rows.length
+    if (!last || rows.length < limit) return { ...totals.all(), since: null, next: null }
+    if (left === 0) return { ...totals.all(), since: last.time, next: last.id }
+  }
+}
+
+function* sumPages(match: TotalsMatch, most: number): QueryProgram<LogTotals> {
+  const totals = new Totals()
+  const [ends] = yield ask(beginning)
+  if (ends?.['first_ms'] === null || ends === undefined) return { ...totals.all(), since: null, next: null }
+  const where = sharedOf(match)
+  const kept = where && where.user === undefined && where.key === undefined && where.group === undefined
+  const { pages, sums, from } = yield* takePages(match, most, kept === true)
+  const part: TotalsMatch = from === undefined ? match : { ...match, since: Math.max(from, match.since ?? 0) }
+  for (const spans of sums) addSpans(totals, spans, match)
+  const rows = new Map<string, boolean>()
+  yield* eachPage(pages, page => readRows(page, part, where ? totals : rows))
+  if (where) {
+    const begun = { since: Math.max(part.since ?? 0, whole(ends, 'first_ms')), until: endOf(match) }
+    if (begun.until === undefined || begun.since < begun.until)
+      yield* addLedger(totals, begun, where, whole(ends, 'last_ms'))
+  } else {
+    const read = pages.reduce((sum, head) => sum + head.count, 0)
+    const charges = yield* findSettled([...rows.keys()], rows.size * denseMost > read)
+    const isSettled = match.charge === 'settled'
+    for (const [id, isError] of rows) {
+      if (!isSettled || charges.has(id)) countRow(totals, isError)
+      else rows.delete(id)
     }
+    yield* addCharges(totals, isSettled ? ofRows(charges, rows) : charges)
   }
-  return totals.all(null)
+  return { ...totals.all(), since: from ?? null, next: from === undefined ? null : firstIdAt(prefix, from) }
 }
 
-function* addRows(totals: Totals, rows: readonly LogRow[], match: LogMatch): QueryProgram<void> {
-  totals.requests += rows.length
-  totals.errors += rows.filter(({ status, outcome }) => (status ?? 0) >= 400 || outcome !== 'answered').length
-  const ids = rows.map(({ id }) => id)
-  const currencies = new Map<string, string>()
-  const add = (id: string, currency: string, amount: number): void => {
-    currencies.set(id, currency)
-    totals.charges++
-    totals.sumOf(currency).amount += amount
+/** What a filter asks of charges, where that is all that it asks for, and its end is a moment; undefined else. */
+function sharedOf(match: TotalsMatch): Shared | undefined {
+  const { since: _, until: __, before, user, group, keyId, model, operation, lookups: ___, ...others } = match
+  if (Object.values(others).some(value => value !== undefined)) return undefined
+  if (before !== undefined && before !== firstIdAt(prefix, standsAt(before))) return undefined
+  return {
+    ...(user !== undefined && { user }),
+    ...(group !== undefined && { group }),
+    ...(keyId !== undefined && { key: keyId }),
+    ...(model !== undefined && { model }),
+    ...(operation !== undefined && { operation }),
   }
-  for (const row of yield* askIn(settled, ids)) add(text(row, 'id'), text(row, 'currency'), whole(row, 'amount'))
-  totals.images += (yield* askIn(images, [...currencies.keys()])).length
-  const others = ids.filter(id => !currencies.has(id))
-  for (const [id, { terms, amount }] of yield* findSegmented(others, match)) add(id, terms.currency, amount)
-  for (const sql of refunds)
-    for (const row of yield* askIn(sql, [...currencies.keys()]))
-      totals.sumOf(currencies.get(text(row, 'charge_id')) ?? '').refunded += whole(row, 'amount')
 }
 
-type Sum = { -readonly [N in keyof LogTotals['sums'][number]]: LogTotals['sums'][number][N] }
+function endOf({ until, before }: TotalsMatch): number | undefined {
+  const ends = [until, before === undefined ? undefined : standsAt(before)].filter(one => one !== undefined)
+  return ends.length === 0 ? undefined : Math.min(...ends)
+}
 
-class Totals {
-  requests = 0
-  errors = 0
-  charges = 0
-  images = 0
-  readonly #sums = new Map<string, Sum>()
+type Taken = {
+  readonly pages: readonly PageHead[]
+  /** Of pages that need not be read. */
+  readonly sums: readonly KeptSpans[]
+  /** Requests that began before this moment are left for the next time; undefined where none are. */
+  readonly from: number | undefined
+}
 
-  sumOf(currency: string): Sum {
-    let sum = this.#sums.get(currency)
-    if (!sum) this.#sums.set(currency, (sum = { currency, amount: 0, refunded: 0 }))
-    return sum
+/** The newest pages of a question. `isKept`: what is kept beside pages says all that is asked of those that lie wholly in its time. */
+function* takePages(match: TotalsMatch, most: number, isKept: boolean): QueryProgram<Taken> {
+  const { from, before } = rangeOf(match)
+  const [firstMs, endMs] = [standsAt(from), before === undefined ? Number.MAX_SAFE_INTEGER : standsAt(before)]
+  const heads = (yield* findPages(match)).toSorted((a, b) => b.lastMs - a.lastMs)
+  const known = isKept ? yield* readSums(firstMs, endMs) : new Map<number, never>()
+  const spansOf = ({ number, firstMs: first, lastMs: last }: PageHead, sinceMs: number): KeptSpans | undefined =>
+    first >= sinceMs && last < endMs ? known.get(number)?.spans : undefined
+  let [rows, taken] = [0, 0]
+  let fromMs: number | undefined
+  for (; taken < heads.length; taken++) {
+    const head = heads[taken] as PageHead
+    // All that end in one millisecond go together.
+    if (rows >= most && head.lastMs < (heads[taken - 1] as PageHead).lastMs) {
+      fromMs = head.lastMs + 1
+      break
+    }
+    if (!spansOf(head, firstMs)) rows += head.count
   }
-
-  all(since: number | null): LogTotals {
-    const { requests, errors, charges, images } = this
-    const sums = [...this.#sums.values()].sort((a, b) => (a.currency < b.currency ? -1 : 1))
-    return { requests, errors, charges, images, sums, since }
+  const since = fromMs === undefined ? firstMs : Math.max(fromMs, firstMs)
+  const pages: PageHead[] = []
+  const sums: KeptSpans[] = []
+  for (const head of heads.slice(0, taken)) {
+    const spans = spansOf(head, since)
+    if (spans) sums.push(spans)
+    else pages.push(head)
   }
+  return { pages, sums, from: fromMs }
+}
+
+function addSpans(totals: Totals, spans: KeptSpans, { model, operation, lookups }: LogMatch): void {
+  for (const [kind, ofModel, ofOperation, errors, steps] of spans) {
+    if (lookups === false && kind === 'lookup') continue
+    if (model !== undefined && model !== ofModel) continue
+    if (operation !== undefined && operation !== ofOperation) continue
+    totals.requests += requestsIn(steps)
+    totals.errors += errors
+  }
+}
+
+/** Rows of a page that match: counted at once, or by their ids, each with whether it is an error. */
+function* readRows(page: Page, match: TotalsMatch, into: Totals | Map<string, boolean>): QueryProgram<void> {
+  const failures = failuresOf(page)
+  let places = placesIn(page, match)
+  // Which charges are settled is seen when they are added.
+  const { charge, ...unsettled } = match
+  const asked = charge === 'settled' ? unsettled : match
+  if (asksForCharge(asked)) {
+    const rows = yield* keepCharged(
+      places.map(at => page.rowOf(at)),
+      asked,
+    )
+    places = rows.map(({ id }) => page.firstAt(id))
+  }
+  for (const at of places) {
+    const isError = failures[page.whatOf(at)] === true
+    if (into instanceof Totals) countRow(into, isError)
+    // What came twice is one.
+    else into.set(page.idOf(at), isError)
+  }
+}
+
+function countRow(totals: Totals, isError: boolean): void {
+  totals.requests++
+  if (isError) totals.errors++
+}
+
+/** The charges of some requests, with those beside them. */
+function ofRows(
+  charges: ReadonlyMap<string, Counted>,
+  rows: ReadonlyMap<string, boolean>,
+): ReadonlyMap<string, Counted> {
+  return new Map([...charges].filter(([id]) => rows.has(id) || rows.has(id.slice(0, -usePart.length))))
 }

@@ -26,7 +26,14 @@ type Sum = Pick<LatencyRow, 'kind' | 'model' | 'operation'> & {
 /** How many of the requests of a page were lookups. */
 export function lookupsIn(kept: KeptSpans): number {
   const ofLookups = kept.filter(([kind]) => kind === 'lookup')
-  return ofLookups.reduce((sum, [, , , , whole]) => sum + requestsOf(readSteps(whole)), 0)
+  return ofLookups.reduce((sum, [, , , , whole]) => sum + requestsIn(whole), 0)
+}
+
+/** How many requests some steps are of. */
+export function requestsIn(kept: Steps): number {
+  let requests = 0
+  for (let i = 1; i < kept.length; i += 2) requests += kept[i] as number
+  return requests
 }
 
 /** How long requests took, by model, operation and what they were: a hundred numbers each at most, however many there were. */
@@ -118,12 +125,6 @@ function count(steps: Map<number, number>, step: number, requests: number): void
 
 function addSteps(into: Map<number, number>, steps: Steps): void {
   for (let i = 0; i < steps.length; i += 2) count(into, steps[i] as number, steps[i + 1] as number)
-}
-
-function readSteps(kept: Steps): ReadonlyMap<number, number> {
-  const steps = new Map<number, number>()
-  addSteps(steps, kept)
-  return steps
 }
 
 function requestsOf(steps: ReadonlyMap<number, number>): number {

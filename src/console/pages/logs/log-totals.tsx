@@ -1,15 +1,14 @@
-import { useLoad } from '../../api/load.ts'
-import type { LogTotals as Sums } from '../../api/shapes.ts'
 import { Money } from '../../kit/money.tsx'
 import { Time } from '../../kit/time.tsx'
 import { Totals } from '../../kit/totals.tsx'
 import { count } from '../../numbers.ts'
 import { t } from '../../words/index.ts'
+import { useAllTotals } from './all-totals.ts'
 
 /** What the requests of a filter come to. `filter`: a query, `?…` or empty. */
 export function LogTotals({ filter }: { readonly filter: string }) {
-  const { value } = useLoad<Sums>(`/logs/totals${filter}`)
-  if (!value || value.requests === 0) return null
+  const value = useAllTotals(filter)
+  if (!value || (value.requests === 0 && value.charges === 0 && value.next === null)) return null
   const { requests, errors, charges, images, sums, since } = value
   return (
     <Totals
@@ -28,9 +27,10 @@ export function LogTotals({ filter }: { readonly filter: string }) {
     >
       {since !== null && (
         <p class="quiet">
-          {t('totals.newest', { count: count(requests) })} <Time at={since} />
+          {t(value.isBroken ? 'totals.broken' : 'totals.sofar')} <Time at={since} />
         </p>
       )}
+      {!/[?&]operation=/.test(filter) && <p class="quiet">{t('totals.lookups')}</p>}
     </Totals>
   )
 }

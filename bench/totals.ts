@@ -1,0 +1,157 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { performance } from 'node:perf_hooks'
+import { parseArgs } from 'node:util'
+import {
+  type Clock,
+  firstIdAt,
+  type Key,
+  type LogMatch,
+  type LogTotals,
+  type Storage,
+  systemTimers,
+  unknownOfLogRow,
+} from '../src/kit/index.ts'
+import { openStorage } from '../src/storage/index.ts'
+import { facts, line, newKey } from '../test/contract/storage.ts'
+import { startPostgres } from '../test/harness/postgres.ts'
+import { onlyErrors } from './fill.ts'
+
+// `node bench/totals.ts [--requests 1000000] [--on sqlite,postgres]`: fills a database with requests of 30 days and their charges, by
+// the storage's own way, and times what the totals above the log ask of it: the longest answer, how many, and all of them.
+
+const { values: options } = parseArgs({
+  options: { requests: { type: 'string', default: '1000000' }, on: { type: 'string', default: 'sqlite,postgres' } },
+})
+const requests = Number(options.requests)
+const dayMs = 86_400_000
+const [begun, days, users, models] = [Date.UTC(2026, 9, 1), 30, 50, 12]
+/** Of so many requests one is of images, and one fails. */
+const [imageEach, failEach] = [50, 40]
+const flushEach = 5_000
+
+let now = begun
+const clock: Clock = { now: () => now, tick: () => performance.now(), ...systemTimers }
+
+async function fill(storage: Storage): Promise<void> {
+  const keys: Key[] = []
+  for (let n = 0; n < users; n++) {
+    await storage.users.create({ name: `user ${n}`, group: `group ${n % 5}`, role: 'user', passwordHash: null })
+    keys.push(await storage.keys.create(newKey({ user: `user ${n}` })))
+  }
+  const images: Promise<void>[] = []
+  for (let n = 0; n < requests; n++) {
+    now = begun + Math.floor((n * days * dayMs) / requests)
+    const key = keys[n % users] as Key
+    const isImage = n % imageEach === 0
+    const isFailed = n % failEach === 1
+    const own = facts(key, {
+      id: firstIdAt('req_', now) + n.toString(36).padStart(10, '0'),
+      user: key.user,
+      group: `group ${(n % users) % 5}`,
+      model: `model ${n % models}`,
+      operation: isImage ? 'image.generate' : 'chat',
+    })
+    if (isImage) images.push(sellImage(storage, own))
+    else if (!isFailed)
+      storage.ledger.post(
+        { ...own, size: null },
+        [line(0, { tier: 'output', width: null, height: null, price: 10 + (n % 90), quantity: 100 })],
+        'confirmed',
+      )
+    storage.journal.append({
+      id: own.id,
+      time: now,
+      keyId: key.id,
+      user: own.user,
+      group: own.group,
+      model: own.model,
+      operation: own.operation,
+      status: isFailed ? 500 : 200,
+      outcome: 'answered',
+      errorCode: null,
+      durationMs: 700 + (n % 500),
+      upstream: n % 3 ? 'alpha' : 'beta',
+      configRevision: '0123456789ab',
+      forwarded: ['model', 'messages'],
+      dropped: [],
+      clientRequestId: null,
+      inputTokens: 230,
+      outputTokens: 100,
+      ...unknownOfLogRow,
+    })
+    if (n % flushEach === flushEach - 1) {
+      await Promise.all(images.splice(0))
+      await storage.flush()
+    }
+    if (n % 100_000 === 99_999) process.stderr.write(`  ${n + 1} requests\n`)
+  }
+  await Promise.all(images)
+  await storage.flush()
+}
+
+async function sellImage(storage: Storage, own: ReturnType<typeof facts>): Promise<void> {
+  await storage.ledger.hold({ facts: own, hold: 60_000, idempotency: null })
+  await storage.ledger.line(own.id, line(0, { tier: '2K', source: 'request' }))
+  await storage.ledger.settle({ id: own.id, delivery: 'confirmed', reason: null })
+}
+
+const [since, until] = [begun + 3.3 * dayMs, begun + 27.7 * dayMs]
+const filters: readonly (readonly [name: string, match: LogMatch])[] = [
+  ['all', {}],
+  ['24.4 days', { since, until }],
+  ['a model', { model: 'model 3' }],
+  ['a user', { user: 'user 7' }],
+  ['a group, 24.4 days', { group: 'group 1', since, until }],
+  ['status 5xx', { status: '5xx' }],
+  ['status 200', { status: 200 }],
+  ['an upstream', { upstream: 'alpha' }],
+  ['settled', { charge: 'settled' }],
+  ['tier 2K', { tier: '2K' }],
+]
+
+async function time(storage: Storage, name: string): Promise<void> {
+  for (const [of, match] of filters) {
+    const from = performance.now()
+    let [longest, answers, counted] = [0, 0, 0]
+    for (let next: string | null = ''; next !== null; answers++) {
+      const asked = performance.now()
+      const found: LogTotals = await storage.journal.totals({ ...match, lookups: false, ...(next && { before: next }) })
+      longest = Math.max(longest, performance.now() - asked)
+      counted += found.requests
+      next = found.next
+    }
+    const all = performance.now() - from
+    process.stdout.write(
+      `${name} ${of.padEnd(20)} ${String(counted).padStart(9)} requests ${String(answers).padStart(4)} answers, the longest ${longest.toFixed(0).padStart(6)} ms, all ${all.toFixed(0).padStart(7)} ms\n`,
+    )
+  }
+}
+
+async function measure(url: string, name: string): Promise<void> {
+  const storage = await openStorage({ url, clock, log: onlyErrors, role: 'gateway' })
+  try {
+    const from = performance.now()
+    await fill(storage)
+    process.stderr.write(`  filled in ${((performance.now() - from) / 1_000).toFixed(0)} s\n`)
+    let state = await storage.books.rebuildCosts()
+    while (!state.isDone) state = await storage.books.rebuildCosts(state)
+    await time(storage, name)
+  } finally {
+    await storage.close()
+  }
+}
+
+const on = options.on.split(',')
+if (on.includes('sqlite')) {
+  const folder = await mkdtemp(join(tmpdir(), 'tollgate-bench-totals-'))
+  await measure(`sqlite:${join(folder, 'tollgate.db')}`, 'sqlite  ').finally(() =>
+    rm(folder, { recursive: true, force: true }),
+  )
+}
+now = begun
+if (on.includes('postgres')) {
+  const postgres = await startPostgres(['fsync=off', 'shared_buffers=256MB'])
+  await measure(await postgres.createDatabase(), 'postgres').finally(() => postgres.close())
+}

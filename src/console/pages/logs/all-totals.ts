@@ -1,0 +1,37 @@
+import { useEffect, useState } from 'preact/hooks'
+import { call } from '../../api/call.ts'
+import type { LogTotals } from '../../api/shapes.ts'
+import { addTotals } from './add-totals.ts'
+
+/** What has been added up; `since` says how far back where that is not all. `isBroken`: it goes no further. */
+export type SoFar = LogTotals & { readonly isBroken: boolean }
+
+/**
+ * What all requests of a filter come to, as it is added up: one answer after another, as long as somebody looks at it.
+ * `filter`: a query, `?…` or empty.
+ */
+export function useAllTotals(filter: string): SoFar | undefined {
+  const [value, put] = useState<SoFar>()
+  useEffect(() => {
+    const abort = new AbortController()
+    void addUp(filter, abort.signal, put)
+    return () => abort.abort()
+  }, [filter])
+  return value
+}
+
+async function addUp(filter: string, signal: AbortSignal, put: (value: SoFar | undefined) => void): Promise<void> {
+  let all: LogTotals | undefined
+  do {
+    const before: string = all ? `${filter === '' ? '?' : '&'}before=${all.next}` : ''
+    try {
+      const some: LogTotals = await call<LogTotals>(`/logs/totals${filter}${before}`, { signal })
+      all = all ? addTotals(all, some) : some
+    } catch {
+      if (!signal.aborted) put(all && { ...all, isBroken: true })
+      return
+    }
+    if (signal.aborted) return
+    put({ ...all, isBroken: false })
+  } while (all.next !== null)
+}

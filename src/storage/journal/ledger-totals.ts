@@ -1,0 +1,140 @@
+import { quarterMs } from '../../kit/costs.ts'
+import { firstIdAt } from '../../kit/ids.ts'
+import { readCosts, readPass } from '../costs/read.ts'
+import { numbersOf, quarterOfSpan } from '../costs/spans.ts'
+import { columnOf } from '../costs/sums.ts'
+import { ask, type QueryProgram, type Value } from '../query.ts'
+import { text, whole } from '../rows.ts'
+import type { Booked } from '../segments/parse.ts'
+import { ageMaxMs, aheadMs, begunAt } from '../segments/reach.ts'
+import { SegmentWalk } from '../segments/walk.ts'
+import { addCharges, type Counted, countedOf, type Totals } from './total-sums.ts'
+
+/** Parts that a request has as its charge does, whoever answered it. */
+export const sharedParts = ['user', 'group', 'key', 'model', 'operation'] as const
+export type Shared = { readonly [P in (typeof sharedParts)[number]]?: string }
+
+/** Requests by when they began: from a moment on, and before another where there is one. */
+export type Begun = { readonly since: number; readonly until: number | undefined }
+
+const prefix = 'req_'
+/**
+ * From the beginning of a request to the charge of it that has rows of its own, at most: none is answered for longer.
+ * One in a segment comes sooner (`ageMaxMs`).
+ */
+const longestMs = 86_400_000
+const newestSpan = `SELECT max(span) AS span FROM cost_part_sum WHERE part = '' AND span >= ? AND span < ?`
+
+/** Moments of charges that have been added up by whole quarters: from one on, and before another. */
+type Quarters = { readonly from: number; readonly to: number }
+
+/**
+ * Adds what requests were charged, from what costs are added up in: by when they were charged, in quarters of an hour. So at both
+ * ends what is on the one side by its beginning and on the other by its charge is put right, one by one.
+ */
+export function* addLedger(totals: Totals, begun: Begun, where: Shared, lastMs: number): QueryProgram<void> {
+  const quarters = yield* quartersOf(begun, lastMs)
+  if (quarters.from < quarters.to) {
+    const { from: since, to: until } = quarters
+    const { rows } = yield* readCosts({ since, until, bars: [since], by: null, where })
+    for (const { currency, charges, images, amount, refunded } of rows) {
+      totals.images += images
+      totals.add(currency, charges, amount, refunded)
+    }
+  }
+  const charges = new Map<string, Counted>()
+  for (const window of windowsOf(begun, quarters, longestMs)) yield* findRows(charges, window, begun, quarters, where)
+  for (const window of windowsOf(begun, quarters, ageMaxMs))
+    yield* findInSegments(charges, window, begun, quarters, where)
+  yield* addCharges(totals, charges)
+}
+
+/** The whole quarters of a time; without an end, all from its beginning on. */
+function* quartersOf({ since, until }: Begun, lastMs: number): QueryProgram<Quarters> {
+  const from = Math.ceil(since / quarterMs) * quarterMs
+  if (until !== undefined) return { from, to: Math.max(Math.floor(until / quarterMs) * quarterMs, from) }
+  const pass = yield* readPass()
+  const [row] = yield ask(newestSpan, ...numbersOf(pass))
+  const last = row?.['span'] == null ? 0 : quarterOfSpan(whole(row, 'span'), pass)
+  // What nobody has added up yet is of the last minutes, by a clock that may be ahead.
+  const to = Math.max((last + 1) * quarterMs, Math.ceil((lastMs + longestMs) / quarterMs) * quarterMs)
+  return { from, to: Math.max(to, from) }
+}
+
+type Window = { readonly from: number; readonly to: number }
+
+/** Beginnings of requests whose charges may be on another side of an end than they are, by how much later they may come. */
+function windowsOf({ since, until }: Begun, quarters: Quarters, laterMs: number): readonly Window[] {
+  const { from, to } = quarters
+  if (from >= to) return [{ from: since, to: until ?? Number.MAX_SAFE_INTEGER }]
+  const first = { from: Math.min(since, from - laterMs), to: from + aheadMs }
+  if (until === undefined) return [first]
+  const last = { from: to - laterMs, to: Math.max(until, to + aheadMs) }
+  return last.from <= first.to ? [{ from: first.from, to: last.to }] : [first, last]
+}
+
+function* findRows(
+  into: Map<string, Counted>,
+  window: Window,
+  begun: Begun,
+  { from, to }: Quarters,
+  where: Shared,
+): QueryProgram<void> {
+  const own = sharedParts.filter(part => where[part] !== undefined)
+  const until = begun.until === undefined ? [] : [firstIdAt(prefix, begun.until)]
+  const params: readonly Value[] = [
+    firstIdAt(prefix, begun.since),
+    ...until,
+    ...idsOf(window),
+    ...own.map(part => where[part] as string),
+    from,
+    to,
+  ]
+  const isMeant = `CASE WHEN id >= ? ${until.length > 0 ? 'AND id < ?' : ''} THEN 1 ELSE 0 END`
+  const rows = yield ask(
+    `SELECT id, currency, amount, line_count, is_meant FROM
+       (SELECT id, currency, amount, line_count, created_at, ${isMeant} AS is_meant FROM charge
+         WHERE state = 'settled' AND id >= ? AND id < ?
+         ${own.map(part => `AND ${columnOf[part]} = ?`).join(' ')}) near
+     WHERE is_meant <> CASE WHEN created_at >= ? AND created_at < ? THEN 1 ELSE 0 END`,
+    ...params,
+  )
+  for (const row of rows) into.set(text(row, 'id'), countedOf(row, whole(row, 'is_meant') === 1 ? 1 : -1))
+}
+
+function* findInSegments(
+  into: Map<string, Counted>,
+  window: Window,
+  { since, until = Number.MAX_SAFE_INTEGER }: Begun,
+  { from, to }: Quarters,
+  where: Shared,
+): QueryProgram<void> {
+  const walk = new SegmentWalk(...idsOf(window))
+  for (;;) {
+    const some = yield* walk.next()
+    if (some.length === 0) return
+    for (const one of some) {
+      const ms = begunAt(one.id)
+      const isMeant = ms >= since && ms < until
+      if (isMeant === (one.at >= from && one.at < to) || !isOf(one, where)) continue
+      const { currency } = one.terms
+      into.set(one.id, { currency, amount: one.amount, weight: isMeant ? 1 : -1, isBooked: true, isEmpty: false })
+    }
+  }
+}
+
+function idsOf({ from, to }: Window): readonly [from: string, to: string] {
+  // Ids of the time behind all that can be told have no other beginning.
+  return [firstIdAt(prefix, from), to === Number.MAX_SAFE_INTEGER ? '~' : firstIdAt(prefix, to)]
+}
+
+function isOf({ payer, terms }: Booked, where: Shared): boolean {
+  const own: { readonly [P in keyof Shared]-?: string } = {
+    user: payer.user_name,
+    group: payer.group_name,
+    key: payer.key_id,
+    model: terms.model,
+    operation: terms.operation,
+  }
+  return sharedParts.every(part => where[part] === undefined || where[part] === own[part])
+}

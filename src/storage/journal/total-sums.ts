@@ -1,0 +1,155 @@
+import type { LogTotals } from '../../kit/index.ts'
+import { useChargeId } from '../../kit/image-tool.ts'
+import { askIn } from '../ask-in.ts'
+import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
+import { text, whole } from '../rows.ts'
+import { findBooked } from '../segments/find.ts'
+import type { Booked } from '../segments/parse.ts'
+import { begunAt, reachOf } from '../segments/reach.ts'
+import { SegmentWalk } from '../segments/walk.ts'
+
+const columns = 'id, state, currency, amount, line_count'
+const inRows = `SELECT ${columns} FROM charge WHERE id IN (…)`
+const between = `SELECT ${columns} FROM charge WHERE id >= ? AND id <= ?`
+const images = `SELECT charge_id, count(*) AS images FROM line WHERE quantity IS NULL AND charge_id IN (…) GROUP BY charge_id`
+const refunds = `SELECT charge_id, amount FROM entry WHERE kind = 'refund' AND charge_id IN (…)`
+/** What was given back is little, wherever it is. */
+const reversals = `SELECT charge_id, amount FROM reversal WHERE kind = 'refund' AND charge_id >= ? AND charge_id <= ?`
+const segmentsBetween = 'SELECT count(*) AS count FROM segment WHERE last_id >= ? AND last_id < ?'
+
+/** Whoever looks for one charge reads about so many segments: all of two minutes, where each has a part of a second. */
+const segmentsOfOne = 4
+
+/** A settled charge. */
+export type Counted = {
+  readonly currency: string
+  readonly amount: number
+  /** 1 where it counts, -1 where it was counted and does not. */
+  readonly weight: 1 | -1
+  /** It is in a segment, or has rows of its own. */
+  readonly isBooked: boolean
+  /** One that a person settled for nothing has no line, and is in no sum of costs. */
+  readonly isEmpty: boolean
+}
+
+type Sum = { charges: number; amount: number; refunded: number }
+
+/** What requests and their charges come to. */
+export class Totals {
+  requests = 0
+  errors = 0
+  images = 0
+  readonly #sums = new Map<string, Sum>()
+
+  add(currency: string, charges: number, amount: number, refunded: number): void {
+    let sum = this.#sums.get(currency)
+    if (!sum) this.#sums.set(currency, (sum = { charges: 0, amount: 0, refunded: 0 }))
+    sum.charges += charges
+    sum.amount += amount
+    sum.refunded += refunded
+  }
+
+  all(): Omit<LogTotals, 'since' | 'next'> {
+    const { requests, errors, images } = this
+    // What was counted and taken back is of no currency.
+    const some = [...this.#sums].filter(([, { charges }]) => charges > 0)
+    const sums = some.map(([currency, { amount, refunded }]) => ({ currency, amount, refunded }))
+    return {
+      requests,
+      errors,
+      charges: some.reduce((all, [, { charges }]) => all + charges, 0),
+      images,
+      sums: sums.sort((a, b) => (a.currency < b.currency ? -1 : 1)),
+    }
+  }
+}
+
+/** Adds settled charges: what they cost, the images that they are of, and what was given back of them. */
+export function* addCharges(totals: Totals, charges: ReadonlyMap<string, Counted>): QueryProgram<void> {
+  const [own, booked]: [string[], string[]] = [[], []]
+  for (const [id, { currency, amount, weight, isBooked, isEmpty }] of charges) {
+    if (isEmpty) continue
+    totals.add(currency, weight, weight * amount, 0)
+    if (isBooked) booked.push(id)
+    else own.push(id)
+  }
+  for (const row of yield* askIn(images, own))
+    totals.images += (charges.get(text(row, 'charge_id'))?.weight ?? 0) * whole(row, 'images')
+  const givenBack = [yield* askIn(refunds, own)]
+  const [first, last] = endsOf(booked)
+  if (first !== undefined && last !== undefined) givenBack.push(yield ask(reversals, first, last))
+  for (const row of givenBack.flat()) {
+    const of = charges.get(text(row, 'charge_id'))
+    if (of) totals.add(of.currency, 0, 0, of.weight * whole(row, 'amount'))
+  }
+}
+
+function endsOf(ids: readonly string[]): readonly [first: string | undefined, last: string | undefined] {
+  let [first, last] = [ids[0], ids[0]]
+  for (const id of ids) {
+    if (first === undefined || id < first) first = id
+    if (last === undefined || id > last) last = id
+  }
+  return [first, last]
+}
+
+/**
+ * The settled charges of some requests: also of what a request used beside its images. `isDense`: there are hardly any other
+ * requests between them.
+ */
+export function* findSettled(ids: readonly string[], isDense = false): QueryProgram<ReadonlyMap<string, Counted>> {
+  const found = new Map<string, Counted>()
+  const left = new Set(ids)
+  const beside: string[] = []
+  const take = (rows: Rows): void => {
+    for (const row of rows) {
+      const id = text(row, 'id')
+      if (!left.delete(id)) continue
+      beside.push(useChargeId(id))
+      if (row['state'] === 'settled') found.set(id, countedOf(row, 1))
+    }
+  }
+  const [first, last] = endsOf(ids)
+  if (isDense && first !== undefined && last !== undefined) {
+    const rows = yield ask(between, first, useChargeId(last))
+    take(rows)
+    for (const id of beside.splice(0)) left.add(id)
+    take(rows)
+  } else {
+    take(yield* askIn(inRows, ids))
+    const ofUse = beside.splice(0)
+    for (const id of ofUse) left.add(id)
+    take(yield* askIn(inRows, ofUse))
+  }
+  for (const [id, { terms, amount }] of yield* findInSegments([...left]))
+    found.set(id, { currency: terms.currency, amount, weight: 1, isBooked: true, isEmpty: false })
+  return found
+}
+
+/** Of a row of `charge`. */
+export function countedOf(row: Row, weight: 1 | -1): Counted {
+  return {
+    currency: text(row, 'currency'),
+    amount: whole(row, 'amount'),
+    weight,
+    isBooked: false,
+    isEmpty: whole(row, 'line_count') === 0,
+  }
+}
+
+/** Charges in segments: one by one, or where they stand close together by reading all that are between them. */
+function* findInSegments(ids: readonly string[]): QueryProgram<ReadonlyMap<string, Booked>> {
+  const inOrder = ids.filter(id => !Number.isNaN(begunAt(id))).toSorted()
+  const [first, last] = [inOrder[0], inOrder.at(-1)]
+  if (first === undefined || last === undefined) return new Map()
+  const [row] = yield ask(segmentsBetween, first, reachOf(last))
+  if (whole(row ?? {}, 'count') > inOrder.length * segmentsOfOne) return yield* findBooked(inOrder)
+  const [wanted, found] = [new Set(inOrder), new Map<string, Booked>()]
+  // What sorts directly before the first is all but its last character.
+  const walk = new SegmentWalk(first.slice(0, -1), `${last}\0`)
+  for (;;) {
+    const some = yield* walk.next()
+    if (some.length === 0) return found
+    for (const one of some) if (wanted.has(one.id)) found.set(one.id, one)
+  }
+}
