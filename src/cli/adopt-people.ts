@@ -7,16 +7,23 @@ import { withStorage } from './open-books.ts'
 const together = 200
 
 /** How many were not here before, and who is somebody else here. */
-export type Made = { readonly users: number; readonly keys: number; readonly others: readonly string[] }
+export type Made = {
+  readonly users: number
+  readonly keys: number
+  readonly others: readonly string[]
+  readonly opened: number
+}
 
 /** Takes users and keys of another gateway over into the storage that a configuration names. */
-export async function adoptPeople({ users }: Adoption, from: string, config: string): Promise<Made> {
-  const made = { users: 0, keys: 0, others: [] as string[] }
+export async function adoptPeople({ users, groups = [] }: Adoption, from: string, config: string): Promise<Made> {
+  const made = { users: 0, keys: 0, others: [] as string[], opened: 0 }
   await withStorage(config, async storage => {
-    for (let at = 0; at < users.length; at += together) {
-      const found = await storage.keys.adopt({ users: users.slice(at, at + together) }, `import ${from}`)
+    for (let at = 0; at === 0 || at < users.length; at += together) {
+      const some = { users: users.slice(at, at + together), groups: at === 0 ? groups : [] }
+      const found = await storage.keys.adopt(some, `import ${from}`)
       made.users += found.users
       made.keys += found.keys
+      made.opened += found.opened
       made.others.push(...found.others)
     }
   })
@@ -28,6 +35,10 @@ export function tellPeople(adoption: Adoption, made: Made | undefined): void {
   say(
     `${is} ${countOf(adoption.users.length, 'user')}, ${countOf(keysOf(adoption), 'key')}${made ? '; the rest were here' : ''}`,
   )
+  if (made && made.opened > 0)
+    say(
+      `${countOf(made.opened, 'budget')} ${made.opened === 1 ? 'counts' : 'count'} what was spent of it before, in the running day or month`,
+    )
   if (made && made.others.length > 0)
     say(`left, with their keys and balances, as somebody else has the name here: ${made.others.join(', ')}`)
 }
@@ -37,6 +48,7 @@ export function recordOfPeople(adoption: Adoption, made: Made | undefined) {
   return {
     users: { all: adoption.users.length, made: made?.users ?? 0, others: made?.others ?? [] },
     keys: { all: keysOf(adoption), made: made?.keys ?? 0 },
+    opened: made?.opened ?? 0,
   }
 }
 

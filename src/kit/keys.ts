@@ -1,5 +1,5 @@
 import type { Awaitable } from './awaitable.ts'
-import type { Budget } from './budget.ts'
+import type { Budget, BudgetPeriod } from './budget.ts'
 import type { KeyRefusal } from './judge-key.ts'
 import type { Key, KeySettings } from './shapes/key.ts'
 import type { User } from './shapes/user.ts'
@@ -14,18 +14,33 @@ export type NewKey = Pick<KeySettings, 'name' | 'group'> &
     readonly kind?: Key['kind']
   }
 
-/** Users of another gateway, what they have left of what they paid (null where nobody pays in), what they may spend, and their keys. */
+/**
+ * Users of another gateway, what they have left of what they paid (null where nobody pays in), what they may spend, and their
+ * keys. `spentBefore`: of a budget for a day or a month, what was spent of it there in the time that is running.
+ */
 export type Adoption = {
   readonly users: readonly (Pick<User, 'name' | 'group' | 'status'> & {
     readonly balance: Micros | null
     readonly budget?: Budget
+    readonly spentBefore?: Micros
     /** A key's hash is of the secret as its clients send it. */
-    readonly keys: readonly (Omit<NewKey, 'user'> & { readonly status: 'active' | 'disabled' })[]
+    readonly keys: readonly (Omit<NewKey, 'user'> & {
+      readonly status: 'active' | 'disabled'
+      readonly spentBefore?: Micros
+    })[]
   })[]
+  /** Groups with such budgets. */
+  readonly groups?: readonly { readonly name: string; readonly per: BudgetPeriod; readonly spentBefore: Micros }[]
 }
 
 /** How many of them were not here before; and users who are somebody else here, whose keys were left. */
-export type Adopted = { readonly users: number; readonly keys: number; readonly others: readonly string[] }
+export type Adopted = {
+  readonly users: number
+  readonly keys: number
+  readonly others: readonly string[]
+  /** How many budgets count what was spent of them before. */
+  readonly opened: number
+}
 
 export type KeyChange = Partial<KeySettings> & { readonly status?: 'active' | 'disabled' }
 

@@ -35,9 +35,20 @@ export type EventCrashSummary = {
 }
 
 const secret = `whsec_${Buffer.from('0123456789abcdef0123456789abcdef').toString('base64')}`
-/** How long the receiver may be told nothing new, once nobody is killed any more, until it is taken to have been told all. */
-const restMs = 120_000
+/**
+ * How long the receiver may be told nothing new, once nobody is killed any more, until it is taken to have been told all.
+ * What failed twice comes again after five minutes.
+ */
+const restMs = { nothingWaits: 120_000, someWait: 330_000 }
+/** What any step may take on a machine that has much else to do. One that takes longer hangs. */
+const stepMs = 120_000
+/** Events that are not answered at all: each keeps a courier for 15 seconds. */
+const neverMax = 5
+/** Longer than the two seconds after which a courier looks again. */
+const tellsMs = 4_000
 const clients = 8
+/** From so many on it is worth it to compile everything once beforehand. */
+const manyKills = 10
 
 export type EventCrashOptions = {
   /** One gateway on a file, or three on a PostgreSQL. */
@@ -47,6 +58,8 @@ export type EventCrashOptions = {
   readonly seed: number
   /** PostgreSQL waits for the disk. */
   readonly isSynced: boolean
+  /** No further kill after so many seconds, and no further requests. */
+  readonly secondsMax?: number
   /** Is told how far it has come. */
   readonly say?: (progress: object) => void
 }
@@ -57,8 +70,9 @@ export type EventCrashOptions = {
  */
 export async function runEventCrashes(
   t: Pick<Test, 'teardown'>,
-  { database, kills, requests, seed, isSynced, say = () => undefined }: EventCrashOptions,
+  options: EventCrashOptions,
 ): Promise<EventCrashSummary> {
+  const { database, kills, requests, seed, isSynced, secondsMax = Infinity, say = () => undefined } = options
   const began = performance.now()
   const random = seeded(seed)
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-events-'))
@@ -88,34 +102,68 @@ export async function runEventCrashes(
     await client?.query(`UPDATE replica SET lease_until = 0 WHERE host LIKE '%:${pid}'`)
     await client?.end()
   }
-  const load: Load = { sent: 0, most: requests / (kills + 1), isOver: false, urls: [], answered: [] }
+  const load: Load = {
+    sent: 0,
+    asked: 0,
+    unanswered: 0,
+    most: requests / (kills + 1),
+    isOver: false,
+    urls: [],
+    answered: [],
+  }
   const gateways = postgres ? 3 : 1
   const children: ChildGateway[] = []
   t.teardown(() => Promise.all(children.map(child => child.kill())))
+  /** What is seen where a step hangs. */
+  const seen = async (): Promise<object> => {
+    const client = await postgres?.connect(url)
+    const sessions = await client?.query(sessionsAtWork)
+    await client?.end()
+    const said = children.map(child => child.said().slice(-1_000))
+    return { requests: load.sent, asked: load.asked, deliveries: record.taken.length, said, sessions: sessions?.rows }
+  }
+  const within = <T>(what: string, work: Promise<T>): Promise<T> => endsIn(stepMs, what, work, seen)
   const start = async (at: number): Promise<void> => {
     const child = site.start()
     children[at] = child
-    load.urls[at] = await child.ready
+    load.urls[at] = await within('a gateway starts', child.ready)
   }
   const kill = async (at: number): Promise<void> => {
     load.urls[at] = undefined
     const child = children[at] as ChildGateway
-    await child.kill()
-    await endLease(child.pid)
+    await within('a gateway is killed', child.kill())
+    await within('the lease of a gateway is ended', endLease(child.pid))
+  }
+  const sends = async (count: number): Promise<void> => {
+    for (let until = performance.now() + stepMs; load.sent < count; await sleep(5))
+      if (performance.now() > until) throw await hangs(`request ${Math.ceil(count)} is sent`, seen)
+  }
+  // What is killed keeps nothing of what it has compiled: every start would be twice the work.
+  if (kills > manyKills) {
+    const first = site.start()
+    children.push(first)
+    await within('a gateway starts', first.ready)
+    await within('a gateway stops', first.stop())
   }
   for (let at = 0; at < gateways; at++) await start(at)
   // Told is what happens from the moment on from which there is a receiver.
-  while ((await look.events.webhooks.list()).length === 0) await sleep(20)
+  for (let until = performance.now() + stepMs; (await look.events.webhooks.list()).length === 0; await sleep(20))
+    if (performance.now() > until) throw await hangs('a gateway begins to tell', seen)
   const running = Array.from({ length: clients }, () => keepAsking(load, site.key, random))
-  for (let done = 0; done < kills; done++) {
+  let killed = 0
+  for (; killed < kills && secondsSince(began) < secondsMax; killed++) {
+    const done = killed
     const share = ((done + 1) * requests) / (kills + 1)
-    while (load.sent < share) await sleep(5)
+    await sends(share)
     load.most = ((done + 2) * requests) / (kills + 1)
+    // Some are killed amid telling, the others before anybody is told what they have charged.
+    if (random() < 0.6) await tellsMore(record.taken, 1 + Math.floor(random() * 60))
     await sleep(random() * 60)
     const at = Math.floor(random() * gateways)
     await kill(at)
     const [id] = load.answered.slice(-1)
-    if (id !== undefined && random() < 0.5) await look.books.refund(id, 'crash', 'a test')
+    if (id !== undefined && random() < 0.5)
+      await within('a charge is refunded', look.books.refund(id, 'crash', 'a test'))
     // Some are killed before they have begun.
     if (random() < 0.2) {
       children[at] = site.start()
@@ -123,18 +171,57 @@ export async function runEventCrashes(
       await kill(at)
     }
     await start(at)
-    say({ kill: done + 1, requests: load.sent, deliveries: record.taken.length })
+    say({ kill: done + 1, requests: load.sent, deliveries: record.taken.length, seconds: secondsSince(began) })
   }
-  while (load.sent < requests) await sleep(5)
+  if (killed === kills) await sends(requests)
   load.isOver = true
-  await Promise.all(running)
-  await waitForAll(look, record.taken, children)
-  for (const child of children.splice(0)) await child.stop()
+  await within('every request is answered', Promise.all(running))
+  await waitForAll(look, record.taken, say)
+  const ended = children.filter(child => !child.isThere())
+  for (const child of children) await within('a gateway stops', child.stop())
   const sums = compare(await readHappened(look), record.taken)
   const { problems } = await look.books.verify()
-  const seconds = Math.round((performance.now() - began) / 1_000)
-  const figures = { kills, requests: load.sent, ...sums, refusals: record.refused.size, seconds }
-  return { database, gateways, seed, ...figures, violations: [...sums.violations, ...problems] }
+  const figures = {
+    kills: killed,
+    requests: load.sent,
+    ...sums,
+    refusals: record.refused.size,
+    seconds: secondsSince(began),
+  }
+  const gone = ended.map(child => `a gateway ended by itself: ${child.said().slice(-1_000)}`)
+  const silent = load.unanswered === 0 ? [] : [`${load.unanswered} requests were not answered`]
+  return { database, gateways, seed, ...figures, violations: [...sums.violations, ...problems, ...gone, ...silent] }
+}
+
+const secondsSince = (began: number): number => Math.round((performance.now() - began) / 1_000)
+
+/** Waits for so many deliveries, or not for long: one that is not answered keeps the others. */
+async function tellsMore(taken: readonly Received[], more: number): Promise<void> {
+  const wanted = taken.length + more
+  for (let until = performance.now() + tellsMs; taken.length < wanted && performance.now() < until; ) await sleep(2)
+}
+
+const sessionsAtWork = `SELECT pid, state, wait_event_type, wait_event, pg_blocking_pids(pid) AS behind,
+  now() - xact_start AS since, left(query, 200) AS query FROM pg_stat_activity
+  WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() AND state <> 'idle'`
+
+/** Says what did not come about, and what was seen then. */
+async function hangs(what: string, seen: () => Promise<object>): Promise<Error> {
+  const unseen = sleep(10_000, { unseen: 'the database does not answer' }, { ref: false })
+  const state = await Promise.race([seen(), unseen]).catch((error: unknown) => ({ unseen: String(error) }))
+  return new Error(`hangs: ${what}, not within ${stepMs / 1_000} s\n${JSON.stringify(state, null, 2)}`)
+}
+
+/** @throws Error for what takes longer, with what was seen then */
+async function endsIn<T>(ms: number, what: string, work: Promise<T>, seen: () => Promise<object>): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  late.promise.catch(() => undefined)
+  const limit = setTimeout(() => void hangs(what, seen).then(late.reject), ms)
+  try {
+    return await Promise.race([work, late.promise])
+  } finally {
+    clearTimeout(limit)
+  }
 }
 
 /** What the receiver takes, and what it failed at. */
@@ -144,13 +231,15 @@ function keepRecord(
 ): { readonly taken: Received[]; readonly refused: ReadonlySet<string> } {
   const taken: Received[] = []
   const refused = new Set<string>()
+  let nevers = 0
   receiver.answer = one => {
     const id = String(one.headers['webhook-id'])
     // Once: what fails twice comes again in five minutes.
     if (random() < 0.05 && !refused.has(id)) {
       refused.add(id)
       const how = random()
-      return how < 0.05 ? 'never' : how < 0.4 ? 410 : how < 0.7 ? 503 : 500
+      if (how < 0.05 && nevers++ < neverMax) return 'never'
+      return how < 0.4 ? 410 : how < 0.7 ? 503 : 500
     }
     // As it comes: a signature is good for five minutes.
     new Webhook(secret).verify(one.body, one.headers as { readonly [name: string]: string })
@@ -163,6 +252,10 @@ function keepRecord(
 /** `most`: so many are sent until the next kill. */
 type Load = {
   sent: number
+  /** Of these not answered yet. */
+  asked: number
+  /** Neither answered nor cut off, for a minute. */
+  unanswered: number
   most: number
   isOver: boolean
   readonly urls: (string | undefined)[]
@@ -178,6 +271,7 @@ async function keepAsking(load: Load, key: string, random: () => number): Promis
       continue
     }
     load.sent++
+    load.asked++
     const isText = random() < 0.67
     const [path, body] = isText
       ? ['/v1/chat/completions', { model: 'sim-chat', max_tokens: 8, messages: [{ role: 'user', content: 'hello' }] }]
@@ -187,12 +281,16 @@ async function keepAsking(load: Load, key: string, random: () => number): Promis
         method: 'POST',
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
         body: JSON.stringify(body),
+        signal: AbortSignal.timeout(stepMs / 2),
       })
       await response.arrayBuffer()
       const id = response.headers.get('x-request-id')
       if (response.ok && !isText && id !== null) load.answered.push(id)
-    } catch {
+    } catch (error) {
       // Killed: whether it was charged the ledger says.
+      if (error instanceof DOMException && error.name === 'TimeoutError') load.unanswered++
+    } finally {
+      load.asked--
     }
   }
 }
@@ -224,16 +322,24 @@ const nameOf = (text: string): string => {
 async function waitForAll(
   storage: Storage,
   taken: readonly Received[],
-  gateways: readonly ChildGateway[],
+  say: (progress: object) => void,
 ): Promise<void> {
-  let [known, end] = [0, performance.now() + restMs]
+  let [known, since] = [0, performance.now()]
+  let left: ReadonlySet<string> = new Set()
   for (;;) {
-    const happened = await readHappened(storage)
     const told = new Set(taken.map(({ body }) => nameOf(body)))
-    if ([...happened].every(one => told.has(one)) || performance.now() > end) return
-    if (told.size > known) end = performance.now() + restMs
+    left = left.difference(told)
+    // The whole ledger is read again only where nothing is missing of what was read before.
+    if (left.size === 0) left = (await readHappened(storage)).difference(told)
+    if (left.size === 0) return
+    const waiting = (await storage.events.webhooks.list()).some(webhook => webhook.waiting > 0)
+    if (performance.now() - since > (waiting ? restMs.someWait : restMs.nothingWaits)) return
+    if (told.size > known) {
+      say({ told: told.size, left: left.size })
+      since = performance.now()
+    }
     known = told.size
-    await Promise.race([sleep(500), ...gateways.map(({ gone }) => gone)])
+    await sleep(500)
   }
 }
 
@@ -259,11 +365,13 @@ function compare(happened: ReadonlySet<string>, taken: readonly Received[]) {
 }
 
 // `KILLS=100 REQUESTS=10000 npm run test:crash:events`: one gateway on SQLite, and three on PostgreSQL; one JSON object a run to
-// standard output, what was promised and is not so is exit 1. DATABASE=sqlite,postgres picks, FSYNC=off goes faster.
+// standard output, what was promised and is not so is exit 1. DATABASE=sqlite,postgres picks, FSYNC=off goes faster. Each step
+// has an end, and so has each run: no gateway is killed any more after MINUTES=20.
 if (import.meta.main) {
   const of = (name: string, usual: string): string => process.env[name] ?? usual
   const seed = Number(of('SEED', String(Date.now() % 1e9)))
   const [kills, requests] = [Number(of('KILLS', '100')), Number(of('REQUESTS', '10000'))]
+  const minutes = Number(of('MINUTES', '20'))
   for (const database of of('DATABASE', 'sqlite,postgres').split(',') as EventCrashOptions['database'][]) {
     const words = { KILLS: kills, REQUESTS: requests, SEED: seed, DATABASE: database, FSYNC: of('FSYNC', 'on') }
     const set = Object.entries(words).map(word => word.join('='))
@@ -271,8 +379,25 @@ if (import.meta.main) {
     process.stderr.write(`${command}\n`)
     await runScript(async t => {
       const say = (progress: object): void => void process.stderr.write(`${JSON.stringify(progress)}\n`)
+      // Whatever hangs, and however: what was started ends with this process.
+      const limit = setTimeout(
+        () => {
+          process.stderr.write(`hangs: the run is not over after ${minutes + 15} minutes; to repeat: ${command}\n`)
+          process.exit(1)
+        },
+        (minutes + 15) * 60_000,
+      )
+      t.teardown(() => clearTimeout(limit))
       const isSynced = words.FSYNC === 'on'
-      const summary = await runEventCrashes(t, { database, kills, requests, seed, isSynced, say })
+      const summary = await runEventCrashes(t, {
+        database,
+        kills,
+        requests,
+        seed,
+        isSynced,
+        secondsMax: minutes * 60,
+        say,
+      })
       if (summary.violations.length > 0) process.stderr.write(`to repeat: ${command}\n`)
       return { ...summary, violations: summary.violations.slice(0, 20) }
     })

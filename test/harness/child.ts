@@ -21,6 +21,8 @@ export type ChildGateway = {
   readonly pid: number
   /** Resolves when the process is gone, however it went. */
   readonly gone: Promise<number | NodeJS.Signals | null>
+  /** False once it has ended, however it went. */
+  isThere(): boolean
   /** SIGKILL, to this process alone. */
   kill(): Promise<void>
   /** SIGTERM: it finishes what it has. */
@@ -166,6 +168,7 @@ function watch(child: ChildProcess): ChildGateway {
     ops: ops.promise,
     pid: child.pid ?? 0,
     gone: gone.promise,
+    isThere: () => child.exitCode === null && child.signalCode === null,
     async kill() {
       child.kill('SIGKILL')
       await gone.promise

@@ -96,7 +96,14 @@ export function madeLitellm(more: readonly Row[] = []): readonly PostgresTable[]
   })
   return [
     tableOf('LiteLLM_BudgetTable', budgetColumns, [
-      { budget_id: 'b-1', max_budget: '5', budget_duration: '1d', rpm_limit: '7', created_by: 'x' },
+      {
+        budget_id: 'b-1',
+        max_budget: '5',
+        budget_duration: '1d',
+        budget_reset_at: '2020-01-01 00:00:00',
+        rpm_limit: '7',
+        created_by: 'x',
+      },
     ]),
     tableOf('LiteLLM_TeamTable', teamColumns, [
       {
@@ -153,7 +160,13 @@ export function madeLitellm(more: readonly Row[] = []): readonly PostgresTable[]
         tpm_limit: '90000',
         max_parallel_requests: '3',
       }),
-      key('monthly', { user_id: 'u-2', max_budget: '9', budget_duration: '1mo', spend: '4' }),
+      key('monthly', {
+        user_id: 'u-2',
+        max_budget: '9',
+        budget_duration: '1mo',
+        budget_reset_at: '2099-02-01 00:00:00',
+        spend: '4',
+      }),
       key('weekly', {
         user_id: 'u-2',
         team_id: 't-2',
@@ -162,7 +175,7 @@ export function madeLitellm(more: readonly Row[] = []): readonly PostgresTable[]
         models: '{"gpt-4o*",gone-model}',
       }),
       key('yearly', { user_id: 'u-1', max_budget: '90', budget_duration: '365d', spend: '80' }),
-      key('shared', { user_id: 'u-1', budget_id: 'b-1' }),
+      key('shared', { user_id: 'u-1', budget_id: 'b-1', spend: '2' }),
       key('of-team', { team_id: 't-2', metadata: '{"tags": ["x"]}' }),
       key('of-nobody', { expires: '2031-01-02 03:04:05.678' }),
       key('over', { user_id: 'u-1', expires: '2020-01-01 00:00:00' }),

@@ -77,8 +77,13 @@ t.test('teams become groups with their budgets and limits', async t => {
   told(t, 'a budget of 365d there is one of what is left of it, for ever, here: key yearly')
   told(
     t,
-    'spent in the running time there, which begins anew here: team design 12.50 of 100.00, user u-2 3.00 of 50.00, key monthly 4.00 of 9.00',
+    'spent in the running time there, and counted as spent here: team design 12.50 of 100.00 for this month, user u-2 3.00 of 50.00 for this month, key monthly 4.00 of 9.00 for this month (until 2099-02-01T00:00:00.000Z there)',
   )
+  told(
+    t,
+    'spent in a time that is over there, and not counted here: key shared 2.00 of 5.00 (until 2020-01-01T00:00:00.000Z there)',
+  )
+  t.same(imported.adoption?.groups, [{ name: 'design', per: 'month', spentBefore: 12_500_000 }])
 })
 
 t.test('users have their budgets, and nobody is an administrator by it', async t => {
@@ -116,10 +121,10 @@ t.test('keys go on, and none opens more than it did', async t => {
     budgetPeriod: 'total',
     limits: { rpm: 30, tpm: 90_000, concurrency: 3 },
   })
-  t.match(of('monthly'), { budget: 9_000_000, budgetPeriod: 'month', models: ['gpt-4o-mini'] })
+  t.match(of('monthly'), { budget: 9_000_000, budgetPeriod: 'month', spentBefore: 4_000_000, models: ['gpt-4o-mini'] })
   t.match(of('weekly'), { budgetPeriod: 'month', models: ['gpt-4o', 'gpt-4o-mini'], group: 'design-2' })
   t.match(of('yearly'), { budget: 10_000_000, budgetPeriod: 'total' })
-  t.match(of('shared'), { budget: 5_000_000, budgetPeriod: 'day', limits: { rpm: 7 } })
+  t.match(of('shared'), { budget: 5_000_000, budgetPeriod: 'day', spentBefore: 0, limits: { rpm: 7 } })
   t.match(of('of-team'), { user: 'team design-2', models: null })
   t.match(of('of-nobody'), { user: 'litellm', expiresAt: Date.UTC(2031, 0, 2, 3, 4, 5, 678) })
   t.equal(of('over')?.expiresAt, Date.UTC(2020, 0, 1))
@@ -202,19 +207,32 @@ t.test('a dump that was cut short, or cannot be read, is refused whole', async t
 t.test('a client with its old key is answered, within what it may', async t => {
   const place = await makeFolder(t)
   const database = place.path('dump.sql')
-  await writeFile(database, pgDumpOf(madeLitellm([{ key_alias: 'tiny', user_id: 'u-1', max_budget: '0.00001' }])))
+  await writeFile(
+    database,
+    pgDumpOf(
+      madeLitellm([
+        { key_alias: 'tiny', user_id: 'u-1', max_budget: '0.00001' },
+        { key_alias: 'used-up', user_id: 'u-1', max_budget: '1', budget_duration: '1d', spend: '1' },
+      ]),
+    ),
+  )
   const storage = { TOLLGATE_STORAGE: `sqlite:${place.path('ours.db')}` }
   const run = (...args: readonly string[]) =>
     place.runWith(storage, 'import', 'litellm', config, '--database', database, ...args)
   const dry = await run('--dry-run', '--format', 'json')
   t.match(
     JSON.parse(dry.stdout),
-    { written: false, users: { all: 7, made: 0 }, keys: { all: 21, made: 0 } },
+    { written: false, users: { all: 7, made: 0 }, keys: { all: 22, made: 0 }, opened: 0 },
     dry.stderr,
   )
   t.match(await run(), { code: 2, stderr: /--out/ })
-  t.match(await run('--out', 'gateway.yaml'), { code: 0, stderr: /taken over 7 and 21 of 7 users, 21 keys/ })
-  t.match(await run('--out', 'gateway.yaml', '--users-only'), { code: 0, stderr: /taken over 0 and 0 of 7 users/ })
+  t.match(await run('--out', 'gateway.yaml'), {
+    code: 0,
+    stderr: /taken over 7 and 22 of 7 users, 22 keys[^]*4 budgets count what was spent/,
+  })
+  const again = await run('--out', 'gateway.yaml', '--users-only')
+  t.match(again, { code: 0, stderr: /taken over 0 and 0 of 7 users/ })
+  t.notMatch(again.stderr, /budgets? counts? what was spent/)
   t.match(await place.run('import', 'new-api', database, '--database', database), { code: 2, stderr: /of litellm/ })
   const env = { ...storage, TOLLGATE_LISTEN: '127.0.0.1:0', TOLLGATE_OPS: 'off', KEY: 'made-up-vendor' }
   const gateway = await createGateway(place.path('gateway.yaml'), { env, log: quietLog() })
@@ -234,11 +252,16 @@ t.test('a client with its old key is answered, within what it may', async t => {
   t.same(await ask('bounded', 'other'), [200, 'answered'])
   t.same(await ask('tiny'), [402, 'insufficient_quota'])
   t.same(await ask('spent'), [402, 'insufficient_quota'])
+  t.same(await ask('used-up'), [402, 'insufficient_quota'], 'it begins anew tomorrow')
   for (const word of ['over', 'blocked', 'team-blocked', 'nan', 'zero', 'no-model', 'no-team', 'nobody-has-it'])
     t.same(await ask(word), [401, 'invalid_api_key'], word)
   await gateway.storage.flush()
   const users = new Map((await gateway.storage.users.list()).map(user => [user.name, user]))
   t.match(users.get('ada@example.com'), { role: 'user', budget: 19_999_999, budgetPeriod: 'total', balance: null })
   t.match(users.get('default_user_id'), { role: 'user', budget: null })
+  const spent = new Map((await gateway.storage.books.levels()).map(one => [`${one.kind} ${one.name}`, one.spent]))
+  // What "main" and "bounded" have asked for is of this month too.
+  t.match(spent.get('group design'), { total: 240, month: 12_500_240 })
+  t.match(spent.get('user u-2'), { total: 0, month: 3_000_000 })
   t.same((await gateway.storage.books.verify()).problems, [])
 })

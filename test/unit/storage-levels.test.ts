@@ -2,6 +2,7 @@ import t from 'tap'
 import { postgresHarness, sqliteHarness } from '../contract/harnesses.ts'
 import { toldContract } from '../contract/budget-told.ts'
 import { levelsContract, levelsOfCallers, mixedContract, runningContract, zonesContract } from '../contract/levels.ts'
+import { openingContract } from '../contract/opening.ts'
 import { holdOf, line, newKey } from '../contract/storage.ts'
 import { someKey } from '../harness/exchange.ts'
 import { startPostgres } from '../harness/postgres.ts'
@@ -10,6 +11,7 @@ t.test('who bounds a request', async t => levelsOfCallers(t, someKey))
 await t.test('on SQLite', async t => {
   await levelsContract(t, sqliteHarness)
   await zonesContract(t, sqliteHarness)
+  await openingContract(t, sqliteHarness)
   await runningContract(t, sqliteHarness)
   await mixedContract(t, sqliteHarness)
   await toldContract(t, sqliteHarness, 1)
@@ -20,6 +22,7 @@ await t.test('on PostgreSQL', async t => {
   const make = postgresHarness(postgres)
   await levelsContract(t, make)
   await zonesContract(t, make)
+  await openingContract(t, make)
   await runningContract(t, make)
   await mixedContract(t, make)
   await toldContract(t, make, 3)

@@ -1,4 +1,5 @@
-import type { Adopted, Adoption } from '../../kit/index.ts'
+import type { Adopted, Adoption, BudgetPeriod } from '../../kit/index.ts'
+import { openSpell } from '../accounts/opening.ts'
 import { topUp } from '../accounts/top-up.ts'
 import type { Signed } from '../people/trail.ts'
 import { changeUser, createUser, findUser, isErased } from '../people/users.ts'
@@ -15,7 +16,18 @@ type AdoptedUser = Adoption['users'][number]
  */
 export function* adopt(identity: Scribe, given: Signed & { readonly adoption: Adoption }): QueryProgram<Adopted> {
   const { adoption, ...signed } = given
-  const adopted = { users: 0, keys: 0 }
+  const adopted = { users: 0, keys: 0, opened: 0 }
+  const opens = function* (
+    kind: 'key' | 'user' | 'group',
+    name: string,
+    period: BudgetPeriod = 'total',
+    amount = 0,
+  ): QueryProgram<void> {
+    // Of a budget for ever what is left is taken over.
+    if (period === 'total') return
+    if (yield* openSpell(identity, { ...signed, payer: { kind, name }, period, amount })) adopted.opened++
+  }
+  for (const { name, per, spentBefore } of adoption.groups ?? []) yield* opens('group', name, per, spentBefore)
   const others: string[] = []
   for (const user of adoption.users) {
     const is = yield* adoptUser(identity, { ...signed, user })
@@ -23,12 +35,16 @@ export function* adopt(identity: Scribe, given: Signed & { readonly adoption: Ad
       others.push(user.name)
       continue
     }
-    if (is === 'new') adopted.users++
-    for (const { status, ...key } of user.keys) {
+    if (is === 'new') {
+      adopted.users++
+      yield* opens('user', user.name, user.budget?.per, user.spentBefore)
+    }
+    for (const { status, spentBefore, ...key } of user.keys) {
       const [known] = yield ask('SELECT id FROM key WHERE hash = ? OR old_hash = ?', key.hash, key.hash)
       if (known) continue
       const made = yield* createKey(identity, { ...signed, key: { ...key, user: user.name } })
       if (status === 'disabled') yield ask('UPDATE key SET status = ? WHERE id = ?', status, made.id)
+      yield* opens('key', made.id, made.budgetPeriod, spentBefore)
       adopted.keys++
     }
   }

@@ -1,6 +1,7 @@
 import { decidedTier } from '../../kit/charge.ts'
 import type { Anchor, Audit } from '../../kit/index.ts'
 import { auditAnchors } from './anchor.ts'
+import { before } from '../accounts/opening.ts'
 import { balanceOf, cash, digestTopUp } from '../accounts/top-up.ts'
 import { auditCosts } from '../costs/audit-costs.ts'
 import { ask, type Row, type Rows, type QueryProgram } from '../query.ts'
@@ -8,6 +9,7 @@ import { text, whole, wholeOrNull } from '../rows.ts'
 import { addHeld, addSpent, type Findings, totalsOf } from './findings.ts'
 import { auditRunning, type Behind, openRunning, readLeftBehind, rowsOfAccounts } from './audit-running.ts'
 import { auditChains } from './audit-chains.ts'
+import { auditOpenings } from './audit-openings.ts'
 import { auditSegments } from './audit-segments.ts'
 import { accountOf, digestCharge, type Entry, sales, toEntry } from './entries.ts'
 import { groupRows } from './find.ts'
@@ -55,6 +57,7 @@ export function* audit({
   yield* auditSegments(findings)
   yield* auditChains(findings)
   yield* auditAnchors(anchors, problem => findings.report(problem))
+  yield* auditOpenings(findings)
   const behind = { since, left: yield* readLeftBehind(findings) }
   yield* auditKeys(findings, behind)
   yield* auditAccounts(findings, behind)
@@ -193,10 +196,13 @@ function* auditAccounts(findings: Findings, behind: Behind): QueryProgram<void> 
     if (spent !== 0 || held !== 0) findings.report(`${account}: has no account, but charges of ${spent}`)
 }
 
+/** Beside it stands what was spent elsewhere before. */
+const paidIn = `SELECT * FROM topup WHERE debit NOT IN ('${before.day}', '${before.month}') ORDER BY charge_id`
+
 /** What was paid in for each user is what the balance bounds, and each entry says what it said. */
 function* auditTopUps(findings: Findings): QueryProgram<void> {
   const paid = new Map<string, number>()
-  for (const row of yield ask('SELECT * FROM topup ORDER BY charge_id')) {
+  for (const row of yield ask(paidIn)) {
     const { chargeId, debit, credit, amount, digest } = toEntry(row)
     if (debit !== cash || digest !== digestTopUp(chargeId, credit, amount))
       findings.report(`topup ${chargeId}: is not as it was paid in`)

@@ -5,14 +5,14 @@ import { text, textOrNull, whole, wholeOrNull } from '../rows.ts'
 import { moveEnd, readEnd } from './chain.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 
-/** `settle` takes from the key, `refund` gives back, `void` records that somebody decided against a charge; `topup` pays in. */
+/** `settle` takes from the key, `refund` gives back, `void` records that somebody decided against a charge; `topup` pays in, or says what was spent before. */
 export type EntryKind = 'settle' | 'refund' | 'void' | 'topup'
 
 export type Entry = {
   /** Of a charge, or the entry's own where money was paid in. */
   readonly chargeId: string
   readonly kind: EntryKind
-  /** Accounts: `key:ID` or `sales`; `cash` and `balance:USER` of what was paid in. */
+  /** Accounts: `key:ID` or `sales`; `cash` and `balance:USER` of what was paid in; `before:month` and a payer of what was spent elsewhere. */
   readonly debit: string
   readonly credit: string
   readonly amount: number

@@ -34,8 +34,13 @@ export class RunningSums {
 
   /** A charge that ended then, on one who pays for it; less than nothing for one that was given back at `backAt`. */
   add(payer: string, amount: number, endedAt: number, backAt = endedAt): void {
+    this.addOf(['day', 'month'], payer, amount, endedAt, backAt)
+  }
+
+  /** The same of a day or of a month alone. */
+  addOf(periods: readonly ('day' | 'month')[], payer: string, amount: number, endedAt: number, backAt = endedAt): void {
     if (amount === 0) return
-    for (const period of ['day', 'month'] as const) {
+    for (const period of periods) {
       for (const { start, from } of this.#spells[period]) {
         if (Math.max(endedAt, backAt) < from - lateMs) continue
         const sum = this.#of(payer, period, start)

@@ -1,4 +1,4 @@
-import type { Adoption } from '../../kit/index.ts'
+import { type Adoption, systemClock } from '../../kit/index.ts'
 import { fieldsOf, listOf } from './fields.ts'
 import { readLitellmPeople } from './litellm-book/read-people.ts'
 import { type Deployment, type LeftOut, type LitellmOptions, readLine } from './litellm-deployments.ts'
@@ -79,7 +79,13 @@ export function importLitellm(value: unknown, options: LitellmOptions = {}): Imp
   const active = new Set(all.filter(isActive).map(model => model.name))
   const used = new Set(all.filter(isActive).flatMap(model => model.routes.map(route => route.upstream)))
   for (const text of upstreams.poolNotes(name => used.has(name))) note(text)
-  const people = options.book && readLitellmPeople(options.book, { models: [...active], note })
+  const people =
+    options.book &&
+    readLitellmPeople(options.book, {
+      models: [...active],
+      note,
+      now: systemClock.now(),
+    })
   if (options.book && !people)
     throw new Error('this is no database of a LiteLLM: it has no table LiteLLM_VerificationToken')
   for (const text of secrets.notes()) note(text)

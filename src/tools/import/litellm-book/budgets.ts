@@ -1,15 +1,20 @@
 import type { BudgetPeriod } from '../../../kit/index.ts'
 import type { Asked } from '../new-api/foreign-book.ts'
-import { microsIn } from './cells.ts'
+import { microsIn, momentIn } from './cells.ts'
 
 export type TakenBudget = { readonly amount: number; readonly per: BudgetPeriod }
 
 export type BudgetRead =
-  /** `spent`: of the running day or month, in micro-units, which begins anew here. `length`: as it was there. */
+  /**
+   * `spent`: in the running time there, micro-units; nothing where that is over by now, and `stale` then says what it was.
+   * `length`: as it was there. `renewsAt`: when it begins anew there, where that is known.
+   */
   | {
       readonly kind: 'budget'
       readonly budget: TakenBudget
       readonly spent: number
+      readonly stale: number
+      readonly renewsAt: number | undefined
       readonly length: string | undefined
     }
   | { readonly kind: 'none' }
@@ -30,7 +35,7 @@ const seconds: { readonly [unit: string]: number } = {
  * What somebody may spend: what stands at them, else at the budget that they name. For ever what is left of it; what begins
  * anew there does so here each day or month, whichever is not shorter, so that it is never more in all.
  */
-export function readBudget(row: Asked, shared: Asked | undefined): BudgetRead {
+export function readBudget(row: Asked, shared: Asked | undefined, now: number): BudgetRead {
   const from = row.text('max_budget') === undefined ? shared : row
   const said = from?.text('max_budget')
   const length = from?.text('budget_duration') ?? row.text('budget_duration')
@@ -44,8 +49,15 @@ export function readBudget(row: Asked, shared: Asked | undefined): BudgetRead {
   const per = periodOf(length)
   if (per === undefined) return { kind: 'unreadable', column: 'budget_duration' }
   const left = amount > spent ? amount - spent : 0n
-  if (per === 'total') return { kind: 'budget', budget: { amount: Number(left), per }, spent: 0, length }
-  return { kind: 'budget', budget: { amount: Number(amount), per }, spent: Number(spent), length }
+  if (per === 'total') {
+    const budget = { amount: Number(left), per }
+    return { kind: 'budget', budget, spent: 0, stale: 0, renewsAt: undefined, length }
+  }
+  const renewsAt = momentIn(from, 'budget_reset_at') ?? momentIn(row, 'budget_reset_at')
+  // It begins anew there by a job that comes round now and then.
+  const isOver = renewsAt !== undefined && renewsAt <= now
+  const [running, stale] = isOver ? [0, Number(spent)] : [Number(spent), 0]
+  return { kind: 'budget', budget: { amount: Number(amount), per }, spent: running, stale, renewsAt, length }
 }
 
 function periodOf(length: string | undefined): BudgetPeriod | undefined {

@@ -6,6 +6,7 @@ import { limitIn, momentIn, textsIn } from './cells.ts'
 
 type AdoptedUser = Adoption['users'][number]
 type AdoptedKey = AdoptedUser['keys'][number]
+type OpenedGroup = NonNullable<Adoption['groups']>[number]
 
 /** Tables of LiteLLM whose rows are read; of all others they are counted. */
 export const litellmTables: ReadonlySet<string> = new Set([
@@ -25,6 +26,8 @@ type Around = {
   /** Names of the models that are active here. */
   readonly models: readonly string[]
   readonly note: (text: string) => void
+  /** Unix milliseconds: what was spent in a time that is over by then counts no more. */
+  readonly now: number
 }
 
 type Team = {
@@ -54,7 +57,7 @@ export function readLitellmPeople(book: ForeignBook, around: Around): LitellmPeo
   ]
   const budgets = new Map(budgetRows.rows.map(row => [row.text('budget_id') ?? '', row]))
   const spent = new SpentBefore(note)
-  const { teams, groups } = readTeams(teamRows, around, spent)
+  const { teams, groups, opened } = readTeams(teamRows, around, spent)
   const { people, users, left } = readUsers(userRows, teams, around, spent)
   for (const row of tokens.rows) {
     const key = readKey(row, { teams, people, left, budgets, spent, ...around })
@@ -64,14 +67,15 @@ export function readLitellmPeople(book: ForeignBook, around: Around): LitellmPeo
   for (const one of [tokens, teamRows, userRows, budgetRows]) tellColumns(one, note)
   const rows = [...book.counted].filter(([, count]) => count > 0).map(([name, count]) => `${name} (${count})`)
   if (rows.length > 0) note(`tables that stay where they are: ${rows.join(', ')}`)
-  return { adoption: { users: [...users.values()] }, groups }
+  return { adoption: { users: [...users.values()], groups: opened }, groups }
 }
 
 type GrowingUser = Omit<AdoptedUser, 'keys'> & { readonly keys: AdoptedKey[] }
 
-function readTeams(rows: AskedTable, { models, note }: Around, spent: SpentBefore) {
+function readTeams(rows: AskedTable, { models, note, now }: Around, spent: SpentBefore) {
   const teams = new Map<string, Team>()
   const groups: string[] = []
+  const opened: OpenedGroup[] = []
   const taken = new Set(['default'])
   for (const row of rows.rows) {
     const id = row.text('team_id') ?? ''
@@ -87,7 +91,7 @@ function readTeams(rows: AskedTable, { models, note }: Around, spent: SpentBefor
     for (let i = 2; taken.has(group); i++) group = `${wanted}-${i}`
     if (group !== wanted) note(`${place}: another group has its name, and it is ${group} here`)
     taken.add(group)
-    const budget = readBudget(row, undefined)
+    const budget = readBudget(row, undefined, now)
     const fault = budget.kind === 'unreadable' ? `its ${budget.column} cannot be read` : undefined
     spent.add(place, budget)
     const bounds = limitsOf(row, undefined)
@@ -106,8 +110,10 @@ function readTeams(rows: AskedTable, { models, note }: Around, spent: SpentBefor
       ['limits_in_all', limits === '{}' ? undefined : limits],
     ])
     groups.push(`  ${writeScalar(group)}: ${fields}`)
+    if (budget.kind === 'budget' && budget.spent > 0)
+      opened.push({ name: group, per: budget.budget.per, spentBefore: budget.spent })
   }
-  return { teams, groups }
+  return { teams, groups, opened }
 }
 
 function wordOf(limit: number | undefined): string | undefined {
@@ -121,7 +127,12 @@ function writeBudget({ amount, per }: TakenBudget): string {
   ])
 }
 
-function readUsers(rows: AskedTable, teams: ReadonlyMap<string, Team>, { models, note }: Around, spent: SpentBefore) {
+function readUsers(
+  rows: AskedTable,
+  teams: ReadonlyMap<string, Team>,
+  { models, note, now }: Around,
+  spent: SpentBefore,
+) {
   const mails = Map.groupBy(rows.rows, row => row.text('user_email') ?? '')
   const people = new Map<string, Person>()
   const users = new Map<string, GrowingUser>()
@@ -139,7 +150,7 @@ function readUsers(rows: AskedTable, teams: ReadonlyMap<string, Team>, { models,
       continue
     }
     if (row.text('user_role')?.startsWith('proxy_admin') === true) admins.push(name)
-    const budget = readBudget(row, undefined)
+    const budget = readBudget(row, undefined, now)
     if (budget.kind === 'unreadable')
       note(`${place}: its ${budget.column} cannot be read, and it is taken over disabled`)
     spent.add(place, budget)
@@ -153,7 +164,7 @@ function readUsers(rows: AskedTable, teams: ReadonlyMap<string, Team>, { models,
       group: only !== undefined && more.length === 0 ? only : 'default',
       status: budget.kind === 'unreadable' ? 'disabled' : 'active',
       balance: null,
-      ...(budget.kind === 'budget' && { budget: budget.budget }),
+      ...(budget.kind === 'budget' && { budget: budget.budget, spentBefore: budget.spent }),
       keys: [],
     })
   }
@@ -198,7 +209,7 @@ type KeyAround = Around & {
 }
 
 function readKey(row: Asked, around: KeyAround): AdoptedKey | undefined {
-  const { note, teams, people, left, budgets, spent } = around
+  const { note, teams, people, left, budgets, spent, now } = around
   const token = row.text('token') ?? ''
   const hint = row.text('key_name') ?? '…'
   const name = nameOf(row.text('key_alias')) ?? `key ${hint}`
@@ -219,7 +230,7 @@ function readKey(row: Asked, around: KeyAround): AdoptedKey | undefined {
   if (row.truth('blocked')) why.push('it is blocked')
   const shared = budgets.get(row.text('budget_id') ?? '')
   if (row.text('budget_id') !== undefined && !shared) why.push('its budget is not there')
-  const budget = readBudget(row, shared)
+  const budget = readBudget(row, shared, now)
   if (budget.kind === 'unreadable') why.push(`its ${budget.column} cannot be read`)
   spent.add(place, budget)
   // A key of a team is bound by the team's models, one of nobody else's by its user's.
@@ -244,6 +255,7 @@ function readKey(row: Asked, around: KeyAround): AdoptedKey | undefined {
     models: models ?? null,
     budget: budget.kind === 'budget' ? budget.budget.amount : budget.kind === 'none' ? null : 0,
     budgetPeriod: budget.kind === 'budget' ? budget.budget.per : 'total',
+    ...(budget.kind === 'budget' && { spentBefore: budget.spent }),
     ...(typeof limits === 'object' && { limits }),
   }
 }
@@ -295,10 +307,11 @@ function matching(name: string, known: readonly string[]): readonly string[] {
   return known.filter(one => one === name || (name.endsWith('*') && one.startsWith(name.slice(0, -1))))
 }
 
-/** What was spent of budgets that begin anew, and their lengths: told together. */
+/** What was spent of budgets that begin anew, when they do so there, and their lengths: told together. */
 class SpentBefore {
   readonly #note: (text: string) => void
   readonly #spent: string[] = []
+  readonly #stale: string[] = []
   readonly #lengths = new Map<string, string[]>()
 
   constructor(note: (text: string) => void) {
@@ -307,8 +320,11 @@ class SpentBefore {
 
   add(place: string, read: BudgetRead): void {
     if (read.kind !== 'budget') return
-    const { length, spent, budget } = read
-    if (spent > 0) this.#spent.push(`${place} ${formatMoney(spent)} of ${formatMoney(budget.amount)}`)
+    const { length, spent, stale, budget, renewsAt } = read
+    const of = (amount: number): string => `${place} ${formatMoney(amount)} of ${formatMoney(budget.amount)}`
+    const until = renewsAt === undefined ? '' : ` (until ${new Date(renewsAt).toISOString()} there)`
+    if (spent > 0) this.#spent.push(`${of(spent)} for this ${budget.per}${until}`)
+    if (stale > 0) this.#stale.push(`${of(stale)}${until}`)
     if (length === undefined) return
     const told = `a budget of ${length} there is one of ${budget.per === 'total' ? 'what is left of it, for ever,' : `a ${budget.per}`} here`
     this.#lengths.set(told, [...(this.#lengths.get(told) ?? []), place])
@@ -317,7 +333,9 @@ class SpentBefore {
   tell(): void {
     for (const [told, places] of this.#lengths) this.#note(`${told}: ${places.join(', ')}`)
     if (this.#spent.length > 0)
-      this.#note(`spent in the running time there, which begins anew here: ${this.#spent.join(', ')}`)
+      this.#note(`spent in the running time there, and counted as spent here: ${this.#spent.join(', ')}`)
+    if (this.#stale.length > 0)
+      this.#note(`spent in a time that is over there, and not counted here: ${this.#stale.join(', ')}`)
   }
 }
 

@@ -1,0 +1,29 @@
+import { before, digestOpening, type OpeningPeriod } from '../accounts/opening.ts'
+import { ask, type QueryProgram } from '../query.ts'
+import { toEntry } from './entries.ts'
+import type { Findings } from './findings.ts'
+
+const there = {
+  key: 'SELECT id FROM key WHERE id = ?',
+  account: 'SELECT name FROM account WHERE kind = ? AND name = ? LIMIT 1',
+} as const
+
+/** What was spent elsewhere before, and counts in the running day or month: each entry says what it said, and adds to its payer. */
+export function* auditOpenings({ running, report }: Findings): QueryProgram<void> {
+  for (const period of ['day', 'month'] as const satisfies readonly OpeningPeriod[]) {
+    for (const row of yield ask('SELECT * FROM topup WHERE debit = ? ORDER BY charge_id', before[period])) {
+      const entry = toEntry(row)
+      const { chargeId, credit, amount, at, digest } = entry
+      if (digest !== digestOpening(entry)) report(`opening ${chargeId}: is not as it was taken over`)
+      const [kind = '', name = ''] = splitOnce(credit)
+      const [payer] = yield kind === 'key' ? ask(there.key, name) : ask(there.account, kind, name)
+      if (!payer) report(`${credit}: is gone, but ${amount} were spent of it before`)
+      running?.addOf([period], `${kind} ${name}`, amount, at)
+    }
+  }
+}
+
+function splitOnce(payer: string): readonly string[] {
+  const at = payer.indexOf(':')
+  return [payer.slice(0, at), payer.slice(at + 1)]
+}
