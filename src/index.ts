@@ -147,15 +147,23 @@ export async function isConsoleBuilt(): Promise<boolean> {
   return (await import('./gateway/console-door.ts')).isConsoleBuilt()
 }
 
-/** Reads and checks a configuration without starting anything. */
-export async function loadConfig(config: GatewayConfig, env: NodeJS.ProcessEnv = process.env): Promise<Loaded> {
+/**
+ * Reads and checks a configuration without starting anything.
+ * @param options `booksOnly` is for work on the storage alone: variables and files of secrets that only vendors, receivers
+ * and issuers are shown may be missing. Nothing can be served by such a plan.
+ */
+export async function loadConfig(
+  config: GatewayConfig,
+  env: NodeJS.ProcessEnv = process.env,
+  { booksOnly = false }: { readonly booksOnly?: boolean } = {},
+): Promise<Loaded> {
   const [{ loadPlan }, { pluginFinder }, { knownNames }] = await Promise.all([
     import('./config/index.ts'),
     import('./gateway/plugin-finder.ts'),
     import('./gateway/known-names.ts'),
   ])
   const { file = 'gateway.yaml', ...given } = typeof config === 'string' ? { file: config } : config
-  return loadPlan({ file, ...given, env, ...pluginFinder(file), known: knownNames })
+  return loadPlan({ file, ...given, env, booksOnly, ...pluginFinder(file), known: knownNames })
 }
 
 /**

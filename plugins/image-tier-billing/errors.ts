@@ -100,6 +100,8 @@ export const errors = {
     type: 'server_error',
     text: 'The upstream answered in a shape that is not known ({shape}), so it was not handed out; nothing is charged until the operator has looked at charge {charge}',
     retry: false,
+    operator:
+      'A charge may wait for you: `tollgate ledger resolve ID`. Name the member that holds the image in the family.',
   },
   upstream_answer_encoded: {
     status: 502,

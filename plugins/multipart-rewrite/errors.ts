@@ -39,6 +39,7 @@ export const errors = {
     status: 503,
     type: server,
     text: 'The gateway is holding as many uploads as it may. Try again shortly.',
+    operator: 'Raise `server.spool_max` or `server.memory_max`, or run more gateways.',
   },
   form_spool_failed: {
     status: 503,

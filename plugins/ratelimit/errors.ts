@@ -16,6 +16,7 @@ export const errors = {
     status: 503,
     type: 'service_unavailable_error',
     text: 'The store that limits are counted in does not answer. Nothing was sent upstream; try again shortly.',
+    operator: 'Is Redis there? `tollgate doctor` tries `counters`.',
   },
 } as const satisfies ErrorTable
 

@@ -14,6 +14,7 @@ export const errors = {
     type: 'server_error',
     text: 'The upstream did not say what its answer has used ({units}), so the answer was not handed out and is not charged',
     retry: false,
+    operator: '`missing_usage: estimate` charges such answers instead of refusing them.',
   },
   insufficient_quota: sharedRows.insufficient_quota,
   storage_unavailable: sharedRows.storage_unavailable,

@@ -23,12 +23,20 @@ export const errors = {
     text: 'The upstream refused: {message}',
     retry: false,
   },
-  upstream_failed: { status: 502, type: 'server_error', text: 'The upstream failed: {message}', retry: false },
+  upstream_failed: {
+    status: 502,
+    type: 'server_error',
+    text: 'The upstream failed: {message}',
+    retry: false,
+    operator:
+      "The vendor's own words: `tollgate logs show ID`. Where it refuses, the request, or the account there, has to change.",
+  },
   upstream_answer_undescribed: {
     status: 502,
     type: 'server_error',
     text: "The upstream's answer is none that its description covers ({shape}), so it was not handed out.",
     retry: false,
+    operator: 'The vendor answers in another shape: mend the description, or add the shape to it.',
   },
   upstream_answer_unreadable: {
     status: 502,
@@ -52,6 +60,7 @@ export const errors = {
     status: 503,
     type: 'server_error',
     text: 'Too many answers are held in memory at once. Try again shortly.',
+    operator: 'Run more gateways, or let fewer such requests run at once: `limits` with `concurrency`.',
   },
 } as const satisfies ErrorTable
 

@@ -17,6 +17,7 @@ export const consoleErrors = {
     status: 503,
     type: 'console',
     text: '{label} cannot be reached at the moment, so that nobody can sign in by it. Try again soon.',
+    operator: 'The log has why it was not reached. Passwords go on.',
   },
   sign_in_elsewhere: {
     status: 409,

@@ -5,16 +5,36 @@ import { showFindings } from './show-findings.ts'
 /** Who the trail says has made the changes of a command. */
 export const actor = 'command line'
 
-/** Reads the configuration for a command. @throws Exit 3 with every finding when it is not valid */
+/** Reads the configuration for a command that asks upstreams, or knows their keys. @throws Exit 3 with every finding */
 export async function readPlan(file: string): Promise<Plan> {
-  const loaded = await loadConfig(file)
+  return read(file, false)
+}
+
+/** The same for a command that does neither: in its terminal the vendors' secrets need not be set. @throws Exit 3 */
+export async function readBooksPlan(file: string): Promise<Plan> {
+  return read(file, true)
+}
+
+async function read(file: string, booksOnly: boolean): Promise<Plan> {
+  const loaded = await loadConfig(file, process.env, { booksOnly })
   if (!loaded.ok) throw new Exit(exitCodes.configInvalid, await showFindings(loaded.findings))
   return loaded.plan
 }
 
-/** Runs a command on the storage that a configuration names, beside a gateway that may be running on it. */
+/**
+ * Runs a command on the storage that a configuration names, beside a gateway that may be running on it. Secrets of vendors
+ * need not be set.
+ */
 export async function withStorage<T>(file: string, work: (storage: Storage, plan: Plan) => Promise<T>): Promise<T> {
-  const plan = await readPlan(file)
+  return lendStorage(await readBooksPlan(file), work)
+}
+
+/** The same with the keys of upstreams as they are: what the storage knows of one hangs on its secret. */
+export async function withVendorKeys<T>(file: string, work: (storage: Storage, plan: Plan) => Promise<T>): Promise<T> {
+  return lendStorage(await readPlan(file), work)
+}
+
+async function lendStorage<T>(plan: Plan, work: (storage: Storage, plan: Plan) => Promise<T>): Promise<T> {
   const { storage: url, timeZone, budgetThresholds: thresholds } = plan
   const storage = await openStorage({ url, timeZone, thresholds, role: 'tool' })
   try {

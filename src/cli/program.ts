@@ -756,7 +756,7 @@ function addSettings(command: Command): Command {
     .option('--tpm <count>', 'tokens in any 60 seconds, where that is less than its group has')
     .option('--concurrency <count>', 'requests in flight at once')
     .option('--budget <amount>', 'what may be spent with it, as in 25.00')
-    .option('--budget-period <period>', 'what the budget lasts for: total, day or month (UTC)')
+    .option('--budget-period <period>', 'what the budget lasts for: total, day or month (of budgets.time_zone)')
 }
 
 function* everyCommand(command: Command, name: string): Iterable<{ readonly command: Command; readonly name: string }> {

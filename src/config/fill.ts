@@ -5,6 +5,7 @@ import type { Report } from './report.ts'
 import { folderOf, type Nameable, readSecretFiles, type SecretFiles } from './secret-files.ts'
 import { isSecretPlace } from './secrets.ts'
 import type { Source } from './source.ts'
+import { isForOthers, standInFor, standInText } from './stand-ins.ts'
 import { mapScalars, type ScalarTree, type Span, type Tree } from './tree.ts'
 
 export type FilledTree = {
@@ -23,6 +24,8 @@ export type FillOptions = {
   readonly inUse?: SecretFiles | undefined
   /** All that may be named; absent for anything. */
   readonly nameable?: Nameable | undefined
+  /** What only vendors, receivers and issuers are shown need not be there: something that is never sent stands in for it. */
+  readonly booksOnly?: boolean | undefined
 }
 
 /** Fills every reference of the tree, reading the files it names, and marks the scalars that are secret. */
@@ -31,7 +34,7 @@ export async function fillTree(
   source: Source,
   env: Environment,
   report: Report,
-  { variablesAreSecret = false, inUse, nameable }: FillOptions = {},
+  { variablesAreSecret = false, inUse, nameable, booksOnly = false }: FillOptions = {},
 ): Promise<FilledTree> {
   const { contents, files } = await readSecretFiles(root, source, inUse, nameable)
   const variables = new Set<string>()
@@ -46,7 +49,8 @@ export async function fillTree(
       !nameable ||
       one.kind === 'malformed' ||
       (one.kind === 'file' ? nameable.files.has(resolve(folder, one.file)) : nameable.variables.has(one.name))
-    const result = interpolate(scalar.value, env, contents.get(folder) ?? new Map(), mayName)
+    const standIn = booksOnly && isForOthers(path) ? standInText : undefined
+    const result = interpolate(scalar.value, env, contents.get(folder) ?? new Map(), mayName, standIn)
     if (!result.ok) {
       const { code, message, remedy, reference } = result
       report.add({ code, message, remedy, path, span: spanOfReference(scalar, reference.text, source.text) })
@@ -54,6 +58,8 @@ export async function fillTree(
     }
     const covered = secret || result.fromFile || (variablesAreSecret && result.fromVariable)
     if (covered) loose.push(...result.values)
+    if (!result.isWhole)
+      return { ...scalar, value: standInFor(result.text, path, root), secret: covered, unknown: true }
     return { ...scalar, value: result.text, secret: covered, filled: result.values.length > 0 }
   })
   return { root: filled, loose, secretFiles: files, variables }

@@ -66,6 +66,8 @@ export type LoadRequest = {
   readonly nameable?: Nameable
   /** What a running gateway has in use: a file of a secret that is empty now is not taken for its new content. */
   readonly inUse?: Plan
+  /** True for who works on the storage alone: secrets for vendors, receivers and issuers may be missing. No plan to serve by. */
+  readonly booksOnly?: boolean
   readonly resolvePlugin: ResolvePlugin
   /** Milliseconds since the epoch, for what is about to end; the clock's when absent. */
   readonly now?: number
@@ -109,8 +111,8 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   const report = new Report(source)
 
   const files = new PartFiles(request.parts, request.readable)
-  const { variablesAreSecret, nameable, inUse } = request
-  const fill = { variablesAreSecret, nameable, inUse: inUse?.secretFiles }
+  const { variablesAreSecret, nameable, inUse, booksOnly } = request
+  const fill = { variablesAreSecret, nameable, booksOnly, inUse: inUse?.secretFiles }
   const read = await readFilled(source, env, report, { ...fill, parts: files })
   const sources = sourcesOf(files)
   const { secrets } = read

@@ -65,6 +65,8 @@ export type Filled =
       readonly fromFile: boolean
       /** Some of it is what a variable holds, and not only a default of the text. */
       readonly fromVariable: boolean
+      /** False where something stands in for what is not there. */
+      readonly isWhole: boolean
     }
   | {
       readonly ok: false
@@ -80,20 +82,28 @@ export type FileContent = { readonly text: string } | { readonly diagnostic: str
 /**
  * Fills the references of one scalar: `${VAR}`, `${VAR:-default}` (unset or empty), `${VAR:?message}`,
  * `${file:/run/secrets/x}`; `$$` is a dollar sign, and a `$` before anything else is itself. What may not be named is refused.
+ * `standIn` is written where a variable is not set or a file cannot be read; without it that is refused too.
  */
 export function interpolate(
   text: string,
   env: Environment,
   files: ReadonlyMap<string, FileContent>,
   mayName: (reference: Reference) => boolean = () => true,
+  standIn?: (reference: Reference) => string,
 ): Filled {
   let whole = ''
+  let isWhole = true
   const values: string[] = []
   let fromFile = false
   let fromVariable = false
   for (const piece of parseReferences(text)) {
     const value = typeof piece === 'string' ? piece : mayName(piece) ? resolve(piece, env, files) : notNamed
-    if (typeof value !== 'string') return { ok: false, reference: piece as Reference, ...value }
+    if (typeof value !== 'string') {
+      if (!standIn || !absent.has(value.code)) return { ok: false, reference: piece as Reference, ...value }
+      whole += standIn(piece as Reference)
+      isWhole = false
+      continue
+    }
     if (typeof piece !== 'string') {
       values.push(value)
       fromFile ||= piece.kind === 'file'
@@ -101,8 +111,11 @@ export function interpolate(
     }
     whole += value
   }
-  return { ok: true, text: whole, values, fromFile, fromVariable }
+  return { ok: true, text: whole, values, fromFile, fromVariable, isWhole }
 }
+
+/** Codes of what the environment lacks: nothing is wrong with the text. */
+const absent: ReadonlySet<string> = new Set(['variable_unset', 'file_unreadable'])
 
 /** The same whether it is there or not. */
 const notNamed = {

@@ -91,36 +91,59 @@ export const errors = {
     status: 503,
     type: server,
     text: 'The gateway is holding as many request bodies as it may. Try again shortly.',
+    operator: 'Raise `server.memory_max`, or run more gateways.',
   },
   upstream_unreachable: {
     status: 502,
     type: server,
     text: 'The upstream could not be reached ({reason}). Nothing was sent to it.',
+    operator:
+      'Is its address right, and does this machine reach it? `tollgate doctor` looks. Another upstream of the model takes over where one is named.',
   },
   upstream_unsigned: {
     status: 502,
     type: server,
     text: 'The request could not be signed for the upstream ({why}). Nothing was sent to it.',
+    operator:
+      "Look at the credential's `with`, and whether what it signs with can be had: the log has why, under the request id.",
   },
   upstream_credentials: {
     status: 502,
     type: server,
     text: "The gateway's own keys for the upstream '{upstream}' are refused, spent or suspended; yours is not at fault. Nothing was sold. Tell whoever runs the gateway.",
     retry: false,
+    operator: '`tollgate upstreams list` says which keys and why. Put in another, pay, or `tollgate upstreams resume`.',
   },
   upstream_limited: {
     status: 429,
     type: 'requests',
     text: "Every key of the gateway for the upstream '{upstream}' has reached a limit. Nothing was sold; try again in {seconds} s.",
+    operator: 'Add a key or an upstream, or have the vendor raise its limit: `tollgate upstreams list`.',
   },
   upstream_connect_timeout: {
     status: 504,
     type: server,
     text: 'No connection to the upstream within {ms} ms. Nothing was sent to it.',
+    operator: 'Does this machine reach it? `tollgate doctor` looks; `timeouts` of the upstream say how long is waited.',
   },
-  upstream_timeout: { status: 504, type: server, text: 'The upstream did not answer within {ms} ms.' },
-  upstream_cut: { status: 502, type: server, text: 'The upstream broke off ({reason}).' },
-  upstream_invalid: { status: 502, type: server, text: "The upstream's answer is not usable: {reason}." },
+  upstream_timeout: {
+    status: 504,
+    type: server,
+    text: 'The upstream did not answer within {ms} ms.',
+    operator: 'Slow models need longer: raise `timeouts` of the upstream. What was asked may have been sold.',
+  },
+  upstream_cut: {
+    status: 502,
+    type: server,
+    text: 'The upstream broke off ({reason}).',
+    operator: "Rare ones are the network's. Where they repeat, ask the vendor with the time of the request.",
+  },
+  upstream_invalid: {
+    status: 502,
+    type: server,
+    text: "The upstream's answer is not usable: {reason}.",
+    operator: "Look at `tollgate logs show ID`. Is `url` the vendor's interface, and not a page?",
+  },
   job_unplanned: {
     status: 409,
     type: server,
@@ -130,11 +153,14 @@ export const errors = {
     status: 502,
     type: server,
     text: "The upstream's answer names an address that is not asked: {url}.",
+    operator:
+      "`tollgate logs show ID` has the address. Is it the vendor's own, and public? Then name it under `hosts` in the family's `translate`.",
   },
   upstream_answer_too_large: {
     status: 502,
     type: server,
     text: "The upstream's answer is larger than is taken from it: {why}.",
+    operator: 'Raise `answer_max` of the upstream, or have callers ask for fewer or smaller pictures.',
   },
   deadline_exceeded: { status: 504, type: server, text: 'The answer was not complete within {ms} ms.' },
   drain_deadline: {
@@ -147,6 +173,7 @@ export const errors = {
     status: 500,
     type: server,
     text: 'Something went wrong in the gateway. It has been logged under this request id.',
+    operator: 'Look in the log under the request id, and report it.',
   },
 } as const satisfies ErrorTable
 

@@ -11,6 +11,8 @@ export type ErrorRow = {
   readonly text: string
   /** Whether an SDK that honours `x-should-retry` may try again; absent leaves it to the SDK's own rule. */
   readonly retry?: boolean
+  /** What whoever runs the gateway does about it: for docs/errors.md, and in no answer. */
+  readonly operator?: string
 }
 
 export type ErrorTable = { readonly [code: string]: ErrorRow }
@@ -72,12 +74,14 @@ export const sharedRows = {
     status: 503,
     type: 'service_unavailable_error',
     text: 'The storage of keys and charges does not answer. Nothing was sent upstream and nothing is billed; try again shortly.',
+    operator: 'Is the database there, and is there room? `tollgate doctor` tries `storage`; the log has why.',
   },
   insufficient_quota: {
     status: 402,
     type: 'insufficient_quota',
     text: 'This request may cost up to {hold} {currency} and {whose} has {available} {currency} left{held}{renewal}',
     retry: false,
+    operator: '`tollgate budgets` lists who has what left; raise it, or top up.',
   },
 } as const satisfies ErrorTable
 

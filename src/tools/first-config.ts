@@ -83,14 +83,19 @@ function withDefault(text: string, variable: string, value: string): string {
 }
 
 function writeExample(text: string): string {
-  const seen = new Map<string, string>()
+  const seen = new Map<string, readonly string[]>()
   const settings = text.replaceAll(/^[ \t]*#.*$/gm, '')
-  for (const [, name = '', value = ''] of settings.matchAll(/\$\{([A-Z][A-Z0-9_]*):-([^}]*)\}/g))
-    if (!seen.has(name)) seen.set(name, value)
+  for (const [, name = '', sign, rest = ''] of settings.matchAll(/\$\{([A-Z][A-Z0-9_]*)(?::([-?])([^}]*))?\}/g))
+    if (!seen.has(name)) seen.set(name, sign === '-' ? [`# ${name}=${rest}`] : exampleOfNeeded(name, rest))
   return [
     '# What gateway.yaml reads from the environment, with what it takes when a variable is not set.',
     '# Copy this to .env, which stays out of git, and start with: set -a; . ./.env; set +a; npx tollgate serve',
-    ...[...seen].map(([name, value]) => `# ${name}=${value}`),
+    ...[...seen.values()].flat(),
     '',
   ].join('\n')
+}
+
+/** Lines of .env.example for a variable without which the configuration is not valid. */
+function exampleOfNeeded(name: string, means: string): readonly string[] {
+  return [`# Needed${means === '' ? '' : `: ${means.replaceAll(/\s+/g, ' ')}`}`, `${name}=`]
 }

@@ -32,17 +32,20 @@ export function writeErrorsPage(tables: ReadonlyMap<string, ErrorTable>): string
   }
   const lines = [...rows]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([code, { row, from }]) => `| \`${code}\` | ${row.status} | ${describe(row)} | ${from.join(', ')} |`)
+    .map(
+      ([code, { row, from }]) =>
+        `| \`${code}\` | ${row.status} | ${describe(row)} | ${cell(row.operator ?? '')} | ${from.join(', ')} |`,
+    )
   return `# Errors
 
 Every refusal of the gateway itself, by the \`code\` in its body. Codes are never renamed. \`{name}\` stands for what was
 found. The body has the shape of the caller's style; upstreams' own errors pass with their own codes. "Again" says what
-\`x-should-retry\` tells an SDK, where it tells anything.
+\`x-should-retry\` tells an SDK, where it tells anything. Where nothing stands under "what you do", the caller mends the request.
 
 This page is written by \`npm run docs\` from the tables in the code.
 
-| code | status | text | from |
-|---|---|---|---|
+| code | status | text | what you do, who run it | from |
+|---|---|---|---|---|
 ${lines.join('\n')}
 `
 }
@@ -50,7 +53,11 @@ ${lines.join('\n')}
 function describe(row: ErrorRow): string {
   const field = row.param === undefined ? '' : ` Field: \`${row.param}\`.`
   const again = row.retry === undefined ? '' : ` Again: ${row.retry ? 'yes' : 'no'}.`
-  return `${row.text.replaceAll('|', String.raw`\|`).replaceAll('<', '&lt;')}${field}${again}`
+  return `${cell(row.text)}${field}${again}`
+}
+
+function cell(text: string): string {
+  return text.replaceAll('|', String.raw`\|`).replaceAll('<', '&lt;')
 }
 
 if (import.meta.main) {

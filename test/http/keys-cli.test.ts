@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { runCli } from '../harness/cli.ts'
+import { editShipped } from '../harness/project.ts'
 import { start } from '../harness/start.ts'
 
 async function open(t: Test) {
@@ -115,3 +116,15 @@ t.test('users are changed, and the trail says by whom', async t => {
     { actor: 'command line', action: 'user.create' },
   ])
 })
+
+t.test(
+  'a second terminal, where no secret of a vendor is set, works on the storage; what asks vendors says so',
+  async t => {
+    const started = await start(t, { upstreams: [], simulated: true })
+    const yaml = await editShipped([['${ALPHA_API_KEY:-}', '${ALPHA_API_KEY:?}']])
+    const run = (...args: readonly string[]) => runCli({ ...started, yaml, env: { ALPHA_API_KEY: '' } }, ...args)
+    for (const command of ['keys list', 'models list'])
+      t.match(await run(...command.split(' ')), { code: 0, stderr: '' }, command)
+    t.match(await run('upstreams', 'list'), { code: 3, stderr: /the variable ALPHA_API_KEY is not set/ })
+  },
+)

@@ -83,3 +83,56 @@ t.test('what is no secret stays readable, and a reference names its place', asyn
   const shown = await showConfig('a.yaml', file('https://x', 'storage: postgres://u:${PW}@h/d?password=${P2}\n'), {})
   t.match(shown.text, 'postgres://u:${PW}@h/d?password=${P2}')
 })
+
+/** A configuration whose every secret comes from outside. */
+const fromOutside = `version: 1
+storage: "\${BOOKS:-sqlite:./data/books.db}"
+server: { public_url: https://ai.example }
+upstreams:
+  one: { url: "https://\${ACCOUNT:?}.vendor.example", credential: { header: authorization, value: "Bearer \${ONE}" } }
+  two:
+    url: "\${TWO_URL}"
+    credential: [{ header: authorization, value: "Bearer {key}" }, { header: x-org, value: "\${ORG}" }]
+    headers: { x-extra: "\${EXTRA}" }
+    keys: { first: { value: "\${KEY_1}" }, second: { value: "\${KEY_2:?}" }, third: { value: "\${file:./no-such-file}" } }
+events:
+  webhooks:
+    ours: { url: "\${HOOK_URL:?}", secret: "\${HOOK_SECRET:?}", kinds: [budget.*] }
+    chat: { url: "https://hooks.example/\${CHAT}", format: slack, kinds: [budget.*] }
+    mail: { url: "\${MAIL_URL}", format: email, from: a@one.example, to: [b@one.example], kinds: [budget.*] }
+sign_in: { issuers: { us: { issuer: https://id.example, client_id: x, client_secret: "\${CLIENT_SECRET}" } } }
+pipeline: [auth, token-usage]
+families: { talk: { forward: { chat: [model, messages] } } }
+models: { m: { family: talk, upstream: one, price: free }, n: { family: talk, upstream: two, price: free } }
+routes: [{ match: POST /v1/chat/completions, operation: chat, dialect: openai }]
+`
+const unset = (loaded: Awaited<ReturnType<typeof loadConfig>>): readonly string[] =>
+  loaded.ok ? [] : loaded.findings.map(({ code, path }) => `${code} ${path}`)
+
+t.test('whoever works on the storage alone needs no secret of vendors, receivers and issuers', async t => {
+  const config = { text: fromOutside, file: 'gateway.yaml' }
+  const books = await loadConfig(config, {}, { booksOnly: true })
+  t.strictSame(unset(books), [])
+  t.ok(books.ok)
+  t.equal(books.ok && books.plan.storage, 'sqlite:./data/books.db')
+  const missing = unset(await loadConfig(config, {}))
+  t.equal(missing.length, 13, 'whoever serves needs every one')
+  t.equal(missing.filter(one => one.startsWith('variable_unset ')).length, 12)
+})
+
+t.test('what the work on the storage hangs on is missed, and so is what is no secret', async t => {
+  const cases = [
+    ['storage', '"${BOOKS:-sqlite:./data/books.db}"', '"${BOOKS}"'],
+    ['server.public_url', 'https://ai.example', '"${PUBLIC_URL}"'],
+    ['models.m.price', 'upstream: one, price: free', 'upstream: one, price: "${PRICE}"'],
+    ['sign_in.issuers.us.client_id', 'client_id: x', 'client_id: "${CLIENT_ID}"'],
+  ] as const
+  for (const [path, from, to] of cases) {
+    const text = fromOutside.replace(from, to)
+    const loaded = await loadConfig({ text, file: 'gateway.yaml' }, {}, { booksOnly: true })
+    t.strictSame(unset(loaded), [`variable_unset ${path}`], path)
+  }
+  const broken = fromOutside.replace('${KEY_1}', '${KEY 1}')
+  const loaded = await loadConfig({ text: broken, file: 'gateway.yaml' }, {}, { booksOnly: true })
+  t.strictSame(unset(loaded), ['reference_malformed upstreams.two.keys.first.value'], 'and what nobody can read')
+})

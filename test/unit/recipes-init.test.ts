@@ -45,8 +45,13 @@ for (const one of recipes)
       await writeFile(file, text)
       t.match(await formatConfig(file, required(one)), { ok: true, changed: false })
       const example = files['.env.example']
-      const unsaid = one.variables.filter(({ name, required: needed }) => !needed && !example.includes(name))
-      t.strictSame(unsaid, [], 'what may be set stands in .env.example')
+      const lines = example.split('\n')
+      const unsaid = one.variables.filter(({ name, required: needed, means }) =>
+        needed
+          ? !lines.includes(`${name}=`) || (means !== null && !lines.includes(`# Needed: ${means}`))
+          : !lines.some(line => line.startsWith(`# ${name}=`)),
+      )
+      t.strictSame(unsaid, [], 'what may be set and what has to be stands in .env.example')
 
       const merged = await mergeRecipes(shipped, [one])
       const whole = await load(merged.text, required(one))
@@ -54,9 +59,9 @@ for (const one of recipes)
       for (const { name } of one.models) t.ok(whole.plan?.models.has(name), name)
       const ours = shipped.split('\n').filter(line => !line.startsWith('pipeline:'))
       let at = 0
-      const lines = merged.text.split('\n')
+      const laid = merged.text.split('\n')
       t.ok(
-        ours.every(line => (at = lines.indexOf(line, at) + 1) > 0),
+        ours.every(line => (at = laid.indexOf(line, at) + 1) > 0),
         'every line that was there is there, in its order',
       )
       t.strictSame(

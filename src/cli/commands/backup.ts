@@ -1,11 +1,11 @@
 import { backupStorage, restoreStorage } from '../../index.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
-import { readPlan } from '../open-books.ts'
+import { readBooksPlan } from '../open-books.ts'
 import { withProgress } from '../progress.ts'
 
 /** Copies the database, beside a gateway that may be running on it. */
 export async function backup(to: string, options: { readonly config: string }): Promise<void> {
-  const { storage } = await readPlan(options.config)
+  const { storage } = await readBooksPlan(options.config)
   await withProgress(`copying to ${to}`, progress =>
     explained(backupStorage({ url: storage, to, onProgress: text => progress.tell(text) })),
   )
@@ -16,7 +16,7 @@ export async function backup(to: string, options: { readonly config: string }): 
 
 /** Puts a copy in the place of the database, once its books have been verified. */
 export async function restore(from: string, options: { readonly config: string }): Promise<void> {
-  const { storage } = await readPlan(options.config)
+  const { storage } = await readBooksPlan(options.config)
   const { aside, audit } = await withProgress(`reading ${from}`, progress =>
     explained(restoreStorage({ url: storage, from, onProgress: text => progress.tell(text) })),
   )

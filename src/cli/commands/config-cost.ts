@@ -10,7 +10,7 @@ import {
 import { countOf } from '../count-of.ts'
 import { print, say } from '../exit.ts'
 import { describeSpan, readSpan, readZone } from '../moments.ts'
-import { readPlan, withStorage } from '../open-books.ts'
+import { readBooksPlan, withStorage } from '../open-books.ts'
 import { withProgress } from '../progress.ts'
 import { formatTable } from '../table.ts'
 import { writeOut } from '../write-out.ts'
@@ -42,7 +42,7 @@ const reasons: { readonly [reason in WhatIf['notComparable'][number]['reason']]:
 
 /** What charges would have cost by the prices of another configuration. */
 export async function configCost(file: string, options: Options): Promise<void> {
-  const plan = await readPlan(file)
+  const plan = await readBooksPlan(file)
   await withStorage(options.config, async (storage, inUse) => {
     const zone = readZone(options.zone, inUse.timeZone)
     const now = Date.now()

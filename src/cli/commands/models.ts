@@ -16,7 +16,7 @@ import {
 import { reasonOf } from '../ask-ops.ts'
 import { countOf } from '../count-of.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
-import { actor, readPlan, withStorage } from '../open-books.ts'
+import { actor, readBooksPlan, withVendorKeys } from '../open-books.ts'
 import { smallestRequest } from '../smallest-request.ts'
 import { formatTable } from '../table.ts'
 import { writeOut } from '../write-out.ts'
@@ -49,7 +49,7 @@ type Result = {
 
 /** What callers may ask for, as `GET /v1/models` has it, and who is asked then. */
 export async function listModels(options: { readonly config: string; readonly format: string }): Promise<void> {
-  const plan = await readPlan(options.config)
+  const plan = await readBooksPlan(options.config)
   const offered = (await listPrices(plan)).models.map(model => ({ ...model, upstreams: upstreamsOf(plan, model.name) }))
   if (options.format === 'json') for (const model of offered) print(JSON.stringify(model))
   else {
@@ -79,7 +79,7 @@ function sayPrice({ free, images, units }: Pick<PriceList['models'][number], 'fr
 
 /** Sends one small request for each model through the running gateway. Exit 1 when one fails, 4 when no gateway answers. */
 export async function testModels(names: readonly string[], options: TestOptions): Promise<void> {
-  await withStorage(options.config, async (storage, plan) => {
+  await withVendorKeys(options.config, async (storage, plan) => {
     const operations = await listOperations()
     const trials = (await chooseModels(plan, names)).flatMap(model => planTrial(plan, model, operations))
     const url = options.url ?? urlOf(plan)

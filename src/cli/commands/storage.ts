@@ -1,7 +1,7 @@
 import { copyStorage, formatMoney } from '../../index.ts'
 import { countOf } from '../count-of.ts'
 import { print, say } from '../exit.ts'
-import { readPlan } from '../open-books.ts'
+import { readBooksPlan } from '../open-books.ts'
 import { withProgress } from '../progress.ts'
 
 type Options = {
@@ -14,7 +14,7 @@ type Options = {
 
 /** Copies everything into an empty storage, and tells how the copy was proved. */
 export async function copy({ to, snapshot, config, format, ...options }: Options): Promise<void> {
-  const from = options.from ?? (await readPlan(config)).storage
+  const from = options.from ?? (await readBooksPlan(config)).storage
   const copied = await withProgress('opening both storages', progress =>
     copyStorage({ from, to, isSnapshot: snapshot, onProgress: text => progress.tell(text) }),
   )

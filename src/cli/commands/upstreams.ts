@@ -11,7 +11,7 @@ import {
   type VendorKey,
 } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
-import { actor, readPlan, withStorage } from '../open-books.ts'
+import { actor, readPlan, withVendorKeys } from '../open-books.ts'
 import { formatTable } from '../table.ts'
 import { whyNotAsked } from '../why-not-asked.ts'
 import { writeOut } from '../write-out.ts'
@@ -22,7 +22,7 @@ const reasonCharsMax = 500
 
 /** Every upstream, and how each of its keys stands by what the storage has of them. */
 export async function listUpstreams(options: Options): Promise<void> {
-  await withStorage(options.config, async (storage, plan) => {
+  await withVendorKeys(options.config, async (storage, plan) => {
     const all = await readUpstreams(plan, storage.vendorKeys)
     if (options.format === 'json') for (const one of all) print(JSON.stringify(one))
     else print(formatUpstreams(all, plan.currency))
@@ -62,7 +62,7 @@ export async function suspendKey(
   const forMs = options.for === undefined ? undefined : parseDuration(options.for)
   if (options.for !== undefined && (forMs === undefined || forMs === 0))
     throw new Exit(exitCodes.usage, `--for ${options.for}: a time such as 2h or 30m is needed`)
-  await withStorage(options.config, async (storage, plan) => {
+  await withVendorKeys(options.config, async (storage, plan) => {
     const key = findKey(plan, upstream, name)
     const until = forMs === undefined ? null : Date.now() + forMs
     await storage.vendorKeys.decide(decisionOn(plan, key, { state: 'suspended', until, note: reason }), actor)
@@ -75,7 +75,7 @@ export async function suspendKey(
 }
 
 export async function resumeKey(upstream: string, name: string, options: { readonly config: string }): Promise<void> {
-  await withStorage(options.config, async (storage, plan) => {
+  await withVendorKeys(options.config, async (storage, plan) => {
     const key = findKey(plan, upstream, name)
     const word = { state: 'active', until: null, note: null } as const
     const isChanged = await storage.vendorKeys.decide(decisionOn(plan, key, word), actor)
@@ -88,7 +88,7 @@ export async function resumeKey(upstream: string, name: string, options: { reado
 /** One that was refused, and is let in, is asked again, as when the gateway looks by itself. */
 async function bringBack(config: string, keys: readonly VendorKey[]): Promise<void> {
   if (keys.length === 0) return
-  await withStorage(config, async (storage, plan) => {
+  await withVendorKeys(config, async (storage, plan) => {
     const standings = await storage.vendorKeys.list()
     for (const key of keys) {
       const { name, upstream } = key
