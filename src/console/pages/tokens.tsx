@@ -64,7 +64,7 @@ export function Tokens() {
         />
       )}
       {makes && !readsAll && <OwnCeilings key={totals.value?.active} />}
-      <Loaded of={load}>
+      <Loaded of={load} shape="rows">
         {({ keys, next }) =>
           keys.length === 0 ? (
             <Empty title={t('tokens.none')}>
@@ -80,7 +80,7 @@ export function Tokens() {
                   rowKey={key => key.id}
                 />
               </div>
-              <Pager next={next} />
+              <Pager next={next} busy={load.loading} />
             </>
           )
         }
