@@ -10,7 +10,7 @@ import { fetchPages } from '../kit/later.tsx'
 import { say } from '../kit/toast.tsx'
 import { t } from '../words/index.ts'
 import { Brand } from './brand.tsx'
-import { Shortcuts } from './shortcuts.tsx'
+import { Shortcuts, ShortcutsButton } from './shortcuts.tsx'
 import { Switches } from './switches.tsx'
 import { accountWay, adminWays, publicWays, type Way, ways } from './ways.ts'
 
@@ -57,7 +57,7 @@ export function Frame({ session, children }: { readonly session: Session; readon
             <WayItem way={accountWay} path={path} />
           </ul>
           <Switches />
-          <Shortcuts ways={all} />
+          <ShortcutsButton />
           <p class="inline">
             <span class="quiet">{session.user.name}</span>
             <Button kind="quiet" onClick={() => void leave()}>
@@ -66,6 +66,7 @@ export function Frame({ session, children }: { readonly session: Session; readon
           </p>
         </div>
       </nav>
+      <Shortcuts ways={all} />
       <div>
         {session.gateway.simulated.length > 0 && (
           <aside class="banner" aria-label={t('simulated.label')}>

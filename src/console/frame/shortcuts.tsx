@@ -1,5 +1,6 @@
+import { signal } from '@preact/signals'
 import { useLocation } from 'preact-iso'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { createKeyReader } from '../key-reader.ts'
 import { Button } from '../kit/button.tsx'
 import { later } from '../kit/later.tsx'
@@ -9,14 +10,15 @@ import type { Way } from './ways.ts'
 
 const ShortcutList = later(async () => (await import('./shortcut-list.tsx')).ShortcutList, null)
 
+const isListed = signal(false)
+
 /** What is typed into takes its letters itself; a list takes them to find what begins so. */
 const typedInto =
   'textarea, select, [contenteditable], input:not([type=checkbox], [type=radio], [type=file], [type=button], [type=submit])'
 
-/** Keys that lead from page to page and to the filter, and the list of them. `ways`: those that whoever looks may go. */
+/** Keys that lead from page to page and to the filter; the list of them while it is open. `ways`: those that whoever looks may go. */
 export function Shortcuts({ ways }: { readonly ways: readonly Way[] }) {
   const { route } = useLocation()
-  const [listed, setListed] = useState(false)
   const isOn = hasShortcuts.value
   useEffect(() => {
     if (!isOn) return undefined
@@ -27,7 +29,7 @@ export function Shortcuts({ ways }: { readonly ways: readonly Way[] }) {
       // Behind a dialog is nothing to go to.
       if (document.querySelector('dialog[open]')) return
       const wish = read(event)
-      if (wish?.kind === 'list') setListed(true)
+      if (wish?.kind === 'list') isListed.value = true
       if (wish?.kind === 'filter') {
         // Else what was pressed would be typed into it.
         event.preventDefault()
@@ -41,15 +43,17 @@ export function Shortcuts({ ways }: { readonly ways: readonly Way[] }) {
     document.addEventListener('keydown', press)
     return () => document.removeEventListener('keydown', press)
   }, [isOn, ways])
+  return isListed.value ? <ShortcutList ways={ways} onClose={() => (isListed.value = false)} /> : null
+}
+
+/** The way to the list for whoever does not know its key. */
+export function ShortcutsButton() {
   return (
-    <>
-      <div class="switches keys">
-        <Button kind="quiet" aria-haspopup="dialog" onClick={() => setListed(true)}>
-          {t('shortcuts')}
-        </Button>
-      </div>
-      {listed && <ShortcutList ways={ways} onClose={() => setListed(false)} />}
-    </>
+    <div class="switches keys">
+      <Button kind="quiet" aria-haspopup="dialog" onClick={() => (isListed.value = true)}>
+        {t('shortcuts')}
+      </Button>
+    </div>
   )
 }
 
