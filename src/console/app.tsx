@@ -7,31 +7,33 @@ import type { Duty } from './api/shapes.ts'
 import { Door } from './frame/door.tsx'
 import { Frame } from './frame/frame.tsx'
 import { FaultPage } from './frame/fault-page.tsx'
+import { Shell } from './frame/shell.tsx'
 import { Empty } from './kit/empty.tsx'
 import { later } from './kit/later.tsx'
 import { Page } from './kit/page.tsx'
 import { Problem } from './kit/problem.tsx'
 import { Toasts } from './kit/toast.tsx'
-import { Account } from './pages/account.tsx'
-import { ComeBack } from './pages/come-back.tsx'
 import { Costs } from './pages/costs.tsx'
-import { Latency } from './pages/latency.tsx'
-import { Invite } from './pages/invite.tsx'
 import { Login } from './pages/login.tsx'
-import { Logs } from './pages/logs.tsx'
-import { Models } from './pages/models.tsx'
-import { Playground } from './pages/playground.tsx'
-import { Setup } from './pages/setup.tsx'
-import { Tokens } from './pages/tokens.tsx'
-import { Users } from './pages/users.tsx'
 import { t } from './words/index.ts'
 
-const Budgets = later(async () => (await import('./pages/budgets.tsx')).Budgets)
-const Config = later(async () => (await import('./pages/config.tsx')).Config)
-const Audit = later(async () => (await import('./pages/audit.tsx')).Audit)
-const System = later(async () => (await import('./pages/system.tsx')).System)
+// Of pages, the first that most people see comes with the console; each other one when somebody goes there.
+const Account = later(async () => (await import('./pages/account.tsx')).Account)
 const Alerts = later(async () => (await import('./pages/alerts.tsx')).Alerts)
+const Audit = later(async () => (await import('./pages/audit.tsx')).Audit)
+const Budgets = later(async () => (await import('./pages/budgets.tsx')).Budgets)
+const ComeBack = later(async () => (await import('./pages/come-back.tsx')).ComeBack)
+const Config = later(async () => (await import('./pages/config.tsx')).Config)
+const Invite = later(async () => (await import('./pages/invite.tsx')).Invite)
+const Latency = later(async () => (await import('./pages/latency.tsx')).Latency)
+const Logs = later(async () => (await import('./pages/logs.tsx')).Logs)
+const Models = later(async () => (await import('./pages/models.tsx')).Models)
+const Playground = later(async () => (await import('./pages/playground.tsx')).Playground)
+const Setup = later(async () => (await import('./pages/setup.tsx')).Setup)
 const Statements = later(async () => (await import('./pages/statements.tsx')).Statements)
+const System = later(async () => (await import('./pages/system.tsx')).System)
+const Tokens = later(async () => (await import('./pages/tokens.tsx')).Tokens)
+const Users = later(async () => (await import('./pages/users.tsx')).Users)
 
 export function App() {
   return (
@@ -72,12 +74,7 @@ function Doorway() {
         <Problem error={state.error} onRetry={() => void askSession()} />
       </Door>
     )
-  if (state.kind === 'asking' || (state.kind === 'in') === outside)
-    return (
-      <p class="loading" role="status">
-        {t('loading')}
-      </p>
-    )
+  if (state.kind === 'asking' || (state.kind === 'in') === outside) return outside ? <Door /> : <Shell />
   if (state.kind === 'out') return <Door>{ways[path] ?? <Login />}</Door>
   const routes = otherRoutes.flatMap(([duty, route]) => (state.session.may.includes(duty) ? [route] : []))
   return (

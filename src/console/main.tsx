@@ -8,6 +8,7 @@ applyTheme()
 const root = document.getElementById('app')
 try {
   await beginToSpeak()
+  root?.replaceChildren()
   if (root) render(<App />, root)
 } catch {
   if (root) root.textContent = '连接不到网关，请刷新页面。 The gateway cannot be reached: reload this page.'

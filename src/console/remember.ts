@@ -1,11 +1,15 @@
 const prefix = 'tollgate.'
 
-/** What this browser keeps: choices of look and language, never anything secret. A browser that refuses just forgets. */
+/** What this browser keeps: how somebody likes the console, never anything secret. A browser that refuses just forgets. */
 export const remember = {
   read<T extends string>(name: string, known: readonly T[]): T | undefined {
+    const kept = remember.text(name)
+    return known.find(one => one === kept)
+  },
+  /** As it was written, by whomever. */
+  text(name: string): string | undefined {
     try {
-      const kept = localStorage.getItem(prefix + name)
-      return known.find(one => one === kept)
+      return localStorage.getItem(prefix + name) ?? undefined
     } catch {
       return undefined
     }

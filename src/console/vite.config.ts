@@ -11,6 +11,23 @@ const operations: Plugin = {
   },
 }
 
+/** What asks for the first answers stands by itself: it is there before the scripts that show them. */
+const early: Plugin = {
+  name: 'early-script',
+  transformIndexHtml: {
+    order: 'post',
+    handler(_html, { bundle = {} }) {
+      const file = Object.values(bundle).find(one => one.type === 'chunk' && one.isEntry && one.name === 'early')
+      const attrs = { type: 'module', async: true, crossorigin: true, src: `/console/${file?.fileName}` }
+      return file ? [{ tag: 'script', attrs, injectTo: 'head-prepend' }] : []
+    },
+  },
+}
+
+/** What is loaded with small scripts too, which have no use for the rest. */
+const small =
+  /[\\/]src[\\/]console[\\/](?:api[\\/](?:early|query-text)|pages[\\/]costs[\\/](?:asked|range|where)|words[\\/](?:addresses|languages|(?:en|zh)[.]json)|copy-text|remember|zone)\b/
+
 const shared: UserConfig = {
   root: import.meta.dirname,
   base: '/console/',
@@ -24,6 +41,7 @@ const license = { fileName: 'licenses.md' } as const
 /** What browsers load. */
 const console: UserConfig = {
   ...shared,
+  plugins: [operations, early],
   build: {
     outDir: '../../dist/console',
     emptyOutDir: true,
@@ -32,10 +50,21 @@ const console: UserConfig = {
     cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
     // The page's policy allows no data: address in a style sheet.
     assetsInlineLimit: 0,
-    modulePreload: false,
+    // Every script that the page needs stands in it: none is found only when another is there.
+    modulePreload: { polyfill: false },
     // Of scripts each page loads its own; the sheet is one for all.
     cssCodeSplit: false,
-    rolldownOptions: { input: { index: 'index.html', reference: 'reference.ts' } },
+    rolldownOptions: {
+      input: { index: 'index.html', early: 'early.ts', reference: 'reference.ts' },
+      output: {
+        codeSplitting: {
+          groups: [
+            { name: 'small', test: small, priority: 2 },
+            { name: 'first', test: /^(?!.*(?:early|reference|main)[.]tsx?$)/, tags: ['$initial'], priority: 1 },
+          ],
+        },
+      },
+    },
     license,
   },
 }

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { browse, browserMissing, logIn } from '../harness/browser.ts'
+import { readFirstScripts } from '../harness/first-scripts.ts'
 import { offerToken, passwordOfTests } from '../harness/visitor.ts'
 
 const skip = browserMissing
@@ -54,22 +55,10 @@ t.test('a browser whose language nothing can be formatted in shows the console a
   t.same(browsing.faults, [])
 })
 
-/** The scripts that the page itself names, and those that they cannot do without. */
-async function firstScripts(folder: string): Promise<readonly string[]> {
-  const page = await readFile(join(folder, 'index.html'), 'utf8')
-  const found = new Set([...page.matchAll(/src="\/console\/([^"]+\.js)"/g)].map(([, name = '']) => name))
-  for (const script of found) {
-    const text = await readFile(join(folder, script), 'utf8')
-    for (const [, name = ''] of text.matchAll(/(?:\bfrom|\bimport)\s*["']\.\/([^"']+\.js)["']/g))
-      found.add(`assets/${name}`)
-  }
-  return [...found]
-}
-
 t.test('the first page has at most 70 KB of scripts, gzipped, and nothing is from elsewhere', async t => {
   const folder = join(root, 'dist/console')
   const files = await readdir(folder, { recursive: true })
-  const first = await firstScripts(folder)
+  const { named, all: first } = await readFirstScripts(folder)
   let bytes = 0
   for (const file of files.filter(file => /\.(?:js|html|css)$/.test(file))) {
     const content = await readFile(join(folder, file))
@@ -78,6 +67,7 @@ t.test('the first page has at most 70 KB of scripts, gzipped, and nothing is fro
   }
   t.comment(`${bytes} bytes`)
   t.ok(bytes > 20_000 && bytes <= 70_000, `${bytes} bytes`)
+  t.strictSame(named.toSorted(), first.toSorted(), 'the page names them all: none is found only when another is there')
   t.notOk(
     first.some(file => /\/(?:chart|bars)-/.test(file)),
     'what draws is loaded when it is shown',

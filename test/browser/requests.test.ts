@@ -76,6 +76,8 @@ t.test('looking up the models of a key is no first request', { skip }, async t =
   await (await get('/v1/models')).text()
   await settled()
   t.match((await admin.get('/api/overview')).body, { ever: false })
+  await page.reload()
+  await page.getByText('Waiting').first().waitFor()
   await (await post('/v1/chat/completions', { model: 'no-such', messages: [] })).text()
   await settled()
   t.match((await admin.get('/api/overview')).body, { ever: true })

@@ -1,3 +1,7 @@
+import { readHeaders, takeEarly } from './early.ts'
+
+export { queryText } from './query-text.ts'
+
 /** What the gateway refused, or that it could not be reached (`offline`). */
 export class ApiError extends Error {
   readonly status: number
@@ -61,8 +65,7 @@ export async function call<T>(path: string, { method = 'GET', body, signal, isPo
   const response = await reach(`/api${path}`, {
     method,
     headers: {
-      accept: 'application/json',
-      'x-tollgate': '1',
+      ...readHeaders,
       ...(isPoll && { 'x-tollgate-poll': '1' }),
       ...(method !== 'GET' && { 'content-type': 'application/json' }),
     },
@@ -77,7 +80,10 @@ export async function call<T>(path: string, { method = 'GET', body, signal, isPo
 
 async function reach(url: string, init: RequestInit): Promise<Response> {
   try {
-    return await fetch(url, init)
+    const early = init.method === 'GET' ? takeEarly(url) : undefined
+    const response = await (early ?? fetch(url, init))
+    init.signal?.throwIfAborted()
+    return response
   } catch (error) {
     if (init.signal?.aborted) throw error
     throw new ApiError(0, 'offline', 'The gateway could not be reached.')
@@ -89,14 +95,4 @@ async function readError(response: Response): Promise<ApiError> {
   const retryAfter = Number(response.headers.get('retry-after')) || null
   const code = error.code ?? (response.status === 503 ? 'storage_unavailable' : 'unexpected')
   return new ApiError(response.status, code, error.message ?? `HTTP ${response.status}`, { ...error, retryAfter })
-}
-
-/** `?a=1&b=2` of what is set; empty when nothing is. */
-export function queryText(values: { readonly [name: string]: string | number | undefined | null }): string {
-  const query = new URLSearchParams()
-  for (const [name, value] of Object.entries(values)) {
-    if (value !== undefined && value !== null && value !== '') query.set(name, String(value))
-  }
-  const text = query.toString()
-  return text === '' ? '' : `?${text}`
 }

@@ -40,7 +40,8 @@ export function useLoad<T>(path: string | null): Load<T> {
   return {
     value: path === null ? undefined : state.value,
     error: state.error,
-    loading: state.loading,
+    // What was just changed is asked for after this is shown.
+    loading: state.loading || (path !== null && state.path !== path),
     reload: () => setTurn(turn + 1),
     put: value => setState({ path, value, loading: false }),
   }

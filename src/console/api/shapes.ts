@@ -31,6 +31,7 @@ export type KeyWithSecret = AnswerOf<typeof answers.secretAnswer>
 export type Limits = Key['limits']
 
 export type CostsAnswer = AnswerOf<typeof answers.costsAnswer>
+export type Overview = AnswerOf<typeof answers.overviewAnswer>
 export type BudgetList = AnswerOf<typeof answers.budgetsAnswer>
 export type Budget = BudgetList['budgets'][number]
 export type Statement = AnswerOf<typeof answers.statementAnswer>

@@ -1,39 +1,21 @@
 import type { ComponentChildren } from 'preact'
 import { useLocation } from 'preact-iso'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { useOpenAlerts } from '../api/alerts.ts'
 import { logOut } from '../api/session.ts'
-import type { Duty, Session } from '../api/shapes.ts'
+import type { Session } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
-import { Icon, type IconName } from '../kit/icon.tsx'
+import { Icon } from '../kit/icon.tsx'
+import { fetchPages } from '../kit/later.tsx'
 import { say } from '../kit/toast.tsx'
-import { t, type Word } from '../words/index.ts'
+import { t } from '../words/index.ts'
 import { Brand } from './brand.tsx'
+import { Shortcuts, ShortcutsButton } from './shortcuts.tsx'
 import { Switches } from './switches.tsx'
+import { accountWay, adminWays, publicWays, type Way, ways } from './ways.ts'
 
-/** `duty`: whose way it is; everybody's where there is none. */
-type Way = readonly [href: string, word: Word, icon: IconName, duty?: Duty]
-
-const ways: readonly Way[] = [
-  ['/console', 'nav.costs', 'costs'],
-  ['/console/budgets', 'nav.budgets', 'budgets'],
-  ['/console/statements', 'nav.statements', 'statements'],
-  ['/console/tokens', 'nav.tokens', 'tokens'],
-  ['/console/logs', 'nav.logs', 'logs'],
-  ['/console/playground', 'nav.playground', 'playground', 'keys'],
-  ['/console/models', 'nav.models', 'models'],
-]
-const adminWays: readonly Way[] = [
-  ['/console/users', 'nav.users', 'users', 'readers'],
-  ['/console/config', 'nav.config', 'config', 'operators'],
-  ['/console/audit', 'nav.audit', 'audit', 'readers'],
-  ['/console/system', 'nav.system', 'system', 'operators'],
-  ['/console/alerts', 'nav.alerts', 'warn', 'readers'],
-]
-const publicWays: readonly Way[] = [
-  ['/pricing', 'nav.pricing', 'price'],
-  ['/docs', 'nav.docs', 'docs'],
-]
+/** After so long, what the first page needs is there. */
+const restMs = 8_000
 
 /** Around every page of whoever is logged in: the ways to the others, and who one is. */
 export function Frame({ session, children }: { readonly session: Session; readonly children?: ComponentChildren }) {
@@ -41,7 +23,12 @@ export function Frame({ session, children }: { readonly session: Session; readon
   const alerts = useOpenAlerts(session.may.includes('readers'))
   const side = useRef<HTMLElement>(null)
   useEffect(() => side.current?.hidePopover(), [path])
-  const open = ([, , , duty]: Way) => duty === undefined || session.may.includes(duty)
+  useEffect(() => {
+    const timer = setTimeout(() => void fetchPages(), restMs)
+    return () => clearTimeout(timer)
+  }, [])
+  const open = ([, , , , duty]: Way) => duty === undefined || session.may.includes(duty)
+  const all = useMemo(() => [...ways, ...adminWays, ...publicWays, accountWay].filter(open), [session])
   const leave = () => logOut().catch((error: unknown) => say(String(error), 'bad'))
   return (
     <div class="frame">
@@ -67,9 +54,10 @@ export function Frame({ session, children }: { readonly session: Session; readon
         </div>
         <div class="who">
           <ul>
-            <WayItem way={['/console/account', 'nav.account', 'account']} path={path} />
+            <WayItem way={accountWay} path={path} />
           </ul>
           <Switches />
+          <ShortcutsButton />
           <p class="inline">
             <span class="quiet">{session.user.name}</span>
             <Button kind="quiet" onClick={() => void leave()}>
@@ -78,6 +66,7 @@ export function Frame({ session, children }: { readonly session: Session; readon
           </p>
         </div>
       </nav>
+      <Shortcuts ways={all} />
       <div>
         {session.gateway.simulated.length > 0 && (
           <aside class="banner" aria-label={t('simulated.label')}>

@@ -3,15 +3,29 @@ import { useEffect, useState } from 'preact/hooks'
 import { ApiError } from '../api/call.ts'
 import { t } from '../words/index.ts'
 import { Problem } from './problem.tsx'
+import { type Shape, Skeleton } from './skeleton.tsx'
 
-/** A part whose script is fetched when it is shown for the first time. */
-export function later<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
+const pages: (() => Promise<void>)[] = []
+
+/** Fetches what pages are made of while nothing else goes on, one after the other; whoever pays by the byte has none of it. */
+export async function fetchPages(): Promise<void> {
+  const { connection } = navigator as { readonly connection?: { readonly saveData?: boolean } }
+  if (connection?.saveData) return
+  // What cannot be had now is asked for when somebody goes there.
+  for (const fetchPage of pages.splice(0)) await fetchPage().catch(() => undefined)
+}
+
+/** A part whose script is fetched when it is shown for the first time. `shape`: of what stands there until then; null for nothing. */
+export function later<P extends object>(
+  load: () => Promise<ComponentType<P>>,
+  shape: Shape | null = 'page',
+): ComponentType<P> {
   let known: ComponentType<P> | undefined
+  if (shape === 'page') pages.push(async () => void (known ??= await load()))
   return function Later(props: P) {
     const [state, setState] = useState<{ readonly part?: ComponentType<P>; readonly failed?: true }>(
       known ? { part: known } : {},
     )
-    const [turn, setTurn] = useState(0)
     useEffect(() => {
       if (known) return undefined
       let isGone = false
@@ -23,20 +37,17 @@ export function later<P extends object>(load: () => Promise<ComponentType<P>>): 
         () => isGone || setState({ failed: true }),
       )
       return () => void (isGone = true)
-    }, [turn])
+    }, [])
     const { part: Part, failed } = state
     if (Part) return <Part {...props} />
-    if (failed) {
-      const again = () => {
-        setState({})
-        setTurn(turn + 1)
-      }
-      return <Problem error={new ApiError(0, 'offline', t('problem.offline'))} onRetry={again} />
-    }
-    return (
-      <p class="loading" role="status">
-        {t('loading')}
-      </p>
-    )
+    // Not every browser fetches a script again that has failed, and one of before an update is gone.
+    if (failed)
+      return (
+        <Problem
+          error={new ApiError(0, 'offline', t('problem.offline'))}
+          onRetry={() => location.reload()}
+        />
+      )
+    return shape && <Skeleton shape={shape} />
   }
 }

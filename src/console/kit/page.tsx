@@ -1,5 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { t } from '../words/index.ts'
+
+/** Of what the list of a page stands in: there is a way to it past all filters. */
+export const listPlace = { id: 'list', tabIndex: -1 } as const
 
 // The first page of all leaves the focus where the browser put it.
 let shownBefore = false
@@ -8,10 +12,13 @@ let shownBefore = false
 export function Page({
   title,
   actions,
+  hasList = false,
   children,
 }: {
   readonly title: string
   readonly actions?: ComponentChildren
+  /** Whether much that can be reached stands before a list, which `listPlace` marks. */
+  readonly hasList?: boolean
   readonly children?: ComponentChildren
 }) {
   const heading = useRef<HTMLHeadingElement>(null)
@@ -28,6 +35,11 @@ export function Page({
         <h1 ref={heading} tabIndex={-1}>
           {title}
         </h1>
+        {hasList && (
+          <a class="skip" href={`#${listPlace.id}`}>
+            {t('skip.list')}
+          </a>
+        )}
         {actions && <div class="actions">{actions}</div>}
       </header>
       {children}

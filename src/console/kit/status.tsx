@@ -1,12 +1,13 @@
 import { tName } from '../words/index.ts'
 import { Icon } from './icon.tsx'
 
-type Tone = 'good' | 'warn' | 'bad' | 'idle'
+/** `fine`: as it should be, on most rows, where green would hide what is not. */
+type Tone = 'fine' | 'good' | 'warn' | 'bad' | 'idle'
 
 const tones: { readonly [name: string]: Tone } = {
-  active: 'good',
-  answered: 'good',
-  settled: 'good',
+  active: 'fine',
+  answered: 'fine',
+  settled: 'fine',
   healthy: 'good',
   reserved: 'warn',
   needs_review: 'warn',
@@ -24,7 +25,7 @@ const tones: { readonly [name: string]: Tone } = {
 export function Status({ name, tone = tones[name] ?? 'bad' }: { readonly name: string; readonly tone?: Tone }) {
   return (
     <span class={`status ${tone}`}>
-      <Icon name={tone} />
+      <Icon name={tone === 'fine' ? 'good' : tone} />
       {tName('status', name)}
     </span>
   )

@@ -13,6 +13,7 @@ import { Table } from '../kit/table.tsx'
 import { Time } from '../kit/time.tsx'
 import { say } from '../kit/toast.tsx'
 import { NewPassword, readPassword } from '../kit/new-password.tsx'
+import { hasShortcuts, turnShortcuts } from '../shortcuts.ts'
 import { type Theme, theme, themes } from '../theme.ts'
 import { type Language, language, languageChoices, t } from '../words/index.ts'
 import { speak } from '../words/load.ts'
@@ -54,6 +55,16 @@ export function Account() {
             options={themes.map(one => [one, t(`theme.${one}`)] as const)}
             onInput={value => (theme.value = value as Theme)}
           />
+          <label class="check">
+            <input
+              type="checkbox"
+              role="switch"
+              checked={hasShortcuts.value}
+              onChange={event => turnShortcuts(event.currentTarget.checked)}
+            />
+            {t('shortcuts.use')}
+          </label>
+          <p class="hint">{t('shortcuts.use.hint')}</p>
         </section>
         {user.has_password && (
           <section class="card">
@@ -71,7 +82,7 @@ export function Account() {
         )}
       </div>
       <h2>{t('account.sessions')}</h2>
-      <Loaded of={openSessions}>
+      <Loaded of={openSessions} shape="rows">
         {({ sessions }) => <OpenSessions rows={sessions} onEnded={openSessions.reload} />}
       </Loaded>
     </Page>

@@ -4,7 +4,7 @@ import { useMay, useSession } from '../api/session.ts'
 import type { TrailList, TrailRow, TrailTotals } from '../api/shapes.ts'
 import { Empty } from '../kit/empty.tsx'
 import { Loaded } from '../kit/loaded.tsx'
-import { Page } from '../kit/page.tsx'
+import { listPlace, Page } from '../kit/page.tsx'
 import { Pager } from '../kit/pager.tsx'
 import { Table } from '../kit/table.tsx'
 import { Time } from '../kit/time.tsx'
@@ -31,7 +31,7 @@ export function Audit() {
   const totals = useLoad<TrailTotals>(`/audit/totals${queryText(filter)}`)
   const operates = useMay('operators')
   return (
-    <Page title={t('nav.audit')}>
+    <Page title={t('nav.audit')} hasList>
       <search class="filters">
         {filters.map(name => (
           <FilterLine
@@ -61,20 +61,22 @@ export function Audit() {
           ]}
         />
       )}
-      <Loaded of={load}>
-        {({ rows, next }) =>
-          rows.length === 0 ? (
-            <Empty title={t('audit.none')} />
-          ) : (
-            <>
-              <div class="sheet">
-                <Table label={t('nav.audit')} rows={rows} rowKey={row => row.id} columns={columns()} />
-              </div>
-              <Pager next={next} />
-            </>
-          )
-        }
-      </Loaded>
+      <div {...listPlace}>
+        <Loaded of={load} shape="rows">
+          {({ rows, next }) =>
+            rows.length === 0 ? (
+              <Empty title={t('audit.none')} />
+            ) : (
+              <>
+                <div class="sheet">
+                  <Table label={t('nav.audit')} rows={rows} rowKey={row => row.id} columns={columns()} />
+                </div>
+                <Pager next={next} busy={load.loading} />
+              </>
+            )
+          }
+        </Loaded>
+      </div>
       {operates && <RefusedSignIns {...span} />}
     </Page>
   )

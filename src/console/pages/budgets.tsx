@@ -20,7 +20,7 @@ export function Budgets() {
   const readsAll = useMay('readers')
   return (
     <Page title={t('nav.budgets')}>
-      <Loaded of={load}>
+      <Loaded of={load} shape="costs">
         {({ budgets, month, currency }) => (
           <div class="stack">
             <Month of={month} />

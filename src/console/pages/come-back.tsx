@@ -3,6 +3,7 @@ import { ApiError } from '../api/call.ts'
 import { askSession, comeBack } from '../api/session.ts'
 import { Page } from '../kit/page.tsx'
 import { Problem } from '../kit/problem.tsx'
+import { Skeleton } from '../kit/skeleton.tsx'
 import { t } from '../words/index.ts'
 
 /** Where an issuer sends people back to: what it says of them is told to the gateway, once. */
@@ -35,9 +36,7 @@ export function ComeBack({
           </p>
         </>
       ) : (
-        <p class="loading" role="status">
-          {t('loading')}
-        </p>
+        <Skeleton />
       )}
     </div>
   )

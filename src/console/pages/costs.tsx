@@ -1,51 +1,60 @@
-import { queryText } from '../api/call.ts'
+import { useEffect } from 'preact/hooks'
 import { useLoad } from '../api/load.ts'
 import { useMay, useSession } from '../api/session.ts'
-import type { CostsAnswer, LogList } from '../api/shapes.ts'
+import type { Avoidable, CostsAnswer, Overview } from '../api/shapes.ts'
 import { Choices } from '../kit/choices.tsx'
 import { Empty } from '../kit/empty.tsx'
 import { FilterLine } from '../kit/filter-line.tsx'
 import { Icon } from '../kit/icon.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { Page } from '../kit/page.tsx'
+import { Views } from '../kit/views.tsx'
 import { setQuery, useQuery } from '../query.ts'
 import { t } from '../words/index.ts'
-import { dateIn, viewerZone } from '../zone.ts'
+import { viewerZone } from '../zone.ts'
 import { AvoidableSpend } from './costs/avoidable.tsx'
 import { FirstRequest } from './costs/first-request.tsx'
-import { nameOf, partName, partsFor, readBy, readWhere, type Where } from './costs/parts.ts'
-import { presets, readRange } from './costs/range.ts'
+import { readAsked } from './costs/asked.ts'
+import { nameOf, partName } from './costs/parts.ts'
+import { presets, spanOf } from './costs/range.ts'
 import { Requests } from './costs/requests.tsx'
 import { CostSheet } from './costs/sheet.tsx'
 import { sheetsOf } from './costs/sheets.ts'
+import { partsFor, type Where } from './costs/where.ts'
 
 /** What was spent, on what, and why: every figure leads to what it is made of. */
 export function Costs() {
   const { query, path, set } = useQuery()
-  const { gateway } = useSession()
+  const { user, gateway } = useSession()
   const readsAll = useMay('readers')
   const zone = viewerZone()
-  const range = readRange(query, dateIn(zone, new Date()))
-  const where = readWhere(query)
-  const by = readBy(query['by'], where, readsAll)
-  const { from, to, step } = range
-  const asked = { from, to, zone, step, by, ...where }
-  const load = useLoad<CostsAnswer>(`/costs${queryText(asked)}`)
+  const asked = readAsked(query, zone, readsAll)
+  const { range, where, by } = asked
+  const { from, to } = range
+  const load = useLoad<CostsAnswer>(`/costs${asked.costs}`)
+  const avoidable = useLoad<Avoidable>(`/costs/avoidable${asked.avoidable}`)
   // Only where nothing was spent is there a question of whether anything was ever asked.
   const isIdle = load.value !== undefined && load.value.totals.length === 0
-  const newest = useLoad<LogList>(isIdle ? '/logs?limit=1' : null)
+  const overview = useLoad<Overview>(isIdle ? '/overview' : null)
+  // What decides or stands above the rest is waited for: nothing moves when it comes.
+  const isWhole = [avoidable, ...(isIdle ? [overview] : [])].every(
+    ({ value, loading }) => value !== undefined || !loading,
+  )
   const hrefOf = (change: { readonly [name: string]: string | null }) => path + setQuery(query, change)
-  if (newest.value?.records.length === 0)
+  // Drawn as soon as there is something to draw: where it fails, whoever draws says so.
+  useEffect(() => void import('../kit/bars.tsx').catch(() => undefined), [])
+  if (overview.value?.ever === false)
     return (
       <Page title={t('nav.costs')}>
-        <FirstRequest baseUrl={gateway.base_url} onArrived={newest.reload} />
+        <FirstRequest baseUrl={gateway.base_url} onArrived={overview.reload} />
       </Page>
     )
   return (
     <Page
       title={t('nav.costs')}
+      hasList={load.value !== undefined && !isIdle}
       actions={
-        <a class="button" href={`/api/costs${queryText({ ...asked, format: 'csv' })}`} download="tollgate-costs.csv">
+        <a class="button" href={`/api/costs${asked.costs}&format=csv`} download="tollgate-costs.csv">
           <Icon name="down" />
           CSV
         </a>
@@ -76,18 +85,20 @@ export function Costs() {
         </div>
         <p class="quiet">{t('costs.zone', { zone })}</p>
         <Narrowed where={where} names={load.value?.names ?? {}} hrefOf={hrefOf} />
+        <Views owner={user.name} at="/console" query={{ ...spanOf(query), ...where }} />
       </div>
-      <Loaded of={load}>
+      <Loaded of={isWhole ? load : { ...load, value: undefined }} shape="costs">
         {answer =>
           answer.totals.length === 0 ? (
             <Empty title={t(Object.keys(where).length > 0 ? 'costs.none.narrowed' : 'costs.none')} />
           ) : (
             <div class="stack">
-              <AvoidableSpend from={from} to={to} zone={zone} where={where} />
-              {sheetsOf(answer).map(sheet => (
+              <AvoidableSpend of={avoidable.value} where={where} />
+              {sheetsOf(answer).map((sheet, at) => (
                 <CostSheet
                   key={sheet.currency}
                   of={sheet}
+                  isFirst={at === 0}
                   answer={answer}
                   range={range}
                   by={by}

@@ -26,7 +26,7 @@ export function Invitations() {
     }
   }
   return (
-    <Loaded of={invitations}>
+    <Loaded of={invitations} shape="rows">
       {({ invitations: rows }) =>
         rows.length === 0 ? (
           <Empty title={t('invitations.none')} />

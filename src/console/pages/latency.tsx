@@ -32,7 +32,7 @@ export function Latency() {
         value={range}
         onPick={value => set({ range: value })}
       >
-        <Loaded of={load}>
+        <Loaded of={load} shape="rows">
           {({ rows }) => {
             const calls = rows.filter(({ kind }) => kind === 'call')
             const others = rows.filter(({ kind }) => kind !== 'call')

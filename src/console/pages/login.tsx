@@ -1,4 +1,5 @@
 import { useLocation } from 'preact-iso'
+import { useEffect, useRef } from 'preact/hooks'
 import { ApiError } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
 import { leaveFor, logIn, sessionState } from '../api/session.ts'
@@ -14,8 +15,10 @@ export function Login() {
   const ways = useLoad<WaysIn>('/sign-in').value
   const next = query['next']
   const errand = next !== undefined && next.length <= 500 && /^\/console(?:[/?#]|$)/.test(next) ? { next } : {}
+  const top = useRef<HTMLDivElement>(null)
+  useEffect(() => top.current?.querySelector<HTMLInputElement>('[name=name]')?.focus(), [])
   return (
-    <div class="stack">
+    <div class="stack" ref={top}>
       <Page title={t('login')} />
       {state.kind === 'out' && state.expired && (
         <p class="note warn" role="status">

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { kindOfRow } from '../../kit/row-kind.ts'
 import { queryText } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
-import { useMay } from '../api/session.ts'
+import { useMay, useSession } from '../api/session.ts'
 import type { BillingRecord, Histogram, LogRecord, LogList } from '../api/shapes.ts'
 import { useTail } from '../api/tail.ts'
 import { Empty } from '../kit/empty.tsx'
@@ -11,10 +11,12 @@ import { Icon } from '../kit/icon.tsx'
 import { later } from '../kit/later.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { Money } from '../kit/money.tsx'
-import { Page } from '../kit/page.tsx'
+import { listPlace, Page } from '../kit/page.tsx'
 import { Pager } from '../kit/pager.tsx'
+import { Skeleton } from '../kit/skeleton.tsx'
 import { type Column, Table } from '../kit/table.tsx'
 import { Time } from '../kit/time.tsx'
+import { Views } from '../kit/views.tsx'
 import { duration } from '../numbers.ts'
 import { setQuery, useQuery } from '../query.ts'
 import { t } from '../words/index.ts'
@@ -24,7 +26,7 @@ import { label, LogFilters, readFilter } from './logs/log-filters.tsx'
 import { LogTotals } from './logs/log-totals.tsx'
 import { Outcome } from './logs/outcome.tsx'
 
-const Chart = later(async () => (await import('../kit/chart.tsx')).Chart)
+const Chart = later(async () => (await import('../kit/chart.tsx')).Chart, 'bars')
 
 const pageRows = 50
 const liveMax = 100
@@ -35,6 +37,7 @@ export function Logs() {
   const { query, set, route } = useQuery()
   const { params } = useRoute()
   const admin = useMay('readers')
+  const { user } = useSession()
   const filter = readFilter(query)
   const filterText = queryText(filter)
   const page = queryText({ ...filter, before: query['before'], limit: pageRows })
@@ -46,6 +49,7 @@ export function Logs() {
   return (
     <Page
       title={t('nav.logs')}
+      hasList
       actions={
         <>
           <label class="check">
@@ -75,6 +79,8 @@ export function Logs() {
       }
     >
       <LogFilters query={query} set={set} admin={admin} />
+      <Views owner={user.name} at="/console/logs" query={filter} />
+      {histogram.value === undefined && histogram.loading && <Skeleton shape="chart" />}
       {histogram.value && histogram.value.steps.length > 0 && (
         <div class="card">
           <Chart
@@ -86,27 +92,31 @@ export function Logs() {
           />
         </div>
       )}
-      <LogTotals filter={filterText} />
-      <Loaded of={load}>
-        {({ records, next }) => {
-          const known = new Set(records.map(record => record.id))
-          const rows = [...fresh.records.filter(record => !known.has(record.id)), ...records]
-          if (rows.length === 0) return <Empty title={t(filterText ? 'logs.none.filtered' : 'logs.none')} />
-          return (
-            <>
-              <div class="sheet" aria-live={live ? 'polite' : 'off'}>
-                <Table
-                  label={t('nav.logs')}
-                  columns={columns(admin, setQuery(query, {}))}
-                  rows={rows}
-                  rowKey={record => record.id}
-                />
-              </div>
-              <Pager next={next} busy={load.loading} />
-            </>
-          )
-        }}
-      </Loaded>
+      <div class="place-of-line">
+        <LogTotals filter={filterText} />
+      </div>
+      <div {...listPlace}>
+        <Loaded of={load} shape="rows">
+          {({ records, next }) => {
+            const known = new Set(records.map(record => record.id))
+            const rows = [...fresh.records.filter(record => !known.has(record.id)), ...records]
+            if (rows.length === 0) return <Empty title={t(filterText ? 'logs.none.filtered' : 'logs.none')} />
+            return (
+              <>
+                <div class="sheet" aria-live={live ? 'polite' : 'off'}>
+                  <Table
+                    label={t('nav.logs')}
+                    columns={columns(admin, setQuery(query, {}))}
+                    rows={rows}
+                    rowKey={record => record.id}
+                  />
+                </div>
+                <Pager next={next} busy={load.loading} />
+              </>
+            )
+          }}
+        </Loaded>
+      </div>
       {id && (
         <LogDrawer
           key={id}

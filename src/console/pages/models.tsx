@@ -28,7 +28,7 @@ export function Models() {
         value={query['find'] ?? ''}
         onInput={event => set({ find: event.currentTarget.value })}
       />
-      <Loaded of={load}>
+      <Loaded of={load} shape="rows">
         {({ models }) => {
           const rows = models.filter(({ name, family }) => `${name} ${family}`.toLowerCase().includes(find))
           if (rows.length === 0) return <Empty title={t('models.none')} />

@@ -67,7 +67,7 @@ export function Statements() {
           </>
         )}
       </search>
-      <Loaded of={load}>
+      <Loaded of={load} shape="rows">
         {({ accounts, reconciled }) => (
           <div class="stack">
             <p class="inline">

@@ -68,7 +68,7 @@ export function Tokens() {
         />
       )}
       {makes && !readsAll && <OwnCeilings key={turn} />}
-      <Loaded of={load}>
+      <Loaded of={load} shape="rows">
         {({ keys, next }) =>
           keys.length === 0 ? (
             <Empty title={t('tokens.none')}>
@@ -84,7 +84,7 @@ export function Tokens() {
                   rowKey={key => key.id}
                 />
               </div>
-              <Pager next={next} />
+              <Pager next={next} busy={load.loading} />
             </>
           )
         }

@@ -68,9 +68,13 @@ export function Users() {
         onPick={tab => set({ tab })}
       >
         {tab === 'invitations' && <Invitations key={query['new'] ?? ''} />}
-        {tab === 'groups' && <Loaded of={groups}>{value => <Groups rows={value.groups} />}</Loaded>}
+        {tab === 'groups' && (
+          <Loaded of={groups} shape="rows">
+            {value => <Groups rows={value.groups} />}
+          </Loaded>
+        )}
         {tab === 'users' && (
-          <Loaded of={users}>
+          <Loaded of={users} shape="rows">
             {value => (
               <People
                 rows={value.users}

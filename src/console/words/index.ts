@@ -1,9 +1,9 @@
 import { batch, signal } from '@preact/signals'
 import type en from './en.json'
+import { type Language, languages } from './languages.ts'
 import type zh from './zh.json'
 
-export const languages = ['zh', 'en'] as const
-export type Language = (typeof languages)[number]
+export { type Language, languages }
 export type Word = keyof typeof en
 /** The texts of any language: one that another lacks is a type error here. */
 export type Words = Readonly<Pick<typeof zh, Word>>

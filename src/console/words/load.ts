@@ -1,16 +1,13 @@
 import { effect } from '@preact/signals'
+import { takeEarly } from '../api/early.ts'
 import { remember } from '../remember.ts'
-import enAddress from './en.json?url'
-import { type Language, language, languages, languageTags, speakWith, type Words } from './index.ts'
-import zhAddress from './zh.json?url'
-
-const addresses: { readonly [language in Language]: string } = { zh: zhAddress, en: enAddress }
+import { language, languageTags, speakWith, type Words } from './index.ts'
+import { wordAddresses } from './addresses.ts'
+import { type Language, wantedLanguage } from './languages.ts'
 
 /** Speaks what was chosen before, or else what the browser speaks, and keeps what is chosen. */
 export async function beginToSpeak(): Promise<void> {
-  await loadWords(
-    remember.read('language', languages) ?? (navigator.language.toLowerCase().startsWith('zh') ? 'zh' : 'en'),
-  )
+  await loadWords(wantedLanguage())
   effect(() => {
     document.documentElement.lang = languageTags[language.value]
     remember.write('language', language.value)
@@ -19,7 +16,7 @@ export async function beginToSpeak(): Promise<void> {
 
 /** Fetches a language, and speaks it. */
 async function loadWords(wanted: Language): Promise<void> {
-  const response = await fetch(addresses[wanted])
+  const response = await (takeEarly(wordAddresses[wanted]) ?? fetch(wordAddresses[wanted]))
   if (!response.ok) throw new Error(`no words: ${response.status}`)
   speakWith(wanted, (await response.json()) as Words)
 }

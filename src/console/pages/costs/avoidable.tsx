@@ -1,27 +1,15 @@
 import { queryText } from '../../api/call.ts'
-import { useLoad } from '../../api/load.ts'
 import { useMay } from '../../api/session.ts'
 import type { Avoidable } from '../../api/shapes.ts'
 import { Icon } from '../../kit/icon.tsx'
 import { count } from '../../numbers.ts'
 import { t } from '../../words/index.ts'
-import type { Where } from './parts.ts'
+import type { Where } from './where.ts'
 
 const shown = 3
 
 /** What was paid for nothing, with the way to the requests that it is of and to the line that prices them. */
-export function AvoidableSpend({
-  from,
-  to,
-  zone,
-  where,
-}: {
-  readonly from: string
-  readonly to: string
-  readonly zone: string
-  readonly where: Where
-}) {
-  const { value } = useLoad<Avoidable>(`/costs/avoidable${queryText({ from, to, zone, ...where })}`)
+export function AvoidableSpend({ of: value, where }: { readonly of: Avoidable | undefined; readonly where: Where }) {
   const readsConfig = useMay('operators')
   if (!value || value.rows.length === 0) return null
   const { since, until, saved, rows } = value

@@ -23,6 +23,13 @@ export function readRange(query: { readonly [name: string]: string | undefined }
   return { preset, from: first, to: last, step: stepOf(first, last) }
 }
 
+/** Of an address, what says which days and what they are split by: days by name stay as many days from another today. */
+export function spanOf(query: { readonly [name: string]: string | undefined }): { readonly [name: string]: string } {
+  return Object.fromEntries(
+    ['range', 'from', 'to', 'by'].flatMap(name => (query[name] ? [[name, query[name]] as const] : [])),
+  )
+}
+
 function daysOf(preset: Preset, today: string): readonly [from: string, to: string] {
   if (preset === 'today') return [today, today]
   if (preset === 'month') return [monthOf(today), today]

@@ -7,7 +7,7 @@ import { Table } from '../../kit/table.tsx'
 import { Time } from '../../kit/time.tsx'
 import { t } from '../../words/index.ts'
 import { reasonsOf } from '../../words/why.ts'
-import type { Where } from './parts.ts'
+import type { Where } from './where.ts'
 
 const shown = 10
 
@@ -30,7 +30,7 @@ export function Requests({
         <h2>{t('costs.requests')}</h2>
         <a href={log}>{t('costs.log')}</a>
       </header>
-      <Loaded of={load}>
+      <Loaded of={load} shape="rows">
         {({ records }) =>
           records.length === 0 ? (
             <p class="quiet">{t('logs.none.filtered')}</p>

@@ -4,6 +4,7 @@ import type { CostsAnswer } from '../../api/shapes.ts'
 import { Choices } from '../../kit/choices.tsx'
 import { later } from '../../kit/later.tsx'
 import { Money } from '../../kit/money.tsx'
+import { listPlace } from '../../kit/page.tsx'
 import { Swatch } from '../../kit/swatch.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { Time } from '../../kit/time.tsx'
@@ -15,10 +16,11 @@ import { nameOf, partName } from './parts.ts'
 import { daysOfBar, type Range } from './range.ts'
 import type { Part, Sheet } from './sheets.ts'
 
-const Bars = later(async () => (await import('../../kit/bars.tsx')).Bars)
+const Bars = later(async () => (await import('../../kit/bars.tsx')).Bars, 'bars')
 
 type Given = {
   readonly of: Sheet
+  readonly isFirst: boolean
   readonly answer: CostsAnswer
   readonly range: Range
   readonly by: CostPart
@@ -28,7 +30,7 @@ type Given = {
 
 /** Costs of one currency: their sum, how they went, and what they are made of. */
 export function CostSheet(given: Given) {
-  const { of: sheet, answer, by, parts, hrefOf } = given
+  const { of: sheet, isFirst, answer, by, parts, hrefOf } = given
   const { currency } = sheet
   return (
     <section class="stack" aria-label={`${t('nav.costs')} ${currency}`}>
@@ -63,7 +65,7 @@ export function CostSheet(given: Given) {
         />
         <Course {...given} />
       </div>
-      <div class="sheet">
+      <div class="sheet" {...(isFirst && listPlace)}>
         <Table
           label={t('costs.table', { part: partName(by) })}
           rows={sheet.parts.map((part, at) => ({ ...part, at }))}

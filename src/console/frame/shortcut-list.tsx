@@ -1,0 +1,34 @@
+import { Dialog } from '../kit/dialog.tsx'
+import { Facts } from '../kit/facts.tsx'
+import { hasShortcuts } from '../shortcuts.ts'
+import { t } from '../words/index.ts'
+import { accountWay, type Way } from './ways.ts'
+
+/** The keys that there are, and where they are turned off. */
+export function ShortcutList({ ways, onClose }: { readonly ways: readonly Way[]; readonly onClose: () => void }) {
+  return (
+    <Dialog title={t('shortcuts')} onClose={onClose}>
+      <p class="quiet">
+        {t(hasShortcuts.value ? 'shortcuts.text' : 'shortcuts.off')}{' '}
+        <a href={accountWay[0]} onClick={onClose}>
+          {t('nav.account')}
+        </a>
+      </p>
+      <Facts
+        of={[
+          [t('shortcuts.list'), <kbd>?</kbd>],
+          [t('shortcuts.filter'), <kbd>/</kbd>],
+          ...ways.map(
+            ([, word, , letter]) =>
+              [
+                t(word),
+                <>
+                  <kbd>g</kbd> <kbd>{letter}</kbd>
+                </>,
+              ] as const,
+          ),
+        ]}
+      />
+    </Dialog>
+  )
+}

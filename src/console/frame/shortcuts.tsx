@@ -1,0 +1,65 @@
+import { signal } from '@preact/signals'
+import { useLocation } from 'preact-iso'
+import { useEffect } from 'preact/hooks'
+import { createKeyReader } from '../key-reader.ts'
+import { Button } from '../kit/button.tsx'
+import { later } from '../kit/later.tsx'
+import { hasShortcuts } from '../shortcuts.ts'
+import { t } from '../words/index.ts'
+import type { Way } from './ways.ts'
+
+const ShortcutList = later(async () => (await import('./shortcut-list.tsx')).ShortcutList, null)
+
+const isListed = signal(false)
+
+/** What is typed into takes its letters itself; a list takes them to find what begins so. */
+const typedInto =
+  'textarea, select, [contenteditable], input:not([type=checkbox], [type=radio], [type=file], [type=button], [type=submit])'
+
+/** Keys that lead from page to page and to the filter; the list of them while it is open. `ways`: those that whoever looks may go. */
+export function Shortcuts({ ways }: { readonly ways: readonly Way[] }) {
+  const { route } = useLocation()
+  const isOn = hasShortcuts.value
+  useEffect(() => {
+    if (!isOn) return undefined
+    const read = createKeyReader(() => performance.now())
+    const press = (event: KeyboardEvent): void => {
+      const { target, defaultPrevented } = event
+      if (defaultPrevented || (target instanceof Element && target.closest(typedInto))) return
+      // Behind a dialog is nothing to go to.
+      if (document.querySelector('dialog[open]')) return
+      const wish = read(event)
+      if (wish?.kind === 'list') isListed.value = true
+      if (wish?.kind === 'filter') {
+        // Else what was pressed would be typed into it.
+        event.preventDefault()
+        filterOf(document)?.focus()
+      }
+      const href = wish?.kind === 'go' && ways.find(([, , , letter]) => letter === wish.letter)?.[0]
+      if (!href) return
+      if (href.startsWith('/console')) route(href)
+      else location.assign(href)
+    }
+    document.addEventListener('keydown', press)
+    return () => document.removeEventListener('keydown', press)
+  }, [isOn, ways])
+  return isListed.value ? <ShortcutList ways={ways} onClose={() => (isListed.value = false)} /> : null
+}
+
+/** The way to the list for whoever does not know its key. */
+export function ShortcutsButton() {
+  return (
+    <div class="switches keys">
+      <Button kind="quiet" aria-haspopup="dialog" onClick={() => (isListed.value = true)}>
+        {t('shortcuts')}
+      </Button>
+    </div>
+  )
+}
+
+/** The first field of the page that filters by a word, or else any that filters. */
+function filterOf(page: Document): HTMLElement | undefined {
+  const fields = page.querySelectorAll<HTMLElement>('main :is(search, .dates) :is(input, select), main [type=search]')
+  const seen = [...fields].filter(field => field.checkVisibility())
+  return seen.find(field => field.matches('[type=search]')) ?? seen[0]
+}

@@ -1,0 +1,28 @@
+import type { Duty } from '../api/shapes.ts'
+import type { IconName } from '../kit/icon.tsx'
+import type { Word } from '../words/index.ts'
+
+/** `letter`: pressed after `g` it leads there. `duty`: whose way it is; everybody's where there is none. */
+export type Way = readonly [href: string, word: Word, icon: IconName, letter: string, duty?: Duty]
+
+export const ways: readonly Way[] = [
+  ['/console', 'nav.costs', 'costs', 'c'],
+  ['/console/budgets', 'nav.budgets', 'budgets', 'b'],
+  ['/console/statements', 'nav.statements', 'statements', 's'],
+  ['/console/tokens', 'nav.tokens', 'tokens', 't'],
+  ['/console/logs', 'nav.logs', 'logs', 'l'],
+  ['/console/playground', 'nav.playground', 'playground', 'p', 'keys'],
+  ['/console/models', 'nav.models', 'models', 'm'],
+]
+export const adminWays: readonly Way[] = [
+  ['/console/users', 'nav.users', 'users', 'u', 'readers'],
+  ['/console/config', 'nav.config', 'config', 'f', 'operators'],
+  ['/console/audit', 'nav.audit', 'audit', 'a', 'readers'],
+  ['/console/system', 'nav.system', 'system', 'y', 'operators'],
+  ['/console/alerts', 'nav.alerts', 'warn', 'w', 'readers'],
+]
+export const publicWays: readonly Way[] = [
+  ['/pricing', 'nav.pricing', 'price', 'r'],
+  ['/docs', 'nav.docs', 'docs', 'd'],
+]
+export const accountWay: Way = ['/console/account', 'nav.account', 'account', 'i']

@@ -1,0 +1,27 @@
+/** What a press of keys asks for: the list of shortcuts, the filter of the page, or the page of a letter. */
+export type Wish = { readonly kind: 'list' | 'filter' } | { readonly kind: 'go'; readonly letter: string }
+
+/** What a KeyboardEvent has of it. */
+type Press = { readonly key: string } & {
+  readonly [held in 'altKey' | 'ctrlKey' | 'metaKey' | 'repeat' | 'isComposing']: boolean
+}
+
+/** How long after `g` a letter still belongs to it. */
+const secondMs = 1500
+
+/** Reads keys one after the other. `now`: milliseconds that only grow. */
+export function createKeyReader(now: () => number): (press: Press) => Wish | null {
+  let begun: number | null = null
+  return ({ key, altKey, ctrlKey, metaKey, repeat, isComposing }) => {
+    // With one of these held it is the browser's, or a program's beside it.
+    if (altKey || ctrlKey || metaKey || repeat || isComposing || key === 'Shift') return null
+    const isSecond = begun !== null && now() - begun <= secondMs
+    begun = null
+    const letter = key.toLowerCase()
+    if (isSecond && /^[a-z]$/.test(letter)) return { kind: 'go', letter }
+    if (letter === 'g') begun = now()
+    if (key === '?') return { kind: 'list' }
+    if (key === '/') return { kind: 'filter' }
+    return null
+  }
+}

@@ -1,0 +1,34 @@
+import type { CostPart } from '../../../kit/costs.ts'
+import { queryText } from '../../api/query-text.ts'
+import { dateIn } from '../../zone.ts'
+import { type Range, readRange } from './range.ts'
+import { readBy, readWhere, type Where } from './where.ts'
+
+/** What the address of the page of costs asks for. */
+export type Asked = {
+  readonly range: Range
+  readonly where: Where
+  readonly by: CostPart
+  /** `?…` of the costs. */
+  readonly costs: string
+  /** `?…` of what could have been saved. */
+  readonly avoidable: string
+}
+
+export function readAsked(
+  query: { readonly [name: string]: string | undefined },
+  zone: string,
+  readsAll: boolean,
+): Asked {
+  const range = readRange(query, dateIn(zone, new Date()))
+  const where = readWhere(query)
+  const by = readBy(query['by'], where, readsAll)
+  const { from, to, step } = range
+  return {
+    range,
+    where,
+    by,
+    costs: queryText({ from, to, zone, step, by, ...where }),
+    avoidable: queryText({ from, to, zone, ...where }),
+  }
+}

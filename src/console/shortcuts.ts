@@ -1,0 +1,12 @@
+import { signal } from '@preact/signals'
+import { remember } from './remember.ts'
+
+const choices = ['on', 'off'] as const
+
+/** Whether single keys are shortcuts: who speaks to a computer or hits keys by chance turns them off (WCAG 2.1.4). */
+export const hasShortcuts = signal(remember.read('shortcuts', choices) !== 'off')
+
+export function turnShortcuts(on: boolean): void {
+  hasShortcuts.value = on
+  remember.write('shortcuts', on ? 'on' : 'off')
+}

@@ -1,0 +1,177 @@
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { browseAsAdmin, browserMissing } from '../harness/browser.ts'
+import { lookAt } from '../harness/look-at.ts'
+import { enterAsUser } from '../harness/visitor.ts'
+
+const skip = browserMissing
+t.setTimeout(110_000)
+
+/** More than any page has of what can be reached. */
+const pressesMax = 60
+
+/** Presses Tab until what is meant has the focus; how often. */
+async function tabTo(page: Page, selector: string): Promise<number> {
+  for (let presses = 1; presses < pressesMax; presses++) {
+    await page.keyboard.press('Tab')
+    if (await page.evaluate(`document.activeElement?.matches(${JSON.stringify(selector)})`)) return presses
+  }
+  throw new Error(`Tab does not lead to ${selector}`)
+}
+
+async function type(page: Page, keys: readonly string[]): Promise<void> {
+  for (const key of keys) await page.keyboard.press(key)
+}
+
+t.test('pages, filters and lists are a few keys away, and what is filtered by can be kept', { skip }, async t => {
+  const browsing = await browseAsAdmin(t)
+  const { url, admin, post, settled, faults } = browsing
+  for (const model of ['alpha-image-2', 'beta-imagine-image', 'no-such-model'])
+    await (await post('/v1/images/generations', { model, prompt: 'a boat', size: '3840x2160' })).arrayBuffer()
+  await settled()
+  const page = await browsing.newPage({ as: admin })
+  const { keyboard } = page
+  const heading = (name: string) => page.getByRole('heading', { name, exact: true }).waitFor()
+  await page.goto(`${url}/console`)
+  await page.locator('.bars svg').waitFor()
+
+  await keyboard.press('?')
+  await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
+  t.strictSame(await lookAt(page), [], 'the list of shortcuts')
+  await type(page, ['g', 'l', 'Escape'])
+  await page.locator('dialog').waitFor({ state: 'detached' })
+  await heading('Costs')
+
+  await type(page, ['g', 'l'])
+  await heading('Logs')
+  await page.locator('#list tbody tr').nth(2).waitFor()
+  await page.locator('main h1:focus').waitFor()
+  t.equal(await tabTo(page, '.skip'), 1, 'right behind the heading')
+  t.ok(await page.locator('main .skip').isVisible())
+  await keyboard.press('Enter')
+  t.equal(await tabTo(page, '#list tbody a'), 1, 'the first row is next')
+
+  await keyboard.press('/')
+  await page.locator('main search [type=search]:focus').waitFor()
+  await keyboard.type('g l ? /')
+  t.equal(await page.locator('main search [type=search]:focus').inputValue(), 'g l ? /', 'what is typed is a text')
+  await keyboard.press('ControlOrMeta+a')
+  await keyboard.type('alpha-image-2')
+  await keyboard.press('Enter')
+  await page.waitForURL(/model=alpha-image-2/)
+  await page.locator('#list tbody tr').nth(1).waitFor({ state: 'detached' })
+
+  const views = page.getByRole('navigation', { name: 'Saved views' })
+  await tabTo(page, 'nav.inline .button')
+  await keyboard.press('Enter')
+  await page.getByRole('dialog', { name: 'Save this view' }).waitFor()
+  await tabTo(page, 'dialog [name=name]')
+  await keyboard.press('Enter')
+  await page.getByText('A name has 1 to 40 characters.').waitFor()
+  await keyboard.type('Only alpha')
+  t.strictSame(await lookAt(page), [], 'saving a view')
+  await keyboard.press('Enter')
+  await views.locator('[aria-current]', { hasText: 'Only alpha' }).waitFor()
+
+  await type(page, ['g', 'c'])
+  await heading('Costs')
+  await type(page, ['g', 'l'])
+  await heading('Logs')
+  t.notMatch(page.url(), 'model=')
+  await views.getByRole('link', { name: 'Only alpha' }).press('Enter')
+  await page.waitForURL(/[?]model=alpha-image-2$/)
+  await views.getByRole('button', { name: 'Change this view' }).press('Enter')
+  await page.locator('dialog [name=name]').fill('Alpha')
+  await keyboard.press('Enter')
+  await views.locator('[aria-current]').getByText('Alpha', { exact: true }).waitFor()
+  t.equal(await views.getByRole('link').count(), 1)
+
+  const other = await browsing.newPage({ as: await enterAsUser(browsing, admin, 'mei') })
+  await other.goto(url)
+  await other.evaluate(
+    `localStorage.setItem('tollgate.views.root./console/logs', ${JSON.stringify(JSON.stringify([{ name: 'Alpha', query: '?model=x' }]))})`,
+  )
+  await other.goto(`${url}/console/logs?model=x`)
+  await other.getByRole('button', { name: 'Save this view' }).waitFor()
+  t.equal(await other.getByRole('link', { name: 'Alpha' }).count(), 0, "another's in the same browser")
+
+  await views.getByRole('button', { name: 'Change this view' }).press('Enter')
+  await page.getByRole('button', { name: 'Delete' }).press('Enter')
+  await views.getByRole('button', { name: 'Save this view' }).waitFor()
+  t.equal(await views.getByRole('link').count(), 0)
+
+  await type(page, ['g', 'i'])
+  await heading('Account')
+  await page.getByRole('switch', { name: 'Use keyboard shortcuts' }).press('Space')
+  await page.locator('main h1').focus()
+  await type(page, ['g', 'l', '?'])
+  await page.reload()
+  await heading('Account')
+  await type(page, ['g', 'l', '?'])
+  t.match(page.url(), /\/account$/, 'turned off, and after a reload too')
+  t.equal(await page.locator('dialog').count(), 0)
+  t.strictSame(faults, [])
+})
+
+t.test('what is not there yet has its outline, and nothing moves when it comes', { skip }, async t => {
+  const browsing = await browseAsAdmin(t)
+  const { url, admin, post, settled, faults } = browsing
+  for (let n = 0; n < 3; n++)
+    await (await post('/v1/images/generations', { model: 'alpha-image-2', prompt: 'a boat' })).arrayBuffer()
+  await settled()
+  const page = await browsing.newPage({ as: admin, language: 'zh' })
+  for (const [path, held, whole] of [
+    ['/console', '**/api/costs?*', '.bars svg'],
+    ['/console/logs', '**/api/logs*', '#list tbody'],
+  ] as const) {
+    const gate = Promise.withResolvers<void>()
+    await page.route(held, async route => {
+      await gate.promise
+      await route.continue()
+    })
+    await page.goto(url + path)
+    await page.locator('main h1').waitFor()
+    const outline = page.getByRole('status').getByText('正在加载')
+    await outline.first().waitFor({ state: 'attached' })
+    t.strictSame(await lookAt(page), [], `the outline of ${path}`)
+    const above = page.locator(path === '/console' ? '.dates' : '#list')
+    const before = await above.boundingBox()
+    gate.resolve()
+    await page.locator(whole).waitFor()
+    await outline.first().waitFor({ state: 'detached' })
+    const after = await above.boundingBox()
+    t.ok(Math.abs((before?.y ?? 0) - (after?.y ?? 99)) <= 8, `${path}: ${before?.y} and ${after?.y}`)
+    await page.unroute(held)
+  }
+  t.strictSame(faults, [])
+})
+
+t.test('on a narrow phone rows are cards with what their values are called', { skip }, async t => {
+  const browsing = await browseAsAdmin(t)
+  const { url, admin, post, settled, faults } = browsing
+  await (
+    await post('/v1/images/generations', { model: 'beta-imagine-image', prompt: 'a boat', size: '3840x2160' })
+  ).text()
+  await settled()
+  const page = await browsing.newPage({ as: admin, width: 360 })
+  for (const path of [
+    '/console',
+    '/console/logs?model=beta-imagine-image',
+    '/console/tokens',
+    '/console/users',
+    '/console/audit',
+    '/console/account',
+  ]) {
+    await page.goto(url + path)
+    const cell = page.locator('main .sheet tbody td').first()
+    await cell.waitFor()
+    t.strictSame(await lookAt(page), [], path)
+    t.not(await cell.getAttribute('data-label'), null, path)
+    const told = await page.evaluate(
+      `(at => ({ label: getComputedStyle(at, '::before').content, shape: getComputedStyle(at).display }))(
+        document.querySelector('main .sheet tbody td'))`,
+    )
+    t.match(told, { label: /^".+"$/, shape: 'grid' }, path)
+  }
+  t.strictSame(faults, [])
+})

@@ -1,0 +1,78 @@
+import t from 'tap'
+import { createKeyReader } from '../../src/console/key-reader.ts'
+import { nameMax, readViews, type View, viewsMax, withoutView, withView } from '../../src/console/views.ts'
+import { caseName } from '../harness/case-name.ts'
+
+const none = { altKey: false, ctrlKey: false, metaKey: false, repeat: false, isComposing: false }
+
+t.test('single keys ask for the list, the filter and, after g, for a page', async t => {
+  let now = 0
+  const read = createKeyReader(() => now)
+  const press = (keys: readonly string[]) => keys.map(key => read({ ...none, key })).at(-1)
+  const rows: readonly (readonly [keys: readonly string[], wish: unknown])[] = [
+    [['?'], { kind: 'list' }],
+    [['/'], { kind: 'filter' }],
+    [['l'], null],
+    [['g', 'l'], { kind: 'go', letter: 'l' }],
+    [['G', 'Shift', 'L'], { kind: 'go', letter: 'l' }],
+    [['g', 'g'], { kind: 'go', letter: 'g' }],
+    [['g', 'l', 'l'], null],
+    [['g', 'Escape', 'l'], null],
+    [['g', '/'], { kind: 'filter' }],
+  ]
+  for (const [keys, wish] of rows) {
+    now += 10_000
+    t.strictSame(press(keys), wish, caseName({ keys }))
+  }
+  press(['g'])
+  now += 1501
+  t.equal(press(['l']), null, 'a letter that comes late belongs to nothing')
+})
+
+t.test('no key is a shortcut while another is held, is repeated, or composes a character', async t => {
+  for (const held of ['altKey', 'ctrlKey', 'metaKey', 'repeat', 'isComposing']) {
+    const read = createKeyReader(() => 0)
+    t.equal(read({ ...none, key: '?', [held]: true }), null, held)
+    read({ ...none, key: 'g' })
+    t.equal(read({ ...none, key: 'l', [held]: true }), null, held)
+  }
+})
+
+t.test('a view is kept, called otherwise, changed and deleted, and the others stay where they are', async t => {
+  const [a, b, c]: [View, View, View] = [
+    { name: 'a', query: '?model=a' },
+    { name: 'b', query: '?model=b' },
+    { name: 'c', query: '?model=c' },
+  ]
+  t.strictSame(
+    [a, b, c].reduce<readonly View[]>((views, view) => withView(views, view), []),
+    [a, b, c],
+  )
+  t.strictSame(withView([a, b, c], { ...b, name: 'd' }, 'b'), [a, { ...b, name: 'd' }, c], 'another name')
+  t.strictSame(
+    withView([a, b, c], { name: 'b', query: '?x=1' }),
+    [a, { name: 'b', query: '?x=1' }, c],
+    'another filter',
+  )
+  t.strictSame(withView([a, b, c], { ...a, name: 'c' }, 'a'), [{ ...a, name: 'c' }, b], 'the name of a third')
+  t.strictSame(withoutView([a, b, c], 'b'), [a, c])
+  t.strictSame(readViews(JSON.stringify([a, b])), [a, b])
+})
+
+t.test('what a browser has kept that is no view is none', async t => {
+  t.strictSame(readViews(undefined), [])
+  for (const kept of ['', '{', 'null', '{}', '"?a=1"', '[null, 1, "a", {}]']) t.strictSame(readViews(kept), [], kept)
+  for (const view of [
+    { name: '', query: '?a=1' },
+    { name: 'n'.repeat(nameMax + 1), query: '?a=1' },
+    { name: 1, query: '?a=1' },
+    { name: 'a', query: '' },
+    { name: 'a', query: '/elsewhere?a=1' },
+    { name: 'a', query: '//elsewhere' },
+    { name: 'a', query: '?a=1#b' },
+    { name: 'a', query: `?a=${'1'.repeat(2000)}` },
+  ])
+    t.strictSame(readViews(JSON.stringify([view])), [], caseName({ view }))
+  const many = Array.from({ length: viewsMax + 1 }, (_, i) => ({ name: `${i}`, query: `?a=${i}` }))
+  t.equal(readViews(JSON.stringify(many)).length, viewsMax)
+})
