@@ -13,6 +13,7 @@ import { Stale } from '../kit/stale.tsx'
 import { Time } from '../kit/time.tsx'
 import { say } from '../kit/toast.tsx'
 import { t, tName, type Word } from '../words/index.ts'
+import { tPlaced } from '../words/load-findings.ts'
 import { type Alert, textsOf, whereOf, wordOf } from './alerts/told.ts'
 
 const everyMs = 30_000
@@ -78,7 +79,7 @@ export function Alerts() {
 }
 
 function Told({ of: { kind, time, data, dealt } }: { readonly of: Alert }) {
-  const values = textsOf(data)
+  const values = textsOf(data, tPlaced)
   const href = whereOf(kind, data)
   const word = wordOf(kind, data)
   return (

@@ -1,7 +1,6 @@
 import { queryText } from '../../api/call.ts'
 import type { AlertList } from '../../api/shapes.ts'
 import { tName } from '../../words/index.ts'
-import { tPlaced } from '../../words/load-findings.ts'
 import { momentText } from '../../words/moment.ts'
 
 export type Alert = AlertList['alerts'][number]
@@ -12,8 +11,8 @@ export function wordOf(kind: Alert['kind'], { is_over: isOver }: Data): string {
   return kind === 'certificate.ends' && isOver === true ? 'certificate.over' : kind
 }
 
-/** What an alert tells, as it is put into its sentence. */
-export function textsOf(data: Data): { readonly [name: string]: string } {
+/** What an alert tells, as it is put into its sentence. `tell`: a finding that it names, in the reader's language. */
+export function textsOf(data: Data, tell: (finding: string) => string = String): { readonly [name: string]: string } {
   const blank = {
     level: '',
     name: '',
@@ -28,7 +27,7 @@ export function textsOf(data: Data): { readonly [name: string]: string } {
   const more = { webhook: '', waiting: '', given_up: '', count: '', first: '', ends: '', last: '' }
   const told = Object.entries(data).map(([name, value]) => [
     name,
-    Array.isArray(value) ? value.map(one => tPlaced(textOf(one))).join('; ') : textOf(value),
+    Array.isArray(value) ? value.map(one => tell(textOf(one))).join('; ') : textOf(value),
   ])
   const texts: Record<string, string> = { ...blank, ...more, findings: '', ...Object.fromEntries(told) }
   if (texts['level'] !== undefined && texts['level'] !== '') texts['level'] = tName('budgets.level', texts['level'])
