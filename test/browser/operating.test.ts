@@ -9,7 +9,7 @@ t.setTimeout(280_000)
 
 t.test('what needs somebody, how the gateway is, and who was refused, in both languages', { skip }, async t => {
   const browsing = await browse(t, { simulated: false, upstreams: ['text'] })
-  const { url, upstream, faults, post, settled, gateway } = browsing
+  const { url, upstream, faults, post, settled, gateway, reload } = browsing
   const admin = await enterAsAdmin(browsing)
   await enterAsUser(browsing, admin, 'ann')
   await newVisitor(url).post('/api/session', { name: 'ann', password: 'not the password' })
@@ -17,6 +17,7 @@ t.test('what needs somebody, how the gateway is, and who was refused, in both la
   const chat = { model: 'sim-chat', max_tokens: 10, messages: [{ role: 'user', content: 'hello' }] }
   await (await post('/v1/chat/completions', chat)).text()
   await settled()
+  await reload([['2K: "0.04"', '2K: "0.05"']])
   const { events } = gateway.storage
   // A key of hers that may spend less than a request costs: refusing one is what tells of the budget.
   const poor = await createKey(gateway.storage, { name: 'poor', user: 'ann', budget: 1 })
@@ -32,6 +33,9 @@ t.test('what needs somebody, how the gateway is, and who was refused, in both la
         other: '1 open',
         traffic: 'Last five minutes',
         refused: 'Refused sign-ins',
+        history: 'History',
+        taken: 'Show configuration 2',
+        cost: 'There were no charges in this time.',
         ceilings: 'Ceilings',
         erase: 'Erase',
         another: 'This is another name.',
@@ -45,6 +49,9 @@ t.test('what needs somebody, how the gateway is, and who was refused, in both la
         other: '1 项未处理',
         traffic: '最近五分钟',
         refused: '被拒绝的登录',
+        history: '历史',
+        taken: '查看配置 2',
+        cost: '这段时间没有扣费。',
         ceilings: '上限',
         erase: '抹除',
         another: '名称不一致。',
@@ -75,6 +82,13 @@ t.test('what needs somebody, how the gateway is, and who was refused, in both la
     await page.getByRole('table', { name: words.refused }).getByText('ann').waitFor()
     await page.locator('a[href="/console/users?edit=ann"]').first().waitFor()
     await look('audit')
+    await page.goto(`${url}/console/config?tab=history`)
+    await page.getByRole('table', { name: words.history }).getByText('→ 0.05 USD').waitFor()
+    await look('history')
+    await page.getByRole('link', { name: words.taken }).click()
+    await page.locator('.diff ins').getByText('2K: "0.05"').waitFor()
+    await page.getByText(words.cost).waitFor()
+    await look('a configuration that took effect')
     await page.goto(`${url}/console/users?edit=ann`)
     await page.getByRole('tab', { name: words.ceilings, exact: true }).click()
     await page.getByRole('dialog').locator('[name="keys_max"]').waitFor()

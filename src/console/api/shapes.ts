@@ -67,6 +67,10 @@ export type Proposal = AnswerOf<typeof answers.proposalAnswer>
 export type Written = AnswerOf<typeof answers.writtenAnswer>
 export type CostUnder = AnswerOf<typeof answers.costUnderAnswer>
 
+export type TakenList = AnswerOf<typeof answers.takenAnswer>
+export type ConfigTaken = TakenList['rows'][number]
+export type TakenDiff = AnswerOf<typeof answers.takenDiffAnswer>
+
 export type AlertList = AnswerOf<typeof answers.alertsAnswer>
 export type TrailTotals = AnswerOf<typeof answers.auditTotalsAnswer>
 export type RefusedSignInList = AnswerOf<typeof answers.refusedSignInsAnswer>

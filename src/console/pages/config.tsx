@@ -22,7 +22,7 @@ import type { ConfigViewProps } from './config/view.ts'
 import { Yaml } from './config/yaml.tsx'
 
 type View = {
-  readonly name: 'file' | 'origins' | 'edit' | 'check'
+  readonly name: 'file' | 'origins' | 'history' | 'edit' | 'check'
   /** Whose it is; of everybody who sees the page where absent. */
   readonly duty?: Duty
   readonly view: ComponentType<ConfigViewProps>
@@ -32,6 +32,7 @@ const first: View = { name: 'file', view: OwnFile }
 const views: readonly View[] = [
   first,
   { name: 'origins', view: ({ of }) => <Origins of={of.origins} main={of.file} /> },
+  { name: 'history', view: later(async () => (await import('./config/history.tsx')).History) },
   { name: 'edit', duty: 'admin', view: later(async () => (await import('./config/edit.tsx')).Edit) },
   { name: 'check', duty: 'admin', view: later(async () => (await import('./config/check.tsx')).Check) },
 ]

@@ -15,8 +15,8 @@ import { presets, readRange } from '../costs/range.ts'
 import type { Edit } from './edit/changes.ts'
 import { Findings } from './findings.tsx'
 
-/** A configuration to reckon by: a text, or a change of the one that there is. */
-type Terms = { readonly text: string } | { readonly edits: readonly Edit[] }
+/** A configuration to reckon by: a text, a change of the one that there is, or one that took effect once. */
+type Terms = { readonly text: string } | { readonly edits: readonly Edit[] } | { readonly taken: number }
 type Told = { readonly value?: CostUnder; readonly error?: ApiError }
 
 /** What the charges of some time, the last month at first, would have cost under another configuration. */
@@ -31,7 +31,8 @@ export function WhatIf({ of: terms }: { readonly of: Terms }) {
     const abort = new AbortController()
     setTold({})
     const span = { since: startOf(from), until: startOf(addDays(to, 1)) }
-    call<CostUnder>('/config/cost', { method: 'POST', body: { ...terms, ...span }, signal: abort.signal }).then(
+    const [path, own] = 'taken' in terms ? [`/config/history/${terms.taken}/cost`, {}] : ['/config/cost', terms]
+    call<CostUnder>(path, { method: 'POST', body: { ...own, ...span }, signal: abort.signal }).then(
       value => setTold({ value }),
       (error: unknown) => {
         if (abort.signal.aborted) return
