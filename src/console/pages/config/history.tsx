@@ -100,7 +100,7 @@ function Taken({ id }: { readonly id: string }) {
       </p>
       <Loaded of={load}>
         {taken => (
-          <>
+          <div class="stack">
             <Facts
               of={[
                 [t('history.id'), taken.id],
@@ -121,7 +121,7 @@ function Taken({ id }: { readonly id: string }) {
               <Lines of={taken} />
             </section>
             {rates && <WhatIf of={{ taken: taken.id }} />}
-          </>
+          </div>
         )}
       </Loaded>
     </div>
