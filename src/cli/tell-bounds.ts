@@ -1,6 +1,8 @@
 import { formatMoney, type User } from '../index.ts'
 import type { SettingOptions } from './key-settings.ts'
 
+const limitKinds = ['rpm', 'tpm', 'concurrency'] as const
+
 /** What was set of a user, as it is now: a sentence for each thing that was told. */
 export function tellBounds(
   { name, keyBounds, keysMax }: Pick<User, 'name' | 'keyBounds' | 'keysMax'>,
@@ -14,7 +16,10 @@ export function tellBounds(
   if (told.ips !== undefined)
     said.push(ips ? `${of} are taken from ${ips.to.join(', ')} alone.` : `${of} are bound to no addresses.`)
   if (told.rpm !== undefined || told.tpm !== undefined || told.concurrency !== undefined) {
-    const most = Object.entries(limits?.to ?? {}).map(([kind, count]) => `${kind} ${count}`)
+    const most = limitKinds.flatMap(kind => {
+      const count = limits?.to[kind]
+      return count === undefined ? [] : [`${kind} ${count}`]
+    })
     said.push(most.length > 0 ? `${of} may have ${most.join(', ')} at most.` : `${of} are bound to no limits.`)
   }
   if (told.budget !== undefined || told.budgetPeriod !== undefined)
