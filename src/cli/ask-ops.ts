@@ -15,6 +15,7 @@ export type OpsOptions = {
 export async function askOps(options: OpsOptions, method: 'GET' | 'POST', path: string): Promise<Response> {
   const url = options.ops === undefined ? await findOpsUrl(options.config) : `http://${options.ops}`
   if (url === undefined) throw new Exit(exitCodes.noGateway, whyNowhere(options.config))
+  if (URL.canParse(url) && new URL(url).port === '0') throw new Exit(exitCodes.noGateway, portNotKnown)
   const response = await fetch(url + path, { method, signal: AbortSignal.timeout(answerMs) }).catch(
     (error: unknown) => {
       throw new Exit(exitCodes.noGateway, `no gateway answers at ${url} (${reasonOf(error)}). Is it running?`)
@@ -26,6 +27,9 @@ export async function askOps(options: OpsOptions, method: 'GET' | 'POST', path: 
     throw new Exit(exitCodes.noGateway, `what answers at ${url} is no gateway, or an older one`)
   return response
 }
+
+const portNotKnown =
+  'port 0 is any that is free, so nothing here says where the gateway answers. Its first lines do: give that address with --ops host:port.'
 
 /** Why a configuration does not say where a running gateway is asked, and what to do. */
 export function whyNowhere(config: string): string {

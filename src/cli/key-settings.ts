@@ -6,6 +6,7 @@ import {
   parseDuration,
   parseMoney,
   type Plan,
+  serves,
 } from '../index.ts'
 import { Exit, exitCodes } from './exit.ts'
 
@@ -47,7 +48,7 @@ export function readSettings(
   }
   return {
     ...setting('group', options.group, text => oneOf('--group', text, plan.groups)),
-    ...setting('models', options.models, text => words(text).map(name => oneOf('--models', name, plan.models))),
+    ...setting('models', options.models, text => words(text).map(name => readModel(name, plan))),
     ...setting('expiresAt', options.expires, text => readMoment(text, now)),
     ...setting('ips', options.ips, text => words(text).map(readAddress)),
     ...setting('budget', options.budget, readAmount),
@@ -67,6 +68,18 @@ function words(text: string): readonly string[] {
 function oneOf(option: string, name: string, known: ReadonlyMap<string, unknown>): string {
   if (known.has(name)) return name
   throw usage(option, name, `the configuration has ${[...known.keys()].join(', ')}`)
+}
+
+/** Bounds of keys are compared name by name, so that a model that comes later is in no key unasked. */
+function readModel(name: string, { models }: Plan): string {
+  if (!name.includes('*')) return oneOf('--models', name, models)
+  const meant = [...models.keys()].filter(model => serves([name], model))
+  const near = meant.length > 0 ? ` --models ${meant.join(',')}` : ''
+  throw usage(
+    '--models',
+    name,
+    `patterns are not taken, name each model:${near || ` the configuration has ${[...models.keys()].join(', ')}`}`,
+  )
 }
 
 function readMoment(text: string, now: number): number {

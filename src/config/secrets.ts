@@ -23,7 +23,7 @@ const secretName =
 const looksSecret = [
   /(?=[^\s"'{}$])(?<=\bBearer\s+)[^\s"'}]+/gi,
   /(?<![\w-])sk-[\w-]{6,}/g,
-  /(?=[^\s,}])(?<=(?:api|access|private|secret)[-_]?key\b["']?\s*[:=]\s*)(?!\$\{)[^\s,}]+/gi,
+  /(?=[^\s,}])(?<=(?:api|access|private|secret)[-_]?key\b["']?\s*[:=]\s*)(?!["']?\$\{)[^\s,}]+/gi,
   /(?=[^\s,}"'])(?<=(?:token|secret|passw(?:or)?d|value)["']?\s*:\s*["']?)(?!["']?\$\{|Bearer\b|\*)[^,}"'\n]+/gi,
 ]
 const userOfAddress = /:\/\/[^\s/@:]*:/g
@@ -101,7 +101,11 @@ export function gatherSecrets(
   }
 }
 
+/** References and nothing else, whatever quotes stand around them: there is nothing to hide. */
+const bareReference = /^(["']?)(?:\$\{(?:file:[^}]*|\w+)\})+\1$/
+
 function hiddenParts({ start, end }: Span, text: string): Span[] {
+  if (bareReference.test(text.slice(start, end))) return []
   const parts: Span[] = []
   let from = start
   for (const name of text.slice(start, end).matchAll(nameOnly)) {

@@ -84,6 +84,30 @@ t.test('what is no secret stays readable, and a reference names its place', asyn
   t.match(shown.text, 'postgres://u:${PW}@h/d?password=${P2}')
 })
 
+t.test('a finding shows a plain reference as it is written, and hides what stands beside one', async t => {
+  const cases = [
+    ['value: "${ONE}"', 'value: "${ONE}"'],
+    ["value: '${file:/no/such}'", "value: '${file:/no/such}'"],
+    ['value: ${ONE}', 'value: ${ONE}'],
+    ['value: "Bearer ${ONE}"', 'value: ********${ONE}*'],
+    ['value: "${ONE}hunter2"', 'value: *${ONE}********'],
+    ['value: "${ONE:-hunter2}"', 'value: *${ONE:-********'],
+  ] as const
+  for (const [written, wanted] of cases) {
+    const text = file('https://x.example').replace(
+      '" } }',
+      `", query: { a: "\${GONE}" }, nothing: 1, credential: { header: x-a, ${written} } } }`,
+    )
+    const loaded = await loadConfig({ text, file: 'a.yaml' }, {})
+    const carets = loaded.ok ? [] : loaded.findings.map(({ caret }) => caret)
+    t.ok(
+      carets.some(caret => caret.includes(wanted)),
+      `${written}: ${carets[0]}`,
+    )
+    for (const caret of carets) t.notMatch(caret, 'hunter2', caseName({ written }))
+  }
+})
+
 /** A configuration whose every secret comes from outside. */
 const fromOutside = `version: 1
 storage: "\${BOOKS:-sqlite:./data/books.db}"

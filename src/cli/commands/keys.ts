@@ -13,6 +13,7 @@ import { Exit, exitCodes, print, say } from '../exit.ts'
 import { readSettings, type SettingOptions } from '../key-settings.ts'
 import { actor, withStorage } from '../open-books.ts'
 import { formatTable } from '../table.ts'
+import { tellModels } from '../tell-bounds.ts'
 import { writeOut } from '../write-out.ts'
 
 type Place = { readonly config: string }
@@ -26,7 +27,8 @@ export async function createKey(options: CreateOptions): Promise<void> {
     const settings = readSettings(options, plan, Date.now())
     needBudget(settings.budget, settings.budgetPeriod)
     const users = await storage.users.list()
-    if (!users.some(one => one.name === user))
+    const owner = users.find(one => one.name === user)
+    if (!owner)
       throw new Exit(
         exitCodes.usage,
         `--user ${user}: there are ${users.map(one => one.name).join(', ')} (tollgate users create)`,
@@ -34,7 +36,9 @@ export async function createKey(options: CreateOptions): Promise<void> {
     const { key, secret } = await makeKey(storage, { ...settings, name, user }, actor)
     tellSecret(plan, key, secret, options)
     if (options.format !== 'json')
-      say(`Key ${key.id} '${key.name}' of ${key.user}. This is the only time that it is shown.`)
+      say(
+        `Key ${key.id} '${key.name}' of ${key.user}. ${tellModels(key.models, owner)} This is the only time that it is shown.`,
+      )
   })
 }
 

@@ -1,0 +1,52 @@
+import { formatMoney, type User } from '../index.ts'
+import type { SettingOptions } from './key-settings.ts'
+
+const limitKinds = ['rpm', 'tpm', 'concurrency'] as const
+
+/** What was set of a user, as it is now: a sentence for each thing that was told. */
+export function tellBounds(
+  { name, keyBounds, keysMax }: Pick<User, 'name' | 'keyBounds' | 'keysMax'>,
+  told: SettingOptions & { readonly keysMax?: string },
+): readonly string[] {
+  const { models, ips, limits, budget, expiresAt } = keyBounds
+  const of = `Keys that ${name} makes`
+  const said: string[] = []
+  if (told.models !== undefined)
+    said.push(models ? `${of} may use ${models.to.join(', ')}.` : `${of} are bound to no models.`)
+  if (told.ips !== undefined)
+    said.push(ips ? `${of} are taken from ${ips.to.join(', ')} alone.` : `${of} are bound to no addresses.`)
+  if (told.rpm !== undefined || told.tpm !== undefined || told.concurrency !== undefined) {
+    const most = limitKinds.flatMap(kind => {
+      const count = limits?.to[kind]
+      return count === undefined ? [] : [`${kind} ${count}`]
+    })
+    said.push(most.length > 0 ? `${of} may have ${most.join(', ')} at most.` : `${of} are bound to no limits.`)
+  }
+  if (told.budget !== undefined || told.budgetPeriod !== undefined)
+    said.push(
+      budget
+        ? `${of} may have a budget of ${formatMoney(budget.to.amount)} (${budget.to.per}) at most, each of them.`
+        : `${of} are bound to no budget.`,
+    )
+  if (told.expires !== undefined)
+    said.push(expiresAt ? `${of} end at ${new Date(expiresAt.to).toISOString()} at the latest.` : `${of} need not end.`)
+  if (told.keysMax !== undefined)
+    said.push(
+      keysMax === null
+        ? `${name} may make as many keys as the group says.`
+        : `${name} may have ${keysMax} keys at most.`,
+    )
+  return said
+}
+
+/** Which models a key may use that was just made, and what does not bound it. */
+export function tellModels(
+  models: readonly string[] | null,
+  user: Pick<User, 'name' | 'keyBounds'> | undefined,
+): string {
+  const may = models ? `It may use ${models.join(', ')}.` : 'It may use every model that its group may.'
+  const bound = user?.keyBounds.models
+  return bound
+    ? `${may} Only keys that ${user.name} makes are bound to ${bound.to.join(', ')}: --models binds this one.`
+    : may
+}
