@@ -42,12 +42,7 @@ export function later<P extends object>(
     if (Part) return <Part {...props} />
     // Not every browser fetches a script again that has failed, and one of before an update is gone.
     if (failed)
-      return (
-        <Problem
-          error={new ApiError(0, 'offline', t('problem.offline'))}
-          onRetry={() => location.reload()}
-        />
-      )
+      return <Problem error={new ApiError(0, 'offline', t('problem.offline'))} onRetry={() => location.reload()} />
     return shape && <Skeleton shape={shape} />
   }
 }
