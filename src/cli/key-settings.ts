@@ -25,7 +25,7 @@ export type SettingOptions = {
 
 /** What takes a setting off again. */
 const none = 'none'
-const limitKinds = ['rpm', 'tpm', 'concurrency'] as const
+export const limitKinds = ['rpm', 'tpm', 'concurrency'] as const
 /** Only what ISO 8601 has: other dates mean another day to somebody. */
 const dateText = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/
 

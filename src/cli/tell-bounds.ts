@@ -1,7 +1,5 @@
 import { formatMoney, type User } from '../index.ts'
-import type { SettingOptions } from './key-settings.ts'
-
-const limitKinds = ['rpm', 'tpm', 'concurrency'] as const
+import { limitKinds, type SettingOptions } from './key-settings.ts'
 
 /** What was set of a user, as it is now: a sentence for each thing that was told. */
 export function tellBounds(
