@@ -86,7 +86,7 @@ async function fill(storage: Storage, charges: number, keysMade: number): Promis
     await storage.users.create({ name: `user ${n}`, group: `group ${n % 5}`, role: 'user', passwordHash: null })
   while (keys.length < keysMade) {
     const from = keys.length
-    const some = Array.from({ length: Math.min(keysTogether, keysMade - from) }, (_, i) =>
+    const some = Array.from({ length: Math.min(keysTogether, keysMade - from) }, async (_, i) =>
       storage.keys.create(newKey({ user: `user ${(from + i) % users}` })),
     )
     keys.push(...(await Promise.all(some)))
