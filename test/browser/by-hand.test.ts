@@ -5,7 +5,7 @@ import { lookAt } from '../harness/look-at.ts'
 import { enterAsUser } from '../harness/visitor.ts'
 
 const skip = browserMissing
-t.setTimeout(110_000)
+t.setTimeout(280_000)
 
 /** More than any page has of what can be reached. */
 const pressesMax = 60
@@ -102,7 +102,9 @@ t.test('pages, filters and lists are a few keys away, and what is filtered by ca
 
   await type(page, ['g', 'i'])
   await heading('Account')
-  await page.getByRole('switch', { name: 'Use keyboard shortcuts' }).press('Space')
+  const shortcuts = page.getByRole('switch', { name: 'Use keyboard shortcuts' })
+  await shortcuts.press('Space')
+  await page.getByRole('switch', { name: 'Use keyboard shortcuts', checked: false }).waitFor()
   await page.locator('main h1').focus()
   await type(page, ['g', 'l', '?'])
   await page.reload()

@@ -5,7 +5,7 @@ import { lookAt, showAs, variants } from '../harness/look-at.ts'
 import { englishOn } from '../harness/one-vocabulary.ts'
 import { enterAsAdmin } from '../harness/visitor.ts'
 
-t.setTimeout(110_000)
+t.setTimeout(280_000)
 
 // Each page once, the variants by turns; `npm run test:axe` looks at all of them in all. The prices and the reference have
 // tests of their own.

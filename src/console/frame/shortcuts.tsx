@@ -26,8 +26,8 @@ export function Shortcuts({ ways }: { readonly ways: readonly Way[] }) {
     const press = (event: KeyboardEvent): void => {
       const { target, defaultPrevented } = event
       if (defaultPrevented || (target instanceof Element && target.closest(typedInto))) return
-      // Behind a dialog is nothing to go to.
-      if (document.querySelector('dialog[open]')) return
+      // Behind a dialog is nothing to go to; and who has turned them off means the very next key.
+      if (!hasShortcuts.value || document.querySelector('dialog[open]')) return
       const wish = read(event)
       if (wish?.kind === 'list') isListed.value = true
       if (wish?.kind === 'filter') {
