@@ -14,7 +14,7 @@ import { begins, ends, type Given, levelsOf, paidIn, zone } from './budget-crash
 import { runScript } from './run-script.ts'
 
 const childFile = fileURLToPath(new URL('./budget-crash-child.ts', import.meta.url))
-/** Clocks of one fleet may differ by an hour at most, and one is told after the other. */
+/** Clocks of one fleet may differ by an hour at most: each step is waited for until whatever began before it is over. */
 const stepMs = 50 * 60_000
 
 type BudgetCrashSummary = {
@@ -51,20 +51,34 @@ class Record {
   }
 }
 
-type Seller = { readonly process: ChildProcess; readonly ready: Promise<unknown>; readonly gone: Promise<unknown> }
+type Seller = {
+  readonly process: ChildProcess
+  readonly ready: Promise<unknown>
+  readonly gone: Promise<unknown>
+  /** Moves its clock; until nothing is under way that began before. */
+  readonly moveTo: (shift: number) => Promise<unknown>
+}
 
 function startSeller(given: Given, record: Record): Seller {
   const child = spawn(process.execPath, [childFile, JSON.stringify(given)], { stdio: ['pipe', 'pipe', 'inherit'] })
   const ready = Promise.withResolvers<void>()
   ready.promise.catch(() => undefined)
+  const moved = new Map<string, () => void>()
   createInterface(child.stdout).on('line', text => {
     if (text.startsWith('ready')) ready.resolve()
+    const [what, shift = ''] = text.split(' ')
+    if (what === 'moved') moved.get(shift)?.()
     record.take(text)
   })
   child.stdin.on('error', () => undefined)
   const gone = once(child, 'close')
   void gone.then(() => ready.reject(new Error('a process ended before it was ready')))
-  return { process: child, ready: ready.promise, gone }
+  const moveTo = (shift: number): Promise<unknown> => {
+    const there = new Promise<void>(resolve => moved.set(String(shift), resolve))
+    child.stdin.write(`${shift}\n`)
+    return Promise.race([there, gone])
+  }
+  return { process: child, ready: ready.promise, gone, moveTo }
 }
 
 /**
@@ -123,10 +137,10 @@ async function runBudgetCrashes(
 
   const hours = Math.ceil((ends - begins) / stepMs)
   let moved = 0
-  const moveOn = (steps: number): void => {
+  const moveOn = async (steps: number): Promise<void> => {
     for (; moved < steps && moved < hours; moved++) {
       shift += stepMs
-      for (const { process: own } of running) own.stdin?.write(`${shift}\n`)
+      await Promise.all(running.map(one => one.moveTo(shift)))
     }
   }
   for (let kill = 0; kill < kills; kill++) {
@@ -134,10 +148,10 @@ async function runBudgetCrashes(
     for (const step = moved; record.requests < share; ) {
       await sleep(20)
       const part = Math.min(1, record.requests / Math.max(1, share))
-      moveOn(Math.floor(step + part * (((kill + 1) * hours) / (kills + 1) - step)))
+      await moveOn(Math.floor(step + part * (((kill + 1) * hours) / (kills + 1) - step)))
       violations.push(...(await overdrawn(harness)))
     }
-    moveOn(Math.floor(((kill + 1) * hours) / (kills + 1)))
+    await moveOn(Math.floor(((kill + 1) * hours) / (kills + 1)))
     const at = Math.floor(random() * sellers)
     const { process: own, gone } = running[at] as Seller
     own.kill('SIGKILL')
@@ -147,7 +161,7 @@ async function runBudgetCrashes(
     start(at)
     await running[at]?.ready
   }
-  moveOn(hours)
+  await moveOn(hours)
   while (record.requests < requests) await sleep(20)
   await sleep(300)
   for (const { process: own } of running) own.stdin?.end('end\n')

@@ -9,28 +9,31 @@ import { type Move, moveAccounts } from './move.ts'
 /** Rows of one commit. */
 const together = 500
 
-/** Adds up what processes that are gone have booked in rows of their own. */
+/**
+ * Adds up what processes that are gone have booked in rows of their own. A row that is on a later day than it is here waits for
+ * that day: added to one of today, it would be missing tomorrow.
+ */
 export function* foldParts(identity: Pick<WriterIdentity, 'zone'>, at: number): QueryProgram<void> {
+  const [day, , month] = bounds(identity, at)
   const rows = yield ask(
-    `SELECT * FROM account WHERE part <> '' AND NOT EXISTS (SELECT 1 FROM replica WHERE account.part LIKE replica.owner || '.%')
+    `SELECT * FROM account WHERE part <> '' AND day_start <= ?
+       AND NOT EXISTS (SELECT 1 FROM replica WHERE account.part LIKE replica.owner || '.%')
      LIMIT ${together} ${skipLocked}`,
+    day,
   )
   if (rows.length === 0) return
-  const [day, dayAhead, month, monthAhead] = bounds(identity, at)
   const moves: Move[] = []
   for (const row of rows) {
     const [kind, name, part] = [text(row, 'kind') as LevelKind, text(row, 'name'), text(row, 'part')]
     yield ask('DELETE FROM account WHERE kind = ? AND name = ? AND part = ?', kind, name, part)
     yield ask('DELETE FROM account_spell WHERE kind = ? AND name = ? AND part = ?', kind, name, part)
-    const isToday = whole(row, 'day_start') >= day && whole(row, 'day_start') <= dayAhead
-    const isThisMonth = whole(row, 'month_start') >= month && whole(row, 'month_start') <= monthAhead
     moves.push({
       kind,
       name,
       part: mainPart,
       spent: whole(row, 'spent'),
-      day: isToday ? whole(row, 'day_spent') : 0,
-      month: isThisMonth ? whole(row, 'month_spent') : 0,
+      day: whole(row, 'day_start') === day ? whole(row, 'day_spent') : 0,
+      month: whole(row, 'month_start') === month ? whole(row, 'month_spent') : 0,
       released: 0,
     })
   }
