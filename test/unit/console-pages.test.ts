@@ -1,4 +1,6 @@
 import t from 'tap'
+import type { Key } from '../../src/console/api/shapes.ts'
+import { keyStatus } from '../../src/console/pages/tokens/key-status.ts'
 import { dutiesOf } from '../../src/admin/duties.ts'
 import { showTraffic } from '../../src/admin/routes/system.ts'
 import { ceilingField } from '../../src/console/pages/users/ceiling-field.ts'
@@ -82,3 +84,16 @@ t.test('the system page counts refusals of models that it does not list, too', a
   const { refused, rows: told } = showTraffic({ since: 0, until: 1 }, summary, rows)
   t.strictSame([refused, told.length], [10, 50])
 })
+
+const soon = new Date(Date.now() + 60_000).toISOString()
+for (const [name, key, status] of [
+  ['one that is good', { expires: soon, tightest: { left: '0.01' } }, 'active'],
+  ['one without a budget', {}, 'active'],
+  ['one whose group has spent everything', { tightest: { left: '0.00' } }, 'budget_spent'],
+  ['one whose time is over', { expires: '2020-01-01T00:00:00Z', tightest: { left: '0.00' } }, 'expired'],
+  ['one that is disabled', { status: 'disabled', tightest: { left: '0.00' } }, 'disabled'],
+] as const)
+  t.test(`what is shown of a token: ${name}`, async t => {
+    const shown = { status: 'active', expires: null, tightest: null, ...key } as unknown as Key
+    t.equal(keyStatus(shown), status)
+  })

@@ -6,6 +6,7 @@ import type { Key, KeyList, KeyTotals } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Empty } from '../kit/empty.tsx'
 import { Loaded } from '../kit/loaded.tsx'
+import { Meter } from '../kit/meter.tsx'
 import { Money } from '../kit/money.tsx'
 import { Page } from '../kit/page.tsx'
 import { Pager } from '../kit/pager.tsx'
@@ -13,6 +14,7 @@ import { Status } from '../kit/status.tsx'
 import { type Column, Table } from '../kit/table.tsx'
 import { Time } from '../kit/time.tsx'
 import { Totals } from '../kit/totals.tsx'
+import { microsOf } from '../money.ts'
 import { count } from '../numbers.ts'
 import { queryText } from '../api/call.ts'
 import { setQuery, useQuery } from '../query.ts'
@@ -120,9 +122,18 @@ function columns(readsAll: boolean, query: string): readonly Column<Key>[] {
         key.budget === null ? (
           t('unlimited')
         ) : (
-          <span>
-            {key.budget_used ?? '0'} / <Money amount={key.budget} currency={key.currency} />
-          </span>
+          <div class="metered">
+            <Meter
+              whole={microsOf(key.budget)}
+              used={microsOf(key.budget_used)}
+              held={microsOf(key.held)}
+              forecast={null}
+              tone={keyStatus(key) === 'budget_spent' ? 'bad' : 'idle'}
+            />
+            <span>
+              {key.budget_used} / <Money amount={key.budget} currency={key.currency} />
+            </span>
+          </div>
         ),
     },
     { head: t('tokens.spent'), numeric: true, cell: key => <Money amount={key.spent} currency={key.currency} /> },
