@@ -12,6 +12,8 @@ export type Asked = {
   readonly path: string
   readonly body: string | Buffer
   readonly times: number
+  /** How often what is made is counted. Other work on the machine only adds to it, since batches are smaller: the least is told. */
+  readonly heapRounds?: number
   /** In the place of the one key that is made for it, and of `body`: each request takes the next. */
   readonly secrets?: readonly string[]
   readonly bodies?: readonly string[]
@@ -25,9 +27,6 @@ export type Counted = { readonly files: readonly string[]; readonly figures: { r
 
 type Heap = { readonly objects: number; readonly bytes: number }
 
-/** Other work on the machine only adds to what is made, as it makes batches smaller: the least of several is nearest to the truth. */
-const heapRounds = 3
-
 type Waits = { readonly promises: number; readonly ticks: number; readonly timers: number; readonly writes: number }
 
 /** Counts one kind of request at a gateway of its own, each thing by itself, since counting one changes the others. */
@@ -35,7 +34,7 @@ export async function walkGateway(
   at: string,
   folder: string,
   upstream: string,
-  { times, ...asked }: Asked,
+  { times, heapRounds = 1, ...asked }: Asked,
   { config = join(at, 'bench/gateway.yaml'), storage }: Store = {},
 ): Promise<Counted> {
   const port = await freePort()
