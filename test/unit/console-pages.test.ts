@@ -45,7 +45,7 @@ t.test('an alert names a key as people do, and says of a certificate that it is 
     [false, 'certificate.ends'],
   ] as const) {
     const found = wordOf('certificate.ends', { ends, is_over: isOver })
-    t.equal(found, word)
+    t.equal(found, word, caseName({ isOver }))
     for (const part of ['', '.text', '.do'])
       t.ok(Object.hasOwn(english, `alert.${found}${part}`), caseName({ isOver, part }))
   }
@@ -62,7 +62,7 @@ t.test('a refusal of ceilings stands beside its own field', async t => {
     ['key_bounds.models.0', 'models'],
     ['ips', 'ips'],
   ] as const)
-    t.equal(ceilingField(field), own)
+    t.equal(ceilingField(field), own, field)
 })
 
 t.test('amounts of ceilings are told in their currency', async t => {

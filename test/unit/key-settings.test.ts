@@ -69,8 +69,9 @@ t.test('an address with port 0 is not asked', async t => {
   const { path } = await makeFolder(t)
   await writeFile(path('a.yaml'), 'server: { ops: "127.0.0.1:0" }\n')
   for (const options of [{ config: path('a.yaml') }, { config: path('a.yaml'), ops: '127.0.0.1:0' }])
-    await t.rejects(askOps(options, 'GET', '/status'), {
-      code: 4,
-      message: /port 0 is any that is free.*--ops host:port/,
-    })
+    await t.rejects(
+      askOps(options, 'GET', '/status'),
+      { code: 4, message: /port 0 is any that is free.*--ops host:port/ },
+      caseName({ ops: options.ops }),
+    )
 })
