@@ -142,7 +142,8 @@ async function arrive(parts: AdminParts, route: AnyRoute, request: FastifyReques
   if (route.method !== 'GET') requireSameSite(headers, host, route.method !== 'DELETE')
   // Pages and files are everybody's, and are there when the storage is not.
   const cookie = route.url.startsWith('/api/') ? readCookie(headers.cookie, scheme) : undefined
-  const isPoll = headers['x-tollgate-poll'] === '1'
+  // A browser joins the tail again by itself, too, and sends no header with it.
+  const isPoll = headers['x-tollgate-poll'] === '1' || route.url === '/api/logs/tail'
   const sessionUser = cookie === undefined ? undefined : await findSessionUser(parts, cookie, isPoll)
   if (route.access === 'anyone') return { host, scheme, sessionUser }
   if (!sessionUser) throw fail('not_logged_in')

@@ -25,11 +25,6 @@ const bounded: readonly Bounded[] = [
     bound: 'a key that a person names on a command line, or one of our own table: one argument',
   },
   {
-    file: 'src/tools/first-config.ts',
-    pattern: /\$\{([A-Z][A-Z0-9_]*):-([^}]*)\}/g,
-    bound: 'the configuration that is shipped, of which a new one is written',
-  },
-  {
     file: 'src/storage/postgres/translate.ts',
     pattern:
       /^CREATE TRIGGER (\w+) ((?:BEFORE|AFTER) (?:INSERT|DELETE|UPDATE)(?: OF [\w\s,]+?)?)\s+ON (\S+)\s+(?:WHEN ([\s\S]+?)\s+)?BEGIN\s+([\s\S]+?); END$/,

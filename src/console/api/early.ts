@@ -22,3 +22,8 @@ export function takeEarly(url: string): Promise<Response> | undefined {
   asked.delete(url)
   return found && performance.now() - found.at < keptMs ? found.answer : undefined
 }
+
+/** What was asked for one person is for nobody else. */
+export function forgetEarly(): void {
+  asked.clear()
+}

@@ -63,11 +63,12 @@ export function usePoll<T>(path: string | null, everyMs: number): Poll<T> {
       if (document.hidden) clearTimeout(timer)
       else {
         if (Date.now() - answeredAt > periodsKept * everyMs) setState(before => ({ ...before, isOld: true }))
-        again()
+        start()
       }
     }
     ask.current = start
-    again()
+    // Who comes to a page, or back to it, uses it; what it asks from then on it asks by itself.
+    start()
     document.addEventListener('visibilitychange', look)
     return () => {
       document.removeEventListener('visibilitychange', look)

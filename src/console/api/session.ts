@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import { ApiError, call, onSessionEnd } from './call.ts'
+import { forgetEarly } from './early.ts'
 import type { Departure, Duty, Session, SignedIn } from './shapes.ts'
 
 type SessionState =
@@ -11,6 +12,7 @@ type SessionState =
 export const sessionState = signal<SessionState>({ kind: 'asking' })
 
 onSessionEnd.run = () => {
+  forgetEarly()
   sessionState.value = { kind: 'out', setupNeeded: false, expired: true }
 }
 
@@ -62,6 +64,7 @@ export async function join(claim: { token: string; name?: string; password: stri
 
 export async function logOut(): Promise<void> {
   await call('/session', { method: 'DELETE' })
+  forgetEarly()
   sessionState.value = { kind: 'out', setupNeeded: false, expired: false }
 }
 
