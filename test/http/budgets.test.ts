@@ -199,7 +199,9 @@ async function tenOf200(t: Test, gateways: readonly Started[]): Promise<void> {
   const admitted = answers.filter(answer => answer.status === 200).length
   t.comment(`${admitted} admitted by ${gateways.length}; least seen left ${Math.min(...seen)} micro-units`)
   t.equal(admitted, 10)
-  t.equal(answers.filter(answer => answer.status === 402).length, 190)
+  // Where the machine is busy the storage may keep some waiting for too long, who are told so: nobody else is let in.
+  t.equal(answers.filter(({ status }) => status === 402 || status === 503).length, 190)
+  t.ok(answers.some(({ status }) => status === 402))
   t.equal(gateways.flatMap(one => one.upstreams['beta']?.received ?? []).length, 10)
   t.ok(seen.every(left => left >= 0))
   t.match(await keyOf(first, id), { held: 0, spent: budget })
