@@ -9,7 +9,12 @@ export type Traces = {
   /** Every table that is looked in, also those that have nothing of them. */
   readonly tables: readonly ErasedRows[]
   /** What stays under their name, because hashes of the ledger's chains vouch for it. */
-  readonly kept: { readonly charges: number; readonly topups: number }
+  readonly kept: {
+    readonly charges: number
+    readonly topups: number
+    /** Entries of what a budget of theirs had spent at another gateway. */
+    readonly openings: number
+  }
   /** Requests and jobs that have not ended: as long as there is one, nobody is erased. */
   readonly running: number
 }

@@ -46,6 +46,8 @@ const kept = [
   'usage_sum.user_name',
   'user.booked_as',
 ]
+const nothing = { requests: 0, errors: 0, charges: 0, images: 0, sums: [] }
+
 /** Finds every place where a word stands, as `table.column`. */
 type Find = (word: string) => readonly string[]
 
@@ -289,6 +291,14 @@ export async function erasureContract(t: Test, make: Harness): Promise<void> {
     const told = (await trail.list({ limit: 200 })).filter(({ action }) => action === 'user.erase')
     t.match(told, [{ actor: 'boss', subject: pseudonym }])
     t.match((await events.after(0, 1_000)).at(-1), { kind: 'user.erased', data: { user: pseudonym, by: 'boss' } })
+
+    // Totals are of the rows that are there: under the pseudonym all of them, and nothing above an empty log.
+    t.match(await storage.journal.totals({ user: pseudonym }), {
+      requests: 4,
+      charges: 4,
+      sums: [{ amount: 400, refunded: 100 }],
+    })
+    t.same(await storage.journal.totals({ user: rare.name }), { ...nothing, since: null, next: null })
 
     // Nobody else gets the name, by any door.
     const refused = { code: 'name_erased' }

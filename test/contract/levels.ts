@@ -272,6 +272,11 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
     ])
     const june = await ownBooks.statement({ from: may.until, until: Date.UTC(2027, 6) })
     t.match(june.balances, [{ opening: 1_800, topUps: 1, toppedUp: 50, charged: 10, refunded: 0, closing: 1_840 }])
+    // The ledger keeps the name, and so does the money that is left.
+    t.match(await users.erase(name, 'boss'), { pseudonym: /^erased-/ })
+    const erased = await ownBooks.statement(may)
+    t.strictSame(differencesOf(erased), [])
+    t.same(erased.balances, statement.balances, 'the same of somebody who was erased')
     await own.harness.edit(`UPDATE account SET spent = spent + 1 WHERE kind = 'balance'`)
     t.strictSame(differencesOf(await ownBooks.statement(may)), [
       `balance of ${name}: the ledger's entries leave 0.00184, the books 0.001839`,

@@ -82,6 +82,22 @@ export async function openingContract(t: Test, make: Harness): Promise<void> {
     t.same(await problems(), [])
   })
 
+  await t.test('an audit tells of what was counted twice in one period', async t => {
+    const { storage, harness, clock, problems } = await open(t)
+    const [first] = await harness.read(`SELECT charge_id FROM topup WHERE credit = 'group:team'`)
+    await harness.tamper(`UPDATE topup SET credit = 'group:other' WHERE credit = 'group:team'`)
+    clock.set(noon + 60_000)
+    t.match(await storage.keys.adopt({ users: [], groups: taken.groups }, 'import litellm'), { opened: 1 })
+    const [second] = await harness.read(`SELECT charge_id FROM topup WHERE credit = 'group:team'`)
+    await harness.tamper(`UPDATE topup SET credit = 'group:team' WHERE credit = 'group:other'`)
+    t.match(
+      (await problems()).filter(problem => problem.startsWith('group:team')),
+      [
+        `group:team: what was spent of it before is counted twice, by ${String(first?.['charge_id'])} and ${String(second?.['charge_id'])}`,
+      ],
+    )
+  })
+
   await t.test(
     'an audit holds what was spent elsewhere against its entries, of somebody who was erased too',
     async t => {
@@ -94,7 +110,8 @@ export async function openingContract(t: Test, make: Harness): Promise<void> {
       ])
       await harness.edit(`UPDATE key SET month_spent = 300`)
       await harness.edit(`UPDATE account SET month_spent = 1200 WHERE kind = 'group'`)
-      await storage.users.erase('ann', 'boss')
+      t.match(await storage.users.traces('ann'), { kept: { charges: 0, topups: 0, openings: 1 } })
+      t.match(await storage.users.erase('ann', 'boss'), { kept: { charges: 0, topups: 0, openings: 1 } })
       t.same(await problems(), [])
       await harness.edit(`DELETE FROM account WHERE kind = 'group'`)
       await harness.tamper(`UPDATE topup SET amount = 1 WHERE credit = 'group:team'`)

@@ -48,6 +48,12 @@ t.test('a stream whose first event is an error is a status and its JSON', async 
       429,
       { type: 'error', error: { code: 'rate_limit_exceeded' } },
     ],
+    [
+      'empty answers beside it',
+      data({ type: 'error', shard: 7, usage: null, choices: [], output: {}, error: { code: 'rate_limit_exceeded' } }),
+      429,
+      { type: 'error', error: { code: 'rate_limit_exceeded' } },
+    ],
     ['behind a greeting', `: hello\n\nretry: 10\n\n${data({ error: { code: 'server_error' } })}`, 500, { error: {} }],
   ]
   for (const [what, text, status, body] of cases) {
@@ -70,6 +76,12 @@ t.test('what is no error at first is passed on as it came, whatever follows', as
     ['error: null', data({ ...delta, error: null })],
     ['an error beside an answer', data({ ...delta, error: { code: 'odd' } })],
     ['nothing at all', ''],
+    ...['usage', 'usageMetadata', 'choices', 'candidates', 'output'].flatMap(member =>
+      [
+        { type: 'error', error: { code: 'rate_limit_exceeded' }, [member]: [{ sold: 7 }] },
+        { type: 'error', code: 'rate_limit_exceeded', message: 'x', [member]: { sold: 7 } },
+      ].map(event => [`an error beside ${member}`, `event: error\n${data(event)}`] as const),
+    ),
   ]
   for (const [what, text] of good) {
     upstream.answer(stream(text))

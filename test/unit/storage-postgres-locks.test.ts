@@ -34,13 +34,13 @@ async function open(t: Test) {
     storage,
     other,
     keyOf,
-    /** Until the gateway waits for what the other session has. */
-    waits: async (): Promise<void> => {
+    /** Until the gateway waits for what the other session has, or so many do. */
+    waits: async (most = 1): Promise<void> => {
       for (;;) {
         const { rows } = await look.query(
           `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
         )
-        if (rows.length > 0) return
+        if (rows.length >= most) return
         await new Promise(resolve => setTimeout(resolve, 5))
       }
     },
@@ -111,4 +111,20 @@ t.test('what a gateway left is ended in one order, whatever becomes of it', asyn
   const heir = await next
   t.match(await heir.books.verify(), { charges: 2, problems: [] })
   await heir.close()
+})
+
+t.test('two who take over the same at once count what was spent before once', async t => {
+  const { url, clock, storage, other, waits } = await open(t)
+  const second = await openStorage({ url, clock, log: silentLog, role: 'gateway' })
+  t.teardown(() => second.close())
+  const taken = { users: [], groups: [{ name: 'team', per: 'month', spentBefore: 1_200 }] } as const
+  // So that both have begun before either is done.
+  await other.query('BEGIN')
+  await other.query('LOCK TABLE account IN EXCLUSIVE MODE')
+  const both = [storage, second].map(one => one.keys.adopt(taken, 'import litellm'))
+  await waits(2)
+  await other.query('ROLLBACK')
+  t.same((await Promise.all(both)).map(({ opened }) => opened).toSorted(), [0, 1])
+  t.match(await storage.books.levels(), [{ kind: 'group', name: 'team', spent: { month: 1_200 } }])
+  t.same((await storage.books.verify()).problems, [])
 })

@@ -38,8 +38,10 @@ export async function eraseUser(name: string, { dryRun, yes, config, format }: O
   })
 }
 
-function tellKept({ charges, topups }: Traces['kept']): string {
-  return `The name stays in the ledger, whose hashes vouch for it: ${countOf(charges, 'charge')}, ${countOf(topups, 'payment')}.`
+function tellKept({ charges, topups, openings }: Traces['kept']): string {
+  const entries = [countOf(charges, 'charge'), countOf(topups, 'payment')]
+  if (openings > 0) entries.push(`${countOf(openings, 'sum')} spent elsewhere before`)
+  return `The name stays in the ledger, whose hashes vouch for it: ${entries.join(', ')}.`
 }
 
 function formatRows(tables: Traces['tables']): string {

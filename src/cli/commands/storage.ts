@@ -23,8 +23,9 @@ export async function copy({ to, snapshot, config, format, ...options }: Options
   say(
     `${copied.to} is a copy of ${copied.from}: ${countOf(rows, 'row')} of ${tables.length} tables, each with the same digest on both sides.`,
   )
+  const before = sums.spentBefore > 0 ? `, spent elsewhere before ${formatMoney(sums.spentBefore)}` : ''
   say(
-    `Its ledger holds: ${countOf(audit.charges, 'charge')}, ${audit.entries} entries, 0 problems. Charged ${formatMoney(sums.charged)}, given back ${formatMoney(sums.refunded)}, paid in ${formatMoney(sums.toppedUp)}: the same on both sides.`,
+    `Its ledger holds: ${countOf(audit.charges, 'charge')}, ${audit.entries} entries, 0 problems. Charged ${formatMoney(sums.charged)}, given back ${formatMoney(sums.refunded)}, paid in ${formatMoney(sums.toppedUp)}${before}: the same on both sides.`,
   )
   if (textsChanged > 0)
     say(`In ${countOf(textsChanged, 'text')} the character 0, which PostgreSQL does not keep, is U+FFFD now.`)

@@ -1,5 +1,5 @@
-import { besideErrors } from './outcomes.ts'
-import { parseLoosely, type Refusal, refusalInside } from './judge.ts'
+import { besideErrors, soldMembers } from './outcomes.ts'
+import { isNothing, parseLoosely, type Refusal, refusalInside } from './judge.ts'
 
 /** An error that stands alone in an answer is no longer. */
 const insideBytesMax = 16_384
@@ -71,6 +71,9 @@ function refusalOfEvent({ name, data }: FirstEvent): Refusal | undefined {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
   const type = isObject && 'type' in value ? value.type : undefined
   if (name !== 'error' && type !== 'error') return undefined
+  // Something was sold, whatever failed then.
+  if (isObject && Object.entries(value).some(([member, of]) => soldMembers.has(member) && !isNothing(of)))
+    return undefined
   if (isObject && 'error' in value) {
     // What else stands beside it is of no account: the event says what it is.
     const own = refusalInside({ ...(type === 'error' && { type }), error: value.error })

@@ -105,7 +105,8 @@ export function refusalInside(body: unknown): Refusal | undefined {
   }
 }
 
-function isNothing(value: unknown): boolean {
+/** Empty, whatever it is of. */
+export function isNothing(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return value === null || value === ''
   return Object.keys(value).length === 0
 }

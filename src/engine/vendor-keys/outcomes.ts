@@ -141,3 +141,6 @@ export const besideErrors: ReadonlySet<string> = new Set([
   'sequence_number',
   'event_id',
 ])
+
+/** Members that say what was made or counted: an error beside one may have been sold, whatever else it says. */
+export const soldMembers: ReadonlySet<string> = new Set(['usage', 'usageMetadata', 'choices', 'candidates', 'output'])

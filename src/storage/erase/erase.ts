@@ -1,5 +1,6 @@
 import type { ErasedRows, Erasure, Traces } from '../../kit/erasure.ts'
 import type { WaysIn } from '../../kit/sign-in.ts'
+import { payerOf } from '../accounts/opening.ts'
 import { balanceOf } from '../accounts/top-up.ts'
 import { StorageError } from '../errors.ts'
 import { countCharges } from '../costs/count-charges.ts'
@@ -133,8 +134,15 @@ function* countRunning(name: string): QueryProgram<number> {
 /** As far as charges have been added up, which is done each minute. */
 function* countKept(name: string): QueryProgram<Traces['kept']> {
   const charges = yield* countCharges(name)
-  const [paid] = yield ask('SELECT count(*) AS count FROM topup WHERE credit = ?', balanceOf(name))
-  return { charges, topups: whole(paid ?? {}, 'count') }
+  const entries = function* (credit: string): QueryProgram<number> {
+    const [row] = yield ask('SELECT count(*) AS count FROM topup WHERE credit = ?', credit)
+    return row ? whole(row, 'count') : 0
+  }
+  return {
+    charges,
+    topups: yield* entries(balanceOf(name)),
+    openings: yield* entries(payerOf({ kind: 'user', name })),
+  }
 }
 
 /** What would be erased, by the same questions as are asked when it is. Changes nothing. */

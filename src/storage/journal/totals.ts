@@ -7,6 +7,7 @@ import type { Page } from '../pages/parse.ts'
 import { type KeptSpans, requestsIn } from '../pages/spans.ts'
 import { failuresOf } from '../pages/sums.ts'
 import { findPages } from '../pages/walk.ts'
+import { isErased } from '../people/users.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { whole } from '../rows.ts'
 import { standsAt } from '../segments/reach.ts'
@@ -62,7 +63,7 @@ function* sumPages(match: TotalsMatch, most: number): QueryProgram<LogTotals> {
   const totals = new Totals()
   const [ends] = yield ask(beginning)
   if (ends?.['first_ms'] === null || ends === undefined) return { ...totals.all(), since: null, next: null }
-  const where = sharedOf(match)
+  const where = (yield* isOfErased(match)) ? undefined : sharedOf(match)
   const kept = where && where.user === undefined && where.key === undefined && where.group === undefined
   const { pages, sums, from } = yield* takePages(match, most, kept === true)
   const part: TotalsMatch = from === undefined ? match : { ...match, since: Math.max(from, match.since ?? 0) }
@@ -84,6 +85,11 @@ function* sumPages(match: TotalsMatch, most: number): QueryProgram<LogTotals> {
     yield* addCharges(totals, isSettled ? ofRows(charges, rows) : charges)
   }
   return { ...totals.all(), since: from ?? null, next: from === undefined ? null : firstIdAt(prefix, from) }
+}
+
+/** Rows of somebody who was erased say the pseudonym, what has been added up has the name of before: neither is asked there. */
+function* isOfErased({ user }: TotalsMatch): QueryProgram<boolean> {
+  return user !== undefined && (yield* isErased(user))
 }
 
 /** What a filter asks of charges, where that is all that it asks for, and its end is a moment; undefined else. */

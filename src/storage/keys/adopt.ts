@@ -3,12 +3,15 @@ import { openSpell } from '../accounts/opening.ts'
 import { topUp } from '../accounts/top-up.ts'
 import type { Signed } from '../people/trail.ts'
 import { changeUser, createUser, findUser, isErased } from '../people/users.ts'
-import { ask, type QueryProgram } from '../query.ts'
+import { ask, lockRows, type QueryProgram } from '../query.ts'
 import { whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { createKey } from './write.ts'
 
 type AdoptedUser = Adoption['users'][number]
+
+/** Of two who take over at once, one waits for the other, and finds what was taken over. */
+const wait = `SELECT value FROM meta WHERE name = 'foreign_keys' ${lockRows}`
 
 /**
  * Takes over users and keys of another gateway. Whoever was taken over before stays as they are: the same may be done again,
@@ -17,6 +20,7 @@ type AdoptedUser = Adoption['users'][number]
 export function* adopt(identity: Scribe, given: Signed & { readonly adoption: Adoption }): QueryProgram<Adopted> {
   const { adoption, ...signed } = given
   const adopted = { users: 0, keys: 0, opened: 0 }
+  yield ask(wait)
   const opens = function* (
     kind: 'key' | 'user' | 'group',
     name: string,

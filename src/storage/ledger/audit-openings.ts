@@ -8,9 +8,10 @@ const there = {
   account: 'SELECT name FROM account WHERE kind = ? AND name = ? LIMIT 1',
 } as const
 
-/** What was spent elsewhere before, and counts in the running day or month: each entry says what it said, and adds to its payer. */
+/** What was spent elsewhere before, and counts in the running day or month: each entry says what it said, and adds to its payer, once. */
 export function* auditOpenings({ running, report }: Findings): QueryProgram<void> {
   for (const period of ['day', 'month'] as const satisfies readonly OpeningPeriod[]) {
+    const opened = new Map<string, string>()
     for (const row of yield ask('SELECT * FROM topup WHERE debit = ? ORDER BY charge_id', before[period])) {
       const entry = toEntry(row)
       const { chargeId, credit, amount, at, digest } = entry
@@ -18,6 +19,9 @@ export function* auditOpenings({ running, report }: Findings): QueryProgram<void
       const [kind = '', name = ''] = splitOnce(credit)
       const [payer] = yield kind === 'key' ? ask(there.key, name) : ask(there.account, kind, name)
       if (!payer) report(`${credit}: is gone, but ${amount} were spent of it before`)
+      const first = opened.get(credit)
+      if (first === undefined) opened.set(credit, chargeId)
+      else report(`${credit}: what was spent of it before is counted twice, by ${first} and ${chargeId}`)
       running?.addOf([period], `${kind} ${name}`, amount, at)
     }
   }

@@ -14,8 +14,10 @@ const topUps = `SELECT e.credit AS account, 'topup' AS kind, ${part} AS part, co
 const taken = `SELECT 'balance:' || c.user_name AS account, e.kind AS kind, ${part} AS part, count(*) AS count, sum(e.amount) AS amount
   FROM charge c JOIN entry e ON e.charge_id = c.id
   WHERE c.levels LIKE '%balance%' AND e.kind IN ('settle', 'refund') GROUP BY 1, 2, 3`
-const booked = `SELECT 'balance:' || u.name AS account, u.group_name, u.balance - coalesce((SELECT sum(a.spent) FROM account a
-    WHERE a.kind = 'balance' AND a.name = u.name), 0) AS balance
+/** The entries and the account of somebody who was erased have the name of before. */
+const booked = `SELECT 'balance:' || coalesce(u.booked_as, u.name) AS account, u.group_name,
+    u.balance - coalesce((SELECT sum(a.spent) FROM account a
+      WHERE a.kind = 'balance' AND a.name = coalesce(u.booked_as, u.name)), 0) AS balance
   FROM "user" u WHERE u.balance IS NOT NULL`
 
 /** Prepaid balances before, in and after a span, from the entries; and what is left now, by them and by the books. Run on one snapshot. */
