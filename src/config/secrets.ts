@@ -1,6 +1,6 @@
 import { isSecretName } from '../kit/index.ts'
 import { findAddressSecrets } from './address-secrets.ts'
-import { scalarsOf, type Path, type Span, type Tree } from './tree.ts'
+import { type Path, type ScalarTree, scalarsOf, type Span, type Tree } from './tree.ts'
 
 /** What must not be shown, and where it stands. */
 export type Secrets = {
@@ -77,7 +77,12 @@ export function gatherSecrets(
   const values = new Set<string>()
   if (root) {
     for (const [scalar] of scalarsOf(root)) {
-      if (!scalar.secret) continue
+      if (!scalar.secret) {
+        const hold = holdOf(scalar, text)
+        if (hold) spans.push(scalar.span)
+        if (hold === 'value') values.add(String(scalar.value))
+        continue
+      }
       spans.push(...hiddenParts(scalar.span, text))
       if (scalar.unknown) continue
       if (typeof scalar.value === 'string') values.add(scalar.value)
@@ -101,8 +106,28 @@ export function gatherSecrets(
   }
 }
 
+const isAddress = /^\s*[a-z][a-z0-9+.-]*:\/\//i
+const whites = /\s+/g
+const spreadOut = /[\n\\]/
+
+/**
+ * Of an address whose secret is not found where it is written: whether it stands on several lines, or behind escapes, or is not
+ * even found in its value, as it has blanks.
+ */
+function holdOf({ value, span }: ScalarTree, text: string): 'text' | 'value' | undefined {
+  if (typeof value !== 'string' || !isAddress.test(value)) return undefined
+  if (!hasSecret(value.replaceAll(whites, ''))) return undefined
+  if (!hasSecret(value) || secretsIn(value.replaceAll(whites, '')).join() !== secretsIn(value).join()) return 'value'
+  return spreadOut.test(text.slice(span.start, span.end)) ? 'text' : undefined
+}
+
 /** References and nothing else, whatever quotes stand around them: there is nothing to hide. */
 const bareReference = /^(["']?)(?:\$\{(?:file:[^}]*|\w+)\})+\1$/
+
+/** True for what names a secret's place and says nothing of it: no default, and nothing beside. */
+export function isBareReference(text: string): boolean {
+  return bareReference.test(text)
+}
 
 function hiddenParts({ start, end }: Span, text: string): Span[] {
   if (bareReference.test(text.slice(start, end))) return []
@@ -122,10 +147,24 @@ export function withoutSecrets(url: string): string {
   return coverSpans(open, findAddressSecrets(open), () => cover)
 }
 
-/** Strikes out what is secret in every address of a text. */
+/** Strikes out what is secret in every address of a text, a reference in it being one piece, and in addresses of its defaults. */
 export function maskAddresses(text: string, write: (secret: string) => string): string {
-  const open = coverSpans(text, findPasswords(text, blankOrQuote), write)
-  return coverSpans(open, findAddressSecrets(open), write)
+  const open = coverSpans(text, findPasswords(levelled(text), blankOrQuote), write)
+  const masked = coverSpans(open, addressSecretsOf(open), write)
+  return masked.replaceAll(defaultInside, inside => maskAddresses(inside, write))
+}
+
+/** `$$` is a dollar sign, and begins none. */
+const references = /\$\$|\$\{(?:file:[^}\n]+|\w+(?::[-?][^}\n]*)?)\}/g
+const defaultInside = /(?<=\$\{\w+:-)[^}\n]*:\/\/[^}\n]*(?=\})/g
+
+/** The same text, as long, in which nothing of a reference ends an address or a password. */
+function levelled(text: string): string {
+  return text.replaceAll(references, one => (one === '$$' ? one : '.'.repeat(one.length)))
+}
+
+function addressSecretsOf(text: string): readonly Span[] {
+  return findAddressSecrets(levelled(text)).filter(({ start, end }) => !isBareReference(text.slice(start, end)))
 }
 
 /** `spans` in the order of the text, none within another. */
