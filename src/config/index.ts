@@ -147,7 +147,7 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   const findings = report.findings(secrets)
   if (report.failed) return { ok: false, findings, ...sources }
   const sound = withoutComposing(settings as Settings)
-  const facts = flattenSettings(sound, schema, secrets.values)
+  const facts = flattenSettings(sound, schema, secrets)
   const warnings = findings.filter(one => one.severity === 'warning').map(describeWarning)
   const told = {
     settings: facts,

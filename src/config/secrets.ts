@@ -1,13 +1,15 @@
 import { isSecretName } from '../kit/index.ts'
 import { findAddressSecrets } from './address-secrets.ts'
-import { type Path, type ScalarTree, scalarsOf, type Span, type Tree } from './tree.ts'
+import { formatPath, type Path, type ScalarTree, scalarsOf, type Span, type Tree } from './tree.ts'
 
 /** What must not be shown, and where it stands. */
 export type Secrets = {
   /** Of scalars whose text is secret, in the file. */
   readonly spans: readonly Span[]
-  /** Whole values that hold a secret, as they are after references were filled in. */
+  /** Whole values that hold a secret, as they are after references were filled in, but for what may well be said elsewhere. */
   readonly values: ReadonlySet<string>
+  /** Where secret values stand: their paths as texts, in lower case, as names of headers are told. */
+  readonly places: ReadonlySet<string>
   /** Takes secrets out of a text for people. */
   mask(text: string): string
   /** The same, every character covered by one of its own, so that columns stay where they are. */
@@ -24,12 +26,15 @@ const looksSecret = [
   /(?=[^\s"'{}$])(?<=\bBearer\s+)[^\s"'}]+/gi,
   /(?<![\w-])sk-[\w-]{6,}/g,
   /(?=[^\s,}])(?<=(?:api|access|private|secret)[-_]?key\b["']?\s*[:=]\s*)(?!["']?\$\{)[^\s,}]+/gi,
-  /(?=[^\s,}"'])(?<=(?:token|secret|passw(?:or)?d|value)["']?\s*:\s*["']?)(?!["']?\$\{|Bearer\b|\*)[^,}"'\n]+/gi,
+  /(?=[^\s,}"'])(?<=(?:(?<!_per_)token|secret|passw(?:or)?d|value)["']?\s*:\s*["']?)(?!["']?\$\{|Bearer\b|\*)[^,}"'\n]+/gi,
 ]
 const userOfAddress = /:\/\/[^\s/@:]*:/g
 const blank = /\s/g
 const blankOrQuote = /[\s"']/g
 const shortest = 4
+/** Of a whole value that is covered wherever it stands: shorter ones are words and figures that others say too. */
+const wholeShortest = 8
+const plainWord = /^(?:[\d.,:\s-]{1,11}|true|false|null)$/
 const cover = '***'
 
 /** True where a scalar is secret by where it stands: a credential's value, fixed headers, addresses that hold a password. */
@@ -45,7 +50,21 @@ export function isSecretPlace(path: Path): boolean {
   if (top === 'events' && path[3] === 'url') return true
   if (part === 'calls' && isSecretName(String(path.at(-1)))) return true
   if (top === 'upstreams' && part === 'credential') return isSecretOfCredential(path.slice(3))
-  return path.some(step => typeof step === 'string' && secretName.test(step)) && top !== 'models' && top !== 'groups'
+  if (top === 'models' || top === 'groups') return false
+  return path.some((step, i) => typeof step === 'string' && isSecretStep(step) && !isChosenName(path, i))
+}
+
+/** Settings that are about secrets and are none: a number of bytes, and whether something is sent with them. */
+const openNames: ReadonlySet<string> = new Set(['bytes_per_token', 'with_credential'])
+
+function isSecretStep(step: string): boolean {
+  return secretName.test(step) && !openNames.has(step)
+}
+
+/** What an operator called an upstream, a family, a receiver or a key says nothing of what stands there. */
+function isChosenName([top, , part]: Path, i: number): boolean {
+  if (top === 'upstreams' && part === 'keys' && i === 3) return true
+  return top === 'events' ? i === 2 : i === 1 && (top === 'upstreams' || top === 'families')
 }
 
 /** Of what signing plugins have to know, what everybody may: where it leads and what it is for. All else is secret. */
@@ -74,23 +93,25 @@ export function gatherSecrets(
   hidden: readonly Span[] = [],
 ): Secrets {
   const spans: Span[] = [...hidden]
-  const values = new Set<string>()
+  const said = new Set<string>()
+  const places = new Set<string>()
   if (root) {
-    for (const [scalar] of scalarsOf(root)) {
+    for (const [scalar, path] of scalarsOf(root)) {
       if (!scalar.secret) {
         const hold = holdOf(scalar, text)
         if (hold) spans.push(scalar.span)
-        if (hold === 'value') values.add(String(scalar.value))
+        if (hold !== 'value') continue
+        places.add(formatPath(path).toLowerCase())
+        said.add(String(scalar.value))
         continue
       }
       spans.push(...hiddenParts(scalar.span, text))
-      if (scalar.unknown) continue
-      if (typeof scalar.value === 'string') values.add(scalar.value)
-      else if (scalar.value !== null) values.add(String(scalar.value))
+      if (scalar.value !== null) places.add(formatPath(path).toLowerCase())
+      if (!scalar.unknown && scalar.value !== null) said.add(String(scalar.value))
     }
   }
-  const known = [...new Set([...values, ...loose])]
-    .filter(text => text.length >= shortest)
+  const known = [...new Set([...said, ...loose])]
+    .filter(text => text.length >= shortest && !plainWord.test(text))
     .sort((a, b) => b.length - a.length)
   const mask = (text: string, write: (secret: string) => string): string => {
     let masked = text
@@ -100,7 +121,8 @@ export function gatherSecrets(
   }
   return {
     spans,
-    values,
+    values: new Set([...said].filter(text => text.length >= wholeShortest && !plainWord.test(text))),
+    places,
     mask: text => mask(text, () => cover),
     maskInPlace: text => mask(text, secret => '*'.repeat(secret.length)),
   }

@@ -133,6 +133,42 @@ t.test('what a call sends under a name of secrets is shown nowhere', async t => 
   t.equal(new Set(secrets.filter(one => one.startsWith('S-'))).size, 5, 'and the log hides them')
 })
 
+t.test('names that operators choose, and settings about secrets, cover nothing', async t => {
+  const text = `version: 1
+upstreams:
+  my-secret:
+    url: https://x.example
+    credential: { header: authorization, value: "\${KEY}" }
+    headers: { X-Beta: "true", x-v: "4" }
+    query: { plan: free-tier }
+groups: { default: { rpm: 4 } }
+pipeline: [auth, ratelimit, token-usage]
+families: { alpha-credential: { n_max: 4, forward: { chat: [model, messages] }, token-usage: { estimate: { bytes_per_token: 4 } } } }
+models: { free-tier: { family: alpha-credential, upstream: my-secret, prices: { input: "4", output: "4" } } }
+routes: [{ match: POST /v1/chat/completions, operation: chat, dialect: openai }]
+`
+  const loaded = await loadConfig({ text, file: 'a.yaml' }, { KEY: '4' })
+  t.ok(loaded.ok, JSON.stringify(unset(loaded)))
+  const settings = loaded.ok ? loaded.plan.settings : {}
+  t.match(settings, {
+    'upstreams.my-secret.url': 'https://x.example',
+    'upstreams.my-secret.credential.value': '***',
+    'upstreams.my-secret.headers.x-beta': '***',
+    'upstreams.my-secret.headers.x-v': '***',
+    'upstreams.my-secret.query.plan': '***',
+    'groups.default.rpm': '4',
+    'families.alpha-credential.n_max': '4',
+    'families.alpha-credential.token-usage.estimate.bytes_per_token': '4',
+    'models.free-tier.prices.input': '4',
+  })
+  const { text: shown } = await showConfig('a.yaml', text, { KEY: '4' })
+  t.match(shown, 'bytes_per_token: 4')
+  t.match(shown, 'family: alpha-credential, upstream: my-secret')
+  const long = text.replace('family: alpha-credential', 'price: x, family: alpha-credential')
+  const refused = await loadConfig({ text: long, file: 'a.yaml' }, { KEY: '4' })
+  t.match(refused.ok ? '' : JSON.stringify(refused.findings), 'input: \\"4\\"', 'nor in findings')
+})
+
 t.test('a finding shows a plain reference as it is written, and hides what stands beside one', async t => {
   const cases = [
     ['value: "${ONE}"', 'value: "${ONE}"'],
