@@ -47,6 +47,7 @@ export { markSecretFile } from './secret-files.ts'
 export { secretsIn } from './secrets.ts'
 export { shownTextsOf } from './shown-texts.ts'
 export { compareSettings } from './compare-settings.ts'
+export { coveredText } from './stand-ins.ts'
 export { showConfig, type ShownConfig } from './show.ts'
 export type { TracedValue } from './trace-values.ts'
 

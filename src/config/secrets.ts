@@ -12,7 +12,12 @@ export type Secrets = {
   readonly places: ReadonlySet<string>
   /** Takes secrets out of a text for people. */
   mask(text: string): string
-  /** The same, every character covered by one of its own, so that columns stay where they are. */
+  /**
+   * The same for what stands beside secrets whose places are covered already: a known one only where it is long and a word of
+   * its own, so that no name and no price is taken for one.
+   */
+  maskBeside(text: string): string
+  /** Like `mask`, every character covered by one of its own, so that columns stay where they are. */
   maskInPlace(text: string): string
 }
 
@@ -22,18 +27,21 @@ const secretName =
  * Things that look like a secret wherever they stand, whole or in a file too broken to read. What stands before is looked at
  * behind blanks alone, not at each of them.
  */
+const looksSecretAnywhere = [/(?=[^\s"'{}$])(?<=\bBearer\s+)[^\s"'}]+/gi, /(?<![\w-])sk-[\w-]{6,}/g]
 const looksSecret = [
-  /(?=[^\s"'{}$])(?<=\bBearer\s+)[^\s"'}]+/gi,
-  /(?<![\w-])sk-[\w-]{6,}/g,
+  ...looksSecretAnywhere,
   /(?=[^\s,}])(?<=(?:api|access|private|secret)[-_]?key\b["']?\s*[:=]\s*)(?!["']?\$\{)[^\s,}]+/gi,
   /(?=[^\s,}"'])(?<=(?:(?<!_per_)token|secret|passw(?:or)?d|value)["']?\s*:\s*["']?)(?!["']?\$\{|Bearer\b|\*)[^,}"'\n]+/gi,
 ]
 const userOfAddress = /:\/\/[^\s/@:]*:/g
 const blank = /\s/g
+const wordCharacter = /\w/
 const blankOrQuote = /[\s"']/g
 const shortest = 4
 /** Of a whole value that is covered wherever it stands: shorter ones are words and figures that others say too. */
 const wholeShortest = 8
+/** Of one that is looked for among names and prices. */
+const besideShortest = 12
 const plainWord = /^(?:[\d.,:\s-]{1,11}|true|false|null)$/
 const cover = '***'
 
@@ -79,8 +87,8 @@ function isSecretOfCredential(path: Path): boolean {
   return !credentialNames.includes(String(name))
 }
 
-/** `${NAME}`, `${NAME:-` and `${file:…}` name a secret's place and may be shown; a default may not. */
-const nameOnly = /\$\{(?:file:[^}]*|\w+(?::[-?])?)\}?/g
+/** `${NAME}`, `${NAME:-`, `${file:…}` and `{key}` name a secret's place and may be shown; a default may not. */
+const nameOnly = /\$\{(?:file:[^}]*|\w+(?::[-?])?)\}?|\{key\}/g
 
 /**
  * The secrets of a tree whose references have been filled in.
@@ -113,6 +121,7 @@ export function gatherSecrets(
   const known = [...new Set([...said, ...loose])]
     .filter(text => text.length >= shortest && !plainWord.test(text))
     .sort((a, b) => b.length - a.length)
+  const long = known.filter(text => text.length >= besideShortest)
   const mask = (text: string, write: (secret: string) => string): string => {
     let masked = text
     for (const secret of known) masked = masked.replaceAll(secret, write)
@@ -124,6 +133,7 @@ export function gatherSecrets(
     values: new Set([...said].filter(text => text.length >= wholeShortest && !plainWord.test(text))),
     places,
     mask: text => mask(text, () => cover),
+    maskBeside: text => maskBeside(text, long),
     maskInPlace: text => mask(text, secret => '*'.repeat(secret.length)),
   }
 }
@@ -141,6 +151,16 @@ function holdOf({ value, span }: ScalarTree, text: string): 'text' | 'value' | u
   if (!hasSecret(value.replaceAll(whites, ''))) return undefined
   if (!hasSecret(value) || secretsIn(value.replaceAll(whites, '')).join() !== secretsIn(value).join()) return 'value'
   return spreadOut.test(text.slice(span.start, span.end)) ? 'text' : undefined
+}
+
+function maskBeside(text: string, known: readonly string[]): string {
+  let masked = text
+  for (const secret of known)
+    masked = masked.replaceAll(secret, (found, at: number, whole: string) =>
+      wordCharacter.test(whole[at - 1] ?? ' ') || wordCharacter.test(whole[at + found.length] ?? ' ') ? found : cover,
+    )
+  for (const look of looksSecretAnywhere) masked = masked.replace(look, cover)
+  return maskAddresses(masked, secret => (isBareReference(secret) ? secret : cover))
 }
 
 /** References and nothing else, whatever quotes stand around them: there is nothing to hide. */

@@ -48,9 +48,9 @@ function coverSpans(text: string, spans: readonly Span[]): string {
   return covered
 }
 
-/** Quotes and the brace that ends a reference are no secret, and YAML needs them. */
+/** Quotes, the brace that ends a reference and the end of the line are no secret, and YAML needs them. */
 function keepEdges(part: string): string {
-  const [, open = '', close = ''] = /^(["']?(?:Bearer\s+(?!\s))?\}?).*?(\}?["']?)$/s.exec(part) ?? []
+  const [, open = '', close = ''] = /^(["']?(?:Bearer\s+(?!\s))?\}?).*?(\}?["']?\s*)$/s.exec(part) ?? []
   const kept = part.length > open.length + close.length
   return kept ? `${open}${coverInText}${close}` : part
 }

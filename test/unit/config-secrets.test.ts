@@ -229,6 +229,30 @@ t.test('whoever works on the storage alone needs no secret of vendors, receivers
   t.equal(missing.filter(one => one.startsWith('variable_unset ')).length, 12)
 })
 
+t.test('a key in JSON, files of like names and headers of calls need not be there either', async t => {
+  const call = 'calls: { chat: { path: /x, headers: { x-api-key: "${A}", x-org: "${B}" } } }'
+  const cases = [
+    [
+      'credential: { header: authorization, value: "Bearer ${ONE}" }',
+      'credential: { sign: google-token, with: { key: "${JSON}" } }',
+    ],
+    [
+      'credential: { header: authorization, value: "Bearer ${ONE}" }',
+      'credential: { sign: google-token, with: { key: "${file:/no/such}" } }',
+    ],
+    ['"${KEY_1}" }, second: { value: "${KEY_2:?}"', '"${file:a/b}" }, second: { value: "${file:a-b}"'],
+    ['value: "Bearer {key}"', 'value: "${TEMPLATE}"'],
+    ['families: { talk: { ', `families: { talk: { ${call}, `],
+    ['one: { url:', `one: { ${call}, url:`],
+  ] as const
+  for (const [from, to] of cases) {
+    const text = fromOutside.replace(from, to)
+    const loaded = await loadConfig({ text, file: 'gateway.yaml' }, {}, { booksOnly: true })
+    t.not(text, fromOutside, to)
+    t.strictSame(unset(loaded), [], to)
+  }
+})
+
 t.test('what the work on the storage hangs on is missed, and so is what is no secret', async t => {
   const cases = [
     ['storage', '"${BOOKS:-sqlite:./data/books.db}"', '"${BOOKS}"'],
