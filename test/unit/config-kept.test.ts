@@ -1,6 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto'
 import t from 'tap'
 import { shownTextsOf } from '../../src/config/index.ts'
+import { compareKept, markOf } from '../../src/gateway/compare-kept.ts'
+import { ConfigHistorian } from '../../src/gateway/config-history.ts'
 import { ConfigSource } from '../../src/gateway/config-source.ts'
 import type { Plan } from '../../src/kit/index.ts'
 
@@ -140,4 +142,93 @@ models:
   const told = { ...parts, 'prices.yaml': `# ${KEY}, x${KEY}y\n${parts['prices.yaml']}` }
   const taken = await take(main({ ...ours, more }), { KEY }, told)
   t.match(taken.kept.files[3]?.text, `# ***, x${KEY}y\n`, 'a long one is covered where it is a word')
+})
+
+const markFor = async (text: string) => {
+  const { plan, kept } = await take(text)
+  return markOf(plan, kept.files)
+}
+
+t.test('what is covered counts, and the address of a replica does not', async t => {
+  const text = main({ ...ours, more: family, model: prices('1.00') })
+  const mark = await markFor(text)
+  t.equal(await markFor(text), mark)
+  const withHeader = (value: string) =>
+    text.replace(ours.credential, `${ours.credential}\n    headers: { x-plan: "${value}" }\n    query: { a: ${value} }`)
+  t.not(await markFor(withHeader('one')), await markFor(withHeader('two')), 'a header without a name of secrets')
+  const placed = text.replace('version: 1', 'version: 1\nserver: { listen: "${AT:-127.0.0.1:1}" }')
+  const [one, two] = [await take(placed, { AT: '10.0.0.1:80' }), await take(placed, { AT: '10.0.0.2:80' })]
+  t.not(one.plan.revision, two.plan.revision)
+  t.equal(markOf(one.plan, one.kept.files), markOf(two.plan, two.kept.files))
+  t.not(await markFor(text.replace('rpm: 60', 'rpm: 61')), mark)
+})
+
+t.test('many changed lines are told as too long', async t => {
+  const files = (seed: string, count: number) =>
+    Array.from({ length: count }, (_, i) => ({
+      file: `${i}.yaml`,
+      text: `same\n${Array.from({ length: 1_000 }, (_, n) => `${seed}${n % 97}`).join('\n')}\nsame`,
+    }))
+  const { kept } = await take(main({ ...ours, more: family, model: prices('1.00') }))
+  const row = {
+    ...kept,
+    changes: [],
+    changeCount: 0,
+    mark: 'a b',
+    at: 0,
+    how: 'start' as const,
+    by: null,
+    version: '1',
+    revision: 'x',
+  }
+  const told = compareKept({ ...row, id: 1, files: files('a', 12) }, { ...row, id: 2, files: files('b', 12) }).files
+  t.strictSame(
+    told.map(one => one.kept),
+    [...Array<boolean>(10).fill(true), false, false],
+  )
+})
+
+t.test('what waited for the storage while others went on is dropped', async t => {
+  const takens = await Promise.all(
+    ['60', '61', '62'].map(rpm =>
+      take(main({ ...ours, more: family, model: prices('1.00') }).replace('rpm: 60', `rpm: ${rpm}`)),
+    ),
+  )
+  type Row = { readonly id: number; readonly at: number; readonly mark: string; readonly revision: string }
+  const rows: Row[] = []
+  const storage = (isAway: () => boolean) => ({
+    configs: {
+      newest: async () => (isAway() ? Promise.reject(new Error('away')) : rows.at(-1)),
+      list: async () => rows.slice(-1),
+      find: async (id: number) => ({ ...takens[0]?.kept, ...rows[id - 1] }),
+      keep: async (row: Row) => rows.push({ ...row, id: rows.length + 1 }) > 0,
+    },
+  })
+  let now = 0
+  const retries: (() => void)[] = []
+  const clock = { now: () => ++now, after: (_: number, run: () => void) => (retries.push(run), { cancel: () => {} }) }
+  const historian = (isAway: () => boolean) =>
+    new ConfigHistorian({
+      storage: storage(isAway),
+      clock,
+      log: { warn: () => {} },
+    } as unknown as ConstructorParameters<typeof ConfigHistorian>[0])
+  let away = true
+  const [lame, sound] = [historian(() => away), historian(() => false)]
+  const cause = { how: 'file', by: null } as const
+  for (const { plan } of takens) {
+    lame.took(plan, cause)
+    sound.took(plan, cause)
+  }
+  const end = performance.now() + 30_000
+  while ((rows.length < 3 || retries.length === 0) && performance.now() < end)
+    await new Promise(resolve => setTimeout(resolve, 5))
+  away = false
+  retries.at(-1)?.()
+  lame.took((takens[2] as Taken).plan, cause)
+  await lame.close()
+  t.strictSame(
+    rows.map(row => row.revision),
+    takens.map(({ plan }) => plan.revision),
+  )
 })
