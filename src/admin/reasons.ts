@@ -57,7 +57,8 @@ export const reasons = {
   zone: '`zone` must be a time zone such as Europe/Berlin.',
   day: '`{field}` must be a day such as 2026-11-21.',
   month: '{month} is no month.',
-  not_kept: 'A file of this configuration was too long to be kept: its prices cannot be read again.',
+  not_kept:
+    'The prices of this configuration cannot be read again: a file of it was too long to be kept, or what they came from is another now (a variable, a secret).',
   span: '`since` must be given with `until`, and before it.',
   edit: '{why}',
   text_or_edits: 'Either `text` or `edits` is needed, and not both.',

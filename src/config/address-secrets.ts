@@ -1,15 +1,14 @@
+import { isSecretName } from '../kit/index.ts'
 import type { Span } from './tree.ts'
 
 /** An address from behind its scheme; what stands in a text behind `://`, up to what no address has in it. */
 const addresses = /(?<=:\/\/)[^\s"'<>`]+/g
 /** A parameter of a query: its name, and its value up to the next one. References and places to fill in are none. */
 const parameters = /(?<=[?&;])([^\s=&?#"'<>]{1,64})=([^\s&#"'<>]+)/g
-/** Names of parameters under which secrets go. */
-const secretParameter = /auth|key|token|secret|passw|signature|credential|^(?:sig|code|pw|pwd|apikey|jwt|sas)$/i
 /** A name of a bot and its token, as in `bot123456:AAE…`. */
 const tokenOfBot = /^(?:bot)?\d{5,}:[\w-]{16,}$/
 const lettersRun = /[A-Za-z0-9]{16,}/g
-const reference = /^\$?\{/
+const reference = /^(?:\$\{(?:file:[^}]*|\w+)\}|\{\w*\}?)$/
 
 /**
  * Where secrets stand in the addresses of a text: values of their queries under a name of secrets, and whatever in query or
@@ -18,7 +17,7 @@ const reference = /^\$?\{/
 export function findAddressSecrets(text: string): readonly Span[] {
   const spans: Span[] = []
   for (const { 1: name = '', 2: value = '', index } of text.matchAll(parameters))
-    if ((secretParameter.test(name) || isRandom(value)) && !reference.test(value)) {
+    if ((isSecretName(name) || isRandom(value)) && !reference.test(value)) {
       const start = index + name.length + 1
       spans.push({ start, end: start + value.length })
     }

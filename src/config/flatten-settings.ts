@@ -3,13 +3,15 @@ import type { Settings } from './build.ts'
 import type { FormatName } from './formats.ts'
 import type { SchemaData } from './gateway-schema.ts'
 import type { ModelSettings } from './schema.ts'
-import { withoutSecrets } from './secrets.ts'
+import { type Secrets, withoutSecrets } from './secrets.ts'
 import { formatPath, type Path } from './tree.ts'
 
 const cover = '***'
 /** A list without elements. */
 export const emptyList = '[]'
 
+/** What is secret, and where it stands. */
+type Told = Pick<Secrets, 'values' | 'places'>
 type Named = { readonly [name: string]: unknown }
 
 /**
@@ -20,15 +22,15 @@ type Named = { readonly [name: string]: unknown }
 export function flattenSettings(
   settings: Settings,
   schema: SchemaData,
-  secrets: ReadonlySet<string>,
+  secrets: Told,
 ): { readonly [path: string]: string } {
   const facts: { [path: string]: string } = {}
   const tell = (path: Path, text: string): void => {
-    facts[formatPath(path)] = secrets.has(text) ? cover : withoutSecrets(text)
+    facts[formatPath(path)] = isSecret(path, text, secrets) ? cover : withoutSecrets(text)
   }
   const walk = (value: unknown, path: Path, schema: SchemaData): void => {
     if (value === undefined) return
-    if (typeof value === 'string') tell(path, secrets.has(value) ? value : canonical(value, schema['format']))
+    if (typeof value === 'string') tell(path, secrets.values.has(value) ? value : canonical(value, schema['format']))
     else if (typeof value !== 'object' || value === null) tell(path, JSON.stringify(value))
     else if (!Array.isArray(value))
       for (const [name, at, inner] of entriesOf(value as Named, schema)) walk(inner, [...path, name], at)
@@ -107,9 +109,13 @@ function isUnordered([top, , part]: Path): boolean {
   return top === 'families' && (part === 'streams' || part === 'forward')
 }
 
-function listed(texts: readonly string[], path: Path, secrets: ReadonlySet<string>): string {
+function isSecret(path: Path, text: string, { values, places }: Told): boolean {
+  return places.has(formatPath(path).toLowerCase()) || values.has(text)
+}
+
+function listed(texts: readonly string[], path: Path, secrets: Told): string {
   if (texts.length === 0) return emptyList
-  const shown = texts.map(text => (secrets.has(text) ? cover : withoutSecrets(text)))
+  const shown = texts.map((text, i) => (isSecret([...path, i], text, secrets) ? cover : withoutSecrets(text)))
   return (isUnordered(path) ? shown.toSorted() : shown).join(', ')
 }
 

@@ -47,6 +47,7 @@ export { markSecretFile } from './secret-files.ts'
 export { secretsIn } from './secrets.ts'
 export { shownTextsOf } from './shown-texts.ts'
 export { compareSettings } from './compare-settings.ts'
+export { coveredText } from './stand-ins.ts'
 export { showConfig, type ShownConfig } from './show.ts'
 export type { TracedValue } from './trace-values.ts'
 
@@ -147,7 +148,7 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   const findings = report.findings(secrets)
   if (report.failed) return { ok: false, findings, ...sources }
   const sound = withoutComposing(settings as Settings)
-  const facts = flattenSettings(sound, schema, secrets.values)
+  const facts = flattenSettings(sound, schema, secrets)
   const warnings = findings.filter(one => one.severity === 'warning').map(describeWarning)
   const told = {
     settings: facts,

@@ -2,7 +2,7 @@ import { drawCaret } from './draw-caret.ts'
 import type { Finding } from './finding.ts'
 import type { Secrets } from './secrets.ts'
 import type { Source } from './source.ts'
-import { findNode, formatPath, type Path, type Span, type Tree } from './tree.ts'
+import { type Found, findNode, formatPath, type Path, scalarsOf, type Span, type Tree } from './tree.ts'
 
 /** A finding before it has been given its line. */
 export type PlacedDiagnostic = {
@@ -45,12 +45,14 @@ export class Report {
   /** About the key at the path's end; where the path stops short, about the last thing that exists. */
   atKey(path: Path, complaint: Complaint): void {
     const found = this.#find(path)
+    if (isUnknown(found)) return
     this.add({ ...complaint, path, span: found.keySpan ?? headOf(found.node) })
   }
 
   /** About the value at the path; where there is none, about the key or node that lacks it. */
   atValue(path: Path, complaint: Complaint): void {
     const found = this.#find(path)
+    if (isUnknown(found)) return
     const span = found.whole ? found.node.span : (found.keySpan ?? headOf(found.node))
     this.add({ ...complaint, path, span })
   }
@@ -60,6 +62,12 @@ export class Report {
     return this.#diagnostics.some(
       diagnostic => isError(diagnostic) && !diagnostic.mild && isUnder(diagnostic.path, path),
     )
+  }
+
+  /** False where something stands in for a value at the path, or below it. */
+  knows(path: Path): boolean {
+    const { node, whole } = this.#find(path)
+    return !whole || !scalarsOf(node).some(([scalar]) => scalar.unknown)
   }
 
   get failed(): boolean {
@@ -88,7 +96,7 @@ export class Report {
     return findings
   }
 
-  #find(path: Path) {
+  #find(path: Path): Found {
     if (!this.#root) return { node: nowhere, keySpan: undefined, whole: false }
     return findNode(this.#root, path)
   }
@@ -99,6 +107,11 @@ const nowhere: Tree = { kind: 'map', span: { start: 0, end: 1 }, entries: [], un
 /** The first character of a mapping or list, the whole of a scalar: where an editor shows what is missing in it. */
 function headOf(node: Tree): Span {
   return node.kind === 'scalar' ? node.span : { start: node.span.start, end: node.span.start + 1 }
+}
+
+/** It has been told why it is not known, or need not be: what stands in for it is not at fault. */
+function isUnknown({ node, whole }: Found): boolean {
+  return whole && node.kind === 'scalar' && node.unknown
 }
 
 function isError(diagnostic: PlacedDiagnostic): boolean {

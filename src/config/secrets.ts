@@ -1,16 +1,23 @@
 import { isSecretName } from '../kit/index.ts'
 import { findAddressSecrets } from './address-secrets.ts'
-import { scalarsOf, type Path, type Span, type Tree } from './tree.ts'
+import { formatPath, type Path, type ScalarTree, scalarsOf, type Span, type Tree } from './tree.ts'
 
 /** What must not be shown, and where it stands. */
 export type Secrets = {
   /** Of scalars whose text is secret, in the file. */
   readonly spans: readonly Span[]
-  /** Whole values that hold a secret, as they are after references were filled in. */
+  /** Whole values that hold a secret, as they are after references were filled in, but for what may well be said elsewhere. */
   readonly values: ReadonlySet<string>
+  /** Where secret values stand: their paths as texts, in lower case, as names of headers are told. */
+  readonly places: ReadonlySet<string>
   /** Takes secrets out of a text for people. */
   mask(text: string): string
-  /** The same, every character covered by one of its own, so that columns stay where they are. */
+  /**
+   * The same for what stands beside secrets whose places are covered already: a known one only where it is long and a word of
+   * its own, so that no name and no price is taken for one.
+   */
+  maskBeside(text: string): string
+  /** Like `mask`, every character covered by one of its own, so that columns stay where they are. */
   maskInPlace(text: string): string
 }
 
@@ -20,16 +27,22 @@ const secretName =
  * Things that look like a secret wherever they stand, whole or in a file too broken to read. What stands before is looked at
  * behind blanks alone, not at each of them.
  */
+const looksSecretAnywhere = [/(?=[^\s"'{}$])(?<=\bBearer\s+)[^\s"'}]+/gi, /(?<![\w-])sk-[\w-]{6,}/g]
 const looksSecret = [
-  /(?=[^\s"'{}$])(?<=\bBearer\s+)[^\s"'}]+/gi,
-  /(?<![\w-])sk-[\w-]{6,}/g,
+  ...looksSecretAnywhere,
   /(?=[^\s,}])(?<=(?:api|access|private|secret)[-_]?key\b["']?\s*[:=]\s*)(?!["']?\$\{)[^\s,}]+/gi,
-  /(?=[^\s,}"'])(?<=(?:token|secret|passw(?:or)?d|value)["']?\s*:\s*["']?)(?!["']?\$\{|Bearer\b|\*)[^,}"'\n]+/gi,
+  /(?=[^\s,}"'])(?<=(?:(?<!_per_)token|secret|passw(?:or)?d|value)["']?\s*:\s*["']?)(?!["']?\$\{|Bearer\b|\*)[^,}"'\n]+/gi,
 ]
 const userOfAddress = /:\/\/[^\s/@:]*:/g
 const blank = /\s/g
+const wordCharacter = /\w/
 const blankOrQuote = /[\s"']/g
 const shortest = 4
+/** Of a whole value that is covered wherever it stands: shorter ones are words and figures that others say too. */
+const wholeShortest = 8
+/** Of one that is looked for among names and prices. */
+const besideShortest = 12
+const plainWord = /^(?:[\d.,:\s-]{1,11}|true|false|null)$/
 const cover = '***'
 
 /** True where a scalar is secret by where it stands: a credential's value, fixed headers, addresses that hold a password. */
@@ -45,7 +58,21 @@ export function isSecretPlace(path: Path): boolean {
   if (top === 'events' && path[3] === 'url') return true
   if (part === 'calls' && isSecretName(String(path.at(-1)))) return true
   if (top === 'upstreams' && part === 'credential') return isSecretOfCredential(path.slice(3))
-  return path.some(step => typeof step === 'string' && secretName.test(step)) && top !== 'models' && top !== 'groups'
+  if (top === 'models' || top === 'groups') return false
+  return path.some((step, i) => typeof step === 'string' && isSecretStep(step) && !isChosenName(path, i))
+}
+
+/** Settings that are about secrets and are none: a number of bytes, and whether something is sent with them. */
+const openNames: ReadonlySet<string> = new Set(['bytes_per_token', 'with_credential'])
+
+function isSecretStep(step: string): boolean {
+  return secretName.test(step) && !openNames.has(step)
+}
+
+/** What an operator called an upstream, a family, a receiver or a key says nothing of what stands there. */
+function isChosenName([top, , part]: Path, i: number): boolean {
+  if (top === 'upstreams' && part === 'keys' && i === 3) return true
+  return top === 'events' ? i === 2 : i === 1 && (top === 'upstreams' || top === 'families')
 }
 
 /** Of what signing plugins have to know, what everybody may: where it leads and what it is for. All else is secret. */
@@ -60,8 +87,8 @@ function isSecretOfCredential(path: Path): boolean {
   return !credentialNames.includes(String(name))
 }
 
-/** `${NAME}`, `${NAME:-` and `${file:…}` name a secret's place and may be shown; a default may not. */
-const nameOnly = /\$\{(?:file:[^}]*|\w+(?::[-?])?)\}?/g
+/** `${NAME}`, `${NAME:-`, `${file:…}` and `{key}` name a secret's place and may be shown; a default may not. */
+const nameOnly = /\$\{(?:file:[^}]*|\w+(?::[-?])?)\}?|\{key\}/g
 
 /**
  * The secrets of a tree whose references have been filled in.
@@ -74,19 +101,27 @@ export function gatherSecrets(
   hidden: readonly Span[] = [],
 ): Secrets {
   const spans: Span[] = [...hidden]
-  const values = new Set<string>()
+  const said = new Set<string>()
+  const places = new Set<string>()
   if (root) {
-    for (const [scalar] of scalarsOf(root)) {
-      if (!scalar.secret) continue
+    for (const [scalar, path] of scalarsOf(root)) {
+      if (!scalar.secret) {
+        const hold = holdOf(scalar, text)
+        if (hold) spans.push(scalar.span)
+        if (hold !== 'value') continue
+        places.add(formatPath(path).toLowerCase())
+        said.add(String(scalar.value))
+        continue
+      }
       spans.push(...hiddenParts(scalar.span, text))
-      if (scalar.unknown) continue
-      if (typeof scalar.value === 'string') values.add(scalar.value)
-      else if (scalar.value !== null) values.add(String(scalar.value))
+      if (scalar.value !== null) places.add(formatPath(path).toLowerCase())
+      if (!scalar.unknown && scalar.value !== null) said.add(String(scalar.value))
     }
   }
-  const known = [...new Set([...values, ...loose])]
-    .filter(text => text.length >= shortest)
+  const known = [...new Set([...said, ...loose])]
+    .filter(text => text.length >= shortest && !plainWord.test(text))
     .sort((a, b) => b.length - a.length)
+  const long = known.filter(text => text.length >= besideShortest)
   const mask = (text: string, write: (secret: string) => string): string => {
     let masked = text
     for (const secret of known) masked = masked.replaceAll(secret, write)
@@ -95,14 +130,46 @@ export function gatherSecrets(
   }
   return {
     spans,
-    values,
+    values: new Set([...said].filter(text => text.length >= wholeShortest && !plainWord.test(text))),
+    places,
     mask: text => mask(text, () => cover),
+    maskBeside: text => maskBeside(text, long),
     maskInPlace: text => mask(text, secret => '*'.repeat(secret.length)),
   }
 }
 
+const isAddress = /^\s*[a-z][a-z0-9+.-]*:\/\//i
+const whites = /\s+/g
+const spreadOut = /[\n\\]/
+
+/**
+ * Of an address whose secret is not found where it is written: whether it stands on several lines, or behind escapes, or is not
+ * even found in its value, as it has blanks.
+ */
+function holdOf({ value, span }: ScalarTree, text: string): 'text' | 'value' | undefined {
+  if (typeof value !== 'string' || !isAddress.test(value)) return undefined
+  if (!hasSecret(value.replaceAll(whites, ''))) return undefined
+  if (!hasSecret(value) || secretsIn(value.replaceAll(whites, '')).join() !== secretsIn(value).join()) return 'value'
+  return spreadOut.test(text.slice(span.start, span.end)) ? 'text' : undefined
+}
+
+function maskBeside(text: string, known: readonly string[]): string {
+  let masked = text
+  for (const secret of known)
+    masked = masked.replaceAll(secret, (found, at: number, whole: string) =>
+      wordCharacter.test(whole[at - 1] ?? ' ') || wordCharacter.test(whole[at + found.length] ?? ' ') ? found : cover,
+    )
+  for (const look of looksSecretAnywhere) masked = masked.replace(look, cover)
+  return maskAddresses(masked, secret => (isBareReference(secret) ? secret : cover))
+}
+
 /** References and nothing else, whatever quotes stand around them: there is nothing to hide. */
 const bareReference = /^(["']?)(?:\$\{(?:file:[^}]*|\w+)\})+\1$/
+
+/** True for what names a secret's place and says nothing of it: no default, and nothing beside. */
+export function isBareReference(text: string): boolean {
+  return bareReference.test(text)
+}
 
 function hiddenParts({ start, end }: Span, text: string): Span[] {
   if (bareReference.test(text.slice(start, end))) return []
@@ -122,10 +189,24 @@ export function withoutSecrets(url: string): string {
   return coverSpans(open, findAddressSecrets(open), () => cover)
 }
 
-/** Strikes out what is secret in every address of a text. */
+/** Strikes out what is secret in every address of a text, a reference in it being one piece, and in addresses of its defaults. */
 export function maskAddresses(text: string, write: (secret: string) => string): string {
-  const open = coverSpans(text, findPasswords(text, blankOrQuote), write)
-  return coverSpans(open, findAddressSecrets(open), write)
+  const open = coverSpans(text, findPasswords(levelled(text), blankOrQuote), write)
+  const masked = coverSpans(open, addressSecretsOf(open), write)
+  return masked.replaceAll(defaultInside, inside => maskAddresses(inside, write))
+}
+
+/** `$$` is a dollar sign, and begins none. */
+const references = /\$\$|\$\{(?:file:[^}\n]+|\w+(?::[-?][^}\n]*)?)\}/g
+const defaultInside = /(?<=\$\{\w+:-)[^}\n]*:\/\/[^}\n]*(?=\})/g
+
+/** The same text, as long, in which nothing of a reference ends an address or a password. */
+function levelled(text: string): string {
+  return text.replaceAll(references, one => (one === '$$' ? one : '.'.repeat(one.length)))
+}
+
+function addressSecretsOf(text: string): readonly Span[] {
+  return findAddressSecrets(levelled(text)).filter(({ start, end }) => !isBareReference(text.slice(start, end)))
 }
 
 /** `spans` in the order of the text, none within another. */

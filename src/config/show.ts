@@ -2,7 +2,7 @@ import { PartFiles, type PartTexts } from './compose/part-files.ts'
 import type { Environment } from './environment.ts'
 import { readFilled } from './read-filled.ts'
 import { Report } from './report.ts'
-import { maskAddresses, type Secrets } from './secrets.ts'
+import { isBareReference, maskAddresses, type Secrets } from './secrets.ts'
 import { Source } from './source.ts'
 import { type TracedValue, traceValues } from './trace-values.ts'
 import type { Span } from './tree.ts'
@@ -35,7 +35,7 @@ export function showOwnText(text: string, secrets: Secrets): string {
   )
   // What is commented out is no value, and may be an old credential all the same.
   const commented = covered.replaceAll(/(?<=^|\s)#.*$/gm, comment => secrets.mask(comment))
-  return maskAddresses(commented, secret => (secret.startsWith('${') ? secret : coverInText))
+  return maskAddresses(commented, secret => (isBareReference(secret) ? secret : coverInText))
 }
 
 /** From the end on, so that the places before stay where they are. Empty parts have nothing to cover. */
@@ -48,9 +48,9 @@ function coverSpans(text: string, spans: readonly Span[]): string {
   return covered
 }
 
-/** Quotes and the brace that ends a reference are no secret, and YAML needs them. */
+/** Quotes, the brace that ends a reference and the end of the line are no secret, and YAML needs them. */
 function keepEdges(part: string): string {
-  const [, open = '', close = ''] = /^(["']?(?:Bearer\s+(?!\s))?\}?).*?(\}?["']?)$/s.exec(part) ?? []
+  const [, open = '', close = ''] = /^(["']?(?:Bearer\s+(?!\s))?\}?).*?(\}?["']?\s*)$/s.exec(part) ?? []
   const kept = part.length > open.length + close.length
   return kept ? `${open}${coverInText}${close}` : part
 }

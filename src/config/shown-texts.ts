@@ -60,7 +60,7 @@ export function shownTextsOf(plan: Plan): readonly KeptText[] {
             ? showSheet(sheet, secrets)
                 .map(line => line.text)
                 .join('\n')
-            : secrets.mask(text),
+            : secrets.maskBeside(text),
         )
       }),
   ]

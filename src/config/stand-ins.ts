@@ -2,7 +2,7 @@ import type { Reference } from './interpolate.ts'
 import { isSecretPlace } from './secrets.ts'
 import { entryOf, findNode, type Path, type Tree } from './tree.ts'
 
-const sections: ReadonlySet<unknown> = new Set(['upstreams', 'events', 'sign_in', 'observability'])
+const sections: ReadonlySet<unknown> = new Set(['upstreams', 'families', 'events', 'sign_in', 'observability'])
 /** Of an upstream, what a request to it is made of. */
 const requestParts: ReadonlySet<unknown> = new Set(['url', 'credential', 'headers', 'query'])
 
@@ -10,13 +10,26 @@ const requestParts: ReadonlySet<unknown> = new Set(['url', 'credential', 'header
 export function isForOthers(path: Path): boolean {
   if (path[0] === 'defaults') return isForOthers([path[1] ?? '', '', ...path.slice(2)])
   if (!sections.has(path[0])) return false
-  return isSecretPlace(path) || (path[0] === 'upstreams' && requestParts.has(path[2]))
+  const [top, , part] = path
+  if (part === 'calls' && path.some(step => step === 'headers' || step === 'query')) return true
+  return isSecretPlace(path) || (top === 'upstreams' && requestParts.has(part))
 }
 
 /** What is written for a reference: different for each, so that two keys are not taken for one. */
 export function standInText(reference: Reference): string {
   const name = reference.kind === 'variable' ? reference.name : reference.text
-  return `unset-${name.replaceAll(/[^A-Za-z0-9_]+/g, '-')}`
+  return `unset-${name.replaceAll(/[^A-Za-z0-9_]/gu, one => `-${one.codePointAt(0)?.toString(16)}`)}`
+}
+
+/** What is written for a secret that was covered: different for each `which`. */
+export function coveredText(which: number | string): string {
+  return `${covered}${which}`
+}
+
+const covered = 'unset-covered-'
+
+export function wasCovered(text: string): boolean {
+  return text.includes(covered)
 }
 
 /** The text itself, or an address that leads nowhere where one is needed and the text is none. */

@@ -1,20 +1,46 @@
 import { createHash } from 'node:crypto'
 import { compareSettings, showDiff } from '../config/index.ts'
-import type { KeptConfig, KeptDifference, KeptText, Plan } from '../kit/index.ts'
+import type { KeptConfig, KeptDifference, KeptText, Plan, Upstream } from '../kit/index.ts'
 import { secretsOf } from './secrets-of.ts'
 
 /** Enough to see that a secret is another one, and too little to find out which. */
 const checkDigits = 4
+/** Of all files together: finding what changed takes time, and everybody waits for it. */
+const changedLinesMax = 20_000
 const othersChanged = 'secrets: changed'
 
-/** The same for two that say the same with the same secrets, wherever their files stand. */
+/** Of replicas each has its own, by a variable. */
+const ownOfReplica = ['server.listen', 'server.ops']
+
+/** The same for two that say the same with the same secrets, wherever their files stand and whatever address they listen on. */
 export function markOf(plan: Plan, files: readonly KeptText[]): string {
+  const settings = Object.entries(plan.settings)
+    .filter(([path]) => !ownOfReplica.includes(path))
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+  // Patterns are tried in the order written.
+  const routes = Object.keys(plan.settings).filter(path => path.startsWith('routes'))
   const said = createHash('sha256')
-    .update(JSON.stringify([plan.revision, files.map(({ file, text }) => [file, text])]))
+    .update(JSON.stringify([settings, routes, files.map(({ file, text }) => [file, text])]))
     .digest('hex')
-  const secrets = [...new Set(secretsOf(plan))].sort()
+  // Texts of secrets, and what else is covered with its place: a header that is no secret by its name is not shown either.
+  const secrets = [...new Set([...secretsOf(plan), ...coveredIn(plan)])].sort()
   const check = createHash('sha256').update(JSON.stringify(secrets)).digest('hex').slice(0, checkDigits)
   return `${said.slice(0, 32)} ${check}`
+}
+
+function* coveredIn({ upstreams, families, otlp }: Plan): Iterable<string> {
+  for (const { name, headers, query, calls } of upstreams.values())
+    yield JSON.stringify(['upstreams', name, byName(headers), byName(query), callsOf(calls)])
+  for (const { name, calls } of families.values()) yield JSON.stringify(['families', name, callsOf(calls)])
+  yield JSON.stringify(['otlp', byName(otlp?.headers ?? {})])
+}
+
+function callsOf(calls: Upstream['calls'] | undefined) {
+  return [...(calls ?? [])].map(([operation, { headers, query }]) => [operation, byName(headers), byName(query)])
+}
+
+function byName(values: { readonly [name: string]: string }) {
+  return Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
 /**
@@ -36,11 +62,15 @@ export function describeTaken(
 export function compareKept(before: KeptConfig | undefined, after: KeptConfig): KeptDifference {
   // What was known of secrets when it took effect is not seen in the two.
   const known = before?.id === after.id - 1 ? after.changes.filter(line => line.endsWith(': changed')) : []
-  const [old, now] = [textsOf(before), textsOf(after)]
-  const files = [...new Set([...now.keys(), ...old.keys()])].flatMap(file => {
-    const [was, is] = [old.get(file), now.get(file)]
+  const [olds, news] = [textsOf(before), textsOf(after)]
+  let left = changedLinesMax
+  const files = [...new Set([...news.keys(), ...olds.keys()])].flatMap(file => {
+    const [was, is] = [olds.get(file), news.get(file)]
     if (was === null || is === null) return was === is ? [] : [{ file, hunks: [], kept: false }]
     if (was === is) return []
+    const [old, now] = [(was ?? '').split('\n'), (is ?? '').split('\n')]
+    left -= changedBetween(old, now)
+    if (left < 0) return [{ file, hunks: [], kept: false }]
     const { hunks } = showDiff(file, { text: was ?? '', lines: [] }, { text: is ?? '', lines: [] })
     return [{ file, hunks, kept: true }]
   })
@@ -49,4 +79,14 @@ export function compareKept(before: KeptConfig | undefined, after: KeptConfig): 
 
 function textsOf(kept: KeptConfig | undefined): ReadonlyMap<string, string | null> {
   return new Map(kept?.files.map(({ file, text }) => [file, text]))
+}
+
+/** Lines of both that stand between what begins and what ends alike. */
+function changedBetween(was: readonly string[], is: readonly string[]): number {
+  const shorter = Math.min(was.length, is.length)
+  let head = 0
+  while (head < shorter && was[head] === is[head]) head++
+  let tail = 0
+  while (tail < shorter - head && was.at(-1 - tail) === is.at(-1 - tail)) tail++
+  return was.length + is.length - 2 * (head + tail)
 }

@@ -31,6 +31,7 @@ export class ConfigHistorian {
   #turn: Promise<void> = Promise.resolve()
   #retry: Pending | undefined
   #isClosed = false
+  #hasWaited = false
 
   constructor({
     storage,
@@ -63,12 +64,14 @@ export class ConfigHistorian {
 
   async #keepAll(): Promise<void> {
     try {
+      await this.#dropOld()
       for (let taken = this.#waiting[0]; taken && !this.#isClosed; taken = this.#waiting[0]) {
         await this.#keep(taken)
         if (this.#waiting[0] === taken) this.#waiting.shift()
       }
     } catch (error) {
       if (this.#isClosed) return
+      this.#hasWaited = true
       const { revision } = this.#waiting[0]?.plan ?? {}
       this.#log.warn({ err: error, revision }, 'a configuration that took effect is not in the history yet')
       this.#retry?.cancel()
@@ -76,6 +79,16 @@ export class ConfigHistorian {
         this.#turn = this.#turn.then(() => this.#keepAll())
       })
     }
+  }
+
+  /** What waited too long is not news: others went on since, and it would look as if it had come back. */
+  async #dropOld(): Promise<void> {
+    if (!this.#hasWaited) return
+    const [newest] = await this.#configs.list({ limit: 1 })
+    this.#hasWaited = false
+    if (!newest) return
+    const young = this.#waiting.filter(({ at }) => at > newest.at)
+    this.#waiting.splice(0, this.#waiting.length, ...young)
   }
 
   /** Whoever comes first keeps it; those who find it there leave it. */

@@ -3,7 +3,7 @@ import { type ConfigTexts, loadPlan, type LoadRequest, showConfig } from '../con
 import type { AnyPlugin, KeptConfig, Plan } from '../kit/index.ts'
 import { ConfigError } from './config-error.ts'
 import { knownNames } from './known-names.ts'
-import { readableAgain } from './rate-kept.ts'
+import { chargesAlike, readableAgain } from './rate-kept.ts'
 import { pluginFinder } from './plugin-finder.ts'
 
 /** Where to read the configuration: a file, or a text that stands for one. */
@@ -85,18 +85,29 @@ export class ConfigSource {
     return this.#judge(texts, inUse, {})
   }
 
-  /** One that took effect once, for its prices alone; undefined where a text of it was too long to keep. */
-  judgeKept(kept: KeptConfig, inUse: Plan): ReturnType<typeof loadPlan> | undefined {
+  /**
+   * One that took effect once, for its prices alone; undefined where a text of it was too long to keep, or where it does not
+   * charge as it did.
+   */
+  async judgeKept(
+    kept: Pick<KeptConfig, 'files' | 'settings'>,
+    inUse: Plan,
+  ): Promise<Awaited<ReturnType<typeof loadPlan>> | undefined> {
     const again = readableAgain(kept, inUse, this.#env)
     if (!again) return undefined
     const { texts, env } = again
-    return this.#judge(texts, inUse, { env, readable: new Set(Object.keys(texts.parts ?? {})) })
+    // Whoever wrote it set them: its prices are compared as they are.
+    const readable = new Set(Object.keys(texts.parts ?? {}))
+    const loaded = await this.#judge(texts, inUse, { env, readable, booksOnly: true, variablesAreSecret: false })
+    return loaded.ok && !chargesAlike(kept.settings, loaded.plan.settings) ? undefined : loaded
   }
 
   #judge(
     { text, parts }: ConfigTexts,
     { files, pipeline, upstreams }: Plan,
-    more: Pick<LoadRequest, 'nameable' | 'readable'> & { readonly env?: Environment },
+    more: Pick<LoadRequest, 'nameable' | 'readable' | 'booksOnly' | 'variablesAreSecret'> & {
+      readonly env?: Environment
+    },
   ): ReturnType<typeof loadPlan> {
     const finder = this.finder()
     const named = new Set([...finder.knownPlugins, ...pipeline.map(step => step.plugin)])

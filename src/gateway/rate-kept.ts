@@ -1,11 +1,8 @@
 import { dirname, resolve } from 'node:path'
-import type { ConfigTexts, Environment } from '../config/index.ts'
-import type { KeptConfig, Plan } from '../kit/index.ts'
+import { type ConfigTexts, coveredText, type Environment } from '../config/index.ts'
+import type { KeptConfig, Plan, PlanSettings } from '../kit/index.ts'
 
-/** What stands for a secret in a text that is read for its prices alone: YAML of every kind takes it, and headers do. */
-const stands = 'covered'
-const covers = /•••|\*{3}/g
-const secretFile = /\$\{file:[^}]*\}/g
+const covers = /•••|\*{3}|\$\{file:[^}]*\}/g
 const bareVariable = /\$\{(\w+)(?::\?[^}]*)?\}/g
 
 /**
@@ -20,6 +17,9 @@ export function readableAgain(
   const [main, ...others] = files
   if (typeof main?.text !== 'string') return undefined
   const folder = dirname(resolve(inUse.file))
+  let count = 0
+  // Two keys of a vendor are not taken for one.
+  const bare = (text: string): string => text.replaceAll(covers, () => coveredText(++count))
   const parts: { [path: string]: string } = {}
   for (const { file, text } of others) {
     if (text === null) return undefined
@@ -29,10 +29,24 @@ export function readableAgain(
   const { variables = new Set<string>() } = inUse
   const known = Object.fromEntries([...variables].map(name => [name, env[name]]))
   for (const one of [text, ...Object.values(parts)])
-    for (const [, name = ''] of one.matchAll(bareVariable)) if (!variables.has(name)) known[name] = stands
+    for (const [, name = ''] of one.matchAll(bareVariable)) if (!variables.has(name)) known[name] = coveredText(name)
   return { texts: { file: inUse.file, text, parts }, env: known }
 }
 
-function bare(text: string): string {
-  return text.replaceAll(covers, stands).replaceAll(secretFile, stands)
+const cover = '***'
+/** What a charge is reckoned with, in the paths of settings. */
+const termsPath = /^(?:models|groups|families|currency)\b/
+const pricePath = /^(?:currency$|models[.[].*\.prices?(?:[.[]|$)|groups[.[].*\.multiplier$)/
+
+/**
+ * Whether what was read again charges as it did when it was in use: a variable may hold something else now, and what was covered
+ * may have been a price. Settings that only one of the two versions of the gateway knows say nothing.
+ */
+export function chargesAlike(then: PlanSettings, now: PlanSettings): boolean {
+  return [...new Set([...Object.keys(then), ...Object.keys(now)])].every(path => {
+    const [was, is] = [then[path], now[path]]
+    if (was === is || !termsPath.test(path)) return true
+    if (pricePath.test(path)) return false
+    return was === undefined || is === undefined || was === cover || is === cover
+  })
 }

@@ -1,7 +1,7 @@
 import type { Call, Upstream } from './model.ts'
 
 /** Names of headers, parameters and members under which secrets go. */
-const secretName = /auth|key|token|secret|cookie|passw|signature|credential/i
+const secretName = /auth|key|token|secret|cookie|passw|signature|credential|^(?:sig|code|pw|pwd|jwt|sas)$/i
 
 export function isSecretName(name: string): boolean {
   return secretName.test(name)

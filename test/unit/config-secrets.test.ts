@@ -3,7 +3,9 @@ import t from 'tap'
 import { formatGithub } from '../../src/config/format-github.ts'
 import { formatSarif } from '../../src/config/format-sarif.ts'
 import { formatFindings, showConfig } from '../../src/config/index.ts'
+import { shownLines } from '../../src/config/edit/shown-lines.ts'
 import { withoutSecrets } from '../../src/config/secrets.ts'
+import { secretsOf } from '../../src/gateway/secrets-of.ts'
 import { lintConfig, loadConfig, traceConfig } from '../../src/index.ts'
 import { makeFolder } from '../harness/folder.ts'
 import { caseName } from '../harness/case-name.ts'
@@ -84,6 +86,89 @@ t.test('what is no secret stays readable, and a reference names its place', asyn
   t.match(shown.text, 'postgres://u:${PW}@h/d?password=${P2}')
 })
 
+t.test('a default in an address, and what stands beside a reference, is as secret as the rest', async t => {
+  const cases = [
+    ['"postgres://u:${PW:-hunter2}@h/db"', 'postgres://u:•••@h/db'],
+    ['"postgres://u:${PW:-hun hunter2}@h/db"', 'storage: "•••"'],
+    ['"redis://:${PW:-hunter2}@h:1"', 'redis://:•••@h:1'],
+    ['"postgres://u:${A}hunter2@h/db"', 'postgres://u:•••@h/db'],
+    ['"postgres://${U:-u}:hunter2@h/db"', 'postgres://${U:-u}:•••@h/db'],
+    ['"postgres://u:$${hunter2@h/x}y"', 'postgres://u:•••@h/x}y'],
+    ['"${URL:-postgres://u:hunter2@h/db}"', '${URL:-postgres://u:•••@h/db}'],
+    ['"postgres://h/db?password=${PW:-hunter2}"', 'postgres://h/db?password=•••'],
+    ['"postgres://h/db?password=${PW}hunter2"', 'postgres://h/db?password=•••'],
+    ['"postgres://u:${A}@h/db"', 'postgres://u:${A}@h/db'],
+    ['"postgres://u:${file:/run/pw}@h/db"', 'postgres://u:${file:/run/pw}@h/db'],
+    ['>-\n  postgres://u:hunter2\n  @h/db', 'storage: '],
+    ['"postgres://u:hunt\\\n  er2hunter2@h/db"', 'storage: '],
+    ['"postgres:\\/\\/u:hunter2@h/db"', 'storage: '],
+    ['"postgres://u:a hunter2@h/db"', 'storage: '],
+  ] as const
+  const { path: pathIn } = await makeFolder(t)
+  for (const [written, wanted] of cases) {
+    const text = file('https://x.example', `storage: ${written}\n`)
+    const env = { A: 'part-of-it' }
+    const { text: shown, origins } = await showConfig('a.yaml', text, env)
+    t.ok(shown.includes(wanted), `${written}: ${shown.split('\n')[1]}`)
+    t.notMatch(shown, 'hunter2', caseName({ written }))
+    t.match(shown, 'pipeline: [auth', `${written}: the rest stays`)
+    t.notMatch(JSON.stringify(origins), 'hunter2', `${written}, traced`)
+    const lines = await shownLines({ file: pathIn('a.yaml'), text }, env)
+    t.notMatch(JSON.stringify([...lines.values()]), /hunter2/, `${written}, in lines`)
+  }
+})
+
+t.test('what a call sends under a name of secrets is shown nowhere', async t => {
+  const call =
+    'calls: { chat: { path: /x, query: { sig: S-sig, code: S-code, pw: S-pw, jwt: S-jwt, sas: S-sas, a: open } } }'
+  const text = file('https://x.example').replace('" } }', `", ${call} } }`)
+  const loaded = await loadConfig({ text, file: 'a.yaml' }, {})
+  t.ok(loaded.ok, JSON.stringify(unset(loaded)))
+  const settings = loaded.ok ? loaded.plan.settings : {}
+  t.equal(settings['upstreams.one.calls.chat.query.a'], 'open')
+  const { text: shown } = await showConfig('a.yaml', text, {})
+  t.match(shown, 'a: open')
+  for (const told of [JSON.stringify(settings), shown]) t.notMatch(told, 'S-', caseName({ told }))
+  const secrets = loaded.ok ? [...secretsOf(loaded.plan)] : []
+  t.equal(new Set(secrets.filter(one => one.startsWith('S-'))).size, 5, 'and the log hides them')
+})
+
+t.test('names that operators choose, and settings about secrets, cover nothing', async t => {
+  const text = `version: 1
+upstreams:
+  my-secret:
+    url: https://x.example
+    credential: { header: authorization, value: "\${KEY}" }
+    headers: { X-Beta: "true", x-v: "4" }
+    query: { plan: free-tier }
+groups: { default: { rpm: 4 } }
+pipeline: [auth, ratelimit, token-usage]
+families: { alpha-credential: { n_max: 4, forward: { chat: [model, messages] }, token-usage: { estimate: { bytes_per_token: 4 } } } }
+models: { free-tier: { family: alpha-credential, upstream: my-secret, prices: { input: "4", output: "4" } } }
+routes: [{ match: POST /v1/chat/completions, operation: chat, dialect: openai }]
+`
+  const loaded = await loadConfig({ text, file: 'a.yaml' }, { KEY: '4' })
+  t.ok(loaded.ok, JSON.stringify(unset(loaded)))
+  const settings = loaded.ok ? loaded.plan.settings : {}
+  t.match(settings, {
+    'upstreams.my-secret.url': 'https://x.example',
+    'upstreams.my-secret.credential.value': '***',
+    'upstreams.my-secret.headers.x-beta': '***',
+    'upstreams.my-secret.headers.x-v': '***',
+    'upstreams.my-secret.query.plan': '***',
+    'groups.default.rpm': '4',
+    'families.alpha-credential.n_max': '4',
+    'families.alpha-credential.token-usage.estimate.bytes_per_token': '4',
+    'models.free-tier.prices.input': '4',
+  })
+  const { text: shown } = await showConfig('a.yaml', text, { KEY: '4' })
+  t.match(shown, 'bytes_per_token: 4')
+  t.match(shown, 'family: alpha-credential, upstream: my-secret')
+  const long = text.replace('family: alpha-credential', 'price: x, family: alpha-credential')
+  const refused = await loadConfig({ text: long, file: 'a.yaml' }, { KEY: '4' })
+  t.match(refused.ok ? '' : JSON.stringify(refused.findings), 'input: \\"4\\"', 'nor in findings')
+})
+
 t.test('a finding shows a plain reference as it is written, and hides what stands beside one', async t => {
   const cases = [
     ['value: "${ONE}"', 'value: "${ONE}"'],
@@ -142,6 +227,30 @@ t.test('whoever works on the storage alone needs no secret of vendors, receivers
   const missing = unset(await loadConfig(config, {}))
   t.equal(missing.length, 13, 'whoever serves needs every one')
   t.equal(missing.filter(one => one.startsWith('variable_unset ')).length, 12)
+})
+
+t.test('a key in JSON, files of like names and headers of calls need not be there either', async t => {
+  const call = 'calls: { chat: { path: /x, headers: { x-api-key: "${A}", x-org: "${B}" } } }'
+  const cases = [
+    [
+      'credential: { header: authorization, value: "Bearer ${ONE}" }',
+      'credential: { sign: google-token, with: { key: "${JSON}" } }',
+    ],
+    [
+      'credential: { header: authorization, value: "Bearer ${ONE}" }',
+      'credential: { sign: google-token, with: { key: "${file:/no/such}" } }',
+    ],
+    ['"${KEY_1}" }, second: { value: "${KEY_2:?}"', '"${file:a/b}" }, second: { value: "${file:a-b}"'],
+    ['value: "Bearer {key}"', 'value: "${TEMPLATE}"'],
+    ['families: { talk: { ', `families: { talk: { ${call}, `],
+    ['one: { url:', `one: { ${call}, url:`],
+  ] as const
+  for (const [from, to] of cases) {
+    const text = fromOutside.replace(from, to)
+    const loaded = await loadConfig({ text, file: 'gateway.yaml' }, {}, { booksOnly: true })
+    t.not(text, fromOutside, to)
+    t.strictSame(unset(loaded), [], to)
+  }
 })
 
 t.test('what the work on the storage hangs on is missed, and so is what is no secret', async t => {

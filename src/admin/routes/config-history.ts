@@ -9,13 +9,18 @@ import { slowDown } from '../session/login-guard.ts'
 import { spanOf } from './config-cost.ts'
 
 const id = { type: 'integer', minimum: 1 } as const
-/** Each goes through all charges of its time. */
+/** A cost goes through all charges of its time, a difference through all lines of two configurations. */
 const atOnce = 2
 const retryMs = 5_000
 
 /** One gateway's: how many are worked out at once is counted for it. */
 export function configHistoryRoutes() {
   let open = 0
+  const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (open >= atOnce) throw slowDown(retryMs)
+    open++
+    return work().finally(() => void open--)
+  }
   return [
     defineRoute({
       method: 'GET',
@@ -49,10 +54,12 @@ export function configHistoryRoutes() {
       answer: takenDiffAnswer,
       async handle(ask) {
         const { parts, query } = ask
-        const kept = await findKept(ask)
-        const before = await parts.storage.configs.find(query.against ?? kept.id - 1)
-        if (!before && query.against !== undefined) throw fail('not_found')
-        return { ...showTaken(kept), against: before?.id ?? null, ...parts.history.compare(before, kept) }
+        return inTurn(async () => {
+          const kept = await findKept(ask)
+          const before = await parts.storage.configs.find(query.against ?? kept.id - 1)
+          if (!before && query.against !== undefined) throw fail('not_found')
+          return { ...showTaken(kept), against: before?.id ?? null, ...parts.history.compare(before, kept) }
+        })
       },
     }),
     defineRoute({
@@ -79,9 +86,7 @@ export function configHistoryRoutes() {
       async handle(ask) {
         const span = spanOf(ask)
         const kept = await findKept(ask)
-        if (open >= atOnce) throw slowDown(retryMs)
-        open++
-        const found = await ask.parts.history.cost(kept, span, ask.left).finally(() => void open--)
+        const found = await inTurn(async () => ask.parts.history.cost(kept, span, ask.left))
         if (!found) throw refuse('conflict', 'not_kept', {})
         return found.ok
           ? { ok: true, ...showWhatIf(found.costs) }

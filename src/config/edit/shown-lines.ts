@@ -10,6 +10,7 @@ import type { ConfigTexts } from './apply-edits.ts'
 import type { ShownLine } from './show-diff.ts'
 
 const cover = '•••'
+const commentBegins = /(?<=^|\s)#/
 
 /** The lines of a configuration's files as people may see them, by the files' absolute paths; the others are not shown. */
 export async function shownLines(
@@ -34,17 +35,23 @@ export function showSheet(
   return text.split('\n').map(line => {
     const [from, to] = [at, at + line.length]
     at = to + 1
+    const indented = Math.max(line.search(/\S/), 0)
     let open = line
     for (const { start, end } of spans) {
-      const [first, last] = [Math.max(start, from) - from, Math.min(end, to) - from]
+      const [first, last] = [Math.max(start - from, indented), Math.min(end, to) - from]
       if (first < last && /[^\s"'}]/.test(line.slice(first, last)))
         open = open.slice(0, first) + cover + open.slice(last)
     }
-    // What was covered by its place is not looked at again: the rest may be secret by its looks.
-    const shown = open
-      .split(cover)
-      .map(part => secrets.mask(part))
-      .join(cover)
+    const comment = open.search(commentBegins)
+    const code = comment === -1 ? open : open.slice(0, comment)
+    // What was covered by its place is not looked at again. What is commented out has none.
+    const shown =
+      besideCovers(code, part => secrets.maskBeside(part)) +
+      besideCovers(open.slice(code.length), part => secrets.mask(part))
     return { text: shown, covered: shown !== line }
   })
+}
+
+function besideCovers(text: string, mask: (part: string) => string): string {
+  return text.split(cover).map(mask).join(cover)
 }
