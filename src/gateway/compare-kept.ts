@@ -39,10 +39,10 @@ export function compareKept(before: KeptConfig | undefined, after: KeptConfig): 
   const [old, now] = [textsOf(before), textsOf(after)]
   const files = [...new Set([...now.keys(), ...old.keys()])].flatMap(file => {
     const [was, is] = [old.get(file), now.get(file)]
-    if (was === null || is === null) return was === is ? [] : [{ file, hunks: [], kept: false }]
+    if (was === null || is === null) return was === is ? [] : [{ file, hunks: [], kept: false, patch: '' }]
     if (was === is) return []
-    const { hunks } = showDiff(file, { text: was ?? '', lines: [] }, { text: is ?? '', lines: [] })
-    return [{ file, hunks, kept: true }]
+    const { hunks, patch = '' } = showDiff(file, { text: was ?? '', lines: [] }, { text: is ?? '', lines: [] })
+    return [{ file, hunks, kept: true, patch }]
   })
   return { changes: before ? describeTaken(before, after, known) : [], files }
 }
