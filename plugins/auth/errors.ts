@@ -7,7 +7,7 @@ export const errors = {
   invalid_api_key: {
     status: 401,
     type: bad,
-    text: '{what} Send a key of this gateway as "Authorization: Bearer <API_KEY>" or "x-api-key: <API_KEY>".',
+    text: '{what} Send a key of this gateway as {where}.',
   },
   conflicting_api_keys: {
     status: 400,

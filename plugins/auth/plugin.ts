@@ -18,8 +18,14 @@ import { KeyCache, type KnownKey } from './key-cache.ts'
 import { optionsSchema } from './schema.ts'
 
 const retryMs = 1_000
+/** Where callers put their key, as most styles have it. */
+const keyPlaces = '"Authorization: Bearer <API_KEY>" or "x-api-key: <API_KEY>"'
 /** What keys of other gateways look like. */
 const foreignPattern = /^sk-[\w.-]{13,253}$/
+
+function badKey({ dialect }: Exchange, what: string): Failure {
+  return fail('invalid_api_key', { what, where: dialect.keyPlaces ?? keyPlaces })
+}
 
 /** Who is asking (`docs/rules.md#keys`): checks the key before a byte of the body is read, and gives the caller. */
 export const auth = definePlugin({
@@ -36,7 +42,7 @@ export const auth = definePlugin({
       const waitMs = badKeys.count(networkOf(ex.head.remote), options.bad_keys_per_minute)
       if (waitMs > 0) return fail('too_many_bad_keys', { max: options.bad_keys_per_minute }, { retryAfterMs: waitMs })
       log.info({ request: ex.id, remote: ex.head.remote, key: known?.key.id ?? null, why }, 'an API key was refused')
-      return fail('invalid_api_key', { what: 'Incorrect API key provided.' })
+      return badKey(ex, 'Incorrect API key provided.')
     }
 
     function admit(ex: Exchange, known: KnownKey | undefined): void {
@@ -112,7 +118,7 @@ export const auth = definePlugin({
       onRequest(ex) {
         const presented = ex.dialect.credentials(ex.head)
         const [text] = presented
-        if (text === undefined) throw fail('invalid_api_key', { what: 'The API key is missing.' })
+        if (text === undefined) throw badKey(ex, 'The API key is missing.')
         if (presented.some(other => other !== text)) throw fail('conflicting_api_keys')
         return readSecret(text) === undefined ? judgeForeign(ex, text) : judge(ex, text)
       },

@@ -31,13 +31,17 @@ export async function adoptPeople({ users, groups = [] }: Adoption, from: string
 }
 
 export function tellPeople(adoption: Adoption, made: Made | undefined): void {
-  const is = made ? `taken over ${made.users} and ${made.keys} of` : 'to be taken over:'
+  const [users, keys] = [countOf(adoption.users.length, 'user'), countOf(keysOf(adoption), 'key')]
   say(
-    `${is} ${countOf(adoption.users.length, 'user')}, ${countOf(keysOf(adoption), 'key')}${made ? '; the rest were here' : ''}`,
+    made
+      ? `${made.users} of ${users} and ${made.keys} of ${keys} were taken over; the rest were here already`
+      : `to be taken over: ${users}, ${keys}`,
   )
   if (made && made.opened > 0)
     say(
-      `${countOf(made.opened, 'budget')} ${made.opened === 1 ? 'counts' : 'count'} what was spent of it before, in the running day or month`,
+      made.opened === 1
+        ? '1 budget begins with what was already spent of it this day or month'
+        : `${made.opened} budgets begin with what was already spent of them this day or month`,
     )
   if (made && made.others.length > 0)
     say(`left, with their keys and balances, as somebody else has the name here: ${made.others.join(', ')}`)

@@ -1,4 +1,4 @@
-import { formatMoney, type User } from '../index.ts'
+import { formatMoney, type Group, modelsBarred, type User } from '../index.ts'
 import { limitKinds, type SettingOptions } from './key-settings.ts'
 
 /** What was set of a user, as it is now: a sentence for each thing that was told. */
@@ -37,14 +37,33 @@ export function tellBounds(
   return said
 }
 
-/** Which models a key may use that was just made, and what does not bound it. */
+/** A group of the configuration, as the command line names it. */
+export type NamedGroup = { readonly name: string } & Pick<Group, 'models'>
+
+/** Of the models that a key names those that its group does not allow, in a sentence; undefined when there is none. */
+export function tellBarred(models: readonly string[] | null, group: NamedGroup | undefined): string | undefined {
+  const barred = modelsBarred(models, group)
+  if (!group || barred.length === 0) return undefined
+  return `${barred.join(', ')} ${barred.length === 1 ? 'is' : 'are'} not among the models of group ${group.name}.`
+}
+
+/** Which models a key may use, what its group takes away of them, and what does not bound it. */
 export function tellModels(
   models: readonly string[] | null,
   user: Pick<User, 'name' | 'keyBounds'> | undefined,
+  group?: NamedGroup,
 ): string {
-  const may = models ? `It may use ${models.join(', ')}.` : 'It may use every model that its group may.'
+  const may = tellMay(models, group)
   const bound = user?.keyBounds.models
   return bound
     ? `${may} Only keys that ${user.name} makes are bound to ${bound.to.join(', ')}: --models binds this one.`
     : may
+}
+
+function tellMay(models: readonly string[] | null, group: NamedGroup | undefined): string {
+  if (!models) return 'It may use every model that its group may.'
+  const barred = tellBarred(models, group)
+  if (barred === undefined) return `It may use ${models.join(', ')}.`
+  const left = models.filter(model => !modelsBarred(models, group).includes(model))
+  return `It may use ${left.join(', ') || 'no model'}; ${barred}`
 }

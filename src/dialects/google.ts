@@ -31,6 +31,8 @@ export const google: Dialect = {
   requestHeaders: [],
   replyHeaders: new Set(),
 
+  keyPlaces: '"x-goog-api-key: <API_KEY>" or "?key=<API_KEY>"',
+
   credentials(head: Head): readonly string[] {
     const named = [bearerKey(head), headerKey(head, 'x-api-key'), headerKey(head, 'x-goog-api-key')]
     return [...named.filter(key => key !== undefined), ...queryKeys(head.query)]

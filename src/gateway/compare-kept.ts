@@ -66,13 +66,13 @@ export function compareKept(before: KeptConfig | undefined, after: KeptConfig): 
   let left = changedLinesMax
   const files = [...new Set([...news.keys(), ...olds.keys()])].flatMap(file => {
     const [was, is] = [olds.get(file), news.get(file)]
-    if (was === null || is === null) return was === is ? [] : [{ file, hunks: [], kept: false }]
+    if (was === null || is === null) return was === is ? [] : [{ file, hunks: [], kept: false, patch: '' }]
     if (was === is) return []
     const [old, now] = [(was ?? '').split('\n'), (is ?? '').split('\n')]
     left -= changedBetween(old, now)
-    if (left < 0) return [{ file, hunks: [], kept: false }]
-    const { hunks } = showDiff(file, { text: was ?? '', lines: [] }, { text: is ?? '', lines: [] })
-    return [{ file, hunks, kept: true }]
+    if (left < 0) return [{ file, hunks: [], kept: false, patch: '' }]
+    const { hunks, patch = '' } = showDiff(file, { text: was ?? '', lines: [] }, { text: is ?? '', lines: [] })
+    return [{ file, hunks, kept: true, patch }]
   })
   return { changes: before ? describeTaken(before, after, known) : [], files }
 }

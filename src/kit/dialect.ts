@@ -14,6 +14,8 @@ export type Dialect = {
   readonly replyHeaders: ReadonlySet<string>
   /** Every key presented, in the order of their headers; more than one distinct value is the caller's fault. */
   credentials(head: Head): readonly string[]
+  /** Where this style's callers put their key, for who sent none that is good; absent for `authorization` and `x-api-key`. */
+  readonly keyPlaces?: string
   /** An error as this style's SDKs read it. */
   error(failure: Failure, requestId: string): Answer
   /**

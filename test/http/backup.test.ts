@@ -60,6 +60,7 @@ t.test('a copy made under load adds up, and can be put in the place of the datab
   const bad = join(folder, 'bad.db')
   await writeFile(bad, 'nothing of the kind')
   t.match(await tollgate('restore', bad), { code: 1, stderr: /bad\.db cannot be restored: the file is not a database/ })
+  t.match(await tollgate('restore', 'nope.db'), { code: 1, stderr: /^nope\.db is not there\n/ })
   const restored = await tollgate('restore', copy)
   t.match(restored, { code: 0, stderr: new RegExp(`^\\S+ is the database now: ${audit.charges} charges`) })
   const aside = /before is (\S+)\.$/m.exec(restored.stderr)?.[1] ?? ''

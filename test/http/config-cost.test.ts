@@ -239,8 +239,10 @@ t.test('the console and the command line tell what a text would have cost, and k
   const json = await runCli(place, 'config', 'cost', then, '--since', '1h', '--format', 'json')
   t.match(JSON.parse(json.stdout), { charges: 1, before: '0.06', after: '0.05', difference: '-0.01' })
   await writeFile(then, shipped.replace('alpha-image-2:', 'another:'))
+  const lost = await runCli(place, 'config', 'cost', 'nosuch.yaml')
+  t.match(lost, { code: 3, stderr: /^nosuch\.yaml is not there\n$/ })
   const left = await runCli(place, 'config', 'cost', then, '--since', '1h')
-  t.match(left.stdout, 'not compared: 1 charge of alpha-image-2, 0.06 USD: the configuration has no such model\n')
+  t.match(left.stdout, /not compared: 1 charge of alpha-image-2, 0\.06 USD: \S+ has no such model\n/)
 })
 
 t.test('what is not compared is shown in so many rows, and the rest in one for each reason', async t => {

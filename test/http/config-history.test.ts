@@ -156,7 +156,7 @@ t.test('what took effect is listed, compared, and rated again without its secret
   const listed = await run('history', '--limit', '4')
   t.match(
     listed.stdout,
-    /^ID +TOOK EFFECT +REVISION +BY +CHANGES\n5 .*\n4 .*\n3 .*nothing that it means\n2 .* a program +price of .*0\.05/,
+    /^ID +TOOK EFFECT +REVISION +BY +CHANGES\n5 .*\n4 .*\n3 .*no effect: only its text\n2 .* a program +price of .*0\.05/,
   )
   const json = (text: string) =>
     text
@@ -167,9 +167,13 @@ t.test('what took effect is listed, compared, and rated again without its secret
   const told = await run('diff', '2')
   t.match(
     told.stdout,
-    /^price of alpha-image-2.*0\.05 USD\n\n--- gateway\.yaml of 1\n\+\+\+ gateway\.yaml of 2\n@@ -\d+ \+\d+ @@\n/,
+    /^price of alpha-image-2.*0\.05 USD\n\n--- gateway\.yaml of 1\n\+\+\+ gateway\.yaml of 2\n@@ -\d+,7 \+\d+,7 @@\n/,
   )
   t.match(told.stdout, /\n-.*2K: "0\.04".*\n\+.*2K: "0\.05"/)
-  t.match(json((await run('diff', '3', '1', '--format', 'json')).stdout), [{ id: 3, against: 1, changes: [/0\.05/] }])
+  t.match(json((await run('diff', '3', '1', '--format', 'json')).stdout), [
+    { id: 3, against: 1, changes: [/0\.05/], change_count: 1 },
+  ])
+  const whole = (await run('diff', '1')).stdout
+  t.match(whole, /^--- gateway\.yaml\n\+\+\+ gateway\.yaml of 1\n@@ -0,0 \+1,\d+ @@\n\+/, 'the first is new, all of it')
   t.match(await run('diff', '77'), { code: 2, stderr: /there is no configuration 77/ })
 })

@@ -124,6 +124,13 @@ events:
         ['charge.settled', 'charge.refunded'],
       )
       t.same((await read(ben, '?limit=200&kinds=charge.settled')).events.length, 1)
+      t.equal(
+        (await read(ben, '?limit=200&kinds=charge.settled,charge.*')).events.length,
+        (await read(ben, '?limit=200&kinds=charge.settled,charge.refunded')).events.length,
+        'a sort is all kinds of it',
+      )
+      t.same((await read(ben, '?limit=200&kinds=upstream.*')).events, [])
+      t.match(await admin.get('/api/events?kinds=cha.*'), { status: 400, text: /cha\.\* is none of/ })
       t.match(await admin.get('/api/events?kinds=charge.lost'), { status: 400, text: /charge\.lost is none of/ })
       t.match(await admin.get('/api/events?after=evt_x'), { status: 400 })
       t.equal((await fetch(`${started.url}/api/events`)).status, 401)
@@ -162,7 +169,8 @@ await t.test('commands list what happened, and tell a webhook again', async t =>
   const [one, two] = lines as [Told, Told]
   t.match(await run('list', '--after', one.id, '--since', '1h'), { code: 0, stdout: /config\.applied +revision two/ })
   t.notOk((await run('list')).stdout.includes('\u001b'), 'nothing that steers a terminal')
-  t.match(await run('list', '--kind', 'charge.lost'), { code: 2, stderr: /one of charge\.settled/ })
+  t.equal((await run('list', '--kind', 'config.*', '--format', 'json')).stdout, listed.stdout, 'a sort is its kinds')
+  t.match(await run('list', '--kind', 'charge.lost'), { code: 2, stderr: /one of \*, charge\.\*, .*charge\.settled/ })
   t.match(await run('list', '--after', 'evt_1'), { code: 2, stderr: /the id of an event/ })
   t.match(await run('redeliver', '--webhook', 'finance', '--id', two.id), { code: 0, stderr: /is told again/ })
   await receiver.has(3)

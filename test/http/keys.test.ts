@@ -115,6 +115,12 @@ t.test('what is no key is 401, and the answer does not tell why [A1]', async t =
     t.notOk(answer.body.includes(key), 'and does not repeat the key')
     wire.socket.destroy()
   }
+  const google = await fetch(`${url}/v1beta/models/sim-chat:generateContent?key=wrong`, { method: 'POST', body: '{}' })
+  t.match(
+    await google.json(),
+    { error: { message: /^Incorrect .*"x-goog-api-key: <API_KEY>" or "\?key=<API_KEY>"\.$/ } },
+    'each style is told where its own callers put the key',
+  )
   t.equal(started.upstream.received.length, 0)
   t.strictSame(await started.charges(), [])
 })

@@ -45,6 +45,17 @@ t.test('commands look at a running gateway and its storage', async t => {
     const { stdout } = await tollgate('usage', '--by', 'model', '--format', 'csv')
     t.match(stdout, /^model,currency,requests,images,input_tokens,output_tokens,amount,refunded\n/)
     t.match(stdout, /^alpha-image-2,USD,1,1,0,0,0\.02,0\.00$/m)
+    t.match((await tollgate('usage')).stderr, /^from .* until now \(UTC\)$/m, 'of what time is always told')
+    const month = new Date().toISOString().slice(0, 7)
+    t.match(await tollgate('statement', '--month', month, '--user', 'nobody'), {
+      code: 2,
+      stderr: /there is no user 'nobody'/,
+    })
+    t.match(await tollgate('statement', '--month', '2020-01', '--user', 'local'), {
+      code: 0,
+      stderr: /nothing was charged up to the end of that month/,
+    })
+    t.match(await tollgate('users', 'erase', 'local', '--dry-run'), { code: 1, stderr: /local is nobody/ })
     t.match(await tollgate('usage', '--since', 'soon'), { code: 2, stderr: /--since soon: a date/ })
   })
 

@@ -17,7 +17,7 @@ const logMembers =
   words(`id time key_id user group model operation status outcome error duration_ms upstream config_revision
   forwarded dropped client_request_id billing usage marks error_values upstream_said`)
 const keyMembers =
-  words(`id name user group own_group hint status expires old_secret_until models ips limits group_limits
+  words(`id name user group own_group hint status expires old_secret_until models models_barred ips limits group_limits
   budget budget_period budget_used tightest spent held currency bounds created last_used`)
 const userMembers = words('name role group status has_password created keys_max key_bounds budget budget_period')
 const usageMembers = words('day user key_id model requests images input_tokens output_tokens currency amount refunded')

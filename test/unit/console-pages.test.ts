@@ -49,6 +49,15 @@ t.test('an alert names a key as people do, and says of a certificate that it is 
     for (const part of ['', '.text', '.do'])
       t.ok(Object.hasOwn(english, `alert.${found}${part}`), caseName({ isOver, part }))
   }
+  for (const [told, word] of [
+    [{ refused: true, spent: '0.97', amount: '1' }, 'budget.short'],
+    [{ refused: true, spent: '1.00', amount: '1' }, 'budget.exhausted'],
+    [{ refused: false, spent: '9.5', amount: '10' }, 'budget.exhausted'],
+  ] as const) {
+    t.equal(wordOf('budget.exhausted', told), word, caseName(told))
+    for (const part of ['', '.text', '.do'])
+      t.ok(Object.hasOwn(english, `alert.${word}${part}`), caseName({ word, part }))
+  }
   t.match(textsOf({ ends })['ends'], /2026.*10:00|2026/, 'as moments are told')
 })
 

@@ -228,10 +228,10 @@ t.test('a client with its old key is answered, within what it may', async t => {
   t.match(await run(), { code: 2, stderr: /--out/ })
   t.match(await run('--out', 'gateway.yaml'), {
     code: 0,
-    stderr: /taken over 7 and 22 of 7 users, 22 keys[^]*4 budgets count what was spent/,
+    stderr: /7 of 7 users and 22 of 22 keys were taken over[^]*4 budgets begin with what was already spent/,
   })
   const again = await run('--out', 'gateway.yaml', '--users-only')
-  t.match(again, { code: 0, stderr: /taken over 0 and 0 of 7 users/ })
+  t.match(again, { code: 0, stderr: /0 of 7 users and 0 of 22 keys were taken over/ })
   t.notMatch(again.stderr, /budgets? counts? what was spent/)
   t.match(await place.run('import', 'new-api', database, '--database', database), { code: 2, stderr: /of litellm/ })
   const env = { ...storage, TOLLGATE_LISTEN: '127.0.0.1:0', TOLLGATE_OPS: 'off', KEY: 'made-up-vendor' }

@@ -52,6 +52,13 @@ t.test('what was set of a user is said, each thing by itself, and what was not i
     t.strictSame(tellBounds({ name: 'dora', keysMax: null, keyBounds: {} }, told), free, caseName({ told }))
   }
   t.equal(tellModels(['m'], undefined), 'It may use m.')
+  const narrow = { name: 'narrow', models: ['sim-*'] }
+  t.equal(tellModels(['sim-a'], undefined, narrow), 'It may use sim-a.')
+  t.equal(tellModels(['sim-a', 'b'], undefined, narrow), 'It may use sim-a; b is not among the models of group narrow.')
+  t.equal(
+    tellModels(['b', 'c'], undefined, narrow),
+    'It may use no model; b, c are not among the models of group narrow.',
+  )
   t.match(tellModels(null, user), /every model that its group may\. Only keys that dora makes are bound to m, n/)
   t.end()
 })

@@ -211,6 +211,8 @@ t.test('[10] init --vendor makes a folder ready, and adds to one; the file befor
 
   const more = await place.run('init', '--vendor', 'seedream')
   t.match(more, { code: 0, stderr: /added {6}families\.seedream\n[^]*as it was before: gateway\.yaml\.bak\n/ })
+  t.match(more.stderr, /lacks {6}\S*\.env\.example does not have [^\n]*ARK_/)
+  t.notMatch(more.stderr, /does not have [^\n]*FAL_/, 'what it has is not told')
   t.equal(await readFile(place.path('gateway.yaml.bak'), 'utf8'), written)
   const second = await place.run('init', '--vendor', 'qwen-image')
   t.match(second, { code: 0, stderr: /gateway\.yaml\.bak-2\n/ })

@@ -1,4 +1,4 @@
-import { type EventKind, eventIdText, eventKinds } from '../../kit/index.ts'
+import { type EventKind, eventIdText, kindsOf, kindWords } from '../../kit/index.ts'
 import { eventsAnswer } from '../answers.ts'
 import { defineRoute } from '../api.ts'
 import { refuse } from '../reasons.ts'
@@ -43,11 +43,11 @@ export const eventRoutes = [
   }),
 ]
 
-/** `charge.settled,key.revoked`. @throws Failure invalid for a kind that nobody tells */
+/** `charge.settled,key.*`. @throws Failure invalid for a word that names no kind and no sort of them */
 function readKinds(text: string): readonly EventKind[] {
-  return text.split(',').map(word => {
-    const kind = eventKinds.find(one => one === word)
-    if (!kind) throw refuse('invalid', 'kind', { kind: word, known: eventKinds.join(', ') }, { param: 'kinds' })
-    return kind
-  })
+  const words = text.split(',')
+  for (const word of words)
+    if (!kindWords.includes(word))
+      throw refuse('invalid', 'kind', { kind: word, known: kindWords.join(', ') }, { param: 'kinds' })
+  return kindsOf(words)
 }

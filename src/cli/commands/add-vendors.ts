@@ -24,6 +24,17 @@ export async function addVendors(folder: string, recipes: readonly Recipe[]): Pr
   for (const path of added) say(`added      ${path}`)
   say(`written to ${file}; as it was before: ${backup}`)
   tellNeeds(recipes)
+  await tellLacking(join(folder, '.env.example'), recipes)
+}
+
+/** The example of variables is people's own by now: what it has not is told, and nothing is written into it. */
+async function tellLacking(file: string, recipes: readonly Recipe[]): Promise<void> {
+  const text = await readFile(file, 'utf8').catch(() => undefined)
+  if (text === undefined) return
+  const named = new Set(text.match(/\w+(?=\s*=)/g))
+  const lacking = recipes.flatMap(({ variables }) => variables).filter(({ name }) => !named.has(name))
+  const names = new Set(lacking.map(({ name }) => name))
+  if (names.size > 0) say(`lacks      ${file} does not have ${[...names].join(', ')}`)
 }
 
 /** What an operator sets before a vendor is asked in earnest. */

@@ -1,5 +1,6 @@
 import { backupStorage, restoreStorage } from '../../index.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
+import { needFile } from '../need-file.ts'
 import { readBooksPlan } from '../open-books.ts'
 import { withProgress } from '../progress.ts'
 
@@ -17,6 +18,7 @@ export async function backup(to: string, options: { readonly config: string }): 
 /** Puts a copy in the place of the database, once its books have been verified. */
 export async function restore(from: string, options: { readonly config: string }): Promise<void> {
   const { storage } = await readBooksPlan(options.config)
+  await needFile(from, exitCodes.failure)
   const { aside, audit } = await withProgress(`reading ${from}`, progress =>
     explained(restoreStorage({ url: storage, from, onProgress: text => progress.tell(text) })),
   )

@@ -8,8 +8,9 @@ import {
   type WhatIf,
 } from '../../index.ts'
 import { countOf } from '../count-of.ts'
-import { print, say } from '../exit.ts'
+import { exitCodes, print, say } from '../exit.ts'
 import { describeSpan, readSpan, readZone } from '../moments.ts'
+import { needFile } from '../need-file.ts'
 import { readBooksPlan, withStorage } from '../open-books.ts'
 import { withProgress } from '../progress.ts'
 import { formatTable } from '../table.ts'
@@ -26,10 +27,10 @@ type Options = {
 /** Rows that are printed of each kind; JSON has more. */
 const rowsMax = 20
 
-/** Why charges are left out, for people. */
+/** Why charges are left out, for people; FILE is the one that they are rated by. */
 const reasons: { readonly [reason in WhatIf['notComparable'][number]['reason']]: string } = {
-  model_gone: 'the configuration has no such model',
-  group_gone: 'the configuration has no such group',
+  model_gone: 'FILE has no such model',
+  group_gone: 'FILE has no such group',
   other_currency: 'charged in another currency',
   charged_otherwise: 'the model would be charged by something else',
   measure_not_kept: 'the new prices go by what was not kept of the requests',
@@ -42,6 +43,7 @@ const reasons: { readonly [reason in WhatIf['notComparable'][number]['reason']]:
 
 /** What charges would have cost by the prices of another configuration. */
 export async function configCost(file: string, options: Options): Promise<void> {
+  await needFile(file, exitCodes.configInvalid)
   const plan = await readBooksPlan(file)
   await withStorage(options.config, async (storage, inUse) => {
     const zone = readZone(options.zone, inUse.timeZone)
@@ -85,7 +87,7 @@ function tell(costs: WhatIf, file: string): void {
   for (const { reason, model, currency: own, charges: count, cost } of notComparable.slice(0, rowsMax))
     print(
       writeOut(
-        `not compared: ${countOf(count, 'charge')} of ${model ?? 'other models'}, ${formatMoney(cost)} ${own}: ${reasons[reason]}`,
+        `not compared: ${countOf(count, 'charge')} of ${model ?? 'other models'}, ${formatMoney(cost)} ${own}: ${reasons[reason].replace('FILE', () => file)}`,
       ),
     )
   const more = notComparable.slice(rowsMax)

@@ -44,11 +44,9 @@ export async function listConfigHistory(options: Options & { readonly limit: num
 }
 
 function summaryOf({ id, changes: [first], changeCount }: ConfigTaken): string {
-  if (first === undefined) return id === 1 ? 'the first' : 'nothing that it means'
+  if (first === undefined) return id === 1 ? 'first one kept' : 'no effect: only its text'
   return changeCount === 1 ? first : `${first}, and ${changeCount - 1} more`
 }
-
-const signs = { same: ' ', gone: '-', new: '+' } as const
 
 /** What one of them changed of the one before it, or of another. */
 export async function diffConfigHistory(id: number, other: number | undefined, options: Options): Promise<void> {
@@ -63,18 +61,22 @@ export async function diffConfigHistory(id: number, other: number | undefined, o
     const before = other === undefined ? await configs.find(id - 1) : await find(Math.min(id, other))
     const { changes, files } = await compareConfigs(before, later)
     if (options.format === 'json') {
-      const shown = { ...showTaken(later), against: before?.id ?? null, changes, files }
-      return print(JSON.stringify(shown))
+      const against = before?.id ?? null
+      const told = { changes, change_count: changes.length }
+      const shown = files.map(({ file, hunks, kept }) => ({ file, hunks, kept }))
+      return print(JSON.stringify({ ...showTaken(later), against, ...told, files: shown }))
     }
     for (const change of changes) print(writeOut(change))
-    for (const { file, kept, hunks } of files) {
+    for (const [i, { file, kept, patch }] of files.entries()) {
       const name = writeOut(file)
-      if (!kept) print(`\n${name}: too long to be kept`)
-      else print(`\n--- ${name}${before ? ` of ${before.id}` : ''}\n+++ ${name} of ${later.id}`)
-      for (const hunk of hunks) {
-        print(`@@ -${hunk.before} +${hunk.after} @@`)
-        for (const { kind, text } of hunk.lines) print(signs[kind] + writeOut(text))
+      if (i > 0 || changes.length > 0) print('')
+      if (!kept) {
+        print(`${name}: too long to be kept`)
+        continue
       }
+      print(`--- ${name}${before ? ` of ${before.id}` : ''}\n+++ ${name} of ${later.id}`)
+      // Behind its own heads, and without the end of the last line.
+      for (const line of patch.split('\n').slice(2, -1)) print(writeOut(line))
     }
     if (changes.length + files.length === 0) say('They say the same.')
   })

@@ -20,6 +20,11 @@ export async function eraseUser(name: string, { dryRun, yes, config, format }: O
     const traces = await storage.users.traces(name)
     if (dryRun) {
       if (!traces) throw unknownUser(name)
+      if (name === 'local')
+        throw new Exit(
+          exitCodes.failure,
+          'local is nobody: keys are made for it that nobody else has. Revoke those (tollgate keys revoke)',
+        )
       if (format === 'json') return print(JSON.stringify({ name, ...traces }))
       print(formatRows(traces.tables))
       say(tellKept(traces.kept))

@@ -8,7 +8,7 @@ import {
   sourceLabels,
 } from '../../index.ts'
 import { Exit, exitCodes, print } from '../exit.ts'
-import { readPlan } from '../open-books.ts'
+import { readBooksPlan } from '../open-books.ts'
 
 type Options = {
   readonly model: string
@@ -56,7 +56,7 @@ function askChat(content: string, most: number | undefined): { readonly [name: s
 
 /** What a conversation would be held for, and what it costs when so many tokens are read and written. */
 export async function explainChat(options: ChatOptions): Promise<void> {
-  const plan = await readPlan(options.config)
+  const plan = await readBooksPlan(options.config)
   const { group, message, maxTokens, inputTokens, outputTokens } = options
   const multiplier = group === undefined ? undefined : plan.groups.get(group)?.multiplier
   if (group !== undefined && multiplier === undefined)
@@ -92,7 +92,7 @@ export async function explainAny(options: Options & { readonly operation?: strin
 }
 
 async function explain(options: Options, told: string | undefined): Promise<void> {
-  const plan = await readPlan(options.config)
+  const plan = await readBooksPlan(options.config)
   const operation = told ?? (await listPrices(plan)).models.find(({ name }) => name === options.model)?.operations[0]
   const request = {
     model: options.model,

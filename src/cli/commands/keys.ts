@@ -13,7 +13,7 @@ import { Exit, exitCodes, print, say } from '../exit.ts'
 import { readSettings, type SettingOptions } from '../key-settings.ts'
 import { actor, withStorage } from '../open-books.ts'
 import { formatTable } from '../table.ts'
-import { tellModels } from '../tell-bounds.ts'
+import { type NamedGroup, tellBarred, tellModels } from '../tell-bounds.ts'
 import { writeOut } from '../write-out.ts'
 
 type Place = { readonly config: string }
@@ -37,7 +37,7 @@ export async function createKey(options: CreateOptions): Promise<void> {
     tellSecret(plan, key, secret, options)
     if (options.format !== 'json')
       say(
-        `Key ${key.id} '${key.name}' of ${key.user}. ${tellModels(key.models, owner)} This is the only time that it is shown.`,
+        `Key ${key.id} '${key.name}' of ${key.user}. ${tellModels(key.models, owner, groupOf(plan, key))} This is the only time that it is shown.`,
       )
   })
 }
@@ -71,6 +71,8 @@ export async function showKey(id: string, options: Options): Promise<void> {
     const record = keyRecord(key, plan.timeZone)
     if (options.format === 'json') return print(JSON.stringify(record))
     for (const [name, value] of Object.entries(record)) print(writeOut(`${name.padEnd(13)}  ${formatValue(value)}`))
+    const barred = tellBarred(key.models, groupOf(plan, key))
+    if (barred !== undefined) say(barred)
   })
 }
 
@@ -84,6 +86,10 @@ export async function updateKey(id: string, options: UpdateOptions): Promise<voi
     needBudget('budget' in settings ? settings.budget : key.budget, settings.budgetPeriod)
     await changeKey(storage, id, change)
     say(`Key ${id} is changed.`)
+    if (!('models' in settings) && !('group' in settings)) return
+    const changed = await findKey(storage, id)
+    if (tellBarred(changed.models, groupOf(plan, changed)) !== undefined)
+      say(tellModels(changed.models, undefined, groupOf(plan, changed)))
   })
 }
 
@@ -154,6 +160,11 @@ function tellSecret({ timeZone }: Plan, key: Key, secret: string, { format }: Op
 
 function keyRecord(key: Key, zone: string) {
   return keyLineView.show({ key, now: Date.now(), zone })
+}
+
+/** The group that counts for a key; undefined where the configuration has it no longer. */
+function groupOf({ groups }: Plan, { group, userGroup }: Key): NamedGroup | undefined {
+  return groups.get(group ?? userGroup)
 }
 
 function formatMoment(at: number | null): string | null {

@@ -12,6 +12,7 @@ import {
 } from '../../index.ts'
 import { countOf } from '../count-of.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
+import { needFile } from '../need-file.ts'
 import { showFindings } from '../show-findings.ts'
 import { formatTable } from '../table.ts'
 import { writeOut } from '../write-out.ts'
@@ -65,6 +66,7 @@ async function readTable(file: string): Promise<string> {
 }
 
 async function readText(file: string): Promise<string> {
+  await needFile(file, exitCodes.failure)
   const { size } = await stat(file)
   return size > bytesMax ? ' '.repeat(bytesMax + 1) : readFile(file, 'utf8')
 }
@@ -119,6 +121,7 @@ type DiffFlags = {
 export async function diffTables(first: string, second: string | undefined, options: DiffFlags): Promise<void> {
   const [before, after] = second === undefined ? [undefined, first] : [first, second]
   const { config, only, fromTables } = options
+  for (const file of before === undefined ? [after] : [before, after]) await needFile(file, exitCodes.usage)
   const compared = await comparePrices({ before, after, config, only, fromTables }).catch((error: unknown) => {
     throw new Exit(exitCodes.usage, messageOf(error))
   })

@@ -12,6 +12,7 @@ import {
   type StatementBalance,
   type StatementMonth,
   statementTable,
+  type Storage,
 } from '../../index.ts'
 import { countOf } from '../count-of.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
@@ -40,6 +41,7 @@ export async function statement(options: Options): Promise<void> {
     const found = await withProgress('going through the ledger', async () => storage.books.statement(month))
     const accounts = options.balances ? [] : accountsOf(found, { user, group })
     const balances = balancesOf(found.balances, { user, group })
+    if (user !== undefined && accounts.length + balances.length === 0) await needSomebody(storage, user)
     const differences = differencesOf(found)
     const told = differences.length > 0 ? 'NOT reconciled' : `reconciled: ${countOf(found.counted.charges, 'charge')}`
     if (format === 'json')
@@ -62,11 +64,19 @@ export async function statement(options: Options): Promise<void> {
       if (balances.length > 0) print(formatBalances(month, currency, balances))
     }
     if (options.balances && balances.length === 0) say('nothing was ever paid in')
-    if (!options.balances && accounts.length === 0) say('nothing was charged until then')
+    if (!options.balances && accounts.length === 0) say('nothing was charged up to the end of that month')
     if (month.until > Date.now()) say(`${month.month} is not over yet: more may come`)
     if (differences.length > 0) throw new Exit(exitCodes.failure, [told, ...differences].join('\n'))
     say(told)
   })
+}
+
+/** Of somebody who was erased the ledger has the name that they had. @throws Exit 2 for a name that nobody has or had */
+async function needSomebody({ users, books }: Storage, user: string): Promise<void> {
+  if (await users.find(user)) return
+  const all = await books.statement({ from: 0, until: Date.now() })
+  if (accountsOf(all, { user }).length + balancesOf(all.balances, { user }).length === 0)
+    throw new Exit(exitCodes.usage, `there is no user '${user}' (tollgate users list)`)
 }
 
 function formatBalances({ month }: StatementMonth, currency: string, balances: readonly StatementBalance[]): string {

@@ -49,7 +49,7 @@ export async function usage(options: UsageOptions): Promise<void> {
   const span = readSpan(options, now, zone)
   const until = span.until ?? now
   const since = span.since ?? until - defaultDays * dayMs
-  if (span.since !== undefined || span.until !== undefined) say(describeSpan({ ...span, since }))
+  say(describeSpan({ ...span, since }))
   const { by, format } = options
   await withStorage(options.config, async storage => {
     if (options.againstVendor) return printCosts(format, await storage.journal.vendorCosts({ since, until }))

@@ -1,7 +1,8 @@
 import { budgetPeriods, budgetUsed, renewalAt, type Spell } from '../budget.ts'
-import type { Limits } from '../model.ts'
+import type { Group, Limits } from '../model.ts'
 import { type KeyBounds, keyBoundsSchema, showKeyBounds } from './bounds.ts'
 import { formatMoney } from '../units.ts'
+import { modelsBarred } from '../vendor-keys.ts'
 import { type BudgetStanding, budgetView } from './budget.ts'
 import { limitsSchema, showLimits } from './limits.ts'
 import {
@@ -159,7 +160,7 @@ type Keyed = { readonly key: Key }
 type AtMoment = Keyed & { readonly now: number; readonly zone: string }
 /** A key among the groups of a configuration. */
 type InPlan = AtMoment & {
-  readonly plan: { readonly currency: string; readonly groups: ReadonlyMap<string, { readonly limits: Limits }> }
+  readonly plan: { readonly currency: string; readonly groups: ReadonlyMap<string, Pick<Group, 'limits' | 'models'>> }
   /** Of the budgets that bound it, where the one stands that has the least left. */
   readonly tightest: BudgetStanding | undefined
 }
@@ -184,6 +185,14 @@ export const keyView = viewOf<InPlan>()({
   expires: own('expiresAt'),
   old_secret_until: oldUntil,
   models: own('models'),
+  models_barred: computed(
+    {
+      type: 'array',
+      items: schemas.text,
+      description: 'Those of them that its group does not allow: they are refused.',
+    },
+    (from: InPlan) => [...modelsBarred(from.key.models, from.plan.groups.get(groupOf(from)))],
+  ),
   ips: own('ips'),
   limits: own('limits'),
   group_limits: computed(limitsSchema, (from: InPlan) => showLimits(from.plan.groups.get(groupOf(from))?.limits ?? {})),

@@ -140,7 +140,7 @@ async function checkCounters({ counters: url }: Plan): Promise<Checked> {
 async function* checkUpstreams({ upstreams }: Plan): AsyncIterable<Checked> {
   for (const { name, url } of upstreams.values()) {
     if (url.startsWith('simulator:')) {
-      yield warn(`upstream ${name}`, 'is simulated: nothing is bought', 'give it a real url when it shall be')
+      yield warn(`upstream ${name}`, 'is simulated: nothing is bought', 'give it its real url when you want to buy')
       continue
     }
     const checked = await reach(url).then(

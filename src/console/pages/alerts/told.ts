@@ -6,8 +6,9 @@ import { momentText } from '../../words/moment.ts'
 export type Alert = AlertList['alerts'][number]
 type Data = Alert['data']
 
-/** What the words of an alert are called: what has ended is no longer to end. */
-export function wordOf(kind: Alert['kind'], { is_over: isOver }: Data): string {
+/** What the words of an alert are called: what has ended is no longer to end, and a budget that refused may have money left. */
+export function wordOf(kind: Alert['kind'], { is_over: isOver, refused, spent, amount }: Data): string {
+  if (kind === 'budget.exhausted' && refused === true && Number(spent) < Number(amount)) return 'budget.short'
   return kind === 'certificate.ends' && isOver === true ? 'certificate.over' : kind
 }
 

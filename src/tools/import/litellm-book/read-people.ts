@@ -97,7 +97,9 @@ function readTeams(rows: AskedTable, { models, note, now }: Around, spent: Spent
     const bounds = limitsOf(row, undefined)
     const bad = fault ?? (typeof bounds === 'string' ? bounds : undefined)
     if (bad !== undefined) note(`${place}: ${bad}, and its keys are taken over disabled`)
-    const off = bad === undefined ? (row.truth('blocked') ? 'its team is blocked' : undefined) : `of its team ${bad}`
+    const blocked = row.truth('blocked') ? 'its team is blocked' : undefined
+    // What is said of the team as "its …" is said of its keys as "its team's …".
+    const off = bad === undefined ? blocked : `its team's ${bad.slice('its '.length)}`
     teams.set(id, { group, models: modelsIn(row, models, place, note), off })
     const { rpm, tpm, concurrency } = typeof bounds === 'object' ? bounds : {}
     const limits = writeMap([
