@@ -29,7 +29,7 @@ t.test('what needs somebody, how the gateway is, and who was refused, in both la
       'en',
       'light',
       {
-        budget: 'A budget is spent',
+        budget: 'A budget could not bear a request',
         other: '1 open',
         traffic: 'Last five minutes',
         refused: 'Refused sign-ins',
@@ -45,7 +45,7 @@ t.test('what needs somebody, how the gateway is, and who was refused, in both la
       'zh',
       'dark',
       {
-        budget: '预算已用完',
+        budget: '预算不足以支付某个请求',
         other: '1 项未处理',
         traffic: '最近五分钟',
         refused: '被拒绝的登录',
