@@ -29,8 +29,10 @@ export function markOf(plan: Plan, files: readonly KeptText[]): string {
 }
 
 function* coveredIn({ upstreams, families, otlp }: Plan): Iterable<string> {
-  for (const { name, headers, query, calls } of upstreams.values())
-    yield JSON.stringify(['upstreams', name, byName(headers), byName(query), callsOf(calls)])
+  for (const { name, url, credential, headers, query, calls } of upstreams.values()) {
+    const secrets = credential.map(one => (one.kind === 'sign' ? one.secrets : one.value))
+    yield JSON.stringify(['upstreams', name, url, secrets, byName(headers), byName(query), callsOf(calls)])
+  }
   for (const { name, calls } of families.values()) yield JSON.stringify(['families', name, callsOf(calls)])
   yield JSON.stringify(['otlp', byName(otlp?.headers ?? {})])
 }

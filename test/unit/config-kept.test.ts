@@ -156,6 +156,11 @@ t.test('what is covered counts, and the address of a replica does not', async t 
   const withHeader = (value: string) =>
     text.replace(ours.credential, `${ours.credential}\n    headers: { x-plan: "${value}" }\n    query: { a: ${value} }`)
   t.not(await markFor(withHeader('one')), await markFor(withHeader('two')), 'a header without a name of secrets')
+  const swapped = (one: string, two: string): string =>
+    text
+      .replace('pipeline:', `  b: { url: https://b.example, credential: { header: a, value: ${two} } }\npipeline:`)
+      .replace('${KEY:-}', one)
+  t.not(await markFor(swapped('one', 'two')), await markFor(swapped('two', 'one')), 'two that changed places')
   const placed = text.replace('version: 1', 'version: 1\nserver: { listen: "${AT:-127.0.0.1:1}" }')
   const [one, two] = [await take(placed, { AT: '10.0.0.1:80' }), await take(placed, { AT: '10.0.0.2:80' })]
   t.not(one.plan.revision, two.plan.revision)
