@@ -124,7 +124,10 @@ t.test('two who take over the same at once count what was spent before once', as
   const both = [storage, second].map(async one => one.keys.adopt(taken, 'import litellm'))
   await waits(2)
   await other.query('ROLLBACK')
-  t.same((await Promise.all(both)).map(({ opened }) => opened).toSorted((a, b) => a - b), [0, 1])
+  t.same(
+    (await Promise.all(both)).map(({ opened }) => opened).toSorted((a, b) => a - b),
+    [0, 1],
+  )
   t.match(await storage.books.levels(), [{ kind: 'group', name: 'team', spent: { month: 1_200 } }])
   t.same((await storage.books.verify()).problems, [])
 })
