@@ -193,12 +193,12 @@ export function withoutSecrets(url: string): string {
 export function maskAddresses(text: string, write: (secret: string) => string): string {
   const open = coverSpans(text, findPasswords(levelled(text), blankOrQuote), write)
   const masked = coverSpans(open, addressSecretsOf(open), write)
-  return masked.replaceAll(defaultInside, inside => maskAddresses(inside, write))
+  return masked.replaceAll(defaultInside, inside => (inside.includes('://') ? maskAddresses(inside, write) : inside))
 }
 
 /** `$$` is a dollar sign, and begins none. */
-const references = /\$\$|\$\{(?:file:[^}\n]+|\w+(?::[-?][^}\n]*)?)\}/g
-const defaultInside = /(?<=\$\{\w+:-)[^}\n]*:\/\/[^}\n]*(?=\})/g
+const references = /\$\$|\$\{(?:file:[^{}\n]+|\w+(?::[-?][^{}\n]*)?)\}/g
+const defaultInside = /(?<=\$\{\w+:-)[^{}\n]+(?=\})/g
 
 /** The same text, as long, in which nothing of a reference ends an address or a password. */
 function levelled(text: string): string {

@@ -50,7 +50,10 @@ function coverSpans(text: string, spans: readonly Span[]): string {
 
 /** Quotes, the brace that ends a reference and the end of the line are no secret, and YAML needs them. */
 function keepEdges(part: string): string {
-  const [, open = '', close = ''] = /^(["']?(?:Bearer\s+(?!\s))?\}?).*?(\}?["']?\s*)$/s.exec(part) ?? []
+  const [open = ''] = /^["']?(?:Bearer\s+(?!\s))?\}?/.exec(part) ?? []
+  const said = part.trimEnd()
+  const [edge = ''] = /\}?["']?$/.exec(said.slice(-2)) ?? []
+  const close = edge + part.slice(said.length)
   const kept = part.length > open.length + close.length
   return kept ? `${open}${coverInText}${close}` : part
 }

@@ -2,8 +2,8 @@ import { dirname, resolve } from 'node:path'
 import { type ConfigTexts, coveredText, type Environment } from '../config/index.ts'
 import type { KeptConfig, Plan, PlanSettings } from '../kit/index.ts'
 
-const covers = /•••|\*{3}|\$\{file:[^}]*\}/g
-const bareVariable = /\$\{(\w+)(?::\?[^}]*)?\}/g
+const covers = /•••|\*{3}|\$\{file:[^{}]*\}/g
+const bareVariable = /\$\{(\w+)(?::\?[^{}]*)?\}/g
 
 /**
  * A configuration that is kept, as it can be read again for its prices: something stands for what is secret and for variables

@@ -85,7 +85,7 @@ function withDefault(text: string, variable: string, value: string): string {
 function writeExample(text: string): string {
   const seen = new Map<string, readonly string[]>()
   const settings = text.replaceAll(/^[ \t]*#.*$/gm, '')
-  for (const [, name = '', sign, rest = ''] of settings.matchAll(/\$\{([A-Z][A-Z0-9_]*)(?::([-?])([^}]*))?\}/g))
+  for (const [, name = '', sign, rest = ''] of settings.matchAll(/\$\{([A-Z][A-Z0-9_]*)(?::([-?])([^{}]*))?\}/g))
     if (!seen.has(name)) seen.set(name, sign === '-' ? [`# ${name}=${rest}`] : exampleOfNeeded(name, rest))
   return [
     '# What gateway.yaml reads from the environment, with what it takes when a variable is not set.',

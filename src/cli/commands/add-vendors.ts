@@ -31,7 +31,7 @@ export async function addVendors(folder: string, recipes: readonly Recipe[]): Pr
 async function tellLacking(file: string, recipes: readonly Recipe[]): Promise<void> {
   const text = await readFile(file, 'utf8').catch(() => undefined)
   if (text === undefined) return
-  const named = new Set(text.match(/\w+(?=\s*=)/g))
+  const named = new Set(text.match(/(?<!\w)\w+(?=\s*=)/g))
   const lacking = recipes.flatMap(({ variables }) => variables).filter(({ name }) => !named.has(name))
   const names = new Set(lacking.map(({ name }) => name))
   if (names.size > 0) say(`lacks      ${file} does not have ${[...names].join(', ')}`)
