@@ -25,8 +25,8 @@ export const sabotages: readonly Sabotage[] = [
     edits: [
       [
         'src/storage/ledger/line.ts',
-        'export function* addLine(identity: WriterIdentity, chargeId: string, line: Line): QueryProgram<boolean> {',
-        'export function* addLine(identity: WriterIdentity, chargeId: string, line: Line): QueryProgram<boolean> {\n  if (line.index > 0) return true',
+        '  upstream?: string,\n): QueryProgram<boolean> {',
+        '  upstream?: string,\n): QueryProgram<boolean> {\n  if (line.index > 0) return true',
       ],
     ],
   },
@@ -292,8 +292,8 @@ export const sabotages: readonly Sabotage[] = [
     edits: [
       [
         'src/observe/watch-charges.ts',
-        "if (isOurs) ended(settlement.id, 'settled')",
-        "if (isOurs) { ended(settlement.id, 'settled'); void (async () => ledger.find(settlement.id))() }",
+        "if (isOurs) ended(settlement.id, 'settled', settlement.upstream)",
+        "if (isOurs) { ended(settlement.id, 'settled', settlement.upstream); void (async () => ledger.find(settlement.id))() }",
       ],
     ],
   },
@@ -360,7 +360,7 @@ export const sabotages: readonly Sabotage[] = [
     says: 'no second upstream is ever asked',
     mark: 'another upstream answered',
     edits: [
-      ['src/engine/engine.ts', 'if (isLast || !isDefiniteRefusal(status)) return true', 'return true'],
+      ['src/engine/engine.ts', 'if (isLast || !isUnsold) return true', 'return true'],
       [
         'src/engine/engine.ts',
         "if (isLast || call.reach !== 'untouched' || !(error instanceof Failure)) throw error",

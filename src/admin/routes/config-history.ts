@@ -58,7 +58,9 @@ export function configHistoryRoutes() {
           const kept = await findKept(ask)
           const before = await parts.storage.configs.find(query.against ?? kept.id - 1)
           if (!before && query.against !== undefined) throw fail('not_found')
-          return { ...showTaken(kept), against: before?.id ?? null, ...parts.history.compare(before, kept) }
+          const { files, ...difference } = parts.history.compare(before, kept)
+          const shown = files.map(({ file, hunks, kept: isKept }) => ({ file, hunks, kept: isKept }))
+          return { ...showTaken(kept), against: before?.id ?? null, ...difference, files: shown }
         })
       },
     }),
