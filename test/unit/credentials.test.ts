@@ -60,12 +60,12 @@ t.test('what an upstream quotes of any credential is struck out, packed or not',
           { kind: 'query', name: 'key', value: 'query secret/1' },
         ],
         headers: { 'x-api-key': 'fixed-header-secret', 'x-version': 'version-7' },
-        query: { sig: 'shown-parameter', token: 'fixed-query-secret' },
+        query: { sig: 'fixed-sig-secret', region: 'shown-parameter', token: 'fixed-query-secret' },
       },
     ],
   })
   const said =
-    'header-secret query%20secret%2F1 secret/1 fixed-header-secret fixed-query-secret version-7 shown-parameter'
+    'header-secret query%20secret%2F1 secret/1 fixed-header-secret fixed-sig-secret fixed-query-secret version-7 shown-parameter'
   for (const packed of [false, true]) {
     upstreams[0]?.answer(res => {
       if (packed) res.writeHead(401, { 'content-encoding': 'gzip' }).end(gzipSync(said))
