@@ -1,16 +1,21 @@
-import { type Body, type Json, readField } from '../../src/kit/index.ts'
+import { type Body, type Json, type OperationTraits, readField } from '../../src/kit/index.ts'
 import { countCharacters } from './count-characters.ts'
 import { isObject } from './is-object.ts'
 import { measureText } from './measure-text.ts'
 import type { Use } from './rate-use.ts'
 import type { UsageFacet } from './schema.ts'
 
-/** Where callers say how long an answer may be, in the words of every style. */
-const limitFields = ['max_completion_tokens', 'max_tokens', 'max_output_tokens']
-/** The same in the style that has an object for it, in both spellings that its upstreams take. */
 const configFields = ['generationConfig', 'generation_config']
-const configLimitFields = ['maxOutputTokens', 'max_output_tokens']
-const choiceFields = ['candidateCount', 'candidate_count']
+/** Where callers say how long an answer may be, and how many there shall be, in the words of every style. */
+const limitFields = [
+  'max_completion_tokens',
+  'max_tokens',
+  'max_output_tokens',
+  ...configFields.flatMap(name => [`${name}.maxOutputTokens`, `${name}.max_output_tokens`]),
+]
+const choiceFields = ['n', ...configFields.flatMap(name => [`${name}.candidateCount`, `${name}.candidate_count`])]
+/** A number that is written as text. */
+const numeral = /^\s*\d{1,15}(?:\.\d{0,15})?\s*$/
 /** Speech at 128 kbit/s; what is compressed further is settled at what it was. */
 const bytesPerSecond = 16_000
 /** Documents of one search unit, as rerank upstreams count them. */
@@ -24,10 +29,10 @@ export function estimateInput(body: Body, facet: UsageFacet): number {
 }
 
 /** What a request may come to use, as far as it can be known before its answer: what is held for it. */
-export function estimateRequest(body: Body, facet: UsageFacet): readonly Use[] {
+export function estimateRequest(body: Body, facet: UsageFacet, traits?: OperationTraits): readonly Use[] {
   const uses: { readonly unit: string; readonly quantity: number }[] = [
     { unit: 'input', quantity: estimateInput(body, facet) },
-    { unit: 'output', quantity: estimateOutput(body, facet.estimate.output_tokens) },
+    { unit: 'output', quantity: estimateOutput(body, facet.estimate.output_tokens, traits) },
     { unit: 'character', quantity: countCharacters(body, facet.count_characters_of) ?? 0 },
     { unit: 'second', quantity: Math.ceil(fileBytes(body) / bytesPerSecond) },
     { unit: 'search_unit', quantity: Math.max(1, Math.ceil(listLength(body, 'documents') / documentsPerUnit)) },
@@ -37,18 +42,29 @@ export function estimateRequest(body: Body, facet: UsageFacet): readonly Use[] {
 }
 
 /**
- * The longest answer that the request admits, in tokens; `otherwise` where it says nothing, for each choice. Of several limits
- * the largest: nobody knows by which the upstream goes.
+ * The longest answer that the request admits, in tokens, for each choice; `otherwise` where it sets no limit. Of several
+ * limits the largest: nobody knows by which the upstream goes. A limit in the words of another style, or in text, may bind
+ * nothing: by such a one it is longer, and never shorter.
  */
-export function estimateOutput(body: Body, otherwise: number): number {
-  const asked = configFields.map(name => readField(body, name)).filter(value => value !== undefined)
-  const configs = asked.filter(isObject)
-  const choices = [readField(body, 'n'), ...configs.flatMap(config => choiceFields.map(name => config[name]))]
-  const limits = [
-    ...limitFields.map(name => readField(body, name)),
-    ...configs.flatMap(config => configLimitFields.map(name => config[name])),
-  ]
-  return (largest(limits) ?? otherwise) * (largest(choices) ?? 1)
+export function estimateOutput(body: Body, otherwise: number, traits?: OperationTraits): number {
+  const own = traits?.answerLimits ?? limitFields
+  const binding = largest(own.map(path => readNumber(body, path)))
+  const told = largest([...limitFields, ...own].map(path => numberIn(readNumber(body, path))))
+  const choices = largest(choiceFields.map(path => numberIn(readNumber(body, path))))
+  return Math.max(binding ?? otherwise, told ?? 0) * (choices ?? 1)
+}
+
+/** What stands at a path of at most two names. */
+function readNumber(body: Body, path: string): Json | undefined {
+  const dot = path.indexOf('.')
+  if (dot === -1) return readField(body, path)
+  const object = readField(body, path.slice(0, dot))
+  return isObject(object) ? object[path.slice(dot + 1)] : undefined
+}
+
+/** Upstreams may read text as the number that it says. */
+function numberIn(value: Json | undefined): Json | undefined {
+  return typeof value === 'string' && numeral.test(value) ? Number(value) : value
 }
 
 function largest(values: readonly (Json | undefined)[]): number | undefined {

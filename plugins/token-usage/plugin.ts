@@ -106,7 +106,7 @@ export const tokenUsage = definePlugin({
         if (!isFree(ex.route, facet))
           ex.slots.put(
             tokenUseSlot,
-            new TokenCount(target, facet, () => ({
+            new TokenCount(target, { facet, traits: ex.route.traits }, () => ({
               reading: ex.slots.get(countingSlot)?.reading,
               hasImages: paysImages(ex),
             })),
@@ -127,7 +127,8 @@ export const tokenUsage = definePlugin({
         const counting = ex.slots.get(countingSlot)
         if (!counting) return out
         counting.target = target
-        return facet.include_usage ? askForUsage(ex, out, counting) : out
+        const asked = facet.include_usage ? askForUsage(ex, out, counting) : out
+        return counting.rule ? { ...asked, detach: out.detach === true || (() => readsOn(counting)) } : asked
       },
 
       onReply(ex, reply, facet) {
@@ -141,6 +142,7 @@ export const tokenUsage = definePlugin({
           bytesPerToken: facet.estimate.bytes_per_token,
           fileTokens: facet.estimate.file_tokens,
           removesUsage,
+          ...(route.traits?.usageBehind !== undefined && { usageBehind: route.traits.usageBehind }),
           // Such an event says again what was asked, however long, before it says what was used.
           ...((paysImages(ex) || route.traits?.longLastEvent) && { bytesMax: longEventBytesMax }),
         })
@@ -164,7 +166,7 @@ export const tokenUsage = definePlugin({
 async function hold({ ledger }: Tools, ex: Exchange, counting: Counting, rule: UsageRule): Promise<undefined> {
   const { facet, target } = counting
   const facts = chargeFacts(ex, target, { id: chargeId(ex), rule })
-  const { amount: most } = rateMost(rule, target.body, facet)
+  const { amount: most } = rateMost(rule, target.body, facet, ex.route.traits)
   // Known before the hold is: when its commit is in doubt, the end of the exchange still gives it back.
   counting.held = true
   const held = await ledger.hold({ facts, hold: most, idempotency: null }).catch((cause: unknown) => {
@@ -178,6 +180,11 @@ async function hold({ ledger }: Tools, ex: Exchange, counting: Counting, rule: U
   }
   ex.notes.charge = true
   return undefined
+}
+
+/** Whether the rest is read for its charge when the caller leaves now: what was used is all that may be left to come. */
+function readsOn({ facet, reading }: Counting): boolean {
+  return facet.on_caller_gone === 'bill' || reading?.tellsUseNext === true
 }
 
 /** Notes what was used and charges for it; waits for nothing but the end of a hold that comes to nothing. */

@@ -18,6 +18,8 @@ export type Reading = Stage & {
   byLength(): number
   /** What went wrong at the upstream, told inside an answer of status 200; undefined when nothing did. */
   readonly fault: string | undefined
+  /** All of the answer has come but its use. */
+  readonly tellsUseNext?: boolean
 }
 
 export type ReadingOptions = {
@@ -26,6 +28,8 @@ export type ReadingOptions = {
   readonly bytesPerToken: number
   /** Take the event out that carries nothing but the usage. */
   readonly removesUsage: boolean
+  /** The member whose value says that the answer is over, where the use is told in an event after it. */
+  readonly usageBehind?: string
   /** An event with more data than this is not looked at; 1 MiB when absent. */
   readonly bytesMax?: number
 }
@@ -114,11 +118,15 @@ export class EventReading implements Reading {
   #usage: Usage | null = null
   /** The chunk that was written last has what a use or an error is told by. */
   #tells = false
+  /** `"finish_reason`: undefined where no use is told behind it. */
+  readonly #lastName: Buffer | undefined
+  tellsUseNext = false
   bytes = 0
   fault: string | undefined
 
   constructor(options: ReadingOptions) {
     this.#options = options
+    this.#lastName = options.usageBehind === undefined ? undefined : Buffer.from(`"${options.usageBehind}`)
     this.#estimate = new StreamEstimate(options.bytesPerToken)
     this.#reader = new EventReader((data, event) => this.#record(data, event), {
       removes: options.removesUsage,
@@ -129,6 +137,7 @@ export class EventReading implements Reading {
   write(chunk: Buffer): Passed {
     this.bytes += chunk.length
     this.#tells = tells(chunk, usageName) || tells(chunk, errorName)
+    if (this.#lastName && !this.tellsUseNext && tells(chunk, this.#lastName)) this.tellsUseNext = true
     return this.#reader.write(chunk)
   }
 
@@ -177,10 +186,13 @@ const quote = 0x22
 const colon = 0x3a
 const space = 0x20
 const letterN = 0x6e
+const backslash = 0x5c
 
 /** Whether a value other than null may follow a name: cheap, and wrong only towards a closer look. */
 function tells(data: Buffer, name: Buffer): boolean {
   for (let at = data.indexOf(name); at !== -1; at = data.indexOf(name, at + 1)) {
+    // What stands in a text is no member.
+    if (data[at - 1] === backslash) continue
     let i = at + name.length
     while (data[i] === quote || data[i] === colon || data[i] === space) i++
     if (data[i] !== letterN) return true

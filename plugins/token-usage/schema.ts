@@ -41,6 +41,12 @@ export const facetSchema = {
       description:
         'When a whole answer does not say what was used: charge it by an estimate that is marked as one, leave that to a person to decide, or refuse the answer (502) where it has not left yet; streams, text and sound have, and go to a person.',
     },
+    on_caller_gone: {
+      enum: ['estimate', 'bill'],
+      default: 'estimate',
+      description:
+        'When the caller leaves before the end of the answer: break the call off and charge what was reported and an estimate of the rest, or read it to the end and bill what was used, as is right for models that think before they answer, of which no estimate knows how long they did. A stream that has said its last word is read on either way, for the use that it tells behind it.',
+    },
     unseen_tokens_max: {
       type: 'integer',
       minimum: 0,

@@ -1,4 +1,4 @@
-import type { Body, Outcome, Target, TokenUse } from '../../src/kit/index.ts'
+import type { Body, OperationTraits, Outcome, Target, TokenUse } from '../../src/kit/index.ts'
 import { estimateInput, estimateOutput } from './estimate-request.ts'
 import { judgeUsage } from './judge-usage.ts'
 import type { Reading } from './reading.ts'
@@ -12,24 +12,31 @@ export type Answered = {
   readonly hasImages: boolean
 }
 
+/** By what its request is read. */
+export type Asked = { readonly facet: UsageFacet; readonly traits: OperationTraits | undefined }
+
 /** Tokens of one exchange for limits: estimated when somebody asks, and counted when it is over. */
 export class TokenCount implements TokenUse {
   readonly #body: Body
   readonly #facet: UsageFacet
+  readonly #traits: OperationTraits | undefined
   /** A model that has prices, and none for output, answers with none: vectors, sound, ranks. */
   readonly #isMute: boolean
   readonly #answered: () => Answered
   #input: number | undefined
 
-  constructor({ body, model }: Target, facet: UsageFacet, answered: () => Answered) {
+  constructor({ body, model }: Target, asked: Asked, answered: () => Answered) {
+    const { facet, traits } = asked
     this.#body = body
     this.#facet = facet
+    this.#traits = traits
     this.#answered = answered
     this.#isMute = model.prices.size > 0 && !model.prices.has('output')
   }
 
   get estimate(): number {
-    const most = estimateOutput(this.#body, this.#isMute ? 0 : this.#facet.estimate.output_tokens)
+    const otherwise = this.#isMute ? 0 : this.#facet.estimate.output_tokens
+    const most = estimateOutput(this.#body, otherwise, this.#traits)
     return this.#estimatedInput + most
   }
 

@@ -138,7 +138,7 @@ export class RequestState implements Member, Answering {
   detach(): boolean {
     const shared = this.#shared
     if (!this.detached) {
-      if (this.#out?.detach !== true || shared.detached >= detachedMax) return false
+      if (!readsOn(this.#out) || shared.detached >= detachedMax) return false
       shared.detached++
       this.detached = true
     }
@@ -173,4 +173,9 @@ export class RequestState implements Member, Answering {
     const { ex } = this
     return ex?.dialect.streamError(failure, ex.id, ex.route.operation)
   }
+}
+
+function readsOn(out: Outbound | undefined): boolean {
+  const detach = out?.detach
+  return typeof detach === 'function' ? detach() : detach === true
 }

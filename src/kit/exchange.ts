@@ -64,6 +64,9 @@ export type Outbound = {
   readonly body: Body
   /** More headers, lower-case. */
   readonly headers: { readonly [name: string]: string }
-  /** Go on reading the answer when the caller has left, because it costs money whether read or not. */
-  readonly detach: boolean
+  /**
+   * Go on reading the answer when the caller has left, because it costs money whether read or not. A function is asked at
+   * that moment.
+   */
+  readonly detach: boolean | (() => boolean)
 }

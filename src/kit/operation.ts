@@ -6,6 +6,10 @@ export type OperationTraits = {
   readonly imageTools?: true
   /** Its streams tell what they have used only where the request asks for it, in `stream_options`. */
   readonly usageOnDemand?: true
+  /** The member whose value says that an answer is over, in streams that tell their use in an event of its own after that. */
+  readonly usageBehind?: string
+  /** The fields by which its requests say how long an answer may be, in tokens: paths with dots. Where it is absent, nobody knows. */
+  readonly answerLimits?: readonly string[]
   /** The last event of its streams says again what was asked and answered, however long that is. */
   readonly longLastEvent?: true
   /** Its answers are counted in tokens, which have to have a price: in nothing else, or in seconds as well. */

@@ -51,5 +51,10 @@ console.log(reply.choices[0].message.content)`,
     },
   ],
   form: 'conversation',
-  traits: { usageOnDemand: true, answersTokens: 'only' },
+  traits: {
+    usageOnDemand: true,
+    usageBehind: 'finish_reason',
+    answersTokens: 'only',
+    answerLimits: ['max_completion_tokens', 'max_tokens'],
+  },
 }

@@ -49,5 +49,12 @@ export const generate: Operation = {
   ],
   listedAs: 'generateContent',
   otel: 'generate_content',
-  traits: { answersTokens: 'only' },
+  traits: {
+    answersTokens: 'only',
+    // Its upstreams take both spellings.
+    answerLimits: ['generationConfig', 'generation_config'].flatMap(name => [
+      `${name}.maxOutputTokens`,
+      `${name}.max_output_tokens`,
+    ]),
+  },
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { formatBill } from '../../src/cli/commands/logs.ts'
 import { explainRequest, replayCharge } from '../../src/index.ts'
@@ -29,6 +30,10 @@ families:
     streams: [chat]
     forward: { chat: { all: true } }
     token-usage: { include_usage: false }
+  billed:
+    streams: [chat]
+    forward: { chat: { all: true } }
+    token-usage: { on_caller_gone: bill }
   messages:
     streams: [messages]
     forward: { messages: { all: true }, messages.count: { all: true } }
@@ -47,6 +52,7 @@ families:
   rerank: { forward: { rerank: { all: true } }, token-usage: {} }
 models:
   chat-one: { family: chat, upstream: text, prices: { input: "500", cached_input: "50", output: "1500" } }
+  chat-billed: { family: billed, upstream: text, prices: { input: "500", cached_input: "50", output: "1500" } }
   chat-free: { family: chat, upstream: text, price: free }
   chat-each: { family: chat, upstream: text, prices: { input: "500", output: "1500", request: "0.01" } }
   chat-quiet: { family: quiet, upstream: text, prices: { input: "500", output: "1500" } }
@@ -420,6 +426,46 @@ t.test('[8.1] a quote of text is what its budget reserves, to the last micro-uni
       null,
       `${operation} of ${model} is free`,
     )
+})
+
+/** Sends some events, and the rest when told to; `gone` says whether the other side has closed it before. */
+function inTwo(first: readonly string[], rest: readonly string[]) {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const sent = { gone: false, go: resolve }
+  const reaction: Reaction = async res => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (const piece of first) res.write(piece)
+    res.on('close', () => (sent.gone ||= !res.writableEnded))
+    await promise
+    for (const piece of rest) res.write(piece)
+    res.end()
+  }
+  return { reaction, sent }
+}
+
+t.test('whoever leaves behind the last word pays what the upstream tells after it', async t => {
+  const started = await begin()
+  const last = content('there').replace('"finish_reason":null', '"finish_reason":"stop"')
+  const quoted = content('"finish_reason":"stop" there')
+  const rows = [
+    { what: 'the last word', model: 'chat-one', pieces: [content('Hello'), last], exact: true },
+    { what: 'a word before it', model: 'chat-one', pieces: [content('Hello'), content('there')], exact: false },
+    { what: 'one that quotes it', model: 'chat-one', pieces: [content('Hello'), quoted], exact: false },
+    { what: 'whatever it has read', model: 'chat-billed', pieces: [content('Hello'), content('there')], exact: true },
+  ]
+  for (const { what, model, pieces, exact } of rows) {
+    const { reaction, sent } = inTwo(pieces, [usageEvent, finished])
+    started.upstream.answer(reaction)
+    await readAndLeave(started, '/v1/chat/completions', { model, messages, stream: true }, 'there')
+    // Long enough for the gateway to see it; an answer that it has given up is closed by then.
+    await sleep(300)
+    sent.go()
+    await started.settled()
+    t.equal(sent.gone, !exact, caseName({ what, is: 'read on' }))
+    const [charge] = await started.charges(1)
+    t.match(charge, { state: 'settled', flags: exact ? [] : ['estimated'] }, caseName({ what, is: 'charged' }))
+    if (exact) t.equal(charge?.amount, '0.0561', caseName({ what, is: 'what was used' }))
+  }
 })
 
 t.test('a budget key that leaves a stream pays the estimate, and its hold ends', async t => {

@@ -1,10 +1,27 @@
 import t from 'tap'
 import { estimateOutput } from '../../plugins/token-usage/estimate-request.ts'
 import { scanObject } from '../../src/engine/fields.ts'
-import type { Json } from '../../src/kit/index.ts'
+import type { Json, OperationTraits } from '../../src/kit/index.ts'
 
-const longest = (fields: { readonly [name: string]: Json }): number =>
-  estimateOutput({ kind: 'json', json: scanObject(Buffer.from(JSON.stringify(fields))) }, 4096)
+const longest = (fields: { readonly [name: string]: Json }, traits?: OperationTraits): number =>
+  estimateOutput({ kind: 'json', json: scanObject(Buffer.from(JSON.stringify(fields))) }, 4096, traits)
+
+const chat = { answerLimits: ['max_completion_tokens', 'max_tokens'] }
+
+t.test('words of another style, and text, never make a hold smaller', async t => {
+  const rows: [string, { readonly [name: string]: Json }, number][] = [
+    ['its own', { max_tokens: 7 }, 7],
+    ['another style alone', { max_output_tokens: 1 }, 4096],
+    ['its own and another, less', { max_tokens: 7, generationConfig: { maxOutputTokens: 1 } }, 7],
+    ['its own and another, more', { max_tokens: 7, max_output_tokens: 9 }, 9],
+    ['more than is held otherwise', { max_output_tokens: 5000 }, 5000],
+    ['text', { max_tokens: '7' }, 4096],
+    ['text of more', { max_tokens: '100000' }, 100_000],
+    ['choices as text', { max_tokens: 7, n: '100' }, 700],
+    ['no number', { max_tokens: 'many', n: 'some' }, 4096],
+  ]
+  for (const [what, fields, tokens] of rows) t.equal(longest(fields, chat), tokens, what)
+})
 
 t.test('[6.3] what is held for an answer is the longest that the request admits, in every spelling', async t => {
   const rows: [string, { readonly [name: string]: Json }, number][] = [

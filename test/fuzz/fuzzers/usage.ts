@@ -36,6 +36,7 @@ const facet: UsageFacet = {
   free_operations: [],
   image_tools: 'refuse',
   missing_usage: 'estimate',
+  on_caller_gone: 'estimate',
   unseen_tokens_max: 1_000_000,
   estimate: { bytes_per_token: 4, file_tokens: 1500, output_tokens: 4096 },
 }
