@@ -60,6 +60,27 @@ const told = (t: { ok: (value: boolean, message: string) => unknown }, part: str
     part,
   )
 
+t.test('the cap of the whole gateway is told where it bounds one group of several', async t => {
+  const database = join(folder, 'dump.sql')
+  const file = join(folder, 'capped.yaml')
+  for (const [max, line] of [
+    [100, /default: .*budget: \{ ?amount: "100.00", per: month ?\}/],
+    [0, /default: \{\}/],
+  ] as const) {
+    const settings = { max_budget: max, budget_duration: '30d' }
+    await writeFile(file, stringify({ model_list: [model('gpt-4o')], litellm_settings: settings }))
+    const capped = await importConfig(file, 'litellm', { database })
+    if (!capped.ok) throw new Error('nothing was imported')
+    t.match(capped.text, line, caseName({ max, is: 'the line of the group' }))
+    const isTold = capped.notes.some(note => note.startsWith('max_budget: it bounds the whole gateway there'))
+    t.equal(isTold, max > 0, caseName({ max, is: 'the note' }))
+    t.notOk(
+      capped.notes.some(note => /max_budget.*(?:left out|not taken)/.test(note)),
+      caseName({ max, is: 'nothing is left' }),
+    )
+  }
+})
+
 t.test('teams become groups with their budgets and limits', async t => {
   const loaded = await loadConfig({ file: join(folder, 'gateway.yaml'), text: imported.text }, {})
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.findings))

@@ -57,7 +57,7 @@ export function importLitellm(value: unknown, options: LitellmOptions = {}): Imp
   const secrets = new SecretBook(options.secretsAt)
   const upstreams = new UpstreamBook()
   const variables = fieldsOf(file.take('environment_variables'))
-  const group = readBudgets(settings)
+  const { group, isCapped } = readBudgets(settings)
   const set = Object.keys(variables)
   if (set.length > 0)
     note(
@@ -88,6 +88,10 @@ export function importLitellm(value: unknown, options: LitellmOptions = {}): Imp
     })
   if (options.book && !people)
     throw new Error('this is no database of a LiteLLM: it has no table LiteLLM_VerificationToken')
+  if (isCapped && people && people.groups.length > 0)
+    note(
+      'max_budget: it bounds the whole gateway there, and here the group default alone: the groups of the database have budgets of their own, and what they may spend comes on top. Lower them, or give those without one a budget',
+    )
   for (const text of secrets.notes()) note(text)
   for (const text of tellLeft(file, list)) note(text)
   const lines = new Set(read.flatMap(one => ('way' in one && active.has(one.name) && !off.has(one) ? [one.line] : [])))

@@ -12,14 +12,25 @@ const periods: { readonly [duration: string]: string } = {
   '1M': 'month',
 }
 
-/** The budgets of the whole gateway and of each of its users, as lines of its only group; what has no length here is left. */
-export function readBudgets(settings: Tracked): string {
+/**
+ * The budgets of the whole gateway and of each of its users, as lines of its group `default`, which is its only one where
+ * the file is all that is imported; what has no length here is left.
+ */
+export function readBudgets(settings: Tracked): { readonly group: string; readonly isCapped: boolean } {
+  // There, 0 is no cap of the whole gateway; here it would let nothing through.
+  const isOff = settings.takeAs(
+    'max_budget',
+    value => (toDecimal(value) !== undefined && Number(value) === 0) || undefined,
+  )
+  if (isOff) settings.take('budget_duration')
+  const all = isOff ? undefined : budgetIn(settings, 'max_budget', 'budget_duration')
   const user = settings.in('default_internal_user_params')
   const own = budgetIn(user, 'max_budget', 'budget_duration')
-  return writeMap([
-    ['budget', budgetIn(settings, 'max_budget', 'budget_duration')],
+  const group = writeMap([
+    ['budget', all],
     ['user_budget', own ?? budgetIn(settings, 'max_internal_user_budget', 'internal_user_budget_duration')],
   ])
+  return { group, isCapped: all !== undefined }
 }
 
 function budgetIn(section: Tracked, amountKey: string, durationKey: string): string | undefined {
