@@ -57,6 +57,7 @@ import { bind, type Listener, unbind } from './listeners.ts'
 import { createLocalAnswers } from './local-answers.ts'
 import { logWarnings } from './log-warnings.ts'
 import { needRestart } from './need-restart.ts'
+import { otherCurrency } from './other-currency.ts'
 import { openTelemetry, quietTrace } from './open-telemetry.ts'
 import { createOpsServer } from './ops.ts'
 import { refuseUnsafeEnvironment } from './refuse-unsafe-environment.ts'
@@ -501,6 +502,8 @@ class RunningGateway implements Gateway {
     if (!next.ok) return next
     log.hide(secretsOf(next.plan))
     const before = this.plan
+    const other = otherCurrency(before, next.plan)
+    if (other) return { ok: false, findings: [other] }
     const changes = [
       ...describeChanges(before, next.plan),
       ...needRestart(before, next.plan),

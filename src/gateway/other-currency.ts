@@ -1,0 +1,21 @@
+import type { Finding } from '../config/index.ts'
+import type { Plan } from '../kit/index.ts'
+
+/**
+ * What keeps a running gateway from another currency: what was spent, reserved and paid in is kept as numbers of the one
+ * that it has, and would be taken for as many of the other.
+ */
+export function otherCurrency(before: Plan, after: Plan): Finding | undefined {
+  if (before.currency === after.currency) return undefined
+  return {
+    severity: 'error',
+    code: 'currency_changed',
+    file: after.file,
+    line: 1,
+    col: 1,
+    path: 'currency',
+    message: `the gateway runs in ${before.currency}, and its budgets and balances are in it`,
+    remedy: `put back 'currency: ${before.currency}'; another currency begins with a 'storage' of its own, at a start`,
+    caret: '',
+  }
+}
