@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { defaultThresholds, systemClock } from '../../src/kit/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import type { Postgres } from '../harness/postgres.ts'
+import { startThread } from '../harness/threads.ts'
 import { runChild } from './run-child.ts'
 import { type Harness, silentLog, type StorageHarness } from './storage.ts'
 
@@ -29,7 +30,7 @@ export async function sqliteHarness(): Promise<StorageHarness> {
   return {
     url,
     open: (role, clock = systemClock, logPageRows, timeZone = 'UTC', thresholds = defaultThresholds) =>
-      openStorage({ url, clock, log: silentLog, role, logPageRows, timeZone, thresholds }),
+      openStorage({ url, clock, log: silentLog, role, logPageRows, timeZone, thresholds, startThread }),
     child: async (role, job) => runChild(url, role, job),
     lapse: async () => edit(lapseOthers, true, false),
     edit: async sql => edit(sql, true, false),

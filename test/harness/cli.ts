@@ -1,16 +1,15 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { copyFile, writeFile } from 'node:fs/promises'
+import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { text } from 'node:stream/consumers'
+import { type Ran, runCommand } from './commands.ts'
 
-const bin = fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url))
 const shipped = fileURLToPath(new URL('../../gateway.yaml', import.meta.url))
 
-export type CliResult = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
+let parts = 0
 
-/** Runs `tollgate …` in a process of its own, on the storage of a gateway that is running. */
+export type CliResult = Ran
+
+/** Runs `tollgate …` on the storage of a gateway that is running. */
 export async function runCli(
   place: {
     readonly folder: string
@@ -23,12 +22,12 @@ export async function runCli(
 ): Promise<CliResult> {
   const { folder, storage, yaml, env } = place
   const config = join(folder, 'cli.yaml')
-  if (yaml === undefined) await copyFile(shipped, config)
-  else await writeFile(config, yaml)
-  const child = spawn(process.execPath, [bin, ...args, '-c', config], {
-    env: { ...process.env, TOLLGATE_STORAGE: storage ?? `sqlite:${join(folder, 'tollgate.db')}`, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-  return { code: code as number | null, stdout, stderr }
+  // Put in place whole: another command may be reading it.
+  const part = `${config}.${++parts}`
+  await writeFile(part, yaml ?? (await readFile(shipped, 'utf8')))
+  await rename(part, config)
+  return runCommand(
+    { env: { ...process.env, TOLLGATE_STORAGE: storage ?? `sqlite:${join(folder, 'tollgate.db')}`, ...env } },
+    [...args, '-c', config],
+  )
 }

@@ -6,11 +6,12 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
+import { type Ran, runCommand } from './commands.ts'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 export const bin = join(root, 'src/cli/bin.ts')
 
-export type Ran = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
+export type { Ran }
 
 /** An empty folder, and commands that run in it. */
 export async function makeFolder(t: Test) {
@@ -27,8 +28,9 @@ export async function makeFolder(t: Test) {
     folder,
     path,
     start,
-    run: (...args: readonly string[]) => start(process.execPath, [bin, ...args]),
-    runWith: (more: NodeJS.ProcessEnv, ...args: readonly string[]) => start(process.execPath, [bin, ...args], more),
+    run: (...args: readonly string[]) => runCommand({ cwd: folder, env }, args),
+    runWith: (more: NodeJS.ProcessEnv, ...args: readonly string[]) =>
+      runCommand({ cwd: folder, env: { ...env, ...more } }, args),
     /** The shipped configuration, changed. */
     async write(name: string, ...edits: readonly (readonly [string | RegExp, string])[]) {
       await copyFile(join(root, 'gateway.yaml'), path(name))

@@ -15,6 +15,7 @@ import {
   type Plan,
   type ReloadResult,
 } from '../../src/index.ts'
+import { startThread } from './threads.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
 
 /** How long a request may take to settle after its answer. */
@@ -113,6 +114,7 @@ export async function start(t: Pick<Test, 'teardown'>, options: StartOptions = {
     const gateway = await createGateway(options.onDisk ? config.file : config, {
       env,
       log: options.log ?? quietLog(),
+      startThread,
       ...(options.clock && { clock: options.clock }),
       ...(options.counters && { counters: options.counters }),
       ...(options.plugins && { plugins: options.plugins }),

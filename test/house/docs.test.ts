@@ -6,6 +6,7 @@ import t from 'tap'
 import { consoleErrors } from '../../src/admin/errors.ts'
 import english from '../../src/console/words/en.json' with { type: 'json' }
 import { eventKinds } from '../../src/kit/index.ts'
+import { runCommand } from '../harness/commands.ts'
 import { anchorsOf } from './references.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -58,18 +59,16 @@ t.test('events, refusals and traces that the pages list are those that there are
 
 t.test('every command that a page mentions exists', async t => {
   const { scripts } = JSON.parse(await read('package.json')) as { scripts: { readonly [name: string]: string } }
-  const bin = join(root, 'src/cli/bin.ts')
   const help = new Map<string, Promise<ReadonlySet<string>>>()
   /** The commands below one: `''` has `keys`, `keys` has `create`. */
   const below = (command: string): Promise<ReadonlySet<string>> => {
     const known = help.get(command)
     if (known) return known
-    const asked = run(process.execPath, [bin, ...command.split(' ').filter(word => word !== ''), '--help']).then(
-      ({ stdout }) => {
-        const [, listed = ''] = /^Commands:\n([^]*?)(?:\n\n|$(?![^]))/m.exec(stdout) ?? []
-        return new Set([...listed.matchAll(/^ {2}([a-z]+)/gm)].map(([, name = '']) => name))
-      },
-    )
+    const words = [...command.split(' ').filter(word => word !== ''), '--help']
+    const asked = runCommand({ env: process.env }, words).then(({ stdout }) => {
+      const [, listed = ''] = /^Commands:\n([^]*?)(?:\n\n|$(?![^]))/m.exec(stdout) ?? []
+      return new Set([...listed.matchAll(/^ {2}([a-z]+)/gm)].map(([, name = '']) => name))
+    })
     help.set(command, asked)
     return asked
   }

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { type Ran, runCommand, runProcess } from '../harness/commands.ts'
 import { picture } from '../harness/pictures.ts'
 import { startUpstream } from '../harness/upstream.ts'
 import { caseName } from '../harness/case-name.ts'
@@ -22,8 +23,6 @@ type Place = {
   /** Changes the configuration's text. */
   readonly edit: (find: string | RegExp, put: string) => Promise<void>
 }
-
-type Ran = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
 
 async function makePlace(t: Test, more: NodeJS.ProcessEnv = {}): Promise<Place> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-cli-'))
@@ -49,12 +48,10 @@ async function makePlace(t: Test, more: NodeJS.ProcessEnv = {}): Promise<Place> 
 async function runIn(
   place: { readonly folder: string; readonly env: NodeJS.ProcessEnv },
   args: readonly string[],
-  input = '',
+  input?: string,
 ): Promise<Ran> {
-  const child = spawn(process.execPath, [bin, ...args], { cwd: place.folder, env: place.env })
-  child.stdin.end(input)
-  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-  return { code: code as number | null, stdout, stderr }
+  const where = { cwd: place.folder, env: place.env }
+  return input === undefined ? runCommand(where, args) : runProcess(where, args, input)
 }
 
 /** `tollgate serve` while it runs. */

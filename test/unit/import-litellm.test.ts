@@ -1,12 +1,10 @@
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text as textOf } from 'node:stream/consumers'
 import t from 'tap'
 import { stringify } from 'yaml'
 import { importConfig, loadConfig } from '../../src/index.ts'
+import { runCommand } from '../harness/commands.ts'
 import { importShapes, marks, migrationPage, tablePath, writeShapes } from '../harness/import-shapes.ts'
 import { caseName } from '../harness/case-name.ts'
 
@@ -387,12 +385,8 @@ t.test('words of a foreign file are words here, whatever they say', async t => {
 })
 
 async function cli(...args: readonly string[]) {
-  const child = spawn(process.execPath, [join(import.meta.dirname, '../../src/cli/bin.ts'), 'import', ...args], {
-    cwd: folder,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const [out, err, [code]] = await Promise.all([textOf(child.stdout), textOf(child.stderr), once(child, 'close')])
-  return { out, err, code: code as number }
+  const { stdout, stderr, code } = await runCommand({ cwd: folder, env: process.env }, ['import', ...args])
+  return { out: stdout, err: stderr, code }
 }
 
 t.test('the command writes secrets for their owner alone, and says by its exit that nothing is active', async t => {

@@ -1,12 +1,10 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { text as textOf } from 'node:stream/consumers'
 import t from 'tap'
 import { createGateway, formatMoney, importBook, loadConfig } from '../../src/index.ts'
+import { runCommand } from '../harness/commands.ts'
 import { type MadeTable, madeNewApi, oldKey, sqlOf } from '../harness/new-api.ts'
 import { quietLog } from '../harness/start.ts'
 import { startUpstream } from '../harness/upstream.ts'
@@ -178,13 +176,9 @@ t.test('no token opens more than it did', async t => {
 })
 
 async function cli(...args: readonly string[]) {
-  const child = spawn(process.execPath, [join(import.meta.dirname, '../../src/cli/bin.ts'), ...args], {
-    cwd: folder,
-    env: { ...process.env, TOLLGATE_STORAGE: `sqlite:${join(folder, 'ours.db')}` },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const [out, err, [code]] = await Promise.all([textOf(child.stdout), textOf(child.stderr), once(child, 'close')])
-  return { out, err, code: code as number }
+  const env = { ...process.env, TOLLGATE_STORAGE: `sqlite:${join(folder, 'ours.db')}` }
+  const { stdout, stderr, code } = await runCommand({ cwd: folder, env }, args)
+  return { out: stdout, err: stderr, code }
 }
 
 t.test('a client with its old key is answered by a gateway on what was imported', async t => {

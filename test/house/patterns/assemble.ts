@@ -2,7 +2,7 @@ import type { AST } from '@eslint-community/regexpp'
 
 /** One step of a search. What is stored is where a group began and ended, or a round of a loop that may take nothing began. */
 export type Instruction =
-  | { readonly kind: 'take'; readonly isTaken: (character: string) => boolean; readonly isBackward: boolean }
+  | { readonly kind: 'take'; readonly isTaken: (code: number) => boolean; readonly isBackward: boolean }
   | { readonly kind: 'fork'; first: number; second: number }
   | { readonly kind: 'jump'; to: number }
   | { readonly kind: 'store'; readonly slot: number }
@@ -18,7 +18,7 @@ const unrolledMax = 2_000
 export class Assembler {
   readonly #flags: string
   readonly #groups = new Map<AST.CapturingGroup, number>()
-  readonly #sets = new Map<string, (character: string) => boolean>()
+  readonly #sets = new Map<string, (code: number) => boolean>()
   #slots = 0
 
   constructor(flags: string) {
@@ -37,13 +37,19 @@ export class Assembler {
     return program
   }
 
-  /** Whether a character is of a set, as the set is written: asked of Node's own engine, once per character. */
-  testOf(set: string): (character: string) => boolean {
+  /** Whether the character of a code is of a set, as the set is written: asked of Node's own engine, once per character. */
+  testOf(set: string): (code: number) => boolean {
     const made = this.#sets.get(set)
     if (made) return made
     const pattern = new RegExp(`^(?:${set})$`, this.#flags.replaceAll(/[gymd]/g, ''))
-    const known: boolean[] = []
-    const test = (character: string): boolean => (known[character.codePointAt(0) as number] ??= pattern.test(character))
+    const ask = (code: number): boolean => pattern.test(String.fromCodePoint(code))
+    // Nearly all of the time goes into this question: 0 is not known yet, 1 no, 2 yes.
+    const known = new Uint8Array(65_536)
+    const test = (code: number): boolean => {
+      if (code >= known.length) return ask(code)
+      if (known[code] === 0) known[code] = ask(code) ? 2 : 1
+      return known[code] === 2
+    }
     this.#sets.set(set, test)
     return test
   }

@@ -60,13 +60,15 @@ export class CountedPattern {
 
   /** Whether a character is of a set, as the set is written. */
   isOf(set: string, character: string): boolean {
-    return this.#assembler.testOf(set)(character)
+    return this.#assembler.testOf(set)(character.codePointAt(0) ?? 0)
   }
 
   #run(program: Program, start: State, text: string): State | undefined {
-    const waiting: (State & { readonly to: number })[] = [{ to: 0, ...start }]
-    for (let next = waiting.pop(); next; next = waiting.pop()) {
-      let { to, at, memory } = next
+    // Where to go on from, three of each: the step, the place in the text, what is stored.
+    const [steps, places, memories]: [number[], number[], (readonly number[])[]] = [[0], [start.at], [start.memory]]
+    for (let memory = memories.pop(); memory; memory = memories.pop()) {
+      let to = steps.pop() as number
+      let at = places.pop() as number
       for (let isAlive = true; isAlive; ) {
         if (++this.#steps > this.#stepsMax) return undefined
         const one = program[to++]
@@ -75,12 +77,17 @@ export class CountedPattern {
           case 'take': {
             const length = this.#lengthAt(text, at, one.isBackward)
             const from = one.isBackward ? at - length : at
-            isAlive = from >= 0 && from + length <= text.length && one.isTaken(text.slice(from, from + length))
+            isAlive =
+              from >= 0 &&
+              from + length <= text.length &&
+              one.isTaken(this.#isUnicode ? (text.codePointAt(from) as number) : text.charCodeAt(from))
             at = one.isBackward ? from : from + length
             break
           }
           case 'fork':
-            waiting.push({ to: one.second, at, memory })
+            steps.push(one.second)
+            places.push(at)
+            memories.push(memory)
             to = one.first
             break
           case 'jump':
