@@ -9,6 +9,7 @@ import { nthPlan } from './play/nth-plan.ts'
 import { drawPlan } from './play/plan.ts'
 import type { Outcome } from './play/play.ts'
 import { readRecorded, recordPlan, type Recorded } from './play/record.ts'
+import { sabotages } from './sabotage.ts'
 import { unfitting } from './try-sabotages.ts'
 import { caseName } from '../harness/case-name.ts'
 
@@ -113,6 +114,16 @@ t.test('seeds that nobody has tried, by the commit, keep every promise', async t
   await runSeeds(seeds, outcome => void outcomes.push(outcome))
   t.equal(outcomes.length, freshSeeds)
   for (const outcome of outcomes) t.strictSame(news(outcome), [], `npm run simulate -- --seed ${outcome.seed}`)
+})
+
+t.test('a planted fault whose seed is known, one by the commit, is found by that', async t => {
+  const proven = sabotages.filter(({ seed }) => seed !== undefined)
+  const { name, oracle, seed = 0 } = proven[firstFresh() % proven.length] ?? {}
+  const { alarms } = await runSeed(seed, name === undefined ? {} : { sabotage: name })
+  t.ok(
+    alarms.some(alarm => alarm.oracle === oracle),
+    `npm run simulate -- --sabotage ${name}`,
+  )
 })
 
 t.test('a planted fault is found', async t => {
