@@ -20,6 +20,8 @@ export type SeedOptions = {
   /** Takes each line of the story as it comes. */
   readonly story?: (line: string) => void
   readonly events?: boolean
+  /** Its machine is busy with much else (world/sluggish.ts). */
+  readonly sluggish?: boolean
   /** The n-th statement that changes something, or the n-th commit, fails. */
   readonly nth?: Nth
   /** A folder for what V8 says was reached; each seed has one of its own in it, named for it. */
@@ -62,12 +64,13 @@ type ScriptOptions = Omit<SeedOptions, 'nth'> & {
 function startScript(
   path: string,
   more: readonly string[],
-  { seed, sabotage, story, events = false, coverage, input = '', mostMs = longestMs }: ScriptOptions,
+  { seed, sabotage, story, events = false, sluggish = false, coverage, input = '', mostMs = longestMs }: ScriptOptions,
   take: (outcome: Outcome) => void,
 ): Promise<string> {
   const args = [path, ...more]
   if (story) args.push('--story')
   if (events) args.push('--events')
+  if (sluggish) args.push('--sluggish')
   if (sabotage !== undefined) args.push('--sabotage', sabotage)
   // What is compiled is kept: half of a seed's time would go into it. Planted faults compile anew.
   const cache =

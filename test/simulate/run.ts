@@ -22,6 +22,7 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     shrink: { type: 'boolean', default: false },
     events: { type: 'boolean', default: false },
+    sluggish: { type: 'boolean', default: false },
     format: { type: 'string', default: 'text' },
     sabotage: { type: 'string' },
     nth: { type: 'boolean', default: false },
@@ -45,7 +46,7 @@ async function main(): Promise<number> {
   if (values.seed !== undefined) return tellSeed(readWhole('seed', values.seed))
   if (values.seeds !== undefined) return tryMany({ ...askedMany(values.seeds), kept: '', run: runOne })
   process.stderr.write(
-    'simulate [--replicas] --seeds N [--from SEED] [--coverage] [--json FILE] | --seed N [--shrink] [--record] [--sabotage NAME] [--format json] | --nth | --sabotage NAME|all|list | --power N [--traced]\n',
+    'simulate [--replicas] --seeds N [--from SEED] [--coverage] [--json FILE] | --seed N [--shrink] [--record] [--sluggish] [--sabotage NAME] [--format json] | --nth | --sabotage NAME|all|list | --power N [--traced]\n',
   )
   return 2
 }
@@ -88,7 +89,7 @@ async function tellSeed(seed: number): Promise<number> {
   const { sabotage } = values
   const options = { ...(sabotage !== undefined && { sabotage }), ...(tell && { story: tell }) }
   let plan = drawPlan(seed)
-  let outcome = await runPlan(plan, { ...options, events: values.events })
+  let outcome = await runPlan(plan, { ...options, events: values.events, sluggish: values.sluggish })
   const [first] = outcome.alarms
   if (values.shrink && first) {
     tell?.(`\nShrinking "${describe(first)}" …`)

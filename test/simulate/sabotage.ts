@@ -12,6 +12,8 @@ export type Sabotage = {
   readonly says: string
   /** What is never met any more, where that is how it shows. */
   readonly mark?: string
+  /** One that finds it, where few do: it is tried first. */
+  readonly seed?: number
   /** Met once in thousands of seeds: its story in seeds.json finds it, and of all faults tried by seeds it is left out. */
   readonly isRare?: true
   readonly edits: readonly (readonly [file: string, find: string, put: string])[]
@@ -385,6 +387,7 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: 'one-key-is-enough',
     oracle: 'vendor-keys',
+    seed: 2,
     says: 'what one key was refused goes to no other key of its vendor',
     edits: [
       [
@@ -397,6 +400,7 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: 'paid-twice-unasked',
     oracle: 'vendor-keys',
+    seed: 6,
     says: 'what may have been sold is asked for with the next key, though nobody said so',
     edits: [
       [
@@ -409,6 +413,7 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: 'never-suspended',
     oracle: 'vendor-keys',
+    seed: 6,
     says: 'a key that its vendor refuses is asked again and again',
     edits: [
       [
@@ -421,6 +426,7 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: 'callers-are-blamed',
     oracle: 'vendor-keys',
+    seed: 2,
     says: "the vendor's words about a key are handed to the caller",
     edits: [
       [
@@ -433,6 +439,7 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: 'never-back',
     oracle: 'vendor-keys',
+    seed: 2,
     says: 'a free look that finds a key good changes nothing',
     edits: [
       [
@@ -445,12 +452,14 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: 'never-tried',
     oracle: 'vendor-keys',
+    seed: 6,
     says: 'a key that had no credit is never tried',
     edits: [['src/engine/vendor-keys/key-states.ts', "if (reason === 'no_credit' || (reason", 'if ((reason']],
   },
   {
     name: 'key-budget-unseen',
     oracle: 'vendor-keys',
+    seed: 2,
     says: "a vendor's key is asked on when its budget is spent",
     edits: [
       [
@@ -463,6 +472,7 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: 'words-unheard',
     oracle: 'vendor-keys',
+    seed: 2,
     says: 'what a person says of a key goes by its secret',
     edits: [
       [
@@ -475,6 +485,7 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: 'key-limit-off-by-one',
     oracle: 'vendor-keys',
+    seed: 2,
     says: "one request more than its limit is asked with a vendor's key",
     edits: [
       [
@@ -487,6 +498,7 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: 'keys-of-yesterday',
     oracle: 'vendor-keys',
+    seed: 26,
     says: 'keys that a reload has changed or taken out are asked on',
     edits: [
       [
@@ -499,6 +511,7 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: 'first-choice-named',
     oracle: 'vendor-keys',
+    seed: 2,
     says: 'a charge of pictures names the upstream that was to be asked first',
     edits: [
       [
@@ -511,6 +524,7 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: 'errors-of-200',
     oracle: 'vendor-keys',
+    seed: 2,
     says: 'an error in an answer of 200 is taken for an answer',
     edits: [['src/engine/vendor-keys/judged-call.ts', ': this.#words?.inside()', ': undefined']],
   },

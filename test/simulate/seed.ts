@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { readRecorded, type Recorded } from './play/record.ts'
+import type { Outcome } from './play/play.ts'
 import { plantFault } from './sabotage.ts'
+import { beSluggish } from './world/sluggish.ts'
 import { World } from './world/world.ts'
 
 // Plans, a line each on standard input, are played one after the other, and the process ends with the last; each outcome is a line,
@@ -15,6 +17,7 @@ const { values } = parseArgs({
     events: { type: 'boolean', default: false },
     sabotage: { type: 'string' },
     nth: { type: 'string' },
+    sluggish: { type: 'boolean', default: false },
   },
 })
 const plans = readFileSync(0, 'utf8')
@@ -26,6 +29,7 @@ const nth = of === undefined ? undefined : { of: of as 'statement' | 'commit', n
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
 if (values.sabotage !== undefined) plantFault(values.sabotage)
+const strange = values.sluggish ? beSluggish(plans[0]?.seed ?? 0) : new Set<string>()
 const home = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 mkdirSync(home, { recursive: true })
 const folder = mkdtempSync(join(home, 'tollgate-world-'))
@@ -40,8 +44,19 @@ for (const [i, plan] of plans.entries()) {
   world.install()
   // Once the timers are the world's.
   const { play } = await import('./play/play.ts')
-  print(JSON.stringify(await play(world, plan, '.', { ...(nth && { nth }), ...(values.story && { story: print }) })))
+  const outcome = await play(world, plan, '.', { ...(nth && { nth }), ...(values.story && { story: print }) })
+  print(JSON.stringify(withStrange(outcome)))
   process.chdir(folder)
   rmSync(own, { recursive: true })
 }
 process.stdout.write('', () => process.exit(0))
+
+/** What nobody is known to wait for makes a seed go one way or another. */
+function withStrange(outcome: Outcome): Outcome {
+  const alarms = [...strange].map(type => ({
+    oracle: 'harness',
+    what: `nobody waits for ${type}`,
+    detail: 'world/time.ts',
+  }))
+  return { ...outcome, alarms: [...outcome.alarms, ...alarms] }
+}

@@ -9,6 +9,7 @@ import { nthPlan } from './play/nth-plan.ts'
 import { drawPlan } from './play/plan.ts'
 import type { Outcome } from './play/play.ts'
 import { readRecorded, recordPlan, type Recorded } from './play/record.ts'
+import { sabotages } from './sabotage.ts'
 import { unfitting } from './try-sabotages.ts'
 import { caseName } from '../harness/case-name.ts'
 
@@ -96,11 +97,12 @@ t.test('a statement or a commit that fails, whichever it is, breaks no promise',
     }
 })
 
-t.test('what a seed decides happens once more in the same way, in another process', async t => {
+t.test('what a seed decides happens once more in the same way, in another process whose threads are late', async t => {
   for (const seed of [1, 3, 10]) {
-    const [one, two] = await Promise.all([runSeed(seed), runSeed(seed)])
-    t.equal(one.trace, two.trace, `trace of seed ${seed}`)
+    const [one, two] = await Promise.all([runSeed(seed), runSeed(seed, { sluggish: true })])
+    t.equal(one.trace, two.trace, `trace of seed ${seed}: what does time not stand still for? (world/time.ts)`)
     t.equal(one.books, two.books, `books of seed ${seed}`)
+    t.strictSame(two.alarms, one.alarms, `alarms of seed ${seed}`)
     t.ok(one.happened > 1_000, caseName({ seed }))
   }
 })
@@ -112,6 +114,16 @@ t.test('seeds that nobody has tried, by the commit, keep every promise', async t
   await runSeeds(seeds, outcome => void outcomes.push(outcome))
   t.equal(outcomes.length, freshSeeds)
   for (const outcome of outcomes) t.strictSame(news(outcome), [], `npm run simulate -- --seed ${outcome.seed}`)
+})
+
+t.test('a planted fault whose seed is known, one by the commit, is found by that', async t => {
+  const proven = sabotages.filter(({ seed }) => seed !== undefined)
+  const { name, oracle, seed = 0 } = proven[firstFresh() % proven.length] ?? {}
+  const { alarms } = await runSeed(seed, name === undefined ? {} : { sabotage: name })
+  t.ok(
+    alarms.some(alarm => alarm.oracle === oracle),
+    `npm run simulate -- --sabotage ${name}`,
+  )
 })
 
 t.test('a planted fault is found', async t => {

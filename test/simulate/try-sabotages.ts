@@ -86,13 +86,15 @@ export async function trySabotages(name: string, print: Print, trial: Trial = tr
 
 async function findBySeeds(sabotage: Sabotage, { run, firstFor, seedsMost: most }: Trial): Promise<Tried> {
   const first = firstFor(sabotage)
-  for (let seed = first; seed < first + most; seed++) {
+  const known = sabotage.seed === undefined ? [] : [sabotage.seed]
+  const seeds = [...known, ...Array.from({ length: most }, (_, i) => first + i)]
+  for (const [i, seed] of seeds.entries()) {
     const { alarms } = await run(seed, sabotage, true)
     const mine = new Set(alarms.flatMap(alarm => (alarm.oracle === sabotage.oracle ? [alarm.what] : [])))
     if (mine.size === 0) continue
     for (const alarm of (await run(seed, sabotage, false)).alarms) mine.delete(alarm.what)
     const [says] = mine
-    if (says !== undefined) return { sabotage, seeds: seed - first + 1, says }
+    if (says !== undefined) return { sabotage, seeds: i + 1, says }
   }
   return { sabotage, seeds: undefined, says: '' }
 }

@@ -1,5 +1,5 @@
 import type { Row } from '../world/storage.ts'
-import { type Arrival, type Ask, codeOf, isReplay, statusOf } from '../play/asks.ts'
+import { type Arrival, type Ask, codeOf, isRepeated, isReplay, statusOf } from '../play/asks.ts'
 import type { Books } from '../play/books.ts'
 import { backMs, effectOf, nameOf, type PoolKey, poolKeys, secretOf, servesModel } from '../play/pool.ts'
 import { hosts } from '../play/settings.ts'
@@ -30,7 +30,7 @@ export const vendorKeys: Oracle = {
     const asks = stage.asks.filter(ask => ask.first === ask && ask.wish.model.startsWith('pool-'))
     if (asks.length === 0) return
     for (const ask of asks) {
-      yield* judgeOrder(ask)
+      yield* judgeOrder(ask, isRepeated(stage.asks, ask))
       yield* judgeWords(ask)
       yield* judgeFailure(stage, asks, ask)
       yield* judgeCharge(stage, books, ask)
@@ -39,19 +39,21 @@ export const vendorKeys: Oracle = {
     yield* judgeWithdrawn(stage, asks)
     yield* judgeLimits(stage, asks)
     yield* judgeBudgets(stage, books, asks)
-    for (const { key, status, code, asked } of stage.upstreams.keys.returns)
-      if (status !== 200 || asked.length !== 1 || asked.some(secret => nameOf(secret ?? '') !== key))
-        yield ['a key that is well is not asked again', `${key}: ${status} ${code ?? ''}, asked ${asked.join(', ')}`]
+    for (const { key, isAlone, status, code, asked } of stage.upstreams.keys.returns) {
+      const said = `${key}: ${status} ${code ?? ''}, asked ${asked.join(', ')}`
+      if (status !== 200 || nameOf(asked.at(-1) ?? '') !== key) yield ['a key that is well is not asked again', said]
+      else if (isAlone && asked.length > 1) yield ['a key is asked that a person has suspended', said]
+    }
   },
 }
 
 const isUnsold = ({ refusal }: Arrival): boolean => refusal
 
 /** Nobody is asked behind what may have been sold, and each key once. */
-function* judgeOrder(ask: Ask): Iterable<Finding> {
+function* judgeOrder(ask: Ask, isOneOfSeveral: boolean): Iterable<Finding> {
   // Asked again by its caller, it is asked for again where nothing was sold: which is whose nobody outside knows.
   const own = ask.arrivals.filter(({ at, life }) => at <= (ask.endedAt ?? Infinity) && life === ask.life)
-  const isAlone = own.length === ask.arrivals.length
+  const isAlone = !isOneOfSeveral && own.length === ask.arrivals.length
   const said = `ask ${ask.no}: ${own.map(({ secret, shape }) => `${secret} ${shape}`).join(', ')}`
   for (const [i, one] of own.entries()) {
     const next = own[i + 1]
@@ -219,6 +221,19 @@ function* judgeLimits(stage: Stage, asks: readonly Ask[]): Iterable<Finding> {
       )
       if (within.length <= rpm) continue
       yield ["more requests than a vendor's key allows", `${name}: ${within.length} of ${rpm} from ${first.from} ms`]
+      break
+    }
+  }
+  for (const { name, concurrency = Infinity } of poolKeys) {
+    const spans = asks.flatMap(ask =>
+      ask.arrivals.flatMap(({ secret = '', at, life, wholeAt, cutOffAt }) =>
+        nameOf(secret) === name ? { at, until: wholeAt ?? cutOffAt ?? at, life } : [],
+      ),
+    )
+    for (const { at, life } of spans) {
+      const together = spans.filter(one => one.life === life && one.at <= at && one.until > at).length
+      if (together <= concurrency) continue
+      yield ["more requests at once than a vendor's key allows", `${name}: ${together} of ${concurrency} at ${at}`]
       break
     }
   }

@@ -1,43 +1,166 @@
-import { codeOf, statusOf, type Wish } from './asks.ts'
-import { effectOf, poolKeys, secretOf } from './pool.ts'
-import { resume } from './pool-operations.ts'
+import { createKey } from '../../../src/index.ts'
+import { type Ask, codeOf, statusOf, type Wish } from './asks.ts'
+import { effectOf, type PoolKey, poolKeys, type Returned, secretOf } from './pool.ts'
+import { resume, suspend } from './pool-operations.ts'
 import { plainWish } from './record.ts'
 import type { Stage } from './stage.ts'
 
 const minute = 60_000
 /** Whoever was refused is looked at every hour at last. */
 const untilBackMs = 61 * minute
+/** A vendor that says no time keeps a key away for so long at most. */
+const untilCoolMs = 5 * minute + 10_000
+/** A free look comes so long after a refusal, and a request that tries what had no credit. */
+const untilLookedMs = 1.5 * minute
+const trialMs = 30 * minute
 /** What one process hears of another's words after, and of a person's. */
 const heardMs = 8_000
+/** For a request, and what is charged for it, to be through. */
+const askedMs = 30_000
 
-/** When all keys of vendors have been well for as long as it takes: each is asked while it is the only one that may be. */
+/** When all keys of vendors have been well for as long as it takes: whether they are back, and what bounds them. */
 export async function tryPools(stage: Stage): Promise<void> {
-  if (!stage.asks.some(({ wish }) => wish.model.startsWith('pool-'))) return
-  const { world, upstreams } = stage
-  const { keys } = upstreams
-  for (const key of poolKeys) await resume(stage, key)
-  if (keys.ills.some(({ ill }) => effectOf(ill) === 'invalid' || effectOf(ill) === 'no_credit'))
-    await world.time.pass(untilBackMs)
-  for (const key of poolKeys) {
-    const secret = secretOf(key)
-    if (secret === undefined || key.budget !== undefined) continue
-    const others = poolKeys.filter(one => one !== key)
-    for (const other of others) await stage.decide(other, 'suspended', null)
-    await world.time.pass(heardMs)
-    const wish: Wish = { ...plainWish, key: 0, model: key.upstream === 'spare' ? 'pool-pair' : 'pool-image', seed: 7 }
-    const ask = stage.ask(wish)
-    await world.time.pass(30_000)
-    keys.returns.push({
-      key: key.name,
-      status: statusOf(ask),
-      code: codeOf(ask),
-      asked: ask.arrivals.map(arrival => arrival.secret),
-    })
-    for (const other of others) await resume(stage, other)
-    await world.time.pass(heardMs)
-  }
+  if (!isAtPools(stage)) return
+  const caller = await enrol(stage)
+  if (caller === undefined) return
+  await awaitKeys(stage, caller)
+  for (const key of poolKeys) await tryAmongLimited(stage, caller, key)
+  await tryAlone(stage, caller, key => exceed(stage, caller, key))
+  await readSpent(stage)
+}
+
+async function readSpent(stage: Stage): Promise<void> {
   await stage.admin(async storage => {
     const all = await storage.vendorKeys.spent()
-    keys.spent = all.filter(({ per }) => per === 'total').map(({ key, spent }) => ({ key, spent }))
+    stage.upstreams.keys.spent = all.filter(({ per }) => per === 'total').map(({ key, spent }) => ({ key, spent }))
   })
+}
+
+/** The same of several gateways, whose polls cost real questions: each key alone, and what was spent. */
+export async function tryKeys(stage: Stage): Promise<void> {
+  if (!isAtPools(stage)) return
+  for (const key of poolKeys) await resume(stage, key)
+  await tryAlone(stage, 0)
+  await readSpent(stage)
+}
+
+function isAtPools(stage: Stage): boolean {
+  return stage.asks.some(({ wish }) => wish.model.startsWith('pool-'))
+}
+
+/** A caller whom neither a budget nor limits keep from asking. @returns the number of the key */
+export async function enrol(stage: Stage): Promise<number | undefined> {
+  const planned = {
+    name: 'pools',
+    user: 'ada',
+    group: 'partner',
+    budget: null,
+    period: 'total',
+    uses: ['image'],
+  } as const
+  const { name, user, group, budget, period } = planned
+  const isMade = await stage.admin(async storage => {
+    const { key, secret } = await createKey(
+      storage,
+      { name, user, group, budget, budgetPeriod: period, limits: {} },
+      'world',
+      stage.world.random,
+    )
+    const live = { enabled: true, now: budget, lost: false, disabledAt: undefined, old: undefined }
+    stage.keys.push({ ...planned, ...live, rpm: undefined, id: key.id, secret, groups: [group] })
+  })
+  return isMade ? stage.keys.length - 1 : undefined
+}
+
+/**
+ * People take back what they have said; of what vendors have said nobody but the gateway sees that it is over. Where a clock was
+ * set times that it has written down say nothing, and people help.
+ */
+async function awaitKeys(stage: Stage, caller: number): Promise<void> {
+  const { time } = stage.world
+  const { ills, words } = stage.upstreams.keys
+  for (const key of poolKeys)
+    if (stage.jumps.length > 0 || words.some(one => one.key === key.name && one.until > time.tick))
+      await resume(stage, key)
+  const isRefused = ills.some(({ ill }) => effectOf(ill) === 'invalid' || effectOf(ill) === 'no_credit')
+  await time.pass(isRefused ? untilBackMs : untilCoolMs)
+  // One that had no credit is tried by a request, and no two at once.
+  for (const _ of poolKeys) await ask(stage, caller, 'pool-pair')
+}
+
+/** Each is asked in the end where all others are limited. */
+async function tryAmongLimited(stage: Stage, caller: number, key: PoolKey): Promise<void> {
+  if (secretOf(key) === undefined || key.budget !== undefined) return
+  stage.upstreams.keys.returns.push(await askAmongLimited(stage, key, wish => stage.ask({ ...wish, key: caller })))
+  await stage.world.time.pass(untilCoolMs)
+}
+
+/** The vendors limit all keys but one: whoever asks is answered with that. */
+export async function askAmongLimited(stage: Stage, key: PoolKey, askFor: (wish: Wish) => Ask): Promise<Returned> {
+  for (const other of poolKeys) {
+    const secret = other === key ? undefined : secretOf(other)
+    if (secret !== undefined) stage.upstreams.keys.fallAnyway(secret, 'limited', askedMs)
+  }
+  const asked = askFor({ ...plainWish, model: modelOf(key), seed: 7 })
+  await stage.world.time.pass(askedMs)
+  return { key: key.name, isAlone: false, ...cameTo(asked) }
+}
+
+/** Each is asked while people have suspended all others; then something more is tried of it. */
+async function tryAlone(stage: Stage, caller: number, more?: (key: PoolKey) => Promise<void>): Promise<void> {
+  const { time } = stage.world
+  for (const key of poolKeys) {
+    if (secretOf(key) === undefined || (key.budget !== undefined && !more)) continue
+    const others = poolKeys.filter(one => one !== key)
+    for (const other of others) await suspend(stage, other)
+    await time.pass(heardMs)
+    if (key.budget === undefined)
+      stage.upstreams.keys.returns.push({ key: key.name, isAlone: true, ...(await ask(stage, caller, modelOf(key))) })
+    await more?.(key)
+    for (const other of others) await resume(stage, other)
+    await time.pass(heardMs)
+  }
+}
+
+/** More is asked of a key than it may be asked; one that nothing bounds is refused by its vendor, and mended. */
+async function exceed(stage: Stage, caller: number, key: PoolKey): Promise<void> {
+  const { time } = stage.world
+  const { budget, rpm, concurrency } = key
+  const model = modelOf(key)
+  if (budget !== undefined) for (let i = 0; i < 4; i++) await ask(stage, caller, model, spentAtOnce)
+  else if (rpm !== undefined || concurrency !== undefined) {
+    await time.pass(minute)
+    const atOnce = 3 + Math.max(rpm ?? 0, concurrency ?? 0)
+    for (let i = 0; i < atOnce; i++) stage.ask({ ...plainWish, key: caller, model, seed: i })
+    await time.pass(minute)
+  } else await refuse(stage, caller, key)
+}
+
+/** Nobody else may be asked while a vendor refuses a key; then it is well again. */
+async function refuse(stage: Stage, caller: number, key: PoolKey): Promise<void> {
+  const secret = secretOf(key)
+  const [ill, untilTriedMs] =
+    key.upstream === 'pool' ? (['revoked', untilLookedMs] as const) : (['unpaid', trialMs] as const)
+  if (secret === undefined) return
+  stage.upstreams.keys.fallAnyway(secret, ill, askedMs)
+  await ask(stage, caller, modelOf(key))
+  await stage.world.time.pass(untilTriedMs)
+  stage.upstreams.keys.returns.push({ key: key.name, isAlone: true, ...(await ask(stage, caller, modelOf(key))) })
+}
+
+/** Of the cheapest, twice as many as this are more than a budget of a key has. */
+const spentAtOnce = 20
+
+function modelOf({ upstream }: PoolKey): string {
+  return upstream === 'spare' ? 'pool-pair' : 'pool-image'
+}
+
+async function ask(stage: Stage, key: number, model: string, n = 1) {
+  const asked = stage.ask({ ...plainWish, key, model, n, seed: 7 })
+  await stage.world.time.pass(askedMs)
+  return cameTo(asked)
+}
+
+function cameTo(asked: Ask) {
+  return { status: statusOf(asked), code: codeOf(asked), asked: asked.arrivals.map(({ secret }) => secret) }
 }

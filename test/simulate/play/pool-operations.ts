@@ -1,5 +1,5 @@
 import type { Operated } from './plan.ts'
-import { illNames, type PoolFile, type PoolKey, poolKeys, secretOf } from './pool.ts'
+import { illNames, type PoolFile, type PoolKey, poolKeys, secretOf, type Word } from './pool.ts'
 import type { Stage } from './stage.ts'
 
 /** A key of a vendor falls ill; most get well again by themselves. */
@@ -21,10 +21,7 @@ export async function suspendKey(stage: Stage, { choice, lasts }: Operated): Pro
   const ms = 10_000 + lasts * 5
   const isForAWhile = (choice >> 4) % 2 === 0
   stage.world.mark('a person suspends a key')
-  const word = { key: key.name, from: time.tick, until: Infinity, isKnown: false }
-  stage.upstreams.keys.words.push(word)
-  word.isKnown = await stage.decide(key, 'suspended', isForAWhile ? time.wall + ms : null)
-  word.from = time.tick
+  const word = await suspend(stage, key, isForAWhile ? time.wall + ms : null)
   if (isForAWhile && word.isKnown) {
     word.until = time.tick + ms
     return
@@ -33,14 +30,28 @@ export async function suspendKey(stage: Stage, { choice, lasts }: Operated): Pro
   await resume(stage, key)
 }
 
+/** A person says that a key is not to be asked until then, by the clock on the wall; until it is resumed, where nothing is said. */
+export async function suspend(stage: Stage, key: PoolKey, untilWall: number | null = null): Promise<Word> {
+  const { time } = stage.world
+  const word: Word = { key: key.name, from: time.tick, until: Infinity, isKnown: false }
+  stage.upstreams.keys.words.push(word)
+  word.isKnown = await stage.decide(key, 'suspended', untilWall)
+  word.from = time.tick
+  return word
+}
+
 /** Until a person is told that it was done. */
 export async function resume(stage: Stage, key: PoolKey): Promise<void> {
   const { time } = stage.world
+  const { words } = stage.upstreams.keys
+  const from = time.tick
   for (let tries = 0; tries < 40; tries++) {
     if (await stage.decide(key, 'active', null)) break
     await time.pass(5_000)
   }
-  for (const word of stage.upstreams.keys.words) if (word.key === key.name) word.until = Math.min(word.until, time.tick)
+  for (const word of words) if (word.key === key.name) word.until = Math.min(word.until, time.tick)
+  // From then on it may be asked again, whatever its vendor has said.
+  words.push({ key: key.name, from, until: time.tick, isKnown: false })
 }
 
 /** Somebody gives a key another secret, takes one out or puts it back, or adds one. */

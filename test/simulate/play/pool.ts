@@ -129,8 +129,13 @@ ${keys.join('\n')}`
 /** A time in which something held, by the world. */
 export type Spell = { readonly from: number; until: number }
 
+/** What a person has said: a key is not to be asked, by its name. `isKnown`: whoever said it was told that it was done. */
+export type Word = { from: number; until: number; readonly key: string; isKnown: boolean }
+
 export type Returned = {
   readonly key: string
+  /** People have suspended all others; otherwise their vendors limit them. */
+  readonly isAlone: boolean
   readonly status: number | undefined
   readonly code: string | undefined
   /** The secrets with which the vendor was asked. */
@@ -141,9 +146,8 @@ export type Returned = {
 export class KeyDesk {
   readonly ills: (Spell & { readonly secret: string; readonly ill: Ill })[] = []
   readonly looks: { readonly at: number; readonly secret: string; readonly status: number }[] = []
-  /** What people have said: a key is not to be asked, by its name. `isKnown`: whoever said it was told that it was done. */
-  readonly words: (Spell & { readonly key: string; isKnown: boolean })[] = []
-  /** For each key that was well and alone at the end what became of a request. */
+  readonly words: Word[] = []
+  /** For each key that was well at the end, and the only one that was to be asked, what became of a request. */
   readonly returns: Returned[] = []
   /** What the storage has of what was charged for what was asked with keys, in all, at the end. */
   spent: readonly { readonly key: string; readonly spent: number }[] = []
@@ -155,7 +159,15 @@ export class KeyDesk {
   }
 
   fall(secret: string, ill: Ill, ms: number): void {
-    if (this.#isOver) return
+    if (!this.#isOver) this.#fall(secret, ill, ms)
+  }
+
+  /** Even when all are to be well for good: by what is tried of them then. */
+  fallAnyway(secret: string, ill: Ill, ms: number): void {
+    this.#fall(secret, ill, ms)
+  }
+
+  #fall(secret: string, ill: Ill, ms: number): void {
     this.heal(secret)
     const from = this.#world.time.tick
     this.ills.push({ secret, ill, from, until: from + ms })

@@ -9,6 +9,7 @@ import { Process, runAs } from '../world/process.ts'
 import type { Row } from '../world/storage.ts'
 import { unfoldSegments } from '../world/unfold.ts'
 import type { World } from '../world/world.ts'
+import type { Death, KeyEvent } from './deaths.ts'
 import type { FleetPlan } from './plan.ts'
 import { type Policy, Seat } from './seat.ts'
 import type { Stores } from './stores.ts'
@@ -43,6 +44,9 @@ export class Fleet extends Stage {
   readonly apart: { readonly from: number; until: number; readonly isForgotten: boolean }[] = []
   readonly closings: Closing[] = []
   readonly fenced: Fenced[] = []
+  readonly deaths: Death[] = []
+  /** What was told of vendors' keys, in order, as of the end. */
+  keysTold: readonly KeyEvent[] = []
   /** Charges that several decided about at once, and how many of them were told that they did. */
   readonly decided: { readonly id: string; readonly done: number }[] = []
   readonly refusals: { readonly id: string; readonly why: string; readonly at: number }[] = []
@@ -120,6 +124,17 @@ export class Fleet extends Stage {
     const storage = this.#tool
     if (!storage) throw new Error('the desk is closed')
     return this.world.time.runFor(runAs(this.#desk, async () => act(storage)))
+  }
+
+  /** What has been told of vendors' keys until now, in order, past every fault. */
+  async keyEvents(): Promise<readonly KeyEvent[]> {
+    const rows = await this.stores.rows(
+      `SELECT kind, data FROM event WHERE kind IN ('upstream.key_suspended', 'upstream.key_resumed') ORDER BY id`,
+    )
+    return rows.map(row => {
+      const { key, reason, was, by } = JSON.parse(String(row['data'])) as { [name: string]: string | null }
+      return { kind: String(row['kind']), key: key ?? '', reason: reason ?? was ?? '', by: by ?? null }
+    })
   }
 
   async leave(): Promise<void> {

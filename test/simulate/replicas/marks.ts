@@ -9,6 +9,7 @@ export const metByFleet: readonly string[] = [
   'said: this gateway was silent for longer than its lease; its open charges were ended',
   'said: the store of the limits does not answer',
   'fault: kill',
+  'fault: a key dies under several gateways',
   'fault: restart',
   'fault: postgres held',
   'fault: postgres refused',

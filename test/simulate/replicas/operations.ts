@@ -5,6 +5,7 @@ import type { Wish } from '../play/asks.ts'
 import { plainWish } from '../play/record.ts'
 import type { Settings } from '../play/settings.ts'
 import { bookTables, type Fleet } from './fleet.ts'
+import { letKeyDie } from './key-death.ts'
 import type { FleetKind, FleetOperated } from './plan.ts'
 import type { Seat } from './seat.ts'
 import type { Store } from './relay.ts'
@@ -171,6 +172,7 @@ const own: { readonly [kind in FleetKind]: Act } = {
   },
   'decide twice': (fleet, operated) => decide(fleet, operated, 'needs_review'),
   'refund twice': (fleet, operated) => decide(fleet, operated, 'settled'),
+  'key dies': (fleet, operated) => letKeyDie(fleet, operated),
 }
 
 export async function perform(fleet: Fleet, operated: FleetOperated): Promise<void> {

@@ -5,6 +5,7 @@ import { countTogether, judgeRefusals, spansOf, subjectsOf } from '../oracles/li
 import type { Evidence, Finding, Oracle } from '../oracles/oracle.ts'
 import { judgeTokens } from '../oracles/tokens.ts'
 import { Fleet } from './fleet.ts'
+import { keyDeaths } from './oracle-of-keys.ts'
 
 const windowMs = 60_000
 
@@ -150,4 +151,13 @@ const counted: Oracle = {
 }
 
 /** All that judge a fleet: those of one gateway hold for many, and their own. */
-export const fleetOracles: readonly Oracle[] = [...commonOracles, exact, exactTokens, fenced, known, decided, counted]
+export const fleetOracles: readonly Oracle[] = [
+  ...commonOracles,
+  exact,
+  exactTokens,
+  fenced,
+  known,
+  decided,
+  counted,
+  keyDeaths,
+]

@@ -38,7 +38,9 @@ export const kinds = [
   'decide twice',
   'refund twice',
 ] as const
-export type FleetKind = (typeof kinds)[number]
+/** Of vendors' keys: in seeds that go at them. */
+const ofKeys = 'key dies'
+export type FleetKind = (typeof kinds)[number] | typeof ofKeys
 
 /** One thing that is done to the fleet. */
 export type FleetOperated = Omit<Operated, 'kind'> & {
@@ -78,7 +80,7 @@ const gapMost = 6_000
 export function drawFleetPlan(seed: number, likes: readonly FleetKind[] = [], length = 24): FleetPlan {
   const plan = drawPlan(seed, length)
   const random = new Random(seed, 'fleet')
-  const weights: { [kind in FleetKind]: number } = { ...drawWeights(random, plan.calm) }
+  const weights: { [kind in FleetKind]: number } = { ...drawWeights(random, plan.calm), [ofKeys]: 0 }
   for (const kind of likes) weights[kind] += 4
   const gateways = random.chance(0.5) ? 2 : 3
   const drawSkew = (): number => (plan.calm || random.chance(0.4) ? 0 : random.int(120_000) - 60_000)
@@ -88,7 +90,7 @@ export function drawFleetPlan(seed: number, likes: readonly FleetKind[] = [], le
     skews: Array.from({ length: gateways }, drawSkew),
     operations: plan.operations.map(operated => ({
       ...operated,
-      kind: random.weigh(weights),
+      kind: kindOf(operated, random.weigh(weights)),
       seat: random.int(gateways),
       gap: Math.min(operated.gap, random.chance(0.2) ? gapMost : 1_500),
       lasts: Math.min(operated.lasts, 20_000),
@@ -97,11 +99,16 @@ export function drawFleetPlan(seed: number, likes: readonly FleetKind[] = [], le
   }
 }
 
-function drawWeights(random: Random, calm: boolean): { readonly [kind in FleetKind]: number } {
+/** Of what befalls vendors' keys of one gateway some is the death of one under all of them: each takes minutes of their polls. */
+function kindOf({ kind, choice }: Operated, drawn: FleetKind): FleetKind {
+  return kind === 'sick key' && choice % 4 === 0 ? ofKeys : drawn
+}
+
+function drawWeights(random: Random, calm: boolean): { readonly [kind in (typeof kinds)[number]]: number } {
   const weights = Object.fromEntries(kinds.map(kind => [kind, random.chance(0.5) ? 0.3 + random.unit() : 0]))
   for (const kind of kinds) if (calm && !peaceful.has(kind)) weights[kind] = 0
   return {
-    ...(weights as { [kind in FleetKind]: number }),
+    ...(weights as { [kind in (typeof kinds)[number]]: number }),
     ask: 4 + random.int(6),
     burst: 0.5 + random.unit(),
     race: random.unit(),

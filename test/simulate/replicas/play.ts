@@ -17,7 +17,7 @@ import { stuckMoney } from '../oracles/stuck-money.ts'
 import { codeOf, statusOf } from '../play/asks.ts'
 import { imagePrices, plainSettings } from '../play/settings.ts'
 import { readBooks } from '../play/books.ts'
-import { tryPools } from '../play/pool-end.ts'
+import { tryKeys } from '../play/pool-end.ts'
 import { freeOf, judge, type Outcome, outcomeOf, quietWish } from '../play/play.ts'
 import type { World } from '../world/world.ts'
 import { Fleet } from './fleet.ts'
@@ -57,13 +57,14 @@ export async function playFleet(
     const atRest: Evidence = { stage: fleet, books: readBooks(fleet), leftovers, probes }
     harness.push(...judge(stuckMoney, atRest))
     probes.push(...(await probe(fleet)))
-    await tryPools(fleet)
+    await tryKeys(fleet)
     leftovers.push(...(await close(fleet)))
   } catch (error) {
     const detail = error instanceof Error ? (error.stack ?? error.message) : String(error)
     harness.push({ oracle: 'harness', what: detail.split('\n')[0] ?? '', detail })
   }
   await fleet.mirror()
+  fleet.keysTold = await fleet.keyEvents()
   return outcomeOf(fleet, harness, fleetOracles, { leftovers, probes })
 }
 

@@ -204,4 +204,40 @@ export const fleetSabotages: readonly FleetSabotage[] = [
       ],
     ],
   },
+  {
+    name: 'deaths-unheard',
+    oracle: 'vendor-keys',
+    seed: 2,
+    says: 'a gateway does not hear of keys of vendors that others have found dead',
+    likes: ['key dies'],
+    edits: [
+      [
+        'src/gateway/key-keeper.ts',
+        'this.#tell(standing, states.learn(standing))',
+        "if (standing.state === 'active') this.#tell(standing, states.learn(standing))",
+      ],
+    ],
+  },
+  {
+    name: 'returns-unheard',
+    oracle: 'vendor-keys',
+    seed: 2,
+    says: 'a gateway does not hear of keys of vendors that are asked again',
+    likes: ['key dies'],
+    edits: [
+      [
+        'src/gateway/key-keeper.ts',
+        'this.#tell(standing, states.learn(standing))',
+        "if (standing.state !== 'active') this.#tell(standing, states.learn(standing))",
+      ],
+    ],
+  },
+  {
+    name: 'each-tells',
+    oracle: 'key-deaths',
+    seed: 2,
+    says: 'each gateway that finds a key dead tells so',
+    likes: ['key dies'],
+    edits: [['src/storage/vendor-keys.ts', 'if (isSame && by === null) return', '']],
+  },
 ]

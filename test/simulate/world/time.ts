@@ -183,14 +183,16 @@ function turn(): Promise<void> {
 }
 
 /**
- * Requests to the file system or to zlib are not the world's to time: it stands still until they are through. So are turns
- * of the loop that somebody has yet to take: how many of them pass while a thread is waited for is the machine's to say.
+ * What is asked of the machine is not the world's to time: it stands still until that is through, whatever it is called (a file
+ * that is closed is a `CloseReq`). So are turns of the loop that somebody has yet to take: how many of them pass while a thread is
+ * waited for is the machine's to say. Not waited for are connections of the process that runs a seed: to whoever started it, and
+ * to real servers, which `quiet` waits for.
  */
-const outside = /^(?:Immediate|FS|Zlib|ZLIB|Brotli|Zstd|Hash|Crypto|Random|Scrypt|PBKDF|Argon)/i
+const standing = /^(?:Pipe|TTY|TCP|Connect|Write|SimpleWrite|Shutdown|Timeout)/
 const outsideMs = 20_000
 
 function isOutside(): boolean {
-  return isUnpacking() || process.getActiveResourcesInfo().some(name => outside.test(name))
+  return isUnpacking() || process.getActiveResourcesInfo().some(name => !standing.test(name))
 }
 
 async function settle(): Promise<void> {

@@ -1,0 +1,84 @@
+import type { Ask } from '../play/asks.ts'
+import type { Ill } from '../play/ills.ts'
+import { askAmongLimited, enrol } from '../play/pool-end.ts'
+import { effectOf, type PoolKey, poolKeys, secretOf } from '../play/pool.ts'
+import { resume } from '../play/pool-operations.ts'
+import { plainWish } from '../play/record.ts'
+import type { Fleet } from './fleet.ts'
+import type { FleetOperated } from './plan.ts'
+
+const deaths: readonly Ill[] = ['revoked', 'unpaid', 'forbidden', 'out of quota']
+/** One that is asked most of the time more often than the others. */
+const mortal = ['one', 'two', 'one', 'four']
+/** What one gateway knows of a key the others know after; and of a person's word. */
+const heardMs = 8_000
+/** Keys that each gateway has found limited once are asked again. */
+const cooledMs = 65_000
+/** Each takes minutes, in which every gateway asks the servers several times a second. */
+const deathsMost = 2
+/** For a request to be through. */
+const askedMs = 15_000
+/** A free look comes after a minute, and five later, by clocks that may be a minute apart each way. */
+const lookedMostMs = 9 * 60_000
+
+/** A key dies while all gateways ask with it, and is mended: by its vendor, which a free look finds, or by a person who has paid. */
+export async function letKeyDie(fleet: Fleet, { choice }: FleetOperated): Promise<void> {
+  const { world, upstreams } = fleet
+  const { time } = world
+  const { keys } = upstreams
+  const key = poolKeys.find(({ name }) => name === mortal[(choice >> 4) % mortal.length])
+  const ill = deaths[(choice >> 2) % deaths.length]
+  const secret = key && secretOf(key)
+  const caller = await callerOf(fleet)
+  if (!key || !ill || secret === undefined || caller === undefined || fleet.deaths.length >= deathsMost) return
+  world.mark('fault: a key dies under several gateways')
+  fleet.tell(`  ${secret}: ${ill}`)
+  const from = time.tick
+  const before = (await fleet.keyEvents()).length
+  const asks: Ask[] = []
+  const askAll = async (each: number): Promise<void> => {
+    for (const seat of fleet.seats)
+      for (let i = 0; i < each; i++)
+        asks.push(
+          fleet.askAt({ ...plainWish, key: caller, model: 'pool-pair', seed: choice + asks.length }, undefined, seat),
+        )
+    await time.pass(askedMs)
+  }
+  keys.fall(secret, ill, Number.MAX_SAFE_INTEGER)
+  await askAll(4)
+  await time.pass(heardMs)
+  await askAll(3)
+  keys.heal(secret)
+  await mend(fleet, key, secret, ill)
+  await time.pass(heardMs)
+  // Of one that died before, and nobody could be told of it, more than this is left.
+  const isKnown = fleet.deaths.every(one => one.isSound || one.key !== key.name)
+  const isSound = isKnown && fleet.disturbances.every(({ until }) => until < from)
+  for (const seat of fleet.seats) {
+    const returned = await askAmongLimited(fleet, key, wish => fleet.askAt({ ...wish, key: caller }, undefined, seat))
+    if (isSound) keys.returns.push(returned)
+  }
+  await time.pass(cooledMs)
+  const events = (await fleet.keyEvents()).slice(before).filter(one => one.key === key.name)
+  const count = (kind: string): number => events.filter(one => one.kind === kind).length
+  const told = { suspended: count('upstream.key_suspended'), resumed: count('upstream.key_resumed') }
+  fleet.deaths.push({ key: key.name, secret, from, until: time.tick, asks, isSound, told })
+}
+
+/** Until it may be asked again, where anybody has found that it is dead. */
+async function mend(fleet: Fleet, key: PoolKey, secret: string, ill: Ill): Promise<void> {
+  const { time } = fleet.world
+  const { keys } = fleet.upstreams
+  const isKnown = fleet.asks.some(({ arrivals }) => arrivals.some(one => one.secret === secret && one.ill === ill))
+  if (!isKnown) return
+  if (effectOf(ill) === 'no_credit') return resume(fleet, key)
+  const mendedAt = time.tick
+  const isSeen = (): boolean => keys.looks.some(one => one.secret === secret && one.at >= mendedAt)
+  while (!isSeen() && time.tick < mendedAt + lookedMostMs) await time.pass(5_000)
+}
+
+/** A caller whom neither limits nor a budget keep from asking; the same one for all of them. */
+async function callerOf(fleet: Fleet): Promise<number | undefined> {
+  const known = fleet.keys.findIndex(({ name }) => name === 'pools')
+  return known < 0 ? enrol(fleet) : known
+}

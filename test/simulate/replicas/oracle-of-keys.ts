@@ -1,0 +1,60 @@
+import { codeOf, statusOf } from '../play/asks.ts'
+import { effectOf, nameOf, poolKeys } from '../play/pool.ts'
+import type { Finding, Oracle } from '../oracles/oracle.ts'
+import type { Books } from '../play/books.ts'
+import { Fleet } from './fleet.ts'
+import type { Death } from './deaths.ts'
+
+export const keyDeaths: Oracle = {
+  name: 'key-deaths',
+  promise: `A key of a vendor that dies under several gateways costs no caller an answer; that it is suspended, and that it is
+    back, is told once by all of them together; what was charged for what was asked with a key is its sum at all of them.`,
+  *judge({ stage, books }) {
+    if (!(stage instanceof Fleet)) throw new Error('this is judged of a fleet alone')
+    yield* judgeTold(stage)
+    for (const death of stage.deaths) yield* judgeDeath(death)
+    yield* judgeSums(stage, books)
+  },
+}
+
+/** Whatever goes wrong meanwhile: between two that say the same of a key there is one that says something else. */
+function* judgeTold({ keysTold }: Fleet): Iterable<Finding> {
+  const last = new Map<string, string>()
+  for (const { kind, key, reason, by } of keysTold) {
+    const said = kind === 'upstream.key_suspended' ? `suspended, ${reason}` : 'resumed'
+    if (by === null && last.get(key) === said) yield ['what becomes of a key is told twice', `${key}: ${said}`]
+    last.set(key, said)
+  }
+}
+
+function* judgeDeath({ key, secret, from, until, asks, isSound, told }: Death): Iterable<Finding> {
+  if (!isSound) return
+  const dead = asks.filter(({ arrivals }) =>
+    arrivals.some(({ secret: of, ill }) => of === secret && ill !== undefined && effectOf(ill) !== 'cooling'),
+  )
+  const said = `${key}, ${Math.round(from)} to ${Math.round(until)} ms`
+  for (const ask of asks)
+    if (ask.disturbed === undefined && codeOf(ask)?.startsWith('upstream_') === true)
+      yield ["a call is lost by the death of a vendor's key", `${said}: ask ${ask.no}: ${statusOf(ask)} ${codeOf(ask)}`]
+  const due = dead.length > 0 ? 1 : 0
+  if (told.suspended !== due || told.resumed !== due)
+    yield [
+      'the death of a key, and its end, are not told once',
+      `${said}: ${JSON.stringify(told)}, refused ${dead.length}`,
+    ]
+}
+
+/** Where nothing was wrong with a machine, to the micro-unit. */
+function* judgeSums({ asks, disturbances, decisions, upstreams }: Fleet, books: Books): Iterable<Finding> {
+  if (disturbances.length > 0 || decisions.length > 0) return
+  for (const { name, budget } of poolKeys) {
+    const spent = upstreams.keys.spent.find(one => one.key === name)?.spent
+    if (budget === undefined || spent === undefined) continue
+    const sum = asks.reduce((all, ask) => {
+      const isOfKey = nameOf(ask.first.arrivals.at(-1)?.secret ?? '') === name
+      const charges = isOfKey ? [books.chargeOf(ask), books.chargeOf(ask, '.u')] : []
+      return all + charges.reduce((own, row) => own + (row?.['state'] === 'settled' ? Number(row['amount']) : 0), 0)
+    }, 0)
+    if (spent !== sum) yield ['what a key has spent is not what was charged', `${name}: ${spent}, charged ${sum}`]
+  }
+}
