@@ -1,11 +1,11 @@
 import t from 'tap'
-import { browse, browserMissing } from '../harness/browser.ts'
+import { browse, browserMissing, slowness } from '../harness/browser.ts'
 import { emptyScenes, furnish, visit, written } from '../harness/furnish.ts'
 import { lookAt, showAs, variants } from '../harness/look-at.ts'
 import { englishOn } from '../harness/one-vocabulary.ts'
 import { enterAsAdmin } from '../harness/visitor.ts'
 
-t.setTimeout(280_000)
+t.setTimeout(280_000 * slowness)
 
 // Each page once, the variants by turns; `npm run test:axe` looks at all of them in all. The prices and the reference have
 // tests of their own.
