@@ -43,6 +43,27 @@ t.test(
   },
 )
 
+t.test(
+  'all ways are on the screen of a small laptop, and all tabs on that of a phone',
+  { skip: browserMissing },
+  async t => {
+    const browsing = await browse(t)
+    const { url, faults } = browsing
+    const page = await browsing.newPage({ as: await enterAsAdmin(browsing), width: 1280, height: 800 })
+    await page.goto(`${url}/console/playground`)
+    await page.getByRole('tab', { name: 'Rerank' }).waitFor()
+    const beyond = (selector: string) =>
+      page.evaluate<string[]>(`[...document.querySelectorAll('${selector}')].flatMap(one => {
+      const { right, bottom } = one.getBoundingClientRect()
+      return right > document.documentElement.clientWidth || bottom > innerHeight ? [one.textContent] : []
+    })`)
+    t.strictSame(await beyond('#side a, #side button'), [], 'the last of them leads out')
+    await page.setViewportSize({ width: 360, height: 740 })
+    t.strictSame(await beyond('[role=tab]'), [])
+    t.strictSame(faults, [])
+  },
+)
+
 t.test('every page says that nothing from elsewhere may run in it', async t => {
   const browsing = await browse(t)
   for (const path of ['/console', '/console/login', '/console/logs/req_1', '/console/icon.svg', '/pricing', '/docs']) {
