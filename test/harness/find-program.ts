@@ -2,11 +2,16 @@ import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { delimiter, isAbsolute, join } from 'node:path'
 
-/** Where the first of these programs is that runs here, looked for in the PATH; undefined for none. */
-export function findProgram(...names: readonly string[]): string | undefined {
+/** Where programs of these names stand in the PATH, in their order; one with a path of its own is looked for there alone. */
+export function standing(...names: readonly string[]): readonly string[] {
   const folders = (process.env['PATH'] ?? '').split(delimiter)
   const all = names.flatMap(name => (isAbsolute(name) ? [name] : folders.map(folder => join(folder, name))))
-  return all.find(path => existsSync(path) && runs(path))
+  return all.filter(existsSync)
+}
+
+/** The first of these programs that runs here; undefined for none. */
+export function findProgram(...names: readonly string[]): string | undefined {
+  return standing(...names).find(runs)
 }
 
 function runs(path: string): boolean {

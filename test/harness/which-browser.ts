@@ -55,8 +55,8 @@ function leaveMediaOut(): void {
   registerHooks({
     load(url, context, next) {
       const loaded = next(url, context)
-      if (!/playwright-core\/lib\/coreBundle\.js$/.test(url)) return loaded
-      const source = String(loaded.source)
+      if (!url.endsWith('/playwright-core/lib/coreBundle.js')) return loaded
+      const source = Buffer.from(loaded.source as Uint8Array).toString()
       const without = source.replaceAll(/await [\w.]+\.send\("emulation\.setMediaFeaturesOverride", /g, 'void (')
       if (without === source) throw new Error('playwright-core does not set media features any more: leave this out')
       return { ...loaded, source: without }

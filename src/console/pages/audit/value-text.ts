@@ -21,7 +21,7 @@ export function valueText(name: string, value: unknown): string {
       .map(([part, one]) => `${partName(part)} ${valueText(part, one)}`)
       .join(' · ')
   if (typeof value === 'boolean') return t(value ? 'yes' : 'no')
-  if (typeof value !== 'string') return String(value)
+  if (typeof value !== 'string') return JSON.stringify(value)
   const words = named[name]
   return words === undefined ? value : tName(words, value)
 }
