@@ -1,11 +1,11 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { browseAsAdmin, browserMissing } from '../harness/browser.ts'
+import { browseAsAdmin, browserMissing, slowness } from '../harness/browser.ts'
 import { lookAt } from '../harness/look-at.ts'
 import { enterAsUser } from '../harness/visitor.ts'
 
 const skip = browserMissing
-t.setTimeout(280_000)
+t.setTimeout(280_000 * slowness)
 
 /** More than any page has of what can be reached. */
 const pressesMax = 60

@@ -1,12 +1,12 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { completeClock } from '../../src/kit/index.ts'
-import { browse, browserMissing, type Browsing, logIn } from '../harness/browser.ts'
+import { browse, browserMissing, type Browsing, isFirefox, leftOut, logIn, slowness } from '../harness/browser.ts'
 import { caseName } from '../harness/case-name.ts'
 import { enterAsAdmin, enterAsUser, type Visitor } from '../harness/visitor.ts'
 
 const skip = browserMissing
-t.setTimeout(110_000)
+t.setTimeout(110_000 * slowness)
 
 const dayMs = 86_400_000
 
@@ -193,8 +193,11 @@ t.test('budgets say who nears the end, and a statement prints without the frame'
   await own.getByRole('link', { name: 'ada' }).click()
   await page.waitForURL(/user=ada&group=default/)
   await page.locator('.statement').nth(1).waitFor({ state: 'detached' })
-  await page.emulateMedia({ media: 'print' })
-  t.notOk(await page.locator('#side').isVisible())
-  t.ok(await own.isVisible())
+  if (isFirefox) t.comment(`printing: ${leftOut}`)
+  else {
+    await page.emulateMedia({ media: 'print' })
+    t.notOk(await page.locator('#side').isVisible())
+    t.ok(await own.isVisible())
+  }
   t.strictSame(faults, [])
 })

@@ -1,11 +1,11 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { browseAsAdmin, type Browsing, browserMissing } from '../harness/browser.ts'
+import { browseAsAdmin, browserMissing, type Browsing, slowness } from '../harness/browser.ts'
 import { enterAsUser, passwordOfTests } from '../harness/visitor.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const skip = browserMissing
-t.setTimeout(110_000)
+t.setTimeout(110_000 * slowness)
 
 /** Anything that opens a window of the browser is a fault. */
 function refuseDialogs(page: Page, { faults }: Browsing): void {

@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { browse, browserMissing } from '../harness/browser.ts'
+import { browse, browserMissing, slowness } from '../harness/browser.ts'
 import { offerToken, passwordOfTests } from '../harness/visitor.ts'
 
-t.setTimeout(110_000)
+t.setTimeout(110_000 * slowness)
 
 /** More than any page has of what can be reached. */
 const pressesMax = 80

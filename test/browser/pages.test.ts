@@ -1,11 +1,11 @@
 import t from 'tap'
-import { browse, browserMissing } from '../harness/browser.ts'
+import { browse, browserMissing, slowness } from '../harness/browser.ts'
 import { emptyScenes, furnish, visit, written } from '../harness/furnish.ts'
 import { lookAt, showAs, variants } from '../harness/look-at.ts'
 import { englishOn } from '../harness/one-vocabulary.ts'
 import { enterAsAdmin } from '../harness/visitor.ts'
 
-t.setTimeout(280_000)
+t.setTimeout(280_000 * slowness)
 
 // Each page once, the variants by turns; `npm run test:axe` looks at all of them in all. The prices and the reference have
 // tests of their own.
@@ -39,6 +39,27 @@ t.test(
     await look(emptyScenes)
     const scenes = await furnish(browsing, admin)
     await look(scenes.filter(({ path }) => path.startsWith('/console')))
+    t.strictSame(faults, [])
+  },
+)
+
+t.test(
+  'all ways are on the screen of a small laptop, and all tabs on that of a phone',
+  { skip: browserMissing },
+  async t => {
+    const browsing = await browse(t)
+    const { url, faults } = browsing
+    const page = await browsing.newPage({ as: await enterAsAdmin(browsing), width: 1280, height: 800 })
+    await page.goto(`${url}/console/playground`)
+    await page.getByRole('tab', { name: 'Rerank' }).waitFor()
+    const beyond = (selector: string) =>
+      page.evaluate<string[]>(`[...document.querySelectorAll('${selector}')].flatMap(one => {
+      const { right, bottom } = one.getBoundingClientRect()
+      return right > document.documentElement.clientWidth || bottom > innerHeight ? [one.textContent] : []
+    })`)
+    t.strictSame(await beyond('#side a, #side button'), [], 'the last of them leads out')
+    await page.setViewportSize({ width: 360, height: 740 })
+    t.strictSame(await beyond('[role=tab]'), [])
     t.strictSame(faults, [])
   },
 )

@@ -1,11 +1,12 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { browse, browserMissing } from '../harness/browser.ts'
+import { browse, browserMissing, slowness } from '../harness/browser.ts'
+import { sideways } from '../harness/look-at.ts'
 import { picture } from '../harness/pictures.ts'
 import { enterAsAdmin } from '../harness/visitor.ts'
 
 const skip = browserMissing
-t.setTimeout(280_000)
+t.setTimeout(280_000 * slowness)
 
 const playground = '/console/playground?op=image.generate&model=alpha-image-2'
 const bills = (page: Page) => page.getByRole('region', { name: 'Bill' })
@@ -76,8 +77,7 @@ t.test('stopping says before what it may cost, and shows after what it did', { s
   await bills(page).waitFor()
   const [charge] = await charges()
   t.match(await bills(page).locator('.line-text').textContent(), charge?.text)
-  const width = await page.evaluate<number>('document.documentElement.scrollWidth')
-  t.ok(width <= 360, `${width} wide`)
+  t.equal(await sideways(page), undefined)
   t.strictSame(faults, [])
 })
 

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { browse, browseAsAdmin, browserMissing } from '../harness/browser.ts'
+import { browse, browseAsAdmin, browserMissing, slowness } from '../harness/browser.ts'
 import { filesOf, readParts, textsOf } from '../harness/edits.ts'
 import { picture, pngFile } from '../harness/pictures.ts'
 import { sha256, startUpstream } from '../harness/upstream.ts'
@@ -8,7 +8,7 @@ import { enterAsAdmin } from '../harness/visitor.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const skip = browserMissing
-t.setTimeout(110_000)
+t.setTimeout(110_000 * slowness)
 
 /** Money as a number: of a text such as `0.08 USD`. */
 const money = (text: string | null): number => Number(/\d+\.\d+/.exec(text ?? '')?.[0])

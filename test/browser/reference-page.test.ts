@@ -1,5 +1,5 @@
 import t from 'tap'
-import { browse, browserMissing } from '../harness/browser.ts'
+import { browse, browserMissing, openClipboard } from '../harness/browser.ts'
 import { lookEverywhere } from '../harness/look-everywhere.ts'
 
 t.test('the reference is readable for everybody', { skip: browserMissing }, async t => {
@@ -8,7 +8,7 @@ t.test('the reference is readable for everybody', { skip: browserMissing }, asyn
 
   await t.test('samples are tabs in the language that was picked last, and can be copied', async t => {
     const page = await newPage({ language: 'zh' })
-    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: url })
+    const readClipboard = await openClipboard(page, url)
     await page.goto(`${url}/docs`)
     const edits = page.locator('article[aria-labelledby=post_v1_images_edits]')
     const generations = page.locator('article[aria-labelledby=post_v1_images_generations]')
@@ -23,8 +23,7 @@ t.test('the reference is readable for everybody', { skip: browserMissing }, asyn
     await generations.getByRole('tab', { name: 'curl' }).click()
     await generations.getByRole('button', { name: '复制' }).locator('visible=true').click()
     await generations.getByText('已复制').waitFor()
-    const copied = await page.evaluate('navigator.clipboard.readText()')
-    t.match(String(copied), `curl ${url}/v1/images/generations`)
+    t.match(await readClipboard(), `curl ${url}/v1/images/generations`)
   })
 
   await t.test('without a script each sample opens by itself', async t => {

@@ -1,11 +1,11 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { browse, browserMissing } from '../harness/browser.ts'
+import { browse, browserMissing, slowness } from '../harness/browser.ts'
 import { lookAt, showAs, variants } from '../harness/look-at.ts'
 import { startSignIns } from '../harness/sign-in.ts'
 import { passwordOfTests } from '../harness/visitor.ts'
 
-t.setTimeout(240_000)
+t.setTimeout(240_000 * slowness)
 
 const own = { roles: { staff: 'user' }, allow_sign_up: true }
 

@@ -1,13 +1,10 @@
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import type { Test } from 'tap'
-import { findChromium } from './chromium.ts'
 import { type Started, start, type StartOptions } from './start.ts'
 import { enterAsAdmin, passwordOfTests, type Visitor } from './visitor.ts'
+import { isFirefox, launchBrowser } from './which-browser.ts'
 
-const path = await findChromium()
-
-/** The reason for skipping tests of the console where no browser runs; `after` fails on it under CI=true. */
-export const browserMissing: string | false = path === undefined && 'no Chromium runs here: install chromium'
+export { browserMissing, isFirefox, leftOut, slowness } from './which-browser.ts'
 
 export type Look = {
   readonly width?: number
@@ -32,8 +29,7 @@ export type Browsing = Started & {
 
 /** A browser that goes with the test. */
 export async function openBrowser(t: Pick<Test, 'teardown'>): Promise<Browser> {
-  if (path === undefined) throw new Error('no Chromium runs here: install chromium')
-  const browser = await chromium.launch({ executablePath: path, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+  const browser = await launchBrowser()
   t.teardown(() => browser.close())
   return browser
 }
@@ -69,9 +65,20 @@ async function newContext(browser: Browser, url: string, look: Look): Promise<Br
     colorScheme: theme,
     reducedMotion: 'reduce',
   })
+  if (isFirefox && theme === 'dark') await context.addInitScript(chosenDark)
   const [name, value] = as?.cookie.split('=', 2) ?? []
   if (name && value) await context.addCookies([{ name, value, url }])
   return context
+}
+
+/** What a person does who wants the console dark, where nobody can ask the browser for it. */
+const chosenDark = `if (location.origin !== 'null' && !localStorage.getItem('tollgate.theme')) localStorage.setItem('tollgate.theme', 'dark')`
+
+/** Lets a page write to the clipboard, and the test read what is there. */
+export async function openClipboard(page: Page, url: string): Promise<() => Promise<string>> {
+  // Firefox has no permission for it: a preference lets pages read (`which-browser.ts`).
+  if (!isFirefox) await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: url })
+  return async () => String(await page.evaluate('navigator.clipboard.readText()'))
 }
 
 function watch(page: Page, url: string, faults: string[]): void {

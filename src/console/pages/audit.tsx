@@ -15,6 +15,7 @@ import { t, tName } from '../words/index.ts'
 import { FilterLine } from '../kit/filter-line.tsx'
 import { placeOf } from './audit/place-of.ts'
 import { RefusedSignIns } from './audit/refused-sign-ins.tsx'
+import { isNone, valueText } from './audit/value-text.ts'
 
 const pageRows = 50
 const actionsMost = 6
@@ -110,7 +111,7 @@ function Subject({ of: { action, subject } }: { readonly of: TrailRow }) {
 function Change({ of: { before, after } }: { readonly of: TrailRow }) {
   const told = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])]
   // Of what is new, only what it has.
-  const names = told.filter(name => before !== null || after?.[name] !== null)
+  const names = told.filter(name => before !== null || !isNone(after?.[name]))
   if (names.length === 0) return <>–</>
   return (
     <ul class="bare">
@@ -124,18 +125,4 @@ function Change({ of: { before, after } }: { readonly of: TrailRow }) {
       ))}
     </ul>
   )
-}
-
-/** Fields whose values are names of the gateway's own, by the words that tell them. */
-const named: { readonly [field: string]: string } = {
-  role: 'role',
-  status: 'status',
-  state: 'status',
-  budget_period: 'period',
-}
-
-function valueText(name: string, value: unknown): string {
-  if (typeof value !== 'string') return JSON.stringify(value)
-  const words = named[name]
-  return words === undefined ? value : tName(words, value)
 }

@@ -78,8 +78,9 @@ export function Logs() {
         </>
       }
     >
-      <LogFilters query={query} set={set} admin={admin} />
-      <Views owner={user.name} at="/console/logs" query={filter} />
+      <LogFilters query={query} set={set} admin={admin}>
+        <Views owner={user.name} at="/console/logs" query={filter} />
+      </LogFilters>
       {histogram.value === undefined && histogram.loading && <Skeleton shape="chart" />}
       {histogram.value && histogram.value.steps.length > 0 && (
         <div class="card">

@@ -160,7 +160,7 @@ function People({
             { head: t('role'), cell: user => t(`role.${user.role}`) },
             { head: t('group'), cell: user => user.group },
             { head: t('ceilings'), wide: true, sparse: true, cell: user => userCeilings(user, currency) },
-            { head: t('users.login'), cell: user => t(user.has_password ? 'yes' : 'users.no_password') },
+            { head: t('users.login'), cell: user => t(user.has_password ? 'users.has_password' : 'users.no_password') },
             {
               head: t('nav.tokens'),
               cell: user => <a href={`/console/tokens?user=${encodeURIComponent(user.name)}`}>{t('users.tokens')}</a>,

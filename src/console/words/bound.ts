@@ -10,7 +10,7 @@ const limitNames = ['rpm', 'tpm', 'concurrency'] as const
 /** The most that a setting may be, in words; `field` as the interface calls it, `values` as its refusals have them. */
 export function tBound(field: string, values: Values): string {
   if (field === 'budget' || field === 'budget_period')
-    return t('bound.budget', { amount: amountText(values), period: t(`period.${readPeriod(values['per'])}`) })
+    return t(`bound.budget.${readPeriod(values['per'])}`, { amount: amountText(values) })
   if (field === 'limits')
     return limitNames.flatMap(name => (values[name] ? [`${t(`limit.${name}`)} ≤ ${values[name]}`] : [])).join(' · ')
   if (field === 'models' || field === 'ips') return t(`bound.${field}`, { names: values['names'] ?? '' })
@@ -21,7 +21,7 @@ export function tBound(field: string, values: Values): string {
 
 /** With its currency, where that is known. */
 function amountText({ amount, currency }: Values): string {
-  return [amount, currency].filter(part => part !== undefined && part !== null).join(' ')
+  return [amount, currency].filter(part => part !== undefined && part !== null && part !== '').join(' ')
 }
 
 export function readPeriod(period: string | number | null | undefined): 'total' | 'day' | 'month' {

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useModels } from '../../api/models.ts'
 import { Button } from '../../kit/button.tsx'
 import { FilterChoice, FilterLine } from '../../kit/filter-line.tsx'
@@ -38,10 +39,13 @@ export function LogFilters({
   query,
   set,
   admin,
+  children,
 }: {
   readonly query: Query
   readonly set: (change: { readonly [name: string]: string | null }) => void
   readonly admin: boolean
+  /** What stands beside the way out of a filter. */
+  readonly children?: ComponentChildren
 }) {
   const models = useModels()
   const used = names.filter(name => query[name])
@@ -63,7 +67,7 @@ export function LogFilters({
   )
   const operations = [...new Set(models.flatMap(model => model.operations))]
   return (
-    <search class="stack">
+    <search class="stack tight">
       <div class="filters">
         {moment('since', t('filter.since'))}
         {moment('until', t('filter.until'))}
@@ -119,11 +123,12 @@ export function LogFilters({
           )}
         </div>
       </details>
-      {used.length > 0 && (
-        <div>
+      <div class="inline">
+        {used.length > 0 && (
           <Button onClick={() => set(Object.fromEntries(names.map(name => [name, null])))}>{t('filter.clear')}</Button>
-        </div>
-      )}
+        )}
+        {children}
+      </div>
     </search>
   )
 }

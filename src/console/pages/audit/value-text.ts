@@ -1,0 +1,46 @@
+import type { Key } from '../../api/shapes.ts'
+import { tBounds } from '../../words/bound.ts'
+import { t, tName } from '../../words/index.ts'
+
+/** Fields whose values are names of the gateway's own, by the words that tell them. */
+const named: { readonly [field: string]: string } = {
+  role: 'role',
+  status: 'status',
+  state: 'status',
+  budget_period: 'period',
+}
+
+/** A value as people write it: lists with commas, what has parts with the name of each. */
+export function valueText(name: string, value: unknown): string {
+  if (isNone(value)) return '–'
+  if (name === 'bounds' || name === 'key_bounds') return boundsText(value as Key['bounds'])
+  if (Array.isArray(value)) return value.map(one => valueText(name, one)).join(', ')
+  if (typeof value === 'object')
+    return Object.entries(value ?? {})
+      .filter(([, one]) => !isNone(one))
+      .map(([part, one]) => `${partName(part)} ${valueText(part, one)}`)
+      .join(' · ')
+  if (typeof value === 'boolean') return t(value ? 'yes' : 'no')
+  if (typeof value !== 'string') return JSON.stringify(value)
+  const words = named[name]
+  return words === undefined ? value : tName(words, value)
+}
+
+/** What the most of each setting was made. */
+function boundsText(of: Key['bounds']): string {
+  return tBounds(of, '')
+    .map(({ name, most }) => `${name} ${most}`)
+    .join(' · ')
+}
+
+/** What a part of a setting is called: a limit, else a field. */
+function partName(part: string): string {
+  const limit = tName('limit', part)
+  return limit === part ? tName('field', part) : limit
+}
+
+/** Nothing: no value, or a list or parts of which none is there. */
+export function isNone(value: unknown): boolean {
+  if (value === null || value === undefined) return true
+  return typeof value === 'object' && Object.values(value).every(isNone)
+}
