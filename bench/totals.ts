@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
+import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import {
   type Clock,
@@ -14,15 +15,27 @@ import {
   unknownOfLogRow,
 } from '../src/kit/index.ts'
 import { openStorage } from '../src/storage/index.ts'
+import { dropChanged, keepPageCharges, sumNextPage } from '../src/storage/journal/page-charges.ts'
+import { createPool, Session } from '../src/storage/postgres/connect.ts'
+import type { QueryProgram } from '../src/storage/query.ts'
+import { Connection } from '../src/storage/sqlite/connect.ts'
 import { facts, line, newKey } from '../test/contract/storage.ts'
 import { startPostgres } from '../test/harness/postgres.ts'
 import { onlyErrors } from './fill.ts'
 
-// `node bench/totals.ts [--requests 1000000] [--on sqlite,postgres]`: fills a database with requests of 30 days and their charges, by
-// the storage's own way, and times what the totals above the log ask of it: the longest answer, how many, and all of them.
+// `node bench/totals.ts [--requests 1000000] [--on sqlite,postgres] [--file F [--kept]]`: fills a database with requests of 30 days and their charges, by
+// the storage's own way, and times what the totals above the log ask of it: the first answer, the longest, how many, and all of them.
+// Once with what a gateway keeps beside pages of the log, and once without it: as a database of a version before begins.
+// Meanwhile a list is asked for and a row is written, again and again: how long those wait. `--file` keeps what is filled, `--kept`
+// takes what is there.
 
 const { values: options } = parseArgs({
-  options: { requests: { type: 'string', default: '1000000' }, on: { type: 'string', default: 'sqlite,postgres' } },
+  options: {
+    requests: { type: 'string', default: '1000000' },
+    on: { type: 'string', default: 'sqlite,postgres' },
+    file: { type: 'string' },
+    kept: { type: 'boolean', default: false },
+  },
 })
 const requests = Number(options.requests)
 const dayMs = 86_400_000
@@ -111,33 +124,113 @@ const filters: readonly (readonly [name: string, match: LogMatch])[] = [
   ['tier 2K', { tier: '2K' }],
 ]
 
-async function time(storage: Storage, name: string): Promise<void> {
-  for (const [of, match] of filters) {
-    const from = performance.now()
-    let [longest, answers, counted] = [0, 0, 0]
-    for (let next: string | null = ''; next !== null; answers++) {
-      const asked = performance.now()
-      const found: LogTotals = await storage.journal.totals({ ...match, lookups: false, ...(next && { before: next }) })
-      longest = Math.max(longest, performance.now() - asked)
-      counted += found.requests
-      next = found.next
+/** The longest that a list and a write took while `work` was done. */
+async function besides(storage: Storage, work: () => Promise<void>): Promise<readonly [list: number, write: number]> {
+  const longest = { list: 0, write: 0 }
+  let isOver = false
+  const again = async (name: keyof typeof longest, act: () => unknown): Promise<void> => {
+    while (!isOver) {
+      const from = performance.now()
+      await act()
+      longest[name] = Math.max(longest[name], performance.now() - from)
+      await setTimeout(20)
     }
-    const all = performance.now() - from
-    process.stdout.write(
-      `${name} ${of.padEnd(20)} ${String(counted).padStart(9)} requests ${String(answers).padStart(4)} answers, the longest ${longest.toFixed(0).padStart(6)} ms, all ${all.toFixed(0).padStart(7)} ms\n`,
-    )
   }
+  const both = [
+    again('list', () => storage.journal.list({ limit: 50 })),
+    again('write', () => storage.users.topUp('user 1', 1, null, 'bench')),
+  ]
+  await work().finally(() => (isOver = true))
+  await Promise.all(both)
+  return [longest.list, longest.write]
+}
+
+async function time(storage: Storage, name: string): Promise<void> {
+  // Threads start with the first question.
+  await Promise.all([storage.journal.list({ limit: 1 }), storage.journal.totals({ since: now })])
+  const [list, write] = await besides(storage, async () => {
+    for (const [of, match] of filters) process.stdout.write(`${name} ${await timeFilter(storage, of, match)}`)
+  })
+  process.stdout.write(`${name} meanwhile a list took at most ${list.toFixed(0)} ms, a write ${write.toFixed(0)} ms\n`)
+}
+
+async function timeFilter(storage: Storage, of: string, match: LogMatch): Promise<string> {
+  const from = performance.now()
+  let [first, longest, answers, counted] = [0, 0, 0, 0]
+  for (let next: string | null = ''; next !== null; answers++) {
+    const asked = performance.now()
+    const found: LogTotals = await storage.journal.totals({ ...match, lookups: false, ...(next && { before: next }) })
+    longest = Math.max(longest, performance.now() - asked)
+    first ||= longest
+    counted += found.requests
+    next = found.next
+  }
+  const ms = (value: number): string => `${value.toFixed(0).padStart(6)} ms`
+  const all = performance.now() - from
+  return `${of.padEnd(20)} ${String(counted).padStart(9)} requests ${String(answers).padStart(4)} answers, the first ${ms(first)}, the longest ${ms(longest)}, all ${ms(all)}\n`
+}
+
+/** Does at once what a gateway does beside requests, some pages a minute. */
+async function keepPages(
+  name: string,
+  run: <T>(steps: QueryProgram<T>, kind: 'read' | 'write') => T | Promise<T>,
+): Promise<void> {
+  const from = performance.now()
+  let [pages, longest, bytes, written] = [0, 0, 0, 0]
+  while ((await run(dropChanged(now), 'write')).places > 0);
+  for (let before = Number.MAX_SAFE_INTEGER; ; pages++) {
+    const asked = performance.now()
+    const found = await run(sumNextPage({ at: now, before }), 'read')
+    longest = Math.max(longest, performance.now() - asked)
+    if (!found) break
+    before = found.lastMs
+    bytes += found.body?.length ?? 0
+    const writing = performance.now()
+    await run(keepPageCharges(found), 'write')
+    written += performance.now() - writing
+  }
+  const all = performance.now() - from
+  const each = (value: number): string => (value / Math.max(pages, 1)).toFixed(1)
+  process.stdout.write(
+    `${name} kept beside ${pages} pages: ${each(all)} ms each, ${longest.toFixed(0)} ms at most, of it ${each(written)} ms of the writer; ${each(bytes / 1_024)} KiB each\n`,
+  )
+}
+
+/** Own connections of the storage at `url`. */
+async function keepPagesOf(url: string, name: string): Promise<void> {
+  if (url.startsWith('sqlite:')) {
+    const connection = new Connection(url.slice('sqlite:'.length))
+    await keepPages(name, (steps, kind) =>
+      kind === 'read' ? connection.snapshot(steps) : connection.transact(() => connection.run(steps)),
+    )
+    connection.close()
+    return
+  }
+  const pool = createPool(url, 1)
+  const client = await pool.connect()
+  await keepPages(name, async steps => {
+    await client.query('BEGIN')
+    const value = await new Session(client).run(steps)
+    await client.query('COMMIT')
+    return value
+  })
+  client.release()
+  await pool.end()
 }
 
 async function measure(url: string, name: string): Promise<void> {
   const storage = await openStorage({ url, clock, log: onlyErrors, role: 'gateway' })
   try {
     const from = performance.now()
-    await fill(storage)
-    process.stderr.write(`  filled in ${((performance.now() - from) / 1_000).toFixed(0)} s\n`)
+    if (!options.kept) {
+      await fill(storage)
+      process.stderr.write(`  filled in ${((performance.now() - from) / 1_000).toFixed(0)} s\n`)
+    } else now = begun + days * dayMs
     let state = await storage.books.rebuildCosts()
     while (!state.isDone) state = await storage.books.rebuildCosts(state)
-    await time(storage, name)
+    await time(storage, `${name} as it was     `)
+    await keepPagesOf(url, name)
+    await time(storage, `${name} with what is kept`)
   } finally {
     await storage.close()
   }
@@ -146,7 +239,7 @@ async function measure(url: string, name: string): Promise<void> {
 const on = options.on.split(',')
 if (on.includes('sqlite')) {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-bench-totals-'))
-  await measure(`sqlite:${join(folder, 'tollgate.db')}`, 'sqlite  ').finally(() =>
+  await measure(`sqlite:${options.file ?? join(folder, 'tollgate.db')}`, 'sqlite  ').finally(() =>
     rm(folder, { recursive: true, force: true }),
   )
 }

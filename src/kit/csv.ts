@@ -3,6 +3,11 @@ export function csvLine(cells: readonly (string | number | null | undefined)[]):
   return cells.map(csvCell).join(',')
 }
 
+/** A whole table as a file: each line has its end (RFC 4180), and UTF-8 a mark at its head, without which spreadsheets take Chinese for something else. */
+export function csvFile(lines: readonly string[]): string {
+  return `\uFEFF${lines.map(line => `${line}\r\n`).join('')}`
+}
+
 /** What begins like a formula is told to be none: it may hold words that people chose. Spreadsheets of the East read wide signs too. */
 function csvCell(value: string | number | null | undefined): string {
   if (value === null || value === undefined) return ''

@@ -25,6 +25,8 @@ import type { Writing } from './writing.ts'
 /** Answers are forgotten a day later; a minute more is no matter. */
 const sweepMs = 60_000
 const sumMs = 60_000
+/** Pages of the log that are summed at a time, each in some hundredths of a second, beside what else is read. */
+const pagesEach = 32
 /** Who makes a change that nobody puts a name to. */
 const nobody = 'gateway'
 const byPassword = { passwords: true, issuers: [] } as const
@@ -157,10 +159,27 @@ function startChores(parts: StorageParts, endings: Endings) {
     try {
       for (let count = 1; count > 0 && !chores.isOver && writer.healthy(); )
         count = (await writer.submit('addUpCosts', null)) + (await writer.submit('sumUp', { at: clock.now() }))
+      await keepCharges()
     } catch (error) {
       log.warn({ err: error }, 'charges could not be added up')
     } finally {
       chores.isAdding = false
+    }
+  }
+
+  /** What pages of the log were charged, some at a time: whoever asks for totals need not read those. */
+  async function keepCharges(): Promise<void> {
+    let isDue = false
+    for (let places = 1; places > 0; ) {
+      if (chores.isOver || !writer.healthy()) return
+      ;({ places, isDue } = await writer.submit('dropChanged', { at: clock.now() }))
+    }
+    let before = Number.MAX_SAFE_INTEGER
+    for (let pages = 0; isDue && pages < pagesEach && writer.healthy(); pages++) {
+      const found = await parts.reader.ask('pageCharges', { at: clock.now(), before })
+      if (!found || chores.isOver) return
+      before = found.lastMs
+      if (found.body !== null) await writer.submit('keepPageCharges', found)
     }
   }
 

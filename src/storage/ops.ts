@@ -45,6 +45,7 @@ import { pruneEvents } from './events/prune.ts'
 import { tellEvent, tellNewEvent } from './events/tell.ts'
 import { claimWebhook, keepTold, tellAgain } from './events/webhooks.ts'
 import type { Batch } from './journal/log-queue.ts'
+import { dropChanged, keepPageCharges, type PageCharges } from './journal/page-charges.ts'
 import { pruneLogs } from './journal/prune.ts'
 import { sumUp } from './journal/sum-up.ts'
 import { adopt } from './keys/adopt.ts'
@@ -177,6 +178,8 @@ export type Changes = {
   }
   sumUp: { given: { readonly at: number }; gives: number }
   addUpCosts: { given: null; gives: number }
+  dropChanged: { given: { readonly at: number }; gives: { readonly places: number; readonly isDue: boolean } }
+  keepPageCharges: { given: PageCharges; gives: boolean }
   rebuildCosts: { given: RebuildState | null; gives: RebuildState }
   pruneLogs: { given: { readonly until: number; readonly limit: number }; gives: number }
   post: { given: Posted; gives: null }
@@ -248,6 +251,8 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   pruneEvents: (_self, given) => pruneEvents(given),
   sumUp: (_self, { at }) => sumUp(at),
   addUpCosts: () => addUpCosts(),
+  dropChanged: (_self, { at }) => dropChanged(at),
+  keepPageCharges: (_self, given) => keepPageCharges(given),
   rebuildCosts: (_self, from) => rebuildCosts(from),
   pruneLogs: (_self, given) => pruneLogs(given),
   post: postCharges,

@@ -57,6 +57,7 @@ import { listLogs } from './journal/list.ts'
 import { sumLatency } from './journal/latency.ts'
 import { countSteps } from './journal/steps.ts'
 import { type Span, summarize } from './journal/summary.ts'
+import { type PageCharges, sumNextPage } from './journal/page-charges.ts'
 import { sumMatching, type TotalsMatch } from './journal/totals.ts'
 import { sumUsage } from './journal/usage.ts'
 import { sumUsageBy } from './journal/usage-by.ts'
@@ -98,6 +99,7 @@ export type Readings = {
     gives: readonly LogStep[]
   }
   totals: { given: TotalsMatch; gives: LogTotals }
+  pageCharges: { given: { readonly at: number; readonly before: number }; gives: PageCharges | null }
   summary: { given: Span; gives: Summary }
   latency: { given: Span; gives: readonly LatencyRow[] }
   usage: { given: UsageMatch; gives: readonly UsageRow[] }
@@ -169,6 +171,7 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
     due: ({ webhook, at, limit }) => snapshot(readDue(webhook, at, limit)),
     steps: ({ match, stepMs }) => snapshot(countSteps(match, stepMs)),
     totals: match => snapshot(sumMatching(match)),
+    pageCharges: given => snapshot(sumNextPage(given)),
     summary: span => snapshot(summarize(span)),
     latency: span => snapshot(sumLatency(span)),
     usage: match => snapshot(sumUsage(match)),

@@ -74,6 +74,16 @@ t.test('costs over days of a zone, split, narrowed, given back, and of oneself a
   t.equal(typeof byKey.names[id ?? ''], 'string', 'keys have names')
   const csv = await admin.get('/api/costs?by=tier&format=csv')
   t.match(csv.headers.get('content-type'), /^text\/csv/)
+  const cells = csv.text.split('\r\n').map(line => line.split(','))
+  t.same(cells[0], ['from', 'tier', 'currency', 'charges', 'images', 'amount', 'refunded', 'net'])
+  t.same(
+    cells
+      .slice(1, -1)
+      .map(([, tier, , charges]) => `${tier} ${charges}`)
+      .toSorted(),
+    ['1K 1', '2K 2'],
+  )
+  t.same(cells.at(-1), [''], 'the last line ends, too')
 
   for (const [query, why] of [
     ['zone=Mars/Base', /`zone` must be a time zone/],

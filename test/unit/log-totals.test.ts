@@ -15,8 +15,11 @@ import {
 import { addTotals } from '../../src/console/pages/logs/add-totals.ts'
 import { addUpCosts } from '../../src/storage/costs/add-up.ts'
 import { openStorage } from '../../src/storage/index.ts'
+import { dropChanged, keepPageCharges, sumNextPage } from '../../src/storage/journal/page-charges.ts'
 import { sumMatching, type TotalsMatch } from '../../src/storage/journal/totals.ts'
 import { createPool, Session } from '../../src/storage/postgres/connect.ts'
+import { ask as query, type QueryProgram, type Row } from '../../src/storage/query.ts'
+import { whole } from '../../src/storage/rows.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { caseName } from '../harness/case-name.ts'
 import { startPostgres } from '../harness/postgres.ts'
@@ -116,7 +119,7 @@ async function ledgerOf(storage: Storage): Promise<readonly Charge[]> {
 type Sums = Omit<LogTotals, 'since' | 'next'>
 
 /** The sum of the ledger, charge by charge. */
-function count(rows: readonly LogRow[], ledger: readonly Charge[], match: LogMatch): Sums {
+function countAll(rows: readonly LogRow[], ledger: readonly Charge[], match: LogMatch): Sums {
   const own = new Map(ledger.map(charge => [charge.id, charge]))
   const meant = rows.filter(row => isMeant(row, own.get(row.id), match))
   // What was settled for nothing has no line.
@@ -250,9 +253,78 @@ async function compare(
   )
 }
 
+type Books = {
+  read<T>(this: void, steps: QueryProgram<T>): T | Promise<T>
+  write<T>(this: void, steps: QueryProgram<T>): T | Promise<T>
+}
+
+const later = from + 30 * 86_400_000
+
+/** Keeps what each page was charged. @returns how many pages */
+async function keepAll({ read, write }: Books): Promise<number> {
+  let kept = 0
+  for (let before = Number.MAX_SAFE_INTEGER; ; ) {
+    const found = await read(sumNextPage({ at: later, before }))
+    if (!found) return kept
+    before = found.lastMs
+    if (await write(keepPageCharges(found))) kept++
+  }
+}
+
+async function lookThrough({ write }: Books): Promise<void> {
+  while ((await write(dropChanged(later))).places > 0);
+}
+
+/** The same with what is kept beside pages, and when charges of those change. */
+async function compareKept(
+  t: Test,
+  storage: Storage,
+  own: Books,
+  rows: readonly LogRow[],
+  wanted: ReadonlyMap<LogMatch, Sums>,
+  ask: (match: TotalsMatch, most?: number) => Answer,
+): Promise<void> {
+  const count = async (): Promise<number> =>
+    whole((await own.read(oneRow('SELECT count(*) AS n FROM log_page_charge'))) ?? {}, 'n')
+  await lookThrough(own)
+  const pages = await keepAll(own)
+  t.ok(pages > 3 && pages === (await count()), caseName({ pages }))
+  await compare(t, 'kept beside pages', wanted, ask)
+  // One answer: nothing is left to read.
+  t.equal((await ask({ status: '2xx' }, 400)).next, null)
+
+  const givenBack: LogRow[] = []
+  for (const row of rows.filter((_, at) => at % 9 === 0 && at < rows.length / 3))
+    if ((await storage.books.refund(row.id, 'ada', 'late')) > 0) givenBack.push(row)
+  t.ok(givenBack.length > 0, 'some were given back')
+  const ledger = await ledgerOf(storage)
+  const changed = new Map([...wanted.keys()].map(match => [match, countAll(rows, ledger, match)]))
+  await compare(t, 'given back since', changed, ask)
+  const before = await own.read(sumNextPage({ at: later, before: Number.MAX_SAFE_INTEGER }))
+  t.equal(before, null, 'all pages are kept')
+  await lookThrough(own)
+  const left = await count()
+  t.ok(left < pages && left > 0, caseName({ left, pages }))
+  await compare(t, 'what changed is gone', changed, ask)
+
+  const found = await own.read(sumNextPage({ at: later, before: Number.MAX_SAFE_INTEGER }))
+  const id = ledger.find(({ state, refunded, amount }) => state === 'settled' && refunded === 0 && amount > 0)?.id ?? ''
+  t.ok((await storage.books.refund(id, 'ada', 'meanwhile')) > 0)
+  await lookThrough(own)
+  t.equal(found && (await own.write(keepPageCharges(found))), false, 'something changed since it was read')
+  t.ok((await keepAll(own)) > 0)
+  const again = await ledgerOf(storage)
+  await compare(t, 'made anew', new Map([...wanted.keys()].map(match => [match, countAll(rows, again, match)])), ask)
+}
+
+function* oneRow(sql: string): QueryProgram<Row | undefined> {
+  const [row] = yield query(sql)
+  return row
+}
+
 function draw(rows: readonly LogRow[], ledger: readonly Charge[], numRuns: number): ReadonlyMap<LogMatch, Sums> {
   const drawn = [{ lookups: false }, {}, ...fc.sample(filters(rows), { numRuns, seed: 3 })] as readonly LogMatch[]
-  return new Map(drawn.map(match => [match, count(rows, ledger, match)]))
+  return new Map(drawn.map(match => [match, countAll(rows, ledger, match)]))
 }
 
 t.test('totals of a filter are what its requests were charged, however many answers they take', async t => {
@@ -282,6 +354,11 @@ t.test('totals of a filter are what its requests were charged, however many answ
   await compare(t, 'some of it', wanted, ask)
   while (addUp() > 0);
   await compare(t, 'all of it', wanted, ask)
+  const own: Books = {
+    read: steps => connection.snapshot(steps),
+    write: steps => connection.transact(() => connection.run(steps)),
+  }
+  await compareKept(t, storage, own, rows, wanted, ask)
   for (const match of [...wanted.keys()].slice(0, 9))
     t.same(await storage.journal.totals(match), ask(match), caseName({ match, asked: 'of the storage' }))
   t.same(
@@ -311,6 +388,14 @@ t.test('the same on PostgreSQL', async t => {
   while ((await new Session(client).run(addUpCosts())) > 0);
   await client.query('COMMIT')
   await compare(t, 'all of it', wanted, ask)
+  const read: Books['read'] = steps => new Session(client).run(steps)
+  const write: Books['write'] = async steps => {
+    await client.query('BEGIN')
+    const value = await new Session(client).run(steps)
+    await client.query('COMMIT')
+    return value
+  }
+  await compareKept(t, storage, { read, write }, rows, wanted, ask)
   t.same(await storage.journal.totals({ user: 'ada' }), await ask({ user: 'ada' }), 'as the storage answers')
 })
 

@@ -174,6 +174,8 @@ t.test(`everything is copied between SQLite and PostgreSQL and back (seed ${seed
       'event_slice',
       'invitation',
       'log',
+      'log_page_chain',
+      'log_page_charge',
       'refused_sign_in',
       'sign_in_link',
       'sign_in_trip',

@@ -1,4 +1,4 @@
-import { beginningOf, costParts, csvLine, type CostRow, formatMoney, quarterMs } from '../../kit/index.ts'
+import { beginningOf, costParts, csvFile, csvLine, type CostRow, formatMoney, quarterMs } from '../../kit/index.ts'
 import { costsAnswer } from '../answers.ts'
 import { type Ask, defineRoute, Reply } from '../api.ts'
 import { costQuery, costWhere, dayMs, daysOf } from '../cost-query.ts'
@@ -120,7 +120,7 @@ function asCsv(rows: readonly CostRow[], bars: readonly number[], by: string | u
     'content-type': 'text/csv; charset=utf-8',
     'content-disposition': 'attachment; filename="tollgate-costs.csv"',
   }
-  return new Reply(200, headers, `\uFEFF${[head, ...lines].map(csvLine).join('')}`)
+  return new Reply(200, headers, csvFile([head, ...lines].map(csvLine)))
 }
 
 /** Of the keys that whoever asks may see: the id of another's says nothing. */

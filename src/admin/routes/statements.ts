@@ -2,6 +2,7 @@ import {
   accountsOf,
   balancesOf,
   balanceTable,
+  csvFile,
   differencesOf,
   formatIn,
   isZone,
@@ -83,7 +84,7 @@ export function statementRoutes() {
         }
         const table =
           of === 'balances' ? balanceTable(month.month, currency, balances) : statementTable(month, accounts)
-        return new Reply(200, headers, `\uFEFF${table.join('\r\n')}\r\n`)
+        return new Reply(200, headers, csvFile(table))
       },
     }),
   ]

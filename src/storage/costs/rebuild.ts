@@ -32,6 +32,8 @@ export function* rebuildCosts(from: RebuildState | null): QueryProgram<RebuildSt
   else if (step === steps.add) {
     if ((yield* addUpTo(spare)) > 0) return state
     yield ask(`UPDATE meta SET value = ? WHERE name = 'costed'`, spare)
+    // What is kept beside pages of the log is made anew as well, in its time.
+    yield ask('DELETE FROM log_page_charge')
     yield* enter(steps.clearOld)
   } else {
     const cleared = yield* clearSome(spare, state.cleared)

@@ -49,6 +49,11 @@ export class Totals {
     sum.refunded += refunded
   }
 
+  /** Of each currency how many charges, what they were and what was given back of that. */
+  inCurrencies(): readonly (readonly [currency: string, charges: number, amount: number, refunded: number])[] {
+    return [...this.#sums].map(([currency, { charges, amount, refunded }]) => [currency, charges, amount, refunded])
+  }
+
   all(): Omit<LogTotals, 'since' | 'next'> {
     const { requests, errors, images } = this
     // What was counted and taken back is of no currency.

@@ -14,6 +14,7 @@ import { standsAt } from '../segments/reach.ts'
 import { asksForCharge, idsOfFew, keepCharged } from './charged.ts'
 import { addLedger, type Shared } from './ledger-totals.ts'
 import { listLogs } from './list.ts'
+import { addKept, findKept, isKeptBeside } from './page-charges.ts'
 import { addCharges, type Counted, findSettled, Totals } from './total-sums.ts'
 
 /** A filter, and what is older than a row: the rest of it. */
@@ -21,8 +22,9 @@ export type TotalsMatch = LogMatch & Pick<LogFilter, 'before'>
 
 const prefix = 'req_'
 const usePart = useChargeId('')
-/** Rows of the log that one answer looks at, where it has to: some tenths of a second, in which a reader answers nobody else. */
+/** Rows of the log that one answer looks at, where it has to: some tenths of a second. The first comes sooner. */
 const rowsMost = 32_768
+const rowsFirst = 8_192
 /** Between some requests there are hardly any others where of so many rows that were read one is meant. */
 const denseMost = 4
 /** Rows that are found by what their charges are, and read each by itself. */
@@ -33,9 +35,13 @@ const beginning = 'SELECT min(first_ms) AS first_ms, max(last_ms) AS last_ms FRO
 /**
  * What the requests of a filter come to, or the newest of them and where to go on: whoever asks for what is `before` that, as
  * often as there is something left, has all of them once. What was charged is taken from what has been added up
- * already where the filter asks for no more than the parts of a charge; else from the charges of the requests.
+ * already where the filter asks for no more than the parts of a charge; from what is kept beside pages where it asks for what the
+ * requests were; else from the charges of the requests.
  */
-export function* sumMatching(match: TotalsMatch, most = rowsMost): QueryProgram<LogTotals> {
+export function* sumMatching(
+  match: TotalsMatch,
+  most = match.before === undefined ? rowsFirst : rowsMost,
+): QueryProgram<LogTotals> {
   const few = idsOfFew({ ...match, limit: 0 })
   return few ? yield* sumFew(match, Math.min(most, fewMost)) : yield* sumPages(match, most)
 }
@@ -64,10 +70,14 @@ function* sumPages(match: TotalsMatch, most: number): QueryProgram<LogTotals> {
   const [ends] = yield ask(beginning)
   if (ends?.['first_ms'] === null || ends === undefined) return { ...totals.all(), since: null, next: null }
   const where = (yield* isOfErased(match)) ? undefined : sharedOf(match)
-  const kept = where && where.user === undefined && where.key === undefined && where.group === undefined
-  const { pages, sums, from } = yield* takePages(match, most, kept === true)
+  const { pages, kept, from } = yield* takePages(match, most, where)
   const part: TotalsMatch = from === undefined ? match : { ...match, since: Math.max(from, match.since ?? 0) }
-  for (const spans of sums) addSpans(totals, spans, match)
+  for (const one of kept) if (typeof one !== 'number') addSpans(totals, one, match)
+  yield* addKept(
+    totals,
+    kept.filter(one => typeof one === 'number'),
+    match,
+  )
   const rows = new Map<string, boolean>()
   yield* eachPage(pages, page => readRows(page, part, where ? totals : rows))
   if (where) {
@@ -111,22 +121,25 @@ function endOf({ until, before }: TotalsMatch): number | undefined {
   return ends.length === 0 ? undefined : Math.min(...ends)
 }
 
+/** What is kept beside a page: how many requests were what, or under its number what they were charged too. */
+type Kept = KeptSpans | number
+
 type Taken = {
   readonly pages: readonly PageHead[]
   /** Of pages that need not be read. */
-  readonly sums: readonly KeptSpans[]
+  readonly kept: readonly Kept[]
   /** Requests that began before this moment are left for the next time; undefined where none are. */
   readonly from: number | undefined
 }
 
-/** The newest pages of a question. `isKept`: what is kept beside pages says all that is asked of those that lie wholly in its time. */
-function* takePages(match: TotalsMatch, most: number, isKept: boolean): QueryProgram<Taken> {
+/** The newest pages of a question. `where`: its money is in the sums of costs. */
+function* takePages(match: TotalsMatch, most: number, where: Shared | undefined): QueryProgram<Taken> {
   const { from, before } = rangeOf(match)
   const [firstMs, endMs] = [standsAt(from), before === undefined ? Number.MAX_SAFE_INTEGER : standsAt(before)]
   const heads = (yield* findPages(match)).toSorted((a, b) => b.lastMs - a.lastMs)
-  const known = isKept ? yield* readSums(firstMs, endMs) : new Map<number, never>()
-  const spansOf = ({ number, firstMs: first, lastMs: last }: PageHead, sinceMs: number): KeptSpans | undefined =>
-    first >= sinceMs && last < endMs ? known.get(number)?.spans : undefined
+  const known = yield* findAllKept(match, where, firstMs, endMs, heads)
+  const keptOf = ({ number, firstMs: first, lastMs: last }: PageHead, sinceMs: number): Kept | undefined =>
+    first >= sinceMs && last < endMs ? known.get(number) : undefined
   let [rows, taken] = [0, 0]
   let fromMs: number | undefined
   for (; taken < heads.length; taken++) {
@@ -136,17 +149,34 @@ function* takePages(match: TotalsMatch, most: number, isKept: boolean): QueryPro
       fromMs = head.lastMs + 1
       break
     }
-    if (!spansOf(head, firstMs)) rows += head.count
+    if (keptOf(head, firstMs) === undefined) rows += head.count
   }
   const since = fromMs === undefined ? firstMs : Math.max(fromMs, firstMs)
   const pages: PageHead[] = []
-  const sums: KeptSpans[] = []
+  const kept: Kept[] = []
   for (const head of heads.slice(0, taken)) {
-    const spans = spansOf(head, since)
-    if (spans) sums.push(spans)
-    else pages.push(head)
+    const one = keptOf(head, since)
+    if (one === undefined) pages.push(head)
+    else kept.push(one)
   }
-  return { pages, sums, from: fromMs }
+  return { pages, kept, from: fromMs }
+}
+
+/** What is kept beside the pages of a time and says all that is asked of those that lie wholly in it, by their numbers. */
+function* findAllKept(
+  match: TotalsMatch,
+  where: Shared | undefined,
+  firstMs: number,
+  endMs: number,
+  heads: readonly PageHead[],
+): QueryProgram<ReadonlyMap<number, Kept>> {
+  if (!where) {
+    if (!isKeptBeside(match)) return new Map()
+    return new Map([...(yield* findKept(firstMs, endMs, heads))].map(number => [number, number]))
+  }
+  if (where.user !== undefined || where.key !== undefined || where.group !== undefined) return new Map()
+  const sums = yield* readSums(firstMs, endMs)
+  return new Map([...sums].flatMap(([number, { spans }]) => (spans ? [[number, spans]] : [])))
 }
 
 function addSpans(totals: Totals, spans: KeptSpans, { model, operation, lookups }: LogMatch): void {

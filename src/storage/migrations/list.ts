@@ -20,6 +20,7 @@ import { watch } from './0019-watch.ts'
 import { addUpImages, costSpans } from './0020-cost-spans.ts'
 import { erased } from './0021-erased.ts'
 import { configHistory } from './0022-config-history.ts'
+import { pageCharges } from './0023-page-charges.ts'
 import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
@@ -50,6 +51,7 @@ export const migrations: readonly (readonly string[])[] = [
   costSpans,
   erased,
   configHistory,
+  pageCharges,
 ]
 
 /** What no statement can say, behind the migration that it belongs to. */

@@ -46,7 +46,11 @@ function isWho(who: Who, { keyId, user, group }: LogMatch): boolean {
   return is(who.key_id, keyId) && is(who.user_name, user) && is(who.group_name, group)
 }
 
-function isWhat(what: What, { model, operation, upstream, outcome, status, kind, lookups }: LogMatch): boolean {
+/** Of what many requests share, whether it is as asked. */
+export function isWhat(
+  what: Pick<What, 'model' | 'operation' | 'upstream' | 'outcome' | 'status'>,
+  { model, operation, upstream, outcome, status, kind, lookups }: LogMatch,
+): boolean {
   return (
     is(what.model, model) &&
     is(what.operation, operation) &&

@@ -19,6 +19,9 @@ const insertLoose = 'INSERT INTO log_page (first_ms, last_ms, count, body) VALUE
 const insertBound =
   'INSERT INTO log_page (first_ms, last_ms, count, sums, body) VALUES (?, ?, ?, ?, ?) RETURNING number'
 
+/** What requests were charged that are in a page no more, or not alone. */
+const dropCharges = 'DELETE FROM log_page_charge WHERE page = ?'
+
 /** Rows as they cross to the writer. `again`: they were written before, as far as anybody knows. */
 export type LogBatch = { readonly page: PageText; readonly again: boolean }
 
@@ -106,6 +109,7 @@ export function* rewritePage(number: number, page: Page, rows: readonly LogRow[]
   const left = new Page(body)
   const set = 'first_ms = ?, last_ms = ?, count = ?, body = ?'
   yield ask(`UPDATE log_page SET ${set} WHERE number = ?`, firstMs, lastMs, count, body, number)
+  if (count !== page.count) yield ask(dropCharges, number)
   const sums = JSON.stringify(sumPage(left))
   const [bound] = yield ask(
     'UPDATE log_page SET sums = ? WHERE number = ? AND sums IS NOT NULL RETURNING number',
@@ -122,6 +126,7 @@ export function* rewritePage(number: number, page: Page, rows: readonly LogRow[]
 /** Takes a page away, with its words; which those were, one that somebody has damaged does not say. */
 export function* deletePage(number: number, page: Page | undefined): QueryProgram<void> {
   yield ask('DELETE FROM log_page WHERE number = ?', number)
+  yield ask(dropCharges, number)
   if (page) yield* dropWords(number, wordsOf(page))
   else yield ask('DELETE FROM log_word WHERE page = ?', number)
 }

@@ -2,9 +2,10 @@ import { hostname } from 'node:os'
 import { Ids } from '../../kit/ids.ts'
 import type { Storage } from '../../kit/index.ts'
 import { defaultThresholds } from '../../kit/budget.ts'
-import { assembleStorage } from '../assemble.ts'
+import { assembleStorage, type Lists } from '../assemble.ts'
 import { StorageError } from '../errors.ts'
 import type { StorageOptions } from '../options.ts'
+import type { Reading } from '../readings.ts'
 import { LogQueue } from '../journal/log-queue.ts'
 import { ChargeQueue } from '../ledger/charge-queue.ts'
 import { Connection, type ConnectOptions } from './connect.ts'
@@ -16,6 +17,9 @@ import { Writer } from './writer.ts'
 
 /** Room for the lines and ends of every charge that may be in flight when the disk fills up. */
 const diskBytesMin = 256 * 1_048_576
+
+/** What goes through many rows: it has a thread of its own, so that no list waits for it. */
+const takesLong = new Set<Reading>(['audit', 'pageCharges', 'statement', 'totals', 'usageBy', 'vendorCosts'])
 
 export type SqliteOptions = StorageOptions &
   ConnectOptions & {
@@ -74,7 +78,9 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
     place.forget()
     throw error
   })
-  const reader = new Reader(path, options.startThread ?? startThread)
+  const start = options.startThread ?? startThread
+  const [lists, sums] = [new Reader(path, start), new Reader(path, start)]
+  const reader: Lists = { ask: (reading, given) => (takesLong.has(reading) ? sums : lists).ask(reading, given) }
   return assembleStorage({
     owner,
     clock,
@@ -90,7 +96,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
     reader,
     async close() {
       // Readers first: the last connection to close tidies the file, and it has to be the one that may write.
-      await reader.close()
+      await Promise.all([lists.close(), sums.close()])
       reads.close()
       await writer.close()
       place.release()

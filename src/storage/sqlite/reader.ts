@@ -6,7 +6,7 @@ import type { StartThread, StorageThread } from './thread.ts'
 type Asked = { resolve(value: unknown): void; reject(error: Error): void }
 
 /**
- * Lists and proofs, on a thread of their own: a page over ten million rows or an audit of all charges never holds up the
+ * Lists, or proofs, on a thread of their own: a page over ten million rows or an audit of all charges never holds up the
  * event loop. The thread starts with the first question.
  */
 export class Reader {
