@@ -5,11 +5,13 @@ import { ApiError } from '../../src/console/api/call.ts'
 import chinese from '../../src/console/words/zh.json' with { type: 'json' }
 import english from '../../src/console/words/en.json' with { type: 'json' }
 import { language, speakWith } from '../../src/console/words/index.ts'
+import { tFailure, tFailureValues } from '../../src/console/words/failure.ts'
 import { tWarning } from '../../src/console/words/warning.ts'
 import { tReason, tWhy } from '../../src/console/words/why.ts'
 import { tMismatch } from '../../src/console/words/mismatch.ts'
 import type { SizeMismatch } from '../../src/index.ts'
 import { caseName } from '../harness/case-name.ts'
+import { readErrorTables } from '../house/errors-page.ts'
 
 const han = /\p{Script=Han}/u
 const placesIn = (text: string) => new Set(text.match(/\{\w+\}/g))
@@ -29,6 +31,45 @@ t.test('every reason of a refusal has words in both languages, of what the reaso
     'and no others have',
   )
   t.equal(new ApiError(400, 'invalid', '', { reason: 'missing', values: { field: 'name' } }).reason, 'missing')
+})
+
+/** Refused before it is known what is asked for, or of whom: such requests have no row in the log. */
+const unlogged = new Set(
+  `path_invalid not_found method_not_allowed connect_unsupported request_malformed request_too_slow headers_too_large
+  chunk_extensions_too_large expectation_unsupported http_version_unsupported header_duplicate header_invalid
+  too_many_headers draining`.split(/\s+/),
+)
+/** What the log keeps of these is more than their text has. */
+const keptToo: { readonly [code: string]: readonly string[] } = {
+  rate_limit_exceeded: ['{counts}', '{of}'],
+  insufficient_quota: ['{budget}'],
+}
+
+t.test('every error that a row of the log may have is told in both languages', async t => {
+  const texts = new Map<string, string>()
+  for (const table of (await readErrorTables()).values())
+    for (const [code, { text }] of Object.entries(table)) texts.set(code, text)
+  t.ok(texts.size > 80, 'the tables are read')
+  for (const words of [english, chinese] as const)
+    for (const [code, text] of texts) {
+      const told = (words as { readonly [word: string]: string })[`failure.${code}`]
+      t.equal(told === undefined, unlogged.has(code), `failure.${code} has words, or is listed as of no row`)
+      const kept = new Set([...placesIn(text), ...(keptToo[code] ?? [])])
+      for (const place of placesIn(told ?? '')) t.ok(kept.has(place), `${code} ${place}`)
+    }
+  for (const code of unlogged) t.ok(texts.has(code), `${code} is in a table`)
+})
+
+t.test('an error is told from what its row kept, or not as a sentence with holes', async t => {
+  speakWith('zh', chinese)
+  for (const [code, values, told] of [
+    ['invalid_n', { field: 'n', max: 10, value: '128' }, '字段 n 应为 1 到 10 的整数，实际为 128。'],
+    ['storage_unavailable', null, chinese['failure.storage_unavailable']],
+    ['invalid_n', null, undefined],
+    ['of_another_plugin', { n: 1 }, undefined],
+  ] as const)
+    t.equal(tFailure(code, tFailureValues(values)), told, caseName({ code, values }))
+  speakWith('en', english)
 })
 
 t.test('warnings that charges keep are told in Chinese, by the facts in them', async t => {
