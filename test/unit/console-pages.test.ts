@@ -5,6 +5,7 @@ import { dutiesOf } from '../../src/admin/duties.ts'
 import { showTraffic } from '../../src/admin/routes/system.ts'
 import { ceilingField } from '../../src/console/pages/users/ceiling-field.ts'
 import { placeOf } from '../../src/console/pages/audit/place-of.ts'
+import { findPlace, forgetPlaces, keepPlace } from '../../src/console/pages/playground/places.ts'
 import { textsOf, whereOf, wordOf } from '../../src/console/pages/alerts/told.ts'
 import english from '../../src/console/words/en.json' with { type: 'json' }
 import { speakWith } from '../../src/console/words/index.ts'
@@ -106,3 +107,17 @@ for (const [name, key, status] of [
     const shown = { status: 'active', expires: null, tightest: null, ...key } as unknown as Key
     t.equal(keyStatus(shown), status)
   })
+
+t.test('whoever comes back to the playground stands where they stood', async t => {
+  t.strictSame(findPlace({}), { op: undefined, model: undefined, vs: undefined })
+  const image = { op: 'image.generate', model: 'alpha-image-2', vs: 'beta-imagine-image' }
+  const chat = { op: 'chat', model: 'sim-chat', vs: undefined }
+  keepPlace(image)
+  keepPlace(chat)
+  t.strictSame(findPlace({}), chat, 'by the menu')
+  t.strictSame(findPlace({ op: 'image.generate' }), image, 'by a tab')
+  t.strictSame(findPlace({ ...image, vs: undefined }), { ...image, vs: undefined }, 'what the address says goes first')
+  t.strictSame(findPlace({ op: 'embeddings' }), { op: 'embeddings', model: undefined, vs: undefined })
+  forgetPlaces()
+  t.equal(findPlace({}).op, undefined, 'and another person does not')
+})
