@@ -6,6 +6,9 @@ import chinese from '../../src/console/words/zh.json' with { type: 'json' }
 import english from '../../src/console/words/en.json' with { type: 'json' }
 import { language, speakWith } from '../../src/console/words/index.ts'
 import { tFailure, tFailureValues } from '../../src/console/words/failure.ts'
+import { tSettingChange } from '../../src/console/words/setting-change.ts'
+import { tTrailValue } from '../../src/console/words/trail-value.ts'
+import { compareSettings } from '../../src/config/compare-settings.ts'
 import { tWarning } from '../../src/console/words/warning.ts'
 import { tReason, tWhy } from '../../src/console/words/why.ts'
 import { tMismatch } from '../../src/console/words/mismatch.ts'
@@ -125,4 +128,49 @@ t.test('what was used, and why a charge ended, is told in Chinese', async t => {
 
 t.test('people are spoken to in one way', async t => {
   for (const [word, text] of Object.entries(chinese)) t.notMatch(text, /您/, word)
+})
+
+t.test(
+  'what a configuration changed is told in the language chosen, and in English as the gateway says it',
+  async t => {
+    const model = (price: string) => ({ 'models.a.prices.1K': price, currency: 'USD' })
+    const rows: readonly (readonly [line: string, told: string])[] = [
+      ['price of alpha-image-2 2K: 0.04 USD → 0.05 USD', 'alpha-image-2 2K 的价格：0.04 USD → 0.05 USD'],
+      ['price of a 1K: none → 0.01 USD', 'a 1K 的价格：无 → 0.01 USD'],
+      ['price of a: now free', 'a 的价格：改为免费'],
+      ['model a added (1K 0.01 USD)', '新增模型 a（1K 0.01 USD）'],
+      ['model a removed', '移除模型 a'],
+      ['upstreams.extra.url: absent → https://a.example', 'upstreams.extra.url：未设置 → https://a.example'],
+      ['upstreams.extra.credential.secret: changed', 'upstreams.extra.credential.secret：已更改'],
+    ]
+    speakWith('zh', chinese)
+    for (const [line, told] of rows) t.equal(tSettingChange(line), told, line)
+    const made = [
+      ...compareSettings(model('1'), model('2')),
+      ...compareSettings({}, model('2')),
+      ...compareSettings(model('2'), {}),
+    ]
+    for (const line of made) t.match(tSettingChange(line), /的价格：|模型|：未设置|→ 未设置/, line)
+    speakWith('en', english)
+    for (const [line] of rows) t.equal(tSettingChange(line), line, line)
+  },
+)
+
+t.test('what the audit log keeps of a change is told part by part', async t => {
+  const limits = { rpm: 60, tpm: null, concurrency: 3 }
+  speakWith('en', english)
+  for (const [name, value, told] of [
+    ['limits', limits, 'Requests per minute 60 · Concurrent requests 3'],
+    ['models', ['a', 'b'], 'a, b'],
+    ['models', [], 'none'],
+    ['limits', null, 'none'],
+    ['role', 'admin', english['role.admin']],
+    ['name', 'none', 'none'],
+    ['bounds', { limits: { rpm: 5 }, models: ['a'] }, 'Limits (Requests per minute 5) · Models a'],
+  ] as const)
+    t.equal(tTrailValue(name, value), told, caseName({ name, value: JSON.stringify(value) }))
+  speakWith('zh', chinese)
+  t.match(tTrailValue('limits', limits), /^\D+ 60 · \D+ 3$/)
+  t.match(tTrailValue('limits', limits), han)
+  speakWith('en', english)
 })
