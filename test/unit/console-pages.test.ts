@@ -4,6 +4,7 @@ import { keyStatus } from '../../src/console/pages/tokens/key-status.ts'
 import { dutiesOf } from '../../src/admin/duties.ts'
 import { showTraffic } from '../../src/admin/routes/system.ts'
 import { ceilingField } from '../../src/console/pages/users/ceiling-field.ts'
+import { decidesOn } from '../../src/console/pages/logs/decides.ts'
 import { placeOf } from '../../src/console/pages/audit/place-of.ts'
 import { findPlace, forgetPlaces, keepPlace } from '../../src/console/pages/playground/places.ts'
 import { textsOf, whereOf, wordOf } from '../../src/console/pages/alerts/told.ts'
@@ -120,4 +121,16 @@ t.test('whoever comes back to the playground stands where they stood', async t =
   t.strictSame(findPlace({ op: 'embeddings' }), { op: 'embeddings', model: undefined, vs: undefined })
   forgetPlaces()
   t.equal(findPlace({}).op, undefined, 'and another person does not')
+})
+
+t.test('a refund is offered to whoever may make it', async t => {
+  for (const [role, user, decides] of [
+    ['admin', 'ada', 'yes'],
+    ['billing', 'bob', 'yes'],
+    ['billing', 'ada', 'own'],
+    ['billing', null, 'yes'],
+    ['viewer', 'bob', 'no'],
+    ['user', 'ada', 'no'],
+  ] as const)
+    t.equal(decidesOn({ user }, { may: dutiesOf({ role }), name: 'ada' }), decides, caseName({ role, user }))
 })
