@@ -195,6 +195,7 @@ t.test('budgets say who nears the end, and a statement prints without the frame'
   await page.locator('.statement').nth(1).waitFor({ state: 'detached' })
   await page.emulateMedia({ media: 'print' })
   t.notOk(await page.locator('#side').isVisible())
+  t.notOk(await page.locator('search').isVisible(), 'nor its filters')
   t.ok(await own.isVisible())
   await page.emulateMedia({ media: 'screen' })
   t.equal(await page.getByRole('region', { name: 'Prepaid balances' }).count(), 0, 'nobody has paid in')
