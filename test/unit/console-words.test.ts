@@ -4,7 +4,7 @@ import { reasons } from '../../src/admin/reasons.ts'
 import { ApiError } from '../../src/console/api/call.ts'
 import chinese from '../../src/console/words/zh.json' with { type: 'json' }
 import english from '../../src/console/words/en.json' with { type: 'json' }
-import { language, speakWith } from '../../src/console/words/index.ts'
+import { language, speakWith, t as say } from '../../src/console/words/index.ts'
 import { tFailure, tFailureValues } from '../../src/console/words/failure.ts'
 import { tSettingChange } from '../../src/console/words/setting-change.ts'
 import { tTrailValue } from '../../src/console/words/trail-value.ts'
@@ -173,4 +173,16 @@ t.test('what the audit log keeps of a change is told part by part', async t => {
   t.match(tTrailValue('limits', limits), /^\D+ 60 · \D+ 3$/)
   t.match(tTrailValue('limits', limits), han)
   speakWith('en', english)
+})
+
+t.test('one of a kind is told in the singular', async t => {
+  speakWith('en', english)
+  t.equal(say('costs.before', { amount: '0.04', days: '1' }), '0.04 in the 1 day before')
+  t.equal(say('costs.before', { amount: '0.04', days: '1,000' }), '0.04 in the 1,000 days before')
+  t.match(say('avoidable.row', { images: 1 }), /^1 image asked for at .* was billed/)
+  t.match(say('avoidable.row', { images: 2 }), /^2 images asked for at .* were billed/)
+  t.equal(say('system.writes.text', { changes: 1, rows: 0, charges: 1 }), '1 change, 0 log rows, 1 charge')
+  for (const [word, text] of Object.entries(english))
+    if (!word.startsWith('refusal.range'))
+      t.notMatch(text, /\{(?:count|days|images|charges|rows|changes|keys|waiting)\} [a-z]+s\b/, word)
 })
