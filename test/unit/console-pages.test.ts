@@ -10,6 +10,7 @@ import { findPlace, forgetPlaces, keepPlace } from '../../src/console/pages/play
 import { textsOf, whereOf, wordOf } from '../../src/console/pages/alerts/told.ts'
 import english from '../../src/console/words/en.json' with { type: 'json' }
 import { speakWith } from '../../src/console/words/index.ts'
+import { changeOf, shareOf } from '../../src/console/numbers.ts'
 import { tBound, tBounds } from '../../src/console/words/bound.ts'
 import { caseName } from '../harness/case-name.ts'
 
@@ -133,4 +134,31 @@ t.test('a refund is offered to whoever may make it', async t => {
     ['user', 'ada', 'no'],
   ] as const)
     t.equal(decidesOn({ user }, { may: dutiesOf({ role }), name: 'ada' }), decides, caseName({ role, user }))
+})
+
+t.test('shares and changes are told as people read them', async t => {
+  for (const [part, whole, told] of [
+    [1n, 3n, '33.3%'],
+    [1n, 100_000n, '< 0.1%'],
+    [99_999n, 100_000n, '> 99.9%'],
+    [5n, 5n, '100%'],
+    [0n, 5n, '0%'],
+    [1n, 0n, '–'],
+    [-1n, 2n, '-50%'],
+  ] as const)
+    t.equal(shareOf(part, whole), told, `${part} of ${whole}`)
+  for (const [now, before, told] of [
+    [4_000_000_000n, 12n, '> × 1,000'],
+    [12_000n, 12n, '× 1,000'],
+    [125n, 10n, '× 13'],
+    [99n, 10n, '+890%'],
+    [9n, 10n, '-10%'],
+    [0n, 10n, '-100%'],
+    [10n, 10n, '0%'],
+    [1_000_001n, 1_000_000n, '≈ 0%'],
+    [5n, 0n, 'new'],
+    [0n, 0n, '–'],
+    [5n, -5n, '–'],
+  ] as const)
+    t.equal(changeOf(now, before), told, `${before} to ${now}`)
 })
