@@ -4,6 +4,7 @@ import { keyStatus } from '../../src/console/pages/tokens/key-status.ts'
 import { dutiesOf } from '../../src/admin/duties.ts'
 import { showTraffic } from '../../src/admin/routes/system.ts'
 import { ceilingField } from '../../src/console/pages/users/ceiling-field.ts'
+import { readRange } from '../../src/console/pages/costs/range.ts'
 import { decidesOn } from '../../src/console/pages/logs/decides.ts'
 import { placeOf } from '../../src/console/pages/audit/place-of.ts'
 import { findPlace, forgetPlaces, keepPlace } from '../../src/console/pages/playground/places.ts'
@@ -161,4 +162,18 @@ t.test('shares and changes are told as people read them', async t => {
     [5n, -5n, '–'],
   ] as const)
     t.equal(changeOf(now, before), told, `${before} to ${now}`)
+})
+
+t.test('days that there are not leave the range as it is without them', async t => {
+  const today = '2026-11-21'
+  for (const [from, to, found] of [
+    ['2026-02-28', '2026-03-05', '2026-02-28'],
+    ['2024-02-29', '2024-03-05', '2024-02-29'],
+    ['2026-02-29', '2026-03-05', '2026-10-23'],
+    ['2026-02-30', '2026-03-05', '2026-10-23'],
+    ['2026-02-01', '2026-04-31', '2026-10-23'],
+    ['2026-13-01', '2026-14-01', '2026-10-23'],
+    ['2026-03-05', '2026-02-01', '2026-10-23'],
+  ] as const)
+    t.equal(readRange({ from, to }, today).from, found, caseName({ from, to }))
 })
