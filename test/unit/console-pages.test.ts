@@ -4,6 +4,8 @@ import { keyStatus } from '../../src/console/pages/tokens/key-status.ts'
 import { dutiesOf } from '../../src/admin/duties.ts'
 import { showTraffic } from '../../src/admin/routes/system.ts'
 import { ceilingField } from '../../src/console/pages/users/ceiling-field.ts'
+import { shownOperations } from '../../src/operations/shown.ts'
+import { tiersOf } from '../../src/console/pages/logs/tiers.ts'
 import { readRange } from '../../src/console/pages/costs/range.ts'
 import { decidesOn } from '../../src/console/pages/logs/decides.ts'
 import { placeOf } from '../../src/console/pages/audit/place-of.ts'
@@ -176,4 +178,20 @@ t.test('days that there are not leave the range as it is without them', async t 
     ['2026-03-05', '2026-02-01', '2026-10-23'],
   ] as const)
     t.equal(readRange({ from, to }, today).from, found, caseName({ from, to }))
+})
+
+t.test('filters offer what there is, and each under a name of its own', async t => {
+  const priced = (...units: readonly string[]) => ({
+    prices: units.map(unit => ({ unit, price: '1', currency: 'USD', per: 1, at: 'gateway.yaml:1' })),
+  })
+  const models = [priced('1K', '4K'), priced('input', 'output'), priced('4K', '8K', 'sketch')]
+  t.strictSame(tiersOf(models), ['1K', '4K', '8K', 'sketch'])
+  for (const language of ['en', 'zh'] as const) {
+    const labels = shownOperations.map(one => one.labels[language])
+    t.strictSame(
+      labels.filter((one, at) => labels.indexOf(one) !== at),
+      [],
+      `${language}: no two operations are called alike`,
+    )
+  }
 })
