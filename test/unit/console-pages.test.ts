@@ -6,6 +6,7 @@ import { showTraffic } from '../../src/admin/routes/system.ts'
 import { ceilingField } from '../../src/console/pages/users/ceiling-field.ts'
 import { shownOperations } from '../../src/operations/shown.ts'
 import { tiersOf } from '../../src/console/pages/logs/tiers.ts'
+import { foldSessions, sessionKeys } from '../../src/console/pages/costs/fold-sessions.ts'
 import { readRange } from '../../src/console/pages/costs/range.ts'
 import { decidesOn } from '../../src/console/pages/logs/decides.ts'
 import { placeOf } from '../../src/console/pages/audit/place-of.ts'
@@ -194,4 +195,41 @@ t.test('filters offer what there is, and each under a name of its own', async t 
       `${language}: no two operations are called alike`,
     )
   }
+})
+
+t.test('costs by key have the sessions of the playground as one', async t => {
+  const row = (what: string | null, net: string, bar = 0) => ({
+    ...{ bar, what, currency: 'USD', charges: 1, images: 2 },
+    ...{ amount: net, refunded: '0.00', net },
+  })
+  const answer = {
+    zone: 'UTC',
+    since: '',
+    until: '',
+    bars: [],
+    totals: [],
+    rows: [
+      row('key_1', '0.10'),
+      row('ses_1', '0.04'),
+      row('ses_2', '0.05'),
+      row('ses_2', '0.01', 1),
+      row(null, '1.00'),
+    ],
+    before: { since: '', rows: [row('ses_1', '2.00'), row('ses_2', '3.00')], totals: [] },
+    names: { key_1: 'mine', ses_1: 'console a', ses_2: 'console b' },
+    sessions: ['ses_1', 'ses_2'],
+  }
+  const folded = foldSessions(answer, 'Playground')
+  t.strictSame(
+    folded.rows.map(({ what, net, bar, charges }) => [what, net, bar, charges]),
+    [
+      ['key_1', '0.10', 0, 1],
+      [sessionKeys, '0.09', 0, 2],
+      [sessionKeys, '0.01', 1, 1],
+      [null, '1.00', 0, 1],
+    ],
+  )
+  t.strictSame(folded.before.rows, [{ ...row(sessionKeys, '5.00'), charges: 2, images: 4 }])
+  t.equal(folded.names[sessionKeys], 'Playground')
+  t.strictSame(foldSessions({ ...answer, sessions: [] }, '').rows, answer.rows, 'nothing is folded where nobody played')
 })

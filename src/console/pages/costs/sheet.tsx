@@ -12,6 +12,7 @@ import { amountOf } from '../../money.ts'
 import { changeOf, count, shareOf } from '../../numbers.ts'
 import { language, languageTags, t } from '../../words/index.ts'
 import { dateIn } from '../../zone.ts'
+import { sessionKeys } from './fold-sessions.ts'
 import { nameOf, partName } from './parts.ts'
 import { daysOfBar, type Range } from './range.ts'
 import type { Part, Sheet } from './sheets.ts'
@@ -101,6 +102,8 @@ function columns({ of: sheet, answer, by, hrefOf }: Given): readonly Column<Part
           <Swatch at={at} />
           {what === null ? (
             <span class="quiet">{t('costs.rest')}</span>
+          ) : what === sessionKeys ? (
+            nameOf(by, what, answer.names)
           ) : (
             <a class="theirs" href={hrefOf({ [by]: what, by: null })}>
               {nameOf(by, what, answer.names) || t('costs.nameless')}
