@@ -6,6 +6,7 @@ import { showTraffic } from '../../src/admin/routes/system.ts'
 import { ceilingField } from '../../src/console/pages/users/ceiling-field.ts'
 import { shownOperations } from '../../src/operations/shown.ts'
 import { tiersOf } from '../../src/console/pages/logs/tiers.ts'
+import { barLabel, hoursTwice } from '../../src/console/pages/costs/bar-labels.ts'
 import { foldSessions, sessionKeys } from '../../src/console/pages/costs/fold-sessions.ts'
 import { readRange } from '../../src/console/pages/costs/range.ts'
 import { decidesOn } from '../../src/console/pages/logs/decides.ts'
@@ -232,4 +233,21 @@ t.test('costs by key have the sessions of the playground as one', async t => {
   t.strictSame(folded.before.rows, [{ ...row(sessionKeys, '5.00'), charges: 2, images: 4 }])
   t.equal(folded.names[sessionKeys], 'Playground')
   t.strictSame(foldSessions({ ...answer, sessions: [] }, '').rows, answer.rows, 'nothing is folded where nobody played')
+})
+
+t.test('an hour that comes twice is told with its offset, and no other', async t => {
+  const hours = (from: string, count: number) =>
+    Array.from({ length: count }, (_, i) => new Date(Date.parse(from) + i * 3_600_000).toISOString())
+  for (const [zone, from, count, twice] of [
+    ['Europe/Berlin', '2026-10-24T22:00Z', 25, ['2026-10-25T00:00:00.000Z +02:00', '2026-10-25T01:00:00.000Z +01:00']],
+    ['Europe/London', '2026-10-24T23:00Z', 25, ['2026-10-25T00:00:00.000Z +01:00', '2026-10-25T01:00:00.000Z +00:00']],
+    ['Europe/Berlin', '2026-10-22T22:00Z', 48, []],
+    ['Europe/Berlin', '2026-03-28T23:00Z', 23, []],
+    ['UTC', '2026-10-25T00:00Z', 24, []],
+  ] as const) {
+    const found = [...hoursTwice(hours(from, count), zone)].map(([at, offset]) => `${at} ${offset}`)
+    t.strictSame(found, twice, caseName({ zone, from }))
+  }
+  t.equal(barLabel('2026-10-25T00:00:00.000Z', 'hour', 'Europe/Berlin'), '02:00')
+  t.equal(barLabel('2026-10-24T22:00:00.000Z', 'day', 'Europe/Berlin'), '25 Oct')
 })
