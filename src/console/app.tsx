@@ -79,18 +79,20 @@ function Doorway() {
   const routes = otherRoutes.flatMap(([duty, route]) => (state.session.may.includes(duty) ? [route] : []))
   return (
     <Frame session={state.session}>
-      <Router>
-        <Route path="/console" component={Costs} />
-        <Route path="/console/budgets" component={Budgets} />
-        <Route path="/console/statements" component={Statements} />
-        <Route path="/console/tokens/:id?" component={Tokens} />
-        <Route path="/console/logs/:id?" component={Logs} />
-        <Route path="/console/latency" component={Latency} />
-        <Route path="/console/models" component={Models} />
-        <Route path="/console/account" component={Account} />
-        {routes}
-        <Route default component={Nowhere} />
-      </Router>
+      <FaultPage at={path}>
+        <Router>
+          <Route path="/console" component={Costs} />
+          <Route path="/console/budgets" component={Budgets} />
+          <Route path="/console/statements" component={Statements} />
+          <Route path="/console/tokens/:id?" component={Tokens} />
+          <Route path="/console/logs/:id?" component={Logs} />
+          <Route path="/console/latency" component={Latency} />
+          <Route path="/console/models" component={Models} />
+          <Route path="/console/account" component={Account} />
+          {routes}
+          <Route default component={Nowhere} />
+        </Router>
+      </FaultPage>
     </Frame>
   )
 }

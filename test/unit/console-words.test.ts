@@ -1,7 +1,7 @@
 import t from 'tap'
 import { describeMismatch } from '../../plugins/image-tier-billing/mismatch.ts'
 import { reasons } from '../../src/admin/reasons.ts'
-import { ApiError } from '../../src/console/api/call.ts'
+import { ApiError, call } from '../../src/console/api/call.ts'
 import chinese from '../../src/console/words/zh.json' with { type: 'json' }
 import english from '../../src/console/words/en.json' with { type: 'json' }
 import { language, speakWith, t as say } from '../../src/console/words/index.ts'
@@ -185,4 +185,18 @@ t.test('one of a kind is told in the singular', async t => {
   for (const [word, text] of Object.entries(english))
     if (!word.startsWith('refusal.range'))
       t.notMatch(text, /\{(?:count|days|images|charges|rows|changes|keys|waiting)\} [a-z]+s\b/, word)
+})
+
+t.test('an answer of which no page can be made is a refusal, not a fault of the page', async t => {
+  for (const [status, body] of [
+    [200, 'null'],
+    [200, '7'],
+    [200, '<!doctype html>'],
+    [200, ''],
+    [502, 'null'],
+    [502, '<h1>Bad gateway</h1>'],
+  ] as const) {
+    t.intercept(globalThis, 'fetch', { value: async () => new Response(body, { status }) })
+    await t.rejects(call('/costs'), { status, code: 'unexpected' }, caseName({ status, body }))
+  }
 })
