@@ -13,6 +13,7 @@ import { later } from './kit/later.tsx'
 import { Page } from './kit/page.tsx'
 import { Problem } from './kit/problem.tsx'
 import { Toasts } from './kit/toast.tsx'
+import { safeNext } from './next.ts'
 import { Costs } from './pages/costs.tsx'
 import { Login } from './pages/login.tsx'
 import { t } from './words/index.ts'
@@ -112,13 +113,6 @@ const otherRoutes: readonly (readonly [Duty, VNode])[] = [
   ['readers', <Route key="alerts" path="/console/alerts" component={Alerts} />],
   ['operators', <Route key="system" path="/console/system" component={System} />],
 ]
-
-/** Only an address of the console itself is gone back to. */
-function safeNext(next: string | undefined): string {
-  return next && /^\/console(?:[/?#]|$)/.test(next) && !/^\/console\/(?:login|setup|invite|sign-in)/.test(next)
-    ? next
-    : '/console'
-}
 
 function Nowhere() {
   return (

@@ -6,6 +6,7 @@ import { showTraffic } from '../../src/admin/routes/system.ts'
 import { ceilingField } from '../../src/console/pages/users/ceiling-field.ts'
 import { shownOperations } from '../../src/operations/shown.ts'
 import { tiersOf } from '../../src/console/pages/logs/tiers.ts'
+import { safeNext } from '../../src/console/next.ts'
 import { barLabel, hoursTwice } from '../../src/console/pages/costs/bar-labels.ts'
 import { foldSessions, sessionKeys } from '../../src/console/pages/costs/fold-sessions.ts'
 import { readRange } from '../../src/console/pages/costs/range.ts'
@@ -250,4 +251,25 @@ t.test('an hour that comes twice is told with its offset, and no other', async t
   }
   t.equal(barLabel('2026-10-25T00:00:00.000Z', 'hour', 'Europe/Berlin'), '02:00')
   t.equal(barLabel('2026-10-24T22:00:00.000Z', 'day', 'Europe/Berlin'), '25 Oct')
+})
+
+t.test('after the door nobody is led out of the console', async t => {
+  for (const [next, to] of [
+    [undefined, '/console'],
+    ['/console', '/console'],
+    ['/console?range=month#main', '/console?range=month#main'],
+    ['/console/logs/req_1?user=ada', '/console/logs/req_1?user=ada'],
+    ['/console/logs/../tokens', '/console/tokens'],
+    ['/console/../api/logs/export', '/console'],
+    ['/console/%2e%2e/api/logs/export', '/console'],
+    ['/console/..\\..\\docs', '/console'],
+    ['/console/.\t./api', '/console'],
+    ['/consoles', '/console'],
+    ['//evil.example/console', '/console'],
+    ['https://evil.example/console', '/console'],
+    ['/console/login', '/console'],
+    ['/console/x/../login?next=/console', '/console'],
+    ['/console/login-notes', '/console/login-notes'],
+  ] as const)
+    t.equal(safeNext(next), to, caseName({ next }))
 })
