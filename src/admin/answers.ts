@@ -251,6 +251,7 @@ export const costsAnswer = object({
     totals: costTotals,
   }),
   names: { type: 'object', additionalProperties: text, description: 'Of keys, by their ids.' } as const,
+  sessions: { ...texts, description: 'Ids of those keys that sessions of the playground have made for themselves.' },
 })
 
 export const avoidableAnswer = object({

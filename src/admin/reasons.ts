@@ -10,6 +10,7 @@ export const reasons = {
   unreadable: '{message}',
   request: 'The request {message}.',
   malformed: "'{field}' {message}.",
+  not_pattern: '\'{field}\' must match pattern "{pattern}".',
   not_moment: "'{field}' must be a moment such as 2026-11-21T08:00:00Z.",
   not_label: "'{field}' must have no line breaks and no invisible characters.",
   not_user_name: "'{field}' must begin with a letter or a digit, and go on with letters, digits, _ . @ or -.",

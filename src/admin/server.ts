@@ -248,5 +248,7 @@ function invalidField({
     return refuse('invalid', 'not_allowed', { field, allowed: allowedValues.join(', ') }, blamed)
   const reason = patternReasons.get(String(pattern)) ?? (typeof limit === 'number' ? limits[keyword] : undefined)
   // Of one of several reasons: all of them take no more than these values.
+  if (reason === undefined && typeof pattern === 'string')
+    return refuse('invalid', 'not_pattern', { field, pattern }, blamed)
   return refuse('invalid', reason ?? 'malformed', { field, message, limit: Number(limit) } as never, blamed)
 }

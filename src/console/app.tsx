@@ -13,6 +13,7 @@ import { later } from './kit/later.tsx'
 import { Page } from './kit/page.tsx'
 import { Problem } from './kit/problem.tsx'
 import { Toasts } from './kit/toast.tsx'
+import { safeNext } from './next.ts'
 import { Costs } from './pages/costs.tsx'
 import { Login } from './pages/login.tsx'
 import { t } from './words/index.ts'
@@ -79,18 +80,20 @@ function Doorway() {
   const routes = otherRoutes.flatMap(([duty, route]) => (state.session.may.includes(duty) ? [route] : []))
   return (
     <Frame session={state.session}>
-      <Router>
-        <Route path="/console" component={Costs} />
-        <Route path="/console/budgets" component={Budgets} />
-        <Route path="/console/statements" component={Statements} />
-        <Route path="/console/tokens/:id?" component={Tokens} />
-        <Route path="/console/logs/:id?" component={Logs} />
-        <Route path="/console/latency" component={Latency} />
-        <Route path="/console/models" component={Models} />
-        <Route path="/console/account" component={Account} />
-        {routes}
-        <Route default component={Nowhere} />
-      </Router>
+      <FaultPage at={path}>
+        <Router>
+          <Route path="/console" component={Costs} />
+          <Route path="/console/budgets" component={Budgets} />
+          <Route path="/console/statements" component={Statements} />
+          <Route path="/console/tokens/:id?" component={Tokens} />
+          <Route path="/console/logs/:id?" component={Logs} />
+          <Route path="/console/latency" component={Latency} />
+          <Route path="/console/models" component={Models} />
+          <Route path="/console/account" component={Account} />
+          {routes}
+          <Route default component={Nowhere} />
+        </Router>
+      </FaultPage>
     </Frame>
   )
 }
@@ -110,13 +113,6 @@ const otherRoutes: readonly (readonly [Duty, VNode])[] = [
   ['readers', <Route key="alerts" path="/console/alerts" component={Alerts} />],
   ['operators', <Route key="system" path="/console/system" component={System} />],
 ]
-
-/** Only an address of the console itself is gone back to. */
-function safeNext(next: string | undefined): string {
-  return next && /^\/console(?:[/?#]|$)/.test(next) && !/^\/console\/(?:login|setup|invite|sign-in)/.test(next)
-    ? next
-    : '/console'
-}
 
 function Nowhere() {
   return (

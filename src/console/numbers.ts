@@ -26,17 +26,28 @@ export function bytes(value: number): string {
   return `${(value / divisor).toLocaleString(locale(), { maximumFractionDigits: 1 })} ${unit}`
 }
 
-/** How much of a whole, as `12.3%`. */
+/** How much of a whole, as `12.3%`. A part that is there is more than nothing, and less than all where there are others. */
 export function shareOf(part: bigint, whole: bigint): string {
   const permille = permilleOf(part, whole)
-  return permille === undefined ? '–' : percent(permille, 'auto')
+  if (permille === undefined) return '–'
+  if (permille === 0 && part > 0n) return `< ${percent(1, 'auto')}`
+  if (permille === 1000 && part < whole) return `> ${percent(999, 'auto')}`
+  return percent(permille, 'auto')
 }
 
-/** By how much a sum differs from the one before, as `+12.3%`. */
+/** From here on it is told how many times as much it is: nobody reads +33,333.3%. */
+const timesFrom = 10n
+const timesMost = 1000n
+
+/** By how much a sum differs from the one before, as `+12.3%`, or as `× 12` where it is a multiple. */
 export function changeOf(now: bigint, before: bigint): string {
-  const permille = permilleOf(now - before, before)
-  if (permille === undefined) return now === 0n ? '–' : t('costs.new')
-  return percent(permille, 'exceptZero')
+  if (before === 0n) return now === 0n ? '–' : t('costs.new')
+  // Of what was given back there are no percents.
+  if (before < 0n) return '–'
+  if (now > timesMost * before) return `> × ${count(Number(timesMost))}`
+  if (now >= timesFrom * before) return `× ${count(Number((now * 2n + before) / (before * 2n)))}`
+  const permille = permilleOf(now - before, before) ?? 0
+  return permille === 0 && now !== before ? `≈ ${percent(0, 'auto')}` : percent(permille, 'exceptZero')
 }
 
 function percent(permille: number, signDisplay: 'auto' | 'exceptZero'): string {

@@ -8,8 +8,8 @@ export const generateEmbed: Operation = {
   path: '/v1beta/models/{model}:embedContent',
   body: 'json',
   words: {
-    en: { label: 'Embeddings', summary: 'Vectors, in the generative-language style' },
-    zh: { label: '向量', summary: 'generative-language 风格的向量' },
+    en: { label: 'Generative embeddings', summary: 'Vectors, in the generative-language style' },
+    zh: { label: 'Generative 向量', summary: 'generative-language 风格的向量' },
   },
   fields: {
     content: { schema: object, en: 'What is embedded (embedContent).', zh: '要嵌入的内容（embedContent）。' },

@@ -9,8 +9,8 @@ export const messagesCount: Operation = {
   path: '/v1/messages/count_tokens',
   body: 'json',
   words: {
-    en: { label: 'Token count', summary: 'Count the tokens of messages' },
-    zh: { label: '词元计数', summary: '计算消息的词元数' },
+    en: { label: 'Messages token count', summary: 'Count the tokens of messages' },
+    zh: { label: 'Messages 词元计数', summary: '计算消息的词元数' },
   },
   fields: {
     model,

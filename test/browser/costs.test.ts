@@ -197,7 +197,15 @@ t.test('budgets say who nears the end, and a statement prints without the frame'
   else {
     await page.emulateMedia({ media: 'print' })
     t.notOk(await page.locator('#side').isVisible())
+    t.notOk(await page.locator('search').isVisible(), 'nor its filters')
     t.ok(await own.isVisible())
+    await page.emulateMedia({ media: 'screen' })
   }
+  t.equal(await page.getByRole('region', { name: 'Prepaid balances' }).count(), 0, 'nobody has paid in')
+  await admin.post('/api/users/ada/topups', { amount: '7.50', note: 'invoice 7' })
+  await page.goto(`${url}/console/statements?month=${new Date().toISOString().slice(0, 7)}`)
+  t.match(await page.getByRole('region', { name: 'Prepaid balances' }).textContent(), /ada.*7\.50/s)
+  const table = await page.getByRole('link', { name: 'CSV of balances' }).getAttribute('href')
+  t.match((await admin.get(table ?? '')).text, /ada/, 'and as a table')
   t.strictSame(faults, [])
 })

@@ -111,6 +111,13 @@ t.test('without a network, a session or a storage the page says so, and goes on 
   await page.getByRole('button', { name: 'Try again' }).click()
   await page.locator('.sheet tbody tr').first().waitFor()
 
+  await page.route('**/api/models', route => route.fulfill({ json: {} }))
+  await way('Models')
+  await page.getByText('This page has failed').waitFor()
+  await page.unroute('**/api/models')
+  await way('Tokens')
+  await page.locator('.sheet tbody tr').first().waitFor()
+
   t.equal((await admin.ask('DELETE', '/api/session')).status, 204)
   await way('Models')
   await page.getByText('Your session has ended. Log in to go on where you were.').waitFor()

@@ -33,6 +33,7 @@ const stay = new Set(
   chat-completions messages generative-language
   gateway.yaml probe.path server.tls server.console_edits local tollgate ledger verify events redeliver reload g l
   req_01m7z9rxtz00wap6t5eg Europe Berlin x
+  ASCII CSV UTF content-encoding response_format b64_json url n server.spool_max server.memory_max answer_max
   `
     .trim()
     .split(/\s+/),

@@ -22,6 +22,7 @@ type Costs = {
   readonly totals: readonly Omit<Row, 'bar' | 'what'>[]
   readonly before: { readonly rows: readonly Row[]; readonly totals: readonly Omit<Row, 'bar' | 'what'>[] }
   readonly names: { readonly [id: string]: string }
+  readonly sessions: readonly string[]
 }
 
 const noLimits: Edits = [['default: { rpm: 60,', 'default: { rpm: 1000000,']]
@@ -72,6 +73,7 @@ t.test('costs over days of a zone, split, narrowed, given back, and of oneself a
   const byKey = await ask('by=key')
   const [id] = byKey.rows.map(({ what }) => what)
   t.equal(typeof byKey.names[id ?? ''], 'string', 'keys have names')
+  t.strictSame(byKey.sessions, [], 'and this is none of the playground')
   const csv = await admin.get('/api/costs?by=tier&format=csv')
   t.match(csv.headers.get('content-type'), /^text\/csv/)
   const cells = csv.text.split('\r\n').map(line => line.split(','))

@@ -4,11 +4,20 @@ import { keyStatus } from '../../src/console/pages/tokens/key-status.ts'
 import { dutiesOf } from '../../src/admin/duties.ts'
 import { showTraffic } from '../../src/admin/routes/system.ts'
 import { ceilingField } from '../../src/console/pages/users/ceiling-field.ts'
+import { shownOperations } from '../../src/operations/shown.ts'
+import { tiersOf } from '../../src/console/pages/logs/tiers.ts'
+import { safeNext } from '../../src/console/next.ts'
+import { barLabel, hoursTwice } from '../../src/console/pages/costs/bar-labels.ts'
+import { foldSessions, sessionKeys } from '../../src/console/pages/costs/fold-sessions.ts'
+import { readRange } from '../../src/console/pages/costs/range.ts'
+import { decidesOn } from '../../src/console/pages/logs/decides.ts'
 import { placeOf } from '../../src/console/pages/audit/place-of.ts'
 import { isNone, valueText } from '../../src/console/pages/audit/value-text.ts'
+import { findPlace, forgetPlaces, keepPlace } from '../../src/console/pages/playground/places.ts'
 import { textsOf, whereOf, wordOf } from '../../src/console/pages/alerts/told.ts'
 import english from '../../src/console/words/en.json' with { type: 'json' }
 import { speakWith } from '../../src/console/words/index.ts'
+import { changeOf, shareOf } from '../../src/console/numbers.ts'
 import { tBound, tBounds } from '../../src/console/words/bound.ts'
 import { caseName } from '../harness/case-name.ts'
 
@@ -125,4 +134,162 @@ t.test('the audit log tells values as people write them, not as programs do', as
   t.ok(isNone({ rpm: null, tpm: undefined }))
   t.ok(isNone([]))
   t.notOk(isNone(false), 'a no is something')
+})
+
+t.test('whoever comes back to the playground stands where they stood', async t => {
+  t.strictSame(findPlace({}), { op: undefined, model: undefined, vs: undefined })
+  const image = { op: 'image.generate', model: 'alpha-image-2', vs: 'beta-imagine-image' }
+  const chat = { op: 'chat', model: 'sim-chat', vs: undefined }
+  keepPlace(image)
+  keepPlace(chat)
+  t.strictSame(findPlace({}), chat, 'by the menu')
+  t.strictSame(findPlace({ op: 'image.generate' }), image, 'by a tab')
+  t.strictSame(findPlace({ ...image, vs: undefined }), { ...image, vs: undefined }, 'what the address says goes first')
+  t.strictSame(findPlace({ op: 'embeddings' }), { op: 'embeddings', model: undefined, vs: undefined })
+  forgetPlaces()
+  t.equal(findPlace({}).op, undefined, 'and another person does not')
+})
+
+t.test('a refund is offered to whoever may make it', async t => {
+  for (const [role, user, decides] of [
+    ['admin', 'ada', 'yes'],
+    ['billing', 'bob', 'yes'],
+    ['billing', 'ada', 'own'],
+    ['billing', null, 'yes'],
+    ['viewer', 'bob', 'no'],
+    ['user', 'ada', 'no'],
+  ] as const)
+    t.equal(decidesOn({ user }, { may: dutiesOf({ role }), name: 'ada' }), decides, caseName({ role, user }))
+})
+
+t.test('shares and changes are told as people read them', async t => {
+  for (const [part, whole, told] of [
+    [1n, 3n, '33.3%'],
+    [1n, 100_000n, '< 0.1%'],
+    [99_999n, 100_000n, '> 99.9%'],
+    [5n, 5n, '100%'],
+    [0n, 5n, '0%'],
+    [1n, 0n, '–'],
+    [-1n, 2n, '-50%'],
+  ] as const)
+    t.equal(shareOf(part, whole), told, `${part} of ${whole}`)
+  for (const [now, before, told] of [
+    [4_000_000_000n, 12n, '> × 1,000'],
+    [12_000n, 12n, '× 1,000'],
+    [125n, 10n, '× 13'],
+    [99n, 10n, '+890%'],
+    [9n, 10n, '-10%'],
+    [0n, 10n, '-100%'],
+    [10n, 10n, '0%'],
+    [1_000_001n, 1_000_000n, '≈ 0%'],
+    [5n, 0n, 'new'],
+    [0n, 0n, '–'],
+    [5n, -5n, '–'],
+  ] as const)
+    t.equal(changeOf(now, before), told, `${before} to ${now}`)
+})
+
+t.test('days that there are not leave the range as it is without them', async t => {
+  const today = '2026-11-21'
+  for (const [from, to, found] of [
+    ['2026-02-28', '2026-03-05', '2026-02-28'],
+    ['2024-02-29', '2024-03-05', '2024-02-29'],
+    ['2026-02-29', '2026-03-05', '2026-10-23'],
+    ['2026-02-30', '2026-03-05', '2026-10-23'],
+    ['2026-02-01', '2026-04-31', '2026-10-23'],
+    ['2026-13-01', '2026-14-01', '2026-10-23'],
+    ['2026-03-05', '2026-02-01', '2026-10-23'],
+  ] as const)
+    t.equal(readRange({ from, to }, today).from, found, caseName({ from, to }))
+})
+
+t.test('filters offer what there is, and each under a name of its own', async t => {
+  const priced = (...units: readonly string[]) => ({
+    prices: units.map(unit => ({ unit, price: '1', currency: 'USD', per: 1, at: 'gateway.yaml:1' })),
+  })
+  const models = [priced('1K', '4K'), priced('input', 'output'), priced('4K', '8K', 'sketch')]
+  t.strictSame(tiersOf(models), ['1K', '4K', '8K', 'sketch'])
+  for (const language of ['en', 'zh'] as const) {
+    const labels = shownOperations.map(one => one.labels[language])
+    t.strictSame(
+      labels.filter((one, at) => labels.indexOf(one) !== at),
+      [],
+      `${language}: no two operations are called alike`,
+    )
+  }
+})
+
+t.test('costs by key have the sessions of the playground as one', async t => {
+  const row = (what: string | null, net: string, bar = 0) => ({
+    ...{ bar, what, currency: 'USD', charges: 1, images: 2 },
+    ...{ amount: net, refunded: '0.00', net },
+  })
+  const answer = {
+    zone: 'UTC',
+    since: '',
+    until: '',
+    bars: [],
+    totals: [],
+    rows: [
+      row('key_1', '0.10'),
+      row('ses_1', '0.04'),
+      row('ses_2', '0.05'),
+      row('ses_2', '0.01', 1),
+      row(null, '1.00'),
+    ],
+    before: { since: '', rows: [row('ses_1', '2.00'), row('ses_2', '3.00')], totals: [] },
+    names: { key_1: 'mine', ses_1: 'console a', ses_2: 'console b' },
+    sessions: ['ses_1', 'ses_2'],
+  }
+  const folded = foldSessions(answer, 'Playground')
+  t.strictSame(
+    folded.rows.map(({ what, net, bar, charges }) => [what, net, bar, charges]),
+    [
+      ['key_1', '0.10', 0, 1],
+      [sessionKeys, '0.09', 0, 2],
+      [sessionKeys, '0.01', 1, 1],
+      [null, '1.00', 0, 1],
+    ],
+  )
+  t.strictSame(folded.before.rows, [{ ...row(sessionKeys, '5.00'), charges: 2, images: 4 }])
+  t.equal(folded.names[sessionKeys], 'Playground')
+  t.strictSame(foldSessions({ ...answer, sessions: [] }, '').rows, answer.rows, 'nothing is folded where nobody played')
+})
+
+t.test('an hour that comes twice is told with its offset, and no other', async t => {
+  const hours = (from: string, count: number) =>
+    Array.from({ length: count }, (_, i) => new Date(Date.parse(from) + i * 3_600_000).toISOString())
+  for (const [zone, from, count, twice] of [
+    ['Europe/Berlin', '2026-10-24T22:00Z', 25, ['2026-10-25T00:00:00.000Z +02:00', '2026-10-25T01:00:00.000Z +01:00']],
+    ['Europe/London', '2026-10-24T23:00Z', 25, ['2026-10-25T00:00:00.000Z +01:00', '2026-10-25T01:00:00.000Z +00:00']],
+    ['Europe/Berlin', '2026-10-22T22:00Z', 48, []],
+    ['Europe/Berlin', '2026-03-28T23:00Z', 23, []],
+    ['UTC', '2026-10-25T00:00Z', 24, []],
+  ] as const) {
+    const found = [...hoursTwice(hours(from, count), zone)].map(([at, offset]) => `${at} ${offset}`)
+    t.strictSame(found, twice, caseName({ zone, from }))
+  }
+  t.equal(barLabel('2026-10-25T00:00:00.000Z', 'hour', 'Europe/Berlin'), '02:00')
+  t.equal(barLabel('2026-10-24T22:00:00.000Z', 'day', 'Europe/Berlin'), '25 Oct')
+})
+
+t.test('after the door nobody is led out of the console', async t => {
+  for (const [next, to] of [
+    [undefined, '/console'],
+    ['/console', '/console'],
+    ['/console?range=month#main', '/console?range=month#main'],
+    ['/console/logs/req_1?user=ada', '/console/logs/req_1?user=ada'],
+    ['/console/logs/../tokens', '/console/tokens'],
+    ['/console/../api/logs/export', '/console'],
+    ['/console/%2e%2e/api/logs/export', '/console'],
+    ['/console/..\\..\\docs', '/console'],
+    ['/console/.\t./api', '/console'],
+    ['/consoles', '/console'],
+    ['//evil.example/console', '/console'],
+    ['https://evil.example/console', '/console'],
+    ['/console/login', '/console'],
+    ['/console/x/../login?next=/console', '/console'],
+    ['/console/login-notes', '/console/login-notes'],
+  ] as const)
+    t.equal(safeNext(next), to, caseName({ next }))
 })

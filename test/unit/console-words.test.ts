@@ -1,15 +1,20 @@
 import t from 'tap'
 import { describeMismatch } from '../../plugins/image-tier-billing/mismatch.ts'
 import { reasons } from '../../src/admin/reasons.ts'
-import { ApiError } from '../../src/console/api/call.ts'
+import { ApiError, call } from '../../src/console/api/call.ts'
 import chinese from '../../src/console/words/zh.json' with { type: 'json' }
 import english from '../../src/console/words/en.json' with { type: 'json' }
-import { language, speakWith } from '../../src/console/words/index.ts'
+import { language, speakWith, t as say } from '../../src/console/words/index.ts'
+import { tFailure, tFailureValues } from '../../src/console/words/failure.ts'
+import { tSettingChange } from '../../src/console/words/setting-change.ts'
+import { tTrailValue } from '../../src/console/words/trail-value.ts'
+import { compareSettings } from '../../src/config/compare-settings.ts'
 import { tWarning } from '../../src/console/words/warning.ts'
 import { tReason, tWhy } from '../../src/console/words/why.ts'
 import { tMismatch } from '../../src/console/words/mismatch.ts'
 import type { SizeMismatch } from '../../src/index.ts'
 import { caseName } from '../harness/case-name.ts'
+import { readErrorTables } from '../house/errors-page.ts'
 
 const han = /\p{Script=Han}/u
 const placesIn = (text: string) => new Set(text.match(/\{\w+\}/g))
@@ -29,6 +34,45 @@ t.test('every reason of a refusal has words in both languages, of what the reaso
     'and no others have',
   )
   t.equal(new ApiError(400, 'invalid', '', { reason: 'missing', values: { field: 'name' } }).reason, 'missing')
+})
+
+/** Refused before it is known what is asked for, or of whom: such requests have no row in the log. */
+const unlogged = new Set(
+  `path_invalid not_found method_not_allowed connect_unsupported request_malformed request_too_slow headers_too_large
+  chunk_extensions_too_large expectation_unsupported http_version_unsupported header_duplicate header_invalid
+  too_many_headers draining`.split(/\s+/),
+)
+/** What the log keeps of these is more than their text has. */
+const keptToo: { readonly [code: string]: readonly string[] } = {
+  rate_limit_exceeded: ['{counts}', '{of}'],
+  insufficient_quota: ['{budget}'],
+}
+
+t.test('every error that a row of the log may have is told in both languages', async t => {
+  const texts = new Map<string, string>()
+  for (const table of (await readErrorTables()).values())
+    for (const [code, { text }] of Object.entries(table)) texts.set(code, text)
+  t.ok(texts.size > 80, 'the tables are read')
+  for (const words of [english, chinese] as const)
+    for (const [code, text] of texts) {
+      const told = (words as { readonly [word: string]: string })[`failure.${code}`]
+      t.equal(told === undefined, unlogged.has(code), `failure.${code} has words, or is listed as of no row`)
+      const kept = new Set([...placesIn(text), ...(keptToo[code] ?? [])])
+      for (const place of placesIn(told ?? '')) t.ok(kept.has(place), `${code} ${place}`)
+    }
+  for (const code of unlogged) t.ok(texts.has(code), `${code} is in a table`)
+})
+
+t.test('an error is told from what its row kept, or not as a sentence with holes', async t => {
+  speakWith('zh', chinese)
+  for (const [code, values, told] of [
+    ['invalid_n', { field: 'n', max: 10, value: '128' }, '字段 n 应为 1 到 10 的整数，实际为 128。'],
+    ['storage_unavailable', null, chinese['failure.storage_unavailable']],
+    ['invalid_n', null, undefined],
+    ['of_another_plugin', { n: 1 }, undefined],
+  ] as const)
+    t.equal(tFailure(code, tFailureValues(values)), told, caseName({ code, values }))
+  speakWith('en', english)
 })
 
 t.test('warnings that charges keep are told in Chinese, by the facts in them', async t => {
@@ -84,4 +128,75 @@ t.test('what was used, and why a charge ended, is told in Chinese', async t => {
 
 t.test('people are spoken to in one way', async t => {
   for (const [word, text] of Object.entries(chinese)) t.notMatch(text, /您/, word)
+})
+
+t.test(
+  'what a configuration changed is told in the language chosen, and in English as the gateway says it',
+  async t => {
+    const model = (price: string) => ({ 'models.a.prices.1K': price, currency: 'USD' })
+    const rows: readonly (readonly [line: string, told: string])[] = [
+      ['price of alpha-image-2 2K: 0.04 USD → 0.05 USD', 'alpha-image-2 2K 的价格：0.04 USD → 0.05 USD'],
+      ['price of a 1K: none → 0.01 USD', 'a 1K 的价格：无 → 0.01 USD'],
+      ['price of a: now free', 'a 的价格：改为免费'],
+      ['model a added (1K 0.01 USD)', '新增模型 a（1K 0.01 USD）'],
+      ['model a removed', '移除模型 a'],
+      ['upstreams.extra.url: absent → https://a.example', 'upstreams.extra.url：未设置 → https://a.example'],
+      ['upstreams.extra.credential.secret: changed', 'upstreams.extra.credential.secret：已更改'],
+    ]
+    speakWith('zh', chinese)
+    for (const [line, told] of rows) t.equal(tSettingChange(line), told, line)
+    const made = [
+      ...compareSettings(model('1'), model('2')),
+      ...compareSettings({}, model('2')),
+      ...compareSettings(model('2'), {}),
+    ]
+    for (const line of made) t.match(tSettingChange(line), /的价格：|模型|：未设置|→ 未设置/, line)
+    speakWith('en', english)
+    for (const [line] of rows) t.equal(tSettingChange(line), line, line)
+  },
+)
+
+t.test('what the audit log keeps of a change is told part by part', async t => {
+  const limits = { rpm: 60, tpm: null, concurrency: 3 }
+  speakWith('en', english)
+  for (const [name, value, told] of [
+    ['limits', limits, 'Requests per minute 60 · Concurrent requests 3'],
+    ['models', ['a', 'b'], 'a, b'],
+    ['models', [], 'none'],
+    ['limits', null, 'none'],
+    ['role', 'admin', english['role.admin']],
+    ['name', 'none', 'none'],
+    ['bounds', { limits: { rpm: 5 }, models: ['a'] }, 'Limits (Requests per minute 5) · Models a'],
+  ] as const)
+    t.equal(tTrailValue(name, value), told, caseName({ name, value: JSON.stringify(value) }))
+  speakWith('zh', chinese)
+  t.match(tTrailValue('limits', limits), /^\D+ 60 · \D+ 3$/)
+  t.match(tTrailValue('limits', limits), han)
+  speakWith('en', english)
+})
+
+t.test('one of a kind is told in the singular', async t => {
+  speakWith('en', english)
+  t.equal(say('costs.before', { amount: '0.04', days: '1' }), '0.04 in the 1 day before')
+  t.equal(say('costs.before', { amount: '0.04', days: '1,000' }), '0.04 in the 1,000 days before')
+  t.match(say('avoidable.row', { images: 1 }), /^1 image asked for at .* was billed/)
+  t.match(say('avoidable.row', { images: 2 }), /^2 images asked for at .* were billed/)
+  t.equal(say('system.writes.text', { changes: 1, rows: 0, charges: 1 }), '1 change, 0 log rows, 1 charge')
+  for (const [word, text] of Object.entries(english))
+    if (!word.startsWith('refusal.range'))
+      t.notMatch(text, /\{(?:count|days|images|charges|rows|changes|keys|waiting)\} [a-z]+s\b/, word)
+})
+
+t.test('an answer of which no page can be made is a refusal, not a fault of the page', async t => {
+  for (const [status, body] of [
+    [200, 'null'],
+    [200, '7'],
+    [200, '<!doctype html>'],
+    [200, ''],
+    [502, 'null'],
+    [502, '<h1>Bad gateway</h1>'],
+  ] as const) {
+    t.intercept(globalThis, 'fetch', { value: async () => new Response(body, { status }) })
+    await t.rejects(call('/costs'), { status, code: 'unexpected' }, caseName({ status, body }))
+  }
 })

@@ -101,3 +101,16 @@ t.test('every form that a value may have has its name and its remedy in Chinese'
     t.match(remedy, /\p{Script=Han}/u, caseName({ name, remedy }))
   }
 })
+
+t.test('why an edit of the configuration cannot be made is told in Chinese', async t => {
+  const sentence = /EditError\(\s*(?:'([^'\n]+)'|"([^"\n]+)")/g
+  const found = [...read('src/config/edit/apply-edits.ts').matchAll(sentence)].map(([, one, two]) => one ?? two ?? '')
+  t.ok(found.length > 4, `${found.length} sentences`)
+  for (const text of [...found, `there is no model 'p-1' in the configuration`]) {
+    if (text === 'there is no file') continue
+    const told = tellSentence(book, text) ?? text
+    t.match(told, /\p{Script=Han}/u, text)
+    t.notMatch(unquoted(told), english, text)
+  }
+  t.match(tellSentence(book, found.find(one => one.includes('${NAME}')) ?? ''), '${NAME}', 'what is to be typed stays')
+})

@@ -65,7 +65,7 @@ export const costRoutes = [
           rows: before.rows.map(show),
           totals: totalsOf((allBefore ?? before).rows),
         },
-        names: await keyNames(ask, [...(by === 'key' ? namesOf(rows) : []), ...(where.key ? [where.key] : [])]),
+        ...(await keysTold(ask, [...(by === 'key' ? namesOf(rows) : []), ...(where.key ? [where.key] : [])])),
       }
     },
   }),
@@ -124,9 +124,12 @@ function asCsv(rows: readonly CostRow[], bars: readonly number[], by: string | u
 }
 
 /** Of the keys that whoever asks may see: the id of another's says nothing. */
-async function keyNames(ask: Ask, ids: readonly string[]): Promise<{ readonly [id: string]: string }> {
+async function keysTold(ask: Ask, ids: readonly string[]) {
   const owner = ownerOf(ask)
   const keys = await Promise.all([...new Set(ids)].map(async id => ask.parts.storage.keys.find(id)))
-  const seen = keys.filter(key => key !== undefined && (owner === undefined || key.user === owner))
-  return Object.fromEntries(seen.flatMap(key => (key ? [[key.id, key.name]] : [])))
+  const seen = keys.flatMap(key => (key && (owner === undefined || key.user === owner) ? [key] : []))
+  return {
+    names: Object.fromEntries(seen.map(({ id, name }) => [id, name])),
+    sessions: seen.flatMap(({ id, kind }) => (kind === 'session' ? [id] : [])),
+  }
 }

@@ -72,7 +72,7 @@ export async function call<T>(path: string, { method = 'GET', body, signal, isPo
     ...(method !== 'GET' && { body: JSON.stringify(body ?? {}) }),
     ...(signal && { signal }),
   })
-  if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T
+  if (response.ok) return (response.status === 204 ? undefined : await readAnswer(response)) as T
   const error = await readError(response)
   if (error.code === 'not_logged_in' && !path.startsWith('/session')) onSessionEnd.run()
   throw error
@@ -90,8 +90,16 @@ async function reach(url: string, init: RequestInit): Promise<Response> {
   }
 }
 
+/** What the interface answers is an object: of anything else, such as a proxy may send, no page can be made. */
+async function readAnswer(response: Response): Promise<object> {
+  const answer: unknown = await response.json().catch(() => undefined)
+  if (typeof answer !== 'object' || answer === null)
+    throw new ApiError(response.status, 'unexpected', 'The gateway answered something that was not expected.')
+  return answer
+}
+
 async function readError(response: Response): Promise<ApiError> {
-  const { error = {} } = (await response.json().catch(() => ({}))) as ErrorBody
+  const { error = {} } = ((await response.json().catch(() => null)) ?? {}) as ErrorBody
   const retryAfter = Number(response.headers.get('retry-after')) || null
   const code = error.code ?? (response.status === 503 ? 'storage_unavailable' : 'unexpected')
   return new ApiError(response.status, code, error.message ?? `HTTP ${response.status}`, { ...error, retryAfter })

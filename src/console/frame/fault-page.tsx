@@ -2,25 +2,35 @@ import { Component, type ComponentChildren } from 'preact'
 import { Button } from '../kit/button.tsx'
 import { t } from '../words/index.ts'
 
+type Props = {
+  readonly children?: ComponentChildren
+  /** Where a page is that stands in the frame: on another page the fault is over. Undefined around everything. */
+  readonly at?: string
+}
+type State = { readonly fault: string | null; readonly at: string | undefined }
+
 /** A fault of the page itself leaves a page that says so, never an empty one. */
-export class FaultPage extends Component<{ readonly children?: ComponentChildren }, { readonly fault: string | null }> {
-  override state: { readonly fault: string | null } = { fault: null }
+export class FaultPage extends Component<Props, State> {
+  override state: State = { fault: null, at: this.props.at }
 
   static override getDerivedStateFromError(error: unknown) {
     return { fault: String(error) }
   }
 
+  static override getDerivedStateFromProps({ at }: Props, state: State): Partial<State> | null {
+    return at === state.at ? null : { fault: null, at }
+  }
+
   override render() {
-    const { fault } = this.state
+    const { fault, at } = this.state
     if (fault === null) return this.props.children
-    return (
-      <main>
-        <div class="problem" role="alert">
-          <h1>{t('fault')}</h1>
-          <p class="theirs">{fault}</p>
-          <Button onClick={() => location.assign('/console')}>{t('retry')}</Button>
-        </div>
-      </main>
+    const told = (
+      <div class="problem" role="alert">
+        <h1>{t('fault')}</h1>
+        <p class="theirs">{fault}</p>
+        <Button onClick={() => location.assign(at ?? '/console')}>{t('retry')}</Button>
+      </div>
     )
+    return at === undefined ? <main>{told}</main> : told
   }
 }

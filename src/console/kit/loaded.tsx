@@ -14,7 +14,8 @@ export function Loaded<T>({
   readonly shape?: Shape
   readonly children: (value: T) => ComponentChildren
 }) {
-  if (of.error) return <Problem error={of.error} onRetry={of.reload} />
+  // What is asked for wrongly is so again.
+  if (of.error) return <Problem error={of.error} {...(of.error.status !== 400 && { onRetry: of.reload })} />
   if (of.value === undefined) return <Skeleton {...(shape && { shape })} />
   return <div aria-busy={of.loading}>{children(of.value)}</div>
 }

@@ -15,6 +15,7 @@ import { viewerZone } from '../zone.ts'
 import { AvoidableSpend } from './costs/avoidable.tsx'
 import { FirstRequest } from './costs/first-request.tsx'
 import { readAsked } from './costs/asked.ts'
+import { foldSessions } from './costs/fold-sessions.ts'
 import { nameOf, partName } from './costs/parts.ts'
 import { presets, spanOf } from './costs/range.ts'
 import { Requests } from './costs/requests.tsx'
@@ -88,8 +89,9 @@ export function Costs() {
         <Views owner={user.name} at="/console" query={{ ...spanOf(query), ...where }} />
       </div>
       <Loaded of={isWhole ? load : { ...load, value: undefined }} shape="costs">
-        {answer =>
-          answer.totals.length === 0 ? (
+        {told => {
+          const answer = foldSessions(told, t('costs.sessions'))
+          return answer.totals.length === 0 ? (
             <Empty title={t(Object.keys(where).length > 0 ? 'costs.none.narrowed' : 'costs.none')} />
           ) : (
             <div class="stack">
@@ -109,7 +111,7 @@ export function Costs() {
               <Requests answer={answer} where={where} readsAll={readsAll} />
             </div>
           )
-        }
+        }}
       </Loaded>
     </Page>
   )

@@ -7,14 +7,15 @@ import type { WaysIn } from '../api/shapes.ts'
 import { Form, TextField } from '../kit/form.tsx'
 import { Issuers } from '../kit/issuers.tsx'
 import { Page } from '../kit/page.tsx'
+import { safeNext } from '../next.ts'
 import { t } from '../words/index.ts'
 
 export function Login() {
   const state = sessionState.value
   const { query } = useLocation()
   const ways = useLoad<WaysIn>('/sign-in').value
-  const next = query['next']
-  const errand = next !== undefined && next.length <= 500 && /^\/console(?:[/?#]|$)/.test(next) ? { next } : {}
+  const next = safeNext(query['next'])
+  const errand = query['next'] !== undefined && next.length <= 500 ? { next } : {}
   const top = useRef<HTMLDivElement>(null)
   useEffect(() => top.current?.querySelector<HTMLInputElement>('[name=name]')?.focus(), [])
   return (

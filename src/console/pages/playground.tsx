@@ -14,6 +14,7 @@ import { tOperation } from '../words/operation.ts'
 import type { BenchProps } from './playground/bench.tsx'
 import { draftsOf } from './playground/drafts.ts'
 import { Images } from './playground/images.tsx'
+import { findPlace, keepPlace } from './playground/places.ts'
 import { Chat, Embeddings, Rerank, Speech, Transcription } from './playground/texts.tsx'
 
 type Form = NonNullable<ShownOperation['form']>
@@ -37,17 +38,19 @@ export function Playground() {
   const { query, set } = useQuery()
   const load = useLoad<ModelList>('/models')
   draftsOf(useSession().user.name)
+  const wanted = findPlace(query)
   return (
     <Page title={t('nav.playground')}>
       <Loaded of={load}>
         {({ models: all }) => {
           const models = all.filter(model => model.enabled && model.usable)
           const offered = kinds.filter(([operation]) => models.some(model => model.operations.includes(operation)))
-          const [operation, Bench] = offered.find(([one]) => one === query['op']) ?? offered[0] ?? []
+          const [operation, Bench] = offered.find(([one]) => one === wanted.op) ?? offered[0] ?? []
           if (!operation || !Bench) return <Empty title={t('models.none')} />
           const able = models.filter(model => model.operations.includes(operation))
-          const model = able.find(({ name }) => name === query['model']) ?? able[0]
-          const other = able.find(({ name }) => name === query['vs'] && name !== model?.name)
+          const model = able.find(({ name }) => name === wanted.model) ?? able[0]
+          const other = able.find(({ name }) => name === wanted.vs && name !== model?.name)
+          keepPlace({ op: operation, model: model?.name, vs: other?.name })
           return (
             <Tabs
               label={t('operation')}
@@ -62,7 +65,7 @@ export function Playground() {
                     label={t('model')}
                     value={model?.name ?? ''}
                     options={able.map(({ name }) => [name, name] as const)}
-                    onInput={name => set({ model: name })}
+                    onInput={name => set({ op: operation, model: name, vs: other?.name })}
                   />
                   {able.length > 1 && (
                     <SelectField
@@ -73,7 +76,7 @@ export function Playground() {
                         ['', t('play.compare.none')],
                         ...able.filter(one => one !== model).map(({ name }) => [name, name] as const),
                       ]}
-                      onInput={name => set({ vs: name })}
+                      onInput={name => set({ op: operation, model: model?.name, vs: name })}
                     />
                   )}
                 </div>

@@ -42,6 +42,16 @@ export function Statements() {
             <Icon name="down" />
             CSV
           </a>
+          {load.value && load.value.balances.length > 0 && (
+            <a
+              class="button"
+              href={`/api/statements${queryText({ ...asked, format: 'csv', of: 'balances' })}`}
+              download={`tollgate-balances-${month}.csv`}
+            >
+              <Icon name="down" />
+              {t('statements.balances.csv')}
+            </a>
+          )}
         </>
       }
     >
@@ -68,14 +78,14 @@ export function Statements() {
         )}
       </search>
       <Loaded of={load} shape="rows">
-        {({ accounts, reconciled }) => (
+        {({ accounts, reconciled, balances, currency }) => (
           <div class="stack">
             <p class="inline">
               <strong>{month}</strong>
               <span class="quiet">{t('costs.zone', { zone })}</span>
               <Status name={reconciled ? 'reconciled' : 'differs'} tone={reconciled ? 'good' : 'bad'} />
             </p>
-            {accounts.length === 0 ? (
+            {accounts.length === 0 && balances.length === 0 ? (
               <Empty title={t('statements.none')} />
             ) : (
               accounts.map(account => (
@@ -86,6 +96,7 @@ export function Statements() {
                 />
               ))
             )}
+            {balances.length > 0 && <Balances of={balances} currency={currency} />}
           </div>
         )}
       </Loaded>
@@ -147,6 +158,38 @@ function AccountSheet({
           </div>
         ))}
       </dl>
+    </section>
+  )
+}
+
+type Balance = Statement['balances'][number]
+
+/** What people paid in before, what was taken of it, and what is left: beside the accounts, whose sums hold all charges. */
+function Balances({ of, currency }: { readonly of: readonly Balance[]; readonly currency: string }) {
+  const sums = [
+    ['opening', t('statements.opening')],
+    ['topped_up', t('statements.topped_up')],
+    ['charged', t('statements.from_balance')],
+    ['refunded', t('costs.refunded')],
+    ['closing', t('statements.closing')],
+  ] as const
+  return (
+    <section class="card statement" aria-labelledby="balances">
+      <h2 id="balances">{t('statements.balances')}</h2>
+      <Table
+        label={t('statements.balances')}
+        rows={of}
+        rowKey={({ user }) => user}
+        columns={[
+          { head: t('user'), heading: true, wide: true, cell: ({ user }) => <span class="theirs">{user}</span> },
+          { head: t('group'), cell: ({ group }) => <span class="theirs">{group}</span> },
+          ...sums.map(([name, head]) => ({
+            head,
+            numeric: true,
+            cell: (row: Balance) => <Money amount={row[name]} currency={currency} />,
+          })),
+        ]}
+      />
     </section>
   )
 }

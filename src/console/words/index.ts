@@ -19,6 +19,8 @@ export const languageTags: { readonly [language in Language]: string } = { zh: '
 
 export const language = signal<Language>('en')
 
+const hole = /\{(\w+)(?::([^{|}]*)\|([^{|}]*))?\}/g
+
 /** Of the language that is spoken; the other is not there. */
 const words = signal<{ readonly [word: string]: string }>({})
 
@@ -41,7 +43,12 @@ export function tName(prefix: string, name: string): string {
   return Object.hasOwn(words.value, word) ? tell(word) : name
 }
 
-/** A text by a name that no type vouches for; without one the name itself. */
+/**
+ * A text by a name that no type vouches for; without one the name itself. `{count:row|rows}` in it is the first where the value is
+ * 1, and else the second.
+ */
 export function tell(word: string, values: { readonly [name: string]: string | number | null } = {}): string {
-  return (words.value[word] ?? word).replaceAll(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole))
+  return (words.value[word] ?? word).replaceAll(hole, (whole, name: string, one?: string, more?: string) =>
+    one === undefined ? String(values[name] ?? whole) : ((String(values[name]) === '1' ? one : more) ?? whole),
+  )
 }

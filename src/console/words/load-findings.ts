@@ -13,6 +13,12 @@ export function tFinding(finding: Finding): ToldFinding {
   return words ? tellFinding(words, finding) : { message: finding.message, remedy: finding.remedy, original: null }
 }
 
+/** A sentence of the gateway's about a configuration; one that nobody has told in this language stays. */
+export function tSentence(text: string): string {
+  const words = bookOf()
+  return (words && tellSentence(words, text)) ?? text
+}
+
 /** A finding that was kept as `FILE:LINE:COLUMN sentence`. */
 export function tPlaced(text: string): string {
   const words = bookOf()

@@ -11,6 +11,7 @@ import { Table } from '../../kit/table.tsx'
 import { Time } from '../../kit/time.tsx'
 import { setQuery, useQuery } from '../../query.ts'
 import { t, tName } from '../../words/index.ts'
+import { tSettingChange } from '../../words/setting-change.ts'
 import { WhatIf } from './what-if.tsx'
 
 const pageRows = 20
@@ -80,7 +81,7 @@ function Summary({ of: { id, changes, change_count } }: { readonly of: ConfigTak
     <ul class="bare">
       {shown.map(change => (
         <li key={change}>
-          <code class="theirs">{change}</code>
+          <code class="theirs">{tSettingChange(change)}</code>
         </li>
       ))}
       {left > 0 && <li class="quiet">{t('history.more', { count: left })}</li>}
@@ -134,7 +135,7 @@ function Meaning({ of: { against, changes } }: { readonly of: TakenDiff }) {
     <ul class="notes-list">
       {changes.map(change => (
         <li key={change}>
-          <code class="theirs">{change}</code>
+          <code class="theirs">{tSettingChange(change)}</code>
         </li>
       ))}
     </ul>

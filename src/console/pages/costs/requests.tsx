@@ -33,7 +33,7 @@ export function Requests({
       <Loaded of={load} shape="rows">
         {({ records }) =>
           records.length === 0 ? (
-            <p class="quiet">{t('logs.none.filtered')}</p>
+            <p class="quiet">{t('costs.unlogged')}</p>
           ) : (
             <div class="sheet">
               <Table

@@ -10,8 +10,10 @@ import { type Column, Table } from '../../kit/table.tsx'
 import { Time } from '../../kit/time.tsx'
 import { amountOf } from '../../money.ts'
 import { changeOf, count, shareOf } from '../../numbers.ts'
-import { language, languageTags, t } from '../../words/index.ts'
+import { t } from '../../words/index.ts'
 import { dateIn } from '../../zone.ts'
+import { barLabel, hoursTwice } from './bar-labels.ts'
+import { sessionKeys } from './fold-sessions.ts'
 import { nameOf, partName } from './parts.ts'
 import { daysOfBar, type Range } from './range.ts'
 import type { Part, Sheet } from './sheets.ts'
@@ -101,6 +103,8 @@ function columns({ of: sheet, answer, by, hrefOf }: Given): readonly Column<Part
           <Swatch at={at} />
           {what === null ? (
             <span class="quiet">{t('costs.rest')}</span>
+          ) : what === sessionKeys ? (
+            nameOf(by, what, answer.names)
           ) : (
             <a class="theirs" href={hrefOf({ [by]: what, by: null })}>
               {nameOf(by, what, answer.names) || t('costs.nameless')}
@@ -126,16 +130,19 @@ function columns({ of: sheet, answer, by, hrefOf }: Given): readonly Column<Part
 function Course({ of: sheet, answer, range, by, hrefOf }: Given) {
   const { route } = useLocation()
   const { step } = range
+  const twice = step === 'hour' ? hoursTwice(answer.bars, answer.zone) : new Map<string, string>()
   const bars = answer.bars.map((at, i) => ({
     at,
+    offset: twice.get(at),
+    label: [barLabel(at, step, answer.zone), twice.get(at)].filter(Boolean).join(' '),
     href: step === 'hour' ? null : hrefOf({ range: null, ...daysOfBar(range, dateIn(answer.zone, new Date(at))) }),
     sum: sheet.parts.reduce((sum, part) => sum + (part.bars[i] ?? 0n), 0n),
     parts: sheet.parts.map(part => part.bars[i] ?? 0n),
   }))
-  const told = bars.map(({ at, href, sum, parts }) => ({
-    label: labelOf(at, range.step, answer.zone),
+  const told = bars.map(({ label, href, sum, parts }) => ({
+    label,
     title: [
-      `${labelOf(at, range.step, answer.zone)}: ${amountOf(sum)} ${sheet.currency}`,
+      `${label}: ${amountOf(sum)} ${sheet.currency}`,
       ...sheet.parts.flatMap(({ what }, i) =>
         parts[i] ? [`${what === null ? t('costs.rest') : nameOf(by, what, answer.names)}: ${amountOf(parts[i])}`] : [],
       ),
@@ -156,7 +163,14 @@ function Course({ of: sheet, answer, range, by, hrefOf }: Given) {
             {
               head: t('time'),
               heading: true,
-              cell: ({ at, href }) => (href ? <a href={href}>{labelOf(at, step, answer.zone)}</a> : <Time at={at} />),
+              cell: ({ at, offset, label, href }) =>
+                href ? (
+                  <a href={href}>{label}</a>
+                ) : (
+                  <>
+                    <Time at={at} /> {offset}
+                  </>
+                ),
             },
             {
               head: t('costs.spent'),
@@ -168,15 +182,4 @@ function Course({ of: sheet, answer, range, by, hrefOf }: Given) {
       </details>
     </div>
   )
-}
-
-const shapes = {
-  hour: { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
-  day: { day: 'numeric', month: 'short' },
-  month: { month: 'short', year: 'numeric' },
-} as const
-
-function labelOf(at: string, step: Range['step'], timeZone: string): string {
-  const locale = language.value === 'en' ? 'en-GB' : languageTags[language.value]
-  return new Date(at).toLocaleString(locale, { ...shapes[step], timeZone })
 }

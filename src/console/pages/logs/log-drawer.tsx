@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
-import { useMay, useSession } from '../../api/session.ts'
+import { useSession } from '../../api/session.ts'
 import type { LogRecord } from '../../api/shapes.ts'
 import { Button } from '../../kit/button.tsx'
 import { Copy } from '../../kit/copy.tsx'
@@ -19,6 +19,7 @@ import { tOperation } from '../../words/operation.ts'
 import { Outcome } from './outcome.tsx'
 import { Bill } from './bill.tsx'
 import { curlOf } from './curl-of.ts'
+import { decidesOn } from './decides.ts'
 import { Failure } from './failure.tsx'
 import { Waterfall } from './waterfall.tsx'
 
@@ -34,7 +35,6 @@ export function LogDrawer({
 }) {
   const load = useLoad<LogRecord>(`/logs/${encodeURIComponent(id)}`)
   const session = useSession()
-  const decides = useMay('money')
   return (
     <Dialog drawer title={t('details')} onClose={onClose}>
       <Loaded of={load}>
@@ -43,9 +43,10 @@ export function LogDrawer({
             <Failure of={record} />
             {record.billing ? <Bill of={record.explanation ?? record.billing} /> : <p class="note">{t('bill.none')}</p>}
             <RefundNote of={record} />
-            {decides && record.billing && (
+            {record.billing && (
               <Decide
                 of={record}
+                decides={decidesOn(record, { may: session.may, name: session.user.name })}
                 onDone={newer => {
                   load.put(newer)
                   onChanged()
@@ -172,13 +173,22 @@ function Timing({ of: record }: { readonly of: LogRecord }) {
 const reasonMin = 3
 
 /** What an administrator may do to a charge; each needs a reason, which is kept. */
-function Decide({ of: record, onDone }: { readonly of: LogRecord; readonly onDone: (newer: LogRecord) => void }) {
+function Decide({
+  of: record,
+  decides,
+  onDone,
+}: {
+  readonly of: LogRecord
+  readonly decides: ReturnType<typeof decidesOn>
+  readonly onDone: (newer: LogRecord) => void
+}) {
   const [open, setOpen] = useState(false)
   const { billing } = record
-  if (!billing) return null
+  if (!billing || decides === 'no') return null
   const review = billing.state === 'needs_review'
   const refundable = billing.state === 'settled' && Number(billing.amount) > Number(billing.refunded)
   if (!review && !refundable) return null
+  if (decides === 'own') return <p class="note">{t('problem.own_charge')}</p>
   const word = review ? 'resolve' : 'refund'
   if (!open)
     return (

@@ -4,6 +4,7 @@ import { Button } from '../../kit/button.tsx'
 import { FilterChoice, FilterLine } from '../../kit/filter-line.tsx'
 import { t, tName } from '../../words/index.ts'
 import { tOperation } from '../../words/operation.ts'
+import { tiersOf } from './tiers.ts'
 
 type Query = { readonly [name: string]: string | undefined }
 
@@ -82,11 +83,11 @@ export function LogFilters({
           ['5xx', '5xx'],
           ...[400, 401, 402, 413, 429, 502].map(code => [String(code), String(code)] as const),
         ])}
-        {choice('tier', label('图片档位', t('label.tier')), [
-          ['1K', '1K'],
-          ['2K', '2K'],
-          ['4K', '4K'],
-        ])}
+        {choice(
+          'tier',
+          label('图片档位', t('label.tier')),
+          tiersOf(models).map(one => [one, one] as const),
+        )}
         {choice(
           'source',
           label('来源', t('label.source')),

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import { forgetKey } from './ask-gateway.ts'
+import { forgetPlaces } from './places.ts'
 import { forgetRuns } from './runs.ts'
 
 // What was typed stays while the page is open, whichever model, tab or page is looked at meanwhile, and after a session that ended
@@ -14,6 +15,7 @@ export function draftsOf(user: string): void {
   if (owner !== undefined && owner !== user) {
     texts.value = {}
     chosen.value = {}
+    forgetPlaces()
     forgetRuns()
     forgetKey()
   }

@@ -7,10 +7,11 @@ import { Form, TextField } from '../../../kit/form.tsx'
 import { Icon } from '../../../kit/icon.tsx'
 import { Problem } from '../../../kit/problem.tsx'
 import { t, tName } from '../../../words/index.ts'
+import { tSettingChange } from '../../../words/setting-change.ts'
 import { Findings } from '../findings.tsx'
 import { WhatIf } from '../what-if.tsx'
 import { editOf, pathText, type Staged } from './changes.ts'
-import { propose } from './try-changes.ts'
+import { inWords, propose } from './try-changes.ts'
 
 type Asked = { readonly proposal?: Proposal; readonly error?: ApiError }
 
@@ -92,7 +93,7 @@ function NotMade({
           {t('edit.blamed')} <code class="theirs">{pathText(blamed.path)}</code>
         </p>
       )}
-      <Problem error={error} onRetry={onRetry} />
+      <Problem error={inWords(error)} onRetry={onRetry} />
     </>
   )
 }
@@ -114,7 +115,7 @@ function Proposed({ of: { ok, findings, changes, files, notes } }: { readonly of
           <ul class="notes-list">
             {changes.map(change => (
               <li key={change}>
-                <code class="theirs">{change}</code>
+                <code class="theirs">{tSettingChange(change)}</code>
               </li>
             ))}
           </ul>

@@ -1,8 +1,9 @@
 import { ApiError, call } from '../../../api/call.ts'
-import type { Proposal } from '../../../api/shapes.ts'
+import type { Finding, Proposal } from '../../../api/shapes.ts'
 import { FieldError } from '../../../kit/field-error.ts'
 import { problemText } from '../../../kit/problem.tsx'
 import { t } from '../../../words/index.ts'
+import { tFinding, tSentence } from '../../../words/load-findings.ts'
 import { editOf, pathText, type Staged } from './changes.ts'
 
 /** As many as go into one proposal. */
@@ -35,13 +36,33 @@ export async function tryChanges(
     if (!(error instanceof ApiError)) throw error
     const { path } = all.find(one => one.path.join('.') === error.field) ?? {}
     const name = path && fieldOf(pathText(path), names)
-    if (name === undefined) throw error
-    throw new FieldError(name, problemText(error))
+    if (name === undefined) throw inWords(error)
+    throw new FieldError(name, problemText(inWords(error)))
   }
-  for (const { severity, path, message, remedy } of proposal.findings) {
-    const name = severity === 'error' ? fieldOf(path, names) : undefined
-    if (name !== undefined) throw new FieldError(name, [message, remedy].filter(Boolean).join(' '))
+  for (const finding of proposal.findings) {
+    const name = finding.severity === 'error' ? fieldOf(finding.path, names) : undefined
+    if (name !== undefined) throw new FieldError(name, findingText(finding))
   }
+}
+
+function findingText(finding: Finding): string {
+  const { message, remedy, original } = tFinding(finding)
+  return [message, remedy, original].filter(Boolean).join(t('edit.and'))
+}
+
+/** Why an edit cannot be made, in the language chosen. */
+export function inWords(error: ApiError): ApiError {
+  const { why } = error.values
+  if (error.reason !== 'edit' || typeof why !== 'string') return error
+  const { status, code, message, field, requestId, retryAfter, reason } = error
+  const values = { ...error.values, why: tSentence(why) }
+  return new ApiError(status, code, message, {
+    field,
+    retryAfter,
+    values,
+    ...(requestId !== null && { request_id: requestId }),
+    reason,
+  })
 }
 
 /** The field of a place: its own, or the first of the mapping that it is. */

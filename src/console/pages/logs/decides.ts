@@ -1,0 +1,8 @@
+/** Whether whoever looks decides about a charge: whoever counts the money gives none to themselves. */
+export function decidesOn(
+  charge: { readonly user: string | null },
+  { may, name }: { readonly may: readonly string[]; readonly name: string },
+): 'yes' | 'own' | 'no' {
+  if (!may.includes('money')) return 'no'
+  return !may.includes('admin') && charge.user === name ? 'own' : 'yes'
+}

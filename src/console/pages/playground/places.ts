@@ -1,0 +1,26 @@
+type Query = { readonly [name: string]: string | undefined }
+/** An operation's tab, the model that is asked there, and the one beside it. */
+export type Place = { readonly op: string; readonly model: string | undefined; readonly vs: string | undefined }
+
+// Whoever comes back by the menu has an address that says nothing: they stand where they stood, where their request may be running.
+const places = new Map<string, Place>()
+let last: string | undefined
+
+/** Keeps where somebody stands, for as long as the page is open. */
+export function keepPlace(place: Place): void {
+  places.set(place.op, place)
+  last = place.op
+}
+
+/** Where an address leads: what it leaves out is as it was. */
+export function findPlace({ op, model, vs }: Query): { readonly [name in keyof Place]: string | undefined } {
+  if (model !== undefined) return { op, model, vs }
+  const wanted = op ?? last
+  const before = wanted === undefined ? undefined : places.get(wanted)
+  return { op: wanted, model: before?.model, vs: vs ?? before?.vs }
+}
+
+export function forgetPlaces(): void {
+  places.clear()
+  last = undefined
+}

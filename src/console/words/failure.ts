@@ -1,0 +1,28 @@
+import { tell, tName } from './index.ts'
+import { momentText } from './moment.ts'
+
+/** Values that are names of the gateway's own, by the words that tell them. */
+const named = new Set(['limit', 'counts', 'budget'])
+
+type Kept = { readonly [name: string]: string | number | null }
+
+/** What the log kept of an error, each in the reader's words. Nothing stands for what was not known. */
+export function tFailureValues(values: Kept | null): { readonly [name: string]: string } {
+  const all = Object.entries(values ?? {}).filter(([, value]) => value !== null && value !== '')
+  return Object.fromEntries(all.map(([name, value]) => [name, told(name, value ?? '')] as const))
+}
+
+/**
+ * What went wrong, in a sentence. Undefined where there are no words for it, or where the row lacks what they need: one of an
+ * earlier version has the code alone.
+ */
+export function tFailure(error: string, shown: { readonly [name: string]: string }): string | undefined {
+  const word = `failure.${error}`
+  const text = tell(word, shown)
+  return text === word || /\{\w+\}/.test(text) ? undefined : text
+}
+
+function told(name: string, value: string | number): string {
+  if (named.has(name)) return tName(`failure.${name}`, String(value))
+  return name === 'renews' ? momentText(new Date(value)) : String(value)
+}
