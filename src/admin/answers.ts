@@ -161,6 +161,10 @@ export const openSessionsAnswer = object({
   sessions: listOf(object({ id: text, created: moment, seen: moment, agent: text, remote: text, current: truth })),
 })
 
+export const savedViewsAnswer = object({
+  views: listOf(object({ id: text, page: text, name: text, query: text })),
+})
+
 export const logAnswer = logView.schema
 export const logsAnswer = object({ records: listOf(logAnswer), next: textOrNull })
 export const logDetailAnswer = object({

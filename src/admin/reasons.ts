@@ -44,6 +44,7 @@ export const reasons = {
   password_common: 'This password is guessed early: choose one that is not a common one or the name.',
   only_way_in: 'This is the only way in that you have. An administrator can set a password for you.',
   setup_done: 'There is an administrator already: log in.',
+  views_full: 'There are {max} views of this page already. Delete one first.',
   setup_link: 'This setup link is not valid any more. Start the gateway again: it prints a new one.',
   invited_as: 'This invitation is for {name}.',
   amount: 'An amount over 0 is needed.',

@@ -44,6 +44,20 @@ function credentialChanges(before: Plan, after: Plan): string[] {
   return lines
 }
 
+/** Where secrets of upstreams stand, as changes of them are told, each with what it is or a hash of that. */
+export function* secretPlaces({ upstreams }: Plan): Iterable<readonly [place: string, value: string]> {
+  for (const { name, credential, headers, query, keys = [] } of upstreams.values()) {
+    const own = `upstreams.${name}`
+    for (const [i, one] of credential.entries()) {
+      const at = credential.length === 1 ? '' : `[${i}]`
+      yield [`${own}.credential${at}.${one.kind === 'sign' ? 'with' : 'value'}`, secretOf(one)]
+    }
+    for (const key of keys) yield [`${own}.keys.${key.name}.value`, key.hash]
+    for (const [header, value] of Object.entries(headers)) yield [`${own}.headers.${header}`, value]
+    for (const [param, value] of Object.entries(query)) yield [`${own}.query.${param}`, value]
+  }
+}
+
 function secretOf(credential: Credential): string {
   return credential.kind === 'sign' ? JSON.stringify(credential.secrets) : credential.value
 }

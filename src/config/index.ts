@@ -32,7 +32,7 @@ export { applyEdits, type ConfigEdit, type ConfigTexts, type Edited } from './ed
 export { type Editable, listEditable } from './edit/list-editable.ts'
 export { type FileDiff, showDiff } from './edit/show-diff.ts'
 export { shownLines } from './edit/shown-lines.ts'
-export { describeChanges, secretChanges } from './describe-changes.ts'
+export { describeChanges, secretChanges, secretPlaces } from './describe-changes.ts'
 export type { PartTexts } from './compose/part-files.ts'
 export { type PriceTableFile, type ReadRow, readPriceTable } from './compose/read-table.ts'
 export type { Environment } from './environment.ts'

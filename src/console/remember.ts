@@ -14,6 +14,13 @@ export const remember = {
       return undefined
     }
   },
+  forget(name: string): void {
+    try {
+      localStorage.removeItem(prefix + name)
+    } catch {
+      // Then nothing is kept.
+    }
+  },
   write(name: string, value: string): void {
     try {
       localStorage.setItem(prefix + name, value)

@@ -5,11 +5,12 @@ export type View = {
   readonly query: string
 }
 
+/** As the gateway has them (`POST /api/account/views`). */
 export const viewsMax = 30
 export const nameMax = 40
 const queryMax = 2000
 
-/** What a browser has kept; whatever else stands there is none. */
+/** What a browser has kept before the gateway did; whatever else stands there is none. */
 export function readViews(kept: string | undefined): readonly View[] {
   let told: unknown
   try {
@@ -23,16 +24,22 @@ export function readViews(kept: string | undefined): readonly View[] {
 function isView(told: unknown): told is View {
   const { name, query } = (told ?? {}) as { readonly [field in keyof View]?: unknown }
   if (typeof name !== 'string' || typeof query !== 'string') return false
-  return name !== '' && name.length <= nameMax && /^\?[^#]+$/.test(query) && query.length <= queryMax
+  return (
+    name.length <= nameMax && /^[^\p{Cc}\p{Cf}]+$/u.test(name) && /^\?[^#\s]+$/.test(query) && query.length <= queryMax
+  )
 }
 
-/** Puts a view in the place of the one that was called `before`, and of any that has its name; else at the end. */
-export function withView(views: readonly View[], { name, query }: View, before = name): readonly View[] {
-  const at = views.findIndex(view => view.name === before)
-  const rest = views.filter(view => view.name !== before && view.name !== name)
-  return rest.toSpliced(at === -1 ? rest.length : at, 0, { name, query })
-}
-
-export function withoutView(views: readonly View[], name: string): readonly View[] {
-  return views.filter(view => view.name !== name)
+/**
+ * Of what a browser has kept, what the gateway has not: one whose name is taken by another gets a number behind it. No more than
+ * there is room for.
+ */
+export function missingViews(kept: readonly View[], known: readonly View[]): readonly View[] {
+  const all = [...known]
+  for (const { name, query } of kept) {
+    if (all.some(view => view.query === query)) continue
+    let own = name
+    for (let n = 2; all.some(view => view.name === own); n++) own = `${name.slice(0, nameMax - 4)} ${n}`
+    if (all.length < viewsMax) all.push({ name: own, query })
+  }
+  return all.slice(known.length)
 }

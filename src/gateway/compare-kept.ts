@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
-import { compareSettings, showDiff } from '../config/index.ts'
+import { compareSettings, secretPlaces, showDiff } from '../config/index.ts'
 import type { KeptConfig, KeptDifference, KeptText, Plan, Upstream } from '../kit/index.ts'
 import { secretsOf } from './secrets-of.ts'
 
 /** Enough to see that a secret is another one, and too little to find out which. */
 const checkDigits = 4
+/** A mark stays small: of more secrets it is only said that some are others. */
+const printsMax = 256
 /** Of all files together: finding what changed takes time, and everybody waits for it. */
 const changedLinesMax = 20_000
 const othersChanged = 'secrets: changed'
@@ -25,7 +27,40 @@ export function markOf(plan: Plan, files: readonly KeptText[]): string {
   // Texts of secrets, and what else is covered with its place: a header that is no secret by its name is not shown either.
   const secrets = [...new Set([...secretsOf(plan), ...coveredIn(plan)])].sort()
   const check = createHash('sha256').update(JSON.stringify(secrets)).digest('hex').slice(0, checkDigits)
-  return `${said.slice(0, 32)} ${check}`
+  return `${said.slice(0, 32)} ${check} ${JSON.stringify(printsOf(plan))}`
+}
+
+type Prints = { readonly [place: string]: string }
+
+/** Of each secret four digits, salted with its place: enough to see that it is another one, and nothing of two that are the same. */
+function printsOf(plan: Plan): Prints {
+  const places = [...secretPlaces(plan)]
+  if (places.length > printsMax) return {}
+  return Object.fromEntries(
+    places.map(([place, value]) => [
+      place,
+      createHash('sha256').update(`${place}\n${value}`).digest('hex').slice(0, checkDigits),
+    ]),
+  )
+}
+
+type Mark = { readonly said: string; readonly check: string; readonly prints: Prints }
+
+/** One that an earlier version has written has no prints. */
+function readMark(mark: string): Mark {
+  const [said = '', check = '', ...prints] = mark.split(' ')
+  return { said, check, prints: prints.length === 0 ? {} : (JSON.parse(prints.join(' ')) as Prints) }
+}
+
+/** Whether two marks are of one configuration, as far as both say it. */
+export function isSameMark(one: string, other: string): boolean {
+  const [a, b] = [readMark(one), readMark(other)]
+  return a.said === b.said && a.check === b.check && changedPrints(a, b).length === 0
+}
+
+/** Places of secrets that both know, and that are others. */
+function changedPrints({ prints: before }: Mark, { prints: after }: Mark): readonly string[] {
+  return Object.keys(after).filter(place => before[place] !== undefined && before[place] !== after[place])
 }
 
 function* coveredIn({ upstreams, families, otlp }: Plan): Iterable<string> {
@@ -56,8 +91,10 @@ export function describeTaken(
 ): readonly string[] {
   const changes = compareSettings(before.settings, after.settings)
   if (known.length > 0) return [...changes, ...known.filter(line => !changes.includes(line))]
-  const isOther = before.mark.split(' ')[1] !== after.mark.split(' ')[1]
-  return isOther ? [...changes, othersChanged] : changes
+  const [was, is] = [readMark(before.mark), readMark(after.mark)]
+  const lines = changedPrints(was, is).map(place => `${place}: changed`)
+  if (lines.length > 0) return [...changes, ...lines.filter(line => !changes.includes(line))]
+  return was.check === is.check ? changes : [...changes, othersChanged]
 }
 
 /** All of `after` is new where there is nothing before it. */

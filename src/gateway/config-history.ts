@@ -1,6 +1,6 @@
 import { secretChanges, shownTextsOf } from '../config/index.ts'
 import type { Clock, ConfigCause, KeptText, Log, Pending, Plan, Storage } from '../kit/index.ts'
-import { describeTaken, markOf } from './compare-kept.ts'
+import { describeTaken, isSameMark, markOf } from './compare-kept.ts'
 import { readVersion } from './version.ts'
 
 const retryMs = 60_000
@@ -98,7 +98,7 @@ export class ConfigHistorian {
     const version = await readVersion()
     for (let tries = 0; tries < triesMax; tries++) {
       const newest = await this.#configs.newest()
-      if (newest?.mark === mark) return
+      if (newest && isSameMark(newest.mark, mark)) return
       const before = newest && (await this.#configs.find(newest.id))
       const changes = before ? describeTaken(before, { settings, mark }, secrets) : []
       const taken = { at, how, by, revision, version, mark, files, settings, changes, changeCount: changes.length }

@@ -14,6 +14,7 @@ import type { Micros } from './units.ts'
 import type { Statement } from './statement.ts'
 import type { SignInStore } from './sign-in.ts'
 import type { SessionStore, Trail, UserStore } from './users.ts'
+import type { ViewStore } from './saved-views.ts'
 import type { VendorKeyStore } from './vendor-keys.ts'
 import type { WatchStore } from './watch.ts'
 
@@ -152,6 +153,7 @@ export type RebuildState = {
 export type Storage = Omit<Stores, 'counters'> & {
   readonly users: UserStore
   readonly sessions: SessionStore
+  readonly views: ViewStore
   readonly signIn: SignInStore
   readonly trail: Trail
   readonly configs: ConfigHistory

@@ -16,6 +16,7 @@ import { findInvitation, listInvitations } from './people/invitations.ts'
 import { findSession, listSessions } from './people/sessions.ts'
 import { findLinked, listLinks } from './people/sign-in.ts'
 import { findUser, hasAdmin, listUsers, readPasswordHash } from './people/users.ts'
+import { listViews } from './people/views.ts'
 import type { QueryProgram } from './query.ts'
 import type { Reading, Readings } from './readings.ts'
 import { type CommitWatch, watchCommits } from './watch-commits.ts'
@@ -78,6 +79,11 @@ export function assembleStorage(parts: StorageParts): Storage {
     keys: createKeys({ ...parts, writer }, changes),
     users: createUsers({ ...parts, writer }, changes),
     sessions: createSessions({ ...parts, writer }),
+    views: {
+      list: user => parts.reads.run(listViews(user)),
+      put: (user, view, before) => writer.submit('putView', { user, view, before: before ?? null }),
+      remove: (user, { page, name }) => writer.submit('removeView', { user, view: { page, name } }),
+    },
     signIn: createSignIn({ ...parts, writer }),
     trail: {
       async note(row) {

@@ -78,6 +78,7 @@ import {
 import { countRefused } from './people/refused.ts'
 import { leave, type Signed } from './people/trail.ts'
 import { changeUser, createUser, setPassword } from './people/users.ts'
+import { putView, removeView, type ViewPut, type ViewRemoval } from './people/views.ts'
 import { takeInRows } from './pages/move.ts'
 import { writeLogs } from './pages/write.ts'
 import { ask, type QueryProgram } from './query.ts'
@@ -140,6 +141,8 @@ export type Changes = {
   createSession: { given: { readonly session: Session }; gives: null }
   touchSession: { given: { readonly hash: string; readonly at: number }; gives: null }
   endSession: { given: { readonly hash: string }; gives: null }
+  putView: { given: ViewPut; gives: boolean }
+  removeView: { given: ViewRemoval; gives: boolean }
   departTrip: { given: { readonly trip: Trip; readonly at: number }; gives: null }
   arriveTrip: { given: { readonly hash: string; readonly at: number }; gives: string | null }
   linkIdentity: { given: Linking; gives: 'linked' | 'taken' | 'other' | 'unknown' }
@@ -226,6 +229,8 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   createSession: (_self, given) => createSession(given),
   touchSession: (_self, given) => touchSession(given),
   endSession: (_self, given) => endSession(given),
+  putView: (_self, given) => putView(given),
+  removeView: (_self, given) => removeView(given),
   departTrip: (_self, given) => departTrip(given),
   arriveTrip: (_self, given) => arriveTrip(given),
   linkIdentity,

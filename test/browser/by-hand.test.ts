@@ -100,6 +100,16 @@ t.test('pages, filters and lists are a few keys away, and what is filtered by ca
   await views.getByRole('button', { name: 'Save this view' }).waitFor()
   t.equal(await views.getByRole('link').count(), 0)
 
+  await page.evaluate(
+    `localStorage.setItem('tollgate.views.root./console/logs', ${JSON.stringify(JSON.stringify([{ name: 'Of before', query: '?model=x' }]))})`,
+  )
+  await page.reload()
+  await views.getByRole('link', { name: 'Of before' }).waitFor()
+  t.equal(await page.evaluate(`localStorage.getItem('tollgate.views.root./console/logs')`), null, 'taken over')
+  const elsewhere = await browsing.newPage({ as: admin })
+  await elsewhere.goto(`${url}/console/logs`)
+  await elsewhere.getByRole('link', { name: 'Of before' }).waitFor()
+
   await type(page, ['g', 'i'])
   await heading('Account')
   const shortcuts = page.getByRole('switch', { name: 'Use keyboard shortcuts' })

@@ -133,7 +133,7 @@ async function live(
   storage: Storage,
   clock: SetClock,
 ): Promise<{ readonly key: Key; readonly charges: readonly string[] }> {
-  const { users, keys, sessions, signIn, ledger, jobs, books, journal, trail, watch } = storage
+  const { users, keys, sessions, views, signIn, ledger, jobs, books, journal, trail, watch } = storage
   const { name } = rare
   const invitation = { name, role: 'admin', group: 'default', expiresAt: at + 2 * day, hash: 'an invitation' } as const
   await signIn.invite(invitation, 'boss')
@@ -154,6 +154,7 @@ async function live(
     agent: rare.agent,
     remote: rare.ip,
   })
+  await views.put(name, { page: '/console', name: `of ${rare.email}`, query: `?user=${rare.email}` })
   const entered = { actor: name, action: 'session.begin', subject: name, before: null, reason: null }
   await trail.note({ ...entered, after: { remote: rare.ip } })
   await watch.refused({ name, remote: rare.ip, way: 'password' })

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
-import type { Key, Session } from '../../src/kit/index.ts'
-import { budgetUsed } from '../../src/kit/index.ts'
+import type { Key, SavedView, Session } from '../../src/kit/index.ts'
+import { budgetUsed, viewsMax } from '../../src/kit/index.ts'
 import { clockAt, type Harness, holdOf, line, newKey } from './storage.ts'
 
 const day = 86_400_000
@@ -275,6 +275,38 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     const [, password] = await trailOf('sid')
     t.same(password, { actor: 'sid', action: 'user.password', before: null, after: null, reason: null })
   })
+
+  await t.test(
+    'views belong to one user, in the order in which they were made, and there is a most of them',
+    async t => {
+      const { views } = storage
+      for (const name of ['vera', 'walt'])
+        await users.create({ name, group: 'default', role: 'user', passwordHash: null })
+      const page = '/console/logs'
+      const view = (name: string, query = `?model=${name}`): SavedView => ({ page, name, query })
+      const [a, b, c] = [view('a'), view('b'), view('c')]
+      for (const one of [a, b, c]) t.equal(await views.put('vera', one), true, one.name)
+      t.same(await views.list('vera'), [a, b, c])
+      t.same(await views.list('walt'), [], "another's")
+      t.equal(await views.put('vera', view('d', '?x=1'), 'b'), true)
+      t.same(await views.list('vera'), [a, view('d', '?x=1'), c], 'another name')
+      t.equal(await views.put('vera', view('a', '?x=2')), true)
+      t.same(await views.list('vera'), [view('a', '?x=2'), view('d', '?x=1'), c], 'the same name')
+      t.equal(await views.put('vera', view('c', '?x=3'), 'a'), true)
+      t.same(await views.list('vera'), [view('c', '?x=3'), view('d', '?x=1')], 'the name of a third')
+      t.equal(await views.put('walt', a), true)
+      const elsewhere: SavedView = { page: '/console', name: 'd', query: '?range=week' }
+      t.equal(await views.put('vera', elsewhere), true)
+      t.equal(await views.remove('vera', view('d')), true)
+      t.equal(await views.remove('vera', view('d')), false)
+      t.equal(await views.remove('vera', view('a')), false, "another's")
+      t.same(await views.list('vera'), [elsewhere, view('c', '?x=3')], 'of another page')
+      const many = await Promise.all(Array.from({ length: viewsMax + 3 }, (_, n) => views.put('vera', view(`n${n}`))))
+      t.equal(many.filter(Boolean).length, viewsMax - 1)
+      t.equal(await views.put('vera', view('c', '?x=4')), true, 'one that is there is no more')
+      t.equal(await views.put('nobody', a), false)
+    },
+  )
 
   await t.test('of 50 who claim the setup at once one becomes the administrator', async t => {
     t.equal(await users.hasAdmin(), false, 'an administrator without a password is none yet')

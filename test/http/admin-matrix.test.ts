@@ -13,12 +13,13 @@ type Cast = {
   readonly admin: Visitor
   readonly ann: Visitor
   readonly ben: Visitor
-  /** Ben's: a key, its secret, a request made with it, a session, a tie to an issuer; and somebody's invitation. */
+  /** Ben's: a key, its secret, a request made with it, a session, a tie to an issuer, a view; and somebody's invitation. */
   readonly key: string
   readonly secret: string
   readonly request: string
   readonly session: string
   readonly link: string
+  readonly view: string
   readonly invitation: string
   readonly alert: string
 }
@@ -52,6 +53,8 @@ async function startCast(t: Test): Promise<Cast> {
   const invitation = await signIn.invite(open, 'root')
   await started.gateway.storage.events.tell({ kind: 'ledger.differs', data: { count: 1, first: '' } })
   const { alerts } = (await admin.get('/api/alerts')).body as { alerts: { id: string }[] }
+  const kept = await ben.post('/api/account/views', { page: '/console/logs', name: 'mine', query: '?model=x' })
+  const { views } = kept.body as { views: { id: string }[] }
   const { links } = (await ben.get('/api/account/links')).body as { links: { id: string }[] }
   return {
     started,
@@ -64,6 +67,7 @@ async function startCast(t: Test): Promise<Cast> {
     request: sent.headers.get('x-request-id') ?? '',
     session: sessions[0]?.id ?? '',
     link: links[0]?.id ?? '',
+    view: views[0]?.id ?? '',
     invitation: invitation.id,
   }
 }
@@ -73,6 +77,7 @@ const bodies: { readonly [endpoint: string]: object } = {
   'POST /api/setup': { token: 'x', name: 'eve', password: passwordOfTests },
   'POST /api/session': { name: 'eve', password: 'x' },
   'POST /api/account/password': { current: 'not this one', password: passwordOfTests },
+  'POST /api/account/views': { page: '/console', name: 'made', query: '?by=user' },
   'POST /api/keys': { name: 'made' },
   'PATCH /api/keys/:id': { name: 'changed' },
   'POST /api/keys/:id/rotate': { overlap_seconds: 0 },
@@ -101,6 +106,7 @@ function ask(visitor: Visitor, route: AnyRoute, cast: Cast) {
     '/api/logs': cast.request,
     '/api/account/sessions': cast.session,
     '/api/account/links': cast.link,
+    '/api/account/views': cast.view,
     '/api/invitations': cast.invitation,
     '/api/config/history': '1',
   }
@@ -163,7 +169,7 @@ const fewer: { readonly [endpoint: string]: readonly string[] } = {
 async function dump({ started }: Cast): Promise<string> {
   await started.gateway.storage.flush()
   const db = new DatabaseSync(`${started.folder}/tollgate.db`)
-  const tables = ['key', '"user"', 'trail', 'entry', 'reversal', 'invitation', 'sign_in_link']
+  const tables = ['key', '"user"', 'trail', 'entry', 'reversal', 'invitation', 'sign_in_link', 'saved_view']
   const rows = tables.map(name => db.prepare(`SELECT * FROM ${name}`).all())
   db.close()
   return JSON.stringify(rows)

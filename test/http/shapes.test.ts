@@ -88,6 +88,7 @@ const answers: readonly { readonly path: string; readonly at: string; readonly m
     members: words(`version node started uptime_s memory event_loop_p99_ms open_requests storage counters upstreams
       needs_review review_held disk_free connections bodies_memory writes_waiting traffic webhooks gateways revision`),
   },
+  { path: '/api/account/views', at: '', members: words('views') },
   { path: '/api/account/sessions', at: 'sessions.0', members: words('id created seen agent remote current') },
 ]
 

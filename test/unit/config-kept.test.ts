@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import t from 'tap'
 import { shownTextsOf } from '../../src/config/index.ts'
-import { compareKept, markOf } from '../../src/gateway/compare-kept.ts'
+import { compareKept, describeTaken, isSameMark, markOf } from '../../src/gateway/compare-kept.ts'
 import { ConfigHistorian } from '../../src/gateway/config-history.ts'
 import { ConfigSource } from '../../src/gateway/config-source.ts'
 import type { Plan } from '../../src/kit/index.ts'
@@ -166,6 +166,29 @@ t.test('what is covered counts, and the address of a replica does not', async t 
   t.not(one.plan.revision, two.plan.revision)
   t.equal(markOf(one.plan, one.kept.files), markOf(two.plan, two.kept.files))
   t.not(await markFor(text.replace('rpm: 60', 'rpm: 61')), mark)
+})
+
+t.test('keys that changed names are told by their places, and no text of a key stands in a mark', async t => {
+  const text = (one: string, two: string) => main({ model: prices('1.00'), more: family, credential: keys(one, two) })
+  const [a, b] = [await take(text('key-one', 'key-two')), await take(text('key-two', 'key-one'))]
+  const [before, after] = [a, b].map(({ plan, kept }) => ({ settings: plan.settings, mark: markOf(plan, kept.files) }))
+  if (!before || !after) throw new Error('both are there')
+  t.notMatch(before.mark, /key-one|key-two/)
+  t.equal(isSameMark(before.mark, after.mark), false)
+  t.equal(isSameMark(before.mark, before.mark), true)
+  t.strictSame(describeTaken(before, after), [
+    'upstreams.ollama.keys.a.value: changed',
+    'upstreams.ollama.keys.b.value: changed',
+  ])
+  const headers = `${ours.credential}\n    headers: { x-one: same-value, x-two: same-value }`
+  const both = await take(main({ model: prices('1.00'), more: family, credential: headers }))
+  const prints = new Set(Object.values(JSON.parse(markOf(both.plan, both.kept.files).split(' ')[2] ?? '') as object))
+  t.ok(prints.size > 2, 'two that are the same do not look so')
+  // Of an earlier version, which kept no more: an update is no change.
+  const old = before.mark.split(' ').slice(0, 2).join(' ')
+  t.equal(isSameMark(old, before.mark), true)
+  t.strictSame(describeTaken({ ...before, mark: old }, after), [])
+  t.strictSame(describeTaken({ ...before, mark: 'x y' }, after), ['secrets: changed'])
 })
 
 t.test('many changed lines are told as too long', async t => {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createKeyReader } from '../../src/console/key-reader.ts'
-import { nameMax, readViews, type View, viewsMax, withoutView, withView } from '../../src/console/views.ts'
+import { missingViews, nameMax, readViews, type View, viewsMax } from '../../src/console/views.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const none = { altKey: false, ctrlKey: false, metaKey: false, repeat: false, isComposing: false }
@@ -38,25 +38,30 @@ t.test('no key is a shortcut while another is held, is repeated, or composes a c
   }
 })
 
-t.test('a view is kept, called otherwise, changed and deleted, and the others stay where they are', async t => {
-  const [a, b, c]: [View, View, View] = [
+t.test('of what a browser kept goes to the gateway what that has not, under a name that is free', async t => {
+  const [a, b]: [View, View] = [
     { name: 'a', query: '?model=a' },
     { name: 'b', query: '?model=b' },
-    { name: 'c', query: '?model=c' },
   ]
-  t.strictSame(
-    [a, b, c].reduce<readonly View[]>((views, view) => withView(views, view), []),
-    [a, b, c],
-  )
-  t.strictSame(withView([a, b, c], { ...b, name: 'd' }, 'b'), [a, { ...b, name: 'd' }, c], 'another name')
-  t.strictSame(
-    withView([a, b, c], { name: 'b', query: '?x=1' }),
-    [a, { name: 'b', query: '?x=1' }, c],
-    'another filter',
-  )
-  t.strictSame(withView([a, b, c], { ...a, name: 'c' }, 'a'), [{ ...a, name: 'c' }, b], 'the name of a third')
-  t.strictSame(withoutView([a, b, c], 'b'), [a, c])
   t.strictSame(readViews(JSON.stringify([a, b])), [a, b])
+  t.strictSame(missingViews([a, b], []), [a, b])
+  t.strictSame(missingViews([a, b], [{ ...a, name: 'called otherwise' }]), [b], 'one that is there has its name')
+  t.strictSame(
+    missingViews(
+      [a, b],
+      [
+        { name: 'a', query: '?x=1' },
+        { name: 'a 2', query: '?x=2' },
+      ],
+    ),
+    [{ ...a, name: 'a 3' }, b],
+    'a name that another has',
+  )
+  const long = 'n'.repeat(nameMax)
+  const [renamed] = missingViews([{ name: long, query: '?y=1' }], [{ name: long, query: '?x=1' }])
+  t.ok(renamed && renamed.name !== long && renamed.name.length <= nameMax)
+  const many = Array.from({ length: viewsMax - 1 }, (_, i) => ({ name: `${i}`, query: `?a=${i}` }))
+  t.strictSame(missingViews([a, b], many), [a], 'as many as there is room for')
 })
 
 t.test('what a browser has kept that is no view is none', async t => {
@@ -66,6 +71,8 @@ t.test('what a browser has kept that is no view is none', async t => {
     { name: '', query: '?a=1' },
     { name: 'n'.repeat(nameMax + 1), query: '?a=1' },
     { name: 1, query: '?a=1' },
+    { name: 'a\nb', query: '?a=1' },
+    { name: 'a', query: '?a= 1' },
     { name: 'a', query: '' },
     { name: 'a', query: '/elsewhere?a=1' },
     { name: 'a', query: '//elsewhere' },

@@ -177,6 +177,7 @@ t.test(`everything is copied between SQLite and PostgreSQL and back (seed ${seed
       'log_page_chain',
       'log_page_charge',
       'refused_sign_in',
+      'saved_view',
       'sign_in_link',
       'sign_in_trip',
       'usage_chain',

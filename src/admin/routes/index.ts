@@ -25,12 +25,14 @@ import { systemRoutes } from './system.ts'
 import { costRoutes } from './costs.ts'
 import { upstreamRoutes } from './upstreams.ts'
 import { usageRoutes } from './usage.ts'
+import { viewRoutes } from './views.ts'
 
 /** The endpoints of the console's API. */
 export const apiRoutes: readonly AnyRoute[] = [
   ...sessionRoutes,
   ...signInRoutes,
   ...accountRoutes,
+  ...viewRoutes,
   ...overviewRoutes,
   ...keyRoutes,
   ...logRoutes(),

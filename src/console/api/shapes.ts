@@ -19,6 +19,8 @@ export type InvitationList = AnswerOf<typeof answers.invitationsAnswer>
 export type Invited = AnswerOf<typeof answers.invitedAnswer>
 export type SessionList = AnswerOf<typeof answers.openSessionsAnswer>
 export type OpenSession = SessionList['sessions'][number]
+export type SavedViews = AnswerOf<typeof answers.savedViewsAnswer>
+export type SavedView = SavedViews['views'][number]
 export type GroupList = AnswerOf<typeof answers.groupsAnswer>
 export type Group = GroupList['groups'][number]
 

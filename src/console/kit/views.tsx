@@ -1,7 +1,9 @@
-import { useState } from 'preact/hooks'
-import { queryText } from '../api/call.ts'
+import { useEffect, useState } from 'preact/hooks'
+import { ApiError, call, queryText } from '../api/call.ts'
+import { useLoad } from '../api/load.ts'
+import type { SavedView, SavedViews } from '../api/shapes.ts'
 import { remember } from '../remember.ts'
-import { nameMax, readViews, type View, viewsMax, withoutView, withView } from '../views.ts'
+import { missingViews, nameMax, readViews, type View, viewsMax } from '../views.ts'
 import { t } from '../words/index.ts'
 import { Button } from './button.tsx'
 import { Choices } from './choices.tsx'
@@ -9,12 +11,14 @@ import { Copy } from './copy.tsx'
 import { Dialog } from './dialog.tsx'
 import { FieldError } from './field-error.ts'
 import { Form, TextField } from './form.tsx'
+import { problemText } from './problem.tsx'
+import { say } from './toast.tsx'
 
-type Change = (views: readonly View[]) => readonly View[]
+type Change = { readonly put: View; readonly before: string | undefined } | { readonly remove: SavedView }
 
 /**
- * What a page was filtered by before and is wanted again, by name. `owner`: whose they are, of those who share a browser; `at`: the
- * address of the page; `query`: what it is filtered by now.
+ * What a page was filtered by before and is wanted again, by name: the gateway keeps it for whoever is logged in. `owner`: who that
+ * is; `at`: the address of the page; `query`: what it is filtered by now.
  */
 export function Views({
   owner,
@@ -25,18 +29,22 @@ export function Views({
   readonly at: string
   readonly query: { readonly [name: string]: string }
 }) {
-  const place = `views.${owner}.${at}`
-  const [views, setViews] = useState(() => readViews(remember.text(place)))
+  const load = useLoad<SavedViews>('/account/views')
   const [open, setOpen] = useState(false)
+  const { value, put } = load
+  useEffect(() => {
+    if (value) void takeOver(owner, at, value).then(taken => taken && put(taken))
+  }, [owner, at, value])
   const here = queryText(query)
+  const views = (value?.views ?? []).filter(({ page }) => page === at)
   const current = views.find(view => view.query === here)
-  if (views.length === 0 && here === '') return null
-  const keep = (change: Change): void => {
-    // Another tab may have kept one meanwhile.
-    const kept = remember.text(place)
-    const next = change(kept === undefined ? views : readViews(kept))
-    setViews(next)
-    remember.write(place, JSON.stringify(next))
+  if (!value || (views.length === 0 && here === '')) return null
+  const keep = async (change: Change): Promise<void> => {
+    if ('put' in change) put(await keepView(at, change.put, change.before))
+    else {
+      await call(`/account/views/${change.remove.id}`, { method: 'DELETE' })
+      put({ views: value.views.filter(({ id }) => id !== change.remove.id) })
+    }
     setOpen(false)
   }
   return (
@@ -64,6 +72,31 @@ export function Views({
   )
 }
 
+function sayProblem(error: unknown): void {
+  say(error instanceof ApiError ? problemText(error) : String(error), 'bad')
+}
+
+function keepView(page: string, { name, query }: View, before?: string): Promise<SavedViews> {
+  const body = { page, name, query, ...(before !== undefined && { before }) }
+  return call<SavedViews>('/account/views', { method: 'POST', body })
+}
+
+/** What this browser kept for somebody before the gateway did goes to the gateway, once. @returns all of them, where there was any */
+async function takeOver(owner: string, page: string, { views }: SavedViews): Promise<SavedViews | undefined> {
+  const place = `views.${owner}.${page}`
+  const kept = readViews(remember.text(place))
+  if (kept.length === 0) return undefined
+  const own = views.filter(view => view.page === page)
+  let all: SavedViews | undefined
+  try {
+    for (const view of missingViews(kept, own)) all = await keepView(page, view)
+    remember.forget(place)
+  } catch {
+    // The next time that the page is opened.
+  }
+  return all
+}
+
 function ViewForm({
   at,
   here,
@@ -74,9 +107,9 @@ function ViewForm({
 }: {
   readonly at: string
   readonly here: string
-  readonly of: View | undefined
+  readonly of: SavedView | undefined
   readonly isFull: boolean
-  readonly onKeep: (change: Change) => void
+  readonly onKeep: (change: Change) => Promise<void>
   readonly onClose: () => void
 }) {
   return (
@@ -85,11 +118,11 @@ function ViewForm({
       <Form
         submit={t('save')}
         onCancel={onClose}
-        onSubmit={values => {
+        onSubmit={async values => {
           const name = values.get('name').trim()
           if (name === '' || name.length > nameMax) throw new FieldError('name', t('views.length', { max: nameMax }))
           if (isFull && !of) throw new FieldError('name', t('views.full', { max: viewsMax }))
-          onKeep(views => withView(views, { name, query: here }, of?.name))
+          await onKeep({ put: { name, query: here }, before: of?.name })
         }}
       >
         <TextField name="name" label={t('views.name')} hint={t('views.name.hint')} value={of?.name ?? ''} />
@@ -97,7 +130,7 @@ function ViewForm({
       <div class="inline">
         <Copy text={`${location.origin}${at}${here}`} label={t('views.link')} />
         {of && (
-          <Button kind="danger" onClick={() => onKeep(views => withoutView(views, of.name))}>
+          <Button kind="danger" onClick={() => void onKeep({ remove: of }).catch(sayProblem)}>
             {t('views.delete')}
           </Button>
         )}

@@ -10,6 +10,7 @@ const theirKeys = `(SELECT id FROM key WHERE user_name = ?)`
 /** As long as keys say whose they are. Of a trip to an issuer the name stands in its JSON; `quoted` is the name as JSON has it. */
 export const wholesale: readonly (Wholesale & { readonly quoted?: true })[] = [
   { table: 'session', how: 'deleted', where: 'user_name = ?' },
+  { table: 'saved_view', how: 'deleted', where: 'user_name = ?' },
   { table: 'refused_sign_in', how: 'deleted', where: 'name = ?' },
   { table: 'sign_in_link', how: 'deleted', where: 'user_name = ?' },
   { table: 'sign_in_trip', how: 'deleted', where: 'instr(told, ?) > 0', quoted: true },

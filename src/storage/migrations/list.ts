@@ -21,6 +21,7 @@ import { addUpImages, costSpans } from './0020-cost-spans.ts'
 import { erased } from './0021-erased.ts'
 import { configHistory } from './0022-config-history.ts'
 import { pageCharges } from './0023-page-charges.ts'
+import { savedViews } from './0024-saved-views.ts'
 import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
@@ -52,6 +53,7 @@ export const migrations: readonly (readonly string[])[] = [
   erased,
   configHistory,
   pageCharges,
+  savedViews,
 ]
 
 /** What no statement can say, behind the migration that it belongs to. */

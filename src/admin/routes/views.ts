@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto'
+import { type SavedView, viewNameMax, viewPages, viewQueryMax, viewsMax } from '../../kit/index.ts'
+import { savedViewsAnswer } from '../answers.ts'
+import { type Ask, defineRoute } from '../api.ts'
+import { fail } from '../errors.ts'
+import { refuse } from '../reasons.ts'
+import { label } from '../../kit/shapes/schemas.ts'
+import { sessionUserOf } from '../session-user.ts'
+
+const name = { ...label, minLength: 1, maxLength: viewNameMax } as const
+
+/** What a view is deleted by. */
+function idOf({ page, name }: SavedView): string {
+  return `view_${createHash('sha256').update(`${page}\n${name}`).digest('hex').slice(0, 16)}`
+}
+
+async function showViews({ parts, ...ask }: Ask) {
+  const { user } = sessionUserOf({ parts, ...ask })
+  const views = await parts.storage.views.list(user.name)
+  return { views: views.map(view => ({ id: idOf(view), ...view })) }
+}
+
+export const viewRoutes = [
+  defineRoute({
+    method: 'GET',
+    url: '/api/account/views',
+    access: 'user',
+    summary: 'What one has filtered pages of the console by and given a name.',
+    answer: savedViewsAnswer,
+    handle: showViews,
+  }),
+  defineRoute({
+    method: 'POST',
+    url: '/api/account/views',
+    access: 'user',
+    summary: 'Keeps a view of a page, in the place of one of the same name, or of the one called `before`.',
+    body: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['page', 'name', 'query'],
+      properties: {
+        page: { type: 'string', enum: viewPages },
+        name,
+        query: { type: 'string', pattern: '^\\?[^#\\s]+$', maxLength: viewQueryMax },
+        before: name,
+      },
+    },
+    answer: savedViewsAnswer,
+    async handle(ask) {
+      const { user } = sessionUserOf(ask)
+      const { page, name, query, before } = ask.body
+      const isKept = await ask.parts.storage.views.put(user.name, { page, name, query }, before)
+      if (!isKept) throw refuse('conflict', 'views_full', { max: viewsMax })
+      return showViews(ask)
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    url: '/api/account/views/:id',
+    access: 'user',
+    summary: "Deletes one of one's own views.",
+    status: 204,
+    async handle(ask) {
+      const { user } = sessionUserOf(ask)
+      const { views } = ask.parts.storage
+      const view = (await views.list(user.name)).find(one => idOf(one) === ask.params['id'])
+      if (!view || !(await views.remove(user.name, view))) throw fail('not_found')
+      return null
+    },
+  }),
+]

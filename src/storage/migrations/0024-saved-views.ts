@@ -1,0 +1,6 @@
+export const savedViews: readonly string[] = [
+  // What users have filtered pages of the console by and given a name.
+  `CREATE TABLE saved_view (
+    user_name TEXT NOT NULL, page TEXT NOT NULL, name TEXT NOT NULL, place INTEGER NOT NULL, query TEXT NOT NULL,
+    PRIMARY KEY (user_name, page, name)) STRICT, WITHOUT ROWID`,
+]

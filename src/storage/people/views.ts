@@ -1,0 +1,50 @@
+import { type SavedView, viewsMax } from '../../kit/saved-views.ts'
+import { ask, lockRows, type QueryProgram } from '../query.ts'
+import { text, whole } from '../rows.ts'
+
+const where = 'user_name = ? AND page = ?'
+/** Two changes of one user's views wait for each other. */
+const owner = `SELECT name FROM "user" WHERE name = ? AND erased_at IS NULL ${lockRows}`
+
+/** Of all pages, in the order in which they were made. */
+export function* listViews(user: string): QueryProgram<readonly SavedView[]> {
+  const rows = yield ask('SELECT page, name, query FROM saved_view WHERE user_name = ? ORDER BY page, place', user)
+  return rows.map(row => ({
+    page: text(row, 'page') as SavedView['page'],
+    name: text(row, 'name'),
+    query: text(row, 'query'),
+  }))
+}
+
+export type ViewPut = { readonly user: string; readonly view: SavedView; readonly before: string | null }
+
+/** @returns false where the page has as many as may be, or there is no such user */
+export function* putView({ user, view, before }: ViewPut): QueryProgram<boolean> {
+  const { page, name, query } = view
+  if ((yield ask(owner, user)).length === 0) return false
+  const rows = yield ask(`SELECT name, place FROM saved_view WHERE ${where} ORDER BY place`, user, page)
+  const changed = rows.find(row => text(row, 'name') === (before ?? name))
+  const gone = new Set([before ?? name, name])
+  if (rows.filter(row => !gone.has(text(row, 'name'))).length >= viewsMax) return false
+  const last = rows.at(-1)
+  const place = changed ? whole(changed, 'place') : last ? whole(last, 'place') + 1 : 0
+  for (const one of gone) yield ask(`DELETE FROM saved_view WHERE ${where} AND name = ?`, user, page, one)
+  yield ask(
+    'INSERT INTO saved_view (user_name, page, name, place, query) VALUES (?, ?, ?, ?, ?)',
+    user,
+    page,
+    name,
+    place,
+    query,
+  )
+  return true
+}
+
+export type ViewRemoval = { readonly user: string; readonly view: Pick<SavedView, 'page' | 'name'> }
+
+/** @returns false where there is none of that name */
+export function* removeView({ user, view }: ViewRemoval): QueryProgram<boolean> {
+  const { page, name } = view
+  const rows = yield ask(`DELETE FROM saved_view WHERE ${where} AND name = ? RETURNING name`, user, page, name)
+  return rows.length > 0
+}
