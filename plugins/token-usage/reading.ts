@@ -18,6 +18,8 @@ export type Reading = Stage & {
   byLength(): number
   /** What went wrong at the upstream, told inside an answer of status 200; undefined when nothing did. */
   readonly fault: string | undefined
+  /** The model that the answer names, by the upstream's name for it; undefined where it names none. */
+  readonly model: string | undefined
 }
 
 export type ReadingOptions = {
@@ -26,12 +28,22 @@ export type ReadingOptions = {
   readonly bytesPerToken: number
   /** Take the event out that carries nothing but the usage. */
   readonly removesUsage: boolean
+  /** Several may answer: who does is looked for before the use is told. */
+  readonly wantsModel?: boolean
   /** An event with more data than this is not looked at; 1 MiB when absent. */
   readonly bytesMax?: number
 }
 
-/** The members of an answer by which any style tells its use, and its errors. */
-const usageMembers: ReadonlySet<string> = new Set(['usage', 'usageMetadata', 'meta', 'duration', 'error'])
+/** The members of an answer by which any style tells its use, its errors, and who gave it. */
+const usageMembers: ReadonlySet<string> = new Set([
+  'usage',
+  'usageMetadata',
+  'meta',
+  'duration',
+  'error',
+  'model',
+  'modelVersion',
+])
 const faultCharsMax = 64
 /** Up to this length one parse costs less than following the bytes. */
 const shortBytesMax = 16_384
@@ -46,6 +58,7 @@ export class JsonReading implements Reading {
   #listed: Usage | null = null
   bytes = 0
   fault: string | undefined
+  model: string | undefined
 
   constructor(options: ReadingOptions) {
     this.#options = options
@@ -99,6 +112,10 @@ export class JsonReading implements Reading {
       this.fault ??= faultOf({ error: value })
       return
     }
+    if (name === 'model' || name === 'modelVersion') {
+      if (typeof value === 'string') this.model = value
+      return
+    }
     if (this.#reader.isList) {
       const { dialect, operation } = this.#options
       this.#listed = mergeUsage(this.#listed, dialect.usageOfEvent(operation, { [name]: value }))
@@ -116,6 +133,7 @@ export class EventReading implements Reading {
   #tells = false
   bytes = 0
   fault: string | undefined
+  model: string | undefined
 
   constructor(options: ReadingOptions) {
     this.#options = options
@@ -156,12 +174,14 @@ export class EventReading implements Reading {
 
   #record(data: Buffer, event: string): boolean {
     this.#estimate.add(data)
-    if (event !== 'error' && !this.#mayTell(data)) return false
+    const isSought = this.#options.wantsModel === true && this.model === undefined
+    if (event !== 'error' && !isSought && !this.#mayTell(data)) return false
     const json = data.length > shortBytesMax * 4 ? pruneEvent(data) : parse(data)
     if (event === 'error') this.fault ??= faultOf(json) ?? 'error'
     if (!isObject(json)) return false
     this.fault ??= faultOf(json)
     const { dialect, operation, removesUsage } = this.#options
+    this.model = modelOf(json) ?? this.model
     const usage = dialect.usageOfEvent(operation, json)
     if (!usage) return false
     this.#usage = mergeUsage(this.#usage, usage)
@@ -201,6 +221,16 @@ function parse(data: Buffer): Json | undefined {
 function isUsageOnly(json: { readonly [name: string]: Json }): boolean {
   const { choices, usage } = json
   return Array.isArray(choices) && choices.length === 0 && isObject(usage)
+}
+
+/** Who gave an answer, as one of its events says it: itself, or in the message or the response that it is about. */
+function modelOf(event: { readonly [name: string]: Json }): string | undefined {
+  for (const place of [event, event['message'], event['response']]) {
+    if (!isObject(place)) continue
+    const name = place['model'] ?? place['modelVersion']
+    if (typeof name === 'string') return name
+  }
+  return undefined
 }
 
 /** The code or type of an error that is told inside an answer, in whatever style (wire facts 2.5); undefined when none is. */

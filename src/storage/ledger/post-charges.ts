@@ -94,11 +94,14 @@ function* findKnown(ids: readonly string[]): QueryProgram<ReadonlySet<string>> {
 function* endHeld(identity: WriterIdentity, charge: Row, lines: readonly Row[]): QueryProgram<readonly Ended[]> {
   const id = text(charge, 'id')
   const [held] = yield ask(
-    `UPDATE charge SET amount = ?, line_count = ?, upstream = ? WHERE id = ? AND state = 'reserved' AND owner = ?
+    `UPDATE charge SET amount = ?, line_count = ?, upstream = ?, model = ?, rule = ? WHERE id = ? AND state = 'reserved' AND owner = ?
        AND epoch = ? AND line_count = 0 RETURNING hold`,
     whole(charge, 'amount'),
     lines.length,
     text(charge, 'upstream'),
+    // Of several that might have answered, what was held was for the dearest.
+    text(charge, 'model'),
+    text(charge, 'rule'),
     id,
     identity.owner,
     identity.epoch,
