@@ -238,7 +238,7 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   countRefused: (_self, given) => countRefused(given),
   dealWith,
   introduce,
-  putVendorKey: (_self, given) => putVendorKey(given),
+  putVendorKey,
   decideVendorKey,
   spendOfKey,
   tellEvent: (_self, given) => tell(given),
