@@ -1,6 +1,7 @@
 import {
   aheadMs,
   type Awaitable,
+  type Caller,
   callerSlot,
   definePlugin,
   type Exchange,
@@ -10,6 +11,7 @@ import {
   mayAsk,
   networkOf,
   readSecret,
+  type Target,
 } from '../../src/kit/index.ts'
 import { listHas } from './address.ts'
 import { BadKeyLog } from './bad-key-log.ts'
@@ -25,6 +27,13 @@ const foreignPattern = /^sk-[\w.-]{13,253}$/
 
 function badKey({ dialect }: Exchange, what: string): Failure {
   return fail('invalid_api_key', { what, where: dialect.keyPlaces ?? keyPlaces })
+}
+
+/** @throws Failure model_not_allowed for the model, or one that the body names further, with its place */
+function checkModels(caller: Caller, { model, further = [] }: Target): void {
+  const all = [{ model, place: 'model' }, ...further]
+  const barred = all.find(one => !mayAsk(caller, one.model.name))
+  if (barred) throw fail('model_not_allowed', { model: barred.model.name }, { param: barred.place })
 }
 
 /** Who is asking (`docs/rules.md#keys`): checks the key before a byte of the body is read, and gives the caller. */
@@ -122,9 +131,8 @@ export const auth = definePlugin({
         if (presented.some(other => other !== text)) throw fail('conflicting_api_keys')
         return readSecret(text) === undefined ? judgeForeign(ex, text) : judge(ex, text)
       },
-      onTarget(ex, { model }) {
-        const caller = ex.slots.need(callerSlot)
-        if (!mayAsk(caller, model.name)) throw fail('model_not_allowed', { model: model.name })
+      onTarget(ex, target) {
+        checkModels(ex.slots.need(callerSlot), target)
       },
       close: () => keys.close(),
     }

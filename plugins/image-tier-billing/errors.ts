@@ -36,6 +36,7 @@ export const errors = {
     type: 'invalid_request_error',
     text: 'Idempotency-Key must be sent once and hold 1 to 255 printable ASCII characters',
   },
+  models_not_together: sharedRows.models_not_together,
   insufficient_quota: sharedRows.insufficient_quota,
   idempotency_in_progress: {
     status: 409,

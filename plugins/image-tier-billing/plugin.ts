@@ -101,6 +101,12 @@ export const imageTierBilling = definePlugin({
       onTarget(ex, target, facet) {
         const shape = shapeOf(ex.route.operation, facet)
         if (!chargesImages(ex.route.operation, target.body, facet)) return
+        // Who has made an image, its answer does not say.
+        const other = target.further?.find(({ runs }) => runs === 'instead')
+        if (other) {
+          const { model, place } = other
+          throw fail('models_not_together', { model: model.name, other: target.model.name }, { param: place })
+        }
         if (shape !== 'output') {
           readCount(target.body, target.family.nMax, countPaths(facet, shape))
           checkQuery(ex.head.query)

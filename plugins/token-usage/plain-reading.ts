@@ -4,6 +4,7 @@ import type { Reading } from './reading.ts'
 /** An answer that cannot tell its use by nature: a transcript as text, or sound. Its bytes are counted as they pass. */
 export class PlainReading implements Reading {
   readonly fault = undefined
+  readonly model = undefined
   readonly #isText: boolean
   readonly #bytesPerToken: number
   readonly #fileTokens: number

@@ -41,6 +41,7 @@ import { EventReading, JsonReading, type Reading, type ReadingOptions } from './
 import { facetSchema, optionsSchema, type UsageFacet } from './schema.ts'
 import { TokenCount } from './token-count.ts'
 import { usageRule } from './usage-rule.ts'
+import { answeredBy, dearestOf, type Payable, payablesOf } from './who-answered.ts'
 import { WithheldReading } from './withheld-reading.ts'
 
 const unavailableMs = 5_000
@@ -49,8 +50,10 @@ const longEventBytesMax = 16 * 1024 * 1024
 
 /** What this plugin knows of an exchange that has been admitted. */
 type Counting = {
-  /** Undefined where nothing is charged. */
-  readonly rule: UsageRule | undefined
+  /** One, or several where the body names more of which one answers. */
+  readonly payables: readonly Payable[]
+  /** What is held is for this one, and what nobody says whose answer it was is charged as its. */
+  readonly dearest: Payable
   readonly facet: UsageFacet
   /** With the upstream that was tried last. */
   target: Target
@@ -101,7 +104,7 @@ export const tokenUsage = definePlugin({
       onTarget(ex, target, facet) {
         if (facet.image_tools === 'refuse' && asksForImages(ex, target))
           throw fail('image_tool_refused', { model: target.model.name })
-        if (!ledger.healthy() && ruleOf(ex, target, facet))
+        if (!ledger.healthy() && payablesFor(ex, target, facet).some(({ rule }) => rule))
           throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
         if (!isFree(ex.route, facet))
           ex.slots.put(
@@ -116,8 +119,11 @@ export const tokenUsage = definePlugin({
       onAdmit(ex, target, facet) {
         // Only now have all plugins below been asked whether they charge the images.
         if (asksForImages(ex, target) && !paysImages(ex)) throw fail('image_tool_refused', { model: target.model.name })
-        const rule = ruleOf(ex, target, facet)
-        const counting: Counting = { rule, facet, target, held: false, removesUsage: false, reading: undefined }
+        const payables = payablesFor(ex, target, facet)
+        const dearest = dearestOf(payables, target.body, { facet, traits: ex.route.traits })
+        const { rule } = dearest
+        const fresh = { held: false, removesUsage: false, reading: undefined }
+        const counting: Counting = { payables, dearest, facet, target, ...fresh }
         ex.slots.put(countingSlot, counting)
         if (!rule || !isBounded(ex.slots.need(callerSlot))) return undefined
         return hold(tools, ex, counting, rule)
@@ -128,7 +134,7 @@ export const tokenUsage = definePlugin({
         if (!counting) return out
         counting.target = target
         const asked = facet.include_usage ? askForUsage(ex, out, counting) : out
-        return counting.rule ? { ...asked, detach: out.detach === true || (() => readsOn(counting)) } : asked
+        return counting.dearest.rule ? { ...asked, detach: out.detach === true || (() => readsOn(counting)) } : asked
       },
 
       onReply(ex, reply, facet) {
@@ -143,6 +149,7 @@ export const tokenUsage = definePlugin({
           fileTokens: facet.estimate.file_tokens,
           removesUsage,
           ...(route.traits?.usageBehind !== undefined && { usageBehind: route.traits.usageBehind }),
+          wantsModel: counting.payables.length > 1,
           // Such an event says again what was asked, however long, before it says what was used.
           ...((paysImages(ex) || route.traits?.longLastEvent) && { bytesMax: longEventBytesMax }),
         })
@@ -164,8 +171,8 @@ export const tokenUsage = definePlugin({
 
 /** Takes the most that the request may come to from the budgets that bound it, before an upstream sees it. */
 async function hold({ ledger }: Tools, ex: Exchange, counting: Counting, rule: UsageRule): Promise<undefined> {
-  const { facet, target } = counting
-  const facts = chargeFacts(ex, target, { id: chargeId(ex), rule })
+  const { facet, target, dearest } = counting
+  const facts = chargeFacts(ex, { ...target, model: dearest.model }, { id: chargeId(ex), rule })
   const { amount: most } = rateMost(rule, target.body, facet, ex.route.traits)
   // Known before the hold is: when its commit is in doubt, the end of the exchange still gives it back.
   counting.held = true
@@ -190,7 +197,7 @@ function readsOn({ facet, reading }: Counting): boolean {
 /** Notes what was used and charges for it; waits for nothing but the end of a hold that comes to nothing. */
 function settle(tools: Tools, ex: Exchange, outcome: Outcome, counting: Counting): Promise<void> | undefined {
   const { ledger, log, reports } = tools
-  const { facet, held, reading, rule, target } = counting
+  const { facet, held, reading, target } = counting
   const { usage, implausible } = judge(counting, reading)
   ex.notes.inputTokens = usage?.inputTokens ?? null
   ex.notes.outputTokens = usage?.outputTokens ?? null
@@ -199,15 +206,23 @@ function settle(tools: Tools, ex: Exchange, outcome: Outcome, counting: Counting
     ex.notes.failed = 'upstream_failed'
     log.warn({ request: ex.id, model: target.model.name, fault: reading.fault }, 'an upstream failed inside its answer')
   }
-  if (!rule) return undefined
   const { body } = target
   const lengths = lengthsOf(ex, counting, implausible)
-  const rated = rateExchange({ rule, facet, outcome, body, usage, implausible, failed, ...lengths })
+  const nothing = { lines: [], missing: [], reason: 'nothing_used' } as const
+  const rate = ({ rule }: Payable) =>
+    rule ? rateExchange({ rule, facet, outcome, body, usage, implausible, failed, ...lengths }) : nothing
+  const answered = payableOf(counting)
+  const first = rate(answered)
+  // What waits for a person stands on the charge that was opened for the hold, and is the dearest's.
+  const isLeft = held && needsPerson(facet, implausible, first.missing)
+  const { model, rule } = isLeft ? counting.dearest : answered
+  const rated = isLeft ? rate(counting.dearest) : first
+  if (!rule && !held) return undefined
   if (implausible.length > 0) reports.implausible(ex, target, { units: implausible, reported: reading?.usage() })
   else if (rated.missing.length > 0) reports.missing(ex, target, rated.missing)
-  if (rated.lines.length > 0) {
+  if (rule && rated.lines.length > 0) {
     ex.notes.charge = true
-    const facts = chargeFacts(ex, target, { id: chargeId(ex), rule })
+    const facts = chargeFacts(ex, { ...target, model }, { id: chargeId(ex), rule })
     const delivery = outcome.kind === 'answered' ? 'confirmed' : 'partial'
     if (needsPerson(facet, implausible, rated.missing))
       return reviewCharge({ ledger, log }, { ...rated, facts, delivery, held })
@@ -245,21 +260,30 @@ function needsPerson(facet: UsageFacet, implausible: readonly string[], missing:
 }
 
 /** An answer that has not left yet, and would be refused for what it does not tell. Images were paid before their end. */
-function mayRefuse(ex: Exchange, { facet, rule }: Counting, reading: Reading): boolean {
-  return facet.missing_usage === 'refuse' && rule !== undefined && reading instanceof JsonReading && !paysImages(ex)
+function mayRefuse(ex: Exchange, { facet, dearest }: Counting, reading: Reading): boolean {
+  return (
+    facet.missing_usage === 'refuse' && dearest.rule !== undefined && reading instanceof JsonReading && !paysImages(ex)
+  )
 }
 
 /** @throws Failure upstream_usage_missing for an answer that tells no error and not what it is priced by */
-function refuseUntold({ rule }: Counting, reading: Reading): void {
+function refuseUntold(counting: Counting, reading: Reading): void {
+  const { rule } = payableOf(counting)
   if (!rule || reading.fault !== undefined) return
   const missing = missingUnits(rule, withoutPretence(reading.usage()))
   if (missing.length > 0) throw fail('upstream_usage_missing', { units: missing.join(', ') })
 }
 
-/** By what the request is charged; undefined when it costs nothing. */
-function ruleOf(ex: Exchange, target: Target, facet: UsageFacet): UsageRule | undefined {
-  if (isFree(ex.route, facet)) return undefined
-  return usageRule(target.model, ex.slots.need(callerSlot).group.multiplier)
+/** By what the request may be charged: without a rule when that costs nothing. */
+function payablesFor(ex: Exchange, target: Target, facet: UsageFacet): readonly Payable[] {
+  if (isFree(ex.route, facet)) return [{ model: target.model, rule: undefined }]
+  const { multiplier } = ex.slots.need(callerSlot).group
+  return payablesOf(target, model => usageRule(model, multiplier))
+}
+
+/** As what the exchange is charged, when it is over. */
+function payableOf({ payables, dearest, target, reading }: Counting): Payable {
+  return payables.length === 1 ? dearest : (answeredBy(payables, target, reading?.model) ?? dearest)
 }
 
 /** A tool of the request makes images, which tokens alone would not pay (`docs/billing.md#images-that-tools-make`). */

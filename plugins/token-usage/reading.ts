@@ -20,6 +20,8 @@ export type Reading = Stage & {
   readonly fault: string | undefined
   /** All of the answer has come but its use. */
   readonly tellsUseNext?: boolean
+  /** The model that the answer names, by the upstream's name for it; undefined where it names none. */
+  readonly model: string | undefined
 }
 
 export type ReadingOptions = {
@@ -30,12 +32,22 @@ export type ReadingOptions = {
   readonly removesUsage: boolean
   /** The member whose value says that the answer is over, where the use is told in an event after it. */
   readonly usageBehind?: string
+  /** Several may answer: who does is looked for before the use is told. */
+  readonly wantsModel?: boolean
   /** An event with more data than this is not looked at; 1 MiB when absent. */
   readonly bytesMax?: number
 }
 
-/** The members of an answer by which any style tells its use, and its errors. */
-const usageMembers: ReadonlySet<string> = new Set(['usage', 'usageMetadata', 'meta', 'duration', 'error'])
+/** The members of an answer by which any style tells its use, its errors, and who gave it. */
+const usageMembers: ReadonlySet<string> = new Set([
+  'usage',
+  'usageMetadata',
+  'meta',
+  'duration',
+  'error',
+  'model',
+  'modelVersion',
+])
 const faultCharsMax = 64
 /** Up to this length one parse costs less than following the bytes. */
 const shortBytesMax = 16_384
@@ -50,6 +62,7 @@ export class JsonReading implements Reading {
   #listed: Usage | null = null
   bytes = 0
   fault: string | undefined
+  model: string | undefined
 
   constructor(options: ReadingOptions) {
     this.#options = options
@@ -103,6 +116,10 @@ export class JsonReading implements Reading {
       this.fault ??= faultOf({ error: value })
       return
     }
+    if (name === 'model' || name === 'modelVersion') {
+      if (typeof value === 'string') this.model = value
+      return
+    }
     if (this.#reader.isList) {
       const { dialect, operation } = this.#options
       this.#listed = mergeUsage(this.#listed, dialect.usageOfEvent(operation, { [name]: value }))
@@ -123,6 +140,7 @@ export class EventReading implements Reading {
   tellsUseNext = false
   bytes = 0
   fault: string | undefined
+  model: string | undefined
 
   constructor(options: ReadingOptions) {
     this.#options = options
@@ -165,12 +183,14 @@ export class EventReading implements Reading {
 
   #record(data: Buffer, event: string): boolean {
     this.#estimate.add(data)
-    if (event !== 'error' && !this.#mayTell(data)) return false
+    const isSought = this.#options.wantsModel === true && this.model === undefined
+    if (event !== 'error' && !isSought && !this.#mayTell(data)) return false
     const json = data.length > shortBytesMax * 4 ? pruneEvent(data) : parse(data)
     if (event === 'error') this.fault ??= faultOf(json) ?? 'error'
     if (!isObject(json)) return false
     this.fault ??= faultOf(json)
     const { dialect, operation, removesUsage } = this.#options
+    this.model = modelOf(json) ?? this.model
     const usage = dialect.usageOfEvent(operation, json)
     if (!usage) return false
     this.#usage = mergeUsage(this.#usage, usage)
@@ -213,6 +233,16 @@ function parse(data: Buffer): Json | undefined {
 function isUsageOnly(json: { readonly [name: string]: Json }): boolean {
   const { choices, usage } = json
   return Array.isArray(choices) && choices.length === 0 && isObject(usage)
+}
+
+/** Who gave an answer, as one of its events says it: itself, or in the message or the response that it is about. */
+function modelOf(event: { readonly [name: string]: Json }): string | undefined {
+  for (const place of [event, event['message'], event['response']]) {
+    if (!isObject(place)) continue
+    const name = place['model'] ?? place['modelVersion']
+    if (typeof name === 'string') return name
+  }
+  return undefined
 }
 
 /** The code or type of an error that is told inside an answer, in whatever style (wire facts 2.5); undefined when none is. */

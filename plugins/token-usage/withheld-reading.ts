@@ -25,6 +25,10 @@ export class WithheldReading implements Reading {
     return this.#reading.fault
   }
 
+  get model(): string | undefined {
+    return this.#reading.model
+  }
+
   write(chunk: Buffer): Awaitable<Passed> {
     const passed = this.#reading.write(chunk)
     const held = this.#held

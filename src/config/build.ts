@@ -162,7 +162,9 @@ function soundEntries<Section extends 'upstreams' | 'families' | 'models'>(
 }
 
 function coreKeys({ pipeline }: Sketch): readonly string[] {
-  return ['streams', 'n_max', 'forward', 'defaults', 'calls', 'notes'].filter(key => !pipeline.plugins.has(key))
+  return ['streams', 'n_max', 'forward', 'defaults', 'further_models', 'calls', 'notes'].filter(
+    key => !pipeline.plugins.has(key),
+  )
 }
 
 function buildServer(own: ServerSettings): ServerPlan {
@@ -320,6 +322,10 @@ function buildFamily(name: string, own: FamilySettings & ByName<unknown>, sketch
     nMax: own.n_max,
     forward: new Map(Object.entries(own.forward).map(([operation, rule]) => [operation, buildForward(rule)])),
     ...(Object.keys(own.defaults).length > 0 && { defaults: new Map(Object.entries(own.defaults as ByName<Json>)) }),
+    further: {
+      instead: own.further_models.instead.map(place => place.split('.')),
+      beside: own.further_models.beside.map(place => place.split('.')),
+    },
     ...callsOf(own.calls),
     facets,
     notes: own.notes,

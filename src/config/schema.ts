@@ -847,6 +847,22 @@ const family = {
         description: 'Value of the field.',
       },
     },
+    further_models: {
+      type: 'object',
+      additionalProperties: false,
+      description:
+        'Where bodies name models beside their own: fields, or members within them with dots between the names; lists are looked through. Each must be a model here that the caller may use and that runs on the same upstream.',
+      default: {},
+      properties: {
+        instead: {
+          ...names,
+          default: ['models'],
+          description:
+            'Models that may answer in place of the first. Charged is the one that the answer names; held is for the dearest, which is charged where the answer names none of them.',
+        },
+        beside: { ...names, default: [], description: 'Models that are run on the way, as by tools: [tools.model].' },
+      },
+    },
     calls: {
       ...calls,
       description: "By operation: where upstreams are asked for these models; else at the route's own path.",

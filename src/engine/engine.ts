@@ -57,6 +57,7 @@ import { Relay, type Relayed, writeIdleMs } from './relay.ts'
 import { CallerGone, RequestState, type Running, type Shared } from './request-state.ts'
 import { collect, planJob } from './resume.ts'
 import { errorAnswer, idHeaders, ownHeaders, sendAnswer, unbuffered } from './respond.ts'
+import { notTogether, runAllOn } from './further-models.ts'
 import { findTarget } from './target.ts'
 import { toRequest } from './question.ts'
 import { type AnswerHead, type Call, type SignerOf, Transport } from './transport.ts'
@@ -710,7 +711,11 @@ export class Engine {
 
   /** Puts the model's upstreams in their order, and the target on the first. */
   #firstChoice(target: Target, state: RequestState): Target {
-    const { upstreams } = target.model
+    const { further } = target
+    const upstreams = further
+      ? target.model.upstreams.filter(({ upstream }) => runAllOn(upstream, further))
+      : target.model.upstreams
+    if (further && upstreams.length === 0) throw notTogether(target.model, further)
     if (upstreams.length > 1) {
       const { clock, random } = this.#parts
       const now = clock.tick()
@@ -722,7 +727,7 @@ export class Engine {
       return withCandidate(target, state.order[0] as Candidate)
     }
     state.order = upstreams
-    return target
+    return upstreams === target.model.upstreams ? target : withCandidate(target, upstreams[0] as Candidate)
   }
 
   #begin(state: RequestState): Exchange {

@@ -1,4 +1,4 @@
-import { failures, type ErrorTable } from '../kit/index.ts'
+import { failures, type ErrorTable, sharedRows } from '../kit/index.ts'
 
 const bad = 'invalid_request_error'
 const server = 'server_error'
@@ -75,6 +75,7 @@ export const errors = {
     param: 'model',
     text: "The model '{model}' does not exist or is not offered here. GET /v1/models lists those that are.",
   },
+  models_not_together: sharedRows.models_not_together,
   operation_unsupported: {
     status: 400,
     type: bad,

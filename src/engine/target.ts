@@ -4,7 +4,6 @@ import {
   fieldNames,
   type ForwardRule,
   type Json,
-  type Model,
   type Plan,
   readField,
   type Route,
@@ -13,10 +12,12 @@ import {
   withFields,
 } from '../kit/index.ts'
 import { fail } from './errors.ts'
+import { checkTogether, readFurther, renameFurther } from './further-models.ts'
 
 /**
  * The model that the body names, with its family and upstream.
  * @throws Failure missing_required_parameter, invalid_type, model_not_found, streaming_unsupported
+ * models_not_together
  */
 export function findTarget(plan: Plan, route: Route, body: Body, named: string | undefined): Target {
   const name = named ?? readField(body, 'model')
@@ -33,9 +34,17 @@ export function findTarget(plan: Plan, route: Route, body: Body, named: string |
   const filled = family.defaults ? withDefaults(body, family.defaults) : body
   // An SDK that asked for a stream reads a plain answer as an empty one: refuse, never downgrade silently.
   if (stream && !family.streams.has(route.operation)) throw fail('streaming_unsupported', { model: name })
+  const rule = family.forward.get(route.operation)
+  const further = readFurther(model, filled, rule, (other, place) => {
+    const known = plan.models.get(other)
+    if (!known?.enabled) throw modelNotFound(other, place)
+    return known
+  })
+  if (further) checkTogether(model, further)
   const [first] = model.upstreams
   if (!first) throw new Error(`model ${model.name} has no upstream`)
-  return { model, family, upstream: first.upstream, sendAs: first.sendAs, body: filled, stream }
+  const target = { model, family, upstream: first.upstream, sendAs: first.sendAs, body: filled, stream }
+  return further ? { ...target, further } : target
 }
 
 /** The body as if the caller had sent what it left out. */
@@ -45,8 +54,8 @@ function withDefaults(body: Body, defaults: ReadonlyMap<string, Json>): Body {
 }
 
 /** The refusal of a model that is not offered, the same wherever one is named. */
-export function modelNotFound(name: string): Failure {
-  return fail('model_not_found', { model: name.slice(0, 120) })
+export function modelNotFound(name: string, place = 'model'): Failure {
+  return fail('model_not_found', { model: name.slice(0, 120) }, { param: place })
 }
 
 function wantsStream(body: Body): boolean {
@@ -66,13 +75,14 @@ function typeName(value: unknown): string {
 export function applyForward(
   body: Body,
   rule: ForwardRule | undefined,
-  target: { readonly model: Model; readonly sendAs: string },
+  target: Pick<Target, 'model' | 'sendAs'> & Partial<Pick<Target, 'upstream' | 'further'>>,
 ): { readonly body: Body; readonly forwarded: readonly string[]; readonly dropped: readonly string[] } {
-  const { model, sendAs } = target
+  const { model, upstream, sendAs, further } = target
   const written = readField(body, 'model')
   // Where the path names the model, what the body says of one is set right too: upstreams may go by either.
   const name = typeof written === 'string' && written === `models/${model.name}` ? `models/${sendAs}` : sendAs
-  const renamed = written === undefined || written === name ? body : withField(body, 'model', name)
+  const own = written === undefined || written === name ? body : withField(body, 'model', name)
+  const renamed = further && upstream ? renameFurther(own, model, upstream, further) : own
   const names = fieldNames(renamed)
   if (!rule) return { body: renamed, forwarded: names, dropped: [] }
   const passes = (name: string): boolean => (rule.kind === 'only' ? rule.names.has(name) : !rule.except.has(name))

@@ -30,7 +30,7 @@ export function explainRequest(plan: Plan, request: ImaginedRequest): RequestExp
   if (!model?.enabled) throw modelNotFound(request.model)
   const { family } = model
   const sendAs = model.upstreams[0]?.sendAs ?? model.name
-  const shaped = applyForward(body, family.forward.get(operation), { model, sendAs })
+  const shaped = applyForward(body, family.forward.get(operation), target ?? { model, sendAs })
   const { uses, multiplier } = request
   const imagined = {
     operation,

@@ -109,14 +109,11 @@ export class KeyKeeper {
     }))
   }
 
-  /** Those that are asked beside one, and have something left to spend. */
+  /** Those that are asked beside one, and itself. What each has spent, all processes together, the storage knows. */
   #othersOf({ upstream, key: name }: Pick<KeyStanding, 'upstream' | 'key'>): OtherKeys | undefined {
     const { plan } = this.#parts.engine().running
-    const { budgets } = this.#parts.engine().vendorKeys
-    const { keys = [] } = plan.upstreams.get(upstream) ?? {}
-    const key = keys.find(one => one.name === name)
-    const others = key && othersOf(plan, key)
-    return others?.filter(other => keys.some(one => one.name === other.name && budgets.hasRoom(one)))
+    const key = plan.upstreams.get(upstream)?.keys?.find(one => one.name === name)
+    return key && othersOf(plan, key)
   }
 
   get #keys(): readonly VendorKey[] {

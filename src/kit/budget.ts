@@ -47,6 +47,11 @@ export function isAroundMidnight(at: number, zone: string): boolean {
   return spellsAt(at - aheadMs, zone).day !== spellsAhead(at, zone).day
 }
 
+/** Whether something that ended at `at` is booked on a later day: rows that it is booked on may say of that one already. */
+export function isLate(at: number, now: number, zone: string): boolean {
+  return spellsAt(now, zone).day > spellsAhead(at, zone).day
+}
+
 /** When a budget begins anew after `at`; null for one that is for all of a key's life. */
 export function renewalAt(period: BudgetPeriod, at: number, zone: string): number | null {
   if (period === 'total') return null

@@ -70,6 +70,12 @@ const noValues: FailureValues = {}
 
 /** Rows that several tables hold, because several parts meet the same fault. Every other code stands in one table. */
 export const sharedRows = {
+  models_not_together: {
+    status: 400,
+    type: 'invalid_request_error',
+    text: "'{model}' cannot be named beside '{other}' here: both have to run on one upstream, and be charged alike. Take it out.",
+    retry: false,
+  },
   storage_unavailable: {
     status: 503,
     type: 'service_unavailable_error',

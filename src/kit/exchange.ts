@@ -1,7 +1,7 @@
 import type { Body } from './body.ts'
 import type { Dialect, LimitState } from './dialect.ts'
 import type { Head } from './head.ts'
-import type { Family, Model, Upstream } from './model.ts'
+import type { Family, FurtherModel, Model, Upstream } from './model.ts'
 import type { Plan, Route } from './plan.ts'
 import type { Slots } from './slots.ts'
 
@@ -53,6 +53,8 @@ export type Target = {
   readonly upstream: Upstream
   /** The name that it knows the model by. */
   readonly sendAs: string
+  /** Further models that its body names, which may answer it, or run on the way; absent where it names none, nor itself, again. */
+  readonly further?: readonly FurtherModel[]
   /** What the caller sent, reduced by `onBody`. */
   readonly body: Body
   /** The caller asked for a stream. */

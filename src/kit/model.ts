@@ -153,6 +153,14 @@ export type Family = {
   readonly forward: ReadonlyMap<string, ForwardRule>
   /** Fields that are set where the caller sends none; absent for none. */
   readonly defaults?: ReadonlyMap<string, Json>
+  /**
+   * Where bodies name further models, fields and members within them: one of `instead` may answer in place of the body's own,
+   * and what the answer says decides what is charged; those of `beside` are run on the way. Absent for none.
+   */
+  readonly further?: {
+    readonly instead: readonly (readonly string[])[]
+    readonly beside: readonly (readonly string[])[]
+  }
   /** By operation. */
   readonly calls?: ReadonlyMap<string, Call>
   /** One section per plugin, by the plugin's name, already checked against its schema. */
@@ -180,6 +188,14 @@ export type ModelEnd = {
   /** As headers write it (RFC 8594): `Tue, 01 Dec 2026 00:00:00 GMT`. */
   readonly sunset: string
 }
+
+/** The name that an upstream knows a model by; undefined where it does not run there. */
+export function nameOn(upstream: Pick<Upstream, 'name'>, model: Model): string | undefined {
+  return model.upstreams.find(one => one.upstream.name === upstream.name)?.sendAs
+}
+
+/** A model that a body names beside its own, and where: `models[1]`. */
+export type FurtherModel = { readonly model: Model; readonly place: string; readonly runs: 'instead' | 'beside' }
 
 export type Price = { readonly micros: Micros; readonly origin: Origin }
 

@@ -91,8 +91,11 @@ export type KeyReport = {
   readonly lately: KeyOutcomes
 }
 
-/** Keys that are asked beside another one of their upstream: where each of them is suspended too, none is left. */
-export type OtherKeys = readonly Pick<VendorKey, 'name' | 'hash'>[]
+/**
+ * Keys of an upstream that are asked beside one, which may be among them: where each of them is suspended or has spent its budget
+ * too, none is left.
+ */
+export type OtherKeys = readonly Pick<VendorKey, 'name' | 'hash' | 'budget'>[]
 
 /** What a person says of a key. */
 export type KeyDecision = {
@@ -177,9 +180,11 @@ export function decisionOn(
   return { upstream: key.upstream.name, key: key.name, hash: key.hash, ...word, others: othersOf(plan, key) }
 }
 
-/** The keys that are asked beside one; undefined where that one is not. */
+/** The keys that are asked of one's upstream, it among them; undefined where that one is not. */
 export function othersOf({ upstreams }: Pick<Plan, 'upstreams'>, key: VendorKey): OtherKeys | undefined {
   if (key.weight === 0) return undefined
   const { keys = [] } = upstreams.get(key.upstream.name) ?? {}
-  return keys.flatMap(({ name, hash, weight }) => (name === key.name || weight === 0 ? [] : { name, hash }))
+  return keys.flatMap(({ name, hash, weight, budget }) =>
+    weight === 0 ? [] : { name, hash, ...(budget && { budget }) },
+  )
 }

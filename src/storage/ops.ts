@@ -92,7 +92,8 @@ export type Changes = {
     given: { readonly chargeId: string; readonly line: Line; readonly upstream?: string }
     gives: boolean
   }
-  settle: { given: { readonly settlement: Settlement; readonly at: number }; gives: boolean }
+  /** `now`: where that is later than `at`, for one whose storage was away. */
+  settle: { given: { readonly settlement: Settlement; readonly at: number; readonly now?: number }; gives: boolean }
   endEmpty: { given: EmptyEnd; gives: boolean }
   resolve: { given: Decision; gives: boolean }
   refund: { given: Omit<Decision, 'how' | 'amount'>; gives: number }
@@ -185,7 +186,8 @@ export type Changes = {
   keepPageCharges: { given: PageCharges; gives: boolean }
   rebuildCosts: { given: RebuildState | null; gives: RebuildState }
   pruneLogs: { given: { readonly until: number; readonly limit: number }; gives: number }
-  post: { given: Posted; gives: null }
+  /** `at`: when they are written; each says when it ended. */
+  post: { given: Posted & { readonly at: number }; gives: null }
   batch: { given: Batch; gives: null }
   probe: { given: null; gives: null }
 }
@@ -199,7 +201,7 @@ export type Op = { [C in Change]: { readonly change: C; readonly given: Given<C>
 const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C>) => QueryProgram<Gives<C>> } = {
   hold: (identity, { request, at }) => hold(identity, request, at),
   line: (identity, { chargeId, line, upstream }) => addLine(identity, chargeId, line, upstream),
-  settle: (identity, { settlement, at }) => settle(identity, settlement, at),
+  settle: (identity, { settlement, at, now }) => settle(identity, settlement, at, now),
   endEmpty,
   resolve,
   refund,
@@ -244,7 +246,7 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   countRefused: (_self, given) => countRefused(given),
   dealWith,
   introduce,
-  putVendorKey: (_self, given) => putVendorKey(given),
+  putVendorKey,
   decideVendorKey,
   spendOfKey,
   tellEvent: (_self, given) => tell(given),

@@ -21,6 +21,8 @@ const keptMs = 70 * 86_400_000
 /** One at a time: two that are suspended at once would each find the other one left. */
 const wait = `SELECT value FROM meta WHERE name = 'event_place' ${lockRows}`
 
+type Zoned = Pick<WriterIdentity, 'zone'>
+
 export type KeySpent = {
   readonly upstream: string
   readonly key: string
@@ -39,13 +41,10 @@ export function* listVendorKeys(): QueryProgram<readonly KeyStanding[]> {
  * Of two that change one, the later word stays; a person's stays whatever is found, for as long as was said. Tells when a key
  * is suspended or back, once, however many processes find it.
  */
-export function* putVendorKey({
-  standing,
-  others,
-}: {
-  readonly standing: KeyStanding
-  readonly others: OtherKeys | undefined
-}): QueryProgram<null> {
+export function* putVendorKey(
+  zoned: Zoned,
+  { standing, others }: { readonly standing: KeyStanding; readonly others: OtherKeys | undefined },
+): QueryProgram<null> {
   const isToBeTold = standing.model === '' && standing.state !== 'cooling'
   if (isToBeTold) yield ask(wait)
   const before = isToBeTold ? yield* findWhole(standing) : undefined
@@ -53,7 +52,7 @@ export function* putVendorKey({
     standing,
     `AND (vendor_key.reason IS NULL OR vendor_key.reason <> 'operator' OR vendor_key.until <= excluded.changed_at)`,
   )
-  if (written && isToBeTold) yield* tell(before, standing, others, null)
+  if (written && isToBeTold) yield* tell(zoned, before, standing, others, null)
   return null
 }
 
@@ -86,7 +85,7 @@ export function* decideVendorKey(
   if (!after) return true
   const action = state === 'active' ? 'upstream_key.resume' : 'upstream_key.suspend'
   yield* leave(scribe, { by, at }, action, `${upstream}/${key}`, before ? toFields(before) : {}, toFields(after), note)
-  yield* tell(before, after, others, by)
+  yield* tell(scribe, before, after, others, by)
   return true
 }
 
@@ -128,6 +127,7 @@ function* write(standing: KeyStanding, also = ''): QueryProgram<boolean> {
 
 /** Tells that a key is asked no more, that it is again, or that it was the last one of its upstream. */
 function* tell(
+  zoned: Zoned,
   before: KeyStanding | undefined,
   after: KeyStanding,
   others: OtherKeys | undefined,
@@ -146,17 +146,49 @@ function* tell(
   const said = { reason, code: byPerson ? null : code, note: byPerson ? code : null }
   const moments = { since: momentText(since), until: momentText(until) }
   yield* tellEvent({ kind: 'upstream.key_suspended', data: { upstream, key, ...said, ...moments, by } }, changedAt)
-  if (others !== undefined && !isSame) yield* tellWhereLast(upstream, key, others, changedAt)
+  if (others !== undefined && !isSame)
+    yield* tellWhereLast(zoned, { upstream, last: key, others, at: changedAt, by: 'word' })
 }
 
-/** Nobody is left of an upstream whose key is gone, when all that are asked beside it are suspended. */
-function* tellWhereLast(upstream: string, last: string, others: OtherKeys, at: number): QueryProgram<void> {
+type Gone = {
+  readonly upstream: string
+  readonly last: string
+  readonly others: OtherKeys
+  readonly at: number
+  /** Why it is asked no more: it was suspended, or has spent its budget. */
+  readonly by: 'word' | 'budget'
+}
+
+/**
+ * Nobody is left of an upstream whose key is gone, when all that are asked beside it are suspended or have spent their budgets.
+ * Told once: by what is written, in the order in which it is, and not again of a key that was gone for the other reason before.
+ */
+function* tellWhereLast(zoned: Zoned, { upstream, last, others, at, by }: Gone): QueryProgram<void> {
   const rows = yield ask(`SELECT * FROM vendor_key WHERE upstream = ? AND model = '' AND state = 'suspended'`, upstream)
   const suspended = rows.map(toStanding)
-  const isAway = ({ name, hash }: OtherKeys[number]): boolean =>
+  const sums = yield* spentNow(zoned, upstream, at)
+  const isSuspended = ({ name, hash }: OtherKeys[number]): boolean =>
     suspended.some(one => one.key === name && !isOver(one, at) && (one.hash === hash || one.reason === 'operator'))
-  if (others.every(isAway))
-    yield* tellEvent({ kind: 'upstream.exhausted', data: { upstream, last, keys: others.length + 1 } }, at)
+  const isSpent = ({ name, budget }: OtherKeys[number]): boolean =>
+    budget !== undefined && (sums.get(`${budget.per} ${name}`) ?? 0) >= budget.amount
+  const own = others.find(({ name }) => name === last)
+  const beside = others.filter(({ name }) => name !== last)
+  if (own && (by === 'word' ? isSpent(own) : isSuspended(own))) return
+  if (beside.every(one => isSuspended(one) || isSpent(one)))
+    yield* tellEvent({ kind: 'upstream.exhausted', data: { upstream, last, keys: beside.length + 1 } }, at)
+}
+
+/** What keys of an upstream have spent in all, today and this month, by period and name. */
+function* spentNow({ zone }: Zoned, upstream: string, at: number): QueryProgram<ReadonlyMap<string, number>> {
+  const { day, month } = spellsAt(at, zone)
+  const rows = yield ask(
+    `SELECT name, per, spent FROM vendor_key_spending WHERE upstream = ?
+       AND ((per = 'total' AND begins = 0) OR (per = 'day' AND begins = ?) OR (per = 'month' AND begins = ?))`,
+    upstream,
+    day,
+    month,
+  )
+  return new Map(rows.map(row => [`${text(row, 'per')} ${text(row, 'name')}`, whole(row, 'spent')]))
 }
 
 /** Somebody has suspended it for a time that is over. */
@@ -179,10 +211,7 @@ export function* readKeySpending(): QueryProgram<readonly KeySpending[]> {
   }))
 }
 
-export function* spendOfKey(
-  { zone }: Pick<WriterIdentity, 'zone'>,
-  { upstream, key, amount, at, bound }: KeySpent,
-): QueryProgram<null> {
+export function* spendOfKey({ zone }: Zoned, { upstream, key, amount, at, bound }: KeySpent): QueryProgram<null> {
   const { day, month } = spellsAt(at, zone)
   for (const [per, from] of [
     ['total', 0],
@@ -206,7 +235,7 @@ export function* spendOfKey(
     const renews = momentText(renewalAt(per, at, zone))
     const sums = { spent: formatMoney(spent), amount: formatMoney(bound.budget.amount), per, renews }
     yield* tellEvent({ kind: 'upstream.key_exhausted', data: { upstream, key, ...sums } }, at)
-    if (bound.others) yield* tellWhereLast(upstream, key, bound.others, at)
+    if (bound.others) yield* tellWhereLast({ zone }, { upstream, last: key, others: bound.others, at, by: 'budget' })
   }
   yield ask(`DELETE FROM vendor_key_spending WHERE per <> 'total' AND begins < ?`, day - keptMs)
   return null

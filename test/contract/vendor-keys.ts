@@ -96,6 +96,39 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
     )
   })
 
+  await t.test('that an upstream has no key left is told once, in whichever order its keys go', async t => {
+    const { storage: own } = await openHarness(t, make, clockAt(at))
+    const { vendorKeys: keys, events } = own
+    const budget = { amount: 1_000_000, per: 'day' } as const
+    const others = [
+      { name: 'first', hash: 'abc', budget },
+      { name: 'second', hash: 'def' },
+    ]
+    const of = (upstream: string) => ({
+      spend: (amount: number) => keys.spend({ upstream, key: 'first', amount, at, bound: { budget, others } }),
+      suspend: (key: string, hash: string) => keys.put({ ...standing, upstream, key, hash }, others),
+    })
+    for (const [name, go] of [
+      ['spent, and then suspended', one => [one.spend(1_000_000), one.suspend('second', 'def')]],
+      ['suspended, and then spent', one => [one.suspend('second', 'def'), one.spend(1_000_000)]],
+      [
+        'what was spent is suspended too',
+        one => [one.suspend('second', 'def'), one.spend(2_000_000), one.suspend('first', 'abc')],
+      ],
+      [
+        'what was suspended is spent too',
+        one => [one.suspend('second', 'def'), one.suspend('first', 'abc'), one.spend(1_000_000)],
+      ],
+      ['what is left', one => [one.suspend('second', 'def'), one.spend(999_999)]],
+    ] as readonly (readonly [string, (one: ReturnType<typeof of>) => readonly Promise<void>[]])[]) {
+      await Promise.all(go(of(name)))
+      const told = (await events.after(0, 100)).filter(({ kind }) => kind === 'upstream.exhausted')
+      const own = told.filter(({ data }) => data['upstream'] === name)
+      t.equal(own.length, name === 'what is left' ? 0 : 1, name)
+      t.equal(own[0]?.data['keys'] ?? 2, 2, name)
+    }
+  })
+
   await t.test('what a person says stays, whatever is found meanwhile, and is in the audit trail', async t => {
     const clock = clockAt(at)
     const { storage: own } = await openHarness(t, make, clock)

@@ -47,8 +47,8 @@ t.test('rows are on the new day, with its sum, however days stand against the or
   ]
   const identity = { zone: 'UTC', part: 'a' }
   connection.transact(() => {
-    connection.run(spendAll(identity, spent))
-    connection.run(spendOfAll(identity, spent))
+    connection.run(spendAll(identity, spent, after))
+    connection.run(spendOfAll(identity, spent, after))
   })
   const read = (sql: string): unknown => connection.all({ sql, params: [] }).map(row => ({ ...row }))
   t.match(read('SELECT kind, spent, day_start, day_spent FROM account ORDER BY kind'), [
@@ -59,7 +59,27 @@ t.test('rows are on the new day, with its sum, however days stand against the or
     { day_start: dayOf(after), day_spent: 100 },
     { day_start: dayOf(after), day_spent: 20 },
   ])
+  // Hours later, what was owed of the day before: each day has its own, and rows stay on the one that is now.
+  connection.transact(() => {
+    const late: readonly Spent[] = [[first, 30, before - 10 * hour, 'ann', 'lab']]
+    connection.run(spendAll(identity, late, after + 9 * hour))
+    connection.run(spendOfAll(identity, late, after + 9 * hour))
+  })
+  t.match(read('SELECT spent, day_start, day_spent FROM account'), [
+    { spent: 157, day_start: dayOf(after), day_spent: 120 },
+    { spent: 157, day_start: dayOf(after), day_spent: 120 },
+  ])
+  t.match(read(`SELECT spent FROM account_spell WHERE period = 'day' AND start = ${dayOf(before)}`), [
+    { spent: 37 },
+    { spent: 37 },
+  ])
+  t.match(read('SELECT spent, day_start, day_spent FROM key ORDER BY id'), [
+    { spent: 130, day_start: dayOf(after), day_spent: 100 },
+    { spent: 27, day_start: dayOf(after), day_spent: 20 },
+  ])
 })
+
+const hour = 3_600_000
 
 function dayOf(at: number): number {
   return spellsAt(at, 'UTC').day

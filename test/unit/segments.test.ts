@@ -138,7 +138,7 @@ t.test('[9.4] a group that is written twice at once, on two connections, is ther
   const pool = new Pool({ connectionString: url })
   t.teardown(() => pool.end())
   for (let round = 0; round < 5; round++) {
-    const op = { change: 'post', given: groupOf(key, 5) } as const
+    const op = { change: 'post', given: { ...groupOf(key, 5), at: Date.now() } } as const
     const clients = await Promise.all([pool.connect(), pool.connect()])
     const results = await Promise.all(
       clients.map((client, i) => commitGroup(client, scribe(`chain.${i}`), [op], systemClock)),
@@ -260,7 +260,7 @@ t.test('[9.4] a look-up reads as few segments of many as of few', t => {
         ids.push(firstIdAt('req_', at - ((n * 7_000) % 30_000)) + String(ids.length).padStart(10, '0'))
         queue.append({ facts: facts(key, { id: ids.at(-1) ?? '' }), lines: used, delivery: 'confirmed', at })
       }
-      run(postCharges(scribe('gateway'), queue.take() as Posted))
+      run(postCharges(scribe('gateway'), { ...(queue.take() as Posted), at }))
     }
   }
   const look = (): number => Math.max(...ids.filter((_, i) => i % 97 === 0).map(id => run(findBooked([id]))))

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
-import type { Key, Level, Line } from '../../src/kit/index.ts'
+import type { HoldRequest, Key, Level, Line } from '../../src/kit/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
-import { facts, holdOf, line, newKey, silentLog } from '../contract/storage.ts'
+import { clockAt, facts, holdOf, line, newKey, silentLog } from '../contract/storage.ts'
 import { HandClock } from '../harness/exchange.ts'
 import { startPostgres } from '../harness/postgres.ts'
 
@@ -90,6 +90,66 @@ t.test('keys of charges with and without a hold are locked in one order', async 
   await other.query('ROLLBACK')
   await written
   t.match(await storage.books.verify(), { charges: 2, problems: [] })
+})
+
+const day = 24 * 3_600_000
+const yesterday = Math.floor(Date.now() / day) * day - day / 2
+
+t.test('an ending of yesterday that was owed hides nothing of today from whoever waited for it', async t => {
+  const { url, other, waits } = await open(t)
+  const clock = clockAt(yesterday)
+  const [late, now] = await Promise.all(
+    [clock, clockAt(yesterday + day)].map(clock => openStorage({ url, clock, log: silentLog, role: 'gateway' })),
+  )
+  if (!late || !now) return
+  t.teardown(() => Promise.all([late.close(), now.close()]))
+  await late.users.create({ name: 'anna', group: 'team', role: 'user', passwordHash: null })
+  const [one, two] = [
+    await late.keys.create(newKey({ user: 'anna' })),
+    await late.keys.create(newKey({ user: 'anna' })),
+  ]
+  const levels: readonly Level[] = [{ kind: 'user', name: 'anna', amount: 200, per: 'day' }]
+  const open50 = async (storage: typeof now, key: Key, hold: Pick<HoldRequest, 'levels'>): Promise<string> => {
+    const request = { ...holdOf(key, 50, { user: 'anna', group: 'team' }), ...hold }
+    t.same(await storage.ledger.hold(request), { kind: 'held' })
+    await storage.ledger.line(request.facts.id, line(0, { price: 50 }))
+    return request.facts.id
+  }
+  const end = (storage: typeof now, id: string): Promise<boolean> =>
+    storage.ledger.settle({ id, delivery: 'confirmed', reason: null })
+
+  for (const { name, key, held, lock } of [
+    {
+      name: 'a budget',
+      key: two,
+      held: { levels },
+      lock: `SELECT 1 FROM account WHERE kind = 'user' AND name = 'anna' AND part = '' FOR UPDATE`,
+    },
+    { name: 'a key', key: one, held: {}, lock: `SELECT 1 FROM key WHERE id = '${one.id}' FOR UPDATE` },
+  ]) {
+    clock.set(yesterday)
+    const owed = await open50(late, one, held)
+    await end(now, await open50(now, key, held))
+    const waiting = await open50(now, key, held)
+    // The connection that settles breaks while it waits: the settlement is owed, and paid a day later.
+    await other.query('BEGIN')
+    await other.query(lock)
+    const broken = t.rejects(end(late, owed), { code: 'storage_unavailable' }, name)
+    await waits()
+    clock.set(yesterday + day)
+    await other.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE wait_event_type = 'Lock' AND datname = current_database()`)
+    await broken
+    await waits()
+    const ended = end(now, waiting)
+    await waits(2)
+    await other.query('ROLLBACK')
+    t.ok(await ended, name)
+    for (;;) if ((await now.ledger.find(owed))?.state === 'settled') break
+    t.same((await now.books.verify()).problems, [], name)
+  }
+  t.match(await now.books.levels([{ kind: 'user', name: 'anna' }]), [{ spent: { total: 300, day: 200 } }])
+  t.match(await now.keys.find(one.id), { spentIn: { day: { spent: 100 } } })
 })
 
 t.test('what a gateway left is ended in one order, whatever becomes of it', async t => {

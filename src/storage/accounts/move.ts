@@ -1,4 +1,4 @@
-import { isAroundMidnight, levelKinds, type LevelKind } from '../../kit/budget.ts'
+import { isAroundMidnight, isLate, levelKinds, type LevelKind } from '../../kit/budget.ts'
 import { bounds } from '../keys/spend.ts'
 import { ask, lockRows, type QueryProgram, type Row, type Value } from '../query.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
@@ -66,14 +66,19 @@ function kept(make: Statements): Statements {
   }
 }
 
-/** Books on accounts, many with a statement, in one order, as whoever books on the same ones does. */
-export function* moveAccounts(identity: Zoned, moves: readonly Move[], at: number): QueryProgram<void> {
-  yield* move(identity, plain, moves, at)
+/** Books on accounts, many with a statement, in one order, as whoever books on the same ones does: `now`, of the day of `at`. */
+export function* moveAccounts(identity: Zoned, moves: readonly Move[], at: number, now = at): QueryProgram<void> {
+  yield* move(identity, plain, moves, at, now)
 }
 
 /** The same where some are bounded: gives back every row as it is now, with what it has spent in `total`, `day` and `month`. */
-export function moveBounded(identity: Zoned, moves: readonly Move[], at: number): QueryProgram<readonly Row[]> {
-  return move(identity, telling, moves, at)
+export function moveBounded(
+  identity: Zoned,
+  moves: readonly Move[],
+  at: number,
+  now = at,
+): QueryProgram<readonly Row[]> {
+  return move(identity, telling, moves, at, now)
 }
 
 /**
@@ -85,14 +90,42 @@ function* move(
   statement: Statements,
   moves: readonly Move[],
   at: number,
+  now: number,
 ): QueryProgram<readonly Row[]> {
-  const moved: Row[] = []
   const sums = sumMoves(moves)
-  const [day, dayAhead, month, monthAhead] = bounds(identity, at)
+  const wasLate = isLate(at, now, identity.zone)
   // Others may book on the same row from the other side of midnight: what they leave behind is read anew once they are done.
   // Within the statement PostgreSQL reads the row again after waiting for them, and nothing else.
-  if (isAroundMidnight(at, identity.zone))
+  if (wasLate || isAroundMidnight(at, identity.zone))
     for (const { kind, name, part } of sums) if (part === '') yield ask(lockOne, kind, name)
+  const moved = yield* write(identity, statement, sums, at)
+  if (wasLate) yield* comeBack(identity, sums, now)
+  return moved
+}
+
+/**
+ * Brings rows back to the day and the month that are now, in the transaction that has booked something of an earlier day: no
+ * other ever finds them there. One far from midnight that waited for it would read what they have left behind as it was before.
+ */
+function* comeBack(identity: Zoned, sums: readonly Move[], now: number): QueryProgram<void> {
+  const nothing = { spent: 0, day: 0, month: 0, released: 0 }
+  yield* write(
+    identity,
+    plain,
+    sums.map(sum => ({ ...sum, ...nothing })),
+    now,
+  )
+}
+
+/** @param sums one for each row, in the order of all */
+function* write(
+  identity: Zoned,
+  statement: Statements,
+  sums: readonly Move[],
+  at: number,
+): QueryProgram<readonly Row[]> {
+  const moved: Row[] = []
+  const [day, dayAhead, month, monthAhead] = bounds(identity, at)
   for (let next = 0; next < sums.length; ) {
     const left = sums.length - next
     const many = left >= together ? together : left >= 4 ? 4 : left

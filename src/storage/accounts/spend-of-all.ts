@@ -8,6 +8,7 @@ import { type Move, moveAccounts } from './move.ts'
 export function* spendOfAll(
   identity: Pick<WriterIdentity, 'zone' | 'part'>,
   spent: readonly Spent[],
+  now: number,
 ): QueryProgram<void> {
   const { zone, part } = identity
   for (const ofDay of byDay(zone, spent, ([, , at]) => at)) {
@@ -18,6 +19,6 @@ export function* spendOfAll(
       moves.push({ kind: 'user', name: user, ...own }, { kind: 'group', name: group, ...own })
       last = Math.max(last, at)
     }
-    yield* moveAccounts(identity, moves, last)
+    yield* moveAccounts(identity, moves, last, now)
   }
 }

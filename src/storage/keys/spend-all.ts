@@ -1,8 +1,9 @@
+import { isLate } from '../../kit/budget.ts'
 import { byDay } from '../by-day.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import { lockKeys } from './lock.ts'
-import { booking, bookingParams, spend } from './spend.ts'
+import { booking, bookingParams, comeBack, spend } from './spend.ts'
 
 /** Keys of one statement; a statement costs as much as three. */
 const together = 16
@@ -18,6 +19,7 @@ const spendMany = `UPDATE key SET ${booking('v.column2')} FROM (VALUES ${rows.jo
 export function* spendAll(
   { zone }: Pick<WriterIdentity, 'zone'>,
   spent: readonly (readonly [keyId: string, amount: number, at: number, ...rest: unknown[]])[],
+  now: number,
 ): QueryProgram<void> {
   const there = yield* lockKeys(spent.map(([keyId]) => keyId))
   const missing = spent.find(([keyId]) => !there.has(keyId))
@@ -30,6 +32,7 @@ export function* spendAll(
       last = Math.max(last, at)
     }
     yield* bookSums(zone, [...sums], last)
+    if (isLate(last, now, zone)) for (const keyId of sums.keys()) yield comeBack({ zone }, keyId, now)
   }
 }
 

@@ -62,6 +62,14 @@ export function spendOfBudget(zoned: Zoned, spending: Spending): Query {
   return { ...spend(zoned, spending), sql: spendBounded }
 }
 
+/**
+ * Brings a key back to the day and the month that are now, in the transaction that has booked something of an earlier day: so no
+ * other ever finds it there. One that waited for it would read what it has left behind as that was before.
+ */
+export function comeBack(zoned: Zoned, keyId: string, now: number): Query {
+  return spend(zoned, { keyId, amount: 0, heldBack: 0, at: now })
+}
+
 /** Gives back what was spent at `since`: of all, and of the day and the month that it was spent in. */
 export function* giveBack({ zone }: Zoned, keyId: string, amount: number, since: number): QueryProgram<void> {
   const { day, month } = spellsAt(since, zone)

@@ -17,13 +17,17 @@ export class Endings {
   /** @throws StorageError when it is not known to be ended; it will be tried again */
   async end(id: string, ending: Ending): Promise<boolean> {
     try {
-      const ended = await this.#writer.submit(ending.change, ending.given)
+      const now = this.#clock.now()
+      const ended =
+        ending.change === 'settle'
+          ? await this.#writer.submit('settle', { ...ending.given, now })
+          : await this.#writer.submit('endEmpty', ending.given)
       // A line whose commit was in doubt is there after all: the charge is not empty, and must not stay open.
       if (ended || ending.change === 'settle' || !this.#queue.isInDoubt(id)) return ended
       const { given } = ending
       const upstream = given.state === 'needs_review' ? given.upstream : undefined
       const settlement = { id, delivery: 'unconfirmed', reason: 'line_in_doubt', upstream } as const
-      return await this.#writer.submit('settle', { settlement, at: given.at })
+      return await this.#writer.submit('settle', { settlement, at: given.at, now })
     } catch (error) {
       if (isUnavailable(error)) this.#queue.owe(id, ending)
       // Others may have been in its way each time that it was tried; no hold stays for that.

@@ -24,12 +24,15 @@ const chargeColumns = [...factColumns, ...ended]
  * reserved by us already is settled with its lines and gives its hold back; one that has ended, or is in a segment, stays as it
  * is: so nothing is ever booked twice. New ones are written many rows at a time: one by one they cost four times as much.
  */
-export function* postCharges(identity: WriterIdentity, { segment, rows }: Posted): QueryProgram<null> {
+export function* postCharges(
+  identity: WriterIdentity,
+  { segment, rows, at: now }: Posted & { readonly at: number },
+): QueryProgram<null> {
   const posted = rows === null ? null : (JSON.parse(rows) as PostedRows)
   // The keys of both in one order: whoever waits for one of the rows' has none of the segment's that others want before it.
   if (segment && posted) yield* lockKeys([...keysOf(segment), ...posted.charges.map(charge => charge[keyAt] as string)])
-  if (segment) yield* writeSegment(identity, segment)
-  if (posted) yield* postRows(identity, posted)
+  if (segment) yield* writeSegment(identity, segment, now)
+  if (posted) yield* postRows(identity, posted, now)
   return null
 }
 
@@ -39,7 +42,7 @@ function keysOf({ spent }: Segment): readonly string[] {
   return (JSON.parse(spent) as Spent[]).map(([keyId]) => keyId)
 }
 
-function* postRows(identity: WriterIdentity, { rules, charges, lines }: PostedRows): QueryProgram<void> {
+function* postRows(identity: WriterIdentity, { rules, charges, lines }: PostedRows, now: number): QueryProgram<void> {
   const linesOf = new Map<string, Row[]>(charges.map(([id]) => [id, []]))
   for (const line of lines) linesOf.get(line[0])?.push(toRow(lineColumns, line))
   const known = yield* findKnown(charges.map(([id]) => id))
@@ -56,8 +59,8 @@ function* postRows(identity: WriterIdentity, { rules, charges, lines }: PostedRo
   // Keys before accounts, of both kinds: those that were held are booked on accounts that others wait for.
   if (ended.length > 0)
     yield* lockKeys([...fresh, ...ended.map(({ charge }) => charge)].map(charge => text(charge, 'key_id')))
-  yield* insertSettled(identity, fresh, linesOf)
-  if (ended.length > 0) yield* bookAll(identity, ended, 'gateway')
+  yield* insertSettled(identity, fresh, linesOf, now)
+  if (ended.length > 0) yield* bookAll(identity, ended, 'gateway', now)
 }
 
 /** @throws Error for an amount that could be written and never be read again */
@@ -91,11 +94,14 @@ function* findKnown(ids: readonly string[]): QueryProgram<ReadonlySet<string>> {
 function* endHeld(identity: WriterIdentity, charge: Row, lines: readonly Row[]): QueryProgram<readonly Ended[]> {
   const id = text(charge, 'id')
   const [held] = yield ask(
-    `UPDATE charge SET amount = ?, line_count = ?, upstream = ? WHERE id = ? AND state = 'reserved' AND owner = ?
+    `UPDATE charge SET amount = ?, line_count = ?, upstream = ?, model = ?, rule = ? WHERE id = ? AND state = 'reserved' AND owner = ?
        AND epoch = ? AND line_count = 0 RETURNING hold`,
     whole(charge, 'amount'),
     lines.length,
     text(charge, 'upstream'),
+    // Of several that might have answered, what was held was for the dearest.
+    text(charge, 'model'),
+    text(charge, 'rule'),
     id,
     identity.owner,
     identity.epoch,
@@ -117,6 +123,7 @@ function* insertSettled(
   identity: WriterIdentity,
   charges: readonly Row[],
   linesOf: ReadonlyMap<string, readonly Row[]>,
+  now: number,
 ): QueryProgram<void> {
   const spent: Spent[] = []
   const entries: Entry[] = []
@@ -130,8 +137,8 @@ function* insertSettled(
   }
   yield* insertRows('line', lineColumns, lines)
   yield* insertRows('charge', chargeColumns, charges)
-  yield* spendAll(identity, spent)
-  yield* spendOfAll(identity, spent)
+  yield* spendAll(identity, spent, now)
+  yield* spendOfAll(identity, spent, now)
   yield* postAll(identity, entries)
 }
 

@@ -128,7 +128,7 @@ function* settleLined(identity: WriterIdentity, at: number): QueryProgram<number
       at,
     )
     const ended = charges.map(charge => ({ charge, heldNow: whole(charge, 'hold'), at }))
-    yield* bookAll(identity, ended, 'recovery')
+    yield* bookAll(identity, ended, 'recovery', at)
     all += charges.length
     if (charges.length < together) return all
   }

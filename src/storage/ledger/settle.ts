@@ -1,4 +1,4 @@
-import { isAroundMidnight } from '../../kit/budget.ts'
+import { isAroundMidnight, isLate } from '../../kit/budget.ts'
 import type { Settlement } from '../../kit/index.ts'
 import { byDay } from '../by-day.ts'
 import { lockAccounts, movesOf, nameOf } from '../accounts/levels.ts'
@@ -6,7 +6,7 @@ import { type Move, moveAccounts, moveBounded } from '../accounts/move.ts'
 import { readHeld } from '../accounts/held-budgets.ts'
 import { tellKey, tellMoved, type Watched } from '../accounts/tell-moved.ts'
 import { lockKeys } from '../keys/lock.ts'
-import { spend, spendOfBudget } from '../keys/spend.ts'
+import { comeBack, spend, spendOfBudget } from '../keys/spend.ts'
 import { ask, type Row, type QueryProgram } from '../query.ts'
 import { text, textOrNull, whole } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
@@ -16,8 +16,8 @@ import { idempotencyMs } from './hold.ts'
 /** Stored answers are links or small pictures; anything larger is told by the charge's id alone. */
 const answerBytesMax = 1_048_576 + 65_536
 
-/** Ends a reserved charge of ours that has lines. @returns false when there is none such. */
-export function* settle(identity: WriterIdentity, settlement: Settlement, at: number): QueryProgram<boolean> {
+/** Ends a reserved charge of ours that has lines, `now`, as of `at`. @returns false when there is none such. */
+export function* settle(identity: WriterIdentity, settlement: Settlement, at: number, now = at): QueryProgram<boolean> {
   const [charge] = yield ask(
     `UPDATE charge SET state = 'settled', reason = ?, delivery = ?, ended_at = ?, vendor_cost = ?, upstream = coalesce(?, upstream)
      WHERE id = ? AND state = 'reserved' AND owner = ? AND epoch = ? AND line_count > 0 RETURNING *`,
@@ -31,7 +31,7 @@ export function* settle(identity: WriterIdentity, settlement: Settlement, at: nu
     identity.epoch,
   )
   if (!charge) return false
-  yield* book(identity, charge, { actor: 'gateway', heldNow: whole(charge, 'hold'), at })
+  yield* book(identity, charge, { actor: 'gateway', heldNow: whole(charge, 'hold'), at, now })
   const { answer } = settlement
   if (answer && charge['idem_key'] !== null && answer.body.length <= answerBytesMax) {
     yield ask(
@@ -53,19 +53,26 @@ export type Ended = { readonly charge: Row; readonly heldNow: number; readonly a
 export function book(
   identity: WriterIdentity,
   charge: Row,
-  { actor, heldNow, at }: { readonly actor: string; readonly heldNow: number; readonly at: number },
+  given: { readonly actor: string; readonly heldNow: number; readonly at: number; readonly now?: number },
 ): QueryProgram<void> {
-  return bookAll(identity, [{ charge, heldNow, at }], actor)
+  const { actor, heldNow, at, now = at } = given
+  return bookAll(identity, [{ charge, heldNow, at }], actor, now)
 }
 
 /**
  * The same of several: keys in the order of their ids, then accounts, each once, as all who write both. Two that book on the
  * same ones in another order would wait for each other, and all who want one of them for both.
  */
-export function* bookAll(identity: WriterIdentity, ended: readonly Ended[], actor: string): QueryProgram<void> {
+export function* bookAll(
+  identity: WriterIdentity,
+  ended: readonly Ended[],
+  actor: string,
+  now: number,
+): QueryProgram<void> {
   const inOrder = ended.length === 1 ? ended : ended.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
-  // As accounts are: what others left behind at midnight is read once they are done.
-  if (ended.some(({ at }) => isAroundMidnight(at, identity.zone)))
+  const late = new Set(ended.flatMap(one => (isLate(one.at, now, identity.zone) ? [text(one.charge, 'key_id')] : [])))
+  // As accounts are: what others left behind, at midnight or for what was late, is read once they are done.
+  if (late.size > 0 || ended.some(({ at }) => isAroundMidnight(at, identity.zone)))
     yield* lockKeys(ended.map(({ charge }) => text(charge, 'key_id')))
   for (const { charge, heldNow, at } of inOrder) {
     const spending = { keyId: text(charge, 'key_id'), amount: whole(charge, 'amount'), heldBack: heldNow, at }
@@ -73,16 +80,17 @@ export function* bookAll(identity: WriterIdentity, ended: readonly Ended[], acto
     if (isKeyBounded) yield* tellKey(identity, yield spendOfBudget(identity, spending), text(charge, 'currency'), at)
     else yield spend(identity, spending)
   }
+  for (const keyId of late) yield comeBack(identity, keyId, now)
   const days = byDay(identity.zone, inOrder, ({ at }) => at)
   // Within a day accounts come in their order; one of the second day may stand before one of the first.
   if (days.length > 1) yield* lockAccounts(ended.map(({ charge }) => charge))
-  for (const ofDay of days) yield* bookAccounts(identity, ofDay)
+  for (const ofDay of days) yield* bookAccounts(identity, ofDay, now)
   const entries: Entry[] = []
   for (const { charge, at } of ended) entries.push(yield* entryOf(charge, actor, at))
   yield* postAll(identity, entries)
 }
 
-function* bookAccounts(identity: WriterIdentity, ended: readonly Ended[]): QueryProgram<void> {
+function* bookAccounts(identity: WriterIdentity, ended: readonly Ended[], now: number): QueryProgram<void> {
   const moves: Move[] = []
   const watched: Watched[] = []
   let last = 0
@@ -94,8 +102,8 @@ function* bookAccounts(identity: WriterIdentity, ended: readonly Ended[]): Query
     moves.push(...movesOf(identity, charge, { spent: amount, day: amount, month: amount, released: heldNow }))
     last = Math.max(last, at)
   }
-  if (watched.length === 0) yield* moveAccounts(identity, moves, last)
-  else yield* tellMoved(identity, yield* moveBounded(identity, moves, last), watched, last)
+  if (watched.length === 0) yield* moveAccounts(identity, moves, last, now)
+  else yield* tellMoved(identity, yield* moveBounded(identity, moves, last, now), watched, last)
 }
 
 const keyOf = ({ charge }: Ended): string => text(charge, 'key_id')

@@ -234,7 +234,9 @@ export class Writer implements Writing {
     if (this.#closed || this.#outage.reason !== undefined) return
     const charges = this.#writeQueue.takePost()
     if (charges !== undefined)
-      void this.#follow(this.submit('post', charges), error => this.#writeQueue.postArrived(error))
+      void this.#follow(this.submit('post', { ...charges, at: this.#options.clock.now() }), error =>
+        this.#writeQueue.postArrived(error),
+      )
     const batch = this.#writeQueue.takeBatch()
     if (batch) void this.#follow(this.submit('batch', batch), error => this.#writeQueue.batchArrived(error))
   }

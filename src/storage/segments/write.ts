@@ -16,14 +16,14 @@ const several = aloneColumns.map(() => null)
  * written again: a group whose commit was in doubt comes as it went, so its first and its last id tell it from all others.
  * @throws Error when one of the keys is gone
  */
-export function* writeSegment(identity: WriterIdentity, segment: Segment): QueryProgram<void> {
+export function* writeSegment(identity: WriterIdentity, segment: Segment, now: number): QueryProgram<void> {
   const { chain, owner, epoch } = identity
   const { firstId, lastId, count, alone, body } = segment
   const there = yield ask('SELECT 1 AS there FROM segment WHERE last_id = ? AND first_id = ?', lastId, firstId)
   if (there.length > 0) return
   const spent = JSON.parse(segment.spent) as Spent[]
-  yield* spendAll(identity, spent)
-  yield* spendOfAll(identity, spent)
+  yield* spendAll(identity, spent, now)
+  yield* spendOfAll(identity, spent, now)
   const end = yield* readEnd(chain)
   const position = end.position + 1
   const head = hashSegment(chain, position, end.head, body)

@@ -195,7 +195,7 @@ export class Writer implements Writing {
     const group = this.#queue.splice(0, groupOpsMax)
     const ops = group.map(waiting => waiting.op)
     const charges = this.#outage.reason === undefined ? this.#writeQueue.takePost() : undefined
-    if (charges !== undefined) ops.push({ change: 'post', given: charges })
+    if (charges !== undefined) ops.push({ change: 'post', given: { ...charges, at: this.#options.clock.now() } })
     const batch = this.#outage.reason === undefined ? this.#writeQueue.takeBatch() : undefined
     if (batch) ops.push({ change: 'batch', given: batch })
     this.#inFlight = group

@@ -1,0 +1,40 @@
+import { type Body, nameOn, type Model, type Target, type UsageRule } from '../../src/kit/index.ts'
+import { rateMost } from './quote-request.ts'
+import type { Asked } from './token-count.ts'
+
+/** A model that a request may be charged as, and by what. */
+export type Payable = { readonly model: Model; readonly rule: UsageRule | undefined }
+
+/** The models one of which answers: the body's own, and those that it names in its place. */
+export function payablesOf(
+  { model, further = [] }: Target,
+  ruleOf: (model: Model) => UsageRule | undefined,
+): readonly Payable[] {
+  const others = further.flatMap(one => (one.runs === 'instead' ? [one.model] : []))
+  return [model, ...others].map(one => ({ model: one, rule: ruleOf(one) }))
+}
+
+/** Whose answer would come to the most: what is held is for that one. */
+export function dearestOf(payables: readonly Payable[], body: Body, { facet, traits }: Asked): Payable {
+  const [own] = payables as readonly [Payable]
+  if (payables.length === 1) return own
+  const most = ({ rule }: Payable): number => (rule ? rateMost(rule, body, facet, traits).amount : 0)
+  return payables.reduce((dearest, one) => (most(one) > most(dearest) ? one : dearest), own)
+}
+
+/**
+ * The one that an answer says it is of, by the upstream's names: as it was asked for, or a dated version of that, as
+ * `gpt-5` answers as `gpt-5-2025-08-07`. Undefined where it says none of them.
+ */
+export function answeredBy(
+  payables: readonly Payable[],
+  { upstream }: Pick<Target, 'upstream'>,
+  told: string | undefined,
+): Payable | undefined {
+  if (told === undefined) return undefined
+  const named = payables.map(payable => ({ payable, name: nameOn(upstream, payable.model) ?? payable.model.name }))
+  const exact = named.find(({ name }) => name === told)
+  if (exact) return exact.payable
+  const dated = named.filter(({ name }) => told.startsWith(name) && /^[-:@]/.test(told.slice(name.length)))
+  return dated.sort((a, b) => b.name.length - a.name.length)[0]?.payable
+}
