@@ -1,5 +1,5 @@
 /**
- * Chromium under the locale `C` calls its language `en-US@posix`, which no formatter of its own takes. The chart's library asks
+ * Chromium under the locale `C` calls its language `en-US@posix`, and WebKit `C`, which no formatter of its own takes. The chart's library asks
  * for one with that name while it loads, and with it the whole console would stay empty: so this comes before all others.
  */
 function isNameable(tag: string): boolean {
@@ -10,8 +10,7 @@ function isNameable(tag: string): boolean {
   }
 }
 
-if (!isNameable(navigator.language))
-  Object.defineProperty(navigator, 'language', {
-    value: navigator.language.split(/[@._]/)[0] ?? 'en',
-    configurable: true,
-  })
+if (!isNameable(navigator.language)) {
+  const [tag = ''] = navigator.language.split(/[@._]/)
+  Object.defineProperty(navigator, 'language', { value: isNameable(tag) ? tag : 'en', configurable: true })
+}

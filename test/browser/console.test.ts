@@ -45,13 +45,16 @@ t.test('set up by the link, log out and in, create a key, see it once, call with
 
 t.test('a browser whose language nothing can be formatted in shows the console all the same', { skip }, async t => {
   const browsing = await browse(t)
-  const page = await browsing.newPage()
-  // As Chromium calls it where LANG is C.
-  await page.addInitScript(() =>
-    Object.defineProperty(Navigator.prototype, 'language', { get: () => 'en-US@posix', configurable: true }),
-  )
-  await page.goto(`${browsing.url}/console/login`)
-  await page.getByRole('heading', { name: 'Log in' }).waitFor()
+  // As Chromium and WebKit call it where LANG is C.
+  for (const tag of ['en-US@posix', 'C']) {
+    const page = await browsing.newPage()
+    await page.addInitScript(
+      `Object.defineProperty(Navigator.prototype, 'language', { get: () => '${tag}', configurable: true })`,
+    )
+    await page.goto(`${browsing.url}/console/login`)
+    await page.getByRole('heading', { name: 'Log in' }).waitFor()
+    t.equal(await page.evaluate('new Intl.NumberFormat(navigator.language).format(1)'), '1', tag)
+  }
   t.same(browsing.faults, [])
 })
 

@@ -97,7 +97,12 @@ async function see(webkit: WebKit, url: string, scene: Scene, look: Look): Promi
     await writeFile(join(pictures, file), await webkit.screenshot())
   }
   const width = await webkit.evaluate<number>('innerWidth')
+  // One page is there to show that something is missing.
+  const problems = ready.includes('.problem')
+    ? []
+    : await webkit.evaluate<readonly string[]>(`[...document.querySelectorAll('.problem')].map(one => one.textContent)`)
   return [
+    ...problems,
     ...(width === look.width ? [] : [`the window is ${width} px wide`]),
     ...(await webkit.evaluate<readonly string[]>('faults.splice(0)')),
     ...(await webkit.evaluate<readonly string[]>(layoutFaults.replace(/^\/\/.*\n/, '').replace(/^;/, ''))),

@@ -46,6 +46,8 @@ export async function browse(t: Test, options: StartOptions = {}): Promise<Brows
     async newPage(look = {}) {
       const page = await (await newContext(browser, started.url, look)).newPage()
       watch(page, started.url, faults)
+      // A page that is not in front has no focus there that could be seen.
+      if (isFirefox) await page.bringToFront()
       return page
     },
   }
@@ -72,7 +74,11 @@ async function newContext(browser: Browser, url: string, look: Look): Promise<Br
 }
 
 /** What a person does who wants the console dark, where nobody can ask the browser for it. */
-const chosenDark = `if (location.origin !== 'null' && !localStorage.getItem('tollgate.theme')) localStorage.setItem('tollgate.theme', 'dark')`
+const chosenDark = `try {
+  if (!localStorage.getItem('tollgate.theme')) localStorage.setItem('tollgate.theme', 'dark')
+} catch {
+  // An empty page keeps nothing.
+}`
 
 /** Lets a page write to the clipboard, and the test read what is there. */
 export async function openClipboard(page: Page, url: string): Promise<() => Promise<string>> {
