@@ -1,4 +1,13 @@
-import type { Caller, LimitRequest, Group, Key, LimitKind, Model, Upstream } from '../../src/kit/index.ts'
+import {
+  type Caller,
+  type Group,
+  type Key,
+  type LimitKind,
+  type LimitRequest,
+  type Model,
+  placesOfUpstream,
+  type Upstream,
+} from '../../src/kit/index.ts'
 
 /** A limit as it applies to one request. */
 export type Limit = LimitRequest & {
@@ -120,8 +129,7 @@ export function upstreamLimit({ name, concurrency, shadow }: Upstream): Limit | 
     name: 'upstream_concurrency',
     counts: 'places',
     kind: 'places',
-    id: `concurrency upstream ${name}`,
-    owner: `upstream ${name}`,
+    ...placesOfUpstream(name),
     limit: concurrency,
     amount: asked.places,
     shadow: shadow?.includes('concurrency') === true,

@@ -623,6 +623,36 @@ export const systemAnswer = object({
   disk_free: { ...wholeOrNull, description: 'Bytes free where the storage stands; null when it is elsewhere.' },
   connections: { ...whole, description: 'Of callers, to this process.' },
   bodies_memory: { ...whole, description: 'Bytes of bodies that are held in the memory of this process.' },
+  connections_max: { ...wholeOrNull, description: 'The most that there may be; null for no bound.' },
+  bodies_memory_max: whole,
+  places: {
+    ...listOf(
+      object({
+        of: { type: 'string', enum: ['upstream', 'key', 'group'] } as const,
+        name: text,
+        taken: { ...whole, description: 'Requests in flight; the limit where more are, in shadow mode.' },
+        limit: whole,
+      }),
+    ),
+    description: 'Limits of what runs at once that several requests share. Nobody waits at one that is full.',
+  },
+  upstream_connections: {
+    ...listOf(
+      object({
+        upstream: text,
+        busy: whole,
+        most: whole,
+        waiting: { ...whole, description: 'Requests that wait for one now.' },
+        waited: {
+          ...whole,
+          description: 'Requests that waited for one in the last five minutes, to be opened or to be free.',
+        },
+        wait_p50_ms: wholeOrNull,
+        wait_p95_ms: wholeOrNull,
+      }),
+    ),
+    description: 'Connections of this process to the upstreams that it has asked; upstreams at one address share them.',
+  },
   writes_waiting: object({ changes: whole, rows: whole, charges: whole }),
   traffic: {
     ...object({

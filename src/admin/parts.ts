@@ -116,6 +116,21 @@ export type ConfigEdits = {
   >
 }
 
+type PlacesTaken = {
+  readonly of: 'upstream' | 'key' | 'group'
+  readonly name: string
+  readonly taken: number
+  readonly limit: number
+}
+
+type UpstreamConnections = {
+  readonly busy: number
+  readonly most: number
+  readonly waiting: number
+  /** Of the last five minutes. */
+  readonly waits: { readonly count: number; readonly p50Ms: number | null; readonly p95Ms: number | null }
+}
+
 /** Everything that the console's server needs of the gateway around it. */
 export type AdminParts = {
   readonly storage: Storage
@@ -143,6 +158,12 @@ export type AdminParts = {
     heldBytes(): number
     /** Connections of callers. */
     connections(): number
+    /** The most of these that there may be; null for no bound. */
+    bounds(): { readonly connections: number | null; readonly heldBytes: number }
+    /** What is taken of limits of what runs at once that several requests share: of all that count together. */
+    places(): Promise<readonly PlacesTaken[]>
+    /** Connections of this process to an upstream, and how long requests waited for one; undefined where it was not asked yet. */
+    connectionsTo(upstream: Upstream): UpstreamConnections | undefined
     /** False while the upstream is paused after failures. */
     upstreamHealthy(name: string): boolean
   }

@@ -21,6 +21,7 @@ export const reasons = {
   not_allowed: "'{field}' must be equal to one of the allowed values: {allowed}.",
   too_short: "'{field}' needs at least {limit} characters.",
   too_long: "'{field}' may have at most {limit} characters.",
+  too_few: "'{field}' needs at least {limit} items.",
   too_many: "'{field}' may have at most {limit} items.",
   too_small: "'{field}' must be {limit} or more.",
   too_large: "'{field}' must be {limit} or less.",

@@ -225,6 +225,7 @@ function toFailure(error: unknown, { storage }: AdminParts): Failure {
 const limits: { readonly [keyword: string]: Reason } = {
   minLength: 'too_short',
   maxLength: 'too_long',
+  minItems: 'too_few',
   maxItems: 'too_many',
   minimum: 'too_small',
   maximum: 'too_large',

@@ -78,9 +78,9 @@ export function describeSchemaError(schemaError: SchemaError, node: Tree, source
         remedy: `write at most ${counted(params, 'character')}`,
       }
     case 'minItems':
-      return { code: 'list_short', message: `found ${found}`, remedy: `list at least ${counted(params, 'entry')}` }
+      return { code: 'list_short', message: `found ${found}${lengthOf(node)}`, remedy: `list at least ${counted(params, 'entry')}` }
     case 'maxItems':
-      return { code: 'list_long', message: `found ${found}`, remedy: `list at most ${counted(params, 'entry')}` }
+      return { code: 'list_long', message: `found ${found}${lengthOf(node)}`, remedy: `list at most ${counted(params, 'entry')}` }
     case 'minProperties':
       return { code: 'mapping_short', message: `found ${found}`, remedy: `write at least ${counted(params, 'key')}` }
     case 'maxProperties':
@@ -160,6 +160,12 @@ function describeFound(node: Tree, source: string): string {
   if (node.value === null) return source === '' ? 'nothing' : source
   if (typeof node.value === 'string') return `'${clip(node.value)}'`
   return `the ${typeof node.value === 'number' ? 'number ' : 'value '}${clip(source)}`
+}
+
+/** Of a list with too few entries or too many; an empty one is said to be that. */
+function lengthOf(list: Tree): string {
+  const limit = list.kind === 'list' ? list.elements.length : 0
+  return limit === 0 ? '' : ` of ${counted({ limit }, 'entry')}`
 }
 
 function repeated(list: Tree, params: SchemaError['params']): string {

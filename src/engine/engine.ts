@@ -61,6 +61,7 @@ import { notTogether, runAllOn } from './further-models.ts'
 import { findTarget } from './target.ts'
 import { toRequest } from './question.ts'
 import { type AnswerHead, type Call, type SignerOf, Transport } from './transport.ts'
+import type { PoolStanding } from './upstream/index.ts'
 import { type LongTurn, Stopwatch, Turns } from './turns.ts'
 import type { Judgement } from './vendor-keys/judge.ts'
 import { JudgedCall } from './vendor-keys/judged-call.ts'
@@ -173,6 +174,11 @@ export class Engine {
   /** Whether an upstream is paused after failures: its circuit breaker is open. */
   isPaused(upstream: string): boolean {
     return this.#breaker.isOpen(upstream, this.#parts.clock.tick())
+  }
+
+  /** How the connections to an upstream are; undefined where none was asked for yet. */
+  connectionsOf(upstream: Upstream): PoolStanding | undefined {
+    return this.#transport.standingOf(upstream)
   }
 
   /** How long an upstream stays paused yet, in milliseconds; 0 when it is asked. */

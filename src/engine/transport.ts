@@ -7,7 +7,7 @@ import { Deadlines } from './deadlines.ts'
 import { createFixedQuery } from './fixed-query.ts'
 import { lookupOf } from './foreign-url.ts'
 import { HeardBody } from './heard-body.ts'
-import { addressOf, Dialler, Pool } from './upstream/index.ts'
+import { addressOf, Dialler, Pool, type PoolStanding } from './upstream/index.ts'
 import { UpstreamCall } from './upstream-call.ts'
 
 export type { AnswerHead, Call, Sink } from './call-request.ts'
@@ -99,6 +99,11 @@ export class Transport {
     if (!call) throw new Error('a request reached the proxy by another way than the transport')
     this.#dispatch(call)
     return true
+  }
+
+  /** How the connections to an upstream are; undefined where none was asked for yet. Upstreams at one address share them. */
+  standingOf(upstream: Upstream): PoolStanding | undefined {
+    return this.#destinations.get(upstream)?.pool.standing
   }
 
   #dispatch(call: UpstreamCall): void {

@@ -62,6 +62,7 @@ import { openTelemetry, quietTrace } from './open-telemetry.ts'
 import { createOpsServer } from './ops.ts'
 import { refuseUnsafeEnvironment } from './refuse-unsafe-environment.ts'
 import { changedCode } from './plugin-finder.ts'
+import { countPlaces } from './places.ts'
 import type { ReloadResult } from './reload-result.ts'
 import { Reloads } from './reloads.ts'
 import { News } from './news.ts'
@@ -383,6 +384,12 @@ class RunningGateway implements Gateway {
         certificateEnds: () => this.#callers.certificateEnds,
         heldBytes: () => engine.heldBytes,
         connections: () => this.#callers.connections.open,
+        bounds: () => {
+          const { connectionsMax, memoryBytesMax } = this.plan.server
+          return { connections: connectionsMax ?? null, heldBytes: memoryBytesMax }
+        },
+        places: () => countPlaces(this.plan, counters),
+        connectionsTo: upstream => engine.connectionsOf(upstream),
         upstreamHealthy: name => !engine.isPaused(name),
       },
       upstreams: {

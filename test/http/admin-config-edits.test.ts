@@ -80,6 +80,7 @@ t.test('a change is proposed, written in its place and taken over; or nothing is
     ['server', 'console_edits'],
   ])
     t.equal((await propose({ path, value: 'x' })).status, 400, path.join('.'))
+  t.match((await propose()).body, { error: { message: "'edits' needs at least 1 items.", reason: 'too_few' } })
   const viewer = await enterAsUser(started, root, 'vic', 'viewer')
   t.equal((await viewer.get('/api/config/editable')).status, 403)
 })

@@ -335,3 +335,38 @@ t.test('C13 a fault is told by its request id alone; a storage that is gone is s
   const login = await newVisitor(started.url).post('/api/session', { name: 'root', password: 'whatever it may be' })
   t.equal(login.status, 503)
 })
+
+t.test('the system page tells what is taken of limits, and the connections to upstreams', async t => {
+  const started = await start(t, {
+    edit: [
+      ['default: { rpm: 60, tpm: 500000 }', 'default: { rpm: 60, tpm: 500000, limits_in_all: { concurrency: 5 } }'],
+      ['url: "${TEXT_URL:-simulator:text}"', 'url: "${TEXT_URL:-simulator:text}"\n    concurrency: 3'],
+    ],
+  })
+  const admin = await enterAsAdmin(started)
+  const places = async () =>
+    (await admin.get('/api/system')).body as { places: object[]; upstream_connections: object[] }
+  const limit = { of: 'upstream', name: 'text', limit: 3 }
+  t.match(await places(), {
+    places: [
+      { ...limit, taken: 0 },
+      { of: 'group', name: 'default', taken: 0, limit: 5 },
+    ],
+    upstream_connections: [],
+  })
+  const held = Promise.withResolvers<() => void>()
+  started.upstreams['text']?.answer(res => held.resolve(() => void res.end('{"choices":[]}')))
+  const asked = started.post('/v1/chat/completions', { model: 'sim-chat', messages: [{ role: 'user', content: 'x' }] })
+  const answer = await held.promise
+  t.match(await places(), {
+    places: [
+      { ...limit, taken: 1 },
+      { of: 'group', name: 'default', taken: 1, limit: 5 },
+    ],
+    upstream_connections: [{ upstream: 'text', busy: 1, most: 256, waiting: 0, waited: 1 }],
+  })
+  answer()
+  await (await asked).arrayBuffer()
+  await started.settled()
+  t.match(await places(), { places: [{ taken: 0 }, { taken: 0 }] })
+})

@@ -2,6 +2,7 @@ import { type Socket } from 'node:net'
 import t from 'tap'
 import { ConnectionClosed } from '../../src/engine/upstream/wire-fault.ts'
 import { caseName } from '../harness/case-name.ts'
+import { HandTime } from '../harness/hand-time.ts'
 import { type Asked, type Client, listenRaw, openClient, startClient, until } from '../harness/upstream-client.ts'
 
 const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}'
@@ -11,7 +12,7 @@ const say =
     void socket.write(text)
 
 /** A server that answers when it is told to. */
-function startSlow(options: { readonly connectionsMax?: number } = {}) {
+function startSlow(options: { readonly connectionsMax?: number; readonly clock?: HandTime } = {}) {
   const waiting: Socket[] = []
   const client = startClient(t, socket => void waiting.push(socket), options)
   return client.then(one => ({
@@ -70,6 +71,28 @@ t.test('[9.3] of more than there may be connections the rest waits, in order', a
   for (const one of asked) t.equal((await one.over.promise).error, undefined, 'answered')
   t.strictSame(begun, [0, 1, 2, 3, 4, 5, 6])
   t.equal(client.sockets.length, 2)
+})
+
+t.test('how many connections are busy is told, and how long requests waited for one, for five minutes', async t => {
+  const clock = new HandTime()
+  const client = await startSlow({ connectionsMax: 1, clock })
+  const { pool } = client
+  t.same(pool.standing, { busy: 0, most: 1, waiting: 0, waits: { count: 0, p50Ms: null, p95Ms: null } })
+  const asked = [client.ask(), client.ask(), client.ask()]
+  await until(() => client.waiting.length === 1, 'the first')
+  t.match(pool.standing, { busy: 1, most: 1, waiting: 2 })
+  clock.pass(200)
+  await client.next()
+  await until(() => client.waiting.length === 1, 'the second')
+  clock.pass(600)
+  await client.next()
+  await client.next()
+  for (const one of asked) t.equal((await one.over.promise).error, undefined, 'answered')
+  await turns()
+  // The first waited for its connection to be opened.
+  t.same(pool.standing, { busy: 0, most: 1, waiting: 0, waits: { count: 3, p50Ms: 200, p95Ms: 800 } })
+  clock.pass(300_001)
+  t.match(pool.standing, { waits: { count: 0, p50Ms: null } })
 })
 
 t.test('[9.3] who leaves the line leaves it at once, from any place, and no byte of his is sent', async t => {

@@ -55,12 +55,13 @@ export function systemRoutes() {
         const span = { since: until - trafficMs, until }
         const plan = parts.plan()
         const simulated = new Set(facts.simulated())
-        const [open, summary, rows, webhooks, gateways] = await Promise.all([
+        const [open, summary, rows, webhooks, gateways, places] = await Promise.all([
           storage.books.open(),
           storage.journal.summary(span),
           storage.journal.latency(span),
           storage.events.webhooks.list(),
           storage.watch.gateways(),
+          facts.places(),
         ])
         const reviews = sumReviews(open)
         return {
@@ -83,6 +84,23 @@ export function systemRoutes() {
           disk_free: await freeBytes(plan.storage).catch(() => null),
           connections: facts.connections(),
           bodies_memory: facts.heldBytes(),
+          connections_max: facts.bounds().connections,
+          bodies_memory_max: facts.bounds().heldBytes,
+          places,
+          upstream_connections: [...plan.upstreams.values()].flatMap(upstream => {
+            const standing = facts.connectionsTo(upstream)
+            if (!standing) return []
+            const { busy, most, waiting, waits } = standing
+            return {
+              upstream: upstream.name,
+              busy,
+              most,
+              waiting,
+              waited: waits.count,
+              wait_p50_ms: waits.p50Ms,
+              wait_p95_ms: waits.p95Ms,
+            }
+          }),
           writes_waiting: storage.waiting(),
           traffic: showTraffic(span, summary, rows),
           webhooks: webhooks

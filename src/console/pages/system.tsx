@@ -12,6 +12,7 @@ import { Totals } from '../kit/totals.tsx'
 import { bytes, count, duration } from '../numbers.ts'
 import { t } from '../words/index.ts'
 import { tOperation } from '../words/operation.ts'
+import { Places } from './system/places.tsx'
 import { Upstreams } from './system/upstreams.tsx'
 
 const everyMs = 5_000
@@ -42,8 +43,8 @@ export function System() {
                     ['Node', system.node],
                     [t('system.started'), <Time at={system.started} />],
                     [t('system.open'), count(system.open_requests)],
-                    [t('system.connections'), count(system.connections)],
-                    [t('system.bodies'), bytes(system.bodies_memory)],
+                    [t('system.connections'), ofMost(count, system.connections, system.connections_max)],
+                    [t('system.bodies'), ofMost(bytes, system.bodies_memory, system.bodies_memory_max)],
                     [t('system.loop'), duration(system.event_loop_p99_ms)],
                     [t('system.memory'), bytes(system.memory)],
                     [t('system.disk'), system.disk_free === null ? '–' : bytes(system.disk_free)],
@@ -82,6 +83,7 @@ export function System() {
             </div>
             <h2>{t('system.upstreams')}</h2>
             <Upstreams />
+            <Places of={system} />
             <h2>{t('system.gateways')}</h2>
             <Gateways of={system} />
           </div>
@@ -89,6 +91,11 @@ export function System() {
       </Loaded>
     </Page>
   )
+}
+
+/** What there is of something, and the most that there may be. */
+function ofMost(tell: (value: number) => string, value: number, most: number | null): string {
+  return most === null ? tell(value) : t('system.of', { value: tell(value), most: tell(most) })
 }
 
 function Store({ of: { kind, healthy } }: { readonly of: SystemState['storage'] }) {

@@ -1,7 +1,7 @@
 export type { Connection } from './connection.ts'
 export { addressOf, Dialler } from './dial.ts'
 export type { AnswerHeaders, ParsedHead } from './parse-head.ts'
-export { Pool } from './pool.ts'
+export { Pool, type PoolStanding } from './pool.ts'
 export type { Waiter, WaitingLine } from './waiting-line.ts'
 export { UnsendableRequest, WireFault } from './wire-fault.ts'
 export { writeHead } from './write-head.ts'

@@ -3,6 +3,7 @@ import type { Deadlines, Timed } from '../deadlines.ts'
 import { Connection, type Keeper } from './connection.ts'
 import type { Dialler } from './dial.ts'
 import { type Waiter, WaitingLine } from './waiting-line.ts'
+import { Waits, type WaitTimes } from './waits.ts'
 import { ConnectionClosed } from './wire-fault.ts'
 
 /** An idle connection is kept so long where the upstream does not say how long it keeps it. */
@@ -14,6 +15,13 @@ const idleMsMax = 30_000
 const sweepMs = 500
 /** One that was idle for longer may have been closed meanwhile: what there is to hear of it is heard before it is used. */
 const trustedMs = 50
+
+export type PoolStanding = {
+  readonly busy: number
+  readonly most: number
+  readonly waiting: number
+  readonly waits: WaitTimes
+}
 
 /** The connections to one place: each carries one request at a time, and what was used last is used first. */
 export class Pool implements Keeper, Timed {
@@ -35,6 +43,7 @@ export class Pool implements Keeper, Timed {
   #dialled = 0
   readonly #waiting = new WaitingLine()
   readonly #waitingFresh = new WaitingLine()
+  readonly #waits = new Waits()
   #turns = 0
   #isClosed = false
 
@@ -51,9 +60,21 @@ export class Pool implements Keeper, Timed {
     const connection = waiter.isFresh ? undefined : this.#takeIdle(now)
     if (connection) return this.#begin(connection, waiter)
     waiter.turn = this.#turns++
+    waiter.since = now
     if (waiter.isFresh) this.#waitingFresh.join(waiter)
     else this.#waiting.join(waiter)
     this.#dial()
+  }
+
+  /** How many connections carry something or are being opened, of how many there may be; who waits for one, and how long others did. */
+  get standing(): PoolStanding {
+    const free = this.#idle.length + this.#resting.length + this.#listened.length
+    return {
+      busy: this.#all.size - free,
+      most: this.#max,
+      waiting: this.#waiting.size + this.#waitingFresh.size,
+      waits: this.#waits.read(this.#deadlines.clock.tick()),
+    }
   }
 
   /** Closes all connections; who has one, or waits for one, is told. */
@@ -103,6 +124,12 @@ export class Pool implements Keeper, Timed {
     connection.begin(waiter)
   }
 
+  #beginWaited(connection: Connection, waiter: Waiter): void {
+    const now = this.#deadlines.clock.tick()
+    if (waiter.since !== undefined) this.#waits.add(now, now - waiter.since)
+    this.#begin(connection, waiter)
+  }
+
   /** One immediate for all that rest in a turn. */
   #rest(connection: Connection): void {
     this.#resting.push(connection)
@@ -130,7 +157,7 @@ export class Pool implements Keeper, Timed {
     const waiter = this.#waiting.first
     if (waiter) {
       this.#waiting.leave(waiter)
-      return this.#begin(connection, waiter)
+      return this.#beginWaited(connection, waiter)
     }
     // What rested only to be listened to has been idle before.
     if (connection.idleUntil === 0) connection.idleUntil = now + keepFor(connection.keptMs)
@@ -175,7 +202,7 @@ export class Pool implements Keeper, Timed {
     const waiter = this.#nextWaiting()
     if (!waiter) return this.#offer(connection, this.#deadlines.clock.tick())
     waiter.line?.leave(waiter)
-    this.#begin(connection, waiter)
+    this.#beginWaited(connection, waiter)
     // Who came first may have been one whom a resting connection would have served: then somebody else waits for his own.
     this.#dial()
   }

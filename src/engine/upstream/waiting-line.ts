@@ -9,6 +9,8 @@ export type Waiter = Asker & {
   behind: Waiter | undefined
   /** Who came before whom, over several lines. */
   turn: number
+  /** Since when it waits, in monotonic milliseconds. */
+  since?: number
 }
 
 /** Who waits, in order. Joining and leaving, from any place, takes the same time however many wait. */

@@ -3,11 +3,12 @@ import { useChargeId } from '../../kit/image-tool.ts'
 import { askIn } from '../ask-in.ts'
 import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
 import { text, whole } from '../rows.ts'
-import { findBooked } from '../segments/find.ts'
+import { findBooked, readSegment } from '../segments/find.ts'
 import type { Booked } from '../segments/parse.ts'
 import { begunAt, reachOf } from '../segments/reach.ts'
 import { SegmentWalk } from '../segments/walk.ts'
 
+const usePart = useChargeId('')
 const columns = 'id, state, currency, amount, line_count'
 const inRows = `SELECT ${columns} FROM charge WHERE id IN (…)`
 const between = `SELECT ${columns} FROM charge WHERE id >= ? AND id <= ?`
@@ -15,6 +16,9 @@ const images = `SELECT charge_id, count(*) AS images FROM line WHERE quantity IS
 const refunds = `SELECT charge_id, amount FROM entry WHERE kind = 'refund' AND charge_id IN (…)`
 /** What was given back is little, wherever it is. */
 const reversals = `SELECT charge_id, amount FROM reversal WHERE kind = 'refund' AND charge_id >= ? AND charge_id <= ?`
+/** What is charged beside images is rare: the database looks through the texts, and those without any are not read. */
+const withUse = `SELECT chain, position, body FROM segment
+  WHERE last_id >= ? AND last_id < ? AND first_id <= ? AND instr(body, '.u"') > 0`
 const segmentsBetween = 'SELECT count(*) AS count FROM segment WHERE last_id >= ? AND last_id < ?'
 
 /** Whoever looks for one charge reads about so many segments: all of two minutes, where each has a part of a second. */
@@ -147,6 +151,7 @@ function* findInSegments(ids: readonly string[]): QueryProgram<ReadonlyMap<strin
   const inOrder = ids.filter(id => !Number.isNaN(begunAt(id))).toSorted()
   const [first, last] = [inOrder[0], inOrder.at(-1)]
   if (first === undefined || last === undefined) return new Map()
+  if (inOrder.every(id => id.endsWith(usePart))) return yield* findUse(new Set(inOrder), first, last)
   const [row] = yield ask(segmentsBetween, first, reachOf(last))
   if (whole(row ?? {}, 'count') > inOrder.length * segmentsOfOne) return yield* findBooked(inOrder)
   const [wanted, found] = [new Set(inOrder), new Map<string, Booked>()]
@@ -157,4 +162,11 @@ function* findInSegments(ids: readonly string[]): QueryProgram<ReadonlyMap<strin
     if (some.length === 0) return found
     for (const one of some) if (wanted.has(one.id)) found.set(one.id, one)
   }
+}
+
+function* findUse(wanted: ReadonlySet<string>, first: string, last: string): QueryProgram<ReadonlyMap<string, Booked>> {
+  const found = new Map<string, Booked>()
+  for (const row of yield ask(withUse, first, reachOf(last), last))
+    for (const one of readSegment(row)) if (wanted.has(one.id)) found.set(one.id, one)
+  return found
 }

@@ -29,6 +29,7 @@ const rowsFirst = 8_192
 const denseMost = 4
 /** Rows that are found by what their charges are, and read each by itself. */
 const fewMost = 4_096
+const fewFirst = 1_024
 const fewTogether = 1_000
 const beginning = 'SELECT min(first_ms) AS first_ms, max(last_ms) AS last_ms FROM log_page'
 
@@ -43,7 +44,9 @@ export function* sumMatching(
   most = match.before === undefined ? rowsFirst : rowsMost,
 ): QueryProgram<LogTotals> {
   const few = idsOfFew({ ...match, limit: 0 })
-  return few ? yield* sumFew(match, Math.min(most, fewMost)) : yield* sumPages(match, most)
+  return few
+    ? yield* sumFew(match, Math.min(most, match.before === undefined ? fewFirst : fewMost))
+    : yield* sumPages(match, most)
 }
 
 /** Where charges say which requests are meant: those are few, wherever they are. */

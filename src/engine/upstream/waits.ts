@@ -1,0 +1,27 @@
+/** Of so much time, and so many at most, the last waits are known. */
+const keptMs = 5 * 60_000
+const keptMost = 1_024
+
+/** How long requests of the last five minutes waited, of those that did. */
+export type WaitTimes = { readonly count: number; readonly p50Ms: number | null; readonly p95Ms: number | null }
+
+/** Waits by when they ended, in a ring: what is written last takes the place of the oldest. */
+export class Waits {
+  readonly #ended: number[] = []
+  readonly #waited: number[] = []
+  #next = 0
+
+  /** Monotonic milliseconds. */
+  add(now: number, waitedMs: number): void {
+    this.#ended[this.#next] = now
+    this.#waited[this.#next] = waitedMs
+    this.#next = (this.#next + 1) % keptMost
+  }
+
+  read(now: number): WaitTimes {
+    const some = this.#waited.filter((_, at) => now - (this.#ended[at] as number) <= keptMs).sort((a, b) => a - b)
+    const at = (share: number): number | null =>
+      some.length === 0 ? null : Math.round(some[Math.ceil(some.length * share) - 1] as number)
+    return { count: some.length, p50Ms: at(0.5), p95Ms: at(0.95) }
+  }
+}
