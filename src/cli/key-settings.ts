@@ -1,4 +1,5 @@
 import {
+  covers,
   type Key,
   type KeySettings,
   type Limits,
@@ -6,7 +7,6 @@ import {
   parseDuration,
   parseMoney,
   type Plan,
-  serves,
 } from '../index.ts'
 import { Exit, exitCodes } from './exit.ts'
 
@@ -70,16 +70,9 @@ function oneOf(option: string, name: string, known: ReadonlyMap<string, unknown>
   throw usage(option, name, `the configuration has ${[...known.keys()].join(', ')}`)
 }
 
-/** Bounds of keys are compared name by name, so that a model that comes later is in no key unasked. */
+/** A model, or a name whose rest `*` stands for, of which there is one. */
 function readModel(name: string, { models }: Plan): string {
-  if (!name.includes('*')) return oneOf('--models', name, models)
-  const meant = [...models.keys()].filter(model => serves([name], model))
-  const near = meant.length > 0 ? ` --models ${meant.join(',')}` : ''
-  throw usage(
-    '--models',
-    name,
-    `patterns are not taken, name each model:${near || ` the configuration has ${[...models.keys()].join(', ')}`}`,
-  )
+  return models.keys().some(model => covers(name, model)) ? name : oneOf('--models', name, models)
 }
 
 function readMoment(text: string, now: number): number {

@@ -211,7 +211,7 @@ function addUsers(program: Command): void {
     .option('--role <role>', 'user, viewer, billing or admin')
     .option('--status <status>', 'active, or disabled: then all keys of the user are refused')
     .option('--keys-max <count>', 'how many keys the user may make; none for what the group says')
-    .option('--models <names>', 'the models that a key they make may use, by commas, or none for any')
+    .option('--models <names>', 'the models that a key they make may use, by commas (gpt-5*), or none for any')
     .option('--ips <addresses>', 'the addresses and CIDR blocks that it may come from, by commas, or none for any')
     .option('--rpm <count>', 'the largest --rpm that a key they make may have, or none for any')
     .option('--tpm <count>', 'the largest --tpm that a key they make may have, or none for any')
@@ -749,7 +749,7 @@ function addRunningCommands(program: Command): void {
 function addSettings(command: Command): Command {
   return command
     .option('--group <group>', "a group of its own instead of the user's")
-    .option('--models <names>', 'the only models it may use, separated by commas')
+    .option('--models <names>', 'the only models it may use, separated by commas; * for the rest of a name')
     .option('--ips <addresses>', 'the only addresses or CIDR blocks it may come from, separated by commas')
     .option('--expires <when>', 'the end of it: a date (2027-01-31, UTC) or a time from now (30d)')
     .option('--rpm <count>', 'requests in any 60 seconds, where that is less than its group has')

@@ -1,14 +1,14 @@
 import { defineSlot } from './slots.ts'
 import type { Group } from './model.ts'
 import type { Key } from './shapes/key.ts'
-import { serves } from './vendor-keys.ts'
+import { serves } from './model-names.ts'
 
 /** Who is asking: given by the plugin that checks keys. */
 export type Caller = { readonly key: Key; readonly group: Group }
 
 /** Whether a caller may ask for a model: their key may, and their group. */
 export function mayAsk({ key, group }: Caller, model: string): boolean {
-  return (key.models === null || key.models.includes(model)) && serves(group.models, model)
+  return serves(key.models, model) && serves(group.models, model)
 }
 
 export const callerSlot = defineSlot<Caller>('caller')

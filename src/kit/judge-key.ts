@@ -1,5 +1,6 @@
 import { parseAddressRange } from './address-range.ts'
 import type { BudgetPeriod } from './budget.ts'
+import { covers } from './model-names.ts'
 import type { Limits } from './model.ts'
 import type { FailureValues } from './errors.ts'
 import type { BoundName, BoundValues, KeyBounds, UserBounds } from './shapes/bounds.ts'
@@ -41,7 +42,6 @@ const limitKinds = ['rpm', 'tpm', 'concurrency'] as const
 const periods: readonly BudgetPeriod[] = ['total', 'month', 'day']
 
 const listed = {
-  within: (next: readonly string[], most: readonly string[]) => next.every(one => most.includes(one)),
   tell: (most: readonly string[]) => `some of ${most.join(', ')}`,
   values: (most: readonly string[]) => ({ names: most.join(', ') }),
 }
@@ -59,7 +59,12 @@ export const measures: Measures = {
     tell: most => `at most ${tellLimits(most)}`,
     values: ({ rpm = null, tpm = null, concurrency = null }) => ({ rpm, tpm, concurrency }),
   },
-  models: { read: ({ models }) => models, ...listed },
+  models: {
+    read: ({ models }) => models,
+    // A pattern is within what stands for all of it: of two patterns together nobody knows what they leave out.
+    within: (next, most) => next.every(one => most.some(pattern => covers(pattern, one))),
+    ...listed,
+  },
   ips: {
     read: ({ ips }) => ips,
     within: (next, most) => next.every(one => most.some(range => holds(range, one))),

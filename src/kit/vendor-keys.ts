@@ -146,20 +146,6 @@ export type VendorKeyStore = {
   }): Promise<void>
 }
 
-/** Whether a key whose list of models this is serves one; `*` stands for the rest of a name. */
-export function serves(models: readonly string[] | undefined, model: string): boolean {
-  if (!models) return true
-  return models.some(one => (one.endsWith('*') ? model.startsWith(one.slice(0, -1)) : one === model))
-}
-
-/** Of the models that a key names those that its group does not allow: they are refused. */
-export function modelsBarred(
-  models: readonly string[] | null,
-  group: { readonly models?: readonly string[] } | undefined,
-): readonly string[] {
-  return models?.filter(model => !serves(group?.models, model)) ?? []
-}
-
 /** The models that run on an upstream. */
 export function modelsOn({ models }: Pick<Plan, 'models'>, name: string): readonly string[] {
   const isHere = (model: Model): boolean => model.upstreams.some(({ upstream }) => upstream.name === name)

@@ -53,9 +53,24 @@ const rows: { readonly [setting: string]: Row | 'free' | 'never' } = {
     none: { limits: {} },
   },
   models: {
-    most: { models: [alpha, beta] },
-    lower: [{ models: [alpha] }, { models: [beta] }, { models: [beta, alpha] }],
-    raise: [{ models: null }, { models: [chat] }, { models: [alpha, beta, chat] }, { models: [alpha, chat] }],
+    most: { models: [alpha, 'beta-*'] },
+    lower: [
+      { models: [alpha] },
+      { models: [beta] },
+      { models: [beta, alpha] },
+      { models: ['beta-*'] },
+      { models: ['beta-imagine-*', alpha] },
+    ],
+    raise: [
+      { models: null },
+      { models: [chat] },
+      { models: [alpha, beta, chat] },
+      { models: [alpha, chat] },
+      { models: ['*'] },
+      { models: ['beta*'] },
+      { models: [`${alpha}*`] },
+      { models: ['alpha-*', 'beta-*'] },
+    ],
     none: { models: null },
   },
   ips: {

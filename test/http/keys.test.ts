@@ -357,6 +357,12 @@ t.test('a group bounds the models of its keys, whatever a key may beside that', 
   t.strictSame(await listed(ofGroup), allowed)
   const { key: narrow } = await newKey({ group: 'partner', models: ['alpha-image-2', 'sim-chat'] })
   t.strictSame(await listed(narrow), ['alpha-image-2'], 'what is in both')
+  const { key: pattern } = await newKey({ group: 'partner', models: ['beta-*', 'sim-*'] })
+  t.strictSame(
+    await listed(pattern),
+    allowed.filter(name => name.startsWith('beta-')),
+    'what is in both, by the beginnings of names',
+  )
   t.equal((await ask(url, bearer(ofGroup))).status, 200)
   const chat = { model: 'sim-chat', max_tokens: 1, messages: [{ role: 'user', content: 'x' }] }
   for (const [secret, status] of [

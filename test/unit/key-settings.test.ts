@@ -59,17 +59,22 @@ t.test('what was set of a user is said, each thing by itself, and what was not i
     tellModels(['b', 'c'], undefined, narrow),
     'It may use no model; b, c are not among the models of group narrow.',
   )
+  t.equal(
+    tellModels(['sim-*', 's*', 'b*'], undefined, narrow),
+    'It may use sim-*, s*; b* is not among the models of group narrow.',
+  )
   t.match(tellModels(null, user), /every model that its group may\. Only keys that dora makes are bound to m, n/)
   t.end()
 })
 
-t.test('a pattern for models is refused with the names that it would be', async t => {
+t.test('a pattern for models is taken where there is a model of it', async t => {
   const loaded = await loadConfig('gateway.yaml', {})
   if (!loaded.ok) throw new Error('the shipped file is not valid')
   const read = (models: string) => () => readSettings({ models }, loaded.plan, 0)
   t.strictSame(read('alpha-image-2')(), { models: ['alpha-image-2'] })
-  t.throws(read('alpha-*'), /^--models alpha-\*: patterns are not taken, name each model: --models alpha-image-2/)
-  t.throws(read('none-*'), /patterns are not taken, name each model: the configuration has /)
+  t.match(read('alpha-*, *')(), { models: ['alpha-*', '*'] })
+  t.throws(read('none-*'), /^--models none-\*: the configuration has /)
+  t.throws(read('al*pha'), /^--models al\*pha: the configuration has /)
 })
 
 t.test('an address with port 0 is not asked', async t => {

@@ -1,4 +1,5 @@
 import {
+  covers,
   type Admits,
   formatMoney,
   type Key,
@@ -30,7 +31,7 @@ export function readSettings(asked: Asked, ask: Ask): Partial<KeySettings> {
   const { group, models, ips } = asked
   // Which groups there are is told to those who choose among them.
   if (typeof group === 'string' && isAdmin(ask)) checkGroup(plan, group)
-  const unknown = models?.find(model => !plan.models.has(model))
+  const unknown = models?.find(model => !plan.models.keys().some(one => covers(model, one)))
   if (unknown !== undefined) throw refuse('invalid', 'model_unknown', { model: unknown }, { param: 'models' })
   const wrong = ips?.find(ip => parseAddressRange(ip) === undefined)
   if (wrong !== undefined) throw refuse('invalid', 'address', { address: wrong }, { param: 'ips' })

@@ -2,7 +2,7 @@ import { budgetPeriods, budgetUsed, renewalAt, type Spell } from '../budget.ts'
 import type { Group, Limits } from '../model.ts'
 import { type KeyBounds, keyBoundsSchema, showKeyBounds } from './bounds.ts'
 import { formatMoney } from '../units.ts'
-import { modelsBarred } from '../vendor-keys.ts'
+import { modelsBarred } from '../model-names.ts'
 import { type BudgetStanding, budgetView } from './budget.ts'
 import { limitsSchema, showLimits } from './limits.ts'
 import {
@@ -95,7 +95,10 @@ export const keySettings = {
     },
   },
   expires: { member: 'expiresAt', schema: schemas.momentOrNull },
-  models: { member: 'models', schema: { ...listOrNull, description: 'Models that it may use; null for all.' } },
+  models: {
+    member: 'models',
+    schema: { ...listOrNull, description: 'Models that it may use, * for the rest of a name; null for all.' },
+  },
   ips: {
     member: 'ips',
     schema: { ...listOrNull, description: 'Addresses and CIDR blocks that it may come from; null for all.' },
@@ -189,7 +192,7 @@ export const keyView = viewOf<InPlan>()({
     {
       type: 'array',
       items: schemas.text,
-      description: 'Those of them that its group does not allow: they are refused.',
+      description: 'Those of them of which its group allows none: they are refused.',
     },
     (from: InPlan) => [...modelsBarred(from.key.models, from.plan.groups.get(groupOf(from)))],
   ),

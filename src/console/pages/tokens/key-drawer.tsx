@@ -122,7 +122,17 @@ function KeyFacts({ of: key }: { readonly of: Key }) {
         ['ID', <code>{key.id}</code>],
         [t('user'), <span class="theirs">{key.user}</span>],
         [t('group'), key.own_group ? key.group : `${key.group} (${t('tokens.group.own')})`],
-        [t('tokens.models'), key.models?.join(', ') ?? t('all')],
+        [
+          t('tokens.models'),
+          <>
+            {key.models?.join(', ') ?? t('all')}
+            {key.models_barred.length > 0 && (
+              <p class="note bad">
+                {t('tokens.models.barred', { models: key.models_barred.join(', '), group: key.group })}
+              </p>
+            )}
+          </>,
+        ],
         [t('limits'), limitText(key.limits) || '–'],
         [t('limits.group'), limitText(key.group_limits) || t('unlimited')],
         [
