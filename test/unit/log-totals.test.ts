@@ -86,6 +86,8 @@ async function sell(storage: Storage, clock: ReturnType<typeof clockAt>, count: 
       if (fate === 0) await storage.ledger.void(id, 'refused')
       else if (fate === 1) {
         await storage.ledger.review(id, 'unknown')
+        // Somebody decides at once, or after days.
+        if (draw(2)) clock.set(clock.now() + 2 * 86_400_000)
         if (draw(2)) await storage.books.resolve(id, 'settle', 'ada', 'x', draw(2) * 777)
       } else {
         for (const each of lines) await storage.ledger.line(id, each)
