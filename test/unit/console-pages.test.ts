@@ -5,6 +5,7 @@ import { dutiesOf } from '../../src/admin/duties.ts'
 import { showTraffic } from '../../src/admin/routes/system.ts'
 import { ceilingField } from '../../src/console/pages/users/ceiling-field.ts'
 import { placeOf } from '../../src/console/pages/audit/place-of.ts'
+import { sheetsOf } from '../../src/console/pages/costs/sheets.ts'
 import { textsOf, whereOf, wordOf } from '../../src/console/pages/alerts/told.ts'
 import english from '../../src/console/words/en.json' with { type: 'json' }
 import { speakWith } from '../../src/console/words/index.ts'
@@ -106,3 +107,34 @@ for (const [name, key, status] of [
     const shown = { status: 'active', expires: null, tightest: null, ...key } as unknown as Key
     t.equal(keyStatus(shown), status)
   })
+
+t.test('the rows of costs add up to their sum, in the days before too', t => {
+  const sum = (net: string) => ({ currency: 'USD', charges: 1, images: 1, amount: net, refunded: '0', net })
+  const [sheet] = sheetsOf({
+    zone: 'UTC',
+    since: '2026-09-02T00:00:00.000Z',
+    until: '2026-09-03T00:00:00.000Z',
+    bars: ['2026-09-02T00:00:00.000Z'],
+    rows: [{ bar: 0, what: 'a', ...sum('3') }],
+    totals: [sum('3')],
+    before: {
+      since: '2026-09-01T00:00:00.000Z',
+      rows: [
+        { bar: 0, what: 'a', ...sum('1') },
+        { bar: 0, what: null, ...sum('4') },
+      ],
+      totals: [sum('5')],
+    },
+    names: {},
+  })
+  t.strictSame(
+    sheet?.parts.map(({ what, net, before }) => [what, net, before]),
+    [
+      ['a', 3_000_000n, 1_000_000n],
+      [null, 0n, 4_000_000n],
+    ],
+    'what is no longer used is with the others',
+  )
+  t.equal(sheet?.before, 5_000_000n)
+  t.end()
+})
