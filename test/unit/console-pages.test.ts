@@ -6,6 +6,7 @@ import { showTraffic } from '../../src/admin/routes/system.ts'
 import { ceilingField } from '../../src/console/pages/users/ceiling-field.ts'
 import { placeOf } from '../../src/console/pages/audit/place-of.ts'
 import { sheetsOf } from '../../src/console/pages/costs/sheets.ts'
+import { zoneOf } from '../../src/console/zone.ts'
 import { textsOf, whereOf, wordOf } from '../../src/console/pages/alerts/told.ts'
 import english from '../../src/console/words/en.json' with { type: 'json' }
 import { speakWith } from '../../src/console/words/index.ts'
@@ -136,5 +137,11 @@ t.test('the rows of costs add up to their sum, in the days before too', t => {
     'what is no longer used is with the others',
   )
   t.equal(sheet?.before, 5_000_000n)
+  t.end()
+})
+
+t.test('costs are of the days of the zone that the address names', t => {
+  t.equal(zoneOf('Asia/Tokyo'), 'Asia/Tokyo')
+  t.equal(zoneOf('Mars/Base'), zoneOf(undefined), 'of whoever looks where there is no such zone')
   t.end()
 })
