@@ -266,7 +266,10 @@ t.test('what the log and the keys come to, of everybody or of oneself', async t 
     spent: records[0]?.billing.amount,
     held: '0.00',
   })
-  t.match((await user.get('/api/keys/totals?user=local')).body, { keys: 1 }, 'of oneself, whoever is asked about')
+  for (const path of ['/api/keys', '/api/keys/totals']) {
+    t.equal((await user.get(`${path}?user=local`)).status, 403, caseName({ path }))
+    t.equal((await user.get(`${path}?user=ada`)).status, 200, caseName({ path, of: 'oneself' }))
+  }
   t.match((await admin.get('/api/keys/totals?user=ada')).body, { keys: 1 })
   t.equal(((await admin.get('/api/keys/totals')).body as { keys: number }).keys, 2)
 })
