@@ -272,7 +272,10 @@ export const avoidableAnswer = object({
       size: { ...textOrNull, description: 'What was asked for, as it was sent.' },
       source: { ...text, description: 'Where the tier came from: request or default.' },
       billed: { ...text, description: 'The tier that was charged.' },
-      at: { ...text, description: 'file:line of its price.' },
+      at: {
+        ...textOrNull,
+        description: 'file:line of its price as it stands now; null where the model has none of it any more.',
+      },
       made: { ...text, description: 'The tier of what came back.' },
       ask: { ...text, description: 'A size that the same is made of, and that is charged so.' },
       currency: text,

@@ -4,7 +4,7 @@ import { readAsked } from './pages/costs/asked.ts'
 import { remember } from './remember.ts'
 import { wordAddresses } from './words/addresses.ts'
 import { wantedLanguage } from './words/languages.ts'
-import { viewerZone } from './zone.ts'
+import { zoneOf } from './zone.ts'
 
 // Small, and there before the rest: on a slow line the answers come while the scripts that show them are still on their way.
 
@@ -24,11 +24,8 @@ if (!pathname.startsWith('/console/sign-in'))
     .then(async response => {
       if (!response.ok || pathname !== '/console') return
       const { may } = (await response.json()) as Session
-      const { costs, avoidable } = readAsked(
-        Object.fromEntries(new URLSearchParams(search)),
-        viewerZone(),
-        may.includes('readers'),
-      )
+      const query: { readonly [name: string]: string | undefined } = Object.fromEntries(new URLSearchParams(search))
+      const { costs, avoidable } = readAsked(query, zoneOf(query['zone']), may.includes('readers'))
       await Promise.all([read(`/costs${costs}`), read(`/costs/avoidable${avoidable}`)])
     })
     // Whoever asks again is told what is wrong.

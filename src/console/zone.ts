@@ -3,6 +3,16 @@ export function viewerZone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC'
 }
 
+/** The zone that an address names where there is such a one, else whoever looks is in. */
+export function zoneOf(named: string | undefined): string {
+  if (named === undefined) return viewerZone()
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: named }).resolvedOptions().timeZone
+  } catch {
+    return viewerZone()
+  }
+}
+
 /** The date of a moment in a zone, as `2026-11-21`. */
 export function dateIn(zone: string, at: Date): string {
   const told: { [part: string]: string } = {}

@@ -126,6 +126,9 @@ t.test('what could have been saved: by the size that should have been asked for,
     (await admin.get(`/api/costs/avoidable?${query}`)).body as Avoidable
   t.same((await ask('')).rows, [], 'nothing was asked yet')
   await draw('beta-imagine-image', '3840x2160', 3)
+  const placeOf = ({ rows: [row] }: Avoidable): number => Number(/gateway\.yaml:(\d+)$/.exec(String(row?.['at']))?.[1])
+  const place = placeOf(await ask(''))
+  t.equal((await started.reload([['currency: USD\n', '# all prices are in it\ncurrency: USD\n']])).ok, true)
   const given = await draw('beta-imagine-image', '3840x2160', 2)
   await draw('beta-imagine-image', '4096x4096', 1)
   await draw('beta-imagine-image', '2048x1152', 1)
@@ -139,7 +142,7 @@ t.test('what could have been saved: by the size that should have been asked for,
     ],
     'not where the picture sets the price, nor where the size fits',
   )
-  t.match(before.rows[0]?.['at'], /gateway\.yaml:\d+$/)
+  t.equal(placeOf(before), place + 1, 'one row wherever the price stood, with the place where it stands')
   const explained = (
     await admin.post('/api/explain', {
       model: 'beta-imagine-image',
@@ -265,7 +268,10 @@ t.test('what the log and the keys come to, of everybody or of oneself', async t 
     spent: records[0]?.billing.amount,
     held: '0.00',
   })
-  t.match((await user.get('/api/keys/totals?user=local')).body, { keys: 1 }, 'of oneself, whoever is asked about')
+  for (const path of ['/api/keys', '/api/keys/totals']) {
+    t.equal((await user.get(`${path}?user=local`)).status, 403, caseName({ path }))
+    t.equal((await user.get(`${path}?user=ada`)).status, 200, caseName({ path, of: 'oneself' }))
+  }
   t.match((await admin.get('/api/keys/totals?user=ada')).body, { keys: 1 })
   t.equal(((await admin.get('/api/keys/totals')).body as { keys: number }).keys, 2)
 })

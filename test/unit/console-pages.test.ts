@@ -14,6 +14,8 @@ import { decidesOn } from '../../src/console/pages/logs/decides.ts'
 import { placeOf } from '../../src/console/pages/audit/place-of.ts'
 import { isNone, valueText } from '../../src/console/pages/audit/value-text.ts'
 import { findPlace, forgetPlaces, keepPlace } from '../../src/console/pages/playground/places.ts'
+import { sheetsOf } from '../../src/console/pages/costs/sheets.ts'
+import { zoneOf } from '../../src/console/zone.ts'
 import { textsOf, whereOf, wordOf } from '../../src/console/pages/alerts/told.ts'
 import english from '../../src/console/words/en.json' with { type: 'json' }
 import { speakWith } from '../../src/console/words/index.ts'
@@ -292,4 +294,42 @@ t.test('after the door nobody is led out of the console', async t => {
     ['/console/login-notes', '/console/login-notes'],
   ] as const)
     t.equal(safeNext(next), to, caseName({ next }))
+})
+
+t.test('the rows of costs add up to their sum, in the days before too', t => {
+  const sum = (net: string) => ({ currency: 'USD', charges: 1, images: 1, amount: net, refunded: '0', net })
+  const [sheet] = sheetsOf({
+    zone: 'UTC',
+    since: '2026-09-02T00:00:00.000Z',
+    until: '2026-09-03T00:00:00.000Z',
+    bars: ['2026-09-02T00:00:00.000Z'],
+    rows: [{ bar: 0, what: 'a', ...sum('3') }],
+    totals: [sum('3')],
+    before: {
+      since: '2026-09-01T00:00:00.000Z',
+      rows: [
+        { bar: 0, what: 'a', ...sum('1') },
+        { bar: 0, what: null, ...sum('4') },
+      ],
+      totals: [sum('5')],
+    },
+    names: {},
+    sessions: [],
+  })
+  t.strictSame(
+    sheet?.parts.map(({ what, net, before }) => [what, net, before]),
+    [
+      ['a', 3_000_000n, 1_000_000n],
+      [null, 0n, 4_000_000n],
+    ],
+    'what is no longer used is with the others',
+  )
+  t.equal(sheet?.before, 5_000_000n)
+  t.end()
+})
+
+t.test('costs are of the days of the zone that the address names', t => {
+  t.equal(zoneOf('Asia/Tokyo'), 'Asia/Tokyo')
+  t.equal(zoneOf('Mars/Base'), zoneOf(undefined), 'of whoever looks where there is no such zone')
+  t.end()
 })

@@ -7,7 +7,7 @@ import english from '../../src/console/words/en.json' with { type: 'json' }
 import { language, speakWith, t as say } from '../../src/console/words/index.ts'
 import { tFailure, tFailureValues } from '../../src/console/words/failure.ts'
 import { tSettingChange } from '../../src/console/words/setting-change.ts'
-import { tTrailValue } from '../../src/console/words/trail-value.ts'
+import { valueText } from '../../src/console/pages/audit/value-text.ts'
 import { compareSettings } from '../../src/config/compare-settings.ts'
 import { tWarning } from '../../src/console/words/warning.ts'
 import { tReason, tWhy } from '../../src/console/words/why.ts'
@@ -162,16 +162,16 @@ t.test('what the audit log keeps of a change is told part by part', async t => {
   for (const [name, value, told] of [
     ['limits', limits, 'Requests per minute 60 · Concurrent requests 3'],
     ['models', ['a', 'b'], 'a, b'],
-    ['models', [], 'none'],
-    ['limits', null, 'none'],
+    ['models', [], '–'],
+    ['limits', null, '–'],
     ['role', 'admin', english['role.admin']],
     ['name', 'none', 'none'],
-    ['bounds', { limits: { rpm: 5 }, models: ['a'] }, 'Limits (Requests per minute 5) · Models a'],
+    ['changes', ['group ada is new'], 'group ada is new'],
   ] as const)
-    t.equal(tTrailValue(name, value), told, caseName({ name, value: JSON.stringify(value) }))
+    t.equal(valueText(name, value), told, caseName({ name, value: JSON.stringify(value) }))
   speakWith('zh', chinese)
-  t.match(tTrailValue('limits', limits), /^\D+ 60 · \D+ 3$/)
-  t.match(tTrailValue('limits', limits), han)
+  t.match(valueText('limits', limits), /^\D+ 60 · \D+ 3$/)
+  t.match(valueText('limits', limits), han)
   speakWith('en', english)
 })
 

@@ -35,7 +35,8 @@ import { copyAsOf } from '../harness/old-database.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const from = Date.UTC(2026, 9, 24, 20)
-const until = from + 9 * 86_400_000
+const dayMs = 86_400_000
+const until = from + 9 * dayMs
 
 /** `CHARGES=100000 TAP_TIMEOUT=3000 tap test/unit/costs.test.ts` sells more: as many on each of the databases. */
 const wished = process.env['CHARGES']
@@ -47,7 +48,8 @@ const atOnce = 64
 
 /** A charge as the test itself knows it. */
 type Sold = {
-  readonly at: number
+  /** When it was settled. */
+  at: number
   readonly parts: { readonly [P in Exclude<CostPart, 'tier'>]: string }
   readonly currency: string
   readonly lines: readonly Line[]
@@ -112,7 +114,7 @@ async function sell(
     const one = { at, parts, currency, lines, isRefunded: false }
     if (isImages) {
       const isVoid = draw(12) === 0
-      selling.push(sellImages(storage, own, isVoid ? null : lines))
+      selling.push(sellImages(storage, clock, own, isVoid ? null : one))
       if (selling.length === atOnce) await Promise.all(selling.splice(0))
       if (isVoid) continue
     } else storage.ledger.post(own, lines, 'confirmed')
@@ -136,11 +138,18 @@ function quietClock(): ReturnType<typeof clockAt> {
   return { ...clockAt(from), every: () => ({ cancel: () => undefined }) }
 }
 
-/** `lines`: null where it comes to nothing. */
-async function sellImages(storage: Storage, own: ChargeFacts, lines: readonly Line[] | null): Promise<void> {
+/** `one`: null where it comes to nothing. */
+async function sellImages(
+  storage: Storage,
+  clock: ReturnType<typeof clockAt>,
+  own: ChargeFacts,
+  one: Sold | null,
+): Promise<void> {
   await storage.ledger.hold({ facts: own, hold: 400_000, idempotency: null })
-  if (!lines) return void (await storage.ledger.void(own.id, 'refused'))
-  for (const each of lines) await storage.ledger.line(own.id, each)
+  if (!one) return void (await storage.ledger.void(own.id, 'refused'))
+  for (const each of one.lines) await storage.ledger.line(own.id, each)
+  // Others were sold meanwhile, and hours have gone by.
+  one.at = clock.now()
   await storage.ledger.settle({ id: own.id, delivery: 'confirmed', reason: null })
 }
 
@@ -239,7 +248,6 @@ const daysThere: fc.Arbitrary<CostQuestion> = fc
     where,
   })
   .map(({ zone, ends: [a, b], by, where }) => {
-    const dayMs = 86_400_000
     const first = Date.UTC(2026, 9, 24 + Math.min(a, b))
     const end = first + (Math.abs(a - b) + 1) * dayMs
     const bars: number[] = []
@@ -282,6 +290,28 @@ async function compare(
   }
   t.equal(wrong, 0, `${stage}: ${asked.length} questions, ${rows} rows`)
   t.ok(rows > asked.length, 'there is something to compare')
+}
+
+/** Each day has what its statement has, whenever a charge was held. */
+async function compareDays(t: Test, storage: Storage): Promise<void> {
+  let charged = 0
+  for (let day = from - (from % dayMs); day < until + 2 * dayMs; day += dayMs) {
+    const asked = { since: day, until: day + dayMs, bars: [day], by: null, where: {} }
+    const { counted } = await storage.books.statement({ from: day, until: day + dayMs })
+    const { rows } = await storage.journal.costs(asked)
+    t.equal(
+      rows.reduce((sum, { amount }) => sum + amount, 0),
+      counted.charged,
+      caseName({ day }),
+    )
+    t.equal(
+      rows.reduce((sum, { charges }) => sum + charges, 0),
+      counted.charges,
+      caseName({ day, charges: '' }),
+    )
+    charged += counted.charged
+  }
+  t.ok(charged > 0, 'something was charged')
 }
 
 /** By one part alone, the version before counted a charge once for each of its tiers only where these are told apart. */
@@ -348,6 +378,7 @@ t.test('costs are what the ledger says, at every stage of adding up', async t =>
   while (addUp() > 0);
   await compare(t, sold, asked, ask, 'that too')
   t.same((await storage.books.verify()).sums, [], 'sums are as the charges')
+  await compareDays(t, storage)
 
   const damages = [
     'UPDATE cost_part_sum SET amount = amount + 1 WHERE what = (SELECT max(what) FROM cost_part_sum)',
@@ -435,6 +466,7 @@ t.test('the same on PostgreSQL, added up by three at once', async t => {
   t.same((await storage.books.verify()).sums, [])
   for (let state = await storage.books.rebuildCosts(); !state.isDone; ) state = await storage.books.rebuildCosts(state)
   await compare(t, sold, asked, ask, 'made anew')
+  await compareDays(t, storage)
   t.same((await storage.books.verify()).sums, [])
   await migrateAgain(pool)
   await compare(t, sold, asked, ask, 'as a version before had added it up')
@@ -456,6 +488,7 @@ async function migrateAgain(pool: ReturnType<typeof createPool>): Promise<void> 
     SELECT part, ${quarter}, what, currency, ${oldCounts} FROM cost_part_sum WHERE ${isQuarter}`)
   await client.query('INSERT INTO cost_chain SELECT chain, position FROM cost_progress')
   await client.query('DROP TABLE cost_place, cost_place_sum, cost_part_sum, cost_image_sum, cost_kind, cost_progress')
+  await client.query('DROP INDEX charge_late')
   await client.query(`DELETE FROM meta WHERE name = 'cost_rebuild'; UPDATE meta SET value = 0 WHERE name = 'costed'`)
   await client.query('BEGIN')
   await migrateFrom(client, at, at + 1)

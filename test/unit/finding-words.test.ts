@@ -27,7 +27,9 @@ function codesIn(): readonly string[] {
     /\b(?:problem|note|unpriced)\(\s*'([a-z_]+)'|\bcode: (?:days > 0 \? '([a-z_]+)' : )?'([a-z_]+)'|^ {4}id: '([a-z-]+[a-z0-9-]*)'|: '(ignore-[a-z-]+)'/gm
   const found = files
     .split('\0')
-    .filter(file => /^(?:src\/config|plugins)\/.*\.ts$|\/(?:signers|create-plugins|build-pipeline|other-currency)\.ts$/.test(file))
+    .filter(file =>
+      /^(?:src\/config|plugins)\/.*\.ts$|\/(?:signers|create-plugins|build-pipeline|other-currency)\.ts$/.test(file),
+    )
     .flatMap(file => [...read(file).matchAll(code)].flatMap(([, ...codes]) => codes.filter(one => one !== undefined)))
   return [...new Set(found)].filter(one => !isOfTheWire.has(one)).toSorted()
 }

@@ -14,6 +14,7 @@ import {
 } from '../../src/kit/index.ts'
 import { addTotals } from '../../src/console/pages/logs/add-totals.ts'
 import { addUpCosts } from '../../src/storage/costs/add-up.ts'
+import { asksForCharge } from '../../src/storage/journal/charged.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { dropChanged, keepPageCharges, sumNextPage } from '../../src/storage/journal/page-charges.ts'
 import { sumMatching, type TotalsMatch } from '../../src/storage/journal/totals.ts'
@@ -85,6 +86,8 @@ async function sell(storage: Storage, clock: ReturnType<typeof clockAt>, count: 
       if (fate === 0) await storage.ledger.void(id, 'refused')
       else if (fate === 1) {
         await storage.ledger.review(id, 'unknown')
+        // Somebody decides at once, or after days.
+        if (draw(2)) clock.set(clock.now() + 2 * 86_400_000)
         if (draw(2)) await storage.books.resolve(id, 'settle', 'ada', 'x', draw(2) * 777)
       } else {
         for (const each of lines) await storage.ledger.line(id, each)
@@ -144,7 +147,7 @@ function countAll(rows: readonly LogRow[], ledger: readonly Charge[], match: Log
 }
 
 function isMeant(row: LogRow, charge: Charge | undefined, match: LogMatch): boolean {
-  const { since = 0, until = Infinity, status, tier, size, source } = match
+  const { since = 0, until = Infinity, status, tier, size, source, otherSize } = match
   const images = charge?.lines.filter(({ quantity }) => quantity === null) ?? []
   return (
     row.time >= since &&
@@ -155,9 +158,10 @@ function isMeant(row: LogRow, charge: Charge | undefined, match: LogMatch): bool
     ) &&
     (status === undefined || status === row.status || status === `${Math.floor((row.status ?? 0) / 100)}xx`) &&
     (match.charge === undefined || charge?.state === match.charge) &&
-    ((tier === undefined && source === undefined && size === undefined) ||
+    ((tier === undefined && source === undefined && size === undefined && otherSize === undefined) ||
       images.some(
         image =>
+          (otherSize === undefined || (charge?.size !== null && charge?.size !== `${image.width}x${image.height}`)) &&
           (tier === undefined || image.tier === tier) &&
           (source === undefined || image.source === source) &&
           (size === undefined || charge?.size === size),
@@ -166,6 +170,56 @@ function isMeant(row: LogRow, charge: Charge | undefined, match: LogMatch): bool
 }
 
 const word = <T extends string | number>(...values: readonly T[]) => fc.constantFrom(...values)
+/** Filters by themselves, some values of each. */
+const alone: readonly LogMatch[] = [
+  { user: 'ada' },
+  { user: 'local' },
+  { group: 'partner' },
+  { model: 'm1' },
+  { operation: 'chat' },
+  { operation: 'image.generate' },
+  { upstream: 'alpha' },
+  { status: 200 },
+  { status: '4xx' },
+  { outcome: 'answered' },
+  { tier: '4K' },
+  { source: 'request' },
+  { source: 'output' },
+  { size: '1024x1024' },
+  { size: '2048x1152' },
+  { otherSize: true },
+  { charge: 'settled' },
+  { charge: 'voided' },
+  { charge: 'needs_review' },
+  { since: from + 7 * 900_000 + 1 },
+  { until: from + 40 * 900_000 },
+]
+
+/** Each filter with each other: a list and its total are what a plain look at each request finds. */
+async function comparePairs(
+  t: Test,
+  storage: Storage,
+  rows: readonly LogRow[],
+  filters: readonly LogMatch[],
+): Promise<void> {
+  const own = new Map((await ledgerOf(storage)).map(charge => [charge.id, charge]))
+  let some = 0
+  for (const [i, one] of filters.entries())
+    for (const other of filters.slice(i + 1)) {
+      const match: LogMatch = { ...one, ...other }
+      const meant = rows.filter(row => isMeant(row, own.get(row.id), match)).map(({ id }) => id)
+      const found = await storage.journal.list({ ...match, limit: rows.length })
+      const ids = found.map(({ row }) => row.id).toSorted()
+      if (JSON.stringify(ids) !== JSON.stringify(meant.toSorted()))
+        t.same(ids, meant.toSorted(), caseName({ match: JSON.stringify(match) }))
+      const { requests } = await addAll(match, part => storage.journal.totals(part))
+      if (requests !== meant.length)
+        t.equal(requests, meant.length, caseName({ match: JSON.stringify(match), total: '' }))
+      if (meant.length > 0) some++
+    }
+  t.ok(some > filters.length, caseName({ some }))
+}
+
 /** What the sums of the ledger say by themselves, and what only requests and their charges say. */
 const filters = (rows: readonly LogRow[]): fc.Arbitrary<LogMatch> => {
   const shared = {
@@ -359,6 +413,7 @@ t.test('totals of a filter are what its requests were charged, however many answ
     write: steps => connection.transact(() => connection.run(steps)),
   }
   await compareKept(t, storage, own, rows, wanted, ask)
+  await comparePairs(t, storage, rows, alone)
   for (const match of [...wanted.keys()].slice(0, 9))
     t.same(await storage.journal.totals(match), ask(match), caseName({ match, asked: 'of the storage' }))
   t.same(
@@ -396,6 +451,12 @@ t.test('the same on PostgreSQL', async t => {
     return value
   }
   await compareKept(t, storage, { read, write }, rows, wanted, ask)
+  await comparePairs(
+    t,
+    storage,
+    rows,
+    alone.filter(one => asksForCharge(one) || one.model !== undefined),
+  )
   t.same(await storage.journal.totals({ user: 'ada' }), await ask({ user: 'ada' }), 'as the storage answers')
 })
 

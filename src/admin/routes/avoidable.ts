@@ -39,19 +39,29 @@ export const avoidableRoutes = [
 ]
 
 type Found = Pick<RatedImages, 'model' | 'size' | 'currency'> &
-  Omit<Saving, 'amount'> & { readonly source: string; images: number; charged: number; saved: number }
+  Omit<Saving, 'amount' | 'at'> & {
+    readonly source: string
+    readonly at: string | null
+    images: number
+    charged: number
+    saved: number
+  }
 
 /** What could have been saved, the most first: by the plugins that have made the charges. */
 function savingsOf({ parts }: Ask, rows: readonly RatedImages[]): readonly Found[] {
-  const { known } = parts.plan().plugins
+  const { models, plugins } = parts.plan()
+  const { known } = plugins
   const found = new Map<string, Found>()
   for (const { model, size, currency, rule, line, images } of rows) {
     const saving = chargerOf(known, { rule })?.avoidable?.(rule, line)
     if (!saving) continue
-    const { amount, ...what } = saving
+    // Where the price stood then says nothing of the file of today: what differs in that alone is one.
+    const { amount, at: _, ...what } = saving
     const { source } = line
+    const origin = models.get(model)?.prices.get(saving.billed)?.origin
+    const at = origin ? `${origin.file}:${origin.line}` : null
     const place = JSON.stringify([model, size, currency, source, what])
-    const one = found.get(place) ?? { model, size, currency, source, ...what, images: 0, charged: 0, saved: 0 }
+    const one = found.get(place) ?? { model, size, currency, source, at, ...what, images: 0, charged: 0, saved: 0 }
     one.images += images
     one.charged += images * line.price
     one.saved += images * amount

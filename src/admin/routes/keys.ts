@@ -84,6 +84,13 @@ function allowed<T>(result: T | Refused): T {
 
 const revoked = () => refuse('conflict', 'revoked', {})
 
+/** Whose keys are asked for: of everybody where it is undefined. @throws Failure for another's, as all lists do */
+function ownerAsked(ask: Ask, wanted: string | undefined): string | undefined {
+  const owner = ownerOf(ask)
+  if (owner !== undefined && wanted !== undefined && wanted !== owner) throw fail('forbidden', {}, { param: 'user' })
+  return owner ?? wanted
+}
+
 export const keyRoutes = [
   defineRoute({
     method: 'GET',
@@ -98,7 +105,7 @@ export const keyRoutes = [
     answer: keysAnswer,
     async handle(ask) {
       const { limit, before, user: wanted } = ask.query
-      const user = ownerOf(ask) ?? wanted
+      const user = ownerAsked(ask, wanted)
       const { rows, next } = await pageOf(
         limit,
         (key: Key) => key.id,
@@ -120,7 +127,7 @@ export const keyRoutes = [
     query: { type: 'object', additionalProperties: false, properties: { user: { type: 'string', maxLength: 64 } } },
     answer: keyTotalsAnswer,
     async handle(ask) {
-      const user = ownerOf(ask) ?? ask.query.user
+      const user = ownerAsked(ask, ask.query.user)
       const keys = await ask.parts.storage.keys.list(user === undefined ? {} : { user })
       return {
         keys: keys.length,

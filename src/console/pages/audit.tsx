@@ -12,7 +12,6 @@ import { Totals } from '../kit/totals.tsx'
 import { count } from '../numbers.ts'
 import { useQuery } from '../query.ts'
 import { t, tName } from '../words/index.ts'
-import { tTrailValue } from '../words/trail-value.ts'
 import { FilterLine } from '../kit/filter-line.tsx'
 import { placeOf } from './audit/place-of.ts'
 import { RefusedSignIns } from './audit/refused-sign-ins.tsx'
@@ -120,8 +119,8 @@ function Change({ of: { before, after } }: { readonly of: TrailRow }) {
         <li key={name} class="theirs">
           {tName('field', name)}
           {t('colon')}
-          {before && name in before && <del>{tTrailValue(name, before[name])}</del>}{' '}
-          {after && name in after && <ins>{tTrailValue(name, after[name])}</ins>}
+          {before && name in before && <del>{valueText(name, before[name])}</del>}{' '}
+          {after && name in after && <ins>{valueText(name, after[name])}</ins>}
         </li>
       ))}
     </ul>

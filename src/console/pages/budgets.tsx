@@ -35,7 +35,12 @@ export function Budgets() {
                   rows={budgets.map(one => ({ ...one, ...standingOf(one) })).sort((a, b) => b.rank - a.rank)}
                   rowKey={({ level, name }) => `${level} ${name}`}
                   columns={[
-                    { head: t('budgets.of'), heading: true, wide: true, cell: one => <Whose of={one} /> },
+                    {
+                      head: t('budgets.of'),
+                      heading: true,
+                      wide: true,
+                      cell: one => <Whose of={one} zone={month.zone} />,
+                    },
                     { head: t('budgets.period'), cell: ({ per }) => t(`period.${per}`) },
                     {
                       head: t('budgets.spent'),
@@ -88,13 +93,13 @@ function standingOf({ amount, spent, held, left, forecast }: Budget) {
 }
 
 /** Whose a budget is, with the way to what it was spent on. */
-function Whose({ of: { level, name, called, per } }: { readonly of: Budget }) {
+function Whose({ of: { level, name, called, per }, zone }: { readonly of: Budget; readonly zone: string }) {
   const part = level === 'balance' ? 'user' : level
   const range = per === 'day' ? 'today' : per === 'month' ? 'month' : null
   return (
     <span>
       <span class="quiet">{t(`budgets.level.${level}`)}</span>{' '}
-      <a class="theirs" href={`/console${queryText({ [part]: name, range })}`}>
+      <a class="theirs" href={`/console${queryText({ [part]: name, range, zone: range && zone })}`}>
         {called ?? name}
       </a>
     </span>
@@ -111,7 +116,7 @@ function Month({ of: { spent, since, zone } }: { readonly of: BudgetList['month'
         </div>
       )}
       {spent.map(({ currency, amount, forecast }) => (
-        <a key={currency} class="figure" href={`/console${queryText({ range: 'month' })}`}>
+        <a key={currency} class="figure" href={`/console${queryText({ range: 'month', zone })}`}>
           <span>{t('budgets.month')}</span>
           <span>
             <Money amount={amount} currency={currency} />

@@ -11,7 +11,7 @@ import { Page } from '../kit/page.tsx'
 import { Views } from '../kit/views.tsx'
 import { setQuery, useQuery } from '../query.ts'
 import { t } from '../words/index.ts'
-import { viewerZone } from '../zone.ts'
+import { zoneOf } from '../zone.ts'
 import { AvoidableSpend } from './costs/avoidable.tsx'
 import { FirstRequest } from './costs/first-request.tsx'
 import { readAsked } from './costs/asked.ts'
@@ -28,7 +28,7 @@ export function Costs() {
   const { query, path, set } = useQuery()
   const { user, gateway } = useSession()
   const readsAll = useMay('readers')
-  const zone = viewerZone()
+  const zone = zoneOf(query['zone'])
   const asked = readAsked(query, zone, readsAll)
   const { range, where, by } = asked
   const { from, to } = range

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { call, queryText } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
 import { sessionState, useMay, useSession } from '../api/session.ts'
-import type { CostsAnswer, Group, GroupList, User, UserList } from '../api/shapes.ts'
+import type { BudgetList, Group, GroupList, User, UserList } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Dialog } from '../kit/dialog.tsx'
 import { Form, SelectField, TextField } from '../kit/form.tsx'
@@ -15,7 +15,6 @@ import { Money } from '../kit/money.tsx'
 import { Time } from '../kit/time.tsx'
 import { Totals } from '../kit/totals.tsx'
 import { count } from '../numbers.ts'
-import { dateIn, monthOf, viewerZone } from '../zone.ts'
 import { say } from '../kit/toast.tsx'
 import { NewPassword, readPassword } from '../kit/new-password.tsx'
 import { setQuery, useQuery } from '../query.ts'
@@ -105,21 +104,20 @@ export function Users() {
 
 /** How many there are, and what they have spent this month. */
 function UserTotals({ of }: { readonly of: readonly User[] }) {
-  const zone = viewerZone()
-  const today = dateIn(zone, new Date())
-  const { value } = useLoad<CostsAnswer>(`/costs${queryText({ from: monthOf(today), to: today, zone })}`)
-  const spent = value?.totals ?? []
+  // As the page of budgets says it, in the zone by which they are renewed.
+  const { value } = useLoad<BudgetList>('/budgets')
+  const { spent, zone } = value?.month ?? { spent: [], zone: '' }
   return (
     <Totals
       of={[
         [t('users'), count(of.length)],
         [t('status.active'), count(of.filter(({ status }) => status === 'active').length)],
         ...spent.map(
-          ({ net, currency }) =>
+          ({ amount, currency }) =>
             [
               t('budgets.month'),
-              <a href="/console?range=month&by=user">
-                <Money amount={net} currency={currency} />
+              <a href={`/console${queryText({ range: 'month', zone, by: 'user' })}`} title={t('costs.zone', { zone })}>
+                <Money amount={amount} currency={currency} />
               </a>,
             ] as const,
         ),

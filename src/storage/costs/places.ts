@@ -11,7 +11,7 @@ import { type CostSums, type Counts, type Place, placeColumns, toKind } from './
 const placesTogether = 256
 
 const settled = `SELECT e.position, e.kind, c.id, c.key_id, c.user_name, c.group_name, c.model, c.operation, c.upstream,
-  c.currency, c.size, c.rule, c.created_at FROM entry e JOIN charge c ON c.id = e.charge_id
+  c.currency, c.size, c.rule, c.ended_at FROM entry e JOIN charge c ON c.id = e.charge_id
   WHERE e.chain = ? AND e.position > ? AND e.position <= ? AND e.kind IN ('settle', 'refund')`
 const segments =
   'SELECT chain, position, body FROM segment WHERE chain = ? AND position > ? AND position <= ? ORDER BY position'
@@ -27,8 +27,8 @@ export const openChains = `SELECT c.id, c.position AS last, coalesce(s.position,
 const pricedUnseen = new Set<unknown>(['request', 'default'])
 
 /**
- * Adds what stands in the next places of a chain: settled charges, in rows and in segments, and refunds, each at the time and
- * under the names of its charge.
+ * Adds what stands in the next places of a chain: settled charges, in rows and in segments, and refunds, each at the time when its
+ * charge was settled and under the names of that.
  * @returns the last place that was added, and how many charges
  */
 export function* addPlaces(
@@ -50,10 +50,11 @@ export function* addPlaces(
   return { upto, charges: charges + refunded.length }
 }
 
+/** Charges of rows, each by when it was settled: so it is in the month of the statement that has it. */
 function* addRows(sums: CostSums, rows: Rows): QueryProgram<number> {
   const lines = groupRows(yield* askIn(linesOf, [...new Set(rows.map(row => text(row, 'id')))]), 'charge_id')
   for (const row of rows) {
-    const place = placeOf(row, whole(row, 'created_at'))
+    const place = placeOf(row, whole(row, 'ended_at'))
     const priced = (lines.get(text(row, 'id')) ?? []).map(line => ({
       tier: text(line, 'tier'),
       price: whole(line, 'price'),

@@ -1,7 +1,7 @@
 import type { CostPart } from '../../kit/costs.ts'
 import type { Row, Value } from '../query.ts'
 
-/** Under what charges are added up; `quarter` is when they were made. */
+/** Under what charges are added up; `quarter` is when they were settled. */
 export type Place = {
   readonly quarter: number
   readonly key_id: string
@@ -79,6 +79,11 @@ export class CostSums {
     const sum = this.#kinds.get(name)
     if (sum) sum.images += images
     else this.#kinds.set(name, { place, kind, images })
+  }
+
+  /** How many there are, of both sorts. */
+  get size(): number {
+    return this.#sums.size + this.#kinds.size
   }
 
   all(): Iterable<Sum> {

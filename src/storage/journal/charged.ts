@@ -100,14 +100,15 @@ export function idsOfFew(
   const { id, tier, source, otherSize, charge, after } = match
   if (id !== undefined || wordOf(match) !== undefined) return undefined
   const isOfImages = tier !== undefined || source !== undefined
-  if (!isOfImages && otherSize !== true && (charge === undefined || charge === 'settled')) return undefined
+  const isOfState = charge !== undefined && charge !== 'settled'
+  if (!isOfImages && otherSize !== true && !isOfState) return undefined
   const { size: _, ...unsized } = match
   const images = imagesOf({ ...unsized, otherSize: false })
   const [table, column] = isOfImages ? ['line', 'line.charge_id'] : ['charge', 'charge.id']
   // Word for word as in the indexes of these.
-  const state = charge === undefined ? 'charge.size IS NOT NULL' : `charge.state = ? AND charge.state <> 'settled'`
+  const state = isOfState ? `charge.state = ? AND charge.state <> 'settled'` : 'charge.size IS NOT NULL'
   const where = isOfImages ? images?.where : state
-  const params = isOfImages ? (images?.params ?? []) : charge === undefined ? [] : [charge]
+  const params = isOfImages ? (images?.params ?? []) : isOfState ? [charge] : []
   const { from, before = afterAll } = rangeOf(match)
   const isOnward = after !== undefined
   const sql = `SELECT ${column} AS id FROM ${table} WHERE ${where} AND ${column} >= ? AND ${column} < ?

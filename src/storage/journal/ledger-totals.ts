@@ -19,17 +19,19 @@ export type Begun = { readonly since: number; readonly until: number | undefined
 
 const prefix = 'req_'
 /**
- * From the beginning of a request to the charge of it that has rows of its own, at most: none is answered for longer.
- * One in a segment comes sooner (`ageMaxMs`).
+ * From the beginning of a request to the end of the charge of it that has rows of its own, at most, but for those that ended late:
+ * none is answered for longer. One in a segment comes sooner (`ageMaxMs`).
  */
 const longestMs = 86_400_000
+/** Settled long after it was held: somebody decided, or a gateway had stopped meanwhile. Word for word as in their index. */
+const isLate = `state = 'settled' AND ended_at - created_at > 3600000`
 const newestSpan = `SELECT max(span) AS span FROM cost_part_sum WHERE part = '' AND span >= ? AND span < ?`
 
-/** Moments of charges that have been added up by whole quarters: from one on, and before another. */
+/** When charges were settled that have been added up by whole quarters: from one on, and before another. */
 type Quarters = { readonly from: number; readonly to: number }
 
 /**
- * Adds what requests were charged, from what costs are added up in: by when they were charged, in quarters of an hour. So at both
+ * Adds what requests were charged, from what costs are added up in: by when they were settled, in quarters of an hour. So at both
  * ends what is on the one side by its beginning and on the other by its charge is put right, one by one.
  */
 export function* addLedger(totals: Totals, begun: Begun, where: Shared, lastMs: number): QueryProgram<void> {
@@ -43,7 +45,11 @@ export function* addLedger(totals: Totals, begun: Begun, where: Shared, lastMs: 
     }
   }
   const charges = new Map<string, Counted>()
-  for (const window of windowsOf(begun, quarters, longestMs)) yield* findRows(charges, window, begun, quarters, where)
+  for (const window of windowsOf(begun, quarters, longestMs)) {
+    const near = { sql: `state = 'settled' AND id >= ? AND id < ?`, params: idsOf(window) }
+    yield* findRows(charges, near, begun, quarters, where)
+  }
+  yield* findRows(charges, { sql: isLate, params: [] }, begun, quarters, where)
   for (const window of windowsOf(begun, quarters, ageMaxMs))
     yield* findInSegments(charges, window, begun, quarters, where)
   yield* addCharges(totals, charges)
@@ -75,7 +81,7 @@ function windowsOf({ since, until }: Begun, quarters: Quarters, laterMs: number)
 
 function* findRows(
   into: Map<string, Counted>,
-  window: Window,
+  near: { readonly sql: string; readonly params: readonly Value[] },
   begun: Begun,
   { from, to }: Quarters,
   where: Shared,
@@ -85,7 +91,7 @@ function* findRows(
   const params: readonly Value[] = [
     firstIdAt(prefix, begun.since),
     ...until,
-    ...idsOf(window),
+    ...near.params,
     ...own.map(part => where[part] as string),
     from,
     to,
@@ -93,10 +99,10 @@ function* findRows(
   const isMeant = `CASE WHEN id >= ? ${until.length > 0 ? 'AND id < ?' : ''} THEN 1 ELSE 0 END`
   const rows = yield ask(
     `SELECT id, currency, amount, line_count, is_meant FROM
-       (SELECT id, currency, amount, line_count, created_at, ${isMeant} AS is_meant FROM charge
-         WHERE state = 'settled' AND id >= ? AND id < ?
+       (SELECT id, currency, amount, line_count, ended_at, ${isMeant} AS is_meant FROM charge
+         WHERE ${near.sql}
          ${own.map(part => `AND ${columnOf[part]} = ?`).join(' ')}) near
-     WHERE is_meant <> CASE WHEN created_at >= ? AND created_at < ? THEN 1 ELSE 0 END`,
+     WHERE is_meant <> CASE WHEN ended_at >= ? AND ended_at < ? THEN 1 ELSE 0 END`,
     ...params,
   )
   for (const row of rows) into.set(text(row, 'id'), countedOf(row, whole(row, 'is_meant') === 1 ? 1 : -1))

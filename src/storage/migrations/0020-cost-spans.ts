@@ -7,22 +7,9 @@ import { text, whole } from '../rows.ts'
 
 const names = ['charges', 'firsts', 'images', 'amount', 'refunded'] as const
 const counts = names.map(name => `${name} INTEGER NOT NULL`).join(', ')
-const sums = names.map(name => `sum(${name})`).join(', ')
-const others = 'group_name, model, operation, upstream, currency, tier'
-const facts = `key_id, user_name, ${others}`
-/** Of `src/storage/costs/spans.ts`, as they were when this was written. */
-const lengths = [1, 16, 96, 384, 1_536]
-const spanOf = (length: number, place: number): string => `(quarter / ${length}) * 8 + ${place}`
-/** What a place is told apart by, and how it stands in the sums of the version before. */
-const details = [
-  ['all', `'', '', ${others}`, others],
-  ['user', `'', user_name, ${others}`, `user_name, ${others}`],
-  ['key', facts, facts],
-] as const
-const isSame = facts
-  .split(', ')
-  .map(column => `p.${column} = o.${column}`)
-  .join(' AND ')
+const facts = 'key_id, user_name, group_name, model, operation, upstream, currency, tier'
+/** Sums that are written together. */
+const sumsTogether = 8_192
 
 export const costSpans: readonly string[] = [
   // Locks what is added up under: a gateway of the version before on PostgreSQL could else add to what has been copied.
@@ -51,29 +38,11 @@ export const costSpans: readonly string[] = [
     place INTEGER NOT NULL, span INTEGER NOT NULL, kind INTEGER NOT NULL, images INTEGER NOT NULL,
     PRIMARY KEY (place, span, kind)) STRICT, WITHOUT ROWID`,
 
-  // All that has been added up, once more.
-  ...details.map(
-    ([detail, columns, by]) => `INSERT INTO cost_place (id, detail, ${facts})
-      SELECT (SELECT coalesce(max(id), 0) FROM cost_place) + row_number() OVER (ORDER BY ${by}), '${detail}', ${columns}
-      FROM cost_sum GROUP BY ${by}`,
-  ),
-  ...details.flatMap(([detail, columns, by]) =>
-    lengths.map((length, place) => {
-      const span = spanOf(length, place)
-      return `INSERT INTO cost_place_sum (place, span, ${names.join(', ')})
-        SELECT p.id, o.span, ${names.map(name => `o.${name}`).join(', ')} FROM
-          (SELECT ${namedColumns(columns)}, ${span} AS span, ${names.map(name => `sum(${name}) AS ${name}`).join(', ')}
-            FROM cost_sum GROUP BY ${by}, ${span}) o
-        JOIN cost_place p ON p.detail = '${detail}' AND ${isSame}`
-    }),
-  ),
-  ...lengths.map((length, place) => {
-    const span = spanOf(length, place)
-    return `INSERT INTO cost_part_sum (part, span, what, currency, ${names.join(', ')})
-      SELECT part, ${span}, what, currency, ${sums} FROM cost_part GROUP BY part, ${span}, what, currency`
-  }),
   `DROP TABLE cost_sum`,
   `DROP TABLE cost_part`,
+
+  // Charges that were settled long after they were held: few, that a range of beginnings does not tell.
+  `CREATE INDEX charge_late ON charge (id) WHERE state = 'settled' AND ended_at - created_at > 3600000`,
 
   // How far each chain has been added up, by each of two passes: one is read (\`costed\`), the other is made anew where somebody
   // asks for it, and takes its place. \`cost_rebuild\` says how far that has come.
@@ -84,25 +53,20 @@ export const costSpans: readonly string[] = [
   `INSERT INTO meta (name, value) VALUES ('cost_rebuild', 0)`,
 ]
 
-function namedColumns(columns: string): string {
-  const names = facts.split(', ')
-  return columns
-    .split(', ')
-    .map((column, i) => `${column} AS ${names[i]}`)
-    .join(', ')
-}
-
-/** Images that have been added up were not told apart by how they were priced. */
-export function* addUpImages(): QueryProgram<void> {
+/**
+ * All that had been added up, once more, from the ledger: images were not told apart by how they were priced, and charges stood
+ * where they were held, not where they were settled.
+ */
+export function* addUpAgain(): QueryProgram<void> {
+  let sums = new CostSums()
   for (const row of yield ask('SELECT chain, position FROM cost_progress WHERE pass = 0')) {
     const [chain, last] = [text(row, 'chain'), whole(row, 'position')]
     for (let from = 0; from < last; ) {
-      const all = new CostSums()
-      const { upto } = yield* addPlaces(all, chain, from, last)
-      const images = new CostSums()
-      for (const { place, kind, images: count } of all.kinds()) images.addImage(place, kind, count)
-      yield* writeSums(images, 0)
-      from = upto
+      from = (yield* addPlaces(sums, chain, from, last)).upto
+      if (sums.size < sumsTogether) continue
+      yield* writeSums(sums, 0)
+      sums = new CostSums()
     }
   }
+  yield* writeSums(sums, 0)
 }

@@ -17,7 +17,7 @@ import { adopted } from './0016-adopted.ts'
 import { vendorKeys } from './0017-vendor-keys.ts'
 import { budgetTold } from './0018-budget-told.ts'
 import { watch } from './0019-watch.ts'
-import { addUpImages, costSpans } from './0020-cost-spans.ts'
+import { addUpAgain, costSpans } from './0020-cost-spans.ts'
 import { erased } from './0021-erased.ts'
 import { configHistory } from './0022-config-history.ts'
 import { pageCharges } from './0023-page-charges.ts'
@@ -60,5 +60,5 @@ export const migrations: readonly (readonly string[])[] = [
 export const moves: ReadonlyMap<readonly string[], () => QueryProgram<void>> = new Map([
   [logPages, bindOldLog],
   [accounts, openAccounts],
-  [costSpans, addUpImages],
+  [costSpans, addUpAgain],
 ])

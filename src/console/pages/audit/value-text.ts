@@ -1,6 +1,7 @@
 import type { Key } from '../../api/shapes.ts'
 import { tBounds } from '../../words/bound.ts'
 import { t, tName } from '../../words/index.ts'
+import { tSettingChange } from '../../words/setting-change.ts'
 
 /** Fields whose values are names of the gateway's own, by the words that tell them. */
 const named: { readonly [field: string]: string } = {
@@ -8,12 +9,14 @@ const named: { readonly [field: string]: string } = {
   status: 'status',
   state: 'status',
   budget_period: 'period',
+  per: 'period',
 }
 
 /** A value as people write it: lists with commas, what has parts with the name of each. */
 export function valueText(name: string, value: unknown): string {
   if (isNone(value)) return '–'
   if (name === 'bounds' || name === 'key_bounds') return boundsText(value as Key['bounds'])
+  if (name === 'changes' && Array.isArray(value)) return value.map(one => tSettingChange(String(one))).join(' · ')
   if (Array.isArray(value)) return value.map(one => valueText(name, one)).join(', ')
   if (typeof value === 'object')
     return Object.entries(value ?? {})

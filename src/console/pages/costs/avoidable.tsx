@@ -25,9 +25,9 @@ export function AvoidableSpend({ of: value, where }: { readonly of: Avoidable | 
         {rows.slice(0, shown).map(row => {
           const { model, size, source, tier, ...facts } = { ...row, tier: row.billed }
           const evidence = { since, until, ...where, model, size, source, tier, charge: 'settled' }
-          const [, line] = /:(\d+)$/.exec(row.at) ?? []
+          const [, place, line] = /([^/]+:(\d+))$/.exec(row.at ?? '') ?? []
           return (
-            <li key={JSON.stringify([model, size, source, row.billed, row.ask, row.at])}>
+            <li key={JSON.stringify([model, size, source, row.billed, row.made, row.ask])}>
               <p>
                 <span class="theirs">{model}</span>
                 {t('colon')}
@@ -43,15 +43,16 @@ export function AvoidableSpend({ of: value, where }: { readonly of: Avoidable | 
               </p>
               <p class="inline">
                 <a href={`/console/logs${queryText(evidence)}`}>{t('avoidable.evidence')}</a>
-                {readsConfig && line ? (
-                  <a href={`/console/config?line=${line}`}>
-                    {t('avoidable.price')} <code title={row.at}>{row.at.slice(row.at.lastIndexOf('/') + 1)}</code>
-                  </a>
-                ) : (
-                  <span class="quiet">
-                    {t('avoidable.price')} <code title={row.at}>{row.at.slice(row.at.lastIndexOf('/') + 1)}</code>
-                  </span>
-                )}
+                {place !== undefined &&
+                  (readsConfig ? (
+                    <a href={`/console/config?line=${line}`}>
+                      {t('avoidable.price')} <code title={row.at ?? ''}>{place}</code>
+                    </a>
+                  ) : (
+                    <span class="quiet">
+                      {t('avoidable.price')} <code title={row.at ?? ''}>{place}</code>
+                    </span>
+                  ))}
               </p>
             </li>
           )

@@ -26,7 +26,7 @@ export function readRange(query: { readonly [name: string]: string | undefined }
 /** Of an address, what says which days and what they are split by: days by name stay as many days from another today. */
 export function spanOf(query: { readonly [name: string]: string | undefined }): { readonly [name: string]: string } {
   return Object.fromEntries(
-    ['range', 'from', 'to', 'by'].flatMap(name => (query[name] ? [[name, query[name]] as const] : [])),
+    ['range', 'from', 'to', 'zone', 'by'].flatMap(name => (query[name] ? [[name, query[name]] as const] : [])),
   )
 }
 

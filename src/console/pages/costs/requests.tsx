@@ -5,7 +5,7 @@ import { Loaded } from '../../kit/loaded.tsx'
 import { Money } from '../../kit/money.tsx'
 import { Table } from '../../kit/table.tsx'
 import { Time } from '../../kit/time.tsx'
-import { t } from '../../words/index.ts'
+import { t, tName } from '../../words/index.ts'
 import { reasonsOf } from '../../words/why.ts'
 import type { Where } from './where.ts'
 
@@ -21,15 +21,21 @@ export function Requests({
   readonly where: Where
   readonly readsAll: boolean
 }) {
-  const filter = { since: answer.since, until: answer.until, ...filterOf(answer, where), charge: 'settled' }
+  const narrowed = filterOf(answer, where)
+  const filter = { since: answer.since, until: answer.until, ...narrowed, charge: 'settled' }
   const load = useLoad<LogList>(`/logs${queryText({ ...filter, limit: shown })}`)
   const log = `/console/logs${queryText(filter)}`
   return (
     <section class="section" aria-label={t('requests')}>
       <header class="page-head">
         <h2>{t('costs.requests')}</h2>
-        <a href={log}>{t('costs.log')}</a>
+        <a href={log} title={t('costs.log.when')}>
+          {t('costs.log')}
+        </a>
       </header>
+      {where.tier !== narrowed.tier && (
+        <p class="quiet">{t('costs.unit', { unit: tName('unit', where.tier ?? '') })}</p>
+      )}
       <Loaded of={load} shape="rows">
         {({ records }) =>
           records.length === 0 ? (

@@ -43,6 +43,10 @@ export function sheetsOf({ rows, totals, before, bars }: CostsAnswer): readonly 
         bars: sums,
       }
     })
+    // What was used before and is not now is in no row of its own: without it the column would not add up.
+    const gone = earlier.get(null)
+    if (gone !== undefined && !parts.some(({ what }) => what === null))
+      parts.push({ what: null, net: 0n, before: gone, charges: 0, images: 0, bars: bars.map(() => 0n) })
     const all = before.totals.find(one => one.currency === currency)
     return {
       currency,
