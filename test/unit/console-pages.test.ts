@@ -223,8 +223,14 @@ t.test('filters offer what there is, and each under a name of its own', async t 
 
 t.test('costs by key have the sessions of the playground as one', async t => {
   const row = (what: string | null, net: string, bar = 0) => ({
-    ...{ bar, what, currency: 'USD', charges: 1, images: 2 },
-    ...{ amount: net, refunded: '0.00', net },
+    bar,
+    what,
+    currency: 'USD',
+    charges: 1,
+    images: 2,
+    amount: net,
+    refunded: '0.00',
+    net,
   })
   const answer = {
     zone: 'UTC',
