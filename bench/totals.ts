@@ -127,9 +127,9 @@ const filters: readonly (readonly [name: string, match: LogMatch])[] = [
 /** The longest that a list and a write took while `work` was done. */
 async function besides(storage: Storage, work: () => Promise<void>): Promise<readonly [list: number, write: number]> {
   const longest = { list: 0, write: 0 }
-  let isOver = false
+  const run = { isOver: false }
   const again = async (name: keyof typeof longest, act: () => unknown): Promise<void> => {
-    while (!isOver) {
+    while (!run.isOver) {
       const from = performance.now()
       await act()
       longest[name] = Math.max(longest[name], performance.now() - from)
@@ -140,7 +140,7 @@ async function besides(storage: Storage, work: () => Promise<void>): Promise<rea
     again('list', () => storage.journal.list({ limit: 50 })),
     again('write', () => storage.users.topUp('user 1', 1, null, 'bench')),
   ]
-  await work().finally(() => (isOver = true))
+  await work().finally(() => (run.isOver = true))
   await Promise.all(both)
   return [longest.list, longest.write]
 }

@@ -78,9 +78,17 @@ export function describeSchemaError(schemaError: SchemaError, node: Tree, source
         remedy: `write at most ${counted(params, 'character')}`,
       }
     case 'minItems':
-      return { code: 'list_short', message: `found ${found}${lengthOf(node)}`, remedy: `list at least ${counted(params, 'entry')}` }
+      return {
+        code: 'list_short',
+        message: `found ${found}${lengthOf(node)}`,
+        remedy: `list at least ${counted(params, 'entry')}`,
+      }
     case 'maxItems':
-      return { code: 'list_long', message: `found ${found}${lengthOf(node)}`, remedy: `list at most ${counted(params, 'entry')}` }
+      return {
+        code: 'list_long',
+        message: `found ${found}${lengthOf(node)}`,
+        remedy: `list at most ${counted(params, 'entry')}`,
+      }
     case 'minProperties':
       return { code: 'mapping_short', message: `found ${found}`, remedy: `write at least ${counted(params, 'key')}` }
     case 'maxProperties':

@@ -180,8 +180,9 @@ function startChores(parts: StorageParts, endings: Endings) {
       if (chores.isOver || !writer.healthy()) return
       ;({ places, isDue } = await writer.submit('dropChanged', { at: clock.now() }))
     }
+    if (!isDue) return
     let before = Number.MAX_SAFE_INTEGER
-    for (let pages = 0; isDue && pages < pagesEach && writer.healthy(); pages++) {
+    for (let pages = 0; pages < pagesEach && writer.healthy(); pages++) {
       const found = await parts.reader.ask('pageCharges', { at: clock.now(), before })
       if (!found || chores.isOver) return
       before = found.lastMs

@@ -301,7 +301,9 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
       t.equal(await views.remove('vera', view('d')), false)
       t.equal(await views.remove('vera', view('a')), false, "another's")
       t.same(await views.list('vera'), [elsewhere, view('c', '?x=3')], 'of another page')
-      const many = await Promise.all(Array.from({ length: viewsMax + 3 }, (_, n) => views.put('vera', view(`n${n}`))))
+      const many = await Promise.all(
+        Array.from({ length: viewsMax + 3 }, async (_, n) => views.put('vera', view(`n${n}`))),
+      )
       t.equal(many.filter(Boolean).length, viewsMax - 1)
       t.equal(await views.put('vera', view('c', '?x=4')), true, 'one that is there is no more')
       t.equal(await views.put('nobody', a), false)
