@@ -53,7 +53,7 @@ export type Status = Omit<
     readonly healthy: boolean
     readonly resting_ms: number
     readonly simulated: boolean
-    /** None where it has no list of keys; absent where a gateway of a version before answers. */
+    /** None where it is sent no credential; absent where a gateway of a version before answers. */
     readonly keys?: readonly UpstreamKeyShown[]
   }[]
   /** Null while the storage does not answer. */

@@ -5,6 +5,17 @@ import { besideErrors, limitCodes, outcomes, usualPlaces } from './outcomes.ts'
 /** A machine-readable word is no longer than this. */
 const codeCharsMax = 100
 
+/** Members that tell nothing of a refusal but that it is one. */
+const bareMembers: ReadonlySet<string> = new Set([
+  'error',
+  'message',
+  'code',
+  'status',
+  'type',
+  'request_id',
+  'requestId',
+])
+
 /** What an upstream has answered instead of what it was asked for. */
 export type Refusal = {
   /** Of the answer, or of the error in one whose status is a success. */
@@ -60,9 +71,27 @@ function fits({ status, at, codes, when }: OutcomeRow, refusal: Refusal): string
   const isAnyStatus = refusal.status === undefined && codes !== undefined
   if (!isAnyStatus && !status.includes(refusal.status ?? 0)) return undefined
   if (when === 'wait' && refusal.retryAfterMs === undefined) return undefined
+  if (when === 'bare') return isBare(refusal.body) ? '' : undefined
   if (codes === undefined && when !== 'code') return ''
   const there = codesAt(refusal.body, at === undefined ? usualPlaces : [at])
   return codes ? there.find(code => codes.includes(code)) : there[0]
+}
+
+/** No JSON, or no more in it than a message and the status once more: nothing that it could be told by. */
+function isBare(body: unknown): boolean {
+  if (typeof body !== 'object' || body === null) return true
+  const { error } = body as { readonly error?: unknown }
+  const members = [body, ...(typeof error === 'object' && error !== null ? [error] : [])].flatMap(one =>
+    Object.entries(one as { readonly [name: string]: unknown }),
+  )
+  return (
+    members.every(([name, value]) => isNothing(value) || bareMembers.has(name)) &&
+    !codesAt(body, usualPlaces).some(isWord)
+  )
+}
+
+function isWord(code: string): boolean {
+  return !/^(?:\d+|forbidden|error)$/i.test(code)
 }
 
 export function codesAt(body: unknown, places: readonly string[]): readonly string[] {

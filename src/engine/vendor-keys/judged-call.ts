@@ -14,7 +14,7 @@ const hearAloneMs = 1_000
 const errorBytesMax = 65_536
 
 /**
- * A call to an upstream with keys. Its head is there when it is known whether the answer is one: of a refusal as much is
+ * A call to an upstream with a key. Its head is there when it is known whether the answer is one: of a refusal as much is
  * heard as tells what it means, of a success no more than shows that it is none. What was heard is handed on as it came; an
  * error in an answer that began as a success, as what it would have been: a status, and its JSON.
  */
@@ -25,7 +25,7 @@ export class JudgedCall implements Call, Sink {
   readonly #inner: Call
   readonly #conversation: Conversation | undefined
   readonly #clock: Clock
-  readonly #hearMs: number
+  readonly #isAlone: boolean
   readonly #heard = Promise.withResolvers<void>()
   #words: FirstWords | undefined
   #wait: Pending | undefined
@@ -40,13 +40,13 @@ export class JudgedCall implements Call, Sink {
   #isReplaced = false
   #failure: Error | undefined
 
-  /** The stream of events that has begun, heard until its first event: of an upstream whose key is its only one. */
+  /** The stream of events that has begun, heard until its first event: of an upstream that is sent no key. */
   static ofEvents(inner: Call, clock: Clock): JudgedCall {
-    return new JudgedCall(inner, clock, undefined, hearAloneMs)
+    return new JudgedCall(inner, clock, undefined, true)
   }
 
-  constructor(inner: Call, clock: Clock, conversation: Conversation | undefined, waitMs = hearMs) {
-    this.#hearMs = waitMs
+  constructor(inner: Call, clock: Clock, conversation: Conversation | undefined, isAlone = false) {
+    this.#isAlone = isAlone
     this.#inner = inner
     this.#conversation = conversation
     this.#clock = clock
@@ -81,7 +81,8 @@ export class JudgedCall implements Call, Sink {
     const type = typeof headers['content-type'] === 'string' ? headers['content-type'].toLowerCase() : ''
     const kind = isRefused ? 'refusal' : type.startsWith('text/event-stream') ? 'events' : 'json'
     const isRead = codings.length === 0 && (isRefused || kind === 'events' || /[/+]json/.test(type))
-    if (isRead) await this.#listen(new FirstWords(kind, errorBytesMax))
+    if (isRead)
+      await this.#listen(new FirstWords(kind, errorBytesMax), this.#isAlone && !isRefused ? hearAloneMs : hearMs)
     const wait = retryAfterMs(headers['retry-after'], this.#clock.now())
     const refusal: Refusal | undefined = isRefused
       ? { status, isInside: false, body: this.#words?.value(), retryAfterMs: wait }
@@ -107,10 +108,10 @@ export class JudgedCall implements Call, Sink {
     }
   }
 
-  async #listen(words: FirstWords): Promise<void> {
+  async #listen(words: FirstWords, forMs: number): Promise<void> {
     this.#words = words
     this.#isHearing = true
-    this.#wait = this.#clock.after(this.#hearMs, () => this.#heard.resolve())
+    this.#wait = this.#clock.after(forMs, () => this.#heard.resolve())
     this.#inner.start(this)
     await this.#heard.promise
     this.#wait.cancel()
