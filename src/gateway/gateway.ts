@@ -458,6 +458,7 @@ class RunningGateway implements Gateway {
         [...this.plan.upstreams.keys()].map(name => [name, Math.ceil(engine.restMs(name))]),
       ),
       upstream_keys: this.#keysOfUpstreams(),
+      silent_webhooks: this.#news.silent,
       unrecognised: unrecognised.list(),
     }
   }

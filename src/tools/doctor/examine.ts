@@ -47,6 +47,7 @@ export async function* examine(file: string): AsyncIterable<Checked> {
   if (running && running.revision !== plan.revision)
     yield warn('revision', 'the running gateway has another configuration than the file', 'tollgate reload')
   if (running) yield* checkKeys(running)
+  if (running) yield* checkWebhooks(running)
   yield* checkStorage(plan)
   yield await checkCounters(plan)
   yield* checkUpstreams(plan)
@@ -175,6 +176,15 @@ function* checkKeys({ upstreams }: Pick<Status, 'upstreams'>): Iterable<Checked>
     }
     if (asked.length > 0 && !keys.some(({ state }) => state === 'suspended')) yield ok(`keys of ${name}`, text)
   }
+}
+
+function* checkWebhooks({ silent_webhooks: silent = [] }: Pick<Status, 'silent_webhooks'>): Iterable<Checked> {
+  for (const { name, since, why } of silent)
+    yield warn(
+      `webhook ${name}`,
+      `it has taken nothing since ${since}: ${why}`,
+      `check events.webhooks.${name} in the file and its receiver; what waits is told when it takes events again`,
+    )
 }
 
 async function* checkPorts({ server }: Plan, isRunning: boolean): AsyncIterable<Checked> {
