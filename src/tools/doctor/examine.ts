@@ -79,7 +79,7 @@ async function askRunning(file: string): Promise<Status | undefined> {
   }
 }
 
-async function* checkStorage({ storage }: Plan): AsyncIterable<Checked> {
+async function* checkStorage({ storage, groups }: Plan): AsyncIterable<Checked> {
   let state: StorageState
   try {
     state = await inspectStorage(storage)
@@ -100,6 +100,15 @@ async function* checkStorage({ storage }: Plan): AsyncIterable<Checked> {
       'back it up: the next start migrates it',
     )
   else yield ok('storage', `reached, writable, schema ${schema.found}`)
+  for (const held of state.groups) {
+    if (groups.has(held.name)) continue
+    const who = `${count(held.users, 'person', 'people')} and ${count(held.keys, 'key', 'keys')}`
+    yield warn(
+      `group ${held.name}`,
+      `the configuration has no such group: ${who} in it are refused (group_unknown)`,
+      `add groups.${held.name}, or move them: tollgate users set NAME --group GROUP, tollgate keys update ID --group GROUP`,
+    )
+  }
   const skew = Math.abs(state.skewMs)
   const clock = `differs from that of the database by ${skew} ms`
   if (skew > skewMs.warn)
@@ -252,4 +261,8 @@ function fail(name: string, text: string, remedy: string): Checked {
 
 function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error)
+}
+
+function count(number: number, one: string, many: string): string {
+  return `${number} ${number === 1 ? one : many}`
 }
