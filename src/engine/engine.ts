@@ -36,7 +36,7 @@ import {
   withoutLength,
 } from '../kit/index.ts'
 import { ByteBudget, ByteClaim } from '../wire/index.ts'
-import { firstStages, openSource, secretsOfCall } from './answer-source.ts'
+import { firstStages, openSource, secretsOfCall, struckHeaders } from './answer-source.ts'
 import { corsHeaders, preflightHeaders } from './cors.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
 import type { Source } from './decode.ts'
@@ -671,7 +671,8 @@ export class Engine {
     const source = openSource(call, head, upstream)
     // A coding has an end of its own: half of what was packed is told from all of it.
     state.endUnknown = head.endsWithConnection && source === call
-    const headers = replyHeaders(head.headers, ex.dialect)
+    const passed = replyHeaders(head.headers, ex.dialect)
+    const headers = head.status < 400 ? passed : struckHeaders(passed, call)
     const first = firstStages(head.status, call)
     if (head.status >= 400) state.overheard = new Overheard(secretsOfCall(call), ownWords(state.body))
     const shaping = state.running.pipeline.onReply(

@@ -36,13 +36,13 @@ export type Judgement = {
   readonly retryAfterMs?: number
 }
 
-/** What the tables say of a refusal, an operator's rows first. */
-export function judge(refusal: Refusal, own: readonly OutcomeRow[] = []): Judgement {
+/** What the tables say of a refusal, an operator's rows first. `strike` takes our secrets out of a vendor's word. */
+export function judge(refusal: Refusal, own: readonly OutcomeRow[] = [], strike = asIs): Judgement {
   const found = [...own, ...outcomes]
     .map(row => ({ row, code: fits(row, refusal) }))
     .find(one => one.code !== undefined)
   const isLimit = refusal.isInside && codesAt(refusal.body, usualPlaces).find(code => limitCodes.includes(code))
-  if (!found && typeof isLimit !== 'string') return { class: 'final', key: 'none', code: told(refusal, '') }
+  if (!found && typeof isLimit !== 'string') return { class: 'final', key: 'none', code: told(refusal, '', strike) }
   const { row, code = '' } = found ?? { row: { class: 'not_sold', key: 'cooling' } as const, code: String(isLimit) }
   // In an answer that has begun well, only what is about the key was surely not sold.
   const isProved = !refusal.isInside || ['invalid', 'no_credit', 'cooling'].includes(row.key)
@@ -51,14 +51,18 @@ export function judge(refusal: Refusal, own: readonly OutcomeRow[] = []): Judgem
   return {
     class: saleClass,
     key: saleClass === 'not_sold' ? row.key : 'none',
-    code: told(refusal, code),
+    code: told(refusal, code, strike),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   }
 }
 
-function told({ status, isInside, body }: Refusal, decisive: string): string {
+const asIs = (text: string): string => text
+
+function told({ status, isInside, body }: Refusal, decisive: string, strike: (text: string) => string): string {
   const code = decisive === '' ? (codesAt(body, usualPlaces).find(one => !/^\d+$/.test(one)) ?? '') : decisive
-  return [isInside ? '200' : undefined, status, shown(code)].filter(part => part !== undefined && part !== '').join(' ')
+  return [isInside ? '200' : undefined, status, shown(strike(code))]
+    .filter(part => part !== undefined && part !== '')
+    .join(' ')
 }
 
 /** As it may stand in a log, whatever a vendor writes. */

@@ -1,7 +1,9 @@
 import type { Clock, Pending, Reach, Upstream } from '../../kit/index.ts'
 import type { AnswerHead, Call, Sink } from '../call-request.ts'
+import { secretsOfCall } from '../answer-source.ts'
 import type { Conversation } from '../conversation.ts'
 import { fail } from '../errors.ts'
+import { strikeOut } from '../redact.ts'
 import { retryAfterMs } from '../verdict.ts'
 import { FirstWords } from './first-words.ts'
 import { type Judgement, judge, type Refusal } from './judge.ts'
@@ -75,7 +77,7 @@ export class JudgedCall implements Call, Sink {
     const { status, headers, codings } = head
     const isRefused = status >= 400
     if (this.#conversation) {
-      if (isRefused) this.judgement = judgeAll(this.#conversation, this.upstream)
+      if (isRefused) this.judgement = judgeAll(this.#conversation, this.upstream, text => this.#strike(text))
       return head
     }
     const type = typeof headers['content-type'] === 'string' ? headers['content-type'].toLowerCase() : ''
@@ -88,8 +90,13 @@ export class JudgedCall implements Call, Sink {
       ? { status, isInside: false, body: this.#words?.value(), retryAfterMs: wait }
       : this.#words?.inside()
     if (!refusal) return head
-    this.judgement = judge({ ...refusal, retryAfterMs: wait }, this.upstream.outcomes)
+    this.judgement = judge({ ...refusal, retryAfterMs: wait }, this.upstream.outcomes, text => this.#strike(text))
     return refusal.isInside ? this.#replace(head, refusal) : head
+  }
+
+  /** A vendor may put our key into the word that it refuses it with. */
+  #strike(text: string): string {
+    return strikeOut(text, secretsOfCall(this))
   }
 
   /** Nothing else is in the answer: what comes behind it is not waited for. */
@@ -185,8 +192,8 @@ const ignore = (): void => undefined
 /**
  * Of several requests all have to have been refused for nothing to be sold: while one was, another may have been taken.
  */
-function judgeAll({ refusals, asked }: Conversation, upstream: Upstream): Judgement {
-  const judged = refusals.map(refusal => judge(refusal, upstream.outcomes))
+function judgeAll({ refusals, asked }: Conversation, upstream: Upstream, strike: (text: string) => string): Judgement {
+  const judged = refusals.map(refusal => judge(refusal, upstream.outcomes, strike))
   const [first] = judged
   if (!first || asked > judged.length) return { class: 'unknown', key: 'none', code: first?.code ?? '' }
   return judged.find(one => one.class !== 'not_sold') ?? first
