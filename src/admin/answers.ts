@@ -588,7 +588,10 @@ export const upstreamsAnswer = object({
       healthy: { ...truth, description: 'False while it is paused after failures.' },
       resting_ms: { ...whole, description: 'How long it stays paused yet.' },
       models: { ...texts, description: 'Models that run on it.' },
-      keys_asked: { ...wholeOrNull, description: 'How many of its keys may be asked now; null where it has no list.' },
+      keys_asked: {
+        ...wholeOrNull,
+        description: 'How many of its keys may be asked now; null where it is sent no credential.',
+      },
       keys: listOf(upstreamKeyView.schema),
     }),
   ),

@@ -168,7 +168,7 @@ export type AdminParts = {
     upstreamHealthy(name: string): boolean
   }
   readonly upstreams: {
-    /** How the keys of one stand; none where it has no list of them. */
+    /** How the keys of one stand; none where it is sent no credential. */
     report(upstream: Upstream): readonly KeyReport[]
     /** How long one stays paused after failures, in milliseconds. */
     restMs(name: string): number

@@ -54,7 +54,7 @@ import type {
 } from './schema.ts'
 import type { Source } from './source.ts'
 import { findNode, type Path, scalarsOf, type Tree } from './tree.ts'
-import { withKeys } from './vendor-keys.ts'
+import { withKeys, withOnlyKey } from './vendor-keys.ts'
 
 /** A file's value after the schema has filled in its defaults; a part of it can be relied on where nothing was reported. */
 export type Settings = {
@@ -287,7 +287,7 @@ function buildUpstream(name: string, own: UpstreamSettings, sketch: Sketch): Ups
     ...(own.concurrency !== undefined && { concurrency: own.concurrency }),
     ...shadowOf(own),
   }
-  return own.keys === undefined ? upstream : withKeys(upstream, own)
+  return own.keys === undefined ? withOnlyKey(upstream, own) : withKeys(upstream, own)
 }
 
 /** `checkCredentials` has made sure that each is of one kind, and whole. */

@@ -8,7 +8,7 @@ import { serves } from '../kit/index.ts'
 type ByName<T> = { readonly [name: string]: T }
 type Given = { readonly upstreams?: ByName<UpstreamSettings>; readonly models?: ByName<ModelSettings> }
 
-/** What belongs to keys alone. */
+/** What means something only where something is sent that can be refused. */
 const keysOnly = ['outcomes', 'on_unknown', 'probe'] as const
 
 /** Makes sure that an upstream's keys are sent, are different, may be asked, and serve models that there are. */
@@ -44,13 +44,14 @@ function checkMark(path: Path, own: UpstreamSettings, report: Report): void {
       message: `${keyMark} stands for one of 'keys', and the upstream has none`,
       remedy: 'add keys: { first: { value: "${ALPHA_KEY_1}" } }, or write the secret itself as ${ALPHA_API_KEY}',
     })
+  if (entries.length > 0) return
   for (const key of keysOnly)
     if (own[key] !== undefined)
       report.atKey([...path, key], {
         severity: 'note',
         code: 'keys_missing',
-        message: `'${key}' means something only for an upstream with 'keys'`,
-        remedy: 'write its one key under keys, or take this out',
+        message: `'${key}' means something only for an upstream with 'keys' or a credential`,
+        remedy: 'write its key, or take this out',
       })
 }
 

@@ -36,7 +36,8 @@ function credentialChanges(before: Plan, after: Plan): string[] {
     }
     for (const key of keys) {
       const was = old.keys?.find(one => one.name === key.name)
-      if (was && was.hash !== key.hash) lines.push(`upstreams.${name}.keys.${key.name}.value: changed`)
+      if (was && was.hash !== key.hash && key.isOnly !== true)
+        lines.push(`upstreams.${name}.keys.${key.name}.value: changed`)
     }
     lines.push(...changedValues(old.headers, headers).map(header => `upstreams.${name}.headers.${header}: changed`))
     lines.push(...changedValues(old.query, query).map(param => `upstreams.${name}.query.${param}: changed`))

@@ -781,7 +781,7 @@ const upstream = {
     probe: {
       type: 'object',
       additionalProperties: false,
-      description: 'Of an upstream with keys: how a key that was refused is tried again, for free.',
+      description: 'How a key that was refused is tried again, for free.',
       properties: {
         path: {
           type: 'string',
@@ -794,14 +794,13 @@ const upstream = {
     outcomes: {
       type: 'array',
       items: outcome,
-      description:
-        'Of an upstream with keys: what its refusals mean, where the table that comes with the gateway does not know.',
+      description: 'What its refusals mean, where the table that comes with the gateway does not know.',
     },
     on_unknown: {
       type: 'string',
       enum: ['stop', 'pay_twice'],
       description:
-        'Of an upstream with keys: what may have been sold, and did not come, is asked for nowhere else (stop, also when absent), or with the next key or upstream, which may have to be paid once more (pay_twice).',
+        'What may have been sold, and did not come, is asked for nowhere else (stop, also when absent), or with the next key or upstream, which may have to be paid once more (pay_twice).',
     },
   },
 } as const satisfies Schema

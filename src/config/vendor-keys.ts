@@ -7,15 +7,53 @@ export const keyMark = '{key}'
 /** Of a shorter secret nothing is shown. */
 const hintedFrom = 24
 
+/** What the one key of an upstream without a list of them is called. */
+const onlyKeyName = 'credential'
+
+/** With or without a word of the vendor's: that it cannot says an upstream that is the only one of a vendor by its status. */
+const unable: OutcomeRow = { status: [503, 529], class: 'not_sold', key: 'none' }
+
 /** The upstream with each of its keys as it is asked with that one. The upstream itself is asked with none. */
 export function withKeys(upstream: Upstream, own: UpstreamSettings): Upstream {
-  const rules = {
+  const rules = rulesOf(own)
+  const keys = Object.entries(own.keys ?? {}).map(([name, key]) => toKey(name, key, { ...upstream, ...rules }))
+  return { ...upstream, ...rules, credential: [], keys }
+}
+
+/** The upstream whose credential is its only key. One that is sent nothing secret has none, and stays as it is. */
+export function withOnlyKey(upstream: Upstream, own: UpstreamSettings): Upstream {
+  const { name, credential } = upstream
+  const secrets = credential.flatMap(one => (one.kind === 'sign' ? one.secrets : one.value)).map(bareOf)
+  if (!credential.some(({ kind }) => kind === 'sign') && secrets.every(one => one === '')) return upstream
+  const rules = rulesOf(own)
+  const kept = { ...upstream, ...rules, outcomes: [...(rules.outcomes ?? []), unable] }
+  const key: VendorKey = {
+    name: onlyKeyName,
+    id: `${name}/${onlyKeyName}`,
+    upstream: { ...kept, key: onlyKeyName },
+    hash: hashOf(JSON.stringify(credential.map(one => (one.kind === 'sign' ? [one.options, one.secrets] : one.value)))),
+    hint: secrets.length === 1 ? hintOf(secrets[0] ?? '') : '',
+    weight: 1,
+    isOnly: true,
+  }
+  return { ...kept, keys: [key] }
+}
+
+/** A secret without the word for how it is sent. */
+function bareOf(text: string): string {
+  return text.trim().replace(/^(?:bearer|basic|token|key)(?:\s+|$)/i, '')
+}
+
+function rulesOf(own: UpstreamSettings): Pick<Upstream, 'outcomes' | 'paysTwice' | 'probePath'> {
+  return {
     ...(own.outcomes && { outcomes: own.outcomes.map(toRow) }),
     ...(own.on_unknown === 'pay_twice' && { paysTwice: true }),
     probePath: own.probe?.path ?? '/v1/models',
   }
-  const keys = Object.entries(own.keys ?? {}).map(([name, key]) => toKey(name, key, { ...upstream, ...rules }))
-  return { ...upstream, ...rules, credential: [], keys }
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32)
 }
 
 function toKey(name: string, own: VendorKeySettings, upstream: Upstream): VendorKey {
@@ -25,7 +63,7 @@ function toKey(name: string, own: VendorKeySettings, upstream: Upstream): Vendor
     name,
     id: `${upstream.name}/${name}`,
     upstream: { ...upstream, credential, key: name },
-    hash: createHash('sha256').update(value).digest('hex').slice(0, 32),
+    hash: hashOf(value),
     hint: hintOf(value),
     weight,
     ...(models && { models }),

@@ -1,6 +1,6 @@
-import { secretsOfUpstream, type Stage, type Upstream } from '../kit/index.ts'
+import { type Reply, secretsOfUpstream, type Stage, type Upstream } from '../kit/index.ts'
 import { DecodedAnswer, type Source } from './decode.ts'
-import { createRedaction } from './redact.ts'
+import { createRedaction, strikeOut } from './redact.ts'
 import type { AnswerHead, Call } from './transport.ts'
 
 /** Where the answer's bytes come from: the call, or what undoes the codings that nobody asked for. */
@@ -17,4 +17,11 @@ export function firstStages(status: number, call: Call): readonly Stage[] {
 /** What a call was signed with, that no log and no caller may see. */
 export function secretsOfCall({ upstream, signed }: Call): readonly string[] {
   return [...secretsOfUpstream(upstream), ...(signed ?? [])]
+}
+
+/** What passes of a refusal's headers, without our credentials: vendors quote them there too. */
+export function struckHeaders(headers: Reply['headers'], call: Call): Reply['headers'] {
+  const secrets = secretsOfCall(call)
+  if (secrets.length === 0) return headers
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, strikeOut(value, secrets)]))
 }

@@ -36,7 +36,7 @@ import {
   withoutLength,
 } from '../kit/index.ts'
 import { ByteBudget, ByteClaim } from '../wire/index.ts'
-import { firstStages, openSource, secretsOfCall } from './answer-source.ts'
+import { firstStages, openSource, secretsOfCall, struckHeaders } from './answer-source.ts'
 import { corsHeaders, preflightHeaders } from './cors.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
 import type { Source } from './decode.ts'
@@ -523,12 +523,13 @@ export class Engine {
     isLast: boolean,
   ): Promise<AnswerHead | undefined> {
     const tokens = ex.slots.get(tokenUseSlot)?.estimate ?? 0
-    const attempt = this.vendorKeys.attempt(target.upstream, target.model.name, ex.id, tokens)
+    const attempt = this.vendorKeys.attempt(target.upstream, target.model.name, ex.id, { tokens, isLast })
     state.keys = attempt
     let refused: AnswerHead | undefined
     let verdict: Verdict = 'next_key'
     while (verdict === 'next_key') {
-      const upstream = await state.stopwatch.wait('request', attempt.next())
+      const choosing = attempt.next()
+      const upstream = isPromise(choosing) ? await state.stopwatch.wait('request', choosing) : choosing
       if (!upstream) break
       if (refused) this.#passOver(state, attempt.isInDoubt)
       refused = undefined
@@ -578,7 +579,7 @@ export class Engine {
     const { upstream } = target
     const attempt = state.keys as KeyAttempt
     const sent = this.#send(state, ex, target, out)
-    const call = new JudgedCall(sent, clock, sent instanceof Conversation ? sent : undefined)
+    const call = new JudgedCall(sent, clock, sent instanceof Conversation ? sent : undefined, attempt.key?.isOnly)
     const sentTick = clock.tick()
     const waiting = createPatience(ex, state.res, this.#patience)
     if (waiting) this.#patience.watch(waiting)
@@ -618,8 +619,9 @@ export class Engine {
     const attempt = state.keys as KeyAttempt
     this.#parts.upstreamAnswered(upstream.name, status, tookMs)
     this.#parts.trace?.answered(ex, status)
-    // That one key is limited says nothing of the upstream.
-    const isAble = !saysNo(status) || (judgement !== undefined && judgement.key !== 'none')
+    // That one key is limited says nothing of the upstream, unless it is the only one.
+    const isLimited = judgement?.key === 'cooling' && attempt.key?.isOnly === true
+    const isAble = !isLimited && (!saysNo(status) || (judgement !== undefined && judgement.key !== 'none'))
     if (isAble) this.#breaker.succeeded(upstream)
     else this.#breaker.failed(upstream, clock.tick(), retryAfterMs(head.headers['retry-after'], clock.now()))
     if (!judgement) {
@@ -676,7 +678,8 @@ export class Engine {
     const source = openSource(call, head, upstream)
     // A coding has an end of its own: half of what was packed is told from all of it.
     state.endUnknown = head.endsWithConnection && source === call
-    const headers = replyHeaders(head.headers, ex.dialect)
+    const passed = replyHeaders(head.headers, ex.dialect)
+    const headers = head.status < 400 ? passed : struckHeaders(passed, call)
     const first = firstStages(head.status, call)
     if (head.status >= 400) state.overheard = new Overheard(secretsOfCall(call), ownWords(state.body))
     const shaping = state.running.pipeline.onReply(

@@ -3,6 +3,8 @@ import type { Stage } from '../kit/index.ts'
 /** Parts of a credential that are shorter are words such as Bearer, or nothing to hide. */
 const secretCharsMin = 6
 const star = 0x2a
+/** `\u003d` is the longest form of a byte. */
+const formCharsMax = 6
 
 /**
  * Strikes our own credentials out of an answer: upstreams quote the key that they refuse, and the caller is not to learn
@@ -13,9 +15,7 @@ export function createRedaction(texts: readonly string[]): Redaction | undefined
   const parts = texts
     .flatMap(text => text.split(/\s+/))
     .filter(part => part.length >= secretCharsMin && !/^(?:bearer|basic)$/i.test(part))
-  // Those of a query are quoted as they were sent.
-  const secrets = [...new Set(parts.flatMap(part => [part, encodeURIComponent(part)]))].map(part => Buffer.from(part))
-  return secrets.length === 0 ? undefined : new Redaction(secrets)
+  return parts.length === 0 ? undefined : new Redaction([...new Set(parts)])
 }
 
 /** The same of a text that is whole. */
@@ -26,22 +26,23 @@ export function strikeOut(text: string, secrets: readonly string[]): string {
 }
 
 class Redaction implements Stage {
-  readonly #secrets: readonly Buffer[]
+  readonly #secrets: RegExp
   readonly #longest: number
   /** The end of what came, which may be the beginning of a secret. */
   #held: Buffer = Buffer.alloc(0)
 
-  constructor(secrets: readonly Buffer[]) {
-    this.#secrets = secrets
-    this.#longest = Math.max(...secrets.map(secret => secret.length))
+  constructor(secrets: readonly string[]) {
+    const quoted = secrets.map(secret => Buffer.from(secret))
+    // The longest first: one may begin as another does.
+    const byLength = quoted.toSorted((a, b) => b.length - a.length)
+    this.#secrets = new RegExp(byLength.map(patternOf).join('|'), 'g')
+    this.#longest = (byLength[0]?.length ?? 0) * formCharsMax
   }
 
   write(chunk: Buffer): Buffer {
     const bytes = Buffer.concat([this.#held, chunk])
-    for (const secret of this.#secrets) {
-      for (let at = bytes.indexOf(secret); at >= 0; at = bytes.indexOf(secret, at + secret.length))
-        bytes.fill(star, at, at + secret.length)
-    }
+    for (const { index, 0: found } of bytes.toString('latin1').matchAll(this.#secrets))
+      bytes.fill(star, index, index + found.length)
     const out = Math.max(0, bytes.length - this.#longest + 1)
     this.#held = bytes.subarray(out)
     return bytes.subarray(0, out)
@@ -50,4 +51,19 @@ class Redaction implements Stage {
   end(): Buffer {
     return this.#held
   }
+}
+
+/** Each byte of a secret as it may be quoted: itself, `\/` of JSON, `\u003d` of JSON, `%2F` or `%2f` of an address. */
+function patternOf(secret: Buffer): string {
+  return [...secret]
+    .map(byte => {
+      const [high = '', low = ''] = byte.toString(16).padStart(2, '0')
+      const digits = anyCase(high) + anyCase(low)
+      return `(?:\\\\?\\x${high}${low}|\\\\u00${digits}|%${digits})`
+    })
+    .join('')
+}
+
+function anyCase(digit: string): string {
+  return /[a-f]/.test(digit) ? `[${digit}${digit.toUpperCase()}]` : digit
 }

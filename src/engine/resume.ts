@@ -57,7 +57,8 @@ export function planJob(
 /** The upstream with the key that the job was asked with: no other knows of it. Undefined where that is gone. */
 function withKeyOf({ vendorKey = null }: Job, candidate: Candidate | undefined): Candidate | undefined {
   const { keys } = candidate?.upstream ?? {}
-  if (!candidate || (!keys && vendorKey === null)) return candidate
+  // An only key has no name that a job could have kept before it was one.
+  if (!candidate || (vendorKey === null && (!keys || keys[0]?.isOnly === true))) return candidate
   const key = keys?.find(one => one.name === vendorKey)
   return key && { ...candidate, upstream: key.upstream }
 }

@@ -23,6 +23,9 @@ export type CourierParts = {
 /** What became of the events of one turn. */
 type Round = { readonly arrived: string[]; readonly retries: Retry[]; hasArrived: boolean }
 
+/** Since when a receiver takes nothing, in milliseconds since the epoch, and why: a part of a sentence. */
+export type Silence = { readonly since: number; readonly why: string }
+
 /**
  * Tells one receiver: what it has not been told yet, in order, and again what did not arrive. How far it has been told is
  * written after it was told, so that an event may come twice and none is left out.
@@ -34,11 +37,17 @@ export class Courier {
   readonly #stop = new AbortController()
   #isOurs = false
   #isAway = false
+  #silence: Silence | undefined
 
   constructor(parts: CourierParts) {
     this.#parts = parts
     this.#poster = new Poster(parts.clock)
     this.#mailer = new Mailer(parts.clock)
+  }
+
+  /** Undefined while the receiver takes what it is told, or was told nothing yet. */
+  get silence(): Silence | undefined {
+    return this.#silence
   }
 
   close(): void {
@@ -51,7 +60,11 @@ export class Courier {
     const { events } = this.#parts
     const { name, kinds } = receiver
     this.#isOurs ||= (await events.webhooks.claim(name)) !== null
-    if (!this.#isOurs) return false
+    if (!this.#isOurs) {
+      // Whoever tells it now knows.
+      this.#silence = undefined
+      return false
+    }
 
     const round: Round = { arrived: [], retries: [], hasArrived: false }
     const { due, waiting, through: from } = await events.webhooks.due(name, batchMax)
@@ -68,8 +81,23 @@ export class Courier {
       through = told < page.events.length ? (page.events[told - 1]?.id ?? from) : page.next
     }
     if (this.#stop.signal.aborted) return false
+    this.#say(name, round)
     await this.#keep(name, from, through, round)
     return !isOver
+  }
+
+  /** Once when it takes nothing more, and once when it takes something again: the tries between say the same. */
+  #say(webhook: string, { retries, hasArrived }: Round): void {
+    const { clock, log } = this.#parts
+    const why = retries.at(-1)?.why
+    if (hasArrived) {
+      if (this.#silence) log.info({ webhook, since: isoOf(this.#silence.since) }, 'a receiver takes events again')
+      this.#silence = undefined
+    } else if (why !== undefined) {
+      if (!this.#silence)
+        log.warn({ webhook, why }, 'a receiver does not take events; they wait, and it is tried again')
+      this.#silence = { since: this.#silence?.since ?? clock.now(), why }
+    }
   }
 
   async #keep(webhook: string, from: string, through: string, { arrived, retries, hasArrived }: Round): Promise<void> {
@@ -142,4 +170,8 @@ export class Courier {
       return failed(error instanceof Error ? error.message : String(error))
     }
   }
+}
+
+function isoOf(at: number): string {
+  return new Date(at).toISOString()
 }

@@ -1,5 +1,5 @@
 import { type Clock, type EventStore, type Log, OnceAMinute, type Pending, type WebhookPlan } from '../kit/index.ts'
-import { Courier } from './courier.ts'
+import { Courier, type Silence } from './courier.ts'
 
 /** How often it is looked whether something has happened. */
 export const everyMs = 2_000
@@ -34,6 +34,13 @@ export class Deliveries {
   /** By receiver. */
   get tries(): ReadonlyMap<string, Readonly<Tries>> {
     return this.#tries
+  }
+
+  /** Receivers that take nothing of what this process tells them, by name. */
+  get silent(): ReadonlyMap<string, Silence> {
+    return new Map(
+      [...this.#rounds].flatMap(([name, { courier }]) => (courier.silence ? [[name, courier.silence]] : [])),
+    )
   }
 
   /** Begins with receivers that are new in the configuration. Those that are gone end by themselves. */

@@ -466,6 +466,7 @@ class RunningGateway implements Gateway {
         [...this.plan.upstreams.keys()].map(name => [name, Math.ceil(engine.restMs(name))]),
       ),
       upstream_keys: this.#keysOfUpstreams(),
+      silent_webhooks: this.#news.silent,
       unrecognised: unrecognised.list(),
     }
   }
@@ -528,8 +529,27 @@ class RunningGateway implements Gateway {
     void this.#introduce()
     this.#history.took(next.plan, cause, before)
     const unfit = this.#callers.renew(next.plan.server)
-    const told = unfit === undefined ? [] : [`server.tls: the old certificate stays: ${unfit}`]
+    const told: string[] = unfit === undefined ? [] : [`server.tls: the old certificate stays: ${unfit}`]
+    told.push(...(await this.#barred(before)))
     return { ok: true, revision: next.plan.revision, changes: [...changes, ...told] }
+  }
+
+  /** Groups that the configuration has no more, and that people or keys are in still, a line each. */
+  async #barred({ groups }: Plan): Promise<readonly string[]> {
+    const gone = [...groups.keys()].filter(name => !this.plan.groups.has(name))
+    if (gone.length === 0) return []
+    try {
+      const [users, keys] = await Promise.all([this.storage.users.list(), this.storage.keys.list()])
+      return gone.flatMap(name => {
+        const people = users.filter(one => one.status === 'active' && one.group === name).length
+        const own = keys.filter(one => one.status === 'active' && one.group === name).length
+        if (people + own === 0) return []
+        return `groups.${name} is gone, and ${people} people and ${own} keys are in it: they are refused (group_unknown)`
+      })
+    } catch (error) {
+      this.#parts.log.warn({ err: error }, 'who is in groups that are gone could not be read')
+      return []
+    }
   }
 
   /** Others on the storage are shown what this one runs. */

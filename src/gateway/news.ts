@@ -2,6 +2,7 @@ import type { Deliveries } from '../events/index.ts'
 import type { Clock, Log, Plan, Storage } from '../kit/index.ts'
 import { labelledGauge, type Metrics, type Snapshot } from '../observe/index.ts'
 import type { Reloaded } from './reloads.ts'
+import type { ProcessStatus } from './status.ts'
 
 /** Of what a reload changed, or was refused for. */
 const toldMax = 20
@@ -19,6 +20,7 @@ type Parts = {
 export class News {
   readonly #parts: Parts
   #deliveries: Promise<Deliveries> | undefined
+  #running: Deliveries | undefined
   #isClosed = false
 
   constructor(parts: Parts) {
@@ -43,6 +45,12 @@ export class News {
     written().catch((error: unknown) => log.warn({ err: error }, `${kind} could not be told`))
   }
 
+  /** Receivers that take nothing, since when, and why. */
+  get silent(): NonNullable<ProcessStatus['silent_webhooks']> {
+    const silent = [...(this.#running?.silent ?? [])]
+    return silent.map(([name, { since, why }]) => ({ name, since: new Date(since).toISOString(), why }))
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
     await (await this.#deliveries)?.close()
@@ -53,6 +61,7 @@ export class News {
     const { Deliveries } = await import('../events/index.ts')
     const deliveries = new Deliveries({ events: storage.events, clock, log, receivers })
     metrics.add(() => [snapshotOf(deliveries)])
+    this.#running = deliveries
     return deliveries
   }
 }

@@ -18,6 +18,8 @@ export type ProcessStatus = {
   readonly resting_ms: { readonly [upstream: string]: number }
   /** How the keys of each upstream stand that has a list of them. */
   readonly upstream_keys: { readonly [upstream: string]: readonly UpstreamKeyShown[] }
+  /** Webhooks that take nothing of what this process tells them: since when, and why. Absent from a version before. */
+  readonly silent_webhooks?: readonly { readonly name: string; readonly since: string; readonly why: string }[]
   /** Answers of upstreams since the start that were not recognised, the newest first. */
   readonly unrecognised: readonly UnrecognisedCount[]
 }
@@ -53,7 +55,7 @@ export type Status = Omit<
     readonly healthy: boolean
     readonly resting_ms: number
     readonly simulated: boolean
-    /** None where it has no list of keys; absent where a gateway of a version before answers. */
+    /** None where it is sent no credential; absent where a gateway of a version before answers. */
     readonly keys?: readonly UpstreamKeyShown[]
   }[]
   /** Null while the storage does not answer. */
@@ -99,6 +101,7 @@ export function joinStatus(
       const keys = joinKeys(workers.map(one => one.upstream_keys[name] ?? []))
       return { name, healthy: restingMs === 0, resting_ms: restingMs, simulated: url.startsWith('simulator:'), keys }
     }),
+    silent_webhooks: workers.flatMap(one => one.silent_webhooks ?? []),
     unrecognised: joinUnrecognised(workers.map(one => one.unrecognised)),
     reviews,
     workers,

@@ -104,11 +104,11 @@ export type Upstream = {
   readonly concurrency?: number
   /** The bound counts and refuses nobody. */
   readonly shadow?: readonly LimitKind[]
-  /** The keys that it is asked with, one at a time; absent where `credential` is all. */
+  /** The keys that it is asked with, one at a time: where none are listed, `credential` is the only one. Absent without any. */
   readonly keys?: readonly VendorKey[]
   /** Which of its keys this one is asked with; absent for the upstream itself. */
   readonly key?: string
-  /** What its answers mean, before the table that is known of all; of those with keys. */
+  /** What its answers mean, before the table that is known of all. */
   readonly outcomes?: readonly OutcomeRow[]
   /** What may have been sold is asked for once more elsewhere. */
   readonly paysTwice?: boolean
@@ -116,7 +116,7 @@ export type Upstream = {
   readonly probePath?: string
 }
 
-/** One of several keys that an upstream knows us by. */
+/** A key that an upstream knows us by. */
 export type VendorKey = {
   readonly name: string
   /** `UPSTREAM/NAME`: what it is counted and remembered by. */
@@ -136,6 +136,8 @@ export type VendorKey = {
   readonly tpm?: number
   readonly concurrency?: number
   readonly budget?: { readonly amount: Micros; readonly per: BudgetPeriod }
+  /** It is the credential of an upstream without a list: where nobody else is to be asked, it always is. */
+  readonly isOnly?: boolean
 }
 
 /** Which of the caller's fields go upstream, for one operation. */

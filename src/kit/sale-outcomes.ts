@@ -11,8 +11,8 @@ export type OutcomeRow = {
   readonly at?: string
   /** Machine-readable words of the vendor; absent where the status alone says it. */
   readonly codes?: readonly string[]
-  /** What has to be there beside: a hint how long to wait, or any machine-readable word. */
-  readonly when?: 'wait' | 'code'
+  /** What has to be there beside: a hint how long to wait, or any machine-readable word; `bare`: nothing but a message. */
+  readonly when?: 'wait' | 'code' | 'bare'
   /** `not_sold`: another may be asked. `unknown`: it may have been. `final`: the answer is the caller's. */
   readonly class: SaleClass
   readonly key: KeyEffect

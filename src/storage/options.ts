@@ -33,9 +33,13 @@ export type Claim = {
 }
 
 /** What there is at a storage's address, found without changing anything. */
+export type GroupHeld = { readonly name: string; readonly users: number; readonly keys: number }
+
 export type StorageState = {
   /** False where a start would make it. */
   readonly exists: boolean
+  /** Groups that somebody is in: people who may use them, and keys that name them. */
+  readonly groups: readonly GroupHeld[]
   /** The schema's version there, and this program's. */
   readonly schema: { readonly found: number; readonly known: number }
   /** Why it cannot be written; undefined when it can. */

@@ -10,7 +10,7 @@ export type UpstreamShown = {
   readonly simulated: boolean
   /** Models that run on it. */
   readonly models: readonly string[]
-  /** How many of its keys may be asked now; null where it has no list. */
+  /** How many of its keys may be asked now; null where it is sent no credential. */
   readonly keys_asked: number | null
   readonly keys: readonly StoredKey[]
 }

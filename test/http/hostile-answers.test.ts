@@ -44,7 +44,7 @@ t.test('[6.2] a refusal passes in its own words, and is free', async t => {
       'application/json',
       JSON.stringify({ detail: [{ loc: ['body'], msg: 'bad', input: 'data:image/png;base64,xx' }] }),
     ],
-    [403, 'text/html', `<!doctype html><img src="${link}"><p>${'no '.repeat(9_000)}`],
+    [410, 'text/html', `<!doctype html><img src="${link}"><p>${'no '.repeat(9_000)}`],
     [429, 'text/plain', 'slow down'],
     [400, 'application/json', '{"error":'],
     [404, 'application/json', ''],

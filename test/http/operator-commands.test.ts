@@ -1,6 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import { systemClock } from '../../src/kit/index.ts'
+import { openStorage } from '../../src/storage/index.ts'
+import { silentLog } from '../contract/storage.ts'
 import { prepareSite, runTollgate } from '../harness/child.ts'
 import { openOperated } from '../harness/operated.ts'
 import { caseName } from '../harness/case-name.ts'
@@ -74,6 +77,14 @@ t.test('doctor tells each fault with its remedy, and is exit 1', async t => {
   t.equal(bad.code, 1)
   t.match(bad.stdout, /^fail +upstream alpha +127\.0\.0\.1:9: .*→/m)
   t.match(bad.stdout, /^fail +counters +redis does not answer .*→/m)
+  const db = site.config.replace(/[^/]*$/, 'gone.db')
+  const held = await openStorage({ url: `sqlite:${db}`, clock: systemClock, log: silentLog, role: 'tool' })
+  await held.users.create({ name: 'ann', group: 'vip', role: 'user', passwordHash: null }, 'test')
+  await held.close()
+  t.match(
+    (await runTollgate(site, ['doctor', '-c', site.config], { TOLLGATE_STORAGE: `sqlite:${db}` })).stdout,
+    /^warn +group vip +.*1 person and 0 keys in it are refused/m,
+  )
   await writeFile(join(folder, 'broken.yaml'), 'version: 2\n')
   t.match(await runTollgate(site, ['doctor', '-c', join(folder, 'broken.yaml')], {}), {
     code: 1,

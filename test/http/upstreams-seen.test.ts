@@ -39,8 +39,8 @@ t.test('the interface says of each key of an upstream how it stands, and never i
   const started = await startKeyed(t, { keys: keys.join(', '), clock: { now: clock.now, tick: clock.tick } })
   const admin = await enterAsAdmin(started, clock)
   t.match(await readUpstreams(admin), [
-    { name: 'alpha', healthy: true, keys_asked: null, keys: [], models: ['alpha-image-2'] },
-    { name: 'beta', keys: [] },
+    { name: 'alpha', healthy: true, keys_asked: 1, keys: [{ name: 'credential' }], models: ['alpha-image-2'] },
+    { name: 'beta', keys: [{ name: 'credential', weight: 1, serves: null }] },
     { name: 'text', healthy: true, keys_asked: 2, simulated: false },
   ])
   const quiet = { state: 'active', reason: null, code: null, note: null, since: null, until: null, resting: [] }

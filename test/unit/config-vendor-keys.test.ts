@@ -68,8 +68,13 @@ t.test('each key is the upstream with that key; the upstream itself has none', a
   ])
 })
 
-t.test('without keys an upstream is what it was', async t => {
-  const plan = await planOf('credential: { header: authorization, value: "Bearer ${ONE}" }')
+t.test('without keys its credential is the only one; without a secret in it an upstream is what it was', async t => {
+  const keyed = await planOf('credential: { header: authorization, value: "Bearer ${ONE}" }')
+  const alone = keyed.upstreams.get('one')
+  t.match(alone, { credential: [{ value: 'Bearer vendor-secret-one' }], probePath: '/v1/models' })
+  t.match(alone?.keys, [{ name: 'credential', id: 'one/credential', weight: 1, isOnly: true }])
+  t.match(alone?.keys?.[0]?.upstream, { key: 'credential', credential: [{ value: 'Bearer vendor-secret-one' }] })
+  const plan = await planOf('credential: { header: authorization, value: "Bearer ${NONE:-}" }')
   const upstream = plan.upstreams.get('one') ?? {}
   for (const name of ['keys', 'key', 'outcomes', 'paysTwice', 'probePath']) t.notOk(name in upstream, name)
   t.notOk(Object.keys(plan.settings).some(path => /^upstreams\.one\.(?:keys|probe|on_unknown|outcomes)/.test(path)))

@@ -149,6 +149,34 @@ await t.test('one event that is not taken keeps none of the others', async t => 
   t.equal(revisionOf(receiver.received[20] as Received), 'a3')
 })
 
+await t.test('that a receiver takes nothing is said once, and once that it takes events again', async t => {
+  const { storage, plan, receiver, clock, tell } = await open(t)
+  const said: string[] = []
+  const note = (_facts: object, text: string): void => void said.push(text)
+  const log = { ...silentLog, warn: note, info: note }
+  // Another name: it is told by nobody yet.
+  const refused = { ...plan, name: 'inside', allowPrivate: false }
+  const courier = new Courier({ events: storage.events, clock, log, tried: () => undefined })
+  t.teardown(() => courier.close())
+  await courier.turn(refused)
+  t.equal(courier.silence, undefined, 'it was told nothing yet')
+  const since = clock.now()
+  for (let i = 0; i < 3; i++) {
+    await tell(1, `r${i}`)
+    await courier.turn(refused)
+    clock.pass(1_000)
+  }
+  t.match(courier.silence, { since, why: /127\.0\.0\.1 is no place of the open internet/ })
+  t.match(said, [/does not take events/])
+  t.equal(said.length, 1)
+  t.equal(receiver.received.length, 0)
+  await tell(1, 'back')
+  clock.pass(60 * 60_000)
+  await courier.turn({ ...refused, allowPrivate: true })
+  t.equal(courier.silence, undefined)
+  t.match(said[1], /takes events again/)
+})
+
 await t.test('of a receiver that is away few events are tried, and all are told when it is back', async t => {
   const { receiver, tell, turn, clock, events } = await open(t)
   receiver.answer = () => 503

@@ -50,6 +50,16 @@ function formatStatus(status: Status): string {
         ]),
       ),
     )
+  const silent = status.silent_webhooks ?? []
+  if (silent.length > 0)
+    lines.push(
+      '',
+      'Webhooks that do not take what they are told (it waits for them):',
+      formatTable(
+        ['WEBHOOK', 'SINCE', 'WHY'],
+        silent.map(({ name, since, why }) => [name, since, why]),
+      ),
+    )
   if (status.unrecognised.length > 0)
     lines.push(
       '',

@@ -32,7 +32,7 @@ export async function listUpstreams(options: Options): Promise<void> {
 function formatUpstreams(all: readonly UpstreamShown[], currency: string): string {
   const rows = all.flatMap(({ name, keys, simulated, models }) => {
     const served = String(models.length)
-    if (keys.length === 0) return [[name, '-', simulated ? 'simulated' : 'one credential', '', '', served, '']]
+    if (keys.length === 0) return [[name, '-', simulated ? 'simulated' : 'no credential', '', '', served, '']]
     return keys.map(key => [
       name,
       `${key.name} ${key.hint}`.trim(),
@@ -150,7 +150,7 @@ function findKey(plan: Plan, upstream: string, name: string): VendorKey {
 
 function noKeys({ upstreams, file }: Plan, upstream: string): string {
   if (upstreams.has(upstream))
-    return `${upstream} has no list of keys in ${file}, and so none that could be suspended or tried alone`
+    return `${upstream} is sent no credential in ${file}, and so has none that could be suspended or tried alone`
   return `there is no upstream '${upstream}'; there are ${[...upstreams.keys()].join(', ')}`
 }
 

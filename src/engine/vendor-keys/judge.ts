@@ -5,6 +5,17 @@ import { besideErrors, limitCodes, outcomes, usualPlaces } from './outcomes.ts'
 /** A machine-readable word is no longer than this. */
 const codeCharsMax = 100
 
+/** Members that tell nothing of a refusal but that it is one. */
+const bareMembers: ReadonlySet<string> = new Set([
+  'error',
+  'message',
+  'code',
+  'status',
+  'type',
+  'request_id',
+  'requestId',
+])
+
 /** What an upstream has answered instead of what it was asked for. */
 export type Refusal = {
   /** Of the answer, or of the error in one whose status is a success. */
@@ -25,13 +36,13 @@ export type Judgement = {
   readonly retryAfterMs?: number
 }
 
-/** What the tables say of a refusal, an operator's rows first. */
-export function judge(refusal: Refusal, own: readonly OutcomeRow[] = []): Judgement {
+/** What the tables say of a refusal, an operator's rows first. `strike` takes our secrets out of a vendor's word. */
+export function judge(refusal: Refusal, own: readonly OutcomeRow[] = [], strike = asIs): Judgement {
   const found = [...own, ...outcomes]
     .map(row => ({ row, code: fits(row, refusal) }))
     .find(one => one.code !== undefined)
   const isLimit = refusal.isInside && codesAt(refusal.body, usualPlaces).find(code => limitCodes.includes(code))
-  if (!found && typeof isLimit !== 'string') return { class: 'final', key: 'none', code: told(refusal, '') }
+  if (!found && typeof isLimit !== 'string') return { class: 'final', key: 'none', code: told(refusal, '', strike) }
   const { row, code = '' } = found ?? { row: { class: 'not_sold', key: 'cooling' } as const, code: String(isLimit) }
   // In an answer that has begun well, only what is about the key was surely not sold.
   const isProved = !refusal.isInside || ['invalid', 'no_credit', 'cooling'].includes(row.key)
@@ -40,14 +51,18 @@ export function judge(refusal: Refusal, own: readonly OutcomeRow[] = []): Judgem
   return {
     class: saleClass,
     key: saleClass === 'not_sold' ? row.key : 'none',
-    code: told(refusal, code),
+    code: told(refusal, code, strike),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   }
 }
 
-function told({ status, isInside, body }: Refusal, decisive: string): string {
+const asIs = (text: string): string => text
+
+function told({ status, isInside, body }: Refusal, decisive: string, strike: (text: string) => string): string {
   const code = decisive === '' ? (codesAt(body, usualPlaces).find(one => !/^\d+$/.test(one)) ?? '') : decisive
-  return [isInside ? '200' : undefined, status, shown(code)].filter(part => part !== undefined && part !== '').join(' ')
+  return [isInside ? '200' : undefined, status, shown(strike(code))]
+    .filter(part => part !== undefined && part !== '')
+    .join(' ')
 }
 
 /** As it may stand in a log, whatever a vendor writes. */
@@ -60,9 +75,27 @@ function fits({ status, at, codes, when }: OutcomeRow, refusal: Refusal): string
   const isAnyStatus = refusal.status === undefined && codes !== undefined
   if (!isAnyStatus && !status.includes(refusal.status ?? 0)) return undefined
   if (when === 'wait' && refusal.retryAfterMs === undefined) return undefined
+  if (when === 'bare') return isBare(refusal.body) ? '' : undefined
   if (codes === undefined && when !== 'code') return ''
   const there = codesAt(refusal.body, at === undefined ? usualPlaces : [at])
   return codes ? there.find(code => codes.includes(code)) : there[0]
+}
+
+/** No JSON, or no more in it than a message and the status once more: nothing that it could be told by. */
+function isBare(body: unknown): boolean {
+  if (typeof body !== 'object' || body === null) return true
+  const { error } = body as { readonly error?: unknown }
+  const members = [body, ...(typeof error === 'object' && error !== null ? [error] : [])].flatMap(one =>
+    Object.entries(one as { readonly [name: string]: unknown }),
+  )
+  return (
+    members.every(([name, value]) => isNothing(value) || bareMembers.has(name)) &&
+    !codesAt(body, usualPlaces).some(isWord)
+  )
+}
+
+function isWord(code: string): boolean {
+  return !/^(?:\d+|forbidden|error)$/i.test(code)
 }
 
 export function codesAt(body: unknown, places: readonly string[]): readonly string[] {

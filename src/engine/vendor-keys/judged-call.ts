@@ -1,7 +1,9 @@
 import type { Clock, Pending, Reach, Upstream } from '../../kit/index.ts'
 import type { AnswerHead, Call, Sink } from '../call-request.ts'
+import { secretsOfCall } from '../answer-source.ts'
 import type { Conversation } from '../conversation.ts'
 import { fail } from '../errors.ts'
+import { strikeOut } from '../redact.ts'
 import { retryAfterMs } from '../verdict.ts'
 import { FirstWords } from './first-words.ts'
 import { type Judgement, judge, type Refusal } from './judge.ts'
@@ -14,7 +16,7 @@ const hearAloneMs = 1_000
 const errorBytesMax = 65_536
 
 /**
- * A call to an upstream with keys. Its head is there when it is known whether the answer is one: of a refusal as much is
+ * A call to an upstream with a key. Its head is there when it is known whether the answer is one: of a refusal as much is
  * heard as tells what it means, of a success no more than shows that it is none. What was heard is handed on as it came; an
  * error in an answer that began as a success, as what it would have been: a status, and its JSON.
  */
@@ -25,7 +27,7 @@ export class JudgedCall implements Call, Sink {
   readonly #inner: Call
   readonly #conversation: Conversation | undefined
   readonly #clock: Clock
-  readonly #hearMs: number
+  readonly #isAlone: boolean
   readonly #heard = Promise.withResolvers<void>()
   #words: FirstWords | undefined
   #wait: Pending | undefined
@@ -40,13 +42,13 @@ export class JudgedCall implements Call, Sink {
   #isReplaced = false
   #failure: Error | undefined
 
-  /** The stream of events that has begun, heard until its first event: of an upstream whose key is its only one. */
+  /** The stream of events that has begun, heard until its first event: of an upstream that is sent no key. */
   static ofEvents(inner: Call, clock: Clock): JudgedCall {
-    return new JudgedCall(inner, clock, undefined, hearAloneMs)
+    return new JudgedCall(inner, clock, undefined, true)
   }
 
-  constructor(inner: Call, clock: Clock, conversation: Conversation | undefined, waitMs = hearMs) {
-    this.#hearMs = waitMs
+  constructor(inner: Call, clock: Clock, conversation: Conversation | undefined, isAlone = false) {
+    this.#isAlone = isAlone
     this.#inner = inner
     this.#conversation = conversation
     this.#clock = clock
@@ -75,20 +77,26 @@ export class JudgedCall implements Call, Sink {
     const { status, headers, codings } = head
     const isRefused = status >= 400
     if (this.#conversation) {
-      if (isRefused) this.judgement = judgeAll(this.#conversation, this.upstream)
+      if (isRefused) this.judgement = judgeAll(this.#conversation, this.upstream, text => this.#strike(text))
       return head
     }
     const type = typeof headers['content-type'] === 'string' ? headers['content-type'].toLowerCase() : ''
     const kind = isRefused ? 'refusal' : type.startsWith('text/event-stream') ? 'events' : 'json'
     const isRead = codings.length === 0 && (isRefused || kind === 'events' || /[/+]json/.test(type))
-    if (isRead) await this.#listen(new FirstWords(kind, errorBytesMax))
+    if (isRead)
+      await this.#listen(new FirstWords(kind, errorBytesMax), this.#isAlone && !isRefused ? hearAloneMs : hearMs)
     const wait = retryAfterMs(headers['retry-after'], this.#clock.now())
     const refusal: Refusal | undefined = isRefused
       ? { status, isInside: false, body: this.#words?.value(), retryAfterMs: wait }
       : this.#words?.inside()
     if (!refusal) return head
-    this.judgement = judge({ ...refusal, retryAfterMs: wait }, this.upstream.outcomes)
+    this.judgement = judge({ ...refusal, retryAfterMs: wait }, this.upstream.outcomes, text => this.#strike(text))
     return refusal.isInside ? this.#replace(head, refusal) : head
+  }
+
+  /** A vendor may put our key into the word that it refuses it with. */
+  #strike(text: string): string {
+    return strikeOut(text, secretsOfCall(this))
   }
 
   /** Nothing else is in the answer: what comes behind it is not waited for. */
@@ -107,10 +115,10 @@ export class JudgedCall implements Call, Sink {
     }
   }
 
-  async #listen(words: FirstWords): Promise<void> {
+  async #listen(words: FirstWords, forMs: number): Promise<void> {
     this.#words = words
     this.#isHearing = true
-    this.#wait = this.#clock.after(this.#hearMs, () => this.#heard.resolve())
+    this.#wait = this.#clock.after(forMs, () => this.#heard.resolve())
     this.#inner.start(this)
     await this.#heard.promise
     this.#wait.cancel()
@@ -184,8 +192,8 @@ const ignore = (): void => undefined
 /**
  * Of several requests all have to have been refused for nothing to be sold: while one was, another may have been taken.
  */
-function judgeAll({ refusals, asked }: Conversation, upstream: Upstream): Judgement {
-  const judged = refusals.map(refusal => judge(refusal, upstream.outcomes))
+function judgeAll({ refusals, asked }: Conversation, upstream: Upstream, strike: (text: string) => string): Judgement {
+  const judged = refusals.map(refusal => judge(refusal, upstream.outcomes, strike))
   const [first] = judged
   if (!first || asked > judged.length) return { class: 'unknown', key: 'none', code: first?.code ?? '' }
   return judged.find(one => one.class !== 'not_sold') ?? first

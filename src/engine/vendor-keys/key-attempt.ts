@@ -37,7 +37,7 @@ export type AttemptHost = {
   wasted(key: VendorKey, judgement: Judgement): void
 }
 
-type Asked = { readonly model: string; readonly request: string; readonly tokens: number }
+type Asked = { readonly model: string; readonly request: string; readonly tokens: number; readonly isLast: boolean }
 
 /** Whether an answer is the caller's, or who is asked next. */
 export type Verdict = 'take' | 'next_key' | 'next_upstream'
@@ -71,7 +71,12 @@ export class KeyAttempt {
   }
 
   /** The upstream as it is to be asked next, with one of its keys; undefined where none is left. */
-  async next(): Promise<Upstream | undefined> {
+  next(): Awaitable<Upstream | undefined> {
+    const [key] = this.upstream.keys ?? []
+    return key?.isOnly === true ? this.#chooseOnly(key) : this.#nextOfSeveral()
+  }
+
+  async #nextOfSeveral(): Promise<Upstream | undefined> {
     await this.#giveBack()
     if (this.#unable >= unableMax) return undefined
     for (let key = this.#choose(); key; key = this.#choose()) {
@@ -118,6 +123,20 @@ export class KeyAttempt {
     return open.find(key => (at -= key.weight) < 0) ?? open.at(-1)
   }
 
+  /** A refusal costs nothing: an only key is asked rather than nobody, unless somebody has said that it is not. */
+  #chooseOnly(key: VendorKey): Upstream | undefined {
+    if (this.#tried.has(key)) return undefined
+    this.#tried.add(key)
+    const { states } = this.#keys
+    const admission = states.admission(key, this.#asked.model)
+    this.#isTrial = admission.kind === 'trial' && states.tries(key)
+    const isBarred = admission.kind === 'shut' && admission.reason === 'operator'
+    const isAsked = admission.kind === 'open' || this.#isTrial || (this.#asked.isLast && !isBarred)
+    if (!isAsked) return undefined
+    this.key = key
+    return key.upstream
+  }
+
   #waitsFor(ms: number): void {
     this.#waitMs = Math.min(this.#waitMs ?? Number.POSITIVE_INFINITY, ms)
   }
@@ -158,6 +177,7 @@ export class KeyAttempt {
     this.#keys.wasted(key, judgement)
     if (judgement.key === 'model') this.#modelRefused.push({ key, code: judgement.code })
     if (judgement.key === 'none') this.#unable++
+    if (judgement.key === 'cooling' && key.isOnly === true) this.#waitsFor(judgement.retryAfterMs ?? soonMs)
     return 'next_key'
   }
 
@@ -179,7 +199,10 @@ export class KeyAttempt {
   /** Whether the last answer may be shown where nobody else is left: it blames no key. */
   get isLastShown(): boolean {
     if (!this.last) return false
-    return this.last.key === 'none' || (this.last.key === 'model' && this.last.code.startsWith('404'))
+    const { key, code } = this.last
+    // What limits an only key is told as the upstream tells it, who may say more of its limit.
+    if (key === 'cooling') return this.key?.isOnly === true && code.startsWith('429')
+    return (key === 'none' && !/^40[123]\b/.test(code)) || (key === 'model' && code.startsWith('404'))
   }
 
   /** Why nobody is left. It is never the caller's key that is at fault. */

@@ -13,6 +13,8 @@ const modelMs = 10 * minuteMs
 const probeMs = [1, 5, 15, 60].map(minutes => minutes * minuteMs)
 /** When one request tries a key that had no credit, or that no look could prove. */
 const trialMs = 30 * minuteMs
+/** When a request tries an only key once more that another upstream stands in for: it is refused for nothing. */
+const onlyTrialMs = { invalid: minuteMs, no_credit: 5 * minuteMs } as const
 
 /** How a key may be asked now. `trial`: by one request, which decides. */
 export type Admission =
@@ -33,6 +35,8 @@ export class KeyStates {
   readonly #clock: Parts['clock']
   readonly #onChange: Parts['onChange']
   readonly #standings = new Map<string, KeyStanding>()
+  /** When only keys that are suspended were tried here, by their ids. */
+  readonly #tried = new Map<string, number>()
 
   constructor({ clock, onChange }: Parts) {
     this.#clock = clock
@@ -41,8 +45,16 @@ export class KeyStates {
 
   admission(key: VendorKey, model: string): Admission {
     if (this.#standings.size === 0) return open
-    const whole = this.#admissionOf(this.#find(key, ''))
+    const standing = this.#find(key, '')
+    if (standing && this.#isOnlyDue(key, standing)) return trial
+    const whole = this.#admissionOf(standing)
     return whole.kind === 'open' ? this.#admissionOf(this.#find(key, model)) : whole
+  }
+
+  /** Of an only key no look has to prove anything first: what looks cannot tell, a request does. */
+  #isOnlyDue(key: VendorKey, { state, reason, since }: KeyStanding): boolean {
+    if (key.isOnly !== true || state !== 'suspended' || (reason !== 'invalid' && reason !== 'no_credit')) return false
+    return this.#clock.now() - Math.max(since, this.#tried.get(key.id) ?? 0) >= onlyTrialMs[reason]
   }
 
   #admissionOf(standing: KeyStanding | undefined): Admission {
@@ -59,6 +71,10 @@ export class KeyStates {
   /** One request tries the key: until it has ended, no other does. @returns false where it is not to be tried any more */
   tries(key: VendorKey): boolean {
     const standing = this.#find(key, '')
+    if (standing && this.#isOnlyDue(key, standing)) {
+      this.#tried.set(key.id, this.#clock.now())
+      return true
+    }
     if (!standing || this.#admissionOf(standing).kind !== 'trial') return false
     this.#put({ ...standing, until: this.#clock.now() + trialMs })
     return true
@@ -78,6 +94,8 @@ export class KeyStates {
   /** What a refusal says of the key. @returns whether it is suspended for it, and was not before */
   refused(key: VendorKey, { key: effect, code, retryAfterMs }: Judgement): boolean {
     if (effect === 'none' || effect === 'model') return false
+    // Its upstream rests instead, as one that is sent no key: a limit may be of one model alone.
+    if (effect === 'cooling' && key.isOnly === true) return false
     const before = this.#find(key, '')
     const now = this.#clock.now()
     // What somebody has suspended stays so for as long as was said.

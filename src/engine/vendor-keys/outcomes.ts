@@ -82,6 +82,8 @@ export const outcomes: readonly OutcomeRow[] = [
     class: 'not_sold',
     key: 'model',
   },
+  // A key that may not, or what stands before the vendor; it is nothing to suspend a key for.
+  { status: [403], when: 'bare', class: 'not_sold', key: 'none' },
   { status: [429], class: 'not_sold', key: 'cooling' },
   { status: [503, 529], when: 'code', class: 'not_sold', key: 'none' },
   { status: [408, 409, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529], class: 'unknown', key: 'none' },

@@ -50,9 +50,9 @@ export class VendorKeys implements AttemptHost {
     return this.#parts.random.unit()
   }
 
-  /** A request's way through the keys of one upstream. `tokens`: what it may come to. */
-  attempt(upstream: Upstream, model: string, request: string, tokens: number): KeyAttempt {
-    return new KeyAttempt(this, upstream, { model, request, tokens })
+  /** A request's way through the keys of one upstream. `tokens`: what it may come to; `isLast`: nobody else is left to ask. */
+  attempt(upstream: Upstream, model: string, request: string, asked: { tokens: number; isLast: boolean }): KeyAttempt {
+    return new KeyAttempt(this, upstream, { model, request, ...asked })
   }
 
   asked(key: VendorKey, request: string): void {

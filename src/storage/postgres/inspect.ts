@@ -1,6 +1,7 @@
 import type { Clock } from '../../kit/index.ts'
 import { copyMark } from '../copy/mark.ts'
 import { StorageError } from '../errors.ts'
+import { groupsHeldSql, toGroupHeld } from '../groups-held.ts'
 import { migrations } from '../migrations/list.ts'
 import type { StorageState } from '../options.ts'
 import { createPool, describePlace } from './connect.ts'
@@ -19,8 +20,10 @@ export async function inspectPostgres(url: string, clock: Pick<Clock, 'now'>): P
     const versions = made ? await pool.query('SELECT version FROM tollgate_schema') : undefined
     const found = Number(versions?.rows[0]?.version ?? 0)
     if (found === copyMark) throw new StorageError('copy_unfinished', { path: describePlace(url) })
+    const held = found === 0 ? undefined : await pool.query(groupsHeldSql)
     return {
       exists: made,
+      groups: held?.rows.map(toGroupHeld) ?? [],
       schema: { found, known: migrations.length },
       unwritable:
         row?.readonly === 'on' ? 'it takes no writes: a server in recovery, or a user who may only read' : undefined,

@@ -47,6 +47,7 @@ export async function* examine(file: string): AsyncIterable<Checked> {
   if (running && running.revision !== plan.revision)
     yield warn('revision', 'the running gateway has another configuration than the file', 'tollgate reload')
   if (running) yield* checkKeys(running)
+  if (running) yield* checkWebhooks(running)
   yield* checkStorage(plan)
   yield await checkCounters(plan)
   yield* checkUpstreams(plan)
@@ -78,7 +79,7 @@ async function askRunning(file: string): Promise<Status | undefined> {
   }
 }
 
-async function* checkStorage({ storage }: Plan): AsyncIterable<Checked> {
+async function* checkStorage({ storage, groups }: Plan): AsyncIterable<Checked> {
   let state: StorageState
   try {
     state = await inspectStorage(storage)
@@ -99,6 +100,15 @@ async function* checkStorage({ storage }: Plan): AsyncIterable<Checked> {
       'back it up: the next start migrates it',
     )
   else yield ok('storage', `reached, writable, schema ${schema.found}`)
+  for (const held of state.groups) {
+    if (groups.has(held.name)) continue
+    const who = `${count(held.users, 'person', 'people')} and ${count(held.keys, 'key', 'keys')}`
+    yield warn(
+      `group ${held.name}`,
+      `the configuration has no such group: ${who} in it are refused (group_unknown)`,
+      `add groups.${held.name}, or move them: tollgate users set NAME --group GROUP, tollgate keys update ID --group GROUP`,
+    )
+  }
   const skew = Math.abs(state.skewMs)
   const clock = `differs from that of the database by ${skew} ms`
   if (skew > skewMs.warn)
@@ -177,6 +187,15 @@ function* checkKeys({ upstreams }: Pick<Status, 'upstreams'>): Iterable<Checked>
   }
 }
 
+function* checkWebhooks({ silent_webhooks: silent = [] }: Pick<Status, 'silent_webhooks'>): Iterable<Checked> {
+  for (const { name, since, why } of silent)
+    yield warn(
+      `webhook ${name}`,
+      `it has taken nothing since ${since}: ${why}`,
+      `check events.webhooks.${name} in the file and its receiver; what waits is told when it takes events again`,
+    )
+}
+
 async function* checkPorts({ server }: Plan, isRunning: boolean): AsyncIterable<Checked> {
   for (const [word, address] of [
     ['listen', server.listen],
@@ -242,4 +261,8 @@ function fail(name: string, text: string, remedy: string): Checked {
 
 function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error)
+}
+
+function count(number: number, one: string, many: string): string {
+  return `${number} ${number === 1 ? one : many}`
 }
