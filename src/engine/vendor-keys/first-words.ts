@@ -3,8 +3,11 @@ import { isNothing, parseLoosely, type Refusal, refusalInside } from './judge.ts
 
 /** An error that stands alone in an answer is no longer. */
 const insideBytesMax = 16_384
-/** The first member of an object, or of the first one in a list. */
-const firstMember = /^\s*(?:\[\s*)?\{\s*"((?:[^"\\]|\\.){1,64})"\s*:/
+/** Where the members begin of an object, or of the first one in a list. */
+const opening = /^\s*(?:\[\s*)?\{/
+const memberName = /\s*"((?:[^"\\]|\\.){1,64})"\s*:/y
+/** A value without parts, and the comma behind it. */
+const plainValue = /\s*(?:"(?:[^"\\]|\\.)*"|[\w.+-]+)\s*,/y
 /** What may become one. */
 const beginning = /^\s*(?:\[\s*)?(?:\{\s*(?:"[^"]{0,64}"?\s*)?)?$/
 
@@ -56,9 +59,19 @@ export class FirstWords {
   }
 }
 
+/** As far as it goes there is nothing in it that does not stand beside errors. */
 function mayBeError(text: string): boolean {
-  const name = firstMember.exec(text)?.[1]
-  return name === undefined ? beginning.test(text) : besideErrors.has(name)
+  let at = opening.exec(text)?.[0].length ?? 0
+  if (at === 0) return beginning.test(text)
+  for (let isFirst = true; ; isFirst = false) {
+    memberName.lastIndex = at
+    const found = memberName.exec(text)
+    if (!found) return isFirst ? beginning.test(text) : true
+    if (!besideErrors.has(found[1] as string)) return false
+    plainValue.lastIndex = memberName.lastIndex
+    if (!plainValue.test(text)) return true
+    at = plainValue.lastIndex
+  }
 }
 
 type FirstEvent = { readonly name: string; readonly data: string }

@@ -201,8 +201,9 @@ export class KeyAttempt {
     if (!this.last) return false
     const { key, code } = this.last
     // What limits an only key is told as the upstream tells it, who may say more of its limit.
-    if (key === 'cooling') return this.key?.isOnly === true && code.startsWith('429')
-    return (key === 'none' && !/^40[123]\b/.test(code)) || (key === 'model' && code.startsWith('404'))
+    const blamesKey = /^40[123]\b/.test(code)
+    if (key === 'cooling') return this.key?.isOnly === true && !blamesKey
+    return (key === 'none' && !blamesKey) || (key === 'model' && code.startsWith('404'))
   }
 
   /** Why nobody is left. It is never the caller's key that is at fault. */
