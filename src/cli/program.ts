@@ -211,7 +211,7 @@ function addUsers(program: Command): void {
     .option('--role <role>', 'user, viewer, billing or admin')
     .option('--status <status>', 'active, or disabled: then all keys of the user are refused')
     .option('--keys-max <count>', 'how many keys the user may make; none for what the group says')
-    .option('--models <names>', 'the models that a key they make may use, by commas (gpt-5*), or none for any')
+    .option('--models <names>', 'the models that a key they make may use, by commas (small-*), or none for any')
     .option('--ips <addresses>', 'the addresses and CIDR blocks that it may come from, by commas, or none for any')
     .option('--rpm <count>', 'the largest --rpm that a key they make may have, or none for any')
     .option('--tpm <count>', 'the largest --tpm that a key they make may have, or none for any')

@@ -101,9 +101,10 @@ export class Transport {
     return true
   }
 
-  /** How the connections to an upstream are; undefined where none was asked for yet. Upstreams at one address share them. */
+  /** How the connections to an upstream are; undefined where none was asked for yet. Upstreams at one address share them, and so do an upstream's keys. */
   standingOf(upstream: Upstream): PoolStanding | undefined {
-    return this.#destinations.get(upstream)?.pool.standing
+    const asked = [upstream, ...(upstream.keys ?? []).map(key => key.upstream)]
+    return asked.map(one => this.#destinations.get(one)).find(destination => destination !== undefined)?.pool.standing
   }
 
   #dispatch(call: UpstreamCall): void {

@@ -49,7 +49,15 @@ type Mark = { readonly said: string; readonly check: string; readonly prints: Pr
 /** One that an earlier version has written has no prints. */
 function readMark(mark: string): Mark {
   const [said = '', check = '', ...prints] = mark.split(' ')
-  return { said, check, prints: prints.length === 0 ? {} : (JSON.parse(prints.join(' ')) as Prints) }
+  return { said, check, prints: readPrints(prints.join(' ')) }
+}
+
+function readPrints(text: string): Prints {
+  try {
+    return JSON.parse(text) as Prints
+  } catch {
+    return {}
+  }
 }
 
 /** Whether two marks are of one configuration, as far as both say it. */

@@ -549,7 +549,7 @@ t.test('what an upstream answers while we upload reaches the caller, and nothing
     [413, 'leaves the connection open'],
     [413, 'ends it'],
     [413, 'resets it'],
-    [401, 'resets it'],
+    [400, 'resets it'],
   ] as const
   for (const [status, manners] of cases) {
     const title = `${status}, and it ${manners}`

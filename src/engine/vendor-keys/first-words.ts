@@ -3,6 +3,7 @@ import { isNothing, parseLoosely, type Refusal, refusalInside } from './judge.ts
 
 /** An error that stands alone in an answer is no longer. */
 const insideBytesMax = 16_384
+const glanceBytes = 256
 /** Where the members begin of an object, or of the first one in a list. */
 const opening = /^\s*(?:\[\s*)?\{/
 const memberName = /\s*"((?:[^"\\]|\\.){1,64})"\s*:/y
@@ -32,6 +33,9 @@ export class FirstWords {
     this.#bytes += chunk.length
     if (this.#bytes > this.#bytesMax) return true
     if (this.#kind === 'refusal') return false
+    // Most answers say what they are in their first few members.
+    if (this.#kind === 'json' && chunk.length === this.#bytes && !mayBeError(chunk.toString('latin1', 0, glanceBytes)))
+      return true
     const text = this.#text()
     if (this.#kind === 'json') return !mayBeError(text)
     this.#event = firstEvent(text)

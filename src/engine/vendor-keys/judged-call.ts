@@ -1,4 +1,4 @@
-import type { Clock, Pending, Reach, Upstream } from '../../kit/index.ts'
+import type { Awaitable, Clock, Pending, Reach, Upstream } from '../../kit/index.ts'
 import type { AnswerHead, Call, Sink } from '../call-request.ts'
 import { secretsOfCall } from '../answer-source.ts'
 import type { Conversation } from '../conversation.ts'
@@ -28,7 +28,9 @@ export class JudgedCall implements Call, Sink {
   readonly #conversation: Conversation | undefined
   readonly #clock: Clock
   readonly #isAlone: boolean
-  readonly #heard = Promise.withResolvers<void>()
+  /** Where the first words have to be waited for. */
+  #heard: PromiseWithResolvers<void> | undefined
+  #isHeard = false
   #words: FirstWords | undefined
   #wait: Pending | undefined
   #sink: Sink | undefined
@@ -52,9 +54,8 @@ export class JudgedCall implements Call, Sink {
     this.#inner = inner
     this.#conversation = conversation
     this.#clock = clock
-    this.#heard.promise.catch(ignore)
+    // Whoever makes it waits for its head in the same turn, and is told when there is none.
     this.head = inner.head.then(head => this.#hear(head))
-    this.head.catch(ignore)
   }
 
   get upstream(): Upstream {
@@ -73,7 +74,7 @@ export class JudgedCall implements Call, Sink {
     return this.#inner.isSent
   }
 
-  async #hear(head: AnswerHead): Promise<AnswerHead> {
+  #hear(head: AnswerHead): Awaitable<AnswerHead> {
     const { status, headers, codings } = head
     const isRefused = status >= 400
     if (this.#conversation) {
@@ -83,8 +84,19 @@ export class JudgedCall implements Call, Sink {
     const type = typeof headers['content-type'] === 'string' ? headers['content-type'].toLowerCase() : ''
     const kind = isRefused ? 'refusal' : type.startsWith('text/event-stream') ? 'events' : 'json'
     const isRead = codings.length === 0 && (isRefused || kind === 'events' || /[/+]json/.test(type))
-    if (isRead)
-      await this.#listen(new FirstWords(kind, errorBytesMax), this.#isAlone && !isRefused ? hearAloneMs : hearMs)
+    if (!isRead) return this.#decide(head)
+    const listening = this.#listen(
+      new FirstWords(kind, errorBytesMax),
+      this.#isAlone && !isRefused ? hearAloneMs : hearMs,
+    )
+    return listening ? listening.then(() => this.#decide(head)) : this.#decide(head)
+  }
+
+  /** What it is, by what was heard of it. */
+  #decide(head: AnswerHead): AnswerHead {
+    const { status, headers } = head
+    const isRefused = status >= 400
+    if (!isRefused && !this.#words) return head
     const wait = retryAfterMs(headers['retry-after'], this.#clock.now())
     const refusal: Refusal | undefined = isRefused
       ? { status, isInside: false, body: this.#words?.value(), retryAfterMs: wait }
@@ -115,13 +127,19 @@ export class JudgedCall implements Call, Sink {
     }
   }
 
-  async #listen(words: FirstWords, forMs: number): Promise<void> {
+  /** Nothing is to be waited for where the first words came with the head. */
+  #listen(words: FirstWords, forMs: number): Promise<void> | undefined {
     this.#words = words
     this.#isHearing = true
-    this.#wait = this.#clock.after(forMs, () => this.#heard.resolve())
     this.#inner.start(this)
-    await this.#heard.promise
-    this.#wait.cancel()
+    if (this.#isHeard) return void this.#listened()
+    this.#heard = Promise.withResolvers<void>()
+    this.#wait = this.#clock.after(forMs, () => this.#hasHeard())
+    return this.#heard.promise.then(() => this.#listened())
+  }
+
+  #listened(): void {
+    this.#wait?.cancel()
     this.#isHearing = false
     // Nobody takes more of it for now.
     if (!this.#isWhole && !this.#failure && !this.#sink) {
@@ -130,22 +148,27 @@ export class JudgedCall implements Call, Sink {
     }
   }
 
+  #hasHeard(): void {
+    this.#isHeard = true
+    this.#heard?.resolve()
+  }
+
   data(chunk: Buffer): void {
     if (this.#sink && !this.#isHandingOn) return this.#sink.data(chunk)
     this.#chunks.push(chunk)
-    if (this.#isHearing && this.#words?.add(chunk) === true) this.#heard.resolve()
+    if (this.#isHearing && this.#words?.add(chunk) === true) this.#hasHeard()
   }
 
   end(): void {
     this.#isWhole = true
     if (this.#isHearing) this.#words?.end()
-    this.#heard.resolve()
+    this.#hasHeard()
     if (this.#sink && !this.#isHandingOn) this.#sink.end()
   }
 
   cut(failure: Error): void {
     this.#failure = failure
-    this.#heard.resolve()
+    this.#hasHeard()
     if (this.#sink && !this.#isHandingOn) this.#sink.cut(failure)
   }
 
@@ -183,11 +206,9 @@ export class JudgedCall implements Call, Sink {
     this.#sink = undefined
     this.#chunks = []
     this.#inner.abort(reason)
-    this.#heard.reject(reason)
+    this.#heard?.reject(reason)
   }
 }
-
-const ignore = (): void => undefined
 
 /**
  * Of several requests all have to have been refused for nothing to be sold: while one was, another may have been taken.
