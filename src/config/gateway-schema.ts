@@ -26,8 +26,7 @@ export function composeSchema(plugins: PluginsByStep, unopened: readonly string[
         type: 'string',
         pattern: '^[A-Z]{3}$',
         default: 'USD',
-        description:
-          'Currency of every price: three capital letters, such as USD. What was spent, reserved and paid in stays as it is, so another one begins with a storage of its own; a running gateway refuses it.',
+        description: 'Currency of every price: three capital letters, such as USD.',
       },
       include: parts.composition.include,
       server: parts.server,

@@ -282,8 +282,8 @@ export const sabotages: readonly Sabotage[] = [
     edits: [
       [
         'plugins/token-usage/plugin.ts',
-        "facet.missing_usage === 'refuse' && rule",
-        "facet.missing_usage === 'estimate' && rule",
+        "facet.missing_usage === 'refuse' && dearest",
+        "facet.missing_usage === 'estimate' && dearest",
       ],
     ],
   },
@@ -336,7 +336,7 @@ export const sabotages: readonly Sabotage[] = [
     name: 'segment-on-the-house',
     oracle: 'exactly-once',
     says: 'what charges in a segment come to is booked on no key',
-    edits: [['src/storage/segments/write.ts', 'yield* spendAll(identity, spent)', 'void spendAll']],
+    edits: [['src/storage/segments/write.ts', 'yield* spendAll(identity, spent, now)', 'void spendAll']],
   },
   {
     name: 'resent-anew',
@@ -392,8 +392,8 @@ export const sabotages: readonly Sabotage[] = [
     edits: [
       [
         'src/engine/vendor-keys/key-attempt.ts',
-        "if (judgement.key === 'none') this.#unable++\n    return 'next_key'",
-        "if (judgement.key === 'none') this.#unable++\n    return 'next_upstream'",
+        "this.#waitsFor(judgement.retryAfterMs ?? soonMs)\n    return 'next_key'",
+        "this.#waitsFor(judgement.retryAfterMs ?? soonMs)\n    return 'next_upstream'",
       ],
     ],
   },
@@ -490,8 +490,8 @@ export const sabotages: readonly Sabotage[] = [
     edits: [
       [
         'src/engine/vendor-keys/demands-of.ts',
-        "demand('window', 'rpm', rpm, 1)",
-        "demand('window', 'rpm', rpm && rpm + 1, 1)",
+        "demand('window', `rpm ${owner}`, rpm, 1)",
+        "demand('window', `rpm ${owner}`, rpm && rpm + 1, 1)",
       ],
     ],
   },

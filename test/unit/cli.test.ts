@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { type Ran, runCommand, runProcess } from '../harness/commands.ts'
+import { until } from '../harness/works.ts'
 import { picture } from '../harness/pictures.ts'
 import { startUpstream } from '../harness/upstream.ts'
 import { caseName } from '../harness/case-name.ts'
@@ -266,6 +267,8 @@ t.test('a gateway is served, and every command works beside it', async t => {
     const forger = await generate(url, firstKey, { model: 'alpha-image-2', quality: made, [`a\n${made}`]: 1 })
     await forger.text()
     const forged = String(forger.headers.get('x-request-id'))
+    // Rows of the log are written some at a time.
+    await until(async () => (await run('logs', 'show', forged)).code === 0)
     for (const { code, stdout } of await Promise.all([run('logs'), run('logs', 'show', forged)])) {
       t.equal(code, 0, caseName({ code, stdout }))
       t.notMatch(stdout.replaceAll('\n', ''), /[\p{Cc}\u202e]/u, caseName({ code, stdout }))

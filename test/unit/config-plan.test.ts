@@ -6,7 +6,7 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { builtins, signers } from '../../plugins/index.ts'
 import { describeChanges, gatewaySchema, loadPlan } from '../../src/config/index.ts'
-import type { AnyPlugin, OperationsByName, Plan, Route } from '../../src/kit/index.ts'
+import type { AnyPlugin, OperationsByName, Plan, Route, Upstream } from '../../src/kit/index.ts'
 import { operationTraits } from '../../src/operations/index.ts'
 import { readFileSync } from 'node:fs'
 import { resolveSample, sampleText } from './config-sample.ts'
@@ -35,7 +35,11 @@ t.test('the plan holds what the file says', async t => {
       { name: 'partner', limits: { rpm: 600, tpm: 1000 }, limitScope: 'user', multiplier: '0.9' },
     ],
   )
-  t.same(plan.upstreams.get('one'), {
+  const { keys, outcomes, probePath, ...one } = plan.upstreams.get('one') as Upstream
+  t.match(keys, [{ name: 'credential', isOnly: true, weight: 1 }], 'its only credential is a key as one of several')
+  t.ok(outcomes && outcomes.length > 0)
+  t.equal(probePath, '/v1/models')
+  t.same(one, {
     name: 'one',
     url: 'simulator:one',
     credential: [{ kind: 'header', header: 'authorization', value: `Bearer ${key}` }],

@@ -354,7 +354,7 @@ t.test('deployments that differ by their key alone are one upstream with several
         ['key-two', 2],
       ],
     },
-    { weight: 6, keys: undefined },
+    { weight: 6, keys: [['credential', 1]] },
   ])
 })
 
