@@ -93,7 +93,7 @@ t.test('what is not about the key suspends nothing', async t => {
     [[429, { error: { code: 'rate_limit_exceeded', message: 'slow' } }, { 'retry-after': '1' }], 429, 'slow'],
     [[429, { error: { message: 'slow' } }], 429, 'slow'],
     [[403, { error: { code: 403, message: 'flagged', metadata: { reasons: ['violence'] } } }], 403, 'flagged'],
-    [[403, { error: { message: 'forbidden' } }], 502, undefined],
+    [[403, { error: { message: 'forbidden' } }], 403, 'forbidden'],
     [[403, { error: { code: 'model_not_allowed' } }], 502, undefined],
     [[402, { error: { code: 402 } }, { 'retry-after': '2' }], 429, undefined],
     [[404, { error: { code: 'model_not_found', message: 'gone' } }], 404, 'gone'],

@@ -161,7 +161,7 @@ t.test('of an answer no more is heard than shows whether it is one', async t => 
   t.same(hear('json', '{', '"er', 'ror":', '{"code":429}}'), { at: -1, refused: true }, 'in pieces')
   t.same(hear('json', '  [', '{"data":1}]'), { at: 1, refused: false })
   t.same(hear('json', '[1]'), { at: 0, refused: false })
-  t.same(hear('json', '{"error":null,"data":["x"]}'), { at: -1, refused: false })
+  t.same(hear('json', '{"error":null,"data":["x"]}'), { at: 0, refused: false })
   t.same(hear('json', '{"error":{"code":429},', '"data":["picture"]}'), { at: -1, refused: false }, 'a sale')
   t.same(
     hear('json', '{"error":{"code":429},"x":"', 'y'.repeat(16_384)),

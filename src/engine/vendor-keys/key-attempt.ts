@@ -201,9 +201,9 @@ export class KeyAttempt {
     if (!this.last) return false
     const { key, code } = this.last
     // What limits an only key is told as the upstream tells it, who may say more of its limit.
-    const blamesKey = /^40[123]\b/.test(code)
-    if (key === 'cooling') return this.key?.isOnly === true && !blamesKey
-    return (key === 'none' && !blamesKey) || (key === 'model' && code.startsWith('404'))
+    if (key === 'cooling') return this.key?.isOnly === true && !/^40[123]\b/.test(code)
+    // A 403 that says nothing of keys may be about what was asked for: its words are the caller's.
+    return (key === 'none' && !/^40[12]\b/.test(code)) || (key === 'model' && code.startsWith('404'))
   }
 
   /** Why nobody is left. It is never the caller's key that is at fault. */
