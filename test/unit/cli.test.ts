@@ -227,6 +227,7 @@ t.test('a gateway is served, and every command works beside it', async t => {
   await answered.text()
 
   await t.test('logs and explain log tell of a request and its bill', async t => {
+    await until(async () => (await run('logs', 'show', id)).code === 0)
     const [list, listJson, show, showJson, explained, absent, other] = await Promise.all([
       run('logs'),
       run('logs', '--limit', '1', '--format', 'json'),
@@ -363,6 +364,7 @@ t.test('a gateway is served, and every command works beside it', async t => {
     const answered = await generate(url, firstKey, { model: 'beta-imagine-image' })
     t.equal(answered.status, 200)
     await answered.text()
+    await until(async () => (await run('logs', 'show', String(answered.headers.get('x-request-id')))).code === 0)
     const [log] = jsonLines(
       (await run('logs', '--limit', '1', '--format', 'json', '-c', join(root, 'gateway.yaml'))).stdout,
     )
