@@ -132,7 +132,10 @@ export class JudgedCall implements Call, Sink {
     this.#words = words
     this.#isHearing = true
     this.#inner.start(this)
-    if (this.#isHeard) return void this.#listened()
+    if (this.#isHeard) {
+      this.#listened()
+      return undefined
+    }
     this.#heard = Promise.withResolvers<void>()
     this.#wait = this.#clock.after(forMs, () => this.#hasHeard())
     return this.#heard.promise.then(() => this.#listened())
