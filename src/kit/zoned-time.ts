@@ -1,3 +1,5 @@
+import { wallOf } from './wall-clock.ts'
+
 const dayMs = 86_400_000
 
 /** A time as a wall clock tells it; months from 1. */
@@ -10,41 +12,9 @@ export type WallTime = {
   readonly second?: number
 }
 
-const formats = new Map<string, Intl.DateTimeFormat>()
-
-function formatOf(zone: string): Intl.DateTimeFormat {
-  let format = formats.get(zone)
-  if (!format) {
-    const two = '2-digit'
-    const parts = { year: 'numeric', month: two, day: two, hour: two, minute: two, second: two, era: 'short' } as const
-    format = new Intl.DateTimeFormat('en-US', { ...parts, timeZone: zone, hourCycle: 'h23' })
-    formats.set(zone, format)
-  }
-  return format
-}
-
 /** The zone of this machine, by its name in the tz database. */
 export function localZone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone
-}
-
-/** Whether there is a zone of this name. */
-export function isZone(name: string): boolean {
-  if (name === '') return false
-  try {
-    formatOf(name)
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** What a clock on the wall tells at a moment, as that moment would be were the zone UTC. */
-function wallOf(zone: string, at: number): number {
-  const told: { [part: string]: number } = {}
-  for (const { type, value } of formatOf(zone).formatToParts(at)) told[type] = Number(value)
-  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = told
-  return Date.UTC(year, month - 1, day, hour, minute, second) + (((at % 1000) + 1000) % 1000)
 }
 
 /** The moment of a wall clock's time: the first of two, and where clocks are put forward over it, as if they were not yet. */

@@ -40,3 +40,30 @@ t.test('a month is of the zone too, and named alike in all', async t => {
   t.equal(renewalAt('month', moment, 'UTC'), at('2027-11-01T00:00Z'))
   t.equal(renewalAt('total', moment, 'UTC'), null)
 })
+
+t.test('zones in any spelling keep no more than so many of what is read by them', async t => {
+  const { DateTimeFormat } = Intl
+  let made = 0
+  const counted = new Proxy(DateTimeFormat, {
+    construct: (target, words) => {
+      made++
+      return new target(...(words as ConstructorParameters<typeof DateTimeFormat>))
+    },
+  })
+  Intl.DateTimeFormat = counted
+  t.teardown(() => (Intl.DateTimeFormat = DateTimeFormat))
+  const letters = 'europe/berlin'
+  const spelling = (n: number): string =>
+    Array.from(letters)
+      .map((letter, i) => ((n >> i) & 1 ? letter.toUpperCase() : letter))
+      .join('')
+  const moment = at('2027-10-31T23:30Z')
+  const name = dateIn(spelling(0), moment)
+  const first = made
+  t.equal(dateIn(spelling(0), moment), name)
+  t.equal(made, first, 'what was read by a zone is kept')
+  for (let n = 1; n <= 200; n++) t.equal(dateIn(spelling(n), moment), name)
+  const all = made
+  t.equal(dateIn(spelling(0), moment), name)
+  t.equal(made, all + 1, 'until many others have been asked for')
+})
