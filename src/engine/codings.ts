@@ -1,11 +1,16 @@
 import {
   type BrotliDecompress,
+  brotliDecompressSync,
   createBrotliDecompress,
   createGunzip,
   createInflate,
   createInflateRaw,
   createZstdDecompress,
   type Gunzip,
+  gunzipSync,
+  inflateRawSync,
+  inflateSync,
+  zstdDecompressSync,
 } from 'node:zlib'
 
 /** Codings of contents that are undone (RFC 9110 8.4.1, RFC 8878). */
@@ -129,6 +134,23 @@ export class Unpacker {
     // Whoever waits to write waits for nobody any more.
     this.#to.drain()
   }
+}
+
+/** A few bytes that are whole, with their codings undone; undefined where that fails, or comes to more than `bytesMax`. */
+export function unpackSmall(bytes: Buffer, codings: readonly Coding[], bytesMax: number): Buffer | undefined {
+  try {
+    return codings.reduceRight<Buffer>((packed, coding) => inflateSmall(coding, packed, bytesMax), bytes)
+  } catch {
+    return undefined
+  }
+}
+
+function inflateSmall(coding: Coding, bytes: Buffer, maxOutputLength: number): Buffer {
+  const options = { maxOutputLength }
+  if (coding === 'gzip') return gunzipSync(bytes, options)
+  if (coding === 'br') return brotliDecompressSync(bytes, options)
+  if (coding === 'zstd') return zstdDecompressSync(bytes, options)
+  return isZlib(bytes) ? inflateSync(bytes, options) : inflateRawSync(bytes, options)
 }
 
 function createInflating(coding: Coding, head: Buffer): Inflating {

@@ -11,9 +11,16 @@ export type OutcomeRow = {
   readonly at?: string
   /** Machine-readable words of the vendor; absent where the status alone says it. */
   readonly codes?: readonly string[]
+  /** Messages of a vendor that has no code for it: all that `error.message` says, word for word. */
+  readonly says?: readonly string[]
   /** What has to be there beside: a hint how long to wait, or any machine-readable word; `bare`: nothing but a message. */
   readonly when?: 'wait' | 'code' | 'bare'
   /** `not_sold`: another may be asked. `unknown`: it may have been. `final`: the answer is the caller's. */
   readonly class: SaleClass
   readonly key: KeyEffect
 }
+
+/** What vendors say who have no code for credit that is spent, word for word: a caller cannot bring about all of a message. */
+export const noCreditSentences: readonly string[] = [
+  'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.',
+]

@@ -1,3 +1,4 @@
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { picture } from '../harness/pictures.ts'
 import { HandTime } from '../harness/hand-time.ts'
@@ -72,6 +73,53 @@ t.test('a 401 on one of two keys: 20 calls, 20 answered, one call wasted', async
   t.equal(asked.filter(one => one === 'two').length, 20)
   t.equal(asked.filter(one => one === 'one').length, 1, 'one call wasted')
   t.equal((await charges()).length, 20, 'each is charged once')
+})
+
+t.test('a refusal that is compressed, though nobody asked for that, is read like any other', async t => {
+  const refusal = { error: { code: 400, status: 'INVALID_ARGUMENT', details: [{ reason: 'API_KEY_INVALID' }] } }
+  const text = JSON.stringify(refusal)
+  const packed = {
+    gzip: gzipSync(text),
+    deflate: deflateSync(text),
+    br: brotliCompressSync(text),
+    zstd: zstdCompressSync(text),
+    'gzip, br': brotliCompressSync(gzipSync(text)),
+  }
+  for (const [coding, bytes] of Object.entries(packed)) {
+    const { post, upstreams } = await open(t, { keys: 'first: { value: "${TEXT_KEY_1}" }' })
+    const upstream = upstreams['text'] as Upstream
+    upstream.answer(res => void res.writeHead(400, { 'content-encoding': coding }).end(bytes))
+    for (let i = 0; i < 2; i++) {
+      const answer = await post(chat, ask)
+      t.match(await answer.json(), { error: { code: 'upstream_credentials' } }, coding)
+    }
+    t.equal(upstream.received.length, 1, `${coding}: the key is suspended`)
+  }
+})
+
+t.test('a refusal that is too long unpacked is judged by its status, and is the caller’s', async t => {
+  const { post, upstreams } = await open(t, { keys: 'first: { value: "${TEXT_KEY_1}" }' })
+  const upstream = upstreams['text'] as Upstream
+  const long = gzipSync(Buffer.alloc(200_000, ' '))
+  upstream.answer(res => void res.writeHead(400, { 'content-encoding': 'gzip' }).end(long))
+  const answer = await post(chat, ask)
+  t.equal(answer.status, 400)
+  t.equal((await answer.text()).length, 200_000)
+})
+
+t.test('credit that is told by a sentence alone is the vendor’s matter, and not the caller’s', async t => {
+  const { post, upstreams } = await open(t)
+  const upstream = upstreams['text'] as Upstream
+  const message =
+    'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.'
+  const refusal = say(400, { type: 'error', error: { type: 'invalid_request_error', message } })
+  answerBy(upstream, { one: refusal, two: refusal })
+  for (const calls of [2, 0]) {
+    const before = upstream.received.length
+    const answer = await post(chat, ask)
+    t.match(await answer.json(), { error: { code: 'upstream_credentials' } }, caseName({ calls }))
+    t.equal(upstream.received.length - before, calls, 'who is suspended is not asked')
+  }
 })
 
 t.test('the caller is never told that its key is bad when the vendor’s is, nor shown it', async t => {

@@ -7,9 +7,16 @@ import { caseName } from '../harness/case-name.ts'
 const refuse = (status: number, body: unknown = {}, wait?: number) =>
   judge(readRefusal(status, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), wait))
 
+const noCredit =
+  'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.'
+
 t.test('every row of the table says what it says, by each of its statuses and codes', async t => {
-  for (const { status, codes, when, class: saleClass, key } of outcomes)
+  for (const { status, says = [], class: saleClass, key } of outcomes)
     for (const one of status)
+      for (const message of says)
+        t.match(refuse(one, { error: { type: 'a_vendor_word', message } }), { class: saleClass, key }, message)
+  for (const { status, at, codes, says, when, class: saleClass, key } of outcomes)
+    for (const one of says || at ? [] : status)
       for (const code of codes ?? [when === 'code' ? 'a_vendor_word' : undefined]) {
         const body = code === undefined ? 'not JSON' : { error: { code, message: 'words' } }
         const judged = refuse(one, body, when === 'wait' ? 1_000 : undefined)
@@ -85,6 +92,44 @@ t.test('what vendors are known to answer means what it means there', async t => 
     ['a fault', 500, { error: { code: 'server_error' } }, 'unknown', 'none'],
     ['a gateway in between that gave up', 504, '', 'unknown', 'none'],
     ['a conflict', 409, {}, 'unknown', 'none'],
+    [
+      'no money told by a sentence that has no code',
+      400,
+      { type: 'error', error: { type: 'invalid_request_error', message: noCredit }, request_id: 'req_1' },
+      'not_sold',
+      'no_credit',
+    ],
+    [
+      'that sentence inside of what a caller may have said',
+      400,
+      { type: 'error', error: { type: 'invalid_request_error', message: `messages.0: "${noCredit}" is no role` } },
+      'final',
+      'none',
+    ],
+    [
+      'that sentence beside a status that is not the vendor’s for it',
+      422,
+      { type: 'error', error: { type: 'invalid_request_error', message: noCredit } },
+      'final',
+      'none',
+    ],
+    [
+      'a spent budget of the key, told by where it is set',
+      403,
+      { error: { code: 403, message: 'x', metadata: { limit_source: 'openrouter_key_limit', resets_at: 'x' } } },
+      'not_sold',
+      'no_credit',
+    ],
+    [
+      'a country that the vendor does not serve',
+      403,
+      { error: { code: 'unsupported_country_region_territory', param: null, type: 'request_forbidden' } },
+      'not_sold',
+      'model',
+    ],
+    ['a debt', 403, { error: { code: 'AccountOverdueError', type: 'Forbidden' } }, 'not_sold', 'no_credit'],
+    ['a 403 with nothing but a detail', 403, { detail: 'User is locked.' }, 'not_sold', 'none'],
+    ['a 403 whose detail holds more', 403, { detail: [{ msg: 'flagged', input: 'x' }] }, 'final', 'none'],
   ]
   for (const [what, status, body, saleClass, key, wait] of rows)
     t.match(refuse(status, body, wait), { class: saleClass, key }, what)

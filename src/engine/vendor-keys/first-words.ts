@@ -1,3 +1,4 @@
+import { type Coding, unpackSmall } from '../codings.ts'
 import { besideErrors, soldMembers } from './outcomes.ts'
 import { isNothing, parseLoosely, type Refusal, refusalInside } from './judge.ts'
 
@@ -47,9 +48,12 @@ export class FirstWords {
     if (this.#kind === 'events') this.#event ??= firstEvent(`${this.#text()}\n\n`)
   }
 
-  /** Its JSON. */
-  value(): unknown {
-    return this.#bytes > this.#bytesMax ? undefined : parseLoosely(this.#text())
+  /** Its JSON; `codings`: what it came in, though nobody asked for that. */
+  value(codings: readonly Coding[] = []): unknown {
+    if (this.#bytes > this.#bytesMax) return undefined
+    if (codings.length === 0) return parseLoosely(this.#text())
+    const plain = unpackSmall(Buffer.concat(this.#chunks), codings, this.#bytesMax)
+    return plain && parseLoosely(plain)
   }
 
   /** The error that stands in it alone. */

@@ -9,6 +9,7 @@ const codeCharsMax = 100
 const bareMembers: ReadonlySet<string> = new Set([
   'error',
   'message',
+  'detail',
   'code',
   'status',
   'type',
@@ -71,7 +72,8 @@ function shown(code: string): string {
 }
 
 /** The word by which a row fits, '' for the status alone; undefined where it does not fit. */
-function fits({ status, at, codes, when }: OutcomeRow, refusal: Refusal): string | undefined {
+function fits({ status, at, codes, says, when }: OutcomeRow, refusal: Refusal): string | undefined {
+  if (says) return status.includes(refusal.status ?? 0) && saysOneOf(refusal.body, says) ? '' : undefined
   const isAnyStatus = refusal.status === undefined && codes !== undefined
   if (!isAnyStatus && !status.includes(refusal.status ?? 0)) return undefined
   if (when === 'wait' && refusal.retryAfterMs === undefined) return undefined
@@ -79,6 +81,10 @@ function fits({ status, at, codes, when }: OutcomeRow, refusal: Refusal): string
   if (codes === undefined && when !== 'code') return ''
   const there = codesAt(refusal.body, at === undefined ? usualPlaces : [at])
   return codes ? there.find(code => codes.includes(code)) : there[0]
+}
+
+function saysOneOf(body: unknown, sentences: readonly string[]): boolean {
+  return valuesAt(body, 'error.message').some(value => typeof value === 'string' && sentences.includes(value))
 }
 
 /** No JSON, or no more in it than a message and the status once more: nothing that it could be told by. */
@@ -89,9 +95,14 @@ function isBare(body: unknown): boolean {
     Object.entries(one as { readonly [name: string]: unknown }),
   )
   return (
-    members.every(([name, value]) => isNothing(value) || bareMembers.has(name)) &&
+    members.every(([name, value]) => isNothing(value) || (bareMembers.has(name) && isMessage(name, value))) &&
     !codesAt(body, usualPlaces).some(isWord)
   )
+}
+
+/** A `detail` may hold more than words. */
+function isMessage(name: string, value: unknown): boolean {
+  return name !== 'detail' || typeof value === 'string'
 }
 
 function isWord(code: string): boolean {

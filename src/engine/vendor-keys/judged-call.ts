@@ -83,7 +83,7 @@ export class JudgedCall implements Call, Sink {
     }
     const type = typeof headers['content-type'] === 'string' ? headers['content-type'].toLowerCase() : ''
     const kind = isRefused ? 'refusal' : type.startsWith('text/event-stream') ? 'events' : 'json'
-    const isRead = codings.length === 0 && (isRefused || kind === 'events' || /[/+]json/.test(type))
+    const isRead = isRefused || (codings.length === 0 && (kind === 'events' || /[/+]json/.test(type)))
     if (!isRead) return this.#decide(head)
     const listening = this.#listen(
       new FirstWords(kind, errorBytesMax),
@@ -94,12 +94,12 @@ export class JudgedCall implements Call, Sink {
 
   /** What it is, by what was heard of it. */
   #decide(head: AnswerHead): AnswerHead {
-    const { status, headers } = head
+    const { status, headers, codings } = head
     const isRefused = status >= 400
     if (!isRefused && !this.#words) return head
     const wait = retryAfterMs(headers['retry-after'], this.#clock.now())
     const refusal: Refusal | undefined = isRefused
-      ? { status, isInside: false, body: this.#words?.value(), retryAfterMs: wait }
+      ? { status, isInside: false, body: this.#words?.value(codings), retryAfterMs: wait }
       : this.#words?.inside()
     if (!refusal) return head
     this.judgement = judge({ ...refusal, retryAfterMs: wait }, this.upstream.outcomes, text => this.#strike(text))

@@ -1,8 +1,9 @@
-import type { OutcomeRow } from '../../kit/index.ts'
+import { noCreditSentences, type OutcomeRow } from '../../kit/index.ts'
 
 /**
  * What refusals mean, for all vendors alike: the first row that fits says it. What fits none is the caller's. Only status
- * and machine-readable words count: what a message says, a caller may have said first.
+ * and machine-readable words count: what a message says, a caller may have said first. One sentence of a vendor that has no
+ * code for it counts where it is all that the message says.
  */
 export const outcomes: readonly OutcomeRow[] = [
   // Too much in flight, or a budget that renews: it says how long to wait.
@@ -57,10 +58,14 @@ export const outcomes: readonly OutcomeRow[] = [
       'BILLING_BALANCE_NOT_ENOUGH',
       'BILLING_DISABLED',
       'Arrearage',
+      'AccountOverdueError',
     ],
     class: 'not_sold',
     key: 'no_credit',
   },
+  { status: [400], says: noCreditSentences, class: 'not_sold', key: 'no_credit' },
+  // A budget of the key or of what it belongs to is spent; the same status without it is about what was asked.
+  { status: [403], at: 'error.metadata.limit_source', when: 'code', class: 'not_sold', key: 'no_credit' },
   { status: [401], class: 'not_sold', key: 'invalid' },
   { status: [402], class: 'not_sold', key: 'no_credit' },
   // A body of a caller may bring these about too: they count for the key only where another one is served.
@@ -78,6 +83,7 @@ export const outcomes: readonly OutcomeRow[] = [
       'AccessDeniedException',
       'access_denied',
       'ModelNotOpen',
+      'unsupported_country_region_territory',
     ],
     class: 'not_sold',
     key: 'model',
