@@ -44,7 +44,12 @@ export function requestHeaders(
   return list
 }
 
-const keyParameter = /^(?:api[-_]?)?key$|^(?:access[-_]?)?token$/i
+/**
+ * Keys by their name, with a dollar sign or without, and whose quota a request counts for: an upstream that reads one beside
+ * ours refuses the request as if our key were bad, and whoever sends it would have that suspended for everybody.
+ */
+const keyParameter =
+  /^\$?\.?(?:(?:(?:x[-_])?(?:goog[-_])?api[-_]?)?key|(?:(?:access|oauth|bearer|auth)[-_]?)?token|authorization|user[-_]?project)$/i
 
 /**
  * What generative-language upstreams take, at any path, for the choice of which members an answer has and how it is
@@ -56,7 +61,8 @@ const readableShape = /^\$?alt=(?:sse|json)$/
 
 /**
  * The query of a request as upstreams may see it: without parameters that are keys by their name, since the caller's key is
- * for us alone, without those that would make an answer unreadable to us, and without what is fixed for the upstream.
+ * for us alone and no other may stand beside ours, without those that would make an answer unreadable to us, and without
+ * what is fixed for the upstream.
  */
 export function upstreamQuery(query: string, upstream?: Upstream): string {
   if (query === '') return query

@@ -203,6 +203,9 @@ t.test('whatever is read as a key in a query never goes upstream, and the rest o
     ['key=on%65', ['one'], ''],
     ['key=', [], ''],
     ['?key=one', [], '?key=one'],
+    ['oauth_token=one&bearer_token=two&alt=sse', [], 'alt=sse'],
+    ['$key=one&$.access_token=two&%24userProject=three&userproject=four', [], ''],
+    ['x-goog-api-key=one&X-API-Key=two&authorization=Bearer+three', [], ''],
     ['pageToken=one&monkey=two', [], 'pageToken=one&monkey=two'],
     ['key%=one&%ff=x', [], 'key%=one&%ff=x'],
   ]
