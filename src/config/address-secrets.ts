@@ -1,13 +1,10 @@
-import { isSecretName } from '../kit/index.ts'
+import { isRandom, isSecretName } from '../kit/index.ts'
 import type { Span } from './tree.ts'
 
 /** An address from behind its scheme; what stands in a text behind `://`, up to what no address has in it. */
 const addresses = /(?<=:\/\/)[^\s"'<>`]+/g
 /** A parameter of a query: its name, and its value up to the next one. References and places to fill in are none. */
 const parameters = /(?<=[?&;])([^\s=&?#"'<>]{1,64})=([^\s&#"'<>]+)/g
-/** A name of a bot and its token, as in `bot123456:AAE…`. */
-const tokenOfBot = /^(?:bot)?\d{5,}:[\w-]{16,}$/
-const lettersRun = /[A-Za-z0-9]{16,}/g
 const reference = /^(?:\$\{(?:file:[^}]*|\w+)\}|\{\w*\}?)$/
 
 /**
@@ -35,10 +32,4 @@ function secretSegments(address: string, from: number): readonly Span[] {
     start += segment.length + 1
   }
   return spans
-}
-
-/** Letters and digits in one run, longer than words are. */
-function isRandom(text: string): boolean {
-  if (tokenOfBot.test(text)) return true
-  return [...text.matchAll(lettersRun)].some(([run]) => /\d/.test(run) && /[A-Za-z]/.test(run))
 }

@@ -3,13 +3,28 @@ import type { Call, Upstream } from './model.ts'
 /** Names of headers, parameters and members under which secrets go. */
 const secretName = /auth|key|token|secret|cookie|passw|signature|credential|^(?:sig|code|pw|pwd|jwt|sas)$/i
 
+/** A name of a bot and its token, as in `bot123456:AAE…`. */
+const tokenOfBot = /^(?:bot)?\d{5,}:[\w-]{16,}$/
+const lettersRun = /[A-Za-z0-9]{16,}/g
+
 export function isSecretName(name: string): boolean {
   return secretName.test(name)
 }
 
-/** Every text of an upstream's settings that nobody else may see: credentials, and what is fixed under a name of secrets. */
-export function secretsOfUpstream({ credential, headers, query, calls, keys = [] }: Upstream): readonly string[] {
+/** Whether nobody would have made up a text: letters and digits in one run, longer than words are. */
+export function isRandom(text: string): boolean {
+  if (tokenOfBot.test(text)) return true
+  return [...text.matchAll(lettersRun)].some(([run]) => /\d/.test(run) && /[A-Za-z]/.test(run))
+}
+
+/**
+ * Every text of an upstream's settings that nobody else may see: credentials, what is fixed under a name of secrets, and
+ * what of its address nobody would have made up.
+ */
+export function secretsOfUpstream({ url, credential, headers, query, calls, keys = [] }: Upstream): readonly string[] {
   return [
+    // The first three parts are the scheme, nothing, and whose address it is.
+    ...url.split('/').slice(3).filter(isRandom),
     ...credential.flatMap(one => (one.kind === 'sign' ? one.secrets.flatMap(partsOf) : one.value)),
     ...secretValues(headers, query),
     ...secretsOfCalls(calls),

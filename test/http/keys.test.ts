@@ -525,6 +525,19 @@ t.test('the caller’s key reaches no upstream, in no header, address or body', 
   }
 })
 
+t.test('a secret in the path of an upstream is struck out where the upstream quotes what it was asked for', async t => {
+  const secret = 'a1b2c3d4e5f6a7b8c9d0e1f2'
+  const inPath = ['url: "${ALPHA_URL:-simulator:alpha}"', `url: "\${ALPHA_URL}/hook/${secret}"`] as const
+  const { url, key, upstream } = await startWith(t, { edit: [...noLimits, inPath] })
+  upstream.answer((res, { url: asked }) => {
+    res.writeHead(404, { 'content-type': 'application/json', 'x-echo': asked })
+    res.end(JSON.stringify({ error: { message: `Cannot POST ${asked}` } }))
+  })
+  const answer = await ask(url, bearer(key))
+  const { error } = (await answer.json()) as { error: { message: string } }
+  t.match(error.message, /^Cannot POST \/hook\/\*{24}\/v1\/images\/generations$/)
+})
+
 t.test('the upstream’s key reaches no caller, log line or file, not even when the upstream quotes it', async t => {
   const lines: string[] = []
   const log = createLog({ level: 'debug', pretty: false, destination: { write: line => void lines.push(line) } })
