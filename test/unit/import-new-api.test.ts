@@ -150,6 +150,50 @@ t.test('balances are exact to the micro-unit, and their sums are told', async t 
   t.ok(imported.notes.includes('user debtor: owes 500 quota there; the balance here begins at nothing'))
 })
 
+t.test('the ratio of a group is its factor, and one that cannot be is told', async t => {
+  const ratios = {
+    vip: 0.33333333,
+    near: 0.9999999,
+    tiny: 1e-9,
+    free: 0,
+    text: '0.5',
+    odd: -1,
+    none: null,
+    big: 2,
+    vast: 1e10,
+  }
+  const tables = madeNewApi(upstream.url).map(table => {
+    const rows = table.rows.map(row => (row[0] === 'GroupRatio' ? ['GroupRatio', JSON.stringify(ratios)] : row))
+    return table.name === 'options' ? { ...table, rows } : table
+  })
+  const file = join(folder, 'ratios.db')
+  writeSqlite(file, tables)
+  const { text, notes } = await importBook(file, 'new-api', { secretsAt: './secrets' })
+  const groups = /\ngroups:\n([^]*?)\n\n/.exec(text)?.[1] ?? ''
+  for (const line of [
+    'vip: { multiplier: "0.333333" }',
+    'near: {}',
+    'tiny: { multiplier: "0.000001" }',
+    'free: { multiplier: "0" }',
+    'text: { multiplier: "0.5" }',
+    'odd: {}',
+    'none: {}',
+    'big: { multiplier: "2" }',
+  ])
+    t.ok(groups.includes(`  ${line}`), `${line} in\n${groups}`)
+  t.same(
+    notes.filter(note => note.startsWith('the ratio of group')),
+    [
+      'the ratio of group vip: 0.33333333 has more than six decimal places, and is 0.333333 here',
+      'the ratio of group near: 0.9999999 has more than six decimal places, and is 1 here',
+      'the ratio of group tiny: 0.000000001 has more than six decimal places, and is 0.000001 here',
+      'the ratio of group odd: it is no factor, and is 1 here',
+      'the ratio of group none: it is no factor, and is 1 here',
+      'the ratio of group vast: it is no factor, and is 1 here',
+    ],
+  )
+})
+
 t.test('no token opens more than it did', async t => {
   const keys = new Map(
     imported.adoption.users.flatMap(user => user.keys.map(key => [key.name, { ...key, user: user.name }] as const)),

@@ -261,7 +261,7 @@ function labelOf({ id, name }: Channel): string {
 /** Every group that something speaks of, with its factor on prices. */
 function groupsOf(
   channels: readonly Channel[],
-  { groupRatios }: Options,
+  { groupRatios, changedRatios }: Options,
   tables: readonly AskedTable[],
   note: (text: string) => void,
 ): ReadonlyMap<string, string> {
@@ -281,6 +281,7 @@ function groupsOf(
         writeMap([['multiplier', ratio === undefined || ratio === '1' ? undefined : JSON.stringify(ratio)]]),
       )
   }
+  for (const changed of changedRatios) note(changed)
   if ([...groupRatios.values()].some(ratio => ratio !== '1'))
     note('the ratios of groups are factors on prices of tokens here; prices of images and of calls ignore them')
   return groups

@@ -1,5 +1,5 @@
 import type { TableRow } from '../../../kit/index.ts'
-import { multiply, readDecimal, readNewApiRatios, toPrice, withoutNoise } from '../../prices/index.ts'
+import { multiply, readDecimal, readNewApiRatios, shiftPoint, toPrice, withoutNoise } from '../../prices/index.ts'
 import { familyOf } from '../families.ts'
 import { fieldsOf } from '../fields.ts'
 import { costOfRow, type PriceTable } from '../price-table.ts'
@@ -18,6 +18,8 @@ export type Options = {
   readonly quotaPerUnit: bigint
   /** By group: the factor on its prices, as a decimal. */
   readonly groupRatios: ReadonlyMap<string, string>
+  /** Factors that are not what they were there. */
+  readonly changedRatios: readonly string[]
   rate(model: string, style: Style): Rated
   /** Names of settings that nothing was made of. */
   readonly left: readonly string[]
@@ -37,6 +39,10 @@ const read = new Set([
 ])
 /** Ratios of what is no text: a model that has one is for more than to talk. */
 const ofMedia = ['ImageRatio', 'AudioRatio', 'AudioCompletionRatio']
+
+/** Digits of a factor here: before its point, and behind it. */
+const factorDigits = 9
+const factorPlaces = 6
 
 export function readOptions(
   table: AskedTable,
@@ -98,18 +104,32 @@ export function readOptions(
     return family !== 'embedding' || input === undefined || Number(input) === 0 ? undefined : { id, prices: { input } }
   }
 
-  const groupRatios = Object.entries(fieldsOf(parseRatios(options.get('GroupRatio')))).flatMap(([group, ratio]) => {
-    const factor = toPrice(readDecimal(typeof ratio === 'string' ? ratio : '') ?? 'none')
-    return [[group, factor === undefined || !/^\d/.test(factor) ? '1' : (readDecimal(factor) ?? '1')] as const]
-  })
+  const factors = Object.entries(fieldsOf(parseRatios(options.get('GroupRatio')))).map(
+    ([group, ratio]) => [group, factorOf(ratio)] as const,
+  )
   return {
     quotaPerUnit,
-    groupRatios: new Map(groupRatios),
+    groupRatios: new Map(factors.map(([group, { factor }]) => [group, factor])),
+    changedRatios: factors.flatMap(([group, { why }]) =>
+      why === undefined ? [] : `the ratio of group ${group}: ${why}`,
+    ),
     rate,
     left: [...options]
       .flatMap(([name, value]) => (read.has(name) || ['', 'false', '{}', '[]', '0'].includes(value) ? [] : [name]))
       .toSorted(),
   }
+}
+
+/** What prices are multiplied by here, and why that is not what it was there. */
+function factorOf(ratio: unknown): { readonly factor: string; readonly why?: string } {
+  const exact = readDecimal(textOf(ratio))
+  const [whole = '', places = ''] = exact?.split('.') ?? []
+  if (exact === undefined || whole.length > factorDigits) return { factor: '1', why: 'it is no factor, and is 1 here' }
+  if (places.length <= factorPlaces) return { factor: exact }
+  const micros = BigInt(whole + places.slice(0, factorPlaces)) + (places.charAt(factorPlaces) >= '5' ? 1n : 0n)
+  // What cost something is not free.
+  const factor = shiftPoint(String(micros || 1n), -factorPlaces)
+  return { factor, why: `${exact} has more than six decimal places, and is ${factor} here` }
 }
 
 function textOf(value: unknown): string {
