@@ -3,6 +3,8 @@ import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import type { ImportedConfig } from '../index.ts'
 import { countOf } from './count-of.ts'
 import { Exit, exitCodes, say } from './exit.ts'
+import { needFolderOf } from './need-file.ts'
+import { writeOut } from './write-out.ts'
 
 export type ImportFlags = {
   readonly out?: string
@@ -48,6 +50,7 @@ export async function writeImported(
 
 /** @throws Exit 1 where one is there */
 async function writeNew(file: string, text: string, { force, mode }: { force: boolean; mode: number }): Promise<void> {
+  await needFolderOf(file)
   // One that was there would keep its mode.
   if (force && mode === 0o600) await rm(file, { force })
   await writeFile(file, text, { flag: force ? 'w' : 'wx', mode }).catch((error: NodeJS.ErrnoException) => {
@@ -61,7 +64,7 @@ export function tellImported(
   { notes, models, entries, secrets: files }: Omit<Imported, 'ok'>,
   options: ImportFlags,
 ): void {
-  for (const note of notes) say(`note: ${note}`)
+  for (const note of notes) say(`note: ${writeOut(note)}`)
   const { out, secrets, dryRun } = options
   if (files.length > 0)
     say(

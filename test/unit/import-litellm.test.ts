@@ -405,3 +405,40 @@ t.test('the command writes secrets for their owner alone, and says by its exit t
   t.equal(none.code, 4, none.err)
   t.match(JSON.parse(none.out), { models: { all: 0, active: 0 }, entries: { all: 1, active: 0, off: [{ name: 'm' }] } })
 })
+
+t.test('what a terminal would obey in the names of a file is written out', async t => {
+  const named = (name: string) => ({ ...one({ model: 'openai/gpt-4o' }).model_list[0], model_name: name })
+  await writeFile(join(folder, 'obeyed.yaml'), stringify({ model_list: [named('a\u001b[31mred\nline')] }))
+  const args = ['import', 'litellm', 'obeyed.yaml', '--dry-run']
+  const { stderr } = await runCommand({ cwd: folder, env: process.env }, args)
+  t.match(stderr, 'a\\u001b[31mred\\u000aline: its name cannot stand in a configuration')
+  t.notMatch(stderr, '\u001b')
+})
+
+t.test('a file that is to be written into a folder that is not there is told in a sentence', async t => {
+  await writeFile(join(folder, 'known.yaml'), stringify(one({ model: 'openai/gpt-4o', api_key: 'os.environ/KEY' })))
+  const said = /nowhere[^ ]*: there is no folder nowhere to write it to/
+  const place = { cwd: folder, env: process.env }
+  const config = await runCommand(place, [
+    'import',
+    'litellm',
+    'known.yaml',
+    '--mode',
+    'chat',
+    '--prices',
+    tablePath,
+    '--out',
+    'nowhere/gateway.yaml',
+  ])
+  t.match(config, { code: 2, stderr: said })
+  const table = await runCommand(place, [
+    'prices',
+    'import',
+    tablePath,
+    '--from',
+    'litellm',
+    '-o',
+    'nowhere/prices.yaml',
+  ])
+  t.match(table, { code: 2, stderr: said })
+})

@@ -12,7 +12,7 @@ import {
 } from '../../index.ts'
 import { countOf } from '../count-of.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
-import { needFile } from '../need-file.ts'
+import { needFile, needFolderOf } from '../need-file.ts'
 import { showFindings } from '../show-findings.ts'
 import { formatTable } from '../table.ts'
 import { writeOut } from '../write-out.ts'
@@ -76,7 +76,10 @@ async function writeTable(file: string, text: string, force: boolean): Promise<v
   const there = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
   })
-  if (there === undefined) return writeFile(file, text, { flag: 'wx' })
+  if (there === undefined) {
+    await needFolderOf(file)
+    return writeFile(file, text, { flag: 'wx' })
+  }
   const whose = await ownershipOf(there)
   if (whose !== 'own' && !force)
     throw new Exit(
