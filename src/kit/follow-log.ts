@@ -19,7 +19,7 @@ export type FollowedRow = { readonly row: LogRow; readonly charge: Charge | null
 export type FollowOptions = {
   readonly clock: Clock
   readonly left: AbortSignal
-  /** Ids of the newest rows, which whoever follows has already. */
+  /** Ids of rows that whoever follows has already, the newest, and that they have passed over. */
   readonly known?: readonly string[]
   readonly onFault?: (error: unknown) => void
 }
@@ -61,6 +61,21 @@ export async function* followLog(
     yield fresh
     await clock.sleep(pollMs, left)
   }
+}
+
+/**
+ * Ids of the rows that have ended a moment ago. Whoever shows some of the log and then follows it asks for these first: what
+ * was passed over would come as if it were new.
+ */
+export async function justEnded(
+  journal: Pick<Journal, 'list'>,
+  match: LogMatch,
+  { now }: Pick<Clock, 'now'>,
+): Promise<readonly string[]> {
+  const ids: string[] = []
+  const since = firstIdAt('req_', now() - longMs)
+  for await (const { row } of ended(journal, { ...match, endedFrom: now() - lateMs }, since)) ids.push(row.id)
+  return ids
 }
 
 async function* ended(journal: Pick<Journal, 'list'>, match: LogMatch, from: string): AsyncIterable<FollowedRow> {

@@ -136,3 +136,21 @@ t.test('the log is filtered by everything that people ask for, shown in every fo
     t.equal(await tail.interrupt(), 0)
   })
 })
+
+t.test('what text cost is told in the words of the terminal, and as it is kept in data', async t => {
+  const shop = await openShop(t)
+  shop.upstreams['text']?.answer({ choices: [], usage: { prompt_tokens: 12, completion_tokens: 34 } })
+  const asked = { model: 'sim-chat', messages: [{ role: 'user', content: 'hi' }] }
+  const answer = await shop.post('/v1/chat/completions', asked)
+  await answer.arrayBuffer()
+  await shop.settled()
+  const id = answer.headers.get('x-request-id') ?? ''
+  const words = [['logs'], ['logs', 'show', id], ['logs', '--format', 'json']]
+  const [lines, one, data] = await runMany(
+    shop,
+    words.map(more => [...more, '-c', 'CONFIG']),
+  )
+  t.match(lines?.stdout, /\(settled\) {2}input 12, output 34$/m)
+  t.match(one?.stdout, /^input 12, output 34$/m)
+  t.match(data?.stdout, '输入 12, 输出 34')
+})

@@ -2,6 +2,7 @@ import {
   type BillingRecord,
   csvLine,
   followLog,
+  justEnded,
   formatIn,
   type LogMatch,
   type LogRecord,
@@ -50,12 +51,13 @@ const pageRows = 500
 export async function listLogs(options: ListOptions): Promise<void> {
   const asked = readAsked(options)
   await withStorage(options.config, async (storage, { plugins }) => {
+    const passed = options.follow ? await justEnded(storage.journal, asked.match, systemClock) : []
     const found = await collect(storage, asked, options.limit)
     const records = found.map(({ row, charge }) => logRecord(row, charge, plugins.known))
     const write = printer(options.format, asked.zone, options.follow)
     if (options.follow) {
       write(records.toReversed())
-      await follow(storage, asked, found, some =>
+      await follow(storage, asked, [...passed, ...found.map(({ row }) => row.id)], some =>
         write(some.map(({ row, charge }) => logRecord(row, charge, plugins.known))),
       )
       return
@@ -115,7 +117,7 @@ function costs({ charge }: Found, minCost: number): boolean {
 async function follow(
   storage: Storage,
   { match, minCost }: Asked,
-  known: readonly Found[],
+  known: readonly string[],
   write: (some: readonly Found[]) => void,
 ): Promise<void> {
   const left = new AbortController()
@@ -125,7 +127,7 @@ async function follow(
   const options = {
     clock: systemClock,
     left: left.signal,
-    known: known.map(({ row }) => row.id),
+    known,
     onFault(error: unknown) {
       if (!isAway) say(`the storage does not answer, and is asked again each second: ${String(error)}`)
       isAway = true
@@ -220,7 +222,7 @@ export async function showLog(
 
 function formatLine(record: LogRecord): string {
   const { billing } = record
-  const bill = billing ? `  ${billing.amount} ${billing.currency} (${billing.state})  ${billing.text}` : ''
+  const bill = billing ? `  ${billing.amount} ${billing.currency} (${billing.state})  ${tellUse(billing)}` : ''
   return writeOut(
     `${record.time}  ${record.id}  ${record.status ?? '-'} ${record.outcome}  ${record.model ?? record.operation}  ${record.duration_ms} ms${bill}`,
   )
@@ -271,11 +273,17 @@ function formatPhases(record: LogRecord): readonly string[] {
   })
 }
 
+/** An image's line with six labels, which are what they are in every language; of tokens and the like `input 12, output 34`. */
+function tellUse({ text, rule, lines }: BillingRecord): string {
+  if (rule.kind !== 'usage' || lines.length === 0) return text
+  return lines.map(({ tier, quantity }) => `${tier.replaceAll('_', ' ')} ${quantity ?? 0}`).join(', ')
+}
+
 /** A charge for people: the one line with six labels, then why. Lines of tokens say themselves what multiplied them. */
 export function formatBill(billing: BillingRecord): readonly string[] {
   const plain = billing.lines.every(({ quantity }) => quantity === null) ? '; no group multiplier applies' : ''
   return [
-    billing.text,
+    tellUse(billing),
     ...billing.lines.map(
       line =>
         `  #${line.index}  ${line.why}  →  ${line.price} ${billing.currency}${line.at ? `  (${line.at})` : ''}${line.flags.length > 0 ? `  [${line.flags.join(', ')}]` : ''}`,
