@@ -434,6 +434,67 @@ export async function zonesContract(t: Test, make: Harness): Promise<void> {
   })
 }
 
+/** What was booked by another zone than the one that is now. */
+export async function zoneChangeContract(t: Test, make: Harness): Promise<void> {
+  await t.test('what is given back of another zone’s day is not spent again on one of this zone', async t => {
+    const clock = clockAt(Date.UTC(2027, 4, 31, 15, 30))
+    const harness = await make()
+    const storages = [await harness.open('gateway', clock)]
+    t.teardown(async () => {
+      for (const storage of storages) await storage.close()
+      await harness.close()
+    })
+    const [first] = storages as [Storage]
+    const { name, key, facts } = await somebody(first, { budget: 100 })
+    await first.keys.change(key.id, { budgetPeriod: 'month' }, 'test')
+    const levels = [user(name, 100, 'day'), group(facts.group, 100, 'month')]
+    const buy = async (storage: Storage, price: number) => {
+      const request = heldBy(key, price, facts, levels)
+      const held = await storage.ledger.hold(request)
+      if (held.kind !== 'held') return held.kind
+      await storage.ledger.line(request.facts.id, line(0, { price }))
+      await storage.ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
+      return request.facts.id
+    }
+    const early = await buy(first, 10)
+    clock.set(Date.UTC(2027, 4, 31, 15, 40))
+    const last = await buy(first, 80)
+    await first.close()
+    // Half past midnight of the first of June there: what was bought in May is of June by this zone.
+    clock.set(Date.UTC(2027, 4, 31, 16))
+    const second = await harness.open('gateway', clock, undefined, 'Asia/Tokyo')
+    storages[0] = second
+    t.not(await buy(second, 100), 'overdrawn', 'a day and a month of their own')
+    for (const id of [early, last]) t.ok((await second.books.refund(id, 'boss', 'sorry')) > 0)
+    t.equal(await buy(second, 1), 'overdrawn')
+    t.same((await second.books.verify()).problems, [])
+    t.match(await second.keys.find(key.id), { spent: 100, held: 0 })
+  })
+
+  await t.test('what is given back of a month that is the same in every zone is given back of it', async t => {
+    const clock = clockAt(noon)
+    const harness = await make()
+    const storages = [await harness.open('gateway', clock)]
+    t.teardown(async () => {
+      for (const storage of storages) await storage.close()
+      await harness.close()
+    })
+    const [first] = storages as [Storage]
+    const { key, facts } = await somebody(first, { budget: 1_000 })
+    const levels = [group(facts.group, 100, 'month')]
+    const request = heldBy(key, 100, facts, levels)
+    await first.ledger.hold(request)
+    await first.ledger.line(request.facts.id, line(0, { price: 100 }))
+    await first.ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
+    await first.close()
+    const second = await harness.open('gateway', clock, undefined, 'Asia/Tokyo')
+    storages[0] = second
+    t.match(await second.ledger.hold(heldBy(key, 1, facts, levels)), { level: 'group' })
+    await second.books.refund(request.facts.id, 'boss', 'sorry')
+    t.match(await second.ledger.hold(heldBy(key, 100, facts, levels)), { kind: 'held' })
+  })
+}
+
 /** What an audit finds in the day and the month that are now. */
 export async function runningContract(t: Test, make: Harness): Promise<void> {
   await t.test('an audit proves the running day and month of keys and accounts, in the zone of budgets', async t => {

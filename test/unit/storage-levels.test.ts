@@ -1,7 +1,14 @@
 import t from 'tap'
 import { postgresHarness, sqliteHarness } from '../contract/harnesses.ts'
 import { toldContract } from '../contract/budget-told.ts'
-import { levelsContract, levelsOfCallers, mixedContract, runningContract, zonesContract } from '../contract/levels.ts'
+import {
+  levelsContract,
+  levelsOfCallers,
+  mixedContract,
+  runningContract,
+  zoneChangeContract,
+  zonesContract,
+} from '../contract/levels.ts'
 import { openingContract } from '../contract/opening.ts'
 import { holdOf, line, newKey } from '../contract/storage.ts'
 import { someKey } from '../harness/exchange.ts'
@@ -11,6 +18,7 @@ t.test('who bounds a request', async t => levelsOfCallers(t, someKey))
 await t.test('on SQLite', async t => {
   await levelsContract(t, sqliteHarness)
   await zonesContract(t, sqliteHarness)
+  await zoneChangeContract(t, sqliteHarness)
   await openingContract(t, sqliteHarness)
   await runningContract(t, sqliteHarness)
   await mixedContract(t, sqliteHarness)
@@ -22,6 +30,7 @@ await t.test('on PostgreSQL', async t => {
   const make = postgresHarness(postgres)
   await levelsContract(t, make)
   await zonesContract(t, make)
+  await zoneChangeContract(t, make)
   await openingContract(t, make)
   await runningContract(t, make)
   await mixedContract(t, make)

@@ -70,9 +70,12 @@ export function comeBack(zoned: Zoned, keyId: string, now: number): Query {
   return spend(zoned, { keyId, amount: 0, heldBack: 0, at: now })
 }
 
-/** Gives back what was spent at `since`: of all, and of the day and the month that it was spent in. */
-export function* giveBack({ zone }: Zoned, keyId: string, amount: number, since: number): QueryProgram<void> {
-  const { day, month } = spellsAt(since, zone)
+/** Gives back what was spent: of all, and of the day and the month that it was spent in, by their names. */
+export function* giveBack(
+  keyId: string,
+  amount: number,
+  { day, month }: { readonly day: number; readonly month: number },
+): QueryProgram<void> {
   yield ask(
     `UPDATE key SET spent = spent - ?,
        day_spent = CASE WHEN day_start = ? THEN day_spent - ? ELSE day_spent END,

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { spellsAt } from '../../kit/budget.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 
@@ -21,6 +22,21 @@ export function* noteZone(zone: string, at: number): QueryProgram<void> {
 export function* readZoneSince(zone: string): QueryProgram<number | undefined> {
   const known = yield* readMeta()
   return known.get(zoneName) === numberOf(zone) ? known.get(sinceName) : undefined
+}
+
+/** What no day or month is called. */
+const unknown = -1
+const hourMs = 3_600_000
+
+/**
+ * The day and the month that something was booked on which ended at `at`. By another zone than the one that is now nobody
+ * knows the day, and the month only where it is the same all over the world: what is given back of a wrong one would be spent twice.
+ */
+export function* bookedOn(zone: string, at: number): QueryProgram<{ readonly day: number; readonly month: number }> {
+  const since = yield* readZoneSince(zone)
+  if (since !== undefined && at >= since) return spellsAt(at, zone)
+  const [first, last] = [spellsAt(at - 12 * hourMs, 'UTC').month, spellsAt(at + 14 * hourMs, 'UTC').month]
+  return { day: unknown, month: first === last ? first : unknown }
 }
 
 function* readMeta(): QueryProgram<ReadonlyMap<string, number>> {

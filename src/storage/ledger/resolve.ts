@@ -9,6 +9,7 @@ import { text, whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { findBooked } from '../segments/find.ts'
 import { rowsOf } from '../segments/parse.ts'
+import { bookedOn } from './budget-zone.ts'
 import { accountOf, digestCharge, post, postAll, sales } from './entries.ts'
 import { giveHoldsBack } from './give-holds-back.ts'
 import { insertLine } from './line.ts'
@@ -99,16 +100,22 @@ export function* refund(
   const entry = { chargeId: id, debit: sales, credit: accountOf(keyId), amount, actor: by, reason, at, digest }
   // Its entry first: of two who give back at once the second finds that it is there, before any money has moved.
   yield* postAll(identity, [{ ...entry, kind: 'refund' }], table)
-  yield* giveBack(identity, keyId, amount, whole(charge, 'ended_at'))
-  yield* giveLevelsBack(identity, charge, at)
+  const then = yield* bookedOn(identity.zone, whole(charge, 'ended_at'))
+  yield* giveBack(keyId, amount, then)
+  yield* giveLevelsBack(identity, charge, then, at)
   yield* leave(identity, { by, at }, 'charge.refund', id, { refunded: 0 }, { refunded: amount }, reason)
   return amount
 }
 
 /** To the user, the balance that it was taken of, and the group: also in the day and the month, where those are still the same. */
-function* giveLevelsBack(identity: Scribe, charge: Row, at: number): QueryProgram<void> {
+function* giveLevelsBack(
+  identity: Scribe,
+  charge: Row,
+  then: { readonly day: number; readonly month: number },
+  at: number,
+): QueryProgram<void> {
   const amount = whole(charge, 'amount')
-  const [then, now] = [spellsAt(whole(charge, 'ended_at'), identity.zone), spellsAt(at, identity.zone)]
+  const now = spellsAt(at, identity.zone)
   const day = then.day === now.day ? -amount : 0
   const month = then.month === now.month ? -amount : 0
   yield* moveAccounts(identity, movesOf(identity, charge, { spent: -amount, day, month, released: 0 }), at)
