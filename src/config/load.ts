@@ -32,6 +32,12 @@ const tooDeep = {
   remedy: 'look for brackets, colons or dashes that repeat here, and take them out',
 }
 
+const tooManyAliases = {
+  code: 'yaml_aliases',
+  message: 'its aliases stand for one another so often that nobody can have meant it',
+  remedy: 'write the values out where they are used',
+}
+
 /**
  * Reads YAML 1.2 (core schema) into a tree with places. Refused, each at its place: syntax errors, several documents,
  * keys set twice or not plain text, tags, and anchors, aliases and merge keys: a price stands on the line it is charged by.
@@ -60,7 +66,13 @@ export function readForeignYaml(text: string): {
   const document = parse(text, { merge: true })
   if (!document) return { value: undefined, diagnostics: [{ ...tooDeep, path: [], span: whole }] }
   const diagnostics = syntaxDiagnostics(document, text)
-  return { value: diagnostics.length > 0 ? undefined : document.toJS({ maxAliasCount: 100 }), diagnostics }
+  if (diagnostics.length > 0) return { value: undefined, diagnostics }
+  try {
+    return { value: document.toJS({ maxAliasCount: 100 }), diagnostics }
+  } catch (error) {
+    if (!(error instanceof ReferenceError)) throw error
+    return { value: undefined, diagnostics: [{ ...tooManyAliases, path: [], span: whole }] }
+  }
 }
 
 /** The comments of a text, in their order. */

@@ -442,3 +442,16 @@ t.test('a file that is to be written into a folder that is not there is told in 
   ])
   t.match(table, { code: 2, stderr: said })
 })
+
+t.test('a file whose aliases multiply is refused in a sentence, at once', async t => {
+  const lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x]']
+  for (let i = 1; i < 10; i++)
+    lines.push(
+      `a${i}: &a${i} [${Array(9)
+        .fill(`*a${i - 1}`)
+        .join(', ')}]`,
+    )
+  await writeFile(join(folder, 'aliases.yaml'), `${lines.join('\n')}\nmodel_list: *a9\n`)
+  const refused = await cli('litellm', 'aliases.yaml', '--dry-run')
+  t.match(refused, { code: 3, err: /aliases\.yaml[^]*its aliases stand for one another[^]*write the values out/ })
+})
