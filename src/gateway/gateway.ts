@@ -505,7 +505,7 @@ class RunningGateway implements Gateway {
   }
 
   async #readAgain(cause: ConfigCause): Promise<ReloadResult> {
-    const { engine, log, build } = this.#parts
+    const { engine, log, build, keyKeeper } = this.#parts
     const next = await this.#source.read(this.plan)
     if (!next.ok) return next
     log.hide(secretsOf(next.plan))
@@ -518,7 +518,9 @@ class RunningGateway implements Gateway {
       ...(await changedCode(this.#source.file, next.plan)),
     ]
     try {
-      engine.swap(await build(next.plan))
+      const running = await build(next.plan)
+      await keyKeeper.prepare(next.plan)
+      engine.swap(running)
     } catch (error) {
       // A plugin that cannot be created is a fault of the configuration, as any other.
       if (error instanceof ConfigError) return { ok: false, findings: error.findings }

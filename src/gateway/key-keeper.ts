@@ -6,6 +6,7 @@ import {
   type Log,
   type OtherKeys,
   othersOf,
+  type Plan,
   type Storage,
   type VendorKey,
 } from '../kit/index.ts'
@@ -15,6 +16,10 @@ const everyMs = 5_000
 /** What cannot be written is kept, and written later; the latest of each key. */
 const keptMax = 10_000
 
+/** Days begin with one of these, in every zone. */
+const quarterMs = 900_000
+
+const unwritten = 'how the keys of upstreams stand could not be written; it is tried again'
 const keyIsBack = "an upstream's key is asked again"
 
 type Parts = {
@@ -24,6 +29,8 @@ type Parts = {
   readonly log: Log
 }
 
+type Spending = { readonly key: VendorKey; readonly amount: number; readonly at: number }
+
 /**
  * Keeps how the keys of upstreams stand: what this process finds is written down, what others have found is learnt, and
  * keys that were refused are tried for free. With no upstream that has keys it does nothing.
@@ -32,7 +39,9 @@ export class KeyKeeper {
   readonly #parts: Parts
   /** Standings that are not written yet, by what they are of. */
   readonly #unwritten = new Map<string, KeyStanding>()
-  readonly #spent: { readonly key: VendorKey; readonly amount: number; readonly at: number }[] = []
+  readonly #spent: Spending[] = []
+  /** What is not written yet of keys without a budget, whom nobody waits for: a sum for each and quarter of an hour. */
+  readonly #sums = new Map<string, Spending>()
   #writing: Promise<void> | undefined
   #looking: Promise<void> | undefined
   #watch: { cancel(): void } | undefined
@@ -54,6 +63,14 @@ export class KeyKeeper {
     this.#watch?.cancel()
     await this.#looking
     await this.#write()
+    await this.#writeSums()
+  }
+
+  /** What was charged for keys that a plan gives a budget is known before the first request under it. */
+  async prepare(plan: Pick<Plan, 'upstreams'>): Promise<void> {
+    if (!keysOf(plan).some(key => key.budget)) return
+    await this.#writeSums()
+    await this.learn(plan)
   }
 
   /** A standing has changed here. */
@@ -66,10 +83,18 @@ export class KeyKeeper {
     void this.#write()
   }
 
-  /** Something was charged for what was asked with a key that has a budget. */
+  /** Something was charged for what was asked with a key. Of one with a budget it is written at once, of others with the next look. */
   spent(key: VendorKey, amount: number): void {
-    if (this.#spent.length < keptMax) this.#spent.push({ key, amount, at: this.#parts.clock.now() })
+    const spending = { key, amount, at: this.#parts.clock.now() }
+    if (!key.budget) return this.#addUp(spending)
+    if (this.#spent.length < keptMax) this.#spent.push(spending)
     void this.#write()
+  }
+
+  #addUp({ key, amount, at }: Spending): void {
+    const id = `${key.id} ${Math.floor(at / quarterMs)}`
+    const sum = this.#sums.get(id)
+    if (sum || this.#sums.size < keptMax) this.#sums.set(id, { key, at, amount: amount + (sum?.amount ?? 0) })
   }
 
   /** Writes what is not written; what fails stays, and is tried again. Never rejects. */
@@ -87,19 +112,38 @@ export class KeyKeeper {
         if (this.#unwritten.get(id) === standing) this.#unwritten.delete(id)
       }
       for (let one = this.#spent[0]; one; one = this.#spent[0]) {
-        const { key, ...spent } = one
-        const { budget } = key
-        const named = { upstream: key.upstream.name, key: key.name }
-        await store.spend({
-          ...named,
-          ...spent,
-          ...(budget && { bound: { budget, others: this.#othersOf(named) } }),
-        })
+        await this.#spend(one)
         this.#spent.shift()
       }
     } catch (error) {
-      log.warn({ err: error }, 'how the keys of upstreams stand could not be written; it is tried again')
+      log.warn({ err: error }, unwritten)
     }
+  }
+
+  /** What fails stays, and is tried again. Never rejects. */
+  async #writeSums(): Promise<void> {
+    for (const [id, sum] of this.#sums) {
+      // What comes while it is written is another sum.
+      this.#sums.delete(id)
+      try {
+        await this.#spend(sum)
+      } catch (error) {
+        this.#addUp(sum)
+        this.#parts.log.warn({ err: error }, unwritten)
+        return
+      }
+    }
+  }
+
+  async #spend({ key, ...spent }: Spending): Promise<void> {
+    const named = { upstream: key.upstream.name, key: key.name }
+    // It may have been given one since it was asked.
+    const budget = key.budget ?? this.#keyOf(named)?.budget
+    await this.#parts.store.spend({
+      ...named,
+      ...spent,
+      ...(budget && { bound: { budget, others: this.#othersOf(named) } }),
+    })
   }
 
   /** Learns, writes what could not be written, and tries the keys that are due. */
@@ -110,10 +154,16 @@ export class KeyKeeper {
   }
 
   /** Those that are asked beside one, and itself. What each has spent, all processes together, the storage knows. */
-  #othersOf({ upstream, key: name }: Pick<KeyStanding, 'upstream' | 'key'>): OtherKeys | undefined {
-    const { plan } = this.#parts.engine().running
-    const key = plan.upstreams.get(upstream)?.keys?.find(one => one.name === name)
-    return key && othersOf(plan, key)
+  #othersOf(named: Pick<KeyStanding, 'upstream' | 'key'>): OtherKeys | undefined {
+    const key = this.#keyOf(named)
+    return key && othersOf(this.#parts.engine().running.plan, key)
+  }
+
+  #keyOf({ upstream, key: name }: Pick<KeyStanding, 'upstream' | 'key'>): VendorKey | undefined {
+    return this.#parts
+      .engine()
+      .running.plan.upstreams.get(upstream)
+      ?.keys?.find(one => one.name === name)
   }
 
   get #keys(): readonly VendorKey[] {
@@ -123,6 +173,7 @@ export class KeyKeeper {
   async #lookOnce(): Promise<void> {
     if (this.#keys.length === 0) return
     await this.#write()
+    await this.#writeSums()
     await this.learn()
     const { states } = this.#parts.engine().vendorKeys
     for (const key of this.#keys) {
@@ -132,17 +183,17 @@ export class KeyKeeper {
   }
 
   /** Takes over what other processes, and people, have written, in the order in which it was read. Never rejects. */
-  learn(): Promise<void> {
-    return (this.#learning = this.#learning.then(() => this.#learnOnce()))
+  learn(plan?: Pick<Plan, 'upstreams'>): Promise<void> {
+    return (this.#learning = this.#learning.then(() => this.#learnOnce(plan ? keysOf(plan) : this.#keys)))
   }
 
-  async #learnOnce(): Promise<void> {
-    if (this.#keys.length === 0) return
+  async #learnOnce(keys: readonly VendorKey[]): Promise<void> {
+    if (keys.length === 0) return
     const { store, log, engine } = this.#parts
     const { states, budgets } = engine().vendorKeys
     try {
       for (const standing of await store.list()) this.#tell(standing, states.learn(standing))
-      if (this.#keys.some(key => key.budget)) budgets.learn(await store.spent())
+      if (keys.some(key => key.budget)) budgets.learn(await store.spent())
     } catch (error) {
       log.warn({ err: error }, 'how the keys of upstreams stand could not be read')
     }

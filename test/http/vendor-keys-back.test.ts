@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { HandTime } from '../harness/hand-time.ts'
+import { startPostgres } from '../harness/postgres.ts'
 import { type Started, start } from '../harness/start.ts'
 import type { Upstream } from '../harness/upstream.ts'
 import { caseName } from '../harness/case-name.ts'
@@ -15,12 +16,12 @@ const minute = 60_000
 const nothing = { actor: 'test', action: 'wait', subject: '', before: null, after: null, reason: null }
 
 /** A gateway whose upstream for chat has two keys, under a clock that a test moves. `bad` are refused by it. */
-async function open(t: Test, budget = '') {
+async function open(t: Test, budget = '', also: Record<string, string> = {}) {
   const clock = new HandTime()
   const bad = new Map<string, [status: number, body: object]>()
   const started = await start(t, {
     clock,
-    env: { TEXT_KEY_1: 'vendor-secret-one', TEXT_KEY_2: 'vendor-secret-two' },
+    env: { TEXT_KEY_1: 'vendor-secret-one', TEXT_KEY_2: 'vendor-secret-two', ...also },
     edit: [
       [
         'credential: { header: authorization, value: "Bearer ${TEXT_API_KEY:-}" }',
@@ -112,4 +113,45 @@ t.test('what a key’s budget has paid is kept', async t => {
   const second = await first.reopen()
   for (let i = 0; i < 10; i++) await second.openai.chat.completions.create(ask)
   t.equal(first.callsOf('one'), 1)
+})
+
+const postgres = await startPostgres(['fsync=off'])
+t.teardown(() => postgres.close())
+
+for (const [storage, env] of [
+  ['SQLite', {}],
+  ['PostgreSQL', { TOLLGATE_STORAGE: await postgres.createDatabase() }],
+] as const)
+  t.test(`a budget that a key is given begins at what was charged for it before, on ${storage}`, async t => {
+    const first = await open(t, '', env)
+    t.ok(await askUntil(first, () => first.callsOf('one') > 0))
+    await first.settled()
+    const limit = (amount: string) =>
+      [
+        ['{ value: "${TEXT_KEY_1}" }', `{ value: "\${TEXT_KEY_1}", budget: { amount: "${amount}", per: month } }`],
+      ] as const
+    await first.reload(limit('0.000001'))
+    const asked = first.callsOf('one')
+    for (let i = 0; i < 10; i++) await first.openai.chat.completions.create(ask)
+    t.equal(first.callsOf('one'), asked, 'by a reload')
+
+    const second = await first.reopen()
+    for (let i = 0; i < 10; i++) await second.openai.chat.completions.create(ask)
+    t.equal(first.callsOf('one'), asked, 'by a restart')
+    const ofFirst = () => second.gateway.status().upstream_keys['text']?.find(({ name }) => name === 'first')
+    const spent = ofFirst()?.budget?.spent ?? ''
+    await second.reload([['"0.000001"', '"9.00"']])
+    t.equal(ofFirst()?.budget?.spent, spent)
+    t.ok(await askUntil(second, () => first.callsOf('one') > asked), 'and has room where it is raised')
+  })
+
+t.test('what other processes have charged for a key counts as soon as it has a budget', async t => {
+  const gateway = await open(t)
+  const { vendorKeys } = gateway.gateway.storage
+  await vendorKeys.spend({ upstream: 'text', key: 'first', amount: 2, at: 0 })
+  await gateway.reload([
+    ['{ value: "${TEXT_KEY_1}" }', '{ value: "${TEXT_KEY_1}", budget: { amount: "0.000002", per: total } }'],
+  ])
+  for (let i = 0; i < 10; i++) await gateway.openai.chat.completions.create(ask)
+  t.equal(gateway.callsOf('one'), 0)
 })

@@ -13,7 +13,7 @@ const openMax = 200_000
 /** What the id of a request's second charge ends with. */
 const usePart = useChargeId('')
 
-/** What was charged for what was asked with keys that have a budget. */
+/** What was charged for what was asked with the keys of lists: each may be given a budget while its period runs. */
 export class KeyBudgets {
   readonly #clock: Pick<Clock, 'now'>
   readonly #zone: string
@@ -34,7 +34,7 @@ export class KeyBudgets {
 
   /** A request is about to be asked with a key. */
   asks(request: string, key: VendorKey): void {
-    if (!key.budget) {
+    if (key.isOnly === true) {
       // What an earlier key was refused is not its own.
       this.forget(request)
       return
@@ -49,7 +49,7 @@ export class KeyBudgets {
     if (this.#open.size > 0) this.#open.delete(request)
   }
 
-  /** A charge has ended. @returns the key that it was for, where that has a budget */
+  /** A charge has ended. @returns the key that it was for, where that is one of a list */
   charged(charge: string, amount: Micros): VendorKey | undefined {
     if (this.#open.size === 0) return undefined
     // What is used beside pictures is a charge of its own.
