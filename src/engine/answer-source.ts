@@ -1,7 +1,11 @@
 import { type Reply, secretsOfUpstream, type Stage, type Upstream } from '../kit/index.ts'
+import { AnswerRedaction, mayHave, soughtSecrets } from './answer-redaction.ts'
 import { DecodedAnswer, type Source } from './decode.ts'
 import { createRedaction, strikeOut } from './redact.ts'
 import type { AnswerHead, Call } from './transport.ts'
+
+/** Media types that may have words. Frames of others have sums of their own, and a picture says nothing. */
+const says = /^text\/|[/+](?:x-)?(?:nd)?json/i
 
 /** Where the answer's bytes come from: the call, or what undoes the codings that nobody asked for. */
 export function openSource(call: Call, head: AnswerHead, upstream: Upstream): Source {
@@ -9,9 +13,15 @@ export function openSource(call: Call, head: AnswerHead, upstream: Upstream): So
 }
 
 /** What stands before every plugin's stages: upstreams quote the key that they refuse. */
-export function firstStages(status: number, call: Call): readonly Stage[] {
-  const redaction = status < 400 ? undefined : createRedaction(secretsOfCall(call))
-  return redaction ? [redaction] : []
+export function firstStages({ status, headers }: AnswerHead, call: Call): readonly Stage[] {
+  if (status >= 400) {
+    const redaction = createRedaction(secretsOfCall(call))
+    return redaction ? [redaction] : []
+  }
+  const type = headers['content-type']
+  if (typeof type !== 'string' || !says.test(type)) return []
+  const sought = soughtSecrets(call.upstream, call.signed)
+  return sought.all.length === 0 ? [] : [new AnswerRedaction(sought)]
 }
 
 /** What a call was signed with, that no log and no caller may see. */
@@ -19,8 +29,12 @@ export function secretsOfCall({ upstream, signed }: Call): readonly string[] {
   return [...secretsOfUpstream(upstream), ...(signed ?? [])]
 }
 
-/** What passes of a refusal's headers, without our credentials: vendors quote them there too. */
-export function struckHeaders(headers: Reply['headers'], call: Call): Reply['headers'] {
+/** What passes of an answer's headers, without our credentials: vendors quote them there too. */
+export function struckHeaders(headers: Reply['headers'], status: number, call: Call): Reply['headers'] {
+  if (status < 400) {
+    const sought = soughtSecrets(call.upstream, call.signed)
+    if (!Object.values(headers).some(value => mayHave(sought, value))) return headers
+  }
   const secrets = secretsOfCall(call)
   if (secrets.length === 0) return headers
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, strikeOut(value, secrets)]))

@@ -296,8 +296,8 @@ export class Engine {
       this.#resumed.add(call)
       if (this.#stopped) throw this.#stopped
       const head = await call.head
-      const headers = replyHeaders(head.headers, ex.dialect)
-      const stages = firstStages(head.status, call)
+      const headers = struckHeaders(replyHeaders(head.headers, ex.dialect), head.status, call)
+      const stages = firstStages(head, call)
       const shaping = running.pipeline.onReply(ex, { status: head.status, headers, stages }, target)
       const answer = await collect(call, head, isPromise(shaping) ? await shaping : shaping)
       outcome = { kind: 'answered', status: head.status, reach: head.status < 400 ? 'complete' : 'refused' }
@@ -678,9 +678,8 @@ export class Engine {
     const source = openSource(call, head, upstream)
     // A coding has an end of its own: half of what was packed is told from all of it.
     state.endUnknown = head.endsWithConnection && source === call
-    const passed = replyHeaders(head.headers, ex.dialect)
-    const headers = head.status < 400 ? passed : struckHeaders(passed, call)
-    const first = firstStages(head.status, call)
+    const headers = struckHeaders(replyHeaders(head.headers, ex.dialect), head.status, call)
+    const first = firstStages(head, call)
     if (head.status >= 400) state.overheard = new Overheard(secretsOfCall(call), ownWords(state.body))
     const shaping = state.running.pipeline.onReply(
       ex,

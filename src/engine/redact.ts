@@ -4,7 +4,7 @@ import type { Stage } from '../kit/index.ts'
 const secretCharsMin = 6
 const star = 0x2a
 /** `\u003d` is the longest form of a byte. */
-const formCharsMax = 6
+export const formCharsMax = 6
 
 /**
  * Strikes our own credentials out of an answer: upstreams quote the key that they refuse, and the caller is not to learn
@@ -12,10 +12,16 @@ const formCharsMax = 6
  * true. Undefined where there is nothing to hide.
  */
 export function createRedaction(texts: readonly string[]): Redaction | undefined {
+  const parts = secretParts(texts)
+  return parts.length === 0 ? undefined : new Redaction(parts)
+}
+
+/** What of credentials is secret, each once. */
+export function secretParts(texts: readonly string[]): readonly string[] {
   const parts = texts
     .flatMap(text => text.split(/\s+/))
     .filter(part => part.length >= secretCharsMin && !/^(?:bearer|basic)$/i.test(part))
-  return parts.length === 0 ? undefined : new Redaction([...new Set(parts)])
+  return [...new Set(parts)]
 }
 
 /** The same of a text that is whole. */
@@ -33,10 +39,8 @@ class Redaction implements Stage {
 
   constructor(secrets: readonly string[]) {
     const quoted = secrets.map(secret => Buffer.from(secret))
-    // The longest first: one may begin as another does.
-    const byLength = quoted.toSorted((a, b) => b.length - a.length)
-    this.#secrets = new RegExp(byLength.map(patternOf).join('|'), 'g')
-    this.#longest = (byLength[0]?.length ?? 0) * formCharsMax
+    this.#secrets = patternOf(quoted)
+    this.#longest = Math.max(...quoted.map(({ length }) => length)) * formCharsMax
   }
 
   write(chunk: Buffer): Buffer {
@@ -53,17 +57,26 @@ class Redaction implements Stage {
   }
 }
 
-/** Each byte of a secret as it may be quoted: itself, `\/` of JSON, `\u003d` of JSON, `%2F` or `%2f` of an address. */
-function patternOf(secret: Buffer): string {
-  return [...secret]
-    .map(byte => {
-      const [high = '', low = ''] = byte.toString(16).padStart(2, '0')
-      const digits = anyCase(high) + anyCase(low)
-      return `(?:\\\\?\\x${high}${low}|\\\\u00${digits}|%${digits})`
-    })
-    .join('')
+/** Secrets in every form that they may be quoted in. */
+export function patternOf(secrets: readonly Buffer[]): RegExp {
+  // The longest first: one may begin as another does.
+  const byLength = secrets.toSorted((a, b) => b.length - a.length)
+  return new RegExp(byLength.map(secret => [...secret].map(formOf).join('')).join('|'), 'g')
 }
 
-function anyCase(digit: string): string {
-  return /[a-f]/.test(digit) ? `[${digit}${digit.toUpperCase()}]` : digit
+/** A byte of a secret as it may be quoted: itself, `\/` of JSON, `\u003d` of JSON, `%2F` or `%2f` of an address. */
+function formOf(byte: number): string {
+  const hex = hexOf(byte)
+  const digits = hex.replaceAll(/[a-f]/g, digit => `[${digit}${digit.toUpperCase()}]`)
+  return `(?:\\\\?\\x${hex}|\\\\u00${digits}|%${digits})`
+}
+
+/** The same but for the byte itself, in small letters. */
+export function formsOf(byte: number): readonly string[] {
+  const hex = hexOf(byte)
+  return [`\\${String.fromCharCode(byte).toLowerCase()}`, `\\u00${hex}`, `%${hex}`]
+}
+
+function hexOf(byte: number): string {
+  return byte.toString(16).padStart(2, '0')
 }

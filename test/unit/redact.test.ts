@@ -1,6 +1,8 @@
 import t from 'tap'
+import { AnswerRedaction, mayHave, soughtSecrets } from '../../src/engine/answer-redaction.ts'
 import { createRedaction, strikeOut } from '../../src/engine/redact.ts'
 import { judge } from '../../src/engine/vendor-keys/judge.ts'
+import type { Upstream } from '../../src/kit/index.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const secret = 'abc/def/ghi+jkl==SECRET'
@@ -33,4 +35,65 @@ t.test('a code that quotes our key goes nowhere as it is', async t => {
   const { code } = judge(refusal, [], text => strikeOut(text, [secret]))
   t.match(code, /^401 bad_/)
   t.notMatch(code, 'SECRET')
+})
+
+/** An upstream that is sent these. */
+const sent = (...value: string[]): Upstream =>
+  ({
+    credential: value.map(one => ({ kind: 'header', name: 'x', value: one })),
+    headers: {},
+    query: {},
+  }) as unknown as Upstream
+
+const live = 'sk-live/9f8e7d6c5b4a+Quoted=='
+const guard = (...secrets: string[]): AnswerRedaction => new AnswerRedaction(soughtSecrets(sent(...secrets), []))
+
+t.test('of an answer what has no secret passes as it came, without a copy', t => {
+  const stage = guard(live, `${live}more`)
+  for (const text of [
+    'data: {"a":"sk-live sk-live/ % %2"}\n\n',
+    'data: [DONE]\n\n',
+    'iVBORw0KGgo',
+    '{"id":"c1"}',
+    's\n',
+    '',
+  ]) {
+    const chunk = Buffer.from(text)
+    t.equal(stage.write(chunk), chunk, caseName({ text }))
+  }
+  t.equal(stage.end().length, 0)
+  t.end()
+})
+
+t.test('of an answer only what may be the beginning of a secret is held back, in a memory of its own', t => {
+  const stage = guard(live)
+  const chunk = Buffer.from(`data: ${live.slice(0, 12)}`)
+  t.equal(stage.write(chunk).toString(), 'data: ')
+  chunk.fill(0)
+  t.equal(stage.write(Buffer.from(' no, another')).toString(), `${live.slice(0, 12)} no, another`)
+  t.equal(stage.write(Buffer.from(live.replace('/', '\\/').slice(0, -1))).toString(), '')
+  t.equal(stage.write(Buffer.from('= and sk-')).toString(), `${'*'.repeat(live.length + 1)} and `)
+  t.equal(stage.end().toString(), 'sk-')
+  t.end()
+})
+
+t.test('of two secrets the one that begins as the other is struck out whole, wherever it is cut', t => {
+  const longer = `${live}9more`
+  const text = `a ${longer} b ${live} c ${encodeURIComponent(longer)}`
+  const wanted = `a ${'*'.repeat(longer.length)} b ${'*'.repeat(live.length)} c ${'*'.repeat(encodeURIComponent(longer).length)}`
+  for (let cut = 0; cut <= text.length; cut++) {
+    const stage = guard(live, longer)
+    const out = [stage.write(Buffer.from(text.slice(0, cut))), stage.write(Buffer.from(text.slice(cut))), stage.end()]
+    t.equal(Buffer.concat(out).toString(), wanted, caseName({ cut }))
+  }
+  t.end()
+})
+
+t.test('in answers nothing is looked for that may be a word', t => {
+  const { all } = soughtSecrets(sent('Bearer ollama', 'sk-no-key-required', 'Bearer none', '0123456789'), ['lm-studio'])
+  t.same(all, [])
+  t.notOk(mayHave(soughtSecrets(sent('ollama'), []), 'ollama'))
+  t.ok(mayHave(soughtSecrets(sent(`Bearer ${live}`), []), `x ${encodeURIComponent(live)}`))
+  t.equal(soughtSecrets(sent('x'), [live]).all.length, 1, 'what was signed with is')
+  t.end()
 })
