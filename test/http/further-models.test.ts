@@ -196,3 +196,29 @@ t.test('charged is the model that the answer names, and the dearest where it nam
     'held is for the dearest',
   )
 })
+
+t.test('with the shipped file a key for some models gets no other by a tool that names it', async t => {
+  const shipped = await start(t)
+  const { key } = await shipped.newKey({ models: ['sim-chat', 'sim-messages', 'sim-embedding'] })
+  const asked = shipped.upstreams['text'] as NonNullable<(typeof shipped.upstreams)[string]>
+  const advisor = (model: string) => ({ type: 'advisor_20260301', name: 'advisor', model })
+  const served = (model: string) => ({ type: 'openrouter:advisor', parameters: { model } })
+  const drawn = (model: string) => ({ type: 'image_generation', model })
+  for (const [at, model, tool] of [
+    ['/v1/messages', 'sim-messages', advisor],
+    ['/v1/chat/completions', 'sim-chat', served],
+    ['/v1/responses', 'sim-chat', drawn],
+  ] as const)
+    for (const [name, status] of [
+      ['sim-generative', 403],
+      ['unheard', 404],
+    ] as const) {
+      const body = { model, messages, input: 'hi', max_tokens: 9, tools: [tool(name)] }
+      const answer = await askOnce(shipped.url, body, { path: at, key, headers: { 'x-api-key': key } })
+      t.match(answer, { status, text: name }, caseName({ at, name }))
+    }
+  t.equal(asked.received.length, 0, 'nobody was asked')
+  asked.answer(answered('sim-chat'))
+  const own = { model: 'sim-chat', messages, tools: [served('sim-embedding')] }
+  t.equal((await askOnce(shipped.url, own, { path, key })).status, 200, 'one that it may use is asked')
+})

@@ -5,10 +5,14 @@ export type FamilyText = { readonly family: string; readonly routes: readonly st
 
 const post = (paths: string, rest: string): string => `{ match: POST ${paths}, ${rest} }`
 
+/** Where tools name a model that they run. */
+const toolModels = 'further_models: { beside: [tools.model, tools.parameters.model] }'
+
 export const familyTexts: { readonly [name: string]: FamilyText } = {
   chat: {
     family: `streams: [chat, responses]
     forward: { chat: { all: true }, responses: { all: true, except: [background] } }
+    ${toolModels}
     token-usage: {}`,
     routes: [
       post('/v1/chat/completions', 'operation: chat, dialect: openai'),
@@ -18,6 +22,7 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
   messages: {
     family: `streams: [messages]
     forward: { messages: { all: true }, messages.count: { all: true } }
+    ${toolModels}
     token-usage: { free_operations: [messages.count] }`,
     routes: [
       post('/v1/messages', 'operation: messages, dialect: anthropic'),
