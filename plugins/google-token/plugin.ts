@@ -1,4 +1,4 @@
-import { askForToken, defineSigner, isPromise, type Signature, Tokens } from '../../src/kit/index.ts'
+import { askForToken, defineSigner, signAsBearer, Tokens } from '../../src/kit/index.ts'
 import { parseKey, type ServiceAccount } from './parse-key.ts'
 import { optionsSchema } from './schema.ts'
 
@@ -25,15 +25,7 @@ export const googleToken = defineSigner({
       const assertion = await assert(Math.floor(clock.now() / 1_000))
       return askForToken({ url: url ?? account.tokenUri, form: { grant_type: grant, assertion }, clock, post })
     })
-    const toSignature = (token: string): Signature => ({ headers: { authorization: `Bearer ${token}` } })
-
-    return {
-      sign() {
-        const token = tokens.token()
-        return isPromise(token) ? token.then(toSignature) : toSignature(token)
-      },
-      refused: () => tokens.forget(),
-    }
+    return signAsBearer(tokens)
   },
 })
 

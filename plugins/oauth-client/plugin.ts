@@ -1,4 +1,4 @@
-import { askForToken, defineSigner, isPromise, type Signature, Tokens } from '../../src/kit/index.ts'
+import { askForToken, defineSigner, signAsBearer, Tokens } from '../../src/kit/index.ts'
 import { optionsSchema } from './schema.ts'
 
 /** Access tokens for a client of its own (OAuth 2.0, RFC 6749 4.4), sent as a bearer's. */
@@ -14,16 +14,7 @@ export const oauthClient = defineSigner({
       ...(scope !== undefined && { scope }),
       ...(audience !== undefined && { audience }),
     }
-    const tokens = new Tokens(clock, () => askForToken({ url, form, headers, clock, post }))
-    const toSignature = (token: string): Signature => ({ headers: { authorization: `Bearer ${token}` } })
-
-    return {
-      sign() {
-        const token = tokens.token()
-        return isPromise(token) ? token.then(toSignature) : toSignature(token)
-      },
-      refused: () => tokens.forget(),
-    }
+    return signAsBearer(new Tokens(clock, () => askForToken({ url, form, headers, clock, post })))
   },
 })
 

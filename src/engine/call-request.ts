@@ -36,6 +36,8 @@ export type Call = {
   readonly upstream: Upstream
   /** Secrets that were made for this request alone; absent where nothing was. */
   readonly signed?: readonly string[] | undefined
+  /** It was refused for a signature that is good no more, and the next one is another. */
+  readonly isOutdated: boolean
   /** Settles when the answer's head has come, or never will. */
   readonly head: Promise<AnswerHead>
   readonly reach: Reach

@@ -80,6 +80,10 @@ export class Conversation implements Call, Asker {
     return [...this.#calls].flatMap(call => call.signed ?? [])
   }
 
+  get isOutdated(): boolean {
+    return [...this.#calls].some(call => call.isOutdated)
+  }
+
   get isSent(): boolean {
     return this.#isSent
   }

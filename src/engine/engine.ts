@@ -527,8 +527,8 @@ export class Engine {
     state.keys = attempt
     let refused: AnswerHead | undefined
     let verdict: Verdict = 'next_key'
-    while (verdict === 'next_key') {
-      const choosing = attempt.next()
+    while (verdict === 'next_key' || verdict === 'same_key') {
+      const choosing = verdict === 'same_key' ? attempt.key?.upstream : attempt.next()
       const upstream = isPromise(choosing) ? await state.stopwatch.wait('request', choosing) : choosing
       if (!upstream) break
       if (refused) this.#passOver(state, attempt.isInDoubt)
@@ -610,7 +610,7 @@ export class Engine {
     state: RequestState,
     ex: Exchange,
     upstream: Upstream,
-    { judgement }: JudgedCall,
+    { judgement, isOutdated }: JudgedCall,
     head: AnswerHead,
     tookMs: number,
   ): Verdict {
@@ -628,9 +628,14 @@ export class Engine {
       attempt.succeeded()
       return 'take'
     }
-    const verdict = attempt.refused(judgement)
-    if (verdict !== 'take') {
-      const answer = judgement.code
+    const verdict = isOutdated ? attempt.outdated(judgement) : attempt.refused(judgement)
+    const answer = judgement.code
+    if (verdict === 'same_key')
+      log.info(
+        { request: ex.id, ...namesOf(upstream), answer },
+        'a token was refused before its end; a new one is made',
+      )
+    else if (verdict !== 'take') {
       log.warn({ request: ex.id, ...namesOf(upstream), answer }, 'a key was refused; the next is asked')
     }
     return verdict

@@ -18,6 +18,7 @@ export type SignedRequest = {
   readonly headers: readonly string[]
   /** What of it nobody else may see. */
   readonly secrets: readonly string[]
+  readonly signature: Signature
 }
 
 /** A request as it would be sent without one. */
@@ -40,10 +41,8 @@ export function signRequest(signer: Signer, request: UnsignedRequest): Awaitable
   return signing.then(signature => withSignature(request, signature))
 }
 
-function withSignature(
-  { path, headers }: UnsignedRequest,
-  { headers: own = {}, query = {} }: Signature,
-): SignedRequest {
+function withSignature({ path, headers }: UnsignedRequest, signature: Signature): SignedRequest {
+  const { headers: own = {}, query = {} } = signature
   const made = Object.entries(own)
   const names = new Set(made.map(([name]) => name.toLowerCase()))
   const list: string[] = []
@@ -53,7 +52,7 @@ function withSignature(
   }
   for (const [name, value] of made) list.push(name, value)
   const secrets = made.flatMap(([name, value]) => (isSecretName(name) ? value : []))
-  return { path: withParameters(path, query), headers: list, secrets: [...secrets, ...Object.values(query)] }
+  return { path: withParameters(path, query), headers: list, secrets: [...secrets, ...Object.values(query)], signature }
 }
 
 /** Hex SHA-256 of what will be sent. */

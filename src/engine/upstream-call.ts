@@ -1,4 +1,4 @@
-import { type EncodedForm, isPromise, type Reach, type Signer, type Upstream } from '../kit/index.ts'
+import { type EncodedForm, isPromise, type Reach, type Signature, type Signer, type Upstream } from '../kit/index.ts'
 import type { AnswerHead, Call, CallRequest, Destination, Sink } from './call-request.ts'
 import { parseCodings } from './codings.ts'
 import type { Deadlines, Timed } from './deadlines.ts'
@@ -36,6 +36,8 @@ export class UpstreamCall implements Call, Waiter, Timed {
   #form: EncodedForm | undefined
   /** Who has made its signature. */
   #signer: Signer | undefined
+  #signature: Signature | undefined
+  isOutdated = false
   signed: readonly string[] | undefined
   #sink: Sink | undefined
   #early: Buffer[] = []
@@ -130,9 +132,10 @@ export class UpstreamCall implements Call, Waiter, Timed {
     }
   }
 
-  #post({ pool, host }: Destination, { path, headers, secrets }: SignedRequest): void {
+  #post({ pool, host }: Destination, { path, headers, secrets, signature }: SignedRequest): void {
     if (this.#isOver) return
     this.signed = secrets
+    this.#signature = signature
     this.#lines = writeHead({ method: this.request.method, path, host, headers, reuse: !this.isFresh })
     pool.ask(this, this.#deadlines.clock.tick())
   }
@@ -228,7 +231,7 @@ export class UpstreamCall implements Call, Waiter, Timed {
     if (!codings) return this.#refuse('a content-encoding that was not asked for and is not known')
     const wrong = findFault(status, headers)
     if (wrong) return this.#refuse(wrong)
-    if (status === 401) this.#signer?.refused?.()
+    if (status === 401 && this.#signature) this.isOutdated = this.#signer?.refused?.(this.#signature) === true
     this.reach = 'truncated'
     this.#answered = true
     const length = headers['content-length']

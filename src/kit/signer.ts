@@ -1,4 +1,4 @@
-import type { Awaitable } from './awaitable.ts'
+import { type Awaitable, isPromise } from './awaitable.ts'
 import type { Clock } from './clock.ts'
 import type { Diagnostic } from './plugin-facts.ts'
 import type { Log } from './plugin.ts'
@@ -30,8 +30,11 @@ export type Signer = {
    * a plain value. @throws SigningError with a reason that may be shown
    */
   sign(request: Unsigned): Awaitable<Signature>
-  /** The upstream has answered 401: what was kept is not good any more. */
-  refused?(): void
+  /**
+   * The upstream has answered 401 to what was signed so: what was kept is not good any more. True where the next signature is
+   * another one: the request is asked once more with it, before the key is judged.
+   */
+  refused?(signature: Signature): boolean | void
 }
 
 /** Why there is no signature, in words that callers may read: no secret, and nothing that somebody else said. */
@@ -124,9 +127,15 @@ export class Tokens {
     return this.#minting
   }
 
-  /** What is kept was refused: the next request has a new one made, but for one that is minted a minute ago at most. */
-  forget(): void {
-    if (this.#clock.now() - this.#mintedAt >= freshMs) this.#kept = undefined
+  /**
+   * What is kept was refused: the next request has a new one made, but for one that is minted a minute ago at most.
+   * @param refused the token; the one that is kept when absent. @returns whether the next request has another
+   */
+  forget(refused?: string): boolean {
+    if (refused !== undefined && this.#kept?.token !== refused) return true
+    if (this.#clock.now() - this.#mintedAt < freshMs) return false
+    this.#kept = undefined
+    return true
   }
 
   #margin({ until }: Minted): number {
@@ -145,5 +154,19 @@ export class Tokens {
       if (this.#kept && this.#clock.now() < this.#kept.until) return this.#kept.token
       throw error
     }
+  }
+}
+
+const scheme = 'Bearer '
+
+/** Sends tokens as a bearer's (RFC 6750 2.1). */
+export function signAsBearer(tokens: Tokens): Signer {
+  const toSignature = (token: string): Signature => ({ headers: { authorization: scheme + token } })
+  return {
+    sign() {
+      const token = tokens.token()
+      return isPromise(token) ? token.then(toSignature) : toSignature(token)
+    },
+    refused: ({ headers }) => tokens.forget(headers?.['authorization']?.slice(scheme.length)),
   }
 }

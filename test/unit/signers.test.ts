@@ -309,9 +309,13 @@ t.test('a token that was refused is made again, but not one of this minute', asy
   const tokens = new Tokens({ now: () => now }, async () => ({ token: `t${++made}`, until: now + 3_600_000 }))
   await tokens.token()
   now = 59_999
-  tokens.forget()
+  t.equal(tokens.forget(), false)
   t.equal(tokens.token(), 't1')
   now = 60_000
-  tokens.forget()
+  t.equal(tokens.forget('t1'), true)
+  t.equal(tokens.forget('t1'), true, 'who comes behind it has the next one, too')
   t.equal(await tokens.token(), 't2')
+  now = 600_000
+  t.equal(tokens.forget('t1'), true)
+  t.equal(tokens.token(), 't2', 'an old one that is refused says nothing of it')
 })

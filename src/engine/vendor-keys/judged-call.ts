@@ -70,6 +70,10 @@ export class JudgedCall implements Call, Sink {
     return this.#inner.reach
   }
 
+  get isOutdated(): boolean {
+    return this.#inner.isOutdated
+  }
+
   get isSent(): boolean {
     return this.#inner.isSent
   }

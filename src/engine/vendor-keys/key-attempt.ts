@@ -39,8 +39,8 @@ export type AttemptHost = {
 
 type Asked = { readonly model: string; readonly request: string; readonly tokens: number; readonly isLast: boolean }
 
-/** Whether an answer is the caller's, or who is asked next. */
-export type Verdict = 'take' | 'next_key' | 'next_upstream'
+/** Whether an answer is the caller's, or who is asked next. `same_key`: with a token that is made anew. */
+export type Verdict = 'take' | 'same_key' | 'next_key' | 'next_upstream'
 
 /** One request's way through the keys of an upstream: each is asked once at most, and what was taken of its limits given back. */
 export class KeyAttempt {
@@ -54,6 +54,8 @@ export class KeyAttempt {
   readonly #modelRefused: { readonly key: VendorKey; readonly code: string }[] = []
   #ticket: Ticket | undefined
   #isTrial = false
+  /** A token of its was good no more: a new one that is refused too is judged. */
+  readonly #renewed = new Set<VendorKey>()
   #unable = 0
   /** When the first of those that are limited may be asked again. */
   #waitMs: number | undefined
@@ -163,6 +165,15 @@ export class KeyAttempt {
     if (this.key) this.#keys.ended(this.key, isUntouched ? 'unreached' : 'unknown')
     if (isUntouched) return error.code === 'upstream_unsigned' ? 'next_key' : 'next_upstream'
     return this.#doubt()
+  }
+
+  /** What it was signed with was good no more: the key itself may be. @returns who is asked next */
+  outdated(judgement: Judgement): Verdict {
+    const { key } = this
+    if (!key || judgement.class !== 'not_sold' || this.#renewed.has(key)) return this.refused(judgement)
+    this.#renewed.add(key)
+    this.last = judgement
+    return 'same_key'
   }
 
   /** What an answer says that is none. @returns who is asked next */

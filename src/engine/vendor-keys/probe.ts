@@ -10,8 +10,10 @@ const missing: ReadonlySet<number> = new Set([404, 405, 501])
 /** Asks with a key for what costs nothing, and tells whether it is let in. Never rejects. */
 export async function probe(
   key: VendorKey,
-  { clock, send }: { readonly clock: Clock; send(this: void, request: CallRequest): Call },
+  how: { readonly clock: Clock; send(this: void, request: CallRequest): Call },
+  isAgain = false,
 ): Promise<KeyTrial> {
+  const { clock, send } = how
   const { upstream } = key
   const path = upstream.probePath ?? '/'
   const began = clock.tick()
@@ -34,6 +36,8 @@ export async function probe(
     const { status } = await call.head
     const { judgement } = call
     call.abort(fail('upstream_cut', { reason: 'its head is enough' }))
+    // A token that was good no more says nothing of the key.
+    if (call.isOutdated && !isAgain) return await probe(key, how, true)
     if (!judgement) return told('good', String(status))
     if (missing.has(status)) return told('unclear', judgement.code)
     // Who is limited, or has no credit, has been let in.
