@@ -111,9 +111,10 @@ export const errors = {
   upstream_credentials: {
     status: 502,
     type: server,
-    text: "The gateway's own keys for the upstream '{upstream}' are refused, spent or suspended; yours is not at fault. Nothing was sold. Tell whoever runs the gateway.",
+    text: "The gateway has no key for the upstream '{upstream}' that may be asked: its own are refused, spent, suspended or without a weight; yours is not at fault. Nothing was sold. Tell whoever runs the gateway.",
     retry: false,
-    operator: '`tollgate upstreams list` says which keys and why. Put in another, pay, or `tollgate upstreams resume`.',
+    operator:
+      '`tollgate upstreams list` says which keys and why. Put in another, pay, give it a `weight`, or `tollgate upstreams resume`.',
   },
   upstream_limited: {
     status: 429,

@@ -268,12 +268,14 @@ t.test('a picture beside an error is a sale: charged, and bought once', async t 
 })
 
 t.test('a caller takes no model from anybody: that a key does not serve it counts where another one does', async t => {
-  const started = await open(t, { keys: literal })
+  const toolModels = '    further_models: { beside: [tools.model, tools.parameters.model] }\n'
+  const started = await open(t, { keys: literal, edit: [[toolModels, '']] })
   const { post, upstreams } = started
   const upstream = upstreams['text'] as Upstream
   const gone = say(404, { error: { code: 'model_not_found', param: 'tools[0].model' } })
   upstream.answer(gone)
   t.equal((await post(chat, { ...ask, tools: [{ model: 'bogus' }] })).status, 404)
+  t.ok(upstream.received.length > 0, 'it was the vendor')
   answerBy(upstream, {})
   const before = upstream.received.length
   for (let i = 0; i < 12; i++) t.equal((await post(chat, ask)).status, 200, caseName({ i }))
@@ -281,6 +283,16 @@ t.test('a caller takes no model from anybody: that a key does not serve it count
   answerBy(upstream, { one: gone })
   for (let i = 0; i < 12; i++) t.equal((await post(chat, ask)).status, 200, caseName({ i }))
   t.equal(upstream.received.slice(before + 12).filter(one => keyOf(one) === 'one').length, 1, 'proved once')
+})
+
+t.test('where every key that serves a model has no weight its callers are told that none may be asked', async t => {
+  const { post, upstreams } = await open(t, {
+    keys: 'one: { value: "vendor-secret-one", weight: 0 }, two: { value: "vendor-secret-two", models: [sim-messages] }',
+  })
+  const answer = await post(chat, ask)
+  t.equal(answer.status, 502)
+  t.match(await answer.json(), { error: { code: 'upstream_credentials', message: /has no key .*\bthat may be asked/ } })
+  t.equal(upstreams['text']?.received.length, 0)
 })
 
 t.test('keys are chosen by weight, by model, and by the room that they have', async t => {
