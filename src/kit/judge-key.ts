@@ -147,28 +147,49 @@ function judgeOne<B extends BoundName>(
   return isLess ? undefined : { field: fields[name], allowed: tell(to), by, values: values(to) }
 }
 
-/** The bounds of a key that an administrator has made, or changed from `was`: what they changed is their word. */
-export function boundsSetBy(by: string, was: (Chosen & Pick<Key, 'bounds'>) | undefined, next: Chosen): KeyBounds {
-  return boundNames.reduce<KeyBounds>((set, name) => ({ ...set, ...boundOf(name, by, was, next) }), {})
+/** The bounds of a key that an administrator has made: all that they gave it. */
+export function boundsOfNew(by: string, key: Chosen): KeyBounds {
+  return boundNames.reduce<KeyBounds>((set, name) => ({ ...set, ...boundOf(name, by, key) }), {})
 }
 
-/** One bound as it becomes, by its name; nothing where there is none. */
-function boundOf<B extends BoundName>(
-  name: B,
-  by: string,
-  was: (Chosen & { readonly bounds: Pick<KeyBounds, B> }) | undefined,
-  next: Chosen,
-): KeyBounds {
-  const { read }: Measures[B] = measures[name]
-  const to = read(next)
-  if (!was || !isSame(read(was), to)) return to === null ? {} : { [name]: { to, by } }
-  const kept = was.bounds[name]
+/** The bounds of a key that an administrator has changed: what they said is their word, also where it was so before. */
+export function boundsOfChanged(by: string, was: Chosen & Pick<Key, 'bounds'>, change: Partial<Chosen>): KeyBounds {
+  const said = new Set(Object.keys(change).map(member => ruleOf[member as keyof Chosen]))
+  const next = { ...was, ...change }
+  return boundNames.reduce<KeyBounds>(
+    (set, name) => ({ ...set, ...(said.has(name) ? boundOf(name, by, next) : keptOf(name, was.bounds)) }),
+    {},
+  )
+}
+
+/** Of what an administrator said those bounds that no setting tells of, because it was so before. */
+export function boundsConfirmed(
+  was: Chosen & Pick<Key, 'bounds'>,
+  became: Chosen & Pick<Key, 'bounds'>,
+): { readonly was: KeyBounds; readonly became: KeyBounds } | undefined {
+  const names = boundNames.filter(
+    name =>
+      isSame(measures[name].read(was), measures[name].read(became)) && !isSame(was.bounds[name], became.bounds[name]),
+  )
+  const some = ({ bounds }: Pick<Key, 'bounds'>) =>
+    names.reduce<KeyBounds>((set, name) => ({ ...set, ...keptOf(name, bounds) }), {})
+  return names.length === 0 ? undefined : { was: some(was), became: some(became) }
+}
+
+/** One bound by its name; nothing where there is none. */
+function boundOf(name: BoundName, by: string, key: Chosen): KeyBounds {
+  const to = measures[name].read(key)
+  return to === null ? {} : { [name]: { to, by } }
+}
+
+function keptOf(name: BoundName, bounds: KeyBounds): KeyBounds {
+  const kept = bounds[name]
   return kept ? { [name]: kept } : {}
 }
 
 /** The most that keys may have which a user makes themselves, as an administrator gives it. */
 export function userBoundsSetBy(by: string, most: Omit<KeySettings, 'name' | 'group'>): UserBounds {
-  return boundsSetBy(by, undefined, { ...most, name: '', group: null, status: 'active' })
+  return boundsOfNew(by, { ...most, name: '', group: null, status: 'active' })
 }
 
 /** What a holder gives of a new key, and the most that they may have of what they did not. */

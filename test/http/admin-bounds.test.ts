@@ -141,6 +141,22 @@ t.test('field × role × direction: what an administrator set goes down and neve
     tried++
   }
 
+  /** What the holder has set themselves, an administrator sends as it is: that is said, too. */
+  const confirmed = async (setting: string, row: Row, field: string) => {
+    const { status, ...given } = row.most as { status?: string }
+    const made = await ann.post('/api/keys', { name: 'own', ...given })
+    const { id } = (made.body as { key: { id: string } }).key
+    if (status !== undefined) await change(ann, id, { status })
+    t.same((await change(root, id, { name: 'renamed' })).body, { ...(await shown(id)), last_used: null })
+    t.match(await shown(id), { name: 'renamed', bounds: {} }, `${setting}: what is not sent is not said`)
+    t.match((await change(root, id, row.most)).body, { bounds: { [field]: { by: 'root' } } }, `${setting} confirmed`)
+    for (const body of row.raise) refused(await change(ann, id, body), field, `${setting} up: ${JSON.stringify(body)}`)
+    for (const body of row.lower) {
+      t.equal((await change(ann, id, body)).status, 200, `${setting} down: ${JSON.stringify(body)}`)
+      t.equal((await change(ann, id, row.most)).status, 200, `${setting} as far up as it was`)
+    }
+  }
+
   for (const setting of settings) {
     const row = rows[setting]
     if (row === undefined) continue
@@ -186,6 +202,7 @@ t.test('field × role × direction: what an administrator set goes down and neve
       t.equal((await change(root, id, body)).status, 200, `${setting} up by an administrator`)
       tried++
     }
+    await confirmed(setting, row, field)
     await change(root, id, row.none)
     for (const body of [...row.lower, ...row.raise].filter(() => setting !== 'status')) {
       t.equal((await change(ann, id, body)).status, 200, `${setting} is the holder's when nobody has set it`)
@@ -206,8 +223,15 @@ t.test('an administrator who disables what its holder had disabled has said so',
   await own({ status: 'disabled' })
   await root.ask('PATCH', `/api/keys/${key.id}`, { status: 'disabled' })
   t.equal((await own({ status: 'active' })).status, 403)
-  await root.ask('PATCH', `/api/keys/${key.id}`, { name: 'renamed', budget: '500' })
+  await root.ask('PATCH', `/api/keys/${key.id}`, { name: 'renamed' })
   t.same((await own({ budget: '900' })).status, 200, 'what an administrator left as it was is no word of theirs')
+  await root.ask('PATCH', `/api/keys/${key.id}`, { budget: '900' })
+  t.equal((await own({ budget: '901' })).status, 403, 'what they sent as it was is')
+  const [row] = ((await root.get('/api/audit?limit=1')).body as { rows: readonly object[] }).rows
+  t.match(row, { action: 'key.change', actor: 'root', subject: key.id, before: {} }, 'and the audit log has it')
+  t.same((row as { after: object }).after, {
+    bounds: { budget: { to: { amount: '900.00', per: 'total' }, by: 'root' } },
+  })
   t.match((await root.ask('PATCH', `/api/keys/${key.id}`, { status: 'active' })).body, { bounds: {} })
   t.equal((await own({ status: 'disabled' })).status, 200)
   t.equal((await own({ status: 'active' })).status, 200)

@@ -252,4 +252,5 @@ export const toldMembers: { readonly [member: string]: { readonly name: string; 
     Object.entries(keySettings).map(([name, { member }]) => [member, { name, member: keyMembers[member] }]),
   ),
   oldUntil: { name: 'old_secret_until', member: keyMembers.oldUntil },
+  bounds: { name: 'bounds', member: keyMembers.bounds },
 }

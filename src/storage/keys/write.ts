@@ -1,5 +1,12 @@
 import type { Key, KeyBounds, KeyChange, NewKey, Refused, Rotation } from '../../kit/index.ts'
-import { boundsSetBy, type Chosen, judgeKey, withinBounds } from '../../kit/judge-key.ts'
+import {
+  boundsConfirmed,
+  boundsOfChanged,
+  boundsOfNew,
+  type Chosen,
+  judgeKey,
+  withinBounds,
+} from '../../kit/judge-key.ts'
 import { keyMembers, settingMembers, settingsOf, unset } from '../../kit/shapes/key.ts'
 import { cellsOf } from '../../kit/shapes/member.ts'
 import { StorageError } from '../errors.ts'
@@ -14,7 +21,7 @@ import { readKey } from './find.ts'
 export function* createKey(identity: Scribe, { key, by, at }: Signed & { readonly key: NewKey }): QueryProgram<Key> {
   const [user] = yield ask('SELECT name FROM "user" WHERE name = ? AND erased_at IS NULL', key.user)
   if (!user) throw new StorageError('user_unknown', { name: key.user })
-  return yield* insertKey(identity, { key, by, at }, boundsSetBy(by, undefined, chosenOf(key)))
+  return yield* insertKey(identity, { key, by, at }, boundsOfNew(by, chosenOf(key)))
 }
 
 /** By whoever will hold it, within what administrators have set for them. */
@@ -84,18 +91,11 @@ function* lockKey(id: string): QueryProgram<Key | undefined> {
 
 type GivenChange = Signed & { readonly id: string; readonly change: KeyChange }
 
-/** By an administrator: what differs is how far the holder may go from now on. @returns undefined when there is no such key, or it was revoked. */
+/** By an administrator: what they say is how far the holder may go from now on. @returns undefined when there is no such key, or it was revoked. */
 export function* changeKey(identity: Scribe, given: GivenChange): QueryProgram<Key | undefined> {
   const was = yield* lockKey(given.id)
   if (!was) return undefined
-  const bounds = boundsSetBy(
-    given.by,
-    { ...was, status: statusOf(was) },
-    { ...was, status: statusOf(was), ...given.change },
-  )
-  // Somebody else may have disabled it before: an administrator who does so means it.
-  const meant = given.change.status === 'disabled' ? { status: { to: 'disabled', by: given.by } as const } : {}
-  return yield* writeChange(identity, given, was, { ...bounds, ...meant })
+  return yield* writeChange(identity, given, was, boundsOfChanged(given.by, chosenAnew(was), given.change))
 }
 
 /** By whoever holds it: within what administrators have set. */
@@ -103,15 +103,15 @@ export function* changeOwnKey(identity: Scribe, given: GivenChange): QueryProgra
   const was = yield* lockKey(given.id)
   if (!was) return undefined
   const user = yield* findUser(was.user)
-  const before = { ...was, status: statusOf(was) }
+  const before = chosenAnew(was)
   const refused = judgeKey(before, { ...before, ...given.change }, [was.bounds, user?.keyBounds ?? {}])
   if (refused) return { refused }
   return yield* writeChange(identity, given, was, was.bounds)
 }
 
 /** A key that was revoked is not changed any more. */
-function statusOf({ status }: Key): 'active' | 'disabled' {
-  return status === 'active' ? 'active' : 'disabled'
+function chosenAnew(key: Key): Key & Chosen {
+  return { ...key, status: key.status === 'active' ? 'active' : 'disabled' }
 }
 
 function* writeChange(
@@ -128,7 +128,16 @@ function* writeChange(
     id,
   )
   const became = yield* readKey(id)
-  yield* leave(identity, { by, at }, 'key.change', id, settingsOf(was), became ? settingsOf(became) : null)
+  if (!became) throw new Error(`the key ${id} was not written`)
+  const confirmed = boundsConfirmed(chosenAnew(was), chosenAnew(became))
+  yield* leave(
+    identity,
+    { by, at },
+    'key.change',
+    id,
+    { ...settingsOf(was), ...(confirmed && { bounds: confirmed.was }) },
+    { ...settingsOf(became), ...(confirmed && { bounds: confirmed.became }) },
+  )
   return became
 }
 

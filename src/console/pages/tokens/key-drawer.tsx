@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks'
 import { ApiError, call } from '../../api/call.ts'
-import { useGroups } from '../../api/groups.ts'
 import { useLoad } from '../../api/load.ts'
 import { useMay, useSession } from '../../api/session.ts'
 import type { Key, KeyWithSecret, Limits } from '../../api/shapes.ts'
@@ -17,8 +16,8 @@ import { Time } from '../../kit/time.tsx'
 import { say } from '../../kit/toast.tsx'
 import { readPeriod, tBounds } from '../../words/bound.ts'
 import { t } from '../../words/index.ts'
+import { EditKey } from './edit-key.tsx'
 import { keyStatus } from './key-status.ts'
-import { KeyFields, readKeyFields } from './key-fields.tsx'
 import { ShownOnce } from './shown-once.tsx'
 
 type Asking = 'edit' | 'rotate' | 'revoke' | null
@@ -176,23 +175,6 @@ export function limitText(limits: Limits | null | undefined): string {
   return (['rpm', 'tpm', 'concurrency'] as const)
     .flatMap(name => (limits?.[name] ? [`${t(`limit.${name}`)} ${count(limits[name])}`] : []))
     .join(' · ')
-}
-
-function EditKey({
-  of,
-  onCancel,
-  onSave,
-}: {
-  readonly of: Key
-  readonly onCancel: () => void
-  readonly onSave: (body: object) => Promise<void>
-}) {
-  const groups = useGroups()
-  return (
-    <Form submit={t('save')} onCancel={onCancel} onSubmit={values => onSave(readKeyFields(values))}>
-      <KeyFields of={of} groups={groups} />
-    </Form>
-  )
 }
 
 function RotateKey({

@@ -91,15 +91,31 @@ export function readSettings(values: Values) {
       .filter(part => part !== '')
     return parts.length === 0 ? null : parts
   }
-  const expires = values.get('expires').trim()
   return {
     models: listed('models'),
     ips: listed('ips'),
     budget: readAmount('budget', values),
     budget_period: values.get('budget_period'),
-    expires: expires === '' ? null : new Date(expires).toISOString(),
+    expires: readMoment(values.get('expires').trim()),
     limits: readLimits(values),
   }
+}
+
+/** What `readSettings` makes of the fields as they are first shown. */
+export function settingsShown({ models, ips, budget, budget_period, expires, limits }: Settings) {
+  return {
+    models,
+    ips,
+    budget,
+    budget_period: budget_period ?? 'total',
+    expires: readMoment(localMoment(expires)),
+    limits: Object.fromEntries(limitNames.flatMap(name => (limits?.[name] ? [[name, limits[name]]] : []))),
+  }
+}
+
+/** A moment of the browser's own time; null for none. */
+function readMoment(text: string): string | null {
+  return text === '' ? null : new Date(text).toISOString()
 }
 
 /** Those that are given. `prefix`: before the names of the fields. @throws FieldError */

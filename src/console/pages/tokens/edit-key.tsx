@@ -1,0 +1,61 @@
+import { useGroups } from '../../api/groups.ts'
+import { useMay, useSession } from '../../api/session.ts'
+import type { Key } from '../../api/shapes.ts'
+import { Form, type Values } from '../../kit/form.tsx'
+import { t } from '../../words/index.ts'
+import { KeyFields, readKeyFields } from './key-fields.tsx'
+import { settingsShown } from './setting-fields.tsx'
+
+type Fields = { readonly [name: string]: unknown }
+
+/**
+ * The settings of a key. Only those are sent that were changed here: what an administrator sends is their word, above which
+ * the holder does not go, and they may say that of all of it.
+ */
+export function EditKey({
+  of,
+  onCancel,
+  onSave,
+}: {
+  readonly of: Key
+  readonly onCancel: () => void
+  readonly onSave: (body: Fields) => Promise<void>
+}) {
+  const groups = useGroups()
+  const isOthers = useSession().user.name !== of.user
+  const mayBind = useMay('admin') && isOthers
+  const save = async (values: Values) => {
+    const chosen = changedOf(readKeyFields(values), of)
+    const body = values.has('binds') ? { ...boundable(of), ...chosen } : chosen
+    if (Object.keys(body).length === 0) return onCancel()
+    await onSave(body)
+  }
+  return (
+    <Form submit={t('save')} onCancel={onCancel} onSubmit={save}>
+      <KeyFields of={of} groups={groups} />
+      {mayBind && (
+        <>
+          <label class="check">
+            <input type="checkbox" name="binds" />
+            {t('tokens.binds')}
+          </label>
+          <p class="hint">{t('tokens.binds.hint')}</p>
+        </>
+      )}
+    </Form>
+  )
+}
+
+/** What differs from what the form showed, which may be less exact than the key: a field of time has no seconds. */
+function changedOf(read: Fields, of: Key): Fields {
+  const shown: Fields = { name: of.name, group: of.own_group, ...settingsShown(of) }
+  return Object.fromEntries(
+    Object.entries(read).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(shown[name])),
+  )
+}
+
+/** What a key has that can be a bound. An end that has passed is none that could be sent. */
+function boundable({ models, ips, budget, budget_period, expires, limits, status }: Key): Fields {
+  const isOver = expires !== null && Date.parse(expires) <= Date.now()
+  return { models, ips, budget, budget_period, limits, status, ...(!isOver && { expires }) }
+}

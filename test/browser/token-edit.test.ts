@@ -1,0 +1,53 @@
+import t from 'tap'
+import { createKey } from '../../src/index.ts'
+import { browse, browserMissing, slowness } from '../harness/browser.ts'
+import { lookAt } from '../harness/look-at.ts'
+import { enterAsAdmin, enterAsUser } from '../harness/visitor.ts'
+
+const skip = browserMissing
+t.setTimeout(120_000 * slowness)
+
+t.test("an administrator's form binds what they changed in it, and all of it where they say so", { skip }, async t => {
+  const browsing = await browse(t, { simulated: true })
+  const { url, gateway, faults } = browsing
+  const admin = await enterAsAdmin(browsing)
+  const ann = await enterAsUser(browsing, admin, 'ann')
+  // Ends in seconds that a field of time does not show.
+  const own = { name: 'own', budget: '10', limits: { rpm: 5 }, expires: '2098-01-01T00:00:30.000Z' }
+  const { id } = ((await ann.post('/api/keys', own)).body as { key: { id: string } }).key
+  const find = async () => (await admin.get(`/api/keys/${id}`)).body
+
+  const page = await browsing.newPage({ as: admin })
+  await page.goto(`${url}/console/tokens/${id}`)
+  const drawer = page.getByRole('dialog')
+  const edit = async (change: () => Promise<void>) => {
+    await drawer.getByRole('button', { name: 'Edit', exact: true }).click()
+    await change()
+    await drawer.getByRole('button', { name: 'Save', exact: true }).click()
+    await drawer.getByRole('button', { name: 'Edit', exact: true }).waitFor()
+  }
+  const box = drawer.getByLabel('Its holder may not go above any of this')
+  await edit(async () => drawer.locator('[name="name"]').fill('renamed'))
+  t.match(await find(), { ...own, budget: '10.00', name: 'renamed', bounds: {} }, 'a new name binds nothing')
+  await edit(async () => {
+    await drawer.locator('[name="budget"]').fill('9')
+    t.strictSame(await lookAt(page), [], 'axe')
+  })
+  t.match(await find(), { bounds: { budget: { to: { amount: '9.00' }, by: 'root' }, expires: undefined } })
+  const rows = (await gateway.storage.trail.list({ limit: 100 })).length
+  await edit(async () => {})
+  t.equal((await gateway.storage.trail.list({ limit: 100 })).length, rows, 'nothing changed, nothing sent')
+  await edit(async () => box.check())
+  t.match(await find(), {
+    expires: own.expires,
+    bounds: { budget: { by: 'root' }, limits: { to: { rpm: 5 }, by: 'root' }, expires: { to: own.expires } },
+  })
+  await drawer.getByText('set by root').first().waitFor()
+
+  const hers = await createKey(gateway.storage, { name: 'root', user: 'root' })
+  await page.goto(`${url}/console/tokens/${hers.key.id}`)
+  await drawer.getByRole('button', { name: 'Edit', exact: true }).click()
+  await drawer.locator('[name="name"]').waitFor()
+  t.equal(await box.count(), 0, 'nobody binds themselves')
+  t.strictSame(faults, [])
+})
