@@ -231,6 +231,7 @@ function buildIssuer(name: string, own: SignInSettings['issuers'][string]): Issu
     group: own.group,
     allowsSignUp: own.allow_sign_up,
     emailDomains: own.email_domains,
+    signOut: own.sign_out,
   }
 }
 

@@ -346,6 +346,13 @@ const issuer = {
       default: [],
       description: 'Domains of verified e-mails that may come in; empty for all people.',
     },
+    sign_out: {
+      type: 'string',
+      enum: ['here', 'issuer'],
+      default: 'here',
+      description:
+        'Where signing out of the console ends: here alone, or at the issuer too, and with it at everything else that it lets people into.',
+    },
   },
 } as const satisfies Schema
 

@@ -37,6 +37,8 @@ export type Issuer = {
   readonly allowsSignUp: boolean
   /** Of verified e-mails that may come in; empty for all. */
   readonly emailDomains: readonly string[]
+  /** Where signing out of the console ends: here alone, or also whoever's session there is at the issuer. */
+  readonly signOut: 'here' | 'issuer'
 }
 
 /** How people get into the console. */

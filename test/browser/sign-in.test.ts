@@ -7,7 +7,7 @@ import { passwordOfTests } from '../harness/visitor.ts'
 
 t.setTimeout(240_000 * slowness)
 
-const own = { roles: { staff: 'user' }, allow_sign_up: true }
+const own = { roles: { staff: 'user' }, allow_sign_up: true, sign_out: 'issuer' }
 
 /** Each variant of the page that is shown, as everybody has to be able to read it. */
 async function lookAtAll(t: Test, page: Page, name: string): Promise<void> {
@@ -40,6 +40,11 @@ t.test('people come in by an issuer, by an invitation, or are told why not', { s
     await page.goto(`${url}/console/account`)
     await page.getByText(issuer.url).waitFor()
     await lookAtAll(t, page, 'account')
+    await page.setViewportSize({ width: 1280, height: 900 })
+    await page.getByRole('button', { name: 'Log out' }).click()
+    await page.getByRole('button', { name: 'Yes, sign me out' }).click()
+    await page.waitForURL(`${url}/console`)
+    await page.getByRole('button', { name: 'Continue with Company account' }).waitFor()
     await page.context().close()
   })
 

@@ -9,6 +9,8 @@ export type Person = { readonly [claim: string]: unknown }
 export type IssuerOptions = {
   /** Where browsers may be sent back to. */
   readonly redirects: readonly string[]
+  /** Where it sends browsers that have signed out. */
+  readonly signedOut?: readonly string[]
   readonly clientId?: string
   /** Whether tokens say all; else they say who it is, and the rest is asked for. */
   readonly tellsAll?: boolean
@@ -36,7 +38,9 @@ export type RealIssuer = {
    * Goes where the gateway sent a browser, as one that has never been here.
    * @returns the address that it is sent back to
    */
-  visit(location: string): Promise<URL>
+  visit(location: string, jar?: Map<string, string>): Promise<URL>
+  /** Signs out there, as whoever's cookies are in the jar, and says yes when it asks. @returns where it is sent back to */
+  signOut(location: string, jar: Map<string, string>): Promise<URL>
   close(): Promise<void>
 }
 
@@ -56,6 +60,7 @@ export async function startIssuer(t: Pick<Test, 'teardown'>, options: IssuerOpti
       client_id: id,
       client_secret: secret,
       redirect_uris: id === otherClient ? [otherRedirect] : options.redirects,
+      post_logout_redirect_uris: id === otherClient ? [] : (options.signedOut ?? []),
       response_types: ['code'],
       grant_types: ['authorization_code'],
     })),
@@ -117,22 +122,24 @@ export async function startIssuer(t: Pick<Test, 'teardown'>, options: IssuerOpti
       })
       return ((await response.json()) as { id_token: string }).id_token
     },
-    async visit(location) {
-      const jar = new Map<string, string>()
+    async visit(location, jar = new Map<string, string>()) {
       let next = new URL(location)
       while (next.origin === url) {
-        const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
-        const response = await fetch(next, { redirect: 'manual', headers: { cookie } })
-        for (const set of response.headers.getSetCookie()) {
-          const [name = '', value = ''] = set.split(';', 1)[0]?.split(/=(.*)/s) ?? []
-          jar.set(name, value)
-        }
+        const response = await ask(next, jar)
         const to = response.headers.get('location')
         if (to === null) throw new Error(`the issuer answered ${response.status}: ${await response.text()}`)
         next = new URL(to, next)
       }
       if (!saysIss) next.searchParams.delete('iss')
       return next
+    },
+    async signOut(location, jar) {
+      const asked = await ask(new URL(location), jar)
+      const page = await asked.text()
+      const [action, xsrf] = [/action="([^"]+)"/, /name="xsrf" value="([^"]+)"/].map(one => one.exec(page)?.[1])
+      if (action === undefined || xsrf === undefined) throw new Error(`the issuer answered ${asked.status}: ${page}`)
+      const done = await ask(new URL(action), jar, new URLSearchParams({ xsrf, logout: 'yes' }))
+      return new URL(done.headers.get('location') ?? '', url)
     },
     close: () =>
       new Promise(resolve => {
@@ -142,6 +149,17 @@ export async function startIssuer(t: Pick<Test, 'teardown'>, options: IssuerOpti
   }
   t.teardown(() => issuer.close())
   return issuer
+
+  async function ask(address: URL, jar: Map<string, string>, form?: URLSearchParams): Promise<Response> {
+    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
+    const sent = form ? { method: 'POST', body: form } : {}
+    const response = await fetch(address, { redirect: 'manual', headers: { cookie }, ...sent })
+    for (const set of response.headers.getSetCookie()) {
+      const [name = '', value = ''] = set.split(';', 1)[0]?.split(/=(.*)/s) ?? []
+      jar.set(name, value)
+    }
+    return response
+  }
 
   async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
     if (issuer.meddle?.(req, res) === true) return

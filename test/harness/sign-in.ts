@@ -38,7 +38,7 @@ export async function startSignIns(t: Test, options: SignInOptions = {}): Promis
   const started = options.started ?? (await start(t, given))
   const admin = await enterAsAdmin(started, clock as Parameters<typeof enterAsAdmin>[1])
   const redirects = ['company', 'other'].map(name => `${started.url}/console/sign-in/${name}`)
-  const issuer = await startIssuer(t, { redirects, ...options.issuer })
+  const issuer = await startIssuer(t, { redirects, signedOut: [`${started.url}/console`], ...options.issuer })
   const company = {
     issuer: issuer.url,
     allow_http: true,

@@ -6,6 +6,7 @@ import { refuse } from '../reasons.ts'
 import { chosenName, password, role, userName } from '../schemas.ts'
 import { checkPassword } from '../session/check-password.ts'
 import { enter } from '../session/enter.ts'
+import { cookieOfIssuer } from '../sign-in/sign-out.ts'
 import { hashToken, newToken } from '../session/sessions.ts'
 import { sessionUserOf } from '../session-user.ts'
 import { needGroup } from '../sign-in/recognize.ts'
@@ -125,7 +126,10 @@ export const invitationRoutes = [
       const newcomer = { user: { name, group, role, passwordHash }, identity: null, invitation: hash }
       if ((await parts.storage.signIn.admit(newcomer, name)) !== 'admitted') throw fail('invitation_unknown')
       const { session, cookie } = await enter(ask, name)
-      const headers = { 'content-type': 'application/json; charset=utf-8', 'set-cookie': cookie }
+      const headers = {
+        'content-type': 'application/json; charset=utf-8',
+        'set-cookie': [cookie, ...cookieOfIssuer(ask)],
+      }
       return new Reply(200, headers, JSON.stringify(session))
     },
   }),

@@ -9,11 +9,13 @@ import { writeCookie } from '../session/cookie.ts'
 import { describeSession, enter } from '../session/enter.ts'
 import { noteRefused } from '../session/note-refused.ts'
 import { endSession, hashToken } from '../session/sessions.ts'
+import { cookieOfIssuer, signOutAt } from '../sign-in/sign-out.ts'
 
 /** Logs somebody in, and answers with their session. */
 async function enterByPassword(ask: Ask, name: string): Promise<Reply> {
   const { session, cookie } = await enter(ask, name)
-  const headers = { 'content-type': 'application/json; charset=utf-8', 'set-cookie': cookie }
+  const cookies = [cookie, ...cookieOfIssuer(ask)]
+  const headers = { 'content-type': 'application/json; charset=utf-8', 'set-cookie': cookies }
   return new Reply(200, headers, JSON.stringify(session))
 }
 
@@ -109,11 +111,17 @@ export const sessionRoutes = [
     method: 'DELETE',
     url: '/api/session',
     access: 'anyone',
-    summary: 'Logs out: the session and the keys made for it end.',
+    summary:
+      'Logs out: the session and the keys made for it end. Where `sign_out` of the issuer says so, 200 with `location`: the browser goes there.',
     status: 204,
-    async handle({ parts, sessionUser, scheme }) {
+    async handle(ask) {
+      const { parts, sessionUser, scheme } = ask
       if (sessionUser) await endSession(parts, sessionUser.session)
-      return new Reply(204, { 'set-cookie': writeCookie(null, scheme) })
+      const cookies = { 'set-cookie': [writeCookie(null, scheme), ...cookieOfIssuer(ask)] }
+      const location = sessionUser && (await signOutAt(ask))
+      if (location === undefined) return new Reply(204, cookies)
+      const headers = { 'content-type': 'application/json; charset=utf-8', ...cookies }
+      return new Reply(200, headers, JSON.stringify({ location }))
     },
   }),
 ]

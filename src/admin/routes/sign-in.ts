@@ -10,6 +10,7 @@ import { describeSession, enter } from '../session/enter.ts'
 import { hashToken, isSessionOpen } from '../session/sessions.ts'
 import { sessionUserOf } from '../session-user.ts'
 import { recognize, tie } from '../sign-in/recognize.ts'
+import { cookieOfIssuer } from '../sign-in/sign-out.ts'
 import { arrive, depart } from '../sign-in/trip.ts'
 import { toMoment } from '../to-moment.ts'
 
@@ -100,7 +101,8 @@ export const signInRoutes = [
       const user = errand.user === null ? undefined : sessionUserOf(ask).user
       // Another user has signed in meanwhile, in the same browser.
       if (user && user.name !== errand.user) throw fail('sign_in_stale')
-      const arrived = { ask, issuer, errand, ...(await door.issuers.finish(issuer, proof, body.query, ask.id)) }
+      const vouched = await door.issuers.finish(issuer, proof, body.query, ask.id)
+      const arrived = { ask, issuer, errand, ...vouched }
       const over = writeCookie(null, scheme, 'trip')
       if (user) {
         // It may have ended while the issuer was asked.
@@ -110,7 +112,7 @@ export const signInRoutes = [
       }
       const { session, cookie } = await enter(ask, await recognize(arrived), issuer.name)
       parts.log.info({ request: ask.id, issuer: issuer.name, user: session.user.name }, 'somebody signed in')
-      return finish({ session, next: errand.next }, [cookie, over])
+      return finish({ session, next: errand.next }, [cookie, over, ...cookieOfIssuer(ask, issuer, vouched.claims)])
     },
   }),
   defineRoute({

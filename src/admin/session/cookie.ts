@@ -2,8 +2,8 @@ type Scheme = 'http' | 'https'
 
 // A cookie named `__Host-…` is taken by browsers over TLS only, and from this host only: nobody else can plant one.
 const secure = '__Host-'
-/** A session's, and that of somebody who is on their way to an issuer. */
-const names = { session: 'tollgate', trip: 'tollgate-trip' } as const
+/** A session's, that of somebody who is on their way to an issuer, and who vouched for whoever came in by one. */
+const names = { session: 'tollgate', trip: 'tollgate-trip', issuer: 'tollgate-issuer' } as const
 
 type CookieName = keyof typeof names
 

@@ -91,6 +91,26 @@ export class Issuers {
     }
   }
 
+  /**
+   * Where the session at the issuer is ended; it sends the browser back to `redirect`, where that is registered with it.
+   * @returns undefined where it names no such address, or does not answer: then it goes on
+   */
+  async signOut(
+    issuer: Issuer,
+    { redirect, hint }: { readonly redirect: string; readonly hint: string },
+    request: string,
+  ): Promise<string | undefined> {
+    const oidc = await load()
+    try {
+      const configuration = await this.#discover(oidc, issuer, request)
+      const parameters = { post_logout_redirect_uri: redirect, ...(hint !== '' && { logout_hint: hint }) }
+      return oidc.buildEndSessionUrl(configuration, parameters).href
+    } catch (error) {
+      this.#log.warn({ request, issuer: issuer.name, reason: reasonOf(error) }, 'a session goes on at the issuer')
+      return undefined
+    }
+  }
+
   async #discover(oidc: typeof Oidc, issuer: Issuer, request: string): Promise<Oidc.Configuration> {
     const now = this.#clock.tick()
     const before = this.#known.get(issuer.name)

@@ -62,9 +62,11 @@ export async function join(claim: { token: string; name?: string; password: stri
   }
 }
 
+/** Where whoever vouched for them is told too, the browser goes there. */
 export async function logOut(): Promise<void> {
-  await call('/session', { method: 'DELETE' })
+  const to = await call<Departure | undefined>('/session', { method: 'DELETE' })
   forgetEarly()
+  if (to) location.assign(to.location)
   sessionState.value = { kind: 'out', setupNeeded: false, expired: false }
 }
 

@@ -1,0 +1,41 @@
+import type { Issuer } from '../../kit/index.ts'
+import type { Ask } from '../api.ts'
+import { readCookie, writeCookie } from '../session/cookie.ts'
+import type { Claims } from './claims.ts'
+
+// Whose word a session began by is kept by the browser alone, in a cookie that pages cannot read: it says where signing out
+// leads, and whoever changes it sends nobody but themselves to another issuer of the configuration.
+
+const hintCharsMax = 200
+
+/** The cookie that keeps who vouched, or takes away what was kept of a session before; none where neither is needed. */
+export function cookieOfIssuer(ask: Ask, issuer?: Issuer, claims: Claims = {}): readonly string[] {
+  if (issuer?.signOut === 'issuer') {
+    const hint = Buffer.from(hintOf(claims)).toString('base64url')
+    return [writeCookie(`${issuer.name}.${hint}`, ask.scheme, 'issuer')]
+  }
+  return readIssuer(ask) === undefined ? [] : [writeCookie(null, ask.scheme, 'issuer')]
+}
+
+/**
+ * Where whoever has signed out here signs out at the issuer too. @returns undefined for a session by a password, where the
+ * configuration keeps it here, and where the issuer has no such address or does not answer: the session here has ended anyway.
+ */
+export async function signOutAt(ask: Ask): Promise<string | undefined> {
+  const { signIn, server } = ask.parts.plan()
+  const [name = '', hint = ''] = readIssuer(ask)?.split('.', 2) ?? []
+  const issuer = signIn?.issuers.get(name)
+  if (issuer?.signOut !== 'issuer' || server.publicUrl === undefined) return undefined
+  const back = { redirect: `${server.publicUrl}/console`, hint: Buffer.from(hint, 'base64url').toString() }
+  return ask.door.issuers.signOut(issuer, back, ask.id)
+}
+
+function readIssuer({ headers, scheme }: Ask): string | undefined {
+  return readCookie(headers['cookie'] as string | undefined, scheme, 'issuer')
+}
+
+/** What an issuer knows whoever signs out by, so that it need not ask who of several it is. */
+function hintOf(claims: Claims): string {
+  const names = [claims['login_hint'], claims['preferred_username'], claims['email']]
+  return names.find((name): name is string => typeof name === 'string' && name.length <= hintCharsMax) ?? ''
+}
