@@ -35,13 +35,17 @@ export class News {
     else this.#deliveries = this.#start()
   }
 
-  /** Of several gateways that take the same over each tells it, and it stands there once. */
+  /**
+   * Of several gateways that take the same over each tells it, and it stands there once. A reload that changed nothing is told only
+   * where it ends a refusal.
+   */
   reloaded({ kind, told, ...rest }: Reloaded): void {
     const lines = told.slice(0, toldMax).map(line => line.slice(0, lineCharsMax))
     const named = kind === 'config.applied' ? { changes: lines } : { findings: lines }
     const { storage, log } = this.#parts
+    const ends = kind === 'config.applied' && told.length === 0 ? 'config.refused' : undefined
     const written = async (): Promise<void> =>
-      storage.events.tellNew({ kind, data: { ...rest, ...named, count: told.length } })
+      storage.events.tellNew({ kind, data: { ...rest, ...named, count: told.length } }, ends)
     written().catch((error: unknown) => log.warn({ err: error }, `${kind} could not be told`))
   }
 

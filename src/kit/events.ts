@@ -159,8 +159,11 @@ export type WebhookStore = {
 export type EventStore = {
   /** Outside of any other change; one that belongs to a change is told in its transaction. */
   tell(event: NewEvent): Awaitable<void>
-  /** The same, unless the last of its sort (what stands before the dot) says the same already. */
-  tellNew(event: NewEvent): Awaitable<void>
+  /**
+   * The same, unless the last of its sort (what stands before the dot) says the same already. With `ends` only where that last one
+   * is of this kind.
+   */
+  tellNew(event: NewEvent, ends?: EventKind): Awaitable<void>
   /** Oldest first, those behind `id`. */
   after(id: number, limit: number): Awaitable<readonly ToldEvent[]>
   /**

@@ -290,8 +290,8 @@ function createEvents({ clock, reader, writer }: StorageParts): Storage['events'
     async tell(event) {
       await writer.submit('tellEvent', { event, at: clock.now() })
     },
-    async tellNew(event) {
-      await writer.submit('tellNewEvent', { event, at: clock.now() })
+    async tellNew(event, ends) {
+      await writer.submit('tellNewEvent', { event, at: clock.now(), ends })
     },
     after: (after, limit) => reader.ask('events', { after, limit }),
     async page(query) {

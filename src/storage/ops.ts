@@ -13,6 +13,7 @@ import type {
   KeyStanding,
   Line,
   Newcomer,
+  EventKind,
   NewEvent,
   OtherKeys,
   NewInvitation,
@@ -161,7 +162,10 @@ export type Changes = {
   decideVendorKey: { given: Signed & { readonly decision: KeyDecision }; gives: boolean }
   spendOfKey: { given: KeySpent; gives: null }
   tellEvent: { given: { readonly event: NewEvent; readonly at: number }; gives: null }
-  tellNewEvent: { given: { readonly event: NewEvent; readonly at: number }; gives: null }
+  tellNewEvent: {
+    given: { readonly event: NewEvent; readonly at: number; readonly ends: EventKind | undefined }
+    gives: null
+  }
   arrangeEvents: { given: { readonly at: number }; gives: number }
   claimWebhook: {
     given: { readonly webhook: string; readonly at: number }
@@ -295,8 +299,8 @@ function* tell({ event, at }: Given<'tellEvent'>): QueryProgram<null> {
   return null
 }
 
-function* tellNew({ event, at }: Given<'tellNewEvent'>): QueryProgram<null> {
-  yield* tellNewEvent(event, at)
+function* tellNew({ event, at, ends }: Given<'tellNewEvent'>): QueryProgram<null> {
+  yield* tellNewEvent(event, at, ends)
   return null
 }
 

@@ -43,6 +43,14 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
       ['a', 'b', 'a'],
       'what several see happen is told once',
     )
+    await events.tellNew({ ...applied, data: {} }, 'config.refused')
+    await events.tellNew({ kind: 'config.refused', data: {} })
+    for (const revision of ['a', 'b']) await events.tellNew({ ...applied, data: { revision } }, 'config.refused')
+    t.match(
+      (await events.after(ids[2] ?? 0, 10)).slice(3),
+      [{ kind: 'config.refused' }, { kind: 'config.applied', data: { revision: 'a' } }],
+      'and what only ends another where that was the last',
+    )
   })
 
   await t.test(

@@ -59,11 +59,19 @@ events:
     await admin.ask('DELETE', `/api/keys/${made.key.id}`)
     const same = await started.reload([['retention: { log: 90d }', 'retention: { log: 80d }']])
     t.equal(same.ok, true)
+    t.match(await started.reload([]), { ok: true, changes: [] })
     const refused = await started.reload([['retention: { log: 80d }', 'retention: { log: never }']])
     t.equal(refused.ok, false)
 
     await t.test('the webhook, signed, without a secret, and nothing of what it did not ask for', async t => {
       await receiver.has(6)
+      // Nothing changes with these, and the first says that what was refused is over.
+      for (const edits of [[['retention: { log: never }', 'retention: { log: 80d }'] as const], []]) {
+        t.match(await started.reload(edits), { ok: true, changes: [] }, caseName({ edits }))
+        await receiver.has(7)
+      }
+      t.match(JSON.parse(receiver.received.at(-1)?.body ?? ''), { type: 'config.applied', data: { count: 0 } })
+      receiver.received.length = 6
       const told = receiver.received.map(
         ({ body }) => JSON.parse(body) as { type: string; data: { [name: string]: unknown } },
       )
@@ -95,7 +103,7 @@ events:
       for (const hidden of [secret.slice(6), made.secret, started.key, 'upstream-secret'])
         t.notOk(all.includes(hidden), caseName({ hidden }))
       const metrics = await (await fetch(`${started.opsUrl}/metrics`)).text()
-      t.match(metrics, /^tollgate_webhook_events_total\{webhook="finance",result="arrived"\} 6$/m)
+      t.match(metrics, /^tollgate_webhook_events_total\{webhook="finance",result="arrived"\} 7$/m)
     })
 
     await t.test('administrators read all of it, a user what is its own, in pages that go on', async t => {

@@ -1,4 +1,4 @@
-import type { NewEvent, ToldEvent } from '../../kit/index.ts'
+import type { EventKind, NewEvent, ToldEvent } from '../../kit/index.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 
@@ -7,11 +7,15 @@ export function* tellEvent({ kind, data }: NewEvent, at: number): QueryProgram<v
   yield ask('INSERT INTO event (at, kind, data) VALUES (?, ?, ?)', at, kind, JSON.stringify(data))
 }
 
-/** Tells an event unless the last of its sort says the same: several gateways may see the same thing happen. */
-export function* tellNewEvent(event: NewEvent, at: number): QueryProgram<void> {
+/**
+ * Tells an event unless the last of its sort says the same: several gateways may see the same thing happen. With `ends` only
+ * where that last one is of this kind: it is no news by itself.
+ */
+export function* tellNewEvent(event: NewEvent, at: number, ends?: EventKind): QueryProgram<void> {
   const { kind, data } = event
   const sort = kind.slice(0, kind.indexOf('.') + 1)
   const [last] = yield ask('SELECT kind, data FROM event WHERE kind LIKE ? ORDER BY id DESC LIMIT 1', `${sort}%`)
+  if (ends !== undefined && last?.['kind'] !== ends) return
   if (last?.['kind'] === kind && last['data'] === JSON.stringify(data)) return
   yield* tellEvent(event, at)
 }
