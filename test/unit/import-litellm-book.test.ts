@@ -286,3 +286,55 @@ t.test('a client with its old key is answered, within what it may', async t => {
   t.match(spent.get('user u-2'), { total: 0, month: 3_000_000 })
   t.same((await gateway.storage.books.verify()).problems, [])
 })
+
+t.test('what a team gives its members, soft budgets and raised ones are told, each by whose it is', async t => {
+  const tables = madeLitellm([
+    {
+      key_alias: 'raised',
+      user_id: 'u-1',
+      max_budget: '1',
+      metadata: '{"temp_budget_increase": 100.5, "temp_budget_expiry": "2099-01-01T00:00:00", "tags": []}',
+    },
+    { key_alias: 'soft', user_id: 'u-1', budget_id: 'b-soft' },
+    { key_alias: 'odd', user_id: 'u-1', metadata: '[1' },
+  ]).map(table => {
+    const put = (row: { readonly [column: string]: string }) => table.columns.map(([column]) => row[column] ?? null)
+    if (table.name === 'LiteLLM_BudgetTable')
+      return {
+        ...table,
+        rows: [
+          ...table.rows,
+          put({ budget_id: 'b-soft', soft_budget: '4', max_budget: '5' }),
+          put({ budget_id: 'b-member', max_budget: '3', budget_duration: '30d', rpm_limit: '9' }),
+          put({ budget_id: 'b-nobody', tpm_limit: '8' }),
+        ],
+      }
+    if (table.name !== 'LiteLLM_TeamTable') return table
+    return {
+      ...table,
+      rows: [
+        ...table.rows,
+        put({
+          team_id: 't-5',
+          team_alias: 'members',
+          models: '{}',
+          blocked: 'f',
+          metadata: '{"team_member_budget_id": "b-member", "soft_budget": 7}',
+        }),
+      ],
+    }
+  })
+  const { notes } = await ofDump(pgDumpOf(tables))
+  for (const part of [
+    'key raised: temp_budget_increase 100.5 (until 2099-01-01T00:00:00 there) is not taken over: its budget is the one without it',
+    'team members: what it gives each of its members is not taken over: max_budget 3, budget_duration 30d, rpm_limit 9. Give the users of the group budgets and limits of their own',
+    'team members: soft_budget 7 is not taken over: a soft budget refuses nothing; events tell of budgets that are nearly spent',
+    'key soft: soft_budget 4 is not taken over: a soft budget refuses nothing; events tell of budgets that are nearly spent',
+    'budgets that no key and no team names are not taken over: b-nobody (tpm_limit 8)',
+  ])
+    t.ok(notes.includes(part), part)
+  t.notOk(notes.some(note => /b-member|soft_budget \(/.test(note)))
+  t.ok(
+    notes.some(note => note.startsWith('LiteLLM_VerificationToken: of these columns nothing was made: metadata (3)')),
+  )
+})

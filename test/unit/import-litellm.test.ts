@@ -455,3 +455,52 @@ t.test('a file whose aliases multiply is refused in a sentence, at once', async 
   const refused = await cli('litellm', 'aliases.yaml', '--dry-run')
   t.match(refused, { code: 3, err: /aliases\.yaml[^]*its aliases stand for one another[^]*write the values out/ })
 })
+
+t.test(
+  'what is said of aliases and fallbacks is so: off is not told as charged or listed, and limits are not doubled unsaid',
+  async t => {
+    const priced = { max_tokens: 1, input_cost_per_token: 1e-6, output_cost_per_token: 2e-6, api_key: 'os.environ/KEY' }
+    const line = (name: string, params: object) => ({
+      model_name: name,
+      litellm_params: { model: `openai/${name}`, ...priced, ...params },
+    })
+    const { notes, plan } = await translate({
+      model_list: [
+        line('a', { rpm: 10 }),
+        line('b', {}),
+        line('off', { input_cost_per_token: undefined, api_base: 'http://10.0.0.1:1/v1' }),
+        line('some', { rpm: 5 }),
+        line('some', { rpm: undefined, api_key: 'os.environ/OTHER' }),
+      ],
+      router_settings: {
+        model_group_alias: { alias: { model: 'a', hidden: true }, gone: { model: 'nowhere', hidden: true } },
+        fallbacks: [{ off: ['b'] }, { a: ['b'] }, { b: ['same'] }],
+      },
+    })
+    const about = (part: string) => notes.filter(note => note.startsWith(`${part}: `))
+    t.same([...plan.models.keys()].toSorted(), ['a', 'alias', 'b', 'some'])
+    t.match(about('alias'), [
+      /^alias: an alias cannot be hidden here; it is listed$/,
+      /^alias: it may be asked 10 times a minute beside a: there both together$/,
+    ])
+    t.same(about('gone'), ['gone: the alias of nowhere is not translated: there is no such model'])
+    t.ok(about('off').includes('off: once it has its prices, what its fallback b answers is charged as off'))
+    t.notOk(about('off').some(note => note.includes('b answers is charged as off') && !note.includes('once')))
+    t.ok(about('a').includes('a: what its fallback b answers is charged as a'))
+    t.ok(
+      about('some').includes(
+        'some: rpm of some of its deployments is not translated: others say none, and are not bound',
+      ),
+    )
+  },
+)
+
+t.test('a fallback to what is asked already adds nothing, and is told so', async t => {
+  const params = { model: 'openai/x', max_tokens: 1, input_cost_per_token: 1e-6, output_cost_per_token: 2e-6 }
+  const { notes } = await translate({
+    model_list: ['a', 'b'].map(model_name => ({ model_name, litellm_params: params })),
+    router_settings: { fallbacks: [{ a: ['b'] }] },
+  })
+  t.ok(notes.includes('a: its fallback b is asked at the same upstream for the same model, and adds nothing'))
+  t.notOk(notes.some(note => note.includes('answers is charged as')))
+})

@@ -308,3 +308,34 @@ t.test("a fork's columns are looked for, never taken for granted", async t => {
     'what is not said to be unlimited is not',
   )
 })
+
+t.test('groups of channels, keys that are off and factors are told as they are', async t => {
+  const source = join(folder, 'untold.db')
+  const tables = madeNewApi(upstream.url).map(table => {
+    const at = (name: string): number => table.columns.findIndex(([column]) => column === name)
+    if (table.name !== 'channels') return table
+    const rows = table.rows.map(row => {
+      if (row[0] === 3) return row.with(at('group'), '')
+      if (row[0] === 6) return row.with(at('channel_info'), '{"multi_key_status_list":{"0":2}}')
+      return row
+    })
+    return { ...table, rows }
+  })
+  writeSqlite(source, tables)
+  const { notes, entries, text } = await importBook(source, 'new-api', { secretsAt: './untold' })
+  t.match(text, 'claude-x')
+  t.ok(
+    notes.includes(
+      'claude-x: its channels were of no group there, and nobody could use it; here whoever has a key that is bound to no models may',
+    ),
+  )
+  t.ok(entries.off.some(one => one.name.startsWith('channel 6') && one.why === 'all of its keys are off'))
+  t.ok(
+    notes.includes(
+      'the ratios of groups are factors on prices of tokens, calls and seconds here; prices of images ignore them',
+    ),
+  )
+  // Channel 5 is of a type that is not asked here, and 4 is off: nobody is led there.
+  for (const note of notes.filter(one => one.includes('were of different groups')))
+    t.notMatch(note, /[(;] ?[45]: /, note)
+})

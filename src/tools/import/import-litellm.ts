@@ -171,6 +171,8 @@ function gather(deployments: readonly Deployment[], upstreams: UpstreamBook, not
     if (new Set(used.map(one => writeCost(one.cost))).size > 1)
       note(`${name}: its deployments cost differently; all of them are charged as the dearest`)
     const limits = used.map(one => one.rpm)
+    if (limits.includes(undefined) && limits.some(rpm => rpm !== undefined))
+      note(`${name}: rpm of some of its deployments is not translated: others say none, and are not bound`)
     models.set(name, {
       name,
       family,
@@ -207,8 +209,13 @@ function addAliases(
     const no = whyNoName(alias) ?? (models.has(alias) ? 'there is a model of this name' : undefined)
     if (!model || no !== undefined)
       note(`${alias}: the alias of ${textOf(name)} is not translated: ${no ?? 'there is no such model'}`)
-    else all.set(alias, { ...model, name: alias })
-    if (fieldsOf(given)['hidden'] === true) note(`${alias}: an alias cannot be hidden here; it is listed`)
+    else {
+      all.set(alias, { ...model, name: alias })
+      if (isActive(model) && fieldsOf(given)['hidden'] === true)
+        note(`${alias}: an alias cannot be hidden here; it is listed`)
+      if (model.rpm !== undefined)
+        note(`${alias}: it may be asked ${model.rpm} times a minute beside ${model.name}: there both together`)
+    }
   }
   return all
 }
@@ -263,8 +270,13 @@ function addFallback(
   const routes = next.routes
     .filter(one => !known.has(keyOf(one)))
     .map(one => ({ ...one, priority: one.priority - 1 + priority }))
+  if (routes.length === 0)
+    return note(
+      `${name}: its fallback ${textOf(other)} is asked at the same upstream for the same model, and adds nothing`,
+    )
   asked.set(name, { ...model, routes: [...model.routes, ...routes] })
-  note(`${name}: what its fallback ${textOf(other)} answers is charged as ${name}`)
+  const once = isActive(model) ? '' : 'once it has its prices, '
+  note(`${name}: ${once}what its fallback ${textOf(other)} answers is charged as ${name}`)
   if (when !== undefined) note(`${name}: LiteLLM asks ${textOf(other)} ${when}`)
 }
 

@@ -3,6 +3,7 @@ import { type Asked, AskedTable, type ForeignBook } from '../new-api/foreign-boo
 import { isName, writeMap, writeScalar } from '../yaml-words.ts'
 import { type BudgetRead, readBudget, type TakenBudget } from './budgets.ts'
 import { limitIn, momentIn, textsIn } from './cells.ts'
+import { Untaken } from './untaken.ts'
 
 type AdoptedUser = Adoption['users'][number]
 type AdoptedKey = AdoptedUser['keys'][number]
@@ -57,13 +58,15 @@ export function readLitellmPeople(book: ForeignBook, around: Around): LitellmPeo
   ]
   const budgets = new Map(budgetRows.rows.map(row => [row.text('budget_id') ?? '', row]))
   const spent = new SpentBefore(note)
-  const { teams, groups, opened } = readTeams(teamRows, around, spent)
+  const untaken = new Untaken(budgets, note)
+  const { teams, groups, opened } = readTeams(teamRows, around, spent, untaken)
   const { people, users, left } = readUsers(userRows, teams, around, spent)
   for (const row of tokens.rows) {
-    const key = readKey(row, { teams, people, left, budgets, spent, ...around })
+    const key = readKey(row, { teams, people, left, budgets, spent, untaken, ...around })
     if (key) ownerOf(row, { teams, people, users }).keys.push(key)
   }
   spent.tell()
+  untaken.tell()
   for (const one of [tokens, teamRows, userRows, budgetRows]) tellColumns(one, note)
   const rows = [...book.counted].filter(([, count]) => count > 0).map(([name, count]) => `${name} (${count})`)
   if (rows.length > 0) note(`tables that stay where they are: ${rows.join(', ')}`)
@@ -72,7 +75,7 @@ export function readLitellmPeople(book: ForeignBook, around: Around): LitellmPeo
 
 type GrowingUser = Omit<AdoptedUser, 'keys'> & { readonly keys: AdoptedKey[] }
 
-function readTeams(rows: AskedTable, { models, note, now }: Around, spent: SpentBefore) {
+function readTeams(rows: AskedTable, { models, note, now }: Around, spent: SpentBefore, untaken: Untaken) {
   const teams = new Map<string, Team>()
   const groups: string[] = []
   const opened: OpenedGroup[] = []
@@ -94,6 +97,7 @@ function readTeams(rows: AskedTable, { models, note, now }: Around, spent: Spent
     const budget = readBudget(row, undefined, now)
     const fault = budget.kind === 'unreadable' ? `its ${budget.column} cannot be read` : undefined
     spent.add(place, budget)
+    untaken.add(place, row, undefined)
     const bounds = limitsOf(row, undefined)
     const bad = fault ?? (typeof bounds === 'string' ? bounds : undefined)
     if (bad !== undefined) note(`${place}: ${bad}, and its keys are taken over disabled`)
@@ -208,10 +212,11 @@ type KeyAround = Around & {
   readonly left: ReadonlySet<string>
   readonly budgets: ReadonlyMap<string, Asked>
   readonly spent: SpentBefore
+  readonly untaken: Untaken
 }
 
 function readKey(row: Asked, around: KeyAround): AdoptedKey | undefined {
-  const { note, teams, people, left, budgets, spent, now } = around
+  const { note, teams, people, left, budgets, spent, untaken, now } = around
   const token = row.text('token') ?? ''
   const hint = row.text('key_name') ?? '…'
   const name = nameOf(row.text('key_alias')) ?? `key ${hint}`
@@ -235,6 +240,7 @@ function readKey(row: Asked, around: KeyAround): AdoptedKey | undefined {
   const budget = readBudget(row, shared, now)
   if (budget.kind === 'unreadable') why.push(`its ${budget.column} cannot be read`)
   spent.add(place, budget)
+  untaken.add(place, row, shared)
   // A key of a team is bound by the team's models, one of nobody else's by its user's.
   const outer = ofTeam ? ofTeam.models : people.get(user ?? '')?.models
   const own = modelsIn(row, around.models, place, note)

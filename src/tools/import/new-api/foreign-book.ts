@@ -27,6 +27,8 @@ export type Asked = {
   /** Undefined for what is no whole number. */
   whole(column: string): bigint | undefined
   truth(column: string): boolean
+  /** As `text`, of a column of which a part alone is used: what else stands there is told with those that nobody asked for. */
+  peek(column: string): string | undefined
 }
 
 /** The rows of a table, which notes what columns were asked for: what else has something in it is told. */
@@ -40,14 +42,18 @@ export class AskedTable {
     this.name = name
     this.#table = table ?? { columns: [], rows: [] }
     const places = new Map(this.#table.columns.map((column, i) => [column, i]))
-    const cell = (row: readonly Cell[], column: string): string | undefined => {
-      this.#asked.add(column)
+    const peek = (row: readonly Cell[], column: string): string | undefined => {
       const at = places.get(column)
       const text = at === undefined ? undefined : row[at]?.trim()
       return text === '' ? undefined : text
     }
+    const cell = (row: readonly Cell[], column: string): string | undefined => {
+      this.#asked.add(column)
+      return peek(row, column)
+    }
     this.rows = this.#table.rows.map(row => ({
       text: column => cell(row, column),
+      peek: column => peek(row, column),
       whole: column => wholeOf(cell(row, column)),
       truth: column => ['1', 't', 'true', '\u0001'].includes(cell(row, column)?.toLowerCase() ?? ''),
     }))

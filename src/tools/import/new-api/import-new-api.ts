@@ -52,7 +52,7 @@ export function importNewApi(book: ForeignBook, kind: Kind, given: NewApiOptions
     groups: new Set(groups.keys()),
     note,
   })
-  tellGroups(channels, draft.models, note)
+  tellGroups(draft.led, draft.models, note)
   const used = new Set(draft.models.filter(isActive).flatMap(model => model.routes.map(route => route.upstream)))
   for (const text of draft.upstreams.poolNotes(name => used.has(name))) note(text)
   for (const one of [channelRows, abilities, users, tokens]) tellColumns(one, note)
@@ -117,7 +117,7 @@ function draftModels(channels: readonly Channel[], around: Around) {
         ? 'it has no address that can be asked'
         : channel.keys.length === 0
           ? 'it has no key'
-          : channel.off
+          : (channel.off ?? (channel.keys.every(key => key.off !== undefined) ? 'all of its keys are off' : undefined))
     if (why !== undefined) {
       off.push({ name: labelOf(channel), why })
       note(`${labelOf(channel)}: ${why}; its models are not asked there: ${channel.models.join(', ')}`)
@@ -139,14 +139,20 @@ function draftModels(channels: readonly Channel[], around: Around) {
       }
     }
   }
-  const models = [...ways].map(([name, all]) => draftModel(name, all, { ...around, upstreams, secrets }))
-  return { models, upstreams, secrets, off, askable }
+  const led = new Map<string, readonly Channel[]>()
+  const models = [...ways].map(([name, all]) => draftModel(name, all, { ...around, upstreams, secrets, led }))
+  return { models, upstreams, secrets, off, askable, led }
 }
 
 function draftModel(
   name: string,
   all: readonly Way[],
-  around: Around & { readonly upstreams: UpstreamBook; readonly secrets: SecretBook },
+  around: Around & {
+    readonly upstreams: UpstreamBook
+    readonly secrets: SecretBook
+    /** By model, the channels that it is asked at here. */
+    readonly led: Map<string, readonly Channel[]>
+  },
 ): DraftModel {
   const { note, given } = around
   const isOn = ({ channel }: Way): boolean =>
@@ -177,6 +183,10 @@ function draftModel(
   if (style !== undefined && cost.kind !== 'unknown') note(`${name}: ${style}`)
   const on = used.filter(isOn)
   if (on.length === 0) note(`${name}: all of its channels are off, so its line is a comment`)
+  around.led.set(
+    name,
+    on.map(way => way.channel),
+  )
   return { name, family, cost, routes: routesOf(on, family, around), rpm: undefined, ends: undefined }
 }
 
@@ -283,7 +293,7 @@ function groupsOf(
   }
   for (const changed of changedRatios) note(changed)
   if ([...groupRatios.values()].some(ratio => ratio !== '1'))
-    note('the ratios of groups are factors on prices of tokens here; prices of images and of calls ignore them')
+    note('the ratios of groups are factors on prices of tokens, calls and seconds here; prices of images ignore them')
   return groups
 }
 
@@ -313,13 +323,20 @@ function usableModels(
 }
 
 /** Channels may be of groups there, and are of models here. */
-function tellGroups(channels: readonly Channel[], models: readonly DraftModel[], note: (text: string) => void): void {
-  for (const { name } of models) {
-    const of = channels.filter(channel => channel.off === undefined && channel.models.includes(name))
+function tellGroups(
+  led: ReadonlyMap<string, readonly Channel[]>,
+  models: readonly DraftModel[],
+  note: (text: string) => void,
+): void {
+  for (const { name } of models.filter(isActive)) {
+    const of = led.get(name) ?? []
     const kinds = new Set(of.map(channel => channel.groups.toSorted().join(', ')))
+    const told = of.map(one => `${one.id}: ${one.groups.join(', ') || 'of none'}`).join('; ')
     if (kinds.size > 1)
+      note(`${name}: its channels were of different groups (${told}); here all who may use it are led to all of them`)
+    else if (kinds.has(''))
       note(
-        `${name}: its channels were of different groups (${of.map(one => `${one.id}: ${one.groups.join(', ')}`).join('; ')}); here all who may use it are led to all of them`,
+        `${name}: its channels were of no group there, and nobody could use it; here whoever has a key that is bound to no models may`,
       )
   }
 }
