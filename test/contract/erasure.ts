@@ -251,6 +251,7 @@ export async function erasureContract(t: Test, make: Harness): Promise<void> {
     const { harness, storage, clock, sweep, problems, end } = await start(t, make)
     const { users, keys, trail, events } = storage
     const { key, charges } = await live(storage, clock)
+    const early = await users.traces(rare.name)
     await sweep()
     const find = await readEverything(harness)
     for (const [what, word] of Object.entries(rare)) t.not(find(word).length, 0, `${what} is somewhere before`)
@@ -264,6 +265,8 @@ export async function erasureContract(t: Test, make: Harness): Promise<void> {
     const revision = await keys.revision()
     const traces = await users.traces(rare.name)
     t.same(traces?.running, 0)
+    t.equal(traces?.kept.charges, 10)
+    t.same(early?.kept, traces?.kept, 'charges of a moment ago are counted, too')
     t.same(await problems(), [])
     const erasure = await users.erase(rare.name, 'boss')
     const pseudonym = erasure?.pseudonym ?? ''

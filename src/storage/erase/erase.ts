@@ -131,7 +131,6 @@ function* countRunning(name: string): QueryProgram<number> {
   return row ? whole(row, 'count') : 0
 }
 
-/** As far as charges have been added up, which is done each minute. */
 function* countKept(name: string): QueryProgram<Traces['kept']> {
   const charges = yield* countCharges(name)
   const entries = function* (credit: string): QueryProgram<number> {
