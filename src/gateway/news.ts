@@ -64,10 +64,24 @@ export class News {
     const { storage, clock, log, metrics, receivers } = this.#parts
     const { Deliveries } = await import('../events/index.ts')
     const deliveries = new Deliveries({ events: storage.events, clock, log, receivers })
-    metrics.add(() => [snapshotOf(deliveries)])
+    metrics.add(() => [snapshotOf(deliveries), silenceOf(deliveries, clock.now())])
     this.#running = deliveries
     return deliveries
   }
+}
+
+/** Of a receiver that is told by another process nothing is known here: the longest silence counts. */
+function silenceOf({ tries, silent }: Deliveries, now: number): Snapshot {
+  const values = [...tries.keys()].map(webhook => {
+    const since = silent.get(webhook)?.since ?? now
+    return { labels: { webhook }, value: Math.max(0, now - since) / 1000 }
+  })
+  return labelledGauge(
+    'tollgate_webhook_silent_seconds',
+    'How long a webhook has taken nothing that it was sent.',
+    'max',
+    values,
+  )
 }
 
 function snapshotOf({ tries }: Deliveries): Snapshot {

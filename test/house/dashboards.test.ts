@@ -16,7 +16,6 @@ const ofSome = [
   'tollgate_otlp_spans_total',
   'tollgate_otlp_spans_dropped_total',
   'tollgate_otlp_failures_total',
-  'tollgate_webhook_events_total',
 ]
 const figure = /\b(?:tollgate|process|nodejs)_[a-z_]+\b/g
 const read = (path: string): Promise<string> => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
@@ -37,7 +36,16 @@ function familiesOf(text: string): Families {
 
 /** A scrape of a gateway that has seen everything that a figure is of. */
 async function scrapeAll(test: Test): Promise<Families> {
-  const { opsUrl, upstreams, post, settled } = await start(test, { edit: [keyedEdit()] })
+  const receiver = `{ url: "http://127.0.0.1:9", secret: "\${HOOK_SECRET}", kinds: [user.erased], allow_private: true }`
+  const { gateway, opsUrl, upstreams, post, settled } = await start(test, {
+    edit: [
+      keyedEdit(),
+      ['retention: { log: 90d }', `retention: { log: 90d }\nevents: { webhooks: { nobody: ${receiver} } }\n#`],
+    ],
+    env: { HOOK_SECRET: `whsec_${Buffer.from('0123456789abcdef0123456789abcdef').toString('base64')}` },
+  })
+  while ((await gateway.storage.events.webhooks.list()).length === 0)
+    await new Promise(resolve => setTimeout(resolve, 20))
   upstreams['alpha']?.answer({ data: [picture(1672, 941), { b64_json: 'bm90aGluZyBsaWtlIGFuIGltYWdl' }] })
   await post('/v1/images/generations', { model: 'alpha-image-2', prompt: 'a', size: '3840x2160', n: 2 })
   upstreams['text']?.answer({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 4 } })
