@@ -26,6 +26,8 @@ export const logQuery = {
     ...lineMembers.source.schema,
     description: 'Where the tier of one of its images came from.',
   },
+  unit: { ...word, description: 'What it was charged for is counted in this unit, such as input.' },
+  refunded: { ...truth, description: 'true: something of its charge was given back; false: nothing was.' },
   other_size: { ...truth, description: 'true: an image came back in another size than was asked for.' },
   size: { ...word, description: 'The size that its images were asked for, as it was sent.' },
   charge: {
@@ -58,7 +60,18 @@ export function readLogMatch(query: LogQuery, ask: Ask): LogMatch {
 
 type Same = Pick<
   LogMatch,
-  'id' | 'model' | 'group' | 'operation' | 'upstream' | 'outcome' | 'tier' | 'source' | 'size' | 'charge'
+  | 'id'
+  | 'model'
+  | 'group'
+  | 'operation'
+  | 'upstream'
+  | 'outcome'
+  | 'tier'
+  | 'source'
+  | 'unit'
+  | 'refunded'
+  | 'size'
+  | 'charge'
 >
 
 /** The fields that a request gave, those of its page and format left out. */
@@ -71,6 +84,8 @@ function pick({
   outcome,
   tier,
   source,
+  unit,
+  refunded,
   size,
   charge,
 }: {
@@ -85,6 +100,8 @@ function pick({
     ...(outcome !== undefined && { outcome }),
     ...(tier !== undefined && { tier }),
     ...(source !== undefined && { source }),
+    ...(unit !== undefined && { unit }),
+    ...(refunded !== undefined && { refunded }),
     ...(size !== undefined && { size }),
     ...(charge !== undefined && { charge }),
   }

@@ -31,6 +31,10 @@ export type LogMatch = {
   /** One of its images was billed at this tier, or by this source. */
   readonly tier?: string
   readonly source?: TierSource
+  /** Its charge counts this unit, such as `input`: what is priced by how many, and is no image. */
+  readonly unit?: string
+  /** Whether something of its charge was given back. */
+  readonly refunded?: boolean
   /** True: an image came back in another size than was asked for. */
   readonly otherSize?: boolean
   /** The size that images were asked for, as it was sent. */

@@ -16,7 +16,11 @@ function lastMonth(): number {
   return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1, 15, 12)
 }
 
-/** A gateway with what two users drew last month, and one of them today. */
+function dayOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 10)
+}
+
+/** A gateway with what two users drew last month, one of them asked for in words, and one drew today. */
 async function furnished(t: Test): Promise<Browsing & { readonly admin: Visitor }> {
   let ahead = 0
   const clock = completeClock({ now: () => Date.now() + ahead, tick: () => performance.now() })
@@ -39,6 +43,9 @@ async function furnished(t: Test): Promise<Browsing & { readonly admin: Visitor 
   await draw(ada, '3840x2160', 3)
   await draw(ada, '1024x1024', 1)
   await draw(bob, '2048x1152', 2)
+  const messages = [{ role: 'user', content: 'a boat' }]
+  const chat = await post('/v1/chat/completions', { model: 'sim-chat', messages }, { authorization: `Bearer ${bob}` })
+  await chat.arrayBuffer()
   ahead = 0
   await draw(bob, '3840x2160', 1)
   await settled()
@@ -96,6 +103,43 @@ for (const language of ['en', 'zh'] as const)
     t.match(page.url(), /console\/logs\/req_.*user=ada/, 'its details are one more away, over the log of the same')
     t.strictSame(faults, [])
   })
+
+t.test('what a unit cost leads to the requests that it is counted in, and to no others', { skip }, async t => {
+  const browsing = await furnished(t)
+  const { url, faults } = browsing
+  const page = await browsing.newPage({ language: 'en' })
+  await logIn(page, url)
+  await page.goto(`${url}/console?range=last&by=tier`)
+  await page.getByRole('rowheader').getByRole('link', { name: 'Input tokens', exact: true }).click()
+  await page.locator('.narrowed', { hasText: 'Input tokens' }).waitFor()
+  const requests = page.getByRole('table', { name: 'Newest requests' }).locator('tbody tr')
+  await page.getByRole('cell', { name: 'sim-chat' }).first().waitFor()
+  t.equal(await requests.count(), 1, 'of seven requests the one of text')
+  await page.getByRole('link', { name: 'All of them in the log' }).click()
+  await page.locator('main table a[href*="/logs/req_"]').first().waitFor()
+  t.match(page.url(), /unit=input/)
+  t.equal(await page.locator('.sheet tbody tr').count(), 1)
+  t.match(await page.locator('.totals').textContent(), /Requests1(?!\d)/, 'the sum above it is of the same')
+  t.equal(await page.getByLabel('Unit').inputValue(), 'input', 'and the filter says so')
+  t.strictSame(faults, [])
+})
+
+t.test('what was given back is no evidence of what could have been saved', { skip }, async t => {
+  const browsing = await furnished(t)
+  const { url, admin, faults } = browsing
+  const log = (await admin.get('/api/logs?user=ada&tier=4K')).body as { readonly records: readonly { id: string }[] }
+  const page = await browsing.newPage({ language: 'en', as: admin })
+  await page.goto(`${url}/console?range=last`)
+  const advice = page.locator('.avoidable li')
+  await advice.getByText(/3 images asked for at 3840x2160/).waitFor()
+  t.equal((await admin.post(`/api/logs/${log.records[0]?.id}/refund`, { reason: 'too small' })).status, 200)
+  await page.goto(`${url}/console?from=${dayOf(lastMonth())}&to=${dayOf(Date.now())}`)
+  await advice.getByText(/1 image asked for at 3840x2160/).waitFor()
+  await advice.getByRole('link', { name: 'See the requests' }).click()
+  await page.locator('main table a[href*="/logs/req_"]').first().waitFor()
+  t.equal(await page.locator('.sheet tbody tr').count(), 1, 'one image, one request')
+  t.strictSame(faults, [])
+})
 
 t.test('the same by keyboard, and what could have been saved, with its evidence and its line', { skip }, async t => {
   const browsing = await furnished(t)

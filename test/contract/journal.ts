@@ -94,6 +94,7 @@ export async function journalContract(t: Test, make: Harness, pageRows?: number)
   }
 
   const images = ({ lines }: Written) => lines.filter(one => one.quantity === null)
+  const counts = ({ lines }: Written, unit: string) => lines.some(one => one.quantity !== null && one.tier === unit)
   const matches: readonly [name: string, match: LogMatch, is: (one: Written) => boolean][] = [
     ['a key', { keyId: owners[0]?.id ?? '' }, ({ row }) => row.keyId === owners[0]?.id],
     ['a user', { user: 'ada' }, ({ row }) => row.user === 'ada'],
@@ -112,6 +113,15 @@ export async function journalContract(t: Test, make: Harness, pageRows?: number)
     ['callers gone', { outcome: 'caller_gone' }, ({ row }) => row.outcome === 'caller_gone'],
     ['a tier', { tier: '4K' }, one => images(one).some(image => image.tier === '4K')],
     ['what is counted is no tier', { tier: 'input' }, () => false],
+    ['a unit', { unit: 'input' }, one => counts(one, 'input')],
+    ['a unit that nobody counts', { unit: 'output' }, () => false],
+    ['the tier of an image is no unit', { unit: '4K' }, () => false],
+    ['given back', { refunded: true }, ({ row }) => refunded.has(row.id)],
+    [
+      'settled and not given back',
+      { charge: 'settled', refunded: false },
+      ({ row, charge }) => charge?.state === 'settled' && !refunded.has(row.id),
+    ],
     ['a source', { source: 'default' }, one => images(one).some(image => image.source === 'default')],
     ['a tier from a source', { tier: '4K', source: 'default' }, () => false],
     ['another size than asked for', { otherSize: true }, one => images(one).some(image => isOther(one, image))],
@@ -125,6 +135,16 @@ export async function journalContract(t: Test, make: Harness, pageRows?: number)
       'a tier in a day',
       { tier: '4K', since: from + day, until: from + 2 * day },
       one => images(one).some(image => image.tier === '4K') && isOnDay(one, 1),
+    ],
+    [
+      'a unit of a key, given back',
+      { unit: 'input', keyId: owners[0]?.id ?? '', refunded: true },
+      one => counts(one, 'input') && one.row.keyId === owners[0]?.id && refunded.has(one.row.id),
+    ],
+    [
+      'a tier not given back',
+      { tier: '4K', refunded: false },
+      one => images(one).some(image => image.tier === '4K') && !refunded.has(one.row.id),
     ],
     [
       'a user’s refusals',

@@ -167,6 +167,12 @@ t.test('what could have been saved: by the size that should have been asked for,
     records: readonly object[]
   }
   t.equal(log.records.length, 1, 'the log is filtered by the size that was asked for')
+  const evidence = 'model=beta-imagine-image&size=3840x2160&source=request&tier=4K&charge=settled'
+  const countOf = async (more: string): Promise<number> =>
+    ((await admin.get(`/api/logs/totals?${evidence}${more}`)).body as { images: number }).images
+  t.equal(await countOf(''), 5)
+  t.equal(await countOf('&refunded=false'), 3, 'what was given back is no evidence')
+  t.equal(await countOf('&refunded=true'), 2)
   t.equal((await admin.get('/api/costs/avoidable?from=2020-01-01')).status, 400)
   const user = await enterAsUser(started, admin, 'ada')
   t.same(((await user.get('/api/costs/avoidable')).body as Avoidable).rows, [], 'nothing of others')

@@ -5,7 +5,7 @@ import { dutiesOf } from '../../src/admin/duties.ts'
 import { showTraffic } from '../../src/admin/routes/system.ts'
 import { ceilingField } from '../../src/console/pages/users/ceiling-field.ts'
 import { shownOperations } from '../../src/operations/shown.ts'
-import { tiersOf } from '../../src/console/pages/logs/tiers.ts'
+import { tiersOf, unitsOf } from '../../src/console/pages/logs/tiers.ts'
 import { safeNext } from '../../src/console/next.ts'
 import { barLabel, hoursTwice } from '../../src/console/pages/costs/bar-labels.ts'
 import { foldSessions, sessionKeys } from '../../src/console/pages/costs/fold-sessions.ts'
@@ -211,6 +211,7 @@ t.test('filters offer what there is, and each under a name of its own', async t 
   })
   const models = [priced('1K', '4K'), priced('input', 'output'), priced('4K', '8K', 'sketch')]
   t.strictSame(tiersOf(models), ['1K', '4K', '8K', 'sketch'])
+  t.strictSame(unitsOf(models), ['input', 'output'])
   for (const language of ['en', 'zh'] as const) {
     const labels = shownOperations.map(one => one.labels[language])
     t.strictSame(

@@ -124,7 +124,7 @@ type Sums = Omit<LogTotals, 'since' | 'next'>
 /** The sum of the ledger, charge by charge. */
 function countAll(rows: readonly LogRow[], ledger: readonly Charge[], match: LogMatch): Sums {
   const own = new Map(ledger.map(charge => [charge.id, charge]))
-  const meant = rows.filter(row => isMeant(row, own.get(row.id), match))
+  const meant = rows.filter(row => isMeant(row, own, match))
   // What was settled for nothing has no line.
   const charged = meant
     .flatMap(({ id }) => [own.get(id), own.get(`${id}.u`)])
@@ -146,8 +146,10 @@ function countAll(rows: readonly LogRow[], ledger: readonly Charge[], match: Log
   }
 }
 
-function isMeant(row: LogRow, charge: Charge | undefined, match: LogMatch): boolean {
-  const { since = 0, until = Infinity, status, tier, size, source, otherSize } = match
+function isMeant(row: LogRow, ledger: ReadonlyMap<string, Charge>, match: LogMatch): boolean {
+  const { since = 0, until = Infinity, status, tier, size, source, otherSize, unit, refunded } = match
+  const charge = ledger.get(row.id)
+  const charges = [charge, ledger.get(`${row.id}.u`)].filter(one => one !== undefined)
   const images = charge?.lines.filter(({ quantity }) => quantity === null) ?? []
   return (
     row.time >= since &&
@@ -158,6 +160,9 @@ function isMeant(row: LogRow, charge: Charge | undefined, match: LogMatch): bool
     ) &&
     (status === undefined || status === row.status || status === `${Math.floor((row.status ?? 0) / 100)}xx`) &&
     (match.charge === undefined || charge?.state === match.charge) &&
+    (unit === undefined ||
+      charges.some(({ lines }) => lines.some(line => line.quantity !== null && line.tier === unit))) &&
+    (refunded === undefined || charges.some(one => one.refunded > 0) === refunded) &&
     ((tier === undefined && source === undefined && size === undefined && otherSize === undefined) ||
       images.some(
         image =>
@@ -188,6 +193,10 @@ const alone: readonly LogMatch[] = [
   { size: '1024x1024' },
   { size: '2048x1152' },
   { otherSize: true },
+  { unit: 'input' },
+  { unit: 'decided' },
+  { refunded: true },
+  { refunded: false },
   { charge: 'settled' },
   { charge: 'voided' },
   { charge: 'needs_review' },
@@ -207,7 +216,7 @@ async function comparePairs(
   for (const [i, one] of filters.entries())
     for (const other of filters.slice(i + 1)) {
       const match: LogMatch = { ...one, ...other }
-      const meant = rows.filter(row => isMeant(row, own.get(row.id), match)).map(({ id }) => id)
+      const meant = rows.filter(row => isMeant(row, own, match)).map(({ id }) => id)
       const found = await storage.journal.list({ ...match, limit: rows.length })
       const ids = found.map(({ row }) => row.id).toSorted()
       if (JSON.stringify(ids) !== JSON.stringify(meant.toSorted()))
@@ -236,6 +245,8 @@ const filters = (rows: readonly LogRow[]): fc.Arbitrary<LogMatch> => {
     tier: word('1K', '4K'),
     source: word<'request' | 'output'>('request', 'output'),
     size: word('1024x1024', '2048x1152'),
+    unit: word('input', 'output', 'decided'),
+    refunded: fc.boolean(),
     charge: word<Charge['state']>('settled', 'voided', 'needs_review'),
   }
   const moment = fc.oneof(

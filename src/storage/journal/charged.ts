@@ -10,6 +10,7 @@ import { afterAll, begunAt } from '../segments/reach.ts'
 import { SegmentWalk } from '../segments/walk.ts'
 import { firstIdAt } from '../../kit/ids.ts'
 import { toldBegins } from '../ledger/line-told.ts'
+import { findCounting, findGivenBack } from './counted.ts'
 
 /** What an image of a charge has to be: SQL on `line` and, where a size is asked about, `asked`. */
 type Images = { readonly from: string; readonly where: string; readonly params: readonly Value[] }
@@ -44,8 +45,8 @@ function imagesOf({ tier, source, otherSize, size }: LogMatch): Images | undefin
 }
 
 /** Whether a question asks for what only charges say. */
-export function asksForCharge({ tier, source, otherSize, size, charge }: LogMatch): boolean {
-  return tier !== undefined || source !== undefined || otherSize === true || size !== undefined || charge !== undefined
+export function asksForCharge({ tier, source, otherSize, size, unit, refunded, charge }: LogMatch): boolean {
+  return otherSize === true || [tier, source, size, unit, refunded, charge].some(part => part !== undefined)
 }
 
 /** Of some rows, in the order of their ids either way, those whose charges are as asked. */
@@ -56,6 +57,15 @@ export function* keepCharged(rows: readonly LogRow[], match: LogMatch): QueryPro
     const { from, where, params } = images
     const sql = `SELECT DISTINCT line.charge_id AS id FROM ${from} WHERE ${where} AND line.charge_id IN (…)`
     kept = keep(kept, yield* askIn(sql, idsOf(kept), params))
+  }
+  const { unit, refunded } = match
+  if (unit !== undefined) {
+    const counting = yield* findCounting(idsOf(kept), unit)
+    kept = kept.filter(({ id }) => counting.has(id))
+  }
+  if (refunded !== undefined) {
+    const givenBack = yield* findGivenBack(idsOf(kept))
+    kept = kept.filter(({ id }) => givenBack.has(id) === refunded)
   }
   if (match.charge === undefined) return kept
   const ofState = yield* askIn('SELECT id FROM charge WHERE state = ? AND id IN (…)', idsOf(kept), [match.charge])

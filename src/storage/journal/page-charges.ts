@@ -66,9 +66,11 @@ const keep = `INSERT INTO log_page_charge (page, first_ms, last_ms, count, body)
 
 /** Whether what is kept beside pages says all that a filter asks. */
 export function isKeptBeside(match: LogMatch): boolean {
-  const { id, keyId, user, group, endedFrom, tier, source, otherSize, size, charge } = match
+  const { id, keyId, user, group, endedFrom, tier, source, otherSize, size, unit, refunded, charge } = match
   return (
-    [id, keyId, user, group, endedFrom, tier, source, otherSize, size].every(part => part === undefined) &&
+    [id, keyId, user, group, endedFrom, tier, source, otherSize, size, unit, refunded].every(
+      part => part === undefined,
+    ) &&
     (charge === undefined || charge === 'settled')
   )
 }

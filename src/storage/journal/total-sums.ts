@@ -93,7 +93,7 @@ export function* addCharges(totals: Totals, charges: ReadonlyMap<string, Counted
   }
 }
 
-function endsOf(ids: readonly string[]): readonly [first: string | undefined, last: string | undefined] {
+export function endsOf(ids: readonly string[]): readonly [first: string | undefined, last: string | undefined] {
   let [first, last] = [ids[0], ids[0]]
   for (const id of ids) {
     if (first === undefined || id < first) first = id
@@ -147,7 +147,7 @@ export function countedOf(row: Row, weight: 1 | -1): Counted {
 }
 
 /** Charges in segments: one by one, or where they stand close together by reading all that are between them. */
-function* findInSegments(ids: readonly string[]): QueryProgram<ReadonlyMap<string, Booked>> {
+export function* findInSegments(ids: readonly string[]): QueryProgram<ReadonlyMap<string, Booked>> {
   const inOrder = ids.filter(id => !Number.isNaN(begunAt(id))).toSorted()
   const [first, last] = [inOrder[0], inOrder.at(-1)]
   if (first === undefined || last === undefined) return new Map()

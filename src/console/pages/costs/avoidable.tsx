@@ -24,7 +24,8 @@ export function AvoidableSpend({ of: value, where }: { readonly of: Avoidable | 
       <ul class="bare notes">
         {rows.slice(0, shown).map(row => {
           const { model, size, source, tier, ...facts } = { ...row, tier: row.billed }
-          const evidence = { since, until, ...where, model, size, source, tier, charge: 'settled' }
+          // What was given back is in no sum of these.
+          const evidence = { since, until, ...where, model, size, source, tier, charge: 'settled', refunded: 'false' }
           const [, place, line] = /([^/]+:(\d+))$/.exec(row.at ?? '') ?? []
           return (
             <li key={JSON.stringify([model, size, source, row.billed, row.made, row.ask])}>

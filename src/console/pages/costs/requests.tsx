@@ -5,7 +5,7 @@ import { Loaded } from '../../kit/loaded.tsx'
 import { Money } from '../../kit/money.tsx'
 import { Table } from '../../kit/table.tsx'
 import { Time } from '../../kit/time.tsx'
-import { t, tName } from '../../words/index.ts'
+import { t } from '../../words/index.ts'
 import { reasonsOf } from '../../words/why.ts'
 import type { Where } from './where.ts'
 
@@ -33,9 +33,6 @@ export function Requests({
           {t('costs.log')}
         </a>
       </header>
-      {where.tier !== narrowed.tier && (
-        <p class="quiet">{t('costs.unit', { unit: tName('unit', where.tier ?? '') })}</p>
-      )}
       <Loaded of={load} shape="rows">
         {({ records }) =>
           records.length === 0 ? (
@@ -82,10 +79,11 @@ export function Requests({
   )
 }
 
-/** A unit is nothing that the log is filtered by: what is counted is in no line of an image. */
-function filterOf({ totals }: CostsAnswer, { tier, ...where }: Where): Where {
+/** In the words of the log, where a tier is of images, and what is counted has a unit. */
+function filterOf({ totals }: CostsAnswer, { tier, ...where }: Where): { readonly [name: string]: string } {
+  if (tier === undefined) return where
   const isOfImages = totals.some(({ images }) => images > 0)
-  return { ...where, ...(tier !== undefined && isOfImages && { tier }) }
+  return { ...where, [isOfImages ? 'tier' : 'unit']: tier }
 }
 
 function Reasons({ of: { billing } }: { readonly of: LogRecord }) {

@@ -4,7 +4,7 @@ import { Button } from '../../kit/button.tsx'
 import { FilterChoice, FilterLine } from '../../kit/filter-line.tsx'
 import { t, tName } from '../../words/index.ts'
 import { tOperation } from '../../words/operation.ts'
-import { tiersOf } from './tiers.ts'
+import { tiersOf, unitsOf } from './tiers.ts'
 
 type Query = { readonly [name: string]: string | undefined }
 
@@ -15,6 +15,7 @@ const names = [
   'status',
   'tier',
   'source',
+  'unit',
   'other_size',
   'size',
   'id',
@@ -25,8 +26,13 @@ const names = [
   'upstream',
   'outcome',
   'charge',
+  'refunded',
 ] as const
 type Name = (typeof names)[number]
+
+const statuses = ['2xx', '4xx', '5xx', '400', '401', '402', '413', '429', '502'] as const
+const outcomes = ['answered', 'refused', 'caller_gone', 'upstream_cut', 'deadline'] as const
+const states = ['reserved', 'settled', 'voided', 'needs_review'] as const
 
 /** Those that are seen at once; the rest is one press away. */
 const first = 6
@@ -63,8 +69,14 @@ export function LogFilters({
       onPick={value => change(name)(value === '' ? '' : new Date(value).toISOString())}
     />
   )
-  const choice = (name: Name, label: string, values: readonly (readonly [string, string])[]) => (
-    <FilterChoice key={name} label={label} value={query[name] ?? ''} values={values} onPick={change(name)} />
+  const choice = (name: Name, label: string, values: readonly string[], tell: (one: string) => string = String) => (
+    <FilterChoice
+      key={name}
+      label={label}
+      value={query[name] ?? ''}
+      values={values.map(one => [one, tell(one)] as const)}
+      onPick={change(name)}
+    />
   )
   const operations = [...new Set(models.flatMap(model => model.operations))]
   return (
@@ -77,51 +89,26 @@ export function LogFilters({
           t('model'),
           models.map(model => model.name),
         )}
-        {choice('status', t('status'), [
-          ['2xx', '2xx'],
-          ['4xx', '4xx'],
-          ['5xx', '5xx'],
-          ...[400, 401, 402, 413, 429, 502].map(code => [String(code), String(code)] as const),
-        ])}
-        {choice(
-          'tier',
-          label('图片档位', t('label.tier')),
-          tiersOf(models).map(one => [one, one] as const),
-        )}
-        {choice(
-          'source',
-          label('来源', t('label.source')),
-          Object.keys(sources).map(one => [one, sourceText(one)] as const),
-        )}
+        {choice('status', t('status'), statuses)}
+        {choice('tier', label('图片档位', t('label.tier')), tiersOf(models))}
+        {choice('source', label('来源', t('label.source')), Object.keys(sources), sourceText)}
       </div>
       <p class="quiet">{t('filter.zone', { zone: zoneName() })}</p>
       <details open={used.some(name => names.indexOf(name) >= first)}>
         <summary>{t('filter.more')}</summary>
         <div class="filters">
-          {choice('other_size', t('filter.other_size'), [['true', t('yes')]])}
+          {choice('unit', t('bill.unit'), unitsOf(models), one => tName('unit', one))}
+          {choice('other_size', t('filter.other_size'), ['true'], yesNo)}
           {text('size', t('label.size'))}
           {text('id', t('request.id'))}
           {text('key', t('filter.key'))}
           {admin && text('user', t('user'))}
           {text('group', t('group'))}
-          {choice(
-            'operation',
-            t('operation'),
-            operations.map(one => [one, tOperation(one)] as const),
-          )}
+          {choice('operation', t('operation'), operations, tOperation)}
           {text('upstream', t('upstream'))}
-          {choice(
-            'outcome',
-            t('outcome'),
-            ['answered', 'refused', 'caller_gone', 'upstream_cut', 'deadline'].map(
-              one => [one, tName('status', one)] as const,
-            ),
-          )}
-          {choice(
-            'charge',
-            t('filter.charge'),
-            ['reserved', 'settled', 'voided', 'needs_review'].map(one => [one, tName('status', one)] as const),
-          )}
+          {choice('outcome', t('outcome'), outcomes, one => tName('status', one))}
+          {choice('charge', t('filter.charge'), states, one => tName('status', one))}
+          {choice('refunded', t('filter.refunded'), ['true', 'false'], yesNo)}
         </div>
       </details>
       <div class="inline">
@@ -132,6 +119,10 @@ export function LogFilters({
       </div>
     </search>
   )
+}
+
+function yesNo(value: string): string {
+  return t(value === 'true' ? 'yes' : 'no')
 }
 
 /** What decided a tier, as the line of a record says it (`docs/rules.md#the-record-of-a-charge`). */

@@ -1,0 +1,47 @@
+import { useChargeId } from '../../kit/image-tool.ts'
+import { askIn } from '../ask-in.ts'
+import { ask, type QueryProgram, type Row } from '../query.ts'
+import { text } from '../rows.ts'
+import { reachOf } from '../segments/reach.ts'
+import { endsOf, findInSegments } from './total-sums.ts'
+
+/** What a request used is in a charge beside that of its images. */
+const usePart = useChargeId('')
+const inRows = 'SELECT DISTINCT charge_id AS id FROM line WHERE quantity IS NOT NULL AND tier = ? AND charge_id IN (…)'
+/** Of a seldom unit the database sees in the texts that there is none, and none is read. */
+const inTexts = `SELECT 1 AS found FROM segment
+  WHERE last_id >= ? AND last_id < ? AND first_id <= ? AND instr(body, ?) > 0 LIMIT 1`
+const givenBack = [
+  `SELECT charge_id AS id FROM entry WHERE kind = 'refund' AND amount > 0 AND charge_id IN (…)`,
+  `SELECT charge_id AS id FROM reversal WHERE kind = 'refund' AND amount > 0 AND charge_id IN (…)`,
+]
+
+/** Of some requests those whose charges count a unit, by their ids. */
+export function* findCounting(ids: readonly string[], unit: string): QueryProgram<ReadonlySet<string>> {
+  const beside = ids.map(useChargeId)
+  const found = requestsOf(yield* askIn(inRows, [...ids, ...beside], [unit]))
+  const [first, last] = endsOf(ids)
+  if (first === undefined || last === undefined) return found
+  const word = `[${JSON.stringify(unit)},`
+  if ((yield ask(inTexts, first, reachOf(last), useChargeId(last), word)).length === 0) return found
+  for (const some of [ids.filter(id => !found.has(id)), beside])
+    for (const [id, { terms }] of yield* findInSegments(some))
+      if (terms.lines.some(([tier]) => tier === unit)) found.add(requestOf(id))
+  return found
+}
+
+/** Of some requests those that something was given back of, by their ids. */
+export function* findGivenBack(ids: readonly string[]): QueryProgram<ReadonlySet<string>> {
+  const all = [...ids, ...ids.map(useChargeId)]
+  const rows: Row[] = []
+  for (const sql of givenBack) rows.push(...(yield* askIn(sql, all)))
+  return requestsOf(rows)
+}
+
+function requestsOf(rows: readonly Row[]): Set<string> {
+  return new Set(rows.map(row => requestOf(text(row, 'id'))))
+}
+
+function requestOf(id: string): string {
+  return id.endsWith(usePart) ? id.slice(0, -usePart.length) : id
+}
