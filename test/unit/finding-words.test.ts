@@ -9,6 +9,7 @@ import { type FindingBook, tellFinding, tellSentence } from '../../src/console/w
 import chinese from '../../src/console/words/findings/zh.json' with { type: 'json' }
 import { resolveSample, sampleNames } from './config-sample.ts'
 import { caseName } from '../harness/case-name.ts'
+import { findingSentences } from '../harness/finding-sentences.ts'
 
 const book: FindingBook = chinese
 const root = resolve(import.meta.dirname, '../..')
@@ -59,6 +60,25 @@ t.test('a sentence is told with what stands in its places, a longer one before o
     remedy: null,
     original: null,
   })
+})
+
+t.test('a sentence is told whole or not at all', async t => {
+  t.equal(tellSentence(book, "write 'a', or keep what nobody has words for"), undefined)
+  t.match(
+    tellSentence(book, 'the file cannot be read: nobody has words for this'),
+    /无法读取文件/,
+    'a system says its own',
+  )
+})
+
+t.test('every sentence that the sources can say of a configuration is told whole in Chinese', async t => {
+  const sentences = findingSentences()
+  t.ok(sentences.length > 450, `${sentences.length} sentences`)
+  for (const { file, text } of sentences) {
+    const told = tellSentence(book, text) ?? text
+    t.match(told, /\p{Script=Han}/u, caseName({ file, text }))
+    t.notMatch(unquoted(told), english, caseName({ file, text, told }))
+  }
 })
 
 t.test('what is wrong with a configuration is told in Chinese: every case of its errors', async t => {

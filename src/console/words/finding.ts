@@ -51,9 +51,19 @@ function tellBy(patterns: readonly Pattern[], text: string, tell: (value: string
     const shown = new Map(
       pattern.places.map(({ name, isQuoted }, i) => [name, isQuoted ? values[i] : tell(values[i] ?? '')]),
     )
+    if (pattern.places.some(({ name, isQuoted }) => !isQuoted && name !== why && isEnglish(shown.get(name) ?? '')))
+      continue
     return pattern.told.replaceAll(/\{(\w+)\}/g, (whole, name: string) => shown.get(name) ?? whole)
   }
   return undefined
+}
+
+/** What a system or a program says of itself stays as it is. */
+const why = 'why'
+
+/** A value that says something nobody has words for: a sentence would be half in one language and half in another. */
+function isEnglish(value: string): boolean {
+  return /\b[a-z]{2,} [a-z]{2,} [a-z]{2,}\b/.test(value.replaceAll(/'[^']*'|"[^"]*"/g, ''))
 }
 
 /** What stands in the places of a pattern, each as short as it can be; undefined where the text is another one. */
