@@ -251,11 +251,15 @@ export const costsAnswer = object({
   totals: { ...costTotals, description: 'Of all rows, by currency; every charge counts once.' },
   before: object({
     since: moment,
-    rows: { ...costs, description: 'As many days before, in one bar.' },
+    rows: {
+      ...costs,
+      description: 'As many days before, in one bar: of the same names, and of those that came to nothing since.',
+    },
     totals: costTotals,
   }),
   names: { type: 'object', additionalProperties: text, description: 'Of keys, by their ids.' } as const,
   sessions: { ...texts, description: 'Ids of those keys that sessions of the playground have made for themselves.' },
+  gone: { ...texts, description: 'Of the names of rows those of keys, users, models … that there are no more.' },
 })
 
 export const avoidableAnswer = object({

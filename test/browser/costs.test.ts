@@ -124,6 +124,23 @@ t.test('what a unit cost leads to the requests that it is counted in, and to no 
   t.strictSame(faults, [])
 })
 
+t.test('a token that was deleted keeps its row and its name, and is told to be gone', { skip }, async t => {
+  const browsing = await furnished(t)
+  const { url, admin, faults } = browsing
+  const { keys } = (await admin.get('/api/keys?user=ada')).body as { readonly keys: readonly { id: string }[] }
+  t.equal((await admin.ask('DELETE', `/api/keys/${keys[0]?.id}`)).status, 204)
+  const page = await browsing.newPage({ language: 'en', as: admin })
+  const today = dayOf(Date.now())
+  const days = Math.ceil((Date.now() - lastMonth()) / dayMs)
+  await page.goto(`${url}/console?by=key&from=${dayOf(Date.now() - (days - 2) * dayMs)}&to=${today}`)
+  const row = page.getByRole('row', { name: /of ada/ })
+  await row.waitFor()
+  t.match(await row.textContent(), /of ada.*removed.*0\.00/)
+  t.equal(await page.getByText('removed', { exact: true }).count(), 1, 'and no other')
+  t.equal(await page.getByText('All others').count(), 0)
+  t.strictSame(faults, [])
+})
+
 t.test('what was given back is no evidence of what could have been saved', { skip }, async t => {
   const browsing = await furnished(t)
   const { url, admin, faults } = browsing

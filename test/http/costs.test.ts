@@ -23,6 +23,7 @@ type Costs = {
   readonly before: { readonly rows: readonly Row[]; readonly totals: readonly Omit<Row, 'bar' | 'what'>[] }
   readonly names: { readonly [id: string]: string }
   readonly sessions: readonly string[]
+  readonly gone: readonly string[]
 }
 
 const noLimits: Edits = [['default: { rpm: 60,', 'default: { rpm: 1000000,']]
@@ -104,6 +105,56 @@ t.test('costs over days of a zone, split, narrowed, given back, and of oneself a
   t.same(((await user.get('/api/costs')).body as Costs).rows, [], 'nothing of others')
   t.equal((await user.get('/api/costs?user=local')).status, 403)
 })
+
+t.test('what cost something before and nothing since stands apart by its name, and is told to be gone', async t => {
+  const clock = new HandClock()
+  const started = await start(t, { clock, simulated: true, edit: noLimits })
+  const admin = await enterAsAdmin(started, completeClock(clock))
+  const draw = async ({ secret }: { readonly secret: string }, model: string): Promise<void> => {
+    const body = { model, prompt: 'a boat', size: '1024x1024' }
+    const headers = { authorization: `Bearer ${secret}` }
+    const answer = await started.post('/v1/images/generations', body, headers)
+    t.equal(answer.status, 200)
+    await answer.arrayBuffer()
+    await started.settled()
+  }
+  const [old, idle] = [await makeKey(admin, 'old shop'), await makeKey(admin, 'winter shop')]
+  await draw(old, 'alpha-image-2')
+  await draw(idle, 'beta-imagine-image')
+  t.equal((await admin.ask('DELETE', `/api/keys/${old.id}`)).status, 204)
+  clock.move(31 * 86_400_000)
+  const visitor = await enterAgain(started)
+  const fresh = await makeKey(visitor, 'new shop')
+  await draw(fresh, 'beta-imagine-image')
+  const ask = async (by: string): Promise<Costs> => (await visitor.get(`/api/costs?by=${by}`)).body as Costs
+  const byKey = await ask('key')
+  t.strictSame(
+    byKey.rows.map(({ what }) => what),
+    [fresh.id],
+  )
+  t.strictSame(new Set(byKey.before.rows.map(({ what }) => what)), new Set([old.id, idle.id]), 'each by itself')
+  t.match(byKey.names, { [old.id]: 'old shop', [idle.id]: 'winter shop', [fresh.id]: 'new shop' })
+  t.strictSame(byKey.gone, [old.id], 'the one that was deleted')
+  t.strictSame((await ask('model')).gone, [], 'a model that is there, though nobody asked for it since')
+  const models = (await ask('model')).before.rows.map(({ what }) => what)
+  t.strictSame(new Set(models), new Set(['alpha-image-2', 'beta-imagine-image']))
+  const taken = ['model', 'upstream', 'user', 'group'].map(async by => [by, (await ask(by)).gone])
+  t.strictSame(Object.fromEntries(await Promise.all(taken)), { model: [], upstream: [], user: [], group: [] })
+
+  for (let i = 0; i < 20; i++) await draw(await makeKey(visitor, 'new shop'), 'beta-imagine-image')
+  const many = await ask('key')
+  t.equal(new Set(many.rows.map(({ what }) => what)).size, 21, 'twenty by themselves, and the others')
+  t.strictSame(
+    many.before.rows.map(({ what }) => what),
+    [null],
+    'where the others are one row already they have what was before too',
+  )
+})
+
+async function makeKey(of: Visitor, name: string): Promise<{ readonly secret: string; readonly id: string }> {
+  const made = (await of.post('/api/keys', { name })).body as { secret: string; key: { id: string } }
+  return { secret: made.secret, id: made.key.id }
+}
 
 type Avoidable = {
   readonly looked_since: string | null

@@ -249,6 +249,7 @@ t.test('costs by key have the sessions of the playground as one', async t => {
     before: { since: '', rows: [row('ses_1', '2.00'), row('ses_2', '3.00')], totals: [] },
     names: { key_1: 'mine', ses_1: 'console a', ses_2: 'console b' },
     sessions: ['ses_1', 'ses_2'],
+    gone: [],
   }
   const folded = foldSessions(answer, 'Playground')
   t.strictSame(
@@ -316,22 +317,27 @@ t.test('the rows of costs add up to their sum, in the days before too', t => {
       since: '2026-09-01T00:00:00.000Z',
       rows: [
         { bar: 0, what: 'a', ...sum('1') },
+        { bar: 0, what: 'c', ...sum('1') },
+        { bar: 0, what: 'b', ...sum('2') },
         { bar: 0, what: null, ...sum('4') },
       ],
-      totals: [sum('5')],
+      totals: [sum('8')],
     },
     names: {},
     sessions: [],
+    gone: ['b'],
   })
   t.strictSame(
     sheet?.parts.map(({ what, net, before }) => [what, net, before]),
     [
       ['a', 3_000_000n, 1_000_000n],
+      ['b', 0n, 2_000_000n],
+      ['c', 0n, 1_000_000n],
       [null, 0n, 4_000_000n],
     ],
-    'what is no longer used is with the others',
+    'what is no longer used has rows of its own, the others behind them',
   )
-  t.equal(sheet?.before, 5_000_000n)
+  t.equal(sheet?.before, 8_000_000n)
   t.end()
 })
 

@@ -1,4 +1,14 @@
-import { beginningOf, costParts, csvFile, csvLine, type CostRow, formatMoney, quarterMs } from '../../kit/index.ts'
+import {
+  beginningOf,
+  type CostPart,
+  costParts,
+  type CostQuestion,
+  type CostRow,
+  csvFile,
+  csvLine,
+  formatMoney,
+  quarterMs,
+} from '../../kit/index.ts'
 import { costsAnswer } from '../answers.ts'
 import { type Ask, defineRoute, Reply } from '../api.ts'
 import { costQuery, costWhere, dayMs, daysOf } from '../cost-query.ts'
@@ -51,7 +61,7 @@ export const costRoutes = [
         sumBy === by ? undefined : journal.costs({ ...past, by: sumBy }),
       ])
       const { rows } = now
-      const before = await journal.costs({ ...past, by, apart: [...namesOf(rows)] })
+      const before = await journal.costs({ ...past, by, apart: await namesWith(ask, rows, { ...past, by }) })
       if (query.format === 'csv') return asCsv(rows, bars, query.by)
       return {
         zone,
@@ -65,7 +75,7 @@ export const costRoutes = [
           rows: before.rows.map(show),
           totals: totalsOf((allBefore ?? before).rows),
         },
-        ...(await keysTold(ask, [...(by === 'key' ? namesOf(rows) : []), ...(where.key ? [where.key] : [])])),
+        ...(await namesTold(ask, by, [...namesOf([...rows, ...before.rows])], where.key)),
       }
     },
   }),
@@ -123,6 +133,34 @@ function asCsv(rows: readonly CostRow[], bars: readonly number[], by: string | u
   return new Reply(200, headers, csvFile([head, ...lines].map(csvLine)))
 }
 
+/** Names of rows, and of what was used before and not since: the dearest of that, as long as there is room for a row of its own. */
+async function namesWith(
+  { parts }: Ask,
+  rows: readonly CostRow[],
+  past: Omit<CostQuestion, 'apart'>,
+): Promise<readonly string[]> {
+  const names = namesOf(rows)
+  // Where there are others, what came to something since may be one of them.
+  if (past.by === null || names.size >= namedMax || rows.some(({ what }) => what === null)) return [...names]
+  const before = await parts.storage.journal.costs({ ...past, apart: namedMax })
+  return [...names.union(namesOf(before.rows))].slice(0, namedMax)
+}
+
+/** What keys of rows are called, and which names of rows are those of something that there is no more. */
+async function namesTold(ask: Ask, by: CostPart | null, names: readonly string[], key: string | undefined) {
+  const { revoked, ...told } = await keysTold(ask, [...(by === 'key' ? names : []), ...(key ? [key] : [])])
+  const there = await Promise.all(names.map(name => isThere(ask, by, name)))
+  return { ...told, gone: by === 'key' ? revoked : names.filter((name, i) => name !== '' && !there[i]) }
+}
+
+async function isThere({ parts }: Ask, by: CostPart | null, name: string): Promise<boolean> {
+  if (by === 'user') return (await parts.storage.users.find(name)) !== undefined
+  const { models, groups, upstreams } = parts.plan()
+  if (by === 'model') return models.has(name)
+  if (by === 'group') return groups.has(name)
+  return by !== 'upstream' || upstreams.has(name)
+}
+
 /** Of the keys that whoever asks may see: the id of another's says nothing. */
 async function keysTold(ask: Ask, ids: readonly string[]) {
   const owner = ownerOf(ask)
@@ -131,5 +169,6 @@ async function keysTold(ask: Ask, ids: readonly string[]) {
   return {
     names: Object.fromEntries(seen.map(({ id, name }) => [id, name])),
     sessions: seen.flatMap(({ id, kind }) => (kind === 'session' ? [id] : [])),
+    revoked: seen.flatMap(({ id, status }) => (status === 'revoked' ? [id] : [])),
   }
 }

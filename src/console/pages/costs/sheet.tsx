@@ -7,6 +7,7 @@ import { Money } from '../../kit/money.tsx'
 import { listPlace } from '../../kit/page.tsx'
 import { Swatch } from '../../kit/swatch.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
+import { Tag } from '../../kit/tag.tsx'
 import { Time } from '../../kit/time.tsx'
 import { amountOf } from '../../money.ts'
 import { changeOf, count, shareOf } from '../../numbers.ts'
@@ -110,6 +111,7 @@ function columns({ of: sheet, answer, by, hrefOf }: Given): readonly Column<Part
               {nameOf(by, what, answer.names) || t('costs.nameless')}
             </a>
           )}
+          {what !== null && answer.gone.includes(what) && <Tag>{t('costs.gone')}</Tag>}
         </span>
       ),
     },

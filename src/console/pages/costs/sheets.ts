@@ -43,10 +43,10 @@ export function sheetsOf({ rows, totals, before, bars }: CostsAnswer): readonly 
         bars: sums,
       }
     })
-    // What was used before and is not now is in no row of its own: without it the column would not add up.
-    const gone = earlier.get(null)
-    if (gone !== undefined && !parts.some(({ what }) => what === null))
-      parts.push({ what: null, net: 0n, before: gone, charges: 0, images: 0, bars: bars.map(() => 0n) })
+    // What was used before and is not now has no row: without one the column would not add up.
+    const used = new Set(parts.map(({ what }) => what))
+    for (const [what, sum] of earlier)
+      if (!used.has(what)) parts.push({ what, net: 0n, before: sum, charges: 0, images: 0, bars: bars.map(() => 0n) })
     const all = before.totals.find(one => one.currency === currency)
     return {
       currency,
@@ -63,5 +63,7 @@ export function sheetsOf({ rows, totals, before, bars }: CostsAnswer): readonly 
 
 function byCost(a: Part, b: Part): number {
   if ((a.what === null) !== (b.what === null)) return a.what === null ? 1 : -1
-  return a.net === b.net ? ((a.what ?? '') < (b.what ?? '') ? -1 : 1) : a.net > b.net ? -1 : 1
+  if (a.net !== b.net) return a.net > b.net ? -1 : 1
+  if (a.before !== b.before) return a.before > b.before ? -1 : 1
+  return (a.what ?? '') < (b.what ?? '') ? -1 : 1
 }
