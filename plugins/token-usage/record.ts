@@ -48,5 +48,6 @@ function whyPrice(rule: UsageRule, line: Line): string {
 
 /** `input tokens` of `input`; other units are called by what they are. */
 function unitName(unit: string): string {
+  if (unit === 'search_unit') return 'search units'
   return unit === 'input' || unit === 'cached_input' || unit === 'output' ? `${unit.replace('_', ' ')} tokens` : unit
 }

@@ -152,6 +152,8 @@ t.test('what was given back is no evidence of what could have been saved', { ski
   t.equal((await admin.post(`/api/logs/${log.records[0]?.id}/refund`, { reason: 'too small' })).status, 200)
   await page.goto(`${url}/console?from=${dayOf(lastMonth())}&to=${dayOf(Date.now())}`)
   await advice.getByText(/1 image asked for at 3840x2160/).waitFor()
+  const request = page.getByRole('table', { name: 'Newest requests' }).getByRole('row', { name: /3 × requested size/ })
+  t.match(await request.textContent(), /0\.24 USD.*0\.24 given back/, 'the requests below say it too')
   await advice.getByRole('link', { name: 'See the requests' }).click()
   await page.locator('main table a[href*="/logs/req_"]').first().waitFor()
   t.equal(await page.locator('.sheet tbody tr').count(), 1, 'one image, one request')

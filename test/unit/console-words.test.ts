@@ -112,10 +112,10 @@ t.test('what was used, and why a charge ended, is told in Chinese', async t => {
   const row = { tier: 'input', long_edge_max: null, price: '0.50', per: 1_000_000, at: 'gateway.yaml:3' }
   const rule = { kind: 'usage', text: '', rows: [row], multiplier: 'group multiplier ×0.9' }
   const told = { ...line, index: 0, price: '0', at: null, why: '7 input tokens × 0.50 / 1M × 0.9' }
-  t.equal(tWhy({ size: null, rule }, told), '7 输入词元 × 0.50 / 百万 × 0.9')
+  t.equal(tWhy({ size: null, rule }, told), '7 输入词元 × 0.50 / 100万 × 0.9')
   t.equal(
     tWhy({ size: null, rule: { ...rule, multiplier: 'group multiplier ×1' } }, { ...told, source: 'default' }),
-    '7 输入词元（估算）× 0.50 / 百万',
+    '7 输入词元（估算）× 0.50 / 100万',
   )
   const decided = { ...told, tier: 'decided', why: 'decided by a person: seen in the bucket' }
   t.equal(tWhy({ size: null, rule }, decided), '由人工决定：seen in the bucket')

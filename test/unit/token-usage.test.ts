@@ -341,6 +341,12 @@ t.test('a charge of use is explained by its quantities, and replayed from its ow
       ['34 output tokens × 1.50 / 1M × 0.9', 'gateway.yaml:7', 34],
     ],
   )
+  const ranked = { ...charge, lines: lines.slice(0, 1).map(one => ({ ...one, tier: 'search_unit' })) }
+  t.match(
+    billingRecord(ranked, [tokenUsage]).lines[0]?.why,
+    /^12 search units × /,
+    'in words, not by its name in the file',
+  )
   const replay = (one: Charge) => replayCharge(one, [tokenUsage])
   t.same(replay(charge), [])
   const forged = { ...charge, lines: lines.map(line => ({ ...line, price: line.price + 1 })) }

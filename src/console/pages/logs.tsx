@@ -4,13 +4,13 @@ import { kindOfRow } from '../../kit/row-kind.ts'
 import { queryText } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
 import { useMay, useSession } from '../api/session.ts'
-import type { BillingRecord, Histogram, LogRecord, LogList } from '../api/shapes.ts'
+import type { Histogram, LogRecord, LogList } from '../api/shapes.ts'
 import { useTail } from '../api/tail.ts'
+import { Charged } from '../kit/charged.tsx'
 import { Empty } from '../kit/empty.tsx'
 import { Icon } from '../kit/icon.tsx'
 import { later } from '../kit/later.tsx'
 import { Loaded } from '../kit/loaded.tsx'
-import { Money } from '../kit/money.tsx'
 import { listPlace, Page } from '../kit/page.tsx'
 import { Pager } from '../kit/pager.tsx'
 import { Skeleton } from '../kit/skeleton.tsx'
@@ -140,19 +140,6 @@ function useFresh(filterText: string | null) {
   return { records, state }
 }
 
-/** What was charged; where it was given back, that too. */
-function Cost({ of: { amount, refunded, currency } }: { readonly of: BillingRecord }) {
-  if (Number(refunded) === 0) return <Money amount={amount} currency={currency} />
-  return (
-    <span class="given-back">
-      <s>
-        <Money amount={amount} currency={currency} />
-      </s>{' '}
-      <span class="quiet">{t('logs.refunded', { amount: refunded })}</span>
-    </span>
-  )
-}
-
 function columns(admin: boolean, query: string): readonly Column<LogRecord>[] {
   return [
     {
@@ -188,7 +175,7 @@ function columns(admin: boolean, query: string): readonly Column<LogRecord>[] {
     {
       head: t('amount'),
       numeric: true,
-      cell: ({ billing }) => (billing ? <Cost of={billing} /> : '–'),
+      cell: ({ billing }) => (billing ? <Charged of={billing} /> : '–'),
     },
     { head: t('duration'), numeric: true, cell: record => duration(record.duration_ms) },
   ]

@@ -72,9 +72,8 @@ export function Edit({ of: { file: main }, onChanged }: ConfigViewProps) {
         const group = editable.groups.find(({ name }) => name === query['group'])
         return (
           <div class="stack">
-            <p class="quiet">
-              {t('edit.text')} {!editable.writable && tName('edit.why_not', editable.why_not ?? 'off')}
-            </p>
+            <p class="quiet">{t('edit.text')}</p>
+            {!editable.writable && <p class="quiet">{tName('edit.why_not', editable.why_not ?? 'off')}</p>}
             <Gathered onReview={() => route(path + setQuery(query, { review: '1', find: null }))} />
             <Entries section="models" of={editable.models} main={main} />
             <div>

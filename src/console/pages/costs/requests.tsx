@@ -1,8 +1,8 @@
 import { queryText } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import type { CostsAnswer, LogList, LogRecord } from '../../api/shapes.ts'
+import { Charged } from '../../kit/charged.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
-import { Money } from '../../kit/money.tsx'
 import { Table } from '../../kit/table.tsx'
 import { Time } from '../../kit/time.tsx'
 import { t } from '../../words/index.ts'
@@ -66,8 +66,7 @@ export function Requests({
                   {
                     head: t('amount'),
                     numeric: true,
-                    cell: ({ billing }) =>
-                      billing ? <Money amount={billing.amount} currency={billing.currency} /> : '–',
+                    cell: ({ billing }) => (billing ? <Charged of={billing} /> : '–'),
                   },
                 ]}
               />
