@@ -43,6 +43,8 @@ export type Call = {
   readonly reach: Reach
   /** Its answer has come whole, and its request is with the system, to the last byte. */
   readonly isSent: boolean
+  /** What of its answer has come before anybody takes it, where it is one request. */
+  readonly early?: readonly Buffer[]
   /** Begins to hand over the answer. */
   start(sink: Sink): void
   pause(): void

@@ -66,6 +66,7 @@ import { type LongTurn, Stopwatch, Turns } from './turns.ts'
 import type { Judgement } from './vendor-keys/judge.ts'
 import { JudgedCall } from './vendor-keys/judged-call.ts'
 import type { KeyAttempt, Verdict } from './vendor-keys/key-attempt.ts'
+import { mayBeRefusal } from './vendor-keys/may-be-refusal.ts'
 import { probe } from './vendor-keys/probe.ts'
 import { VendorKeys } from './vendor-keys/vendor-keys.ts'
 import { isDefiniteRefusal, retryAfterMs, saysNo } from './verdict.ts'
@@ -382,14 +383,7 @@ export class Engine {
       const tried = i === 0 ? target : withCandidate(target, state.order[i] as Candidate)
       state.target = tried
       const isLast = i === state.order.length - 1
-      let head: AnswerHead | undefined
-      if (tried.upstream.keys) head = await this.#askWithKeys(state, ex, tried, isLast)
-      else {
-        const shaping = this.#shape(state, ex, tried, isLast)
-        const out = isPromise(shaping) ? await stopwatch.wait('request', shaping) : shaping
-        if (!out) continue
-        head = await this.#ask(state, ex, tried, out, isLast)
-      }
+      const head = await this.#ask(state, ex, tried, isLast)
       if (!head) continue
       const relaying = this.#relay(state, ex, state.target, head)
       const relay = isPromise(relaying) ? await stopwatch.wait('answer', relaying) : relaying
@@ -448,110 +442,79 @@ export class Engine {
   /**
    * Asks one upstream and waits for the head of its answer; a caller who leaves meanwhile ends the wait, unless the answer
    * is to be read anyway. Undefined when another upstream is to be asked: where no byte of the request was sent, or a
-   * definite refusal came. Never after a byte that may have been taken: a second request could be a second sale.
+   * definite refusal came. Never after a byte that may have been taken: a second request could be a second sale. An upstream
+   * with keys is asked with one after another, until one is served: what was not sold goes to the next key at once; what may
+   * have been sold goes nowhere, unless the operator pays twice.
+   * @throws Failure upstream_credentials, upstream_limited where no key is left
    */
-  async #ask(
-    state: RequestState,
-    ex: Exchange,
-    target: Target,
-    out: Outbound,
-    isLast: boolean,
-  ): Promise<AnswerHead | undefined> {
+  async #ask(state: RequestState, ex: Exchange, target: Target, isLast: boolean): Promise<AnswerHead | undefined> {
     const { clock } = this.#parts
-    const { upstream } = target
-    const call = this.#send(state, ex, target, out)
-    const sentTick = clock.tick()
-    const waiting = createPatience(ex, state.res, this.#patience)
-    if (waiting) this.#patience.watch(waiting)
-    state.asks(call, out, sentTick)
-    let head: AnswerHead
-    state.stopwatch.stop('request')
-    try {
-      head = await call.head
-    } catch (error) {
-      state.stopwatch.start()
-      this.#noHead(ex, upstream, sentTick, error)
-      if (isLast || call.reach !== 'untouched' || !(error instanceof Failure)) throw error
-      this.#parts.log.warn(
-        { request: ex.id, upstream: upstream.name, code: error.code },
-        'an upstream could not be reached; the next is asked',
-      )
-      return undefined
-    } finally {
-      if (waiting) this.#patience.forget(waiting)
-    }
-    state.stopwatch.start()
-    const headTick = clock.tick()
-    state.mark('firstByte', headTick)
-    let judgement: Judgement | undefined
-    if (isEvents(head) && !(call instanceof Conversation)) {
-      const judged = JudgedCall.ofEvents(call, clock)
-      head = await this.#hearFirst(state, ex, judged, sentTick)
-      judgement = judged.judgement
-    }
-    return this.#accept(state, ex, upstream, { head, judgement }, headTick - sentTick, isLast) ? head : undefined
-  }
-
-  /** A stream that begins with an error is what it would have been with a status of its own. */
-  async #hearFirst(state: RequestState, ex: Exchange, judged: JudgedCall, sentTick: number): Promise<AnswerHead> {
-    const { upstream } = judged
-    state.call = judged
-    let head: AnswerHead
-    try {
-      head = await state.stopwatch.wait('answer', judged.head)
-    } catch (error) {
-      this.#noHead(ex, upstream, sentTick, error)
-      throw error
-    }
-    if (judged.judgement)
-      this.#parts.log.warn(
-        { request: state.id, upstream: upstream.name, status: head.status, answer: judged.judgement.code },
-        'an upstream answered with a stream whose first event is an error',
-      )
-    return head
-  }
-
-  /**
-   * Asks one upstream with one of its keys after another, until one is served. What was not sold goes to the next key at
-   * once; what may have been sold goes nowhere, unless the operator pays twice. Undefined when another upstream is to be asked.
-   * @throws Failure upstream_credentials, upstream_limited where none is left
-   */
-  async #askWithKeys(
-    state: RequestState,
-    ex: Exchange,
-    target: Target,
-    isLast: boolean,
-  ): Promise<AnswerHead | undefined> {
-    const tokens = ex.slots.get(tokenUseSlot)?.estimate ?? 0
-    const attempt = this.vendorKeys.attempt(target.upstream, target.model.name, ex.id, { tokens, isLast })
-    state.keys = attempt
+    const { stopwatch } = state
+    const attempt = this.#attempt(state, ex, target, isLast)
     let refused: AnswerHead | undefined
     let verdict: Verdict = 'next_key'
     while (verdict === 'next_key' || verdict === 'same_key') {
-      const choosing = verdict === 'same_key' ? attempt.key?.upstream : attempt.next()
-      const upstream = isPromise(choosing) ? await state.stopwatch.wait('request', choosing) : choosing
+      const choosing = verdict === 'same_key' ? attempt?.key?.upstream : attempt ? attempt.next() : target.upstream
+      const upstream = isPromise(choosing) ? await stopwatch.wait('request', choosing) : choosing
       if (!upstream) break
-      if (refused) this.#passOver(state, attempt.isInDoubt)
+      if (attempt && refused) this.#passOver(state, attempt.isInDoubt)
       refused = undefined
-      const tried = { ...target, upstream }
+      const tried = attempt ? { ...target, upstream } : target
       state.target = tried
       const shaping = this.#shape(state, ex, tried, isLast)
-      const out = isPromise(shaping) ? await state.stopwatch.wait('request', shaping) : shaping
+      const out = isPromise(shaping) ? await stopwatch.wait('request', shaping) : shaping
       if (!out) return this.#endAttempt(state)
-      const asked = await this.#askJudged(state, ex, tried, out)
-      verdict = asked.verdict
-      if (verdict === 'take') return asked.head
-      refused = asked.head
+      const call = this.#send(state, ex, tried, out)
+      const sentTick = clock.tick()
+      const waiting = this.#waits(state, ex, call, out, sentTick)
+      let judged: JudgedCall | undefined
+      try {
+        const head = await call.head
+        stopwatch.start()
+        const headTick = clock.tick()
+        state.mark('firstByte', headTick)
+        judged = this.#hear(state, call, head)
+        refused = judged ? await stopwatch.wait('answer', judged.head) : head
+        this.#answered(ex, upstream, refused.status, headTick - sentTick)
+      } catch (error) {
+        stopwatch.start()
+        this.#noHead(ex, upstream, sentTick, error)
+        verdict = this.#lost(state, upstream, call, error, isLast)
+      } finally {
+        if (waiting) this.#patience.forget(waiting)
+      }
+      if (refused) verdict = this.#judge(state, upstream, refused, judged, isLast)
+      if (verdict === 'take') return refused
       // What was read as it came cannot be sent again.
-      if (out.body.kind === 'stream' && asked.call.reach !== 'untouched') verdict = 'next_upstream'
+      if (out.body.kind === 'stream' && call.reach !== 'untouched') verdict = 'next_upstream'
     }
-    if (isLast && refused && attempt.isLastShown) return refused
-    if (refused) this.#passOver(state, attempt.isInDoubt)
-    state.inDoubt ||= attempt.isInDoubt
-    if (isLast) throw attempt.failure
-    const { code } = attempt.failure
-    this.#parts.log.warn({ request: ex.id, upstream: target.upstream.name, code }, 'no key is left; the next is asked')
-    return this.#endAttempt(state)
+    return attempt && this.#noKeyLeft(state, attempt, refused, isLast)
+  }
+
+  /** The way through the keys of an upstream that has any. */
+  #attempt(state: RequestState, ex: Exchange, { upstream, model }: Target, isLast: boolean): KeyAttempt | undefined {
+    const tokens = ex.slots.get(tokenUseSlot)
+    state.keys = upstream.keys && this.vendorKeys.attempt(upstream, model.name, ex.id, tokens, isLast)
+    return state.keys
+  }
+
+  /** The wait for a head begins. @returns what tells the caller of it meanwhile */
+  #waits(state: RequestState, ex: Exchange, call: Call, out: Outbound, sentTick: number): Timed | undefined {
+    const waiting = createPatience(ex, state.res, this.#patience)
+    if (waiting) this.#patience.watch(waiting)
+    state.asks(call, out, sentTick)
+    state.stopwatch.stop('request')
+    return waiting
+  }
+
+  /** Hears an answer until it is known whether it is one; undefined where what came with its head shows that it is. */
+  #hear(state: RequestState, call: Call, head: AnswerHead): JudgedCall | undefined {
+    const { keys } = state
+    const conversation = call instanceof Conversation ? call : undefined
+    if (!mayBeRefusal(head, keys !== undefined, conversation ? undefined : call)) return undefined
+    const judged = new JudgedCall(call, this.#parts.clock, conversation, keys === undefined || keys.key?.isOnly)
+    state.call = judged
+    return judged
   }
 
   /** Its keys are asked no more for this request. */
@@ -568,77 +531,41 @@ export class Engine {
     state.call?.abort(fail('upstream_cut', { reason: 'another key or upstream is asked' }))
   }
 
-  /** Asks with one key, and judges what comes. @throws what ends the exchange */
-  async #askJudged(
+  /** Undefined when another upstream is to be asked. @throws Failure where nobody else is left */
+  #noKeyLeft(
     state: RequestState,
-    ex: Exchange,
-    target: Target,
-    out: Outbound,
-  ): Promise<{ readonly call: Call; readonly verdict: Verdict; readonly head: AnswerHead | undefined }> {
-    const { clock } = this.#parts
-    const { upstream } = target
-    const attempt = state.keys as KeyAttempt
-    const sent = this.#send(state, ex, target, out)
-    const call = new JudgedCall(sent, clock, sent instanceof Conversation ? sent : undefined, attempt.key?.isOnly)
-    const sentTick = clock.tick()
-    const waiting = createPatience(ex, state.res, this.#patience)
-    if (waiting) this.#patience.watch(waiting)
-    state.asks(call, out, sentTick)
-    let head: AnswerHead
-    state.stopwatch.stop('request')
-    try {
-      head = await call.head
-    } catch (error) {
-      state.stopwatch.start()
-      this.#noHead(ex, upstream, sentTick, error)
-      const verdict = attempt.lost(error, call.reach === 'untouched')
-      if (verdict === 'take') throw error
-      state.inDoubt ||= attempt.isInDoubt
-      const { code } = error as Failure
-      this.#parts.log.warn({ request: ex.id, ...namesOf(upstream), code }, 'a key could not be asked; the next is')
-      return { call, verdict, head: undefined }
-    } finally {
-      if (waiting) this.#patience.forget(waiting)
-    }
-    state.stopwatch.start()
-    const headTick = clock.tick()
-    state.mark('firstByte', headTick)
-    return { call, verdict: this.#judge(state, ex, upstream, call, head, headTick - sentTick), head }
+    attempt: KeyAttempt,
+    refused: AnswerHead | undefined,
+    isLast: boolean,
+  ): AnswerHead | undefined {
+    if (isLast && refused && attempt.isLastShown) return refused
+    if (refused) this.#passOver(state, attempt.isInDoubt)
+    state.inDoubt ||= attempt.isInDoubt
+    if (isLast) throw attempt.failure
+    const { code } = attempt.failure
+    const { name: upstream } = attempt.upstream
+    this.#parts.log.warn({ request: state.id, upstream, code }, 'no key is left; the next is asked')
+    return this.#endAttempt(state)
   }
 
-  #judge(
-    state: RequestState,
-    ex: Exchange,
-    upstream: Upstream,
-    { judgement, isOutdated }: JudgedCall,
-    head: AnswerHead,
-    tookMs: number,
-  ): Verdict {
-    const { clock, log } = this.#parts
-    const { status } = head
-    const attempt = state.keys as KeyAttempt
+  /** No head came. @returns who is asked next @throws what ends the exchange */
+  #lost(state: RequestState, upstream: Upstream, call: Call, error: unknown, isLast: boolean): Verdict {
+    const { keys: attempt } = state
+    const isUntouched = call.reach === 'untouched'
+    const verdict = attempt ? attempt.lost(error, isUntouched) : isUntouched && !isLast ? 'next_upstream' : 'take'
+    if (verdict === 'take' || !(error instanceof Failure)) throw error
+    if (attempt) state.inDoubt ||= attempt.isInDoubt
+    const { log } = this.#parts
+    const { code } = error
+    const request = state.id
+    if (attempt) log.warn({ request, ...namesOf(upstream), code }, 'a key could not be asked; the next is')
+    else log.warn({ request, upstream: upstream.name, code }, 'an upstream could not be reached; the next is asked')
+    return verdict
+  }
+
+  #answered(ex: Exchange, upstream: Upstream, status: number, tookMs: number): void {
     this.#parts.upstreamAnswered(upstream.name, status, tookMs)
     this.#parts.trace?.answered(ex, status)
-    // That one key is limited says nothing of the upstream, unless it is the only one.
-    const isLimited = judgement?.key === 'cooling' && attempt.key?.isOnly === true
-    const isAble = !isLimited && (!saysNo(status) || (judgement !== undefined && judgement.key !== 'none'))
-    if (isAble) this.#breaker.succeeded(upstream)
-    else this.#breaker.failed(upstream, clock.tick(), retryAfterMs(head.headers['retry-after'], clock.now()))
-    if (!judgement) {
-      attempt.succeeded()
-      return 'take'
-    }
-    const verdict = isOutdated ? attempt.outdated(judgement) : attempt.refused(judgement)
-    const answer = judgement.code
-    if (verdict === 'same_key')
-      log.info(
-        { request: ex.id, ...namesOf(upstream), answer },
-        'a token was refused before its end; a new one is made',
-      )
-    else if (verdict !== 'take') {
-      log.warn({ request: ex.id, ...namesOf(upstream), answer }, 'a key was refused; the next is asked')
-    }
-    return verdict
   }
 
   #noHead(ex: Exchange, upstream: Upstream, sentTick: number, error: unknown): void {
@@ -649,31 +576,56 @@ export class Engine {
     else this.#breaker.failed(upstream, now)
   }
 
-  /** Whether this upstream's answer is the caller's; false when the next is to be asked. */
-  #accept(
+  /** Whether an answer is the caller's, or who is asked next. */
+  #judge(
     state: RequestState,
-    ex: Exchange,
     upstream: Upstream,
-    { head, judgement }: { readonly head: AnswerHead; readonly judgement: Judgement | undefined },
-    tookMs: number,
+    head: AnswerHead,
+    judged: JudgedCall | undefined,
     isLast: boolean,
-  ): boolean {
+  ): Verdict {
     const { clock, log } = this.#parts
-    const { status } = head
-    this.#parts.upstreamAnswered(upstream.name, status, tookMs)
-    this.#parts.trace?.answered(ex, status)
-    if (!saysNo(status)) {
-      this.#breaker.succeeded(upstream)
-      return true
+    const { keys: attempt } = state
+    const judgement = judged?.judgement
+    // That one key is limited says nothing of the upstream, unless it is the only one.
+    const isLimited = judgement?.key === 'cooling' && attempt?.key?.isOnly === true
+    const isOfKey = attempt !== undefined && judgement !== undefined && judgement.key !== 'none'
+    if (!isLimited && (isOfKey || !saysNo(head.status))) this.#breaker.succeeded(upstream)
+    else this.#breaker.failed(upstream, clock.tick(), retryAfterMs(head.headers['retry-after'], clock.now()))
+    if (!attempt) return this.#judgeUnkeyed(state, upstream, head.status, judgement, isLast)
+    if (!judgement) {
+      attempt.succeeded()
+      return 'take'
     }
-    this.#breaker.failed(upstream, clock.tick(), retryAfterMs(head.headers['retry-after'], clock.now()))
+    const verdict = judged?.isOutdated ? attempt.outdated(judgement) : attempt.refused(judgement)
+    const told = { request: state.id, ...namesOf(upstream), answer: judgement.code }
+    if (verdict === 'same_key') log.info(told, 'a token was refused before its end; a new one is made')
+    else if (verdict !== 'take') log.warn(told, 'a key was refused; the next is asked')
+    return verdict
+  }
+
+  /** Of an upstream that is sent no key. */
+  #judgeUnkeyed(
+    state: RequestState,
+    { name: upstream }: Upstream,
+    status: number,
+    judgement: Judgement | undefined,
+    isLast: boolean,
+  ): Verdict {
+    const { log } = this.#parts
+    const request = state.id
+    if (judgement)
+      log.warn(
+        { request, upstream, status, answer: judgement.code },
+        'an upstream answered with a stream whose first event is an error',
+      )
     // A status that its first event stands for is no proof: what has begun well may have been sold.
     const isUnsold = judgement ? judgement.class === 'not_sold' : isDefiniteRefusal(status)
-    if (isLast || !isUnsold) return true
+    if (isLast || !saysNo(status) || !isUnsold) return 'take'
     state.refused = state.call
     state.call?.abort(fail('upstream_cut', { reason: 'another upstream is asked' }))
-    log.warn({ request: ex.id, upstream: upstream.name, status }, 'an upstream refused; the next is asked')
-    return false
+    log.warn({ request, upstream, status }, 'an upstream refused; the next is asked')
+    return 'next_upstream'
   }
 
   /** Shapes the answer and makes what carries it to the caller. */
@@ -894,12 +846,6 @@ function outcomeOf(res: ServerResponse, status: number, relayed: Relayed): Outco
   if (failure && !res.headersSent && !res.destroyed) throw failure
   const reach = relayed.complete ? answered : 'truncated'
   return { kind: 'cut', by, status, reach, ...(failure && { failure }) }
-}
-
-/** A stream of events that began as a success, and can be read. */
-function isEvents({ status, headers, codings }: AnswerHead): boolean {
-  const type = headers['content-type']
-  return status < 300 && codings.length === 0 && typeof type === 'string' && /^text\/event-stream/i.test(type)
 }
 
 function namesOf({ name, key }: Upstream) {

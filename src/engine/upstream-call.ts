@@ -75,6 +75,10 @@ export class UpstreamCall implements Call, Waiter, Timed {
     return this.request.upstream
   }
 
+  get early(): readonly Buffer[] {
+    return this.#early
+  }
+
   /** Settles when the answer's head has come, or never will. To be awaited by whoever reads it. */
   get head(): Promise<AnswerHead> {
     if (!this.#headAwaited) {

@@ -55,7 +55,7 @@ export const sabotages: readonly Sabotage[] = [
     name: 'asked-again-in-doubt',
     oracle: 'phantom',
     says: 'another upstream is asked although the first may have begun',
-    edits: [['src/engine/engine.ts', "if (isLast || call.reach !== 'untouched' ||", 'if (isLast ||']],
+    edits: [['src/engine/engine.ts', ": isUntouched && !isLast ? 'next_upstream'", ": !isLast ? 'next_upstream'"]],
   },
   {
     name: 'rounded-down',
@@ -362,12 +362,8 @@ export const sabotages: readonly Sabotage[] = [
     says: 'no second upstream is ever asked',
     mark: 'another upstream answered',
     edits: [
-      ['src/engine/engine.ts', 'if (isLast || !isUnsold) return true', 'return true'],
-      [
-        'src/engine/engine.ts',
-        "if (isLast || call.reach !== 'untouched' || !(error instanceof Failure)) throw error",
-        'throw error',
-      ],
+      ['src/engine/engine.ts', "if (isLast || !saysNo(status) || !isUnsold) return 'take'", "return 'take'"],
+      ['src/engine/engine.ts', ": isUntouched && !isLast ? 'next_upstream' : 'take'", ": 'take'"],
     ],
   },
   {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { FirstWords } from '../../src/engine/vendor-keys/first-words.ts'
 import { judge, readRefusal, refusalInside } from '../../src/engine/vendor-keys/judge.ts'
+import { mayBeError } from '../../src/engine/vendor-keys/may-be-error.ts'
 import { limitCodes, outcomes } from '../../src/engine/vendor-keys/outcomes.ts'
 import { caseName } from '../harness/case-name.ts'
 
@@ -192,6 +193,8 @@ t.test('an answer of status 200 is a refusal only where it holds an error and no
   for (const [body, judged] of rows)
     if (judged) t.match(inside(body), judged, caseName({ body }))
     else t.equal(inside(body), undefined, caseName({ body }))
+  for (const [body] of rows.filter(([, judged]) => judged))
+    t.ok(mayBeError(Buffer.from(JSON.stringify(body, null, 1))), caseName({ heardOut: body }))
   for (const code of limitCodes) t.match(inside({ error: { code } }), { class: 'not_sold', key: 'cooling' }, code)
 })
 
@@ -214,6 +217,12 @@ t.test('of an answer no more is heard than shows whether it is one', async t => 
     'too long for an error',
   )
   t.same(hear('json', '{"error":{"code":429}'), { at: -1, refused: false }, 'broken off')
+  const empty = '{"id":"x","usage":null,"choices":[ ], "output":{},"text":"",'
+  t.same(hear('json', empty, '"error":{"code":429}}'), { at: -1, refused: true }, 'beside what is empty')
+  t.same(hear('json', empty, '"data":["x"]}'), { at: 1, refused: false }, 'a sale beside what is empty')
+  t.same(hear('json', '{"choices":[]}'), { at: 0, refused: false }, 'nothing follows')
+  t.same(hear('json', '{"\\u0065rror":', '{"code":429}}'), { at: -1, refused: true }, 'a name with escapes')
+  t.same(hear('json', '{"created":1E+3,"model":"a\\"b",', '"choices":[0]}'), { at: 1, refused: false })
   t.same(hear('events', ': wait\n\n', 'data: {"error":{"code":429}}', '\n\n'), { at: 2, refused: true })
   t.same(hear('events', 'event: error\r\ndata: {"type":"error","error":{"type":"rate_limit_error"}}\r\n\r\n'), {
     at: 0,

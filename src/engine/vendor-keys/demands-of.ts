@@ -1,14 +1,15 @@
-import { type LimitRequest, placesOfKey, type VendorKey } from '../../kit/index.ts'
+import { type LimitRequest, placesOfKey, type TokenUse, type VendorKey } from '../../kit/index.ts'
 
-/** What a request asks of a key's limits. */
-export function demandsOf(key: VendorKey, tokens: number): readonly LimitRequest[] {
+/** What a request asks of a key's limits. Its tokens are estimated only where they are limited. */
+export function demandsOf(key: VendorKey, tokens: TokenUse | undefined): readonly LimitRequest[] {
   const { rpm, tpm, concurrency } = key
+  if (rpm === undefined && tpm === undefined && concurrency === undefined) return []
   const { id: places, owner } = placesOfKey(key)
   const demand = (kind: LimitRequest['kind'], id: string, limit: number | undefined, amount: number) =>
     limit === undefined ? [] : { id, owner, kind, limit, amount, shadow: false }
   return [
     demand('window', `rpm ${owner}`, rpm, 1),
     demand('places', places, concurrency, 1),
-    demand('window', `tpm ${owner}`, tpm, Math.min(tokens, tpm ?? tokens)),
+    demand('window', `tpm ${owner}`, tpm, tpm === undefined ? 0 : Math.min(tokens?.estimate ?? 0, tpm)),
   ].flat()
 }

@@ -1,21 +1,30 @@
+import type { AnswerHead } from '../call-request.ts'
 import { type Coding, unpackSmall } from '../codings.ts'
-import { besideErrors, soldMembers } from './outcomes.ts'
 import { isNothing, parseLoosely, type Refusal, refusalInside } from './judge.ts'
+import { mayBeError } from './may-be-error.ts'
+import { soldMembers } from './outcomes.ts'
 
 /** An error that stands alone in an answer is no longer. */
 const insideBytesMax = 16_384
-const glanceBytes = 256
-/** Where the members begin of an object, or of the first one in a list. */
-const opening = /^\s*(?:\[\s*)?\{/
-const memberName = /\s*"((?:[^"\\]|\\.){1,64})"\s*:/y
-/** A value without parts, and the comma behind it. */
-const plainValue = /\s*(?:"(?:[^"\\]|\\.)*"|[\w.+-]+)\s*,/y
-/** What may become one. */
-const beginning = /^\s*(?:\[\s*)?(?:\{\s*(?:"[^"]{0,64}"?\s*)?)?$/
+const isEvents = /^text\/event-stream/i
+const isJson = /[/+]json/i
+
+/** What says of an answer what it is: all of a refusal, the first members of JSON, the first event of a stream. */
+export type Kind = 'refusal' | 'json' | 'events'
+
+/** Undefined where it says nothing that could be read. */
+export function kindOf({ status, headers, codings }: AnswerHead): Kind | undefined {
+  if (status >= 400) return 'refusal'
+  if (codings.length > 0) return undefined
+  const type = headers['content-type']
+  if (typeof type !== 'string') return undefined
+  if (isEvents.test(type)) return 'events'
+  return isJson.test(type) ? 'json' : undefined
+}
 
 /** What an answer begins with: as much of it as shows whether it is an error, and which. */
 export class FirstWords {
-  readonly #kind: 'refusal' | 'json' | 'events'
+  readonly #kind: Kind
   readonly #bytesMax: number
   readonly #chunks: Buffer[] = []
   #bytes = 0
@@ -23,7 +32,8 @@ export class FirstWords {
   /** The first event that says something. */
   #event: FirstEvent | undefined
 
-  constructor(kind: 'refusal' | 'json' | 'events', bytesMax: number) {
+  /** @param bytesMax how much of a refusal is read */
+  constructor(kind: Kind, bytesMax = insideBytesMax) {
     this.#kind = kind
     this.#bytesMax = kind === 'refusal' ? bytesMax : insideBytesMax
   }
@@ -34,12 +44,8 @@ export class FirstWords {
     this.#bytes += chunk.length
     if (this.#bytes > this.#bytesMax) return true
     if (this.#kind === 'refusal') return false
-    // Most answers say what they are in their first few members.
-    if (this.#kind === 'json' && chunk.length === this.#bytes && !mayBeError(chunk.toString('latin1', 0, glanceBytes)))
-      return true
-    const text = this.#text()
-    if (this.#kind === 'json') return !mayBeError(text)
-    this.#event = firstEvent(text)
+    if (this.#kind === 'json') return !mayBeError(this.#all())
+    this.#event = firstEvent(this.#text())
     return this.#event !== undefined
   }
 
@@ -62,23 +68,12 @@ export class FirstWords {
     return this.#isWhole ? refusalInside(this.value()) : undefined
   }
 
-  #text(): string {
-    return Buffer.concat(this.#chunks).toString()
+  #all(): Buffer {
+    return this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks)
   }
-}
 
-/** As far as it goes there is nothing in it that does not stand beside errors. */
-function mayBeError(text: string): boolean {
-  let at = opening.exec(text)?.[0].length ?? 0
-  if (at === 0) return beginning.test(text)
-  for (let isFirst = true; ; isFirst = false) {
-    memberName.lastIndex = at
-    const found = memberName.exec(text)
-    if (!found) return isFirst ? beginning.test(text) : true
-    if (!besideErrors.has(found[1] as string)) return false
-    plainValue.lastIndex = memberName.lastIndex
-    if (!plainValue.test(text)) return true
-    at = plainValue.lastIndex
+  #text(): string {
+    return this.#all().toString()
   }
 }
 

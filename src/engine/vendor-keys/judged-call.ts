@@ -5,7 +5,7 @@ import type { Conversation } from '../conversation.ts'
 import { fail } from '../errors.ts'
 import { strikeOut } from '../redact.ts'
 import { retryAfterMs } from '../verdict.ts'
-import { FirstWords } from './first-words.ts'
+import { FirstWords, kindOf } from './first-words.ts'
 import { type Judgement, judge, type Refusal } from './judge.ts'
 import { statusInside } from './status-inside.ts'
 
@@ -44,11 +44,6 @@ export class JudgedCall implements Call, Sink {
   #isReplaced = false
   #failure: Error | undefined
 
-  /** The stream of events that has begun, heard until its first event: of an upstream that is sent no key. */
-  static ofEvents(inner: Call, clock: Clock): JudgedCall {
-    return new JudgedCall(inner, clock, undefined, true)
-  }
-
   constructor(inner: Call, clock: Clock, conversation: Conversation | undefined, isAlone = false) {
     this.#isAlone = isAlone
     this.#inner = inner
@@ -79,16 +74,13 @@ export class JudgedCall implements Call, Sink {
   }
 
   #hear(head: AnswerHead): Awaitable<AnswerHead> {
-    const { status, headers, codings } = head
-    const isRefused = status >= 400
+    const isRefused = head.status >= 400
     if (this.#conversation) {
       if (isRefused) this.judgement = judgeAll(this.#conversation, this.upstream, text => this.#strike(text))
       return head
     }
-    const type = typeof headers['content-type'] === 'string' ? headers['content-type'].toLowerCase() : ''
-    const kind = isRefused ? 'refusal' : type.startsWith('text/event-stream') ? 'events' : 'json'
-    const isRead = isRefused || (codings.length === 0 && (kind === 'events' || /[/+]json/.test(type)))
-    if (!isRead) return this.#decide(head)
+    const kind = kindOf(head)
+    if (kind === undefined) return this.#decide(head)
     const listening = this.#listen(
       new FirstWords(kind, errorBytesMax),
       this.#isAlone && !isRefused ? hearAloneMs : hearMs,

@@ -37,7 +37,14 @@ export type AttemptHost = {
   wasted(key: VendorKey, judgement: Judgement): void
 }
 
-type Asked = { readonly model: string; readonly request: string; readonly tokens: number; readonly isLast: boolean }
+type Asked = {
+  readonly model: string
+  readonly request: string
+  /** Absent where it uses none. */
+  readonly tokens: TokenUse | undefined
+  /** Nobody else is left to ask. */
+  readonly isLast: boolean
+}
 
 /** Whether an answer is the caller's, or who is asked next. `same_key`: with a token that is made anew. */
 export type Verdict = 'take' | 'same_key' | 'next_key' | 'next_upstream'
@@ -49,9 +56,11 @@ export class KeyAttempt {
   key: VendorKey | undefined
   readonly #keys: AttemptHost
   readonly #asked: Asked
-  readonly #tried = new Set<VendorKey>()
+  /** Those that were chosen. An only one is known without a list. */
+  #tried: Set<VendorKey> | undefined
+  #isOnlyTried = false
   /** Those that said that they do not serve the model; it counts where another one does. */
-  readonly #modelRefused: { readonly key: VendorKey; readonly code: string }[] = []
+  #modelRefused: readonly { readonly key: VendorKey; readonly code: string }[] | undefined
   #ticket: Ticket | undefined
   #isTrial = false
   /** A token of its was good no more: a new one that is refused too is judged. */
@@ -74,7 +83,7 @@ export class KeyAttempt {
 
   /** The upstream as it is to be asked next, with one of its keys; undefined where none is left. */
   next(): Awaitable<Upstream | undefined> {
-    const [key] = this.upstream.keys ?? []
+    const key = this.upstream.keys?.[0]
     return key?.isOnly === true ? this.#chooseOnly(key) : this.#nextOfSeveral()
   }
 
@@ -82,7 +91,7 @@ export class KeyAttempt {
     await this.#giveBack()
     if (this.#unable >= unableMax) return undefined
     for (let key = this.#choose(); key; key = this.#choose()) {
-      this.#tried.add(key)
+      this.#tried = (this.#tried ?? new Set()).add(key)
       if (!(await this.#take(key))) continue
       // Another may be trying it by now, or somebody have suspended it.
       if (this.#isTrial && !this.#keys.states.tries(key)) {
@@ -107,7 +116,7 @@ export class KeyAttempt {
     const open: VendorKey[] = []
     this.#isTrial = false
     for (const key of this.upstream.keys ?? []) {
-      if (key.weight === 0 || this.#tried.has(key) || !serves(key.models, model)) continue
+      if (key.weight === 0 || this.#tried?.has(key) || !serves(key.models, model)) continue
       const admission = states.admission(key, model)
       if (admission.kind === 'shut') {
         if (admission.waitMs !== null && admission.reason === 'limited') this.#waitsFor(admission.waitMs)
@@ -127,8 +136,8 @@ export class KeyAttempt {
 
   /** A refusal costs nothing: an only key is asked rather than nobody, unless somebody has said that it is not. */
   #chooseOnly(key: VendorKey): Upstream | undefined {
-    if (this.#tried.has(key)) return undefined
-    this.#tried.add(key)
+    if (this.#isOnlyTried) return undefined
+    this.#isOnlyTried = true
     const { states } = this.#keys
     const admission = states.admission(key, this.#asked.model)
     this.#isTrial = admission.kind === 'trial' && states.tries(key)
@@ -186,7 +195,7 @@ export class KeyAttempt {
     this.fault = undefined
     if (judgement.class === 'unknown') return this.#doubt()
     this.#keys.wasted(key, judgement)
-    if (judgement.key === 'model') this.#modelRefused.push({ key, code: judgement.code })
+    if (judgement.key === 'model') this.#modelRefused = [...(this.#modelRefused ?? []), { key, code: judgement.code }]
     if (judgement.key === 'none') this.#unable++
     if (judgement.key === 'cooling' && key.isOnly === true) this.#waitsFor(judgement.retryAfterMs ?? soonMs)
     return 'next_key'
@@ -204,7 +213,7 @@ export class KeyAttempt {
     if (!this.key) return
     this.#keys.ended(this.key, 'answered')
     this.#keys.states.succeeded(this.key, model, this.#isTrial)
-    for (const { key, code } of this.#modelRefused) this.#keys.states.modelRefused(key, model, code)
+    for (const { key, code } of this.#modelRefused ?? []) this.#keys.states.modelRefused(key, model, code)
   }
 
   /** Whether the last answer may be shown where nobody else is left: it blames no key. */
@@ -220,7 +229,7 @@ export class KeyAttempt {
   /** Why nobody is left. It is never the caller's key that is at fault. */
   get failure(): Failure {
     if (this.fault) return this.fault
-    for (const key of this.#tried) {
+    for (const key of this.#chosen) {
       const admission = this.#keys.states.admission(key, this.#asked.model)
       const isLimited = admission.kind === 'shut' && admission.reason === 'limited'
       if (isLimited && admission.waitMs !== null) this.#waitsFor(admission.waitMs)
@@ -229,6 +238,10 @@ export class KeyAttempt {
     const waitMs = Math.max(soonMs, this.#waitMs)
     const seconds = Math.ceil(waitMs / 1_000)
     return fail('upstream_limited', { upstream: this.upstream.name, seconds }, { retryAfterMs: waitMs })
+  }
+
+  get #chosen(): Iterable<VendorKey> {
+    return (this.#isOnlyTried ? this.upstream.keys : this.#tried) ?? []
   }
 
   #giveBack(): Awaitable<void> {

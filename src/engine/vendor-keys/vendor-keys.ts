@@ -8,6 +8,7 @@ import {
   type Log,
   type Random,
   renewalAt,
+  type TokenUse,
   type Upstream,
   type VendorKey,
 } from '../../kit/index.ts'
@@ -50,9 +51,15 @@ export class VendorKeys implements AttemptHost {
     return this.#parts.random.unit()
   }
 
-  /** A request's way through the keys of one upstream. `tokens`: what it may come to; `isLast`: nobody else is left to ask. */
-  attempt(upstream: Upstream, model: string, request: string, asked: { tokens: number; isLast: boolean }): KeyAttempt {
-    return new KeyAttempt(this, upstream, { model, request, ...asked })
+  /** A request's way through the keys of one upstream. `tokens`: what it uses, where it uses any; `isLast`: nobody else is left to ask. */
+  attempt(
+    upstream: Upstream,
+    model: string,
+    request: string,
+    tokens: TokenUse | undefined,
+    isLast: boolean,
+  ): KeyAttempt {
+    return new KeyAttempt(this, upstream, { model, request, tokens, isLast })
   }
 
   asked(key: VendorKey, request: string): void {
