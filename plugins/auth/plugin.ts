@@ -30,8 +30,9 @@ function badKey({ dialect }: Exchange, what: string): Failure {
 }
 
 /** @throws Failure model_not_allowed for the model, or one that the body names further, with its place */
-function checkModels(caller: Caller, { model, further = [] }: Target): void {
-  const all = [{ model, place: 'model' }, ...further]
+function checkModels(caller: Caller, { model, further }: Target): void {
+  if (!further && mayAsk(caller, model.name)) return
+  const all = [{ model, place: 'model' }, ...(further ?? [])]
   const barred = all.find(one => !mayAsk(caller, one.model.name))
   if (barred) throw fail('model_not_allowed', { model: barred.model.name }, { param: barred.place })
 }

@@ -39,15 +39,8 @@ export type ReadingOptions = {
 }
 
 /** The members of an answer by which any style tells its use, its errors, and who gave it. */
-const usageMembers: ReadonlySet<string> = new Set([
-  'usage',
-  'usageMetadata',
-  'meta',
-  'duration',
-  'error',
-  'model',
-  'modelVersion',
-])
+const usageMembers = ['usage', 'usageMetadata', 'meta', 'duration', 'error', 'model', 'modelVersion']
+const isUsageMember: ReadonlySet<string> = new Set(usageMembers)
 const faultCharsMax = 64
 /** Up to this length one parse costs less than following the bytes. */
 const shortBytesMax = 16_384
@@ -60,13 +53,15 @@ export class JsonReading implements Reading {
   /** All of a short answer, which is parsed at once at its end; undefined of a longer one. */
   #short: Buffer[] | undefined = []
   #listed: Usage | null = null
+  /** What its members tell, once it was asked for; undefined again where more are found. */
+  #told: Usage | null | undefined
   bytes = 0
   fault: string | undefined
   model: string | undefined
 
   constructor(options: ReadingOptions) {
     this.#options = options
-    this.#reader = new MemberReader(usageMembers, (name, value) => this.#found(name, value))
+    this.#reader = new MemberReader(isUsageMember, (name, value) => this.#found(name, value))
   }
 
   write(chunk: Buffer): Passed {
@@ -83,15 +78,22 @@ export class JsonReading implements Reading {
     const json = parse(short.length === 1 ? (short[0] as Buffer) : Buffer.concat(short))
     if (!isObject(json)) return []
     this.#short = undefined
-    for (const name of usageMembers) if (json[name] !== undefined) this.#found(name, json[name])
+    for (let i = 0; i < usageMembers.length; i++) {
+      const name = usageMembers[i] as string
+      const value = json[name]
+      if (value !== undefined) this.#found(name, value)
+    }
     return []
   }
 
   usage(): Usage | null {
     this.#readOn()
     if (this.#reader.isList) return this.#listed
-    const { dialect, operation } = this.#options
-    return dialect.usageOf(operation, this.#members)
+    if (this.#told === undefined) {
+      const { dialect, operation } = this.#options
+      this.#told = dialect.usageOf(operation, this.#members)
+    }
+    return this.#told
   }
 
   uncounted(): number {
@@ -107,7 +109,7 @@ export class JsonReading implements Reading {
   #readOn(chunk?: Buffer): void {
     const short = this.#short
     this.#short = undefined
-    for (const one of short ?? []) this.#reader.write(one)
+    if (short) for (const one of short) this.#reader.write(one)
     if (chunk) this.#reader.write(chunk)
   }
 
@@ -123,7 +125,10 @@ export class JsonReading implements Reading {
     if (this.#reader.isList) {
       const { dialect, operation } = this.#options
       this.#listed = mergeUsage(this.#listed, dialect.usageOfEvent(operation, { [name]: value }))
-    } else this.#members[name] = value
+    } else {
+      this.#members[name] = value
+      this.#told = undefined
+    }
   }
 }
 

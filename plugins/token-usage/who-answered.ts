@@ -7,9 +7,10 @@ export type Payable = { readonly model: Model; readonly rule: UsageRule | undefi
 
 /** The models one of which answers: the body's own, and those that it names in its place. */
 export function payablesOf(
-  { model, further = [] }: Target,
+  { model, further }: Target,
   ruleOf: (model: Model) => UsageRule | undefined,
 ): readonly Payable[] {
+  if (!further) return [{ model, rule: ruleOf(model) }]
   const others = further.flatMap(one => (one.runs === 'instead' ? [one.model] : []))
   return [model, ...others].map(one => ({ model: one, rule: ruleOf(one) }))
 }

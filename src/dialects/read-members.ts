@@ -1,27 +1,24 @@
 import type { Json, Usage } from '../kit/index.ts'
 
-/** The member of an object within objects, by the names on the way; undefined where there is none. */
-export function readMember(value: Json | undefined, ...names: readonly string[]): Json | undefined {
-  let at = value
-  for (const name of names) {
-    if (typeof at !== 'object' || at === null || Array.isArray(at)) return undefined
-    at = (at as { readonly [name: string]: Json | undefined })[name]
-  }
-  return at
+/** The member of an object, or the one of that again; undefined where there is none. Every answer is read so: no list of names. */
+export function readMember(value: Json | undefined, name: string, inner?: string): Json | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  const member = (value as { readonly [name: string]: Json | undefined })[name]
+  return inner === undefined ? member : readMember(member, inner)
 }
 
 /**
  * A whole number of things counted, however large: whether it can be true, who knows the request decides. Null where none
  * is reported. A zero is a report; what is missing, negative, no whole number or no number is not.
  */
-export function readCount(value: Json | undefined, ...names: readonly string[]): number | null {
-  const count = readMember(value, ...names)
+export function readCount(value: Json | undefined, name: string, inner?: string): number | null {
+  const count = readMember(value, name, inner)
   return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : null
 }
 
 /** A length of time, whole or not; null where none is reported. */
-export function readSeconds(value: Json | undefined, ...names: readonly string[]): number | null {
-  const seconds = readMember(value, ...names)
+export function readSeconds(value: Json | undefined, name: string, inner?: string): number | null {
+  const seconds = readMember(value, name, inner)
   return typeof seconds === 'number' && Number.isFinite(seconds) && seconds >= 0 ? seconds : null
 }
 

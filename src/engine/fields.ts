@@ -158,7 +158,8 @@ class ScannedObject implements JsonObjectView {
       this.#byName ??= new Map(members.map(member => [member.name, member]))
       return this.#byName.get(name)
     }
-    for (const member of members) if (member.name === name) return member
+    // Asked for many names of every body.
+    for (let i = 0; i < members.length; i++) if ((members[i] as Member).name === name) return members[i]
     return undefined
   }
 }

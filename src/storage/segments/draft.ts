@@ -138,7 +138,10 @@ function writeTerms({ facts, lines, delivery }: Posting): object {
 }
 
 function sameTerms(a: Posting, b: Posting): boolean {
-  for (const name of termNames) if (a.facts[name] !== b.facts[name]) return false
+  for (let i = 0; i < termNames.length; i++) {
+    const name = termNames[i] as (typeof termNames)[number]
+    if (a.facts[name] !== b.facts[name]) return false
+  }
   return (
     a.delivery === b.delivery &&
     a.lines.length === b.lines.length &&
