@@ -1,4 +1,4 @@
-import { askEarly, readHeaders } from './api/early.ts'
+import { askEarly, isEarly, readHeaders } from './api/early.ts'
 import type { Session } from './api/shapes.ts'
 import { readAsked } from './pages/costs/asked.ts'
 import { remember } from './remember.ts'
@@ -8,25 +8,29 @@ import { zoneOf } from './zone.ts'
 
 // Small, and there before the rest: on a slow line the answers come while the scripts that show them are still on their way.
 
-const { pathname, search } = location
-const theme = remember.read('theme', ['light', 'dark'])
-if (theme) document.documentElement.dataset['theme'] = theme
+function begin(): void {
+  const { pathname, search } = location
+  const theme = remember.read('theme', ['light', 'dark'])
+  if (theme) document.documentElement.dataset['theme'] = theme
 
-const read = (path: string) => askEarly(`/api${path}`, { headers: readHeaders })
+  const read = (path: string) => askEarly(`/api${path}`, { headers: readHeaders })
 
-askEarly(wordAddresses[wantedLanguage()]).catch(() => undefined)
-if (/^\/console\/(?:login|setup|invite|sign-in)/.test(pathname)) {
-  // The outline is of the pages inside.
-  document.getElementById('app')?.replaceChildren()
+  askEarly(wordAddresses[wantedLanguage()]).catch(() => undefined)
+  if (/^\/console\/(?:login|setup|invite|sign-in)/.test(pathname)) {
+    // The outline is of the pages inside.
+    document.getElementById('app')?.replaceChildren()
+  }
+  if (!pathname.startsWith('/console/sign-in'))
+    read('/session')
+      .then(async response => {
+        if (!response.ok || pathname !== '/console') return
+        const { may } = (await response.json()) as Session
+        const query: { readonly [name: string]: string | undefined } = Object.fromEntries(new URLSearchParams(search))
+        const { costs, avoidable } = readAsked(query, zoneOf(query['zone']), may.includes('readers'))
+        await Promise.all([read(`/costs${costs}`), read(`/costs/avoidable${avoidable}`)])
+      })
+      // Whoever asks again is told what is wrong.
+      .catch(() => undefined)
 }
-if (!pathname.startsWith('/console/sign-in'))
-  read('/session')
-    .then(async response => {
-      if (!response.ok || pathname !== '/console') return
-      const { may } = (await response.json()) as Session
-      const query: { readonly [name: string]: string | undefined } = Object.fromEntries(new URLSearchParams(search))
-      const { costs, avoidable } = readAsked(query, zoneOf(query['zone']), may.includes('readers'))
-      await Promise.all([read(`/costs${costs}`), read(`/costs/avoidable${avoidable}`)])
-    })
-    // Whoever asks again is told what is wrong.
-    .catch(() => undefined)
+
+if (isEarly()) begin()

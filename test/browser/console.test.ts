@@ -2,11 +2,12 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { browse, browserMissing, logIn } from '../harness/browser.ts'
+import { browse, browserMissing, logIn, slowness } from '../harness/browser.ts'
 import { readFirstScripts } from '../harness/first-scripts.ts'
 import { offerToken, passwordOfTests } from '../harness/visitor.ts'
 
 const skip = browserMissing
+t.setTimeout(60_000 * slowness)
 const root = resolve(import.meta.dirname, '../..')
 
 t.test('set up by the link, log out and in, create a key, see it once, call with it', { skip }, async t => {
@@ -55,6 +56,25 @@ t.test('a browser whose language nothing can be formatted in shows the console a
     await page.getByRole('heading', { name: 'Log in' }).waitFor()
     t.equal(await page.evaluate('new Intl.NumberFormat(navigator.language).format(1)'), '1', tag)
   }
+  t.same(browsing.faults, [])
+})
+
+t.test('a script that comes when the page is shown already takes nothing away from it', { skip }, async t => {
+  const browsing = await browse(t)
+  const page = await browsing.newPage()
+  const late = Promise.withResolvers<void>()
+  let questions = 0
+  page.on('request', request => void (questions += Number(request.url().endsWith('/api/session'))))
+  await page.route(/\/assets\/early-/, async route => {
+    await late.promise
+    await route.continue()
+  })
+  await page.goto(`${browsing.url}/console/login`, { waitUntil: 'commit' })
+  await page.getByRole('heading', { name: 'Log in' }).waitFor()
+  late.resolve()
+  await page.waitForLoadState('load')
+  t.equal(await page.getByRole('heading', { name: 'Log in' }).count(), 1)
+  t.equal(questions, 1, 'nor asks again')
   t.same(browsing.faults, [])
 })
 
