@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { browseAsAdmin, browserMissing, slowness } from '../harness/browser.ts'
+import { browseAsAdmin, browserMissing, pressTab, slowness } from '../harness/browser.ts'
 import { lookAt } from '../harness/look-at.ts'
 import { enterAsUser } from '../harness/visitor.ts'
 
@@ -13,7 +13,7 @@ const pressesMax = 60
 /** Presses Tab until what is meant has the focus; how often. */
 async function tabTo(page: Page, selector: string): Promise<number> {
   for (let presses = 1; presses < pressesMax; presses++) {
-    await page.keyboard.press('Tab')
+    await pressTab(page)
     if (await page.evaluate(`document.activeElement?.matches(${JSON.stringify(selector)})`)) return presses
   }
   throw new Error(`Tab does not lead to ${selector}`)
@@ -95,6 +95,7 @@ t.test('pages, filters and lists are a few keys away, and what is filtered by ca
   await other.getByRole('button', { name: 'Save this view' }).waitFor()
   t.equal(await other.getByRole('link', { name: 'Alpha' }).count(), 0, "another's in the same browser")
 
+  await page.bringToFront()
   await views.getByRole('button', { name: 'Change this view' }).press('Enter')
   await page.getByRole('button', { name: 'Delete' }).press('Enter')
   await views.getByRole('button', { name: 'Save this view' }).waitFor()
@@ -109,6 +110,7 @@ t.test('pages, filters and lists are a few keys away, and what is filtered by ca
   const elsewhere = await browsing.newPage({ as: admin })
   await elsewhere.goto(`${url}/console/logs`)
   await elsewhere.getByRole('link', { name: 'Of before' }).waitFor()
+  await page.bringToFront()
 
   await type(page, ['g', 'i'])
   await heading('Account')
@@ -179,9 +181,12 @@ t.test('on a narrow phone rows are cards with what their values are called', { s
     await cell.waitFor()
     t.strictSame(await lookAt(page), [], path)
     t.not(await cell.getAttribute('data-label'), null, path)
+    // Firefox says where the text stands, Chromium what it is.
     const told = await page.evaluate(
-      `(at => ({ label: getComputedStyle(at, '::before').content, shape: getComputedStyle(at).display }))(
-        document.querySelector('main .sheet tbody td'))`,
+      `(at => ({
+        label: getComputedStyle(at, '::before').content.replace('attr(data-label)', JSON.stringify(at.dataset.label)),
+        shape: getComputedStyle(at).display,
+      }))(document.querySelector('main .sheet tbody td'))`,
     )
     t.match(told, { label: /^".+"$/, shape: 'grid' }, path)
   }

@@ -1,7 +1,16 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { completeClock } from '../../src/kit/index.ts'
-import { browse, browserMissing, type Browsing, isFirefox, leftOut, logIn, slowness } from '../harness/browser.ts'
+import {
+  browse,
+  browserMissing,
+  type Browsing,
+  isFirefox,
+  leftOut,
+  logIn,
+  pressTab,
+  slowness,
+} from '../harness/browser.ts'
 import { caseName } from '../harness/case-name.ts'
 import { enterAsAdmin, enterAsUser, type Visitor } from '../harness/visitor.ts'
 
@@ -168,7 +177,7 @@ t.test('the same by keyboard, and what could have been saved, with its evidence 
   await page.locator('.bars svg').waitFor()
   const press = async (link: string): Promise<void> => {
     for (let presses = 0; presses < 80; presses++) {
-      await page.keyboard.press('Tab')
+      await pressTab(page)
       if ((await page.evaluate('document.activeElement?.textContent')) !== link) continue
       await page.keyboard.press('Enter')
       return

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { browse, browserMissing, slowness } from '../harness/browser.ts'
+import { browse, browserMissing, pressTab, slowness } from '../harness/browser.ts'
 import { offerToken, passwordOfTests } from '../harness/visitor.ts'
 
 t.setTimeout(110_000 * slowness)
@@ -11,7 +11,7 @@ const pressesMax = 80
 /** Presses Tab until what is meant has the focus, and says how that can be seen. */
 async function tabTo(page: Page, selector: string): Promise<void> {
   for (let presses = 0; presses < pressesMax; presses++) {
-    await page.keyboard.press('Tab')
+    await pressTab(page)
     const here = `document.activeElement?.matches(${JSON.stringify(selector)})`
     if (!(await page.evaluate(here))) continue
     if (!(await page.evaluate(`getComputedStyle(document.activeElement).outlineStyle !== 'none'`)))

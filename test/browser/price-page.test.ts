@@ -1,6 +1,8 @@
 import t from 'tap'
-import { browse, browserMissing } from '../harness/browser.ts'
+import { browse, browserMissing, openScriptless, slowness } from '../harness/browser.ts'
 import { lookEverywhere } from '../harness/look-everywhere.ts'
+
+t.setTimeout(60_000 * slowness)
 
 const options = { skip: browserMissing }
 
@@ -12,7 +14,7 @@ t.test('the page of prices is readable for everybody, with an answer of the calc
 
 t.test('the calculator works without a script, by keyboard alone', options, async t => {
   const { browser, url } = await browse(t)
-  const page = await browser.newPage({ javaScriptEnabled: false, locale: 'zh-CN' })
+  const page = await openScriptless(t, browser, 'zh-CN')
   const complaints: string[] = []
   page.on('console', message => complaints.push(message.text()))
   const asked: string[] = []
@@ -20,7 +22,8 @@ t.test('the calculator works without a script, by keyboard alone', options, asyn
   await page.goto(`${url}/pricing`)
   await page.locator('[name=model]').selectOption('beta-imagine-image')
   await page.locator('[name=size]').fill('3840x2160')
-  await page.locator('[name=n]').fill('3')
+  await page.locator('[name=n]').press('ControlOrMeta+a')
+  await page.keyboard.type('3')
   await page.keyboard.press('Enter')
   const result = page.getByRole('status')
   await result.waitFor()

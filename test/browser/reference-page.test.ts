@@ -1,6 +1,8 @@
 import t from 'tap'
-import { browse, browserMissing, openClipboard } from '../harness/browser.ts'
+import { browse, browserMissing, openClipboard, openScriptless, slowness } from '../harness/browser.ts'
 import { lookEverywhere } from '../harness/look-everywhere.ts'
+
+t.setTimeout(60_000 * slowness)
 
 t.test('the reference is readable for everybody', { skip: browserMissing }, async t => {
   const { browser, url, newPage, faults } = await browse(t)
@@ -27,7 +29,7 @@ t.test('the reference is readable for everybody', { skip: browserMissing }, asyn
   })
 
   await t.test('without a script each sample opens by itself', async t => {
-    const page = await browser.newPage({ javaScriptEnabled: false, locale: 'en' })
+    const page = await openScriptless(t, browser, 'en')
     await page.goto(`${url}/docs`)
     const samples = page.locator('article[aria-labelledby=post_v1_images_edits] .samples')
     t.equal(await samples.getByRole('tab').count(), 0)

@@ -1,14 +1,14 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { caseName } from '../harness/case-name.ts'
 import { emptyScenes, furnish, type Scene } from '../harness/furnish.ts'
 import { start } from '../harness/start.ts'
-import { enterAsAdmin, passwordOfTests } from '../harness/visitor.ts'
+import { enterAsAdmin, passwordOfTests, type Visitor } from '../harness/visitor.ts'
 import { openWebKit, webkitMissing, type WebKit } from '../harness/webkit.ts'
 
 // `npm run test:browsers -- webkit`: every page in WebKit, on a phone and a desk, in both languages and themes: it comes, nothing of it
-// fails, is cut or stands beyond an edge. `PICTURES=folder` keeps what was seen.
+// fails, is cut or stands beyond an edge. Then what people come for, by the driver's own clicks. `PICTURES=folder` keeps what was seen.
 
 t.setTimeout(1_200_000)
 
@@ -35,12 +35,7 @@ t.test('every page in WebKit', { skip: webkitMissing }, async t => {
   t.comment(`WebKit ${webkit.version}`)
   if (pictures !== undefined) await mkdir(pictures, { recursive: true })
 
-  await webkit.goTo(`${url}/console/login`)
-  await webkit.until(`document.querySelector('[name=password]')`)
-  await webkit.type('[name=name]', 'root')
-  await webkit.type('[name=password]', passwordOfTests)
-  await webkit.click('form [type=submit]')
-  await webkit.until(`document.querySelector('#side')`)
+  await signIn(webkit, url)
   t.pass('one signs in by the form')
 
   const walk = async (scenes: readonly Scene[]) => {
@@ -54,8 +49,62 @@ t.test('every page in WebKit', { skip: webkitMissing }, async t => {
     }
   }
   await walk(emptyScenes)
-  await walk(await furnish(started, admin))
+  const scenes = await furnish(started, admin)
+  await signOut(webkit, url)
+  await walk(scenes.filter(({ inside }) => !inside))
+  await signIn(webkit, url)
+  await walk(scenes.filter(({ inside }) => inside))
 
+  await wear(webkit, url, looks[0])
+  await followMoney(t, webkit, admin)
+  await send(t, webkit, url)
+  await switchLooks(t, webkit, url)
+})
+
+async function signIn(webkit: WebKit, url: string): Promise<void> {
+  await webkit.goTo(`${url}/console/login`)
+  await webkit.until(`document.querySelector('[name=password]')`)
+  await webkit.type('[name=name]', 'root')
+  await webkit.type('[name=password]', passwordOfTests)
+  await webkit.click('form [type=submit]')
+  await webkit.until(`document.querySelector('#side')`)
+}
+
+async function signOut(webkit: WebKit, url: string): Promise<void> {
+  await wear(webkit, url, looks[0])
+  await webkit.click('#side p.inline .button')
+  await webkit.until(`document.querySelector('[name=password]')`)
+}
+
+/** From any page to why one request costs what it does, in three clicks. */
+async function followMoney(t: Test, webkit: WebKit, admin: Visitor): Promise<void> {
+  const { records } = (await admin.get('/api/logs?model=alpha-image-2&charge=settled')).body as {
+    records: readonly {
+      readonly id: string
+      readonly billing: { readonly text: string; readonly lines: readonly { readonly why: string }[] }
+    }[]
+  }
+  const [record] = records
+  if (!record) throw new Error('nothing was drawn')
+  await webkit.click('#side a[href="/console"]')
+  await webkit.until(`document.querySelector('.bars .bar:last-child rect:not(.reach)')`)
+  await webkit.click('.bars .bar:last-child rect:not(.reach)')
+  await webkit.until(
+    `(query => query.get('from') && query.get('from') === query.get('to'))(new URLSearchParams(location.search))`,
+  )
+  t.pass('a bar is the way to its day')
+  const row = `main table a[href*="${record.id}"]`
+  await webkit.until(`!document.querySelector('[aria-busy=true]') && document.querySelector(${JSON.stringify(row)})`)
+  await webkit.click(row)
+  await webkit.until(`document.querySelector('dialog .line-text')`)
+  t.equal(await webkit.evaluate(`document.querySelector('dialog .line-text').textContent.trim()`), record.billing.text)
+  const told = await webkit.evaluate<string>(`document.querySelector('dialog').textContent`)
+  for (const { why } of record.billing.lines) t.ok(told.includes(why), why)
+  t.match(await webkit.evaluate('location.pathname'), record.id, 'and the request has an address of its own')
+}
+
+/** Sends what is written in the playground: a picture, and a message. */
+async function send(t: Test, webkit: WebKit, url: string): Promise<void> {
   await webkit.goTo(`${url}/console/playground?op=image.generate&model=alpha-image-2`)
   await webkit.until(`document.querySelector('.quote')`)
   await webkit.type('[name=prompt]', 'a boat at dawn')
@@ -64,7 +113,31 @@ t.test('every page in WebKit', { skip: webkitMissing }, async t => {
     `document.querySelector('.line-text') && document.querySelector('.pictures img')?.naturalWidth > 0`,
   )
   t.pass('a picture is made, seen and billed')
-})
+  await webkit.goTo(`${url}/console/playground?op=chat`)
+  await webkit.until(`document.querySelector('[name=message]')`)
+  await webkit.type('[name=message]', 'Hello')
+  await webkit.click('form [type=submit]')
+  await webkit.until(`document.querySelector('.sum-text')`)
+  t.match(await webkit.evaluate(`document.querySelector('main').textContent`), /simulated answer to: Hello/)
+}
+
+/** Chooses language and theme by the switches at the side, and finds them chosen on the next page. */
+async function switchLooks(t: Test, webkit: WebKit, url: string): Promise<void> {
+  const ground = () => webkit.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor')
+  const light = await ground()
+  await webkit.click('#side .switches [lang=zh-CN]')
+  await webkit.until(
+    `document.documentElement.lang === 'zh-CN' && /费用/.test(document.querySelector('#side').textContent)`,
+  )
+  await webkit.click('#side .switches :nth-child(2)')
+  await webkit.until(`document.documentElement.dataset.theme === 'dark'`)
+  t.not(await ground(), light, 'the switch of the theme')
+  const dark = await ground()
+  await webkit.goTo(`${url}/console/models`)
+  await webkit.until(`document.querySelector('main h1')`)
+  t.equal(await webkit.evaluate('document.documentElement.lang'), 'zh-CN', 'the switch of the language')
+  t.equal(await ground(), dark, 'both are kept')
+}
 
 /** Chooses a language and a theme, as its own switches would. */
 async function wear(webkit: WebKit, url: string, { language, theme, width, height }: Look): Promise<void> {
@@ -92,6 +165,11 @@ async function see(webkit: WebKit, url: string, scene: Scene, look: Look): Promi
   }
   await webkit.until(`document.querySelector('main h1') && document.querySelector(${JSON.stringify(ready)})`)
   await webkit.until(`!document.querySelector('.loading, [aria-busy=true]')`)
+  // What slides in has come; what turns for as long as it is there goes on.
+  await webkit.until(
+    `document.getAnimations().every(({ playState, effect }) =>
+      playState !== 'running' || effect.getComputedTiming().endTime === Infinity)`,
+  )
   if (pictures !== undefined) {
     const file = `${name}-${look.language}-${look.theme}-${look.width}.png`
     await writeFile(join(pictures, file), await webkit.screenshot())

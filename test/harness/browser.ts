@@ -2,7 +2,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { type Started, start, type StartOptions } from './start.ts'
 import { enterAsAdmin, passwordOfTests, type Visitor } from './visitor.ts'
-import { isFirefox, launchBrowser } from './which-browser.ts'
+import { isFirefox, launchBrowser, leftOut } from './which-browser.ts'
 
 export { browserMissing, isFirefox, leftOut, slowness } from './which-browser.ts'
 
@@ -53,6 +53,19 @@ export async function browse(t: Test, options: StartOptions = {}): Promise<Brows
   }
 }
 
+/**
+ * A page where scripts are turned off. Firefox cannot be told to over BiDi, which the test says: they are not delivered there, so that
+ * nothing of `<noscript>` is seen.
+ */
+export async function openScriptless(t: Pick<Test, 'comment'>, browser: Browser, locale: string): Promise<Page> {
+  const page = await browser.newPage({ javaScriptEnabled: false, locale })
+  if (!isFirefox) return page
+  t.comment(`scripts turned off: ${leftOut}; they are not delivered instead`)
+  await page.route(/[.]js$/, route => route.abort())
+  await page.bringToFront()
+  return page
+}
+
 /** The same, with an administrator (`root`, the password of the tests) who is logged in. */
 export async function browseAsAdmin(t: Test, options: StartOptions = {}): Promise<Browsing & { admin: Visitor }> {
   const browsing = await browse(t, options)
@@ -85,6 +98,15 @@ export async function openClipboard(page: Page, url: string): Promise<() => Prom
   // Firefox has no permission for it: a preference lets pages read (`which-browser.ts`).
   if (!isFirefox) await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: url })
   return async () => String(await page.evaluate('navigator.clipboard.readText()'))
+}
+
+/**
+ * Goes on to what is reached next. Behind the last of a page Firefox goes to buttons of its own, where no test can press anything:
+ * the page is given the focus back, as it has it when a person has gone past them.
+ */
+export async function pressTab(page: Page): Promise<void> {
+  await page.keyboard.press('Tab')
+  if (isFirefox) await page.evaluate('document.hasFocus() || focus()')
 }
 
 function watch(page: Page, url: string, faults: string[]): void {

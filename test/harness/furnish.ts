@@ -70,8 +70,8 @@ export async function furnish(browsing: Started, admin: Visitor): Promise<readon
 
 function outside(token: string): readonly Scene[] {
   return [
-    { name: 'setup', path: `/console/setup#${token}` },
-    { name: 'login', path: '/console/login' },
+    { name: 'setup', path: `/console/setup#${token}`, ready: '[name=again]' },
+    { name: 'login', path: '/console/login', ready: '[name=password]' },
     { name: 'pricing', path: '/pricing?model=beta-imagine-image&operation=image.generate&size=3840x2160&n=3' },
     { name: 'docs', path: '/docs' },
   ]

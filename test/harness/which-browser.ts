@@ -33,33 +33,44 @@ const preferences = {
   'datareporting.policy.dataSubmissionEnabled': false,
   // What a page copied is read back by it.
   'dom.events.testing.asyncClipboard': true,
+  // A page that lost its focus to buttons of the browser's own takes it back (`pressTab`).
+  'dom.disable_window_flip': false,
 }
 
 export async function launchBrowser(): Promise<Browser> {
   if (path === undefined || browserMissing) throw new Error(String(browserMissing))
-  if (isFirefox) leaveMediaOut()
+  if (isFirefox) mendForFirefox()
   const { chromium, firefox } = await import('playwright-core')
   if (!isFirefox) return chromium.launch({ executablePath: path, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
   return firefox.launch({ channel: 'moz-firefox', executablePath: path, firefoxUserPrefs: preferences })
 }
 
-let isLeftOut = false
+let isMended = false
 
 /**
  * Playwright sets `prefers-color-scheme` for each page that it opens, by a command that Firefox 153 has not, and opens none where that
- * fails. Its source is read without that command.
+ * fails; and it does not hear of a download that no navigation began, to which Firefox gives no name. Its source is read with both mended.
  */
-function leaveMediaOut(): void {
-  if (isLeftOut) return
-  isLeftOut = true
+function mendForFirefox(): void {
+  if (isMended) return
+  isMended = true
   registerHooks({
     load(url, context, next) {
       const loaded = next(url, context)
       if (!url.endsWith('/playwright-core/lib/coreBundle.js')) return loaded
-      const source = Buffer.from(loaded.source as Uint8Array).toString()
-      const without = source.replaceAll(/await [\w.]+\.send\("emulation\.setMediaFeaturesOverride", /g, 'void (')
-      if (without === source) throw new Error('playwright-core does not set media features any more: leave this out')
-      return { ...loaded, source: without }
+      let source = Buffer.from(loaded.source as Uint8Array).toString()
+      for (const [what, instead] of mends) {
+        const mended = source.replaceAll(what, instead)
+        if (mended === source) throw new Error(`playwright-core has no ${what} any more: leave this out`)
+        source = mended
+      }
+      return { ...loaded, source }
     },
   })
 }
+
+const mends = [
+  [/await [\w.]+\.send\("emulation\.setMediaFeaturesOverride", /g, 'void ('],
+  [/if \(!event\.download && !event\.navigation\)\s+return;/g, ''],
+  [/event\.download \?\? event\.navigation/g, 'event.download ?? event.navigation ?? event.url'],
+] as const
