@@ -12,16 +12,23 @@ export async function readStream(response: Response, show: (text: string) => voi
   let rest = ''
   const decoder = new TextDecoderStream() as TransformStream<Uint8Array, string>
   if (!response.body) return text
-  for await (const chunk of response.body.pipeThrough(decoder)) {
-    const lines = (rest + chunk).split(/\r?\n/)
-    rest = lines.pop() ?? ''
-    for (const line of lines) {
-      if (!line.startsWith('data:') || line.trim() === 'data: [DONE]') continue
-      const event = JSON.parse(line.slice('data:'.length)) as Event
-      if (event.error) throw new Error(event.error.message ?? 'error')
-      text += event.choices?.[0]?.delta?.content ?? ''
+  const reader = response.body.pipeThrough(decoder).getReader()
+  try {
+    // WebKit cannot go through a stream by `for await`.
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      const lines = (rest + part.value).split(/\r?\n/)
+      rest = lines.pop() ?? ''
+      for (const line of lines) {
+        if (!line.startsWith('data:') || line.trim() === 'data: [DONE]') continue
+        const event = JSON.parse(line.slice('data:'.length)) as Event
+        if (event.error) throw new Error(event.error.message ?? 'error')
+        text += event.choices?.[0]?.delta?.content ?? ''
+      }
+      show(text)
     }
-    show(text)
+  } finally {
+    // Of a stream that is whole, or broken, nothing is left to be cancelled.
+    await reader.cancel().catch(() => undefined)
   }
   return text
 }
