@@ -1,4 +1,4 @@
-import { registerHooks } from 'node:module'
+import { flushCompileCache, registerHooks } from 'node:module'
 import type { Answered, Asked } from './commands.ts'
 
 /** How long a command may need to let go of what it holds, in milliseconds, once it has said everything. */
@@ -17,9 +17,20 @@ const { run } = await import('../../src/cli/run.ts')
 
 /** Commands that run one after the other, as they came. */
 let last: Promise<void> = Promise.resolve()
+const kept = new Set<string>()
 process.on('message', (asked: Asked) => {
-  last = last.then(async () => void process.send?.(await answer(asked)))
+  last = last.then(async () => {
+    process.send?.(await answer(asked))
+    keepCompiled(asked.words[0] ?? '')
+  })
 })
+
+/** Node keeps what it compiled when it exits. This process is killed, so it does that after the first of each command. */
+function keepCompiled(command: string): void {
+  if (kept.has(command)) return
+  kept.add(command)
+  flushCompileCache()
+}
 
 // Each command listens.
 process.stdout.setMaxListeners(0)

@@ -8,7 +8,12 @@ const counted = process.env['_TAPJS_PROCESSINFO_COVERAGE_']
 
 // Every test file loads hundreds of sources, and so does the thread of each storage that it opens: types are stripped and code
 // compiled once for all of them, which was a third of what was left. What is kept goes by the text of a source.
-if (counted !== '1') enableCompileCache(join(__dirname, '../../node_modules/.cache/tests'))
+// Processes that a test starts are told too: what runs its commands is ended by SIGKILL, and would compile everything each time.
+if (counted !== '1') {
+  const compiled = join(__dirname, '../../node_modules/.cache/tests')
+  enableCompileCache(compiled)
+  process.env['NODE_COMPILE_CACHE'] ??= compiled
+}
 
 if (counted === '0') {
   const ofHooks = /@tapjs\/processinfo\/.*\bimport\.mjs$/
