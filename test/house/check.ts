@@ -1,0 +1,28 @@
+import { spawn } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
+
+// `npm run check`: what can be said of the sources without running them. The parts run at the same time, for none of them
+// needs what another finds.
+const root = resolve(import.meta.dirname, '../..')
+const parts = ['check:types', 'check:lint', 'check:format', 'check:imports'] as const
+const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+  scripts: { readonly [name: string]: string }
+}
+
+const passed = await Promise.all(parts.map(runPart))
+if (passed.includes(false)) process.exitCode = 1
+
+/** What a part says is printed in one piece when it has ended. */
+async function runPart(name: (typeof parts)[number]): Promise<boolean> {
+  const command = scripts[name]
+  if (command === undefined) throw new Error(`package.json has no script ${name}`)
+  // As npm runs it, which has put the programs of the packages in front.
+  const child = spawn(`{ ${command}; } 2>&1`, { cwd: root, shell: true, stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = new Promise<number | null>((done, failed) => child.once('error', failed).once('close', done))
+  const [said, code] = await Promise.all([text(child.stdout), ended])
+  process.stdout.write(said)
+  if (code !== 0) process.stdout.write(`npm run ${name} failed (${code ?? 'ended by a signal'})\n`)
+  return code === 0
+}
