@@ -290,6 +290,30 @@ await t.test('several that find an empty database at once all open it; it is mad
   for (const one of storages) await one.close()
 })
 
+await t.test(
+  'a migration takes as long as it takes, and so long do those wait that find somebody else at it [D12]',
+  async t => {
+    const url = await postgres.createDatabase()
+    const migrating = await postgres.connect(url)
+    await migrating.query('SELECT pg_advisory_lock($1)', [0x74_6f_6c_6c])
+    t.teardown(() => migrating.end())
+    const opening = open(url)
+    opening.catch(() => undefined)
+    // Longer than any other statement may take, as the server tells it.
+    await until(async () => {
+      const { rows } = await migrating.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'
+         AND now() - query_start > interval '8 seconds'`,
+      )
+      return rows.length === 1
+    })
+    await migrating.query('SELECT pg_advisory_unlock_all()')
+    const storage = await opening
+    t.equal((await storage.users.list()).length, 1)
+    await storage.close()
+  },
+)
+
 await t.test('a migration killed half-way is begun again [D12]', async t => {
   const url = await postgres.createDatabase()
   const killed = await postgres.connect(url)

@@ -14,7 +14,7 @@ const lockId = 0x746f6c6c
  * @throws StorageError `storage_newer` when a newer version has been here, `copy_unfinished`
  */
 export async function migrate(client: pg.PoolClient, url: string): Promise<void> {
-  if ((await readVersion(client, url)) === migrations.length) return
+  if (await isCurrent(client, url)) return
   await client.query('BEGIN')
   try {
     await client.query('SET LOCAL statement_timeout = 0')
@@ -31,6 +31,11 @@ export async function migrate(client: pg.PoolClient, url: string): Promise<void>
     await client.query('ROLLBACK').catch(() => undefined)
     throw error
   }
+}
+
+/** Whether nothing is left to do. @throws as `readVersion` */
+export async function isCurrent(client: pg.PoolClient, url: string): Promise<boolean> {
+  return (await readVersion(client, url)) === migrations.length
 }
 
 /** Brings the schema from a version up to this one, or to one on the way; the caller owns the transaction. */
