@@ -1,219 +1,378 @@
 import { hash } from 'node:crypto'
-import { rmSync } from 'node:fs'
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { isDeepStrictEqual } from 'node:util'
 import { costParts } from '../src/kit/costs.ts'
-import { addPlaces } from '../src/storage/costs/places.ts'
-import { spansAround } from '../src/storage/costs/spans.ts'
-import {
-  addCounts,
-  columnOf,
-  CostSums,
-  countNames,
-  countsIn,
-  type Counts,
-  factColumns,
-  kindColumns,
-  nameOfKind,
-  type Place,
-} from '../src/storage/costs/sums.ts'
+import { quarterMs } from '../src/kit/index.ts'
+import { lengthCount, spansAround } from '../src/storage/costs/spans.ts'
+import { countNames, factColumns, kindColumns, nameOfKind } from '../src/storage/costs/sums.ts'
 import { details } from '../src/storage/costs/write-sums.ts'
-import { Connection } from '../src/storage/sqlite/connect.ts'
+import { line } from '../test/contract/storage.ts'
+import {
+  type Charges,
+  counts as numbers,
+  currency,
+  groupOf,
+  imagePrice,
+  imageRule,
+  imageSize,
+  imageTier,
+  isImage,
+  keyOf,
+  modelOf,
+  priceOf,
+  textTiers,
+  timeOf,
+  upstream,
+  userOf,
+} from './cost-charges.ts'
 
-// What `addUpCosts` writes of a whole ledger, in the order in which it stands: added up commit by commit, ten million charges of
-// 20,000 keys change every page of the sums again and again. `sameSums` holds the one against the other.
+// What `addUpCosts` writes of a whole ledger, without the ledger, in the order in which it stands: added up commit by commit, ten
+// million charges of 20,000 keys change every page of the sums again and again. `sameSums` holds the one against the other.
 
-type Open = { -readonly [N in keyof Counts]: number }
-type Facts = Omit<Place, 'quarter'>
+const rowsTogether = 64
+/** Places that the writer meets in one commit have numbers by their detail first. */
+const chargesTogether = 5_000
 
-const parts = ['', ...costParts] as const
-/** Quarters of one number of a place: as many as there are in 180 years. */
-const quartersMost = 2 ** 23
+/** Rows of a table in their order, many with one statement. */
+class Inserter {
+  readonly #many: StatementSync
+  readonly #one: StatementSync
+  readonly #width: number
+  #waiting: SQLInputValue[] = []
 
-/** Numbers what it is given, from 1. */
-class Numbers<T> {
-  readonly #ids = new Map<string, number>()
-  readonly all: T[] = []
+  constructor(db: DatabaseSync, table: string, columns: readonly string[]) {
+    const row = `(${columns.map(() => '?').join(', ')})`
+    const into = `INSERT INTO ${table} (${columns.join(', ')}) VALUES`
+    this.#many = db.prepare(`${into} ${Array(rowsTogether).fill(row).join(', ')}`)
+    this.#one = db.prepare(`${into} ${row}`)
+    this.#width = columns.length
+  }
 
-  idOf(name: string, make: () => T): number {
-    let id = this.#ids.get(name)
-    if (id === undefined) this.#ids.set(name, (id = this.all.push(make())))
-    return id
+  add(...row: readonly SQLInputValue[]): void {
+    this.#waiting.push(...row)
+    if (this.#waiting.length < rowsTogether * this.#width) return
+    this.#many.run(...this.#waiting)
+    this.#waiting = []
+  }
+
+  end(): void {
+    for (let at = 0; at < this.#waiting.length; at += this.#width)
+      this.#one.run(...this.#waiting.slice(at, at + this.#width))
+    this.#waiting = []
   }
 }
 
-type Part = { readonly part: string; readonly what: string; readonly currency: string }
-type Kind = { readonly [column: string]: string | number | null }
+/** Which charges are in which bucket: `order` from `starts[bucket]` on, in their own order. */
+type Sorted = { readonly order: Int32Array; readonly starts: Int32Array }
 
-/** Counts of the quarters of one pass through some charges, by the number of what they are of. */
-class Batch {
-  readonly #counts = new Map<number, Open>()
-
-  add(id: number, quarter: number, counts: Counts): void {
-    const key = id * quartersMost + quarter
-    const known = this.#counts.get(key)
-    if (known) addCounts(known, counts)
-    else this.#counts.set(key, { ...counts })
+function sortInto(count: number, buckets: number, bucketOf: (n: number) => number): Sorted {
+  const starts = new Int32Array(buckets + 1)
+  const own = new Int32Array(count)
+  for (let n = 0; n < count; n++) {
+    const bucket = bucketOf(n)
+    own[n] = bucket
+    starts[bucket + 1] = (starts[bucket + 1] as number) + 1
   }
-
-  write(insert: StatementSync): void {
-    for (const [key, counts] of this.#counts)
-      insert.run(Math.floor(key / quartersMost), key % quartersMost, ...countNames.map(name => counts[name]))
+  for (let bucket = 0; bucket < buckets; bucket++)
+    starts[bucket + 1] = (starts[bucket + 1] as number) + (starts[bucket] as number)
+  const next = starts.slice()
+  const order = new Int32Array(count)
+  for (let n = 0; n < count; n++) {
+    const bucket = own[n] as number
+    order[next[bucket] as number] = n
+    next[bucket] = (next[bucket] as number) + 1
   }
+  return { order, starts }
 }
 
-function factsIn(place: Place, detail: (typeof details)[number]): Facts {
-  const { quarter: _, ...facts } = place
-  if (detail === 'key') return facts
-  return { ...facts, key_id: '', ...(detail === 'all' && { user_name: '' }) }
-}
+/** Spans of each quarter that the charges are in. */
+class Spans {
+  readonly #quarters: Int32Array
+  readonly #spans: Float64Array
 
-/** Adds up all charges of a file that nobody has open and in which nothing is added up yet. `onStep` is told how far it is. */
-export function addUpInBulk(path: string, onStep: (text: string) => void): void {
-  const stagePath = `${path}.stage`
-  rmSync(stagePath, { force: true })
-  const connection = new Connection(path)
-  const { db } = connection
-  db.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -262144')
-  const stage = new DatabaseSync(stagePath)
-  stage.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -262144; PRAGMA threads = 2')
-  const columns = countNames.join(', ')
-  for (const table of ['place', 'part']) stage.exec(`CREATE TABLE ${table} (id INTEGER, quarter INTEGER, ${columns})`)
-  stage.exec(`CREATE TABLE image (id INTEGER, quarter INTEGER, kind INTEGER, images INTEGER)`)
-  stage.exec(`CREATE TABLE part_sum (part INTEGER, span INTEGER, rank INTEGER, ${columns})`)
-  const marks = countNames.map(() => '?').join(', ')
-  const [toPlace, toPart] = ['place', 'part'].map(table =>
-    stage.prepare(`INSERT INTO ${table} VALUES (?, ?, ${marks})`),
-  )
-  const toImage = stage.prepare('INSERT INTO image VALUES (?, ?, ?, ?)')
-  const [places, sorts, kinds] = [new Numbers<Facts & { detail: string }>(), new Numbers<Part>(), new Numbers<Kind>()]
-  const placeOf = (place: Place, detail: (typeof details)[number]): number => {
-    const facts = factsIn(place, detail)
-    const name = JSON.stringify([detail, ...factColumns.map(column => facts[column])])
-    return places.idOf(name, () => ({ detail, ...facts }))
-  }
-  stage.exec('BEGIN')
-  let charges = 0
-  const chains = connection.all({ sql: 'SELECT id, position FROM chain', params: [] })
-  for (const { id, position } of chains) {
-    for (let from = 0; from < Number(position); ) {
-      const sums = new CostSums()
-      const done = connection.run(addPlaces(sums, String(id), from, Number(position)))
-      const [ofPlaces, ofParts] = [new Batch(), new Batch()]
-      for (const { place, counts } of sums.all()) {
-        for (const detail of details) ofPlaces.add(placeOf(place, detail), place.quarter, counts)
-        for (const part of parts) {
-          const what = part === '' ? '' : place[columnOf[part]]
-          const { currency } = place
-          const sort = sorts.idOf(JSON.stringify([part, what, currency]), () => ({ part, what, currency }))
-          ofParts.add(sort, place.quarter, countsIn(part, counts))
-        }
-      }
-      if (toPlace && toPart) {
-        ofPlaces.write(toPlace)
-        ofParts.write(toPart)
-      }
-      for (const { place, kind, images } of sums.kinds()) {
-        const number = kinds.idOf(nameOfKind(kind), () => kind as Kind)
-        for (const detail of details) toImage.run(placeOf(place, detail), place.quarter, number, images)
-      }
-      from = done.upto
-      charges += done.charges
-      onStep(`${charges} charges gone through`)
-    }
-  }
-  stage.exec('COMMIT')
-
-  db.exec('BEGIN')
-  const row = (table: string, names: readonly string[]): StatementSync =>
-    db.prepare(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`)
-  const insertPlace = row('cost_place', ['id', 'detail', ...factColumns])
-  for (const [i, facts] of places.all.entries())
-    insertPlace.run(i + 1, facts.detail, ...factColumns.map(column => facts[column]))
-  const insertKind = row('cost_kind', ['id', 'hash', ...kindColumns])
-  for (const [i, kind] of kinds.all.entries())
-    insertKind.run(
-      i + 1,
-      hash('sha256', nameOfKind(kind as Parameters<typeof nameOfKind>[0])),
-      ...kindColumns.map(column => kind[column] ?? null),
+  constructor(charges: Charges) {
+    const first = Math.floor(charges.begun / quarterMs)
+    this.#quarters = Int32Array.from(
+      { length: charges.count },
+      (_, n) => Math.floor(timeOf(charges, n) / quarterMs) - first,
     )
-  const insertSum = row('cost_place_sum', ['place', 'span', ...countNames])
+    const count = (this.#quarters.at(-1) ?? 0) + 1
+    this.#spans = Float64Array.from({ length: count }, (_, i) => first + i).reduce(
+      (all, quarter, i) => {
+        all.set(spansAround(quarter, 0), i * lengthCount)
+        return all
+      },
+      new Float64Array(count * lengthCount),
+    )
+  }
+
+  of(n: number, length: number): number {
+    return this.#spans[(this.#quarters[n] as number) * lengthCount + length] as number
+  }
+}
+
+/** The longest first: of one time they have the smallest numbers. */
+const lengths = Array.from({ length: lengthCount }, (_, i) => lengthCount - 1 - i)
+
+type Place = {
+  readonly detail: (typeof details)[number]
+  readonly facts: { readonly [column in (typeof factColumns)[number]]: string }
+  readonly sorted: Sorted
+  readonly bucket: number
+  readonly tier: number
+  readonly isOfImages: boolean
+  readonly first: number
+}
+
+function placesOf(charges: Charges): readonly Place[] {
+  const { users, groups, models } = numbers
+  const whats = 2 * models
+  const whatOf = (n: number): number => modelOf(n) * 2 + Number(isImage(n))
+  const owners = {
+    all: [groups, (n: number) => groupOf(userOf(keyOf(charges, n)))],
+    user: [users, (n: number) => userOf(keyOf(charges, n))],
+    key: [charges.keys.length, (n: number) => keyOf(charges, n)],
+  } as const
+  const places = details.flatMap(detail => {
+    const [count, ownerOf] = owners[detail]
+    const sorted = sortInto(charges.count, count * whats, n => ownerOf(n) * whats + whatOf(n))
+    return Array.from({ length: count * whats }, (_, bucket): Place[] => {
+      if (sorted.starts[bucket] === sorted.starts[bucket + 1]) return []
+      const [owner, what] = [Math.floor(bucket / whats), bucket % whats]
+      const user = detail === 'key' ? userOf(owner) : owner
+      const isOfImages = what % 2 === 1
+      const facts = {
+        key_id: detail === 'key' ? (charges.keys[owner] as string) : '',
+        user_name: detail === 'all' ? '' : `user ${user}`,
+        group_name: `group ${detail === 'all' ? owner : groupOf(user)}`,
+        model: `model ${Math.floor(what / 2)}`,
+        operation: isOfImages ? 'image.generate' : 'chat',
+        upstream,
+        currency,
+      }
+      const first = sorted.order[sorted.starts[bucket] as number] as number
+      const tiers = isOfImages ? [imageTier] : textTiers
+      return tiers.map((name, tier) => ({
+        detail,
+        sorted,
+        bucket,
+        tier,
+        isOfImages,
+        first,
+        facts: { ...facts, tier: name },
+      }))
+    }).flat()
+  })
+  const commitOf = ({ first }: Place): number => Math.floor(first / chargesTogether)
+  return places.sort(
+    (a, b) =>
+      commitOf(a) - commitOf(b) ||
+      details.indexOf(a.detail) - details.indexOf(b.detail) ||
+      a.first - b.first ||
+      a.tier - b.tier,
+  )
+}
+
+/** Sums of a place, in the order of its spans. */
+function eachSum(
+  { sorted: { order, starts }, bucket, isOfImages }: Place,
+  spans: Spans,
+  put: (span: number, charges: number, amount: number) => void,
+): void {
+  const [from, to] = [starts[bucket] as number, starts[bucket + 1] as number]
+  for (const length of lengths) {
+    let [span, count, amount] = [-1, 0, 0]
+    for (let at = from; at < to; at++) {
+      const n = order[at] as number
+      const own = spans.of(n, length)
+      if (own !== span && count > 0) {
+        put(span, count, amount)
+        count = amount = 0
+      }
+      span = own
+      count++
+      amount += isOfImages ? imagePrice : priceOf(n)
+    }
+    put(span, count, amount)
+  }
+}
+
+function writePlaces(db: DatabaseSync, charges: Charges, spans: Spans, onStep: (text: string) => void): void {
+  const places = placesOf(charges)
+  onStep(`${places.length} places`)
+  const toPlace = new Inserter(db, 'cost_place', ['id', 'detail', ...factColumns])
+  const toSum = new Inserter(db, 'cost_place_sum', ['place', 'span', ...countNames])
+  const toImage = new Inserter(db, 'cost_image_sum', ['place', 'span', 'kind', 'images'])
+  const kinds = new Map<string, number>()
   let written = 0
-  for (const [id, span, counts] of spansIn(stage, `SELECT id, quarter, ${columns} FROM place ORDER BY id, quarter`)) {
-    insertSum.run(id, span, ...countNames.map(name => counts[name]))
-    if (++written % 1_000_000 === 0) onStep(`${written} sums of places`)
+  for (const [i, place] of places.entries()) {
+    const { detail, facts, tier, isOfImages } = place
+    const id = i + 1
+    toPlace.add(id, detail, ...factColumns.map(column => facts[column]))
+    if (isOfImages && !kinds.has(facts.model)) kinds.set(facts.model, kinds.size + 1)
+    const kind = kinds.get(facts.model) ?? 0
+    eachSum(place, spans, (span, count, amount) => {
+      toSum.add(id, span, count, tier === 0 ? count : 0, isOfImages ? count : 0, amount, 0)
+      if (isOfImages) toImage.add(id, span, kind, count)
+      if (++written % 1_000_000 === 0) onStep(`${written} sums of places`)
+    })
   }
-  // By name, as the table has them.
-  const inOrder = sorts.all
-    .map((one, i) => ({ ...one, id: i + 1 }))
-    .sort((a, b) => compareTexts([a.part, a.what, a.currency], [b.part, b.what, b.currency]))
-  const rankOf = new Map(inOrder.map(({ id }, rank) => [id, rank]))
-  const toSum = stage.prepare(`INSERT INTO part_sum VALUES (?, ?, ?, ${marks})`)
-  stage.exec('BEGIN')
-  for (const [id, span, counts] of spansIn(stage, `SELECT id, quarter, ${columns} FROM part ORDER BY id, quarter`)) {
-    const { part } = sorts.all[id - 1] as Part
-    const place = [...parts].toSorted().indexOf(part as (typeof parts)[number])
-    toSum.run(place, span, rankOf.get(id) ?? 0, ...countNames.map(name => counts[name]))
-  }
-  stage.exec('COMMIT')
-  onStep('sums by one part are put in order')
-  const insertPart = row('cost_part_sum', ['part', 'span', 'what', 'currency', ...countNames])
-  for (const one of stage.prepare('SELECT * FROM part_sum ORDER BY part, span, rank').iterate()) {
-    const { part, what, currency } = inOrder[Number(one['rank'])] as Part
-    insertPart.run(part, Number(one['span']), what, currency, ...countNames.map(name => Number(one[name])))
-  }
-  const addImage = db.prepare(`INSERT INTO cost_image_sum (place, span, kind, images) VALUES (?, ?, ?, ?)
-    ON CONFLICT (place, span, kind) DO UPDATE SET images = cost_image_sum.images + excluded.images`)
-  for (const one of stage.prepare('SELECT * FROM image ORDER BY id, quarter, kind').iterate())
-    for (const span of spansAround(Number(one['quarter']), 0))
-      addImage.run(Number(one['id']), span, Number(one['kind']), Number(one['images']))
-  const insertProgress = row('cost_progress', ['pass', 'chain', 'position'])
-  for (const { id, position } of chains) insertProgress.run(0, String(id), Number(position))
-  db.exec('COMMIT')
-  stage.close()
-  rmSync(stagePath)
-  db.exec('PRAGMA wal_checkpoint(TRUNCATE); ANALYZE')
-  connection.close()
+  writeKeys(db, spans, charges, places, toPlace)
+  for (const table of [toPlace, toSum, toImage]) table.end()
+  writeKinds(db, kinds)
 }
 
-function compareTexts(a: readonly string[], b: readonly string[]): number {
-  for (const [i, text] of a.entries()) {
-    const order = Buffer.compare(Buffer.from(text), Buffer.from(b[i] ?? ''))
-    if (order !== 0) return order
+/** What each key came to, by places in which neither who nor tiers are told apart. */
+function writeKeys(
+  db: DatabaseSync,
+  spans: Spans,
+  charges: Charges,
+  places: readonly Place[],
+  toPlace: Inserter,
+): void {
+  const toKey = new Inserter(db, 'cost_key_sum', ['place', 'span', 'key_id', 'amount'])
+  let id = places.length
+  for (const { sorted, bucket, facts, isOfImages } of places.filter(
+    ({ detail, tier }) => detail === 'all' && tier === 0,
+  )) {
+    toPlace.add(++id, 'all', ...factColumns.map(column => (column === 'tier' ? '' : facts[column])))
+    const list = sorted.order.subarray(sorted.starts[bucket], sorted.starts[bucket + 1])
+    for (const length of lengths) {
+      const amounts = new Map<string, number>()
+      for (const [at, n] of list.entries()) {
+        const key = charges.keys[keyOf(charges, n)] as string
+        const amount = isOfImages ? imagePrice : textTiers.length * priceOf(n)
+        amounts.set(key, (amounts.get(key) ?? 0) + amount)
+        const span = spans.of(n, length)
+        if (at + 1 < list.length && spans.of(list[at + 1] as number, length) === span) continue
+        for (const one of [...amounts.keys()].sort(compareTexts)) toKey.add(id, span, one, amounts.get(one) ?? 0)
+        amounts.clear()
+      }
+    }
   }
-  return 0
+  toKey.end()
 }
 
-/** Sums of all spans of what stands in order, one number after the other, each in the order of the spans. */
-function* spansIn(stage: DatabaseSync, sql: string): Iterable<readonly [id: number, span: number, counts: Open]> {
-  let of: number | undefined
-  let spans = new Map<number, Open>()
-  for (const one of stage.prepare(sql).iterate()) {
-    const id = Number(one['id'])
-    if (of !== undefined && id !== of) {
-      for (const [span, counts] of [...spans].sort(([a], [b]) => a - b)) yield [of, span, counts]
-      spans = new Map()
+function writeKinds(db: DatabaseSync, kinds: ReadonlyMap<string, number>): void {
+  const toKind = new Inserter(db, 'cost_kind', ['id', 'hash', ...kindColumns])
+  const { width, height } = line(0)
+  for (const [model, id] of kinds) {
+    const kind = {
+      model,
+      size: imageSize,
+      currency,
+      rule: JSON.stringify(imageRule),
+      tier: imageTier,
+      source: 'request',
+      width,
+      height,
+      price: imagePrice,
+      flags: '[]',
+      told: null,
     }
-    of = id
-    const counts = Object.fromEntries(countNames.map(name => [name, Number(one[name])])) as Open
-    for (const span of spansAround(Number(one['quarter']), 0)) {
-      const known = spans.get(span)
-      if (known) addCounts(known, counts)
-      else spans.set(span, { ...counts })
-    }
+    toKind.add(id, hash('sha256', nameOfKind(kind)), ...kindColumns.map(column => kind[column]))
   }
-  if (of !== undefined) for (const [span, counts] of [...spans].sort(([a], [b]) => a - b)) yield [of, span, counts]
+  toKind.end()
+}
+
+type Part = {
+  readonly part: string
+  readonly names: readonly string[]
+  /** What a charge of text has of its lines, and one of images: which name, how many charges and firsts, how many prices. */
+  readonly of: (n: number) => readonly (readonly [name: number, charges: number, firsts: number, lines: number])[]
+}
+
+function partsOf(charges: Charges): readonly Part[] {
+  const named = (count: number, text: string): readonly string[] =>
+    Array.from({ length: count }, (_, i) => `${text} ${i}`)
+  const whole = (name: number, n: number): readonly (readonly [number, number, number, number])[] => [
+    [name, 1, 1, isImage(n) ? 1 : 2],
+  ]
+  const user = (n: number): number => userOf(keyOf(charges, n))
+  const { users, groups, models } = numbers
+  const all: { readonly [part in '' | (typeof costParts)[number]]: Omit<Part, 'part'> } = {
+    '': { names: [''], of: n => whole(0, n) },
+    user: { names: named(users, 'user'), of: n => whole(user(n), n) },
+    group: { names: named(groups, 'group'), of: n => whole(groupOf(user(n)), n) },
+    key: { names: charges.keys, of: n => whole(keyOf(charges, n), n) },
+    model: { names: named(models, 'model'), of: n => whole(modelOf(n), n) },
+    operation: { names: ['chat', 'image.generate'], of: n => whole(Number(isImage(n)), n) },
+    upstream: { names: [upstream], of: n => whole(0, n) },
+    tier: {
+      names: [...textTiers, imageTier],
+      of: n =>
+        isImage(n)
+          ? [[2, 1, 1, 1]]
+          : [
+              [0, 1, 1, 1],
+              [1, 1, 0, 1],
+            ],
+    },
+  }
+  return Object.entries(all)
+    .map(([part, one]) => ({ part, ...one }))
+    .sort((a, b) => compareTexts(a.part, b.part))
+}
+
+function writeParts(db: DatabaseSync, charges: Charges, spans: Spans, onStep: (text: string) => void): void {
+  const toSum = new Inserter(db, 'cost_part_sum', ['part', 'span', 'what', 'currency', ...countNames])
+  for (const { part, names, of } of partsOf(charges)) {
+    const rankOf = new Map([...names].sort(compareTexts).map((name, rank) => [name, rank]))
+    const sums = names.map(name => ({ name, rank: rankOf.get(name) ?? 0, charges: 0, firsts: 0, images: 0, amount: 0 }))
+    for (const length of lengths) {
+      let touched: typeof sums = []
+      const flush = (span: number): void => {
+        for (const sum of touched.sort((a, b) => a.rank - b.rank)) {
+          toSum.add(part, span, sum.name, currency, sum.charges, sum.firsts, sum.images, sum.amount, 0)
+          sum.charges = sum.firsts = sum.images = sum.amount = 0
+        }
+        touched = []
+      }
+      for (let n = 0, span = spans.of(0, length); n < charges.count; n++) {
+        const own = spans.of(n, length)
+        if (own !== span) flush(span)
+        span = own
+        for (const [name, count, firsts, lines] of of(n)) {
+          const sum = sums[name] as (typeof sums)[number]
+          if (sum.charges === 0) touched.push(sum)
+          sum.charges += count
+          sum.firsts += firsts
+          sum.images += isImage(n) ? 1 : 0
+          sum.amount += lines * (isImage(n) ? imagePrice : priceOf(n))
+        }
+        if (n === charges.count - 1) flush(span)
+      }
+    }
+    onStep(`sums by ${part || 'nothing'}`)
+  }
+  toSum.end()
+}
+
+/** Writes the sums of some charges into a file that nobody has open and in which nothing is added up yet. `onStep` is told how far it is. */
+export function addUpInBulk(path: string, charges: Charges, onStep: (text: string) => void): void {
+  const db = new DatabaseSync(path)
+  db.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -262144; BEGIN')
+  const spans = new Spans(charges)
+  writePlaces(db, charges, spans, onStep)
+  writeParts(db, charges, spans, onStep)
+  db.exec('COMMIT; PRAGMA wal_checkpoint(TRUNCATE); ANALYZE')
+  db.close()
+}
+
+function compareTexts(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b))
 }
 
 const facts = factColumns.map(column => `p.${column}`).join(', ')
 const ofKind = kindColumns.map(column => `k.${column} AS kind_${column}`).join(', ')
 const dumps = [
+  `SELECT p.detail, ${facts}, s.span, s.key_id, s.amount FROM cost_key_sum s JOIN cost_place p ON p.id = s.place
+    ORDER BY p.detail, ${facts}, s.span, s.key_id`,
   `SELECT part, span, what, currency, ${countNames.join(', ')} FROM cost_part_sum ORDER BY 1, 2, 3, 4`,
   `SELECT p.detail, ${facts}, s.span, ${countNames.map(name => `s.${name}`).join(', ')} FROM cost_place_sum s
     JOIN cost_place p ON p.id = s.place ORDER BY p.detail, ${facts}, s.span`,
   `SELECT p.detail, ${facts}, s.span, k.hash, ${ofKind}, s.images FROM cost_image_sum s JOIN cost_place p ON p.id = s.place
     JOIN cost_kind k ON k.id = s.kind ORDER BY p.detail, ${facts}, s.span, k.hash`,
-  'SELECT pass, chain, position FROM cost_progress ORDER BY 1, 2',
 ]
 
 /** Holds what costs are read from in two files against each other. @returns how many rows @throws Error where they differ */
@@ -222,7 +381,7 @@ export function sameSums(one: string, other: string): number {
   let rows = 0
   for (const sql of dumps) {
     const [mine, theirs] = [a.prepare(sql).all(), b.prepare(sql).all()]
-    if (!isDeepStrictEqual(mine, theirs))
+    if (mine.length === 0 || !isDeepStrictEqual(mine, theirs))
       throw new Error(`what was added up in bulk is not what the writer adds up: ${sql}`)
     rows += mine.length
   }

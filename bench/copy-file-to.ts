@@ -1,10 +1,10 @@
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
 import type { Client } from 'pg'
 import { systemClock } from '../src/kit/index.ts'
 import { openStorage } from '../src/storage/index.ts'
+import { copyRows } from './copy-rows.ts'
 import { onlyErrors } from './fill.ts'
 
-const rowsTogether = 5_000
 /** What the copy has of its own. */
 const notCopied = new Set(['replica', 'meta_lock'])
 
@@ -14,7 +14,9 @@ export async function copyFileTo(path: string, url: string, client: Client): Pro
   await storage.close()
   const db = new DatabaseSync(path, { readOnly: true })
   // Neither triggers nor references: a superuser's session may.
-  await client.query(`SET session_replication_role = replica; SET synchronous_commit = off`)
+  await client.query(
+    `SET session_replication_role = replica; SET synchronous_commit = off; SET maintenance_work_mem = '256MB'`,
+  )
   const { rows: tables } = await client.query<{ name: string }>(
     `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = current_schema() AND table_type = 'BASE TABLE' ORDER BY 1`,
   )
@@ -34,22 +36,43 @@ export async function copyFileTo(path: string, url: string, client: Client): Pro
     const shared = columns.filter(column => known.has(column.name))
     const quoted = shared.map(column => `"${column.name}"`).join(', ')
     await client.query(`DELETE FROM "${name}"`)
-    const sql = `INSERT INTO "${name}" (${quoted}) OVERRIDING SYSTEM VALUE SELECT * FROM unnest(${shared.map((column, i) => `$${i + 1}::${column.type}[]`).join(', ')})`
-    let lists: unknown[][] = shared.map(() => [])
-    let [waiting, copied] = [0, 0]
-    const put = async (): Promise<void> => {
-      if (waiting > 0) await client.query({ name: `to ${name}`, text: sql, values: lists })
-      copied += waiting
-      if (copied % 1_000_000 < waiting) process.stderr.write(`  ${copied} rows of ${name}\n`)
-      lists = shared.map(() => [])
-      waiting = 0
-    }
-    for (const row of db.prepare(`SELECT ${quoted} FROM "${name}"`).iterate()) {
-      for (const [i, column] of shared.entries()) lists[i]?.push(row[column.name])
-      if (++waiting === rowsTogether) await put()
-    }
-    await put()
+    const reading = db.prepare(`SELECT ${quoted} FROM "${name}"`)
+    reading.setReturnArrays(true)
+    const rows = reading.iterate() as Iterable<unknown> as Iterable<readonly SQLOutputValue[]>
+    const indices = await takeIndices(client, name)
+    await copyRows(client, `COPY "${name}" (${quoted}) FROM STDIN`, counted(rows, name))
+    for (const sql of indices) await client.query(sql)
   }
   db.close()
-  await client.query('ANALYZE')
+  await client.query('VACUUM ANALYZE')
+}
+
+/** Takes a table's indices away, whole ones are made faster than row by row. @returns what makes them again */
+async function takeIndices(client: Client, table: string): Promise<readonly string[]> {
+  const { rows: keys } = await client.query<{ name: string; made: string }>(
+    `SELECT conname AS name, pg_get_constraintdef(oid) AS made FROM pg_constraint
+     WHERE conrelid = quote_ident($1)::regclass AND contype IN ('p', 'u')
+       AND NOT EXISTS (SELECT 1 FROM pg_constraint other WHERE other.confrelid = quote_ident($1)::regclass)`,
+    [table],
+  )
+  for (const { name } of keys) await client.query(`ALTER TABLE "${table}" DROP CONSTRAINT "${name}"`)
+  const { rows: indices } = await client.query<{ name: string; made: string }>(
+    `SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS made FROM pg_index
+     WHERE indrelid = quote_ident($1)::regclass
+       AND NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conindid = indexrelid)`,
+    [table],
+  )
+  for (const { name } of indices) await client.query(`DROP INDEX ${name}`)
+  return [
+    ...keys.map(({ name, made }) => `ALTER TABLE "${table}" ADD CONSTRAINT "${name}" ${made}`),
+    ...indices.map(({ made }) => made),
+  ]
+}
+
+function* counted<T>(rows: Iterable<T>, table: string): Iterable<T> {
+  let count = 0
+  for (const row of rows) {
+    yield row
+    if (++count % 1_000_000 === 0) process.stderr.write(`  ${count} rows of ${table}\n`)
+  }
 }

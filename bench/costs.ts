@@ -8,12 +8,10 @@ import { parseArgs } from 'node:util'
 import { Client } from 'pg'
 import {
   beginningOf,
-  type ChargeRule,
   type Clock,
   type CostPart,
   costParts,
   type CostQuestion,
-  firstIdAt,
   type Key,
   quarterMs,
   type Storage,
@@ -23,15 +21,15 @@ import { addUpCosts } from '../src/storage/costs/add-up.ts'
 import { quarterOfSpan } from '../src/storage/costs/spans.ts'
 import { openStorage } from '../src/storage/index.ts'
 import { Connection } from '../src/storage/sqlite/connect.ts'
-import { facts, line, newKey } from '../test/contract/storage.ts'
 import { startPostgres } from '../test/harness/postgres.ts'
 import { addUpInBulk, sameSums } from './bulk-costs.ts'
+import { type Charges, makeKeys, sell } from './cost-charges.ts'
 import { copyFileTo } from './copy-file-to.ts'
 import { onlyErrors } from './fill.ts'
 import { median } from './measure.ts'
 
-// `node bench/costs.ts [--charges 10000000] [--keys 20000] [--zone Asia/Shanghai] [--on sqlite,postgres] [--runs 9] [--file F] [--postgres-url U] [--fill-only]`:
-// fills a file of SQLite with charges of 60 days, by the storage's own way, adds them up in bulk (held against the writer's own sums at a few thousand), copies it to PostgreSQL, and times what
+// `node bench/costs.ts [--charges 10000000] [--keys 20000] [--even] [--zone Asia/Shanghai] [--on sqlite,postgres] [--runs 9] [--file F] [--postgres-url U] [--fill-only]`:
+// fills a file of SQLite with what charges of 60 days come to, in bulk (held against charges that are sold and added up by the writer, at a few thousand), copies it to PostgreSQL, and times what
 // the first page of the console asks, of everybody and of one user: what was spent in 30 days, by each part, beside the 30 days before; what could have been saved. `--file` and `--postgres-url` keep
 // what was filled, and take what is there as it is: filling and measuring can be two runs.
 
@@ -39,6 +37,7 @@ const { values: options } = parseArgs({
   options: {
     charges: { type: 'string', default: '10000000' },
     keys: { type: 'string', default: '20000' },
+    even: { type: 'boolean', default: false },
     zone: { type: 'string', default: 'Asia/Shanghai' },
     on: { type: 'string', default: 'sqlite,postgres' },
     file: { type: 'string' },
@@ -53,20 +52,12 @@ const runs = Number(options.runs)
 const days = 60
 const dayMs = 86_400_000
 const keysMade = Number(options.keys)
-const [users, models] = [50, 12]
-/** Of so many charges one is of images, which has rows of its own. */
-const imageEach = 100
-const flushEach = 5_000
 /** What is added up in bulk is held against the writer's at so many. */
 const provedCharges = 4_000
 const provedKeys = 300
-const keysTogether = 250
 /** Behind the last day that a file has, or will have. */
 const until = Math.ceil((lastOf(options.file) ?? Date.now()) / dayMs) * dayMs
 const begun = until - days * dayMs
-
-/** One object: charges that share it share their terms in a segment, as those of a model do. */
-const usageRule: ChargeRule = { kind: 'usage', prices: [], multiplier: '1', warnings: [] }
 
 /** Time that is where the filling has come to. */
 let now = begun
@@ -78,63 +69,6 @@ function lastOf(path: string | undefined): number | undefined {
   const row = db.prepare(`SELECT max(span) AS span FROM cost_part_sum WHERE part = ''`).get()
   db.close()
   return quarterOfSpan(Number(row?.['span']), 0) * quarterMs
-}
-
-async function fill(storage: Storage, charges: number, keysMade: number): Promise<void> {
-  const keys: Key[] = []
-  for (let n = 0; n < users; n++)
-    await storage.users.create({ name: `user ${n}`, group: `group ${n % 5}`, role: 'user', passwordHash: null })
-  while (keys.length < keysMade) {
-    const from = keys.length
-    const some = Array.from({ length: Math.min(keysTogether, keysMade - from) }, async (_, i) =>
-      storage.keys.create(newKey({ user: `user ${(from + i) % users}` })),
-    )
-    keys.push(...(await Promise.all(some)))
-  }
-  const span = until - begun - 1
-  const images: Promise<void>[] = []
-  for (let n = 0; n < charges; n++) {
-    now = begun + Math.floor((n * span) / charges)
-    // Some keys ask far more than others.
-    const key = keys[Math.floor(keysMade * ((n * 0.618_033_988_75) % 1) ** 3)] as Key
-    const own = facts(key, {
-      id: firstIdAt('req_', now) + n.toString(36).padStart(10, '0'),
-      user: key.user,
-      group: `group ${Number(key.user.slice(5)) % 5}`,
-      model: `model ${n % models}`,
-      operation: 'chat',
-      size: null,
-    })
-    if (n % imageEach === 0) images.push(sellImage(storage, { ...own, operation: 'image.generate', size: '3840x2160' }))
-    else
-      storage.ledger.post(
-        { ...own, rule: usageRule },
-        ['input', 'output'].map((tier, i) =>
-          line(i, { tier, width: null, height: null, price: 10 + (n % 90), quantity: 100 + (n % 900) }),
-        ),
-        'confirmed',
-      )
-    if (n % flushEach === flushEach - 1) {
-      await Promise.all(images.splice(0))
-      await storage.flush()
-    }
-    if (n % 500_000 === 499_999) process.stderr.write(`  ${n + 1} charges\n`)
-  }
-  await Promise.all(images)
-  await storage.flush()
-}
-
-async function sellImage(storage: Storage, own: ReturnType<typeof facts>): Promise<void> {
-  const tiers = ['1K', '2K', '4K'].map((tier, i) => ({
-    tier,
-    longEdgeMax: [1024, 2048, null][i] ?? null,
-    price: 20_000 * (i + 1),
-    at: 'a.yaml:1',
-  }))
-  const rule = { kind: 'tiers', tiers, tierFrom: ['request'], otherwise: '2K', requestedTier: '4K', warnings: [] }
-  await storage.ledger.hold({ facts: { ...own, rule }, hold: 60_000, idempotency: null })
-  await storage.ledger.line(own.id, line(0, { tier: '4K', source: 'request', price: 60_000 }))
-  await storage.ledger.settle({ id: own.id, delivery: 'confirmed', reason: null })
 }
 
 const [firstDay, lastDay] = [until - 30 * dayMs, until - dayMs]
@@ -154,6 +88,11 @@ const narrowed: readonly CostQuestion['where'][] = [
   { user: 'user 7' },
   { model: 'model 3' },
   { user: 'user 7', tier: '4K' },
+  { group: 'group 2' },
+  { operation: 'chat' },
+  { upstream: 'alpha' },
+  { tier: 'input' },
+  { model: 'model 3', tier: 'output' },
 ]
 
 async function time(storage: Storage, name: string): Promise<void> {
@@ -184,25 +123,35 @@ async function time(storage: Storage, name: string): Promise<void> {
 /** Nothing is added up beside the filling. */
 const fillClock: Clock = { ...clock, every: () => ({ cancel: () => undefined }) }
 
-async function fillFile(path: string, count: number, keys: number): Promise<void> {
+async function withFile<T>(path: string, work: (storage: Storage) => Promise<T>): Promise<T> {
   now = begun
   const storage = await openStorage({ url: `sqlite:${path}`, clock: fillClock, log: onlyErrors, role: 'gateway' })
   try {
-    await fill(storage, count, keys)
+    return await work(storage)
   } finally {
     await storage.close()
   }
 }
 
-/** Adds a few charges up both ways: by the writer, and in bulk. */
+const chargesOf = (count: number, keys: readonly Key[]): Charges => ({
+  count,
+  begun,
+  until,
+  isEven: options.even,
+  keys: keys.map(({ id }) => id),
+})
+
+/** Adds a few charges up both ways: sold and by the writer, and in bulk. */
 async function prove(folder: string): Promise<void> {
   const [own, bulk] = [join(folder, 'writer.db'), join(folder, 'bulk.db')]
-  await fillFile(own, provedCharges, provedKeys)
+  const keys = await withFile(own, storage => makeKeys(storage, provedKeys))
+  const few = chargesOf(provedCharges, keys)
   await copyFile(own, bulk)
+  await withFile(own, storage => sell(storage, few, keys, at => void (now = at)))
   const connection = new Connection(own)
   while (connection.transact(() => connection.run(addUpCosts())) > 0);
   connection.close()
-  addUpInBulk(bulk, () => undefined)
+  addUpInBulk(bulk, few, () => undefined)
   process.stderr.write(`  in bulk as by the writer: ${sameSums(own, bulk)} rows of ${provedCharges} charges\n`)
 }
 
@@ -212,11 +161,11 @@ async function makeFile(path: string, folder: string): Promise<void> {
   const seconds = (): string => ((performance.now() - from) / 1_000).toFixed(0)
   await prove(folder)
   const part = `${path}.part`
-  for (const end of ['', '-wal', '-shm', '.stage']) await rm(part + end, { force: true })
-  await fillFile(part, charges, keysMade)
-  process.stderr.write(`  filled after ${seconds()} s\n`)
+  for (const end of ['', '-wal', '-shm']) await rm(part + end, { force: true })
+  const keys = await withFile(part, storage => makeKeys(storage, keysMade))
+  process.stderr.write(`  keys after ${seconds()} s\n`)
   let told = performance.now()
-  addUpInBulk(part, text => {
+  addUpInBulk(part, chargesOf(charges, keys), text => {
     if (performance.now() - told < 10_000) return
     told = performance.now()
     process.stderr.write(`  ${text} after ${seconds()} s\n`)

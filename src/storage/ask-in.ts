@@ -22,6 +22,12 @@ export function* askIn(sql: string, values: readonly Value[], first: readonly Va
   return found
 }
 
+/** Values for one statement, the last again and again; undefined where they are too many for one. */
+export function inOne(values: readonly Value[]): readonly Value[] | undefined {
+  const size = sizes.find(one => one >= values.length)
+  return size && values.length > 0 ? [...values, ...Array(size - values.length).fill(values.at(-1))] : undefined
+}
+
 /** Twice as many as there are at most, or else fewer. */
 function sizeFor(left: number): number {
   return sizes.find(one => one >= left && one <= left * 2) ?? sizes.findLast(one => one <= left) ?? 1

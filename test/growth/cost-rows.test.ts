@@ -13,8 +13,10 @@ import { caseName } from '../harness/case-name.ts'
 // machine moves them.
 
 const dayMs = 86_400_000
-const [days, keys, users, models] = [34, 16, 4, 3]
+const [days, users, models] = [34, 4, 3]
 const begun = Date.UTC(2026, 8, 20)
+/** The fewest that 30 whole days are, at most. */
+const spansOfDays = 9
 const kind: Kind = {
   model: 'm0',
   size: '3840x2160',
@@ -30,7 +32,7 @@ const kind: Kind = {
 }
 
 /** Sums of so many charges by each key on each day, at any time of it, half of them images. */
-function* fill(chargesADay: number): QueryProgram<void> {
+function* fill(chargesADay: number, keys: number): QueryProgram<void> {
   let state = 5
   const draw = (n: number): number => {
     state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
@@ -46,7 +48,7 @@ function* fill(chargesADay: number): QueryProgram<void> {
         user_name: `user ${key % users}`,
         group_name: 'default',
         model: `m${Math.floor(n / keys) % models}`,
-        operation: 'chat',
+        operation: n % 2 ? 'image' : 'chat',
         upstream: 'alpha',
         tier: n % 2 ? '4K' : 'input',
         currency: 'USD',
@@ -66,7 +68,7 @@ class Counted {
   readonly #prepared = new Map<string, StatementSync>()
   readonly plans = new Set<string>()
 
-  constructor(chargesADay: number) {
+  constructor(chargesADay: number, keys = 16) {
     for (const statement of migrations.flat()) this.#db.exec(statement)
     // Asked for each row that an index has led to.
     this.#db.function('looked_at', span => {
@@ -74,7 +76,7 @@ class Counted {
       return 1
     })
     this.#db.exec('BEGIN')
-    this.run(fill(chargesADay))
+    this.run(fill(chargesADay, keys))
     this.#db.exec('COMMIT')
     this.statements = 0
   }
@@ -83,7 +85,7 @@ class Counted {
     let next = steps.next()
     while (next.done !== true) {
       const { sql, params } = next.value
-      const counting = sql.replace(/AND ((?:s\.)?span) IN/, 'AND looked_at($1) = 1 AND $1 IN')
+      const counting = sql.replace(/AND ((?:s\.)?span) IN/g, 'AND looked_at($1) = 1 AND $1 IN')
       this.statements++
       let statement = this.#prepared.get(counting)
       if (!statement) this.#prepared.set(counting, (statement = this.#db.prepare(counting)))
@@ -136,5 +138,33 @@ t.test('[9.7] the first page of costs reads as much where there are twice as man
   const [a, b] = [few.cost(readRated({ ...whole, where: {} })), many.cost(readRated({ ...whole, where: {} }))]
   t.ok(a.rows > 0 && b.rows <= a.rows * 1.02, caseName({ few: a, many: b }))
   const scanned = [...many.plans].filter(plan => /^SCAN (?:s|p|cost_\w+)\b/.test(plan))
+  t.same(scanned, [], 'nothing is looked through')
+})
+
+/** What is one of very many keys, narrowed: by what they are told apart by, and by what they are not. */
+const narrowed: readonly CostQuestion['where'][] = [
+  { model: 'm2' },
+  { operation: 'chat' },
+  { upstream: 'alpha' },
+  { tier: 'input' },
+  { model: 'm2', tier: '4K' },
+  { user: 'user 3' },
+  { user: 'user 3', tier: '4K' },
+]
+
+t.test('[9.7] so do the dearest of very many keys, whatever they are narrowed to', async t => {
+  const many = 150
+  const [few, twice] = [new Counted(4, many), new Counted(8, many)]
+  twice.isExplained = true
+  for (const where of narrowed) {
+    const asked = { ...daysOf('UTC'), by: 'key' as const, where, apart: 20 }
+    const [a, b] = [few.cost(readCosts(asked)), twice.cost(readCosts(asked))]
+    const name = caseName({ where, few: a, twice: b })
+    // Of the 30 days one row of each key for each of the spans, and some that may be the dearest.
+    t.ok(a.rows > 0 && b.rows <= a.rows * 1.1, name)
+    t.ok(b.rows <= spansOfDays * many * 2, name)
+    t.ok(b.statements <= 20, name)
+  }
+  const scanned = [...twice.plans].filter(plan => /^SCAN (?:s|p|cost_\w+)\b/.test(plan))
   t.same(scanned, [], 'nothing is looked through')
 })

@@ -70,7 +70,7 @@ async function fill(t: Test, count = 150): Promise<Source> {
     DELETE FROM event WHERE id = (SELECT max(id) FROM event);
     INSERT INTO usage_sum VALUES (1, 1, 'ada', 'k', 'm', 'USD', 1, 2, 3, 4);
     INSERT INTO spent_sum VALUES (1, 'ada', 'USD', 2);
-    INSERT INTO cost_progress VALUES (0, 'gateway', 0);
+    INSERT INTO cost_progress VALUES (0, 'gateway', 0, 1);
     INSERT INTO webhook VALUES ('a', 'evt_', 'gone', 1);
     INSERT INTO vendor_key VALUES ('alpha', 'one', '', 'h', 'cooling', 'rate', '429', 5, 6, 1, 5);
     INSERT INTO job (id, key_id, operation, model, upstream, n, told, state, owner, epoch, created_at, deadline_at, body)
@@ -166,6 +166,7 @@ t.test(`everything is copied between SQLite and PostgreSQL and back (seed ${seed
     [
       'alert_done',
       'cost_image_sum',
+      'cost_key_sum',
       'cost_kind',
       'cost_part_sum',
       'cost_place',

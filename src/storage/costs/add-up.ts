@@ -7,7 +7,7 @@ import { writeSums } from './write-sums.ts'
 
 /** One at a time: others wait for this row. */
 const wait = `SELECT value FROM meta WHERE name = 'costed' ${lockRows}`
-const moveOn = `INSERT INTO cost_progress (pass, chain, position) VALUES (?, ?, ?)
+const moveOn = `INSERT INTO cost_progress (pass, chain, position, keyed) VALUES (?, ?, ?, 1)
   ON CONFLICT (pass, chain) DO UPDATE SET position = excluded.position`
 
 /**

@@ -30,12 +30,14 @@ const byDay = `SELECT s.span, s.currency, ${counted} FROM cost_part_sum s
 const byKind = `SELECT ${kindColumns.map(name => `k.${name}`).join(', ')}, p.detail, s.${lengthOfSpan} AS length, sum(s.images) AS images
   FROM cost_image_sum s JOIN cost_place p ON p.id = s.place JOIN cost_kind k ON k.id = s.kind WHERE ${inPass}
   GROUP BY k.id, p.detail, s.${lengthOfSpan}`
+const byKey = `SELECT s.key_id, p.model, p.currency, s.${lengthOfSpan} AS length, sum(s.amount) AS amount
+  FROM cost_key_sum s JOIN cost_place p ON p.id = s.place WHERE ${inPass} GROUP BY s.key_id, p.model, p.currency, s.${lengthOfSpan}`
 const progress = `SELECT s.chain, s.position, coalesce(c.position, 0) AS last
   FROM cost_progress s LEFT JOIN chain c ON c.id = s.chain WHERE s.pass = ? ORDER BY s.chain`
 
 /**
  * Holds what costs are read from against the charges, as far as they have been added up: by each part and by model and tier, in spans
- * of every length and places of every detail, by days, and images by how they were priced.
+ * of every length and places of every detail, by days, images by how they were priced, and keys by model.
  */
 export function* auditCosts(report: (problem: string) => void): QueryProgram<void> {
   const pass = yield* readPass()
@@ -63,8 +65,14 @@ export function* auditCosts(report: (problem: string) => void): QueryProgram<voi
       `${text(row, 'detail')} ${whole(row, 'length')}`,
       imagesOnly(whole(row, 'images')),
     )
+  for (const row of yield read(byKey))
+    tally.take(
+      ['key', text(row, 'key_id'), text(row, 'model'), text(row, 'currency')],
+      String(whole(row, 'length')),
+      amountOnly(whole(row, 'amount')),
+    )
   const inDetail = details.flatMap(detail => lengths.map(length => `${detail} ${length}`))
-  tally.reportOthers({ by: lengths, of: inDetail, day: [''], priced: inDetail }, report)
+  tally.reportOthers({ by: lengths, of: inDetail, day: [''], priced: inDetail, key: lengths }, report)
 }
 
 function* tallyCharges(tally: Tally, pass: Pass, report: (problem: string) => void): QueryProgram<void> {
@@ -79,6 +87,7 @@ function* tallyCharges(tally: Tally, pass: Pass, report: (problem: string) => vo
         for (const part of ['', ...costParts] as const)
           tally.add(['by', part, part === '' ? '' : place[columnOf[part]], currency], countsIn(part, counts))
         tally.add(['of', place.model, place.tier, currency], counts)
+        tally.add(['key', place.key_id, place.model, currency], amountOnly(counts.amount))
         tally.add(['day', Math.floor(place.quarter / quartersADay), currency], countsIn('', counts))
       }
       for (const { kind, images } of sums.kinds()) tally.add(['priced', nameOfKind(kind)], imagesOnly(images))
@@ -86,7 +95,7 @@ function* tallyCharges(tally: Tally, pass: Pass, report: (problem: string) => vo
   }
 }
 
-type Name = readonly [what: 'by' | 'of' | 'day' | 'priced', ...rest: Value[]]
+type Name = readonly [what: 'by' | 'of' | 'day' | 'priced' | 'key', ...rest: Value[]]
 type Tallied = {
   readonly name: Name
   readonly counts: { -readonly [N in keyof Counts]: number }
@@ -127,6 +136,10 @@ function countsOf(row: Row): Counts {
   const counts = { charges: 0, firsts: 0, images: 0, amount: 0, refunded: 0 }
   for (const name of countNames) counts[name] = whole(row, name)
   return counts
+}
+
+function amountOnly(amount: number): Counts {
+  return { charges: 0, firsts: 0, images: 0, amount, refunded: 0 }
 }
 
 function imagesOnly(images: number): Counts {

@@ -3,8 +3,9 @@ import { type CostQuestion, quarterMs, type RatedImages } from '../../kit/costs.
 import { askIn } from '../ask-in.ts'
 import type { QueryProgram } from '../query.ts'
 import { text, textOrNull, toLine, whole } from '../rows.ts'
-import { isAsked, placesOf, readPass, readTail } from './read.ts'
+import { readPass, readTail } from './read.ts'
 import { spansOver } from './spans.ts'
+import { isAsked, placesOf } from './statements.ts'
 import { type Kind, nameOfKind, toKind } from './sums.ts'
 
 export type RatedQuestion = Pick<CostQuestion, 'since' | 'until' | 'where'>

@@ -1,10 +1,12 @@
-import { costParts, type CostQuestion, type CostRow, type Costs, quarterMs } from '../../kit/costs.ts'
+import { type CostQuestion, type CostRow, type Costs, quarterMs } from '../../kit/costs.ts'
 import { askIn } from '../ask-in.ts'
-import { ask, type QueryProgram, type Row, type Rows, type Value } from '../query.ts'
+import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
 import { text, whole } from '../rows.ts'
+import { findNames, type Names, namesTogether, tellWhole } from './names.ts'
 import { addPlaces, openChains } from './places.ts'
 import { type Pass, spansOver } from './spans.ts'
-import { columnOf, CostSums, countNames, type Counts, type Place, type Sum } from './sums.ts'
+import { inOneBar, isAsked, quarterOf, statementOf } from './statements.ts'
+import { columnOf, CostSums, countNames, type Counts, type Place } from './sums.ts'
 
 /** What the ledger comes to: what has been added up, and what stands behind that, read on one state of the database. */
 export function* readCosts(question: CostQuestion): QueryProgram<Costs> {
@@ -39,45 +41,21 @@ export function* readTail(pass: Pass): QueryProgram<{ readonly sums: CostSums; r
   return { sums, charges }
 }
 
-/** Whether charges of a place are asked about. */
-export function isAsked(
-  place: Place,
-  { since, until, where }: Pick<CostQuestion, 'since' | 'until' | 'where'>,
-): boolean {
-  const at = place.quarter * quarterMs
-  if (at < since || at >= until) return false
-  return costParts.every(part => where[part] === undefined || place[columnOf[part]] === where[part])
-}
-
-/** Of what costs are split by those that stand apart; undefined where all do. */
-type Names = ReadonlySet<string> | undefined
-
-/** The dearest of the whole time, by as few spans as there are: that is as much as there are names, however long it is. */
-function* findNames(question: CostQuestion, tail: readonly Sum[], pass: Pass): QueryProgram<Names> {
-  const { since, until, by, apart } = question
-  if (by === null || apart === undefined) return undefined
-  if (typeof apart !== 'number') return new Set(apart)
-  const sums = new Map<string, number>()
-  const add = (what: string, amount: number): void => void sums.set(what, (sums.get(what) ?? 0) + amount)
-  for (const { place, counts } of tail) add(place[columnOf[by]], counts.amount)
-  const { sql, params } = statementOf(question)
-  const spans = spansOver(quarterOf(since), quarterOf(until), pass)
-  const inAll = `SELECT what, sum(amount) AS amount FROM (${sql}) spans GROUP BY what`
-  for (const row of yield* askIn(inAll, spans, params)) add(text(row, 'what'), whole(row, 'amount'))
-  if (sums.size <= apart) return undefined
-  const inOrder = [...sums].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
-  return new Set(inOrder.slice(0, apart).map(([what]) => what))
-}
-
 /** What has been added up, by the bars that spans are in. */
 function* addSpans(answer: Answer, question: CostQuestion, names: Names, pass: Pass): QueryProgram<void> {
   const { bars, until, by } = question
   const barOf = new Map<number, number>()
   for (const [bar, at] of bars.entries())
     for (const span of spansOver(quarterOf(at), quarterOf(bars[bar + 1] ?? until), pass)) barOf.set(span, bar)
-  function* read(of: CostQuestion, named?: ReadonlySet<string>): QueryProgram<Rows> {
+  function* read(of: CostQuestion, named?: readonly string[]): QueryProgram<Rows> {
     const { sql, params } = statementOf(of, named)
     return yield* askIn(bars.length === 1 ? inOneBar(sql) : sql, [...barOf.keys()], params)
+  }
+  function* readNamed(of: CostQuestion, named: readonly string[]): QueryProgram<Rows> {
+    const found: Row[] = []
+    for (let at = 0; at < named.length; at += namesTogether)
+      for (const row of yield* read(of, named.slice(at, at + namesTogether))) found.push(row)
+    return found
   }
   const add = (row: Row, what: string | null, sign: 1 | -1): void =>
     answer.add(
@@ -91,63 +69,15 @@ function* addSpans(answer: Answer, question: CostQuestion, names: Names, pass: P
     for (const row of yield* read(question)) add(row, answer.nameOf(text(row, 'what')), 1)
     return
   }
-  const named: Rows = names.size > 0 ? yield* read(question, names) : []
+  const told = yield* tellWhole(question, [...names])
+  const named = [
+    ...(yield* readNamed({ ...question, where: {} }, told.whole)),
+    ...(yield* readNamed(question, told.parted)),
+  ]
   for (const row of named) add(row, text(row, 'what'), 1)
   // Others are what there is beside those that have names.
   for (const row of yield* read({ ...question, by: null })) add(row, null, 1)
   for (const row of named) add(row, null, -1)
-}
-
-const counted = countNames.map(name => `sum(${name}) AS ${name}`).join(', ')
-
-/** Where there is one bar, which span it was says nothing. */
-function inOneBar(sql: string): string {
-  return `SELECT 0 AS span, what, currency, ${counted} FROM (${sql}) spans GROUP BY what, currency`
-}
-
-/**
- * Rows of spans (`(…)`), of what is asked about. Its parameters stand before the spans. By one part alone there are sums that are
- * no more than its names; else the places of the smallest detail that tells what is asked.
- */
-function statementOf(
-  { by, where }: Pick<CostQuestion, 'by' | 'where'>,
-  named?: ReadonlySet<string>,
-): { readonly sql: string; readonly params: readonly Value[] } {
-  const asked = costParts.filter(part => where[part] !== undefined)
-  const [only] = asked
-  const names = [...(named ?? [])]
-  const isNamed = (column: string): string =>
-    names.length === 0 ? '' : `AND ${column} IN (${names.map(() => '?').join(', ')})`
-  if (asked.length === 0 || (asked.length === 1 && (only === by || by === null))) {
-    const narrowed = only === undefined ? '' : 'AND what = ?'
-    const sql = `SELECT span, ${by === null ? `''` : 'what'} AS what, currency, ${countNames.join(', ')} FROM cost_part_sum
-      WHERE part = ? ${narrowed} ${isNamed('what')} AND span IN (…)`
-    return { sql, params: [only ?? by ?? '', ...(only === undefined ? [] : [where[only] as string]), ...names] }
-  }
-  const { sql: places, params } = placesOf(where, by)
-  const what = by === null ? `''` : `p.${columnOf[by]}`
-  const sql = `SELECT s.span AS span, ${what} AS what, p.currency AS currency, ${countNames.map(name => `sum(s.${name}) AS ${name}`).join(', ')}
-    FROM cost_place p JOIN cost_place_sum s ON s.place = p.id WHERE ${places} ${isNamed(what)} AND s.span IN (…)
-    GROUP BY 1, 2, 3`
-  return { sql, params: [...params, ...names] }
-}
-
-/** A condition on `cost_place p`: places of the smallest detail that tells what is asked. */
-export function placesOf(
-  where: CostQuestion['where'],
-  by: CostQuestion['by'],
-): { readonly sql: string; readonly params: readonly Value[] } {
-  const asked = costParts.filter(part => where[part] !== undefined)
-  const isTold = (part: 'key' | 'user'): boolean => by === part || where[part] !== undefined
-  const detail = isTold('key') ? 'key' : isTold('user') ? 'user' : 'all'
-  return {
-    sql: ['p.detail = ?', ...asked.map(part => `p.${columnOf[part]} = ?`)].join(' AND '),
-    params: [detail, ...asked.map(part => where[part] as string)],
-  }
-}
-
-function quarterOf(ms: number): number {
-  return Math.floor(ms / quarterMs)
 }
 
 function countsOf(row: Row, sign: 1 | -1): Counts {

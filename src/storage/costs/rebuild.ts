@@ -68,8 +68,11 @@ function* clearSome(pass: Pass, after: number): QueryProgram<number | undefined>
   }
   const places = yield ask(
     `SELECT p.id FROM cost_place p WHERE p.id > ?
-       AND EXISTS (SELECT 1 FROM cost_place_sum s WHERE s.place = p.id AND s.span >= ? AND s.span < ?) ORDER BY p.id LIMIT ?`,
+       AND (EXISTS (SELECT 1 FROM cost_place_sum s WHERE s.place = p.id AND s.span >= ? AND s.span < ?)
+         OR EXISTS (SELECT 1 FROM cost_key_sum s WHERE s.place = p.id AND s.span >= ? AND s.span < ?)) ORDER BY p.id LIMIT ?`,
     after,
+    from,
+    to,
     from,
     to,
     placesTogether,
@@ -77,7 +80,7 @@ function* clearSome(pass: Pass, after: number): QueryProgram<number | undefined>
   const last = places.at(-1)
   if (!last) return undefined
   for (const place of places)
-    for (const table of ['cost_place_sum', 'cost_image_sum'])
+    for (const table of ['cost_place_sum', 'cost_image_sum', 'cost_key_sum'])
       yield ask(`DELETE FROM ${table} WHERE place = ? AND span >= ? AND span < ?`, whole(place, 'id'), from, to)
   return whole(last, 'id')
 }

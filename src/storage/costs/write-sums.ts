@@ -25,18 +25,27 @@ export type Detail = (typeof details)[number]
 const placeColumns = ['id', 'detail', ...factColumns]
 const kindRow = ['id', 'hash', ...kindColumns]
 
-/** Adds sums to those of a pass: each to every span that it is in. Whoever asks has locked the sums. */
-export function* writeSums(sums: CostSums, pass: Pass): QueryProgram<void> {
+/**
+ * Adds sums to those of a pass: each to every span that it is in. Whoever asks has locked the sums. `keys`: false where there is no
+ * table yet of what each key came to.
+ */
+export function* writeSums(sums: CostSums, pass: Pass, { keys = true } = {}): QueryProgram<void> {
   const places = new Places()
-  for (const { place } of sums.all()) places.note(place)
+  for (const { place } of sums.all()) {
+    places.note(place)
+    if (keys) places.note(beforeTiers(place), ['all'])
+  }
   for (const { place } of sums.kinds()) places.note(place)
   yield* places.find()
   const [parts, all, images] = [new Rows('cost_part_sum'), new Rows('cost_place_sum'), new Rows('cost_image_sum')]
+  const ofKeys = new Rows('cost_key_sum')
   for (const { place, counts } of sums.all())
     for (const span of spansAround(place.quarter, pass)) {
       for (const detail of details) all.add([places.idOf(place, detail), span], counts)
       for (const part of ['', ...costParts] as const)
         parts.add([part, span, part === '' ? '' : place[columnOf[part]], place.currency], countsIn(part, counts))
+      // What is given back is no less of what was charged.
+      if (keys && counts.charges > 0) ofKeys.add([places.idOf(beforeTiers(place), 'all'), span, place.key_id], counts)
     }
   const kinds = yield* findKinds(sums)
   for (const { place, kind, images: count } of sums.kinds())
@@ -52,6 +61,12 @@ export function* writeSums(sums: CostSums, pass: Pass): QueryProgram<void> {
   yield* parts.write(['part', 'span', 'what', 'currency'], countNames)
   yield* all.write(['place', 'span'], countNames)
   yield* images.write(['place', 'span', 'kind'], ['images'])
+  yield* ofKeys.write(['place', 'span', 'key_id'], ['amount'])
+}
+
+/** Where what each key came to is kept: a place in which tiers are not told apart either. */
+export function beforeTiers(place: Place): Place {
+  return { ...place, tier: '' }
 }
 
 /** Rows by their key, each once: a statement of PostgreSQL changes none twice. */
@@ -112,8 +127,8 @@ class Places {
     key: new Map(),
   }
 
-  note(place: Place): void {
-    for (const detail of details) {
+  note(place: Place, inDetails: readonly Detail[] = details): void {
+    for (const detail of inDetails) {
       const facts = factsOf(place, detail)
       const name = nameOfFacts(facts)
       if (!this.#noted[detail].has(name)) this.#noted[detail].set(name, { facts, id: 0 })

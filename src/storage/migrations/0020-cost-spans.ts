@@ -64,9 +64,9 @@ export function* addUpAgain(): QueryProgram<void> {
     for (let from = 0; from < last; ) {
       from = (yield* addPlaces(sums, chain, from, last)).upto
       if (sums.size < sumsTogether) continue
-      yield* writeSums(sums, 0)
+      yield* writeSums(sums, 0, { keys: false })
       sums = new CostSums()
     }
   }
-  yield* writeSums(sums, 0)
+  yield* writeSums(sums, 0, { keys: false })
 }

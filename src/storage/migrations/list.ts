@@ -22,6 +22,7 @@ import { erased } from './0021-erased.ts'
 import { configHistory } from './0022-config-history.ts'
 import { pageCharges } from './0023-page-charges.ts'
 import { savedViews } from './0024-saved-views.ts'
+import { costKeys } from './0025-cost-keys.ts'
 import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
@@ -54,6 +55,7 @@ export const migrations: readonly (readonly string[])[] = [
   configHistory,
   pageCharges,
   savedViews,
+  costKeys,
 ]
 
 /** What no statement can say, behind the migration that it belongs to. */

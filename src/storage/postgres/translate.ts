@@ -10,6 +10,8 @@ const words: readonly (readonly [RegExp, string])[] = [
   [/\bBLOB\b/g, 'BYTEA'],
   [/\) STRICT(?:, WITHOUT ROWID)?$/, ')'],
   [/unixepoch\(\) \* 1000/g, 'now_ms()'],
+  // An index of SQLite has the row's number beside what it is of.
+  [/ \/\* beside: (\w+) \*\/$/, ' INCLUDE ($1)'],
   [/abs\(random\(\) % (\d+)\)/g, 'floor(random() * $1)::bigint'],
 ]
 const trigger =

@@ -1,0 +1,251 @@
+import type { CostPart, CostQuestion } from '../../kit/costs.ts'
+import { askIn, inOne } from '../ask-in.ts'
+import { ask, type QueryProgram, type Rows, type Value } from '../query.ts'
+import { text, whole } from '../rows.ts'
+import { type Pass, spansOver } from './spans.ts'
+import { askedOf, detailOf, isOfOnePart, type Narrowed, quarterOf, statementOf } from './statements.ts'
+import { columnOf, type Sum } from './sums.ts'
+
+/** Of what costs are split by those that stand apart; undefined where all do. */
+export type Names = ReadonlySet<string> | undefined
+
+type Amounts = Map<string, number>
+
+/** How many of the dearest are looked at first, and then all. */
+const boundsFirst = 1_024
+/** So many are all looked at together. */
+const few = 64
+/** Names that one statement asks for: few at first, for few may be enough. */
+const batches = [32, 64, 128] as const
+const batchMost = 256
+export const namesTogether = 512
+
+/** The dearest of the whole time, by as few spans as there are: that is as much as there are names, however long it is. */
+export function* findNames(question: CostQuestion, tail: readonly Sum[], pass: Pass): QueryProgram<Names> {
+  const { since, until, by, apart } = question
+  if (by === null || apart === undefined) return undefined
+  if (typeof apart !== 'number') return new Set(apart)
+  const beside: Amounts = new Map()
+  for (const { place, counts } of tail) add(beside, place[columnOf[by]], counts.amount)
+  const spans = spansOver(quarterOf(since), quarterOf(until), pass)
+  const isAmongMany = isBounded(question)
+  const sums = isAmongMany
+    ? yield* sumDearest({ question, by, spans, apart }, beside)
+    : yield* sumEach({ question, by, spans, apart }, beside)
+  if (sums.size <= apart && !isAmongMany) return undefined
+  return new Set(
+    inOrder(sums)
+      .slice(0, apart)
+      .map(([what]) => what),
+  )
+}
+
+type Search = {
+  readonly question: Narrowed
+  readonly by: CostPart
+  readonly spans: readonly number[]
+  readonly apart: number
+}
+
+/**
+ * Users and keys are the many of what costs are split by, and each is in as many places as there are models, tiers and so on.
+ * Where it is narrowed to something else, what each came to in all is a bound of what it can come to.
+ */
+function isBounded({ by, where }: Narrowed): boolean {
+  if (where.key !== undefined || isOfOnePart({ by, where })) return false
+  return by === 'key' || (by === 'user' && where.user === undefined)
+}
+
+/** What the dearest of all came to, with a few of the others: one more than stand apart says that there are others. */
+function* sumEach({ question, spans, apart }: Search, beside: Amounts): QueryProgram<Amounts> {
+  const sums = new Map(beside)
+  const most = apart + 1
+  const rows = yield* sumNames(question, spans, { most })
+  for (const row of rows) add(sums, text(row, 'what'), whole(row, 'amount'))
+  if (rows.length < most) return sums
+  const known = new Set(rows.map(row => text(row, 'what')))
+  const missed = [...beside.keys()].filter(what => !known.has(what))
+  for (const row of yield* sumSome(question, spans, missed)) add(sums, text(row, 'what'), whole(row, 'amount'))
+  return sums
+}
+
+/**
+ * The same where it is narrowed: those that may have come to most are looked at until no other can have come to as much. Nothing
+ * that is charged is less than nothing.
+ */
+function* sumDearest(search: Search, beside: Amounts): QueryProgram<Amounts> {
+  const { question, apart } = search
+  const sums = new Map(beside)
+  const seen = new Set<string>()
+  const bounding = yield* boundingOf(search)
+  for (const most of [boundsFirst, undefined]) {
+    const rows = yield* bounding.ask(most)
+    if (question.by === 'user' && rows.length <= few) return yield* sumEach(search, beside)
+    if (seen.size === 0) yield* sumNarrowed(search, [...beside.keys()], new Map(), sums)
+    for (const what of beside.keys()) seen.add(what)
+    const bounds: Amounts = new Map()
+    for (const row of rows) add(bounds, text(row, 'what'), whole(row, 'amount'))
+    const names = inOrder(bounds).flatMap(([what]) => (seen.has(what) ? [] : [what]))
+    for (let at = 0, batch = 0; at < names.length; batch++) {
+      const [lowest, next] = [lowestOf(sums, apart), bounds.get(names[at] as string) ?? 0]
+      // Of those that came to as much the first by name stand apart: in their order they are only where nothing is beside.
+      if (lowest > next || (bounding.isExact && beside.size === 0 && lowest === next)) return sums
+      const some = names.slice(at, at + (batches[batch] ?? batchMost))
+      yield* sumNarrowed(search, some, bounding.isOfWhole ? bounds : new Map(), sums)
+      for (const what of some) seen.add(what)
+      at += some.length
+    }
+    if (most === undefined || rows.length < most) break
+  }
+  return sums
+}
+
+/** What bounds each: in the order of the bounds, the first so many or all. */
+type Bounding = {
+  readonly ask: (most: number | undefined) => QueryProgram<Rows>
+  /** It is what each came to in all, whatever is asked about. */
+  readonly isOfWhole: boolean
+  /** It is what each came to of what is asked about. */
+  readonly isExact: boolean
+}
+
+function* boundingOf(search: Search): QueryProgram<Bounding> {
+  const { question, by, spans } = search
+  const whole: Bounding = {
+    ask: most => sumNames({ by, where: {} }, spans, { most, among: amongUser(question) }),
+    isOfWhole: true,
+    isExact: false,
+  }
+  const together = inOne(spans)
+  if (by !== 'key' || question.where.user !== undefined || !together) return whole
+  const { asked, others } = yield* findKeyPlaces(question.where)
+  const isLess = others.length < asked.length
+  const places = inOne(isLess ? others : asked)
+  if (!places) return asked.length === 0 ? { ...whole, ask: () => askIn('', []) } : whole
+  const marks = (values: readonly Value[]): string => `(${values.map(() => '?').join(', ')})`
+  const ofPlaces = `FROM cost_key_sum WHERE place IN ${marks(places)} AND span IN ${marks(together)}`
+  // Of much, all but the rest.
+  const from = isLess
+    ? `(SELECT what, amount FROM cost_part_sum WHERE part = 'key' AND span IN ${marks(together)}
+        UNION ALL SELECT key_id AS what, -amount AS amount ${ofPlaces}) sums`
+    : `(SELECT key_id AS what, amount ${ofPlaces}) sums`
+  const params = [...(isLess ? together : []), ...places, ...together]
+  function* askPlaces(most: number | undefined): QueryProgram<Rows> {
+    return yield ask(
+      `SELECT what, sum(amount) AS amount FROM ${from} GROUP BY what ORDER BY 2 DESC, 1${most === undefined ? '' : ' LIMIT ?'}`,
+      ...params,
+      ...(most === undefined ? [] : [most]),
+    )
+  }
+  return { ask: askPlaces, isOfWhole: false, isExact: !isLess && question.where.tier === undefined }
+}
+
+/** Places in which keys are told apart and tiers are not: those of which something is asked about, and the others. */
+function* findKeyPlaces(
+  where: CostQuestion['where'],
+): QueryProgram<{ readonly asked: readonly number[]; readonly others: readonly number[] }> {
+  const { sql, params } = askedOf(where)
+  const facts = 'group_name, model, operation, upstream, currency'
+  const rows = yield ask(
+    `SELECT max(CASE WHEN p.tier = '' THEN p.id ELSE 0 END) AS place, max(${sql}) AS is_asked FROM cost_place p
+      WHERE p.detail = 'all' AND p.key_id = '' AND p.user_name = '' GROUP BY ${facts}`,
+    ...params,
+  )
+  const of = (isAsked: number): readonly number[] =>
+    rows.flatMap(row => (whole(row, 'is_asked') === isAsked ? [whole(row, 'place')] : []))
+  return { asked: of(1), others: of(0) }
+}
+
+/** Keys that have ever been a user's. */
+function amongUser({ by, where: { user } }: Narrowed): Among | undefined {
+  if (by !== 'key' || user === undefined) return undefined
+  return { sql: `WHERE what IN (SELECT key_id FROM cost_place WHERE user_name = ? AND detail = 'key')`, params: [user] }
+}
+
+/** The least of so many that came to most; nothing is as much as all where there are fewer. */
+function lowestOf(sums: Amounts, count: number): number {
+  return [...sums.values()].sort((a, b) => b - a)[count - 1] ?? -1
+}
+
+/** `bounds`: what some came to in all. */
+function* sumNarrowed(
+  { question, by, spans }: Search,
+  names: readonly string[],
+  bounds: ReadonlyMap<string, number>,
+  sums: Amounts,
+): QueryProgram<void> {
+  const told = yield* tellWhole(question, names)
+  const unknown: string[] = []
+  for (const what of told.whole) {
+    const amount = bounds.get(what)
+    if (amount === undefined) unknown.push(what)
+    else add(sums, what, amount)
+  }
+  for (const row of yield* sumSome({ by, where: {} }, spans, unknown))
+    add(sums, text(row, 'what'), whole(row, 'amount'))
+  for (const row of yield* sumSome(question, spans, told.parted)) add(sums, text(row, 'what'), whole(row, 'amount'))
+}
+
+/**
+ * Of some users or keys, those of which every charge ever made is one that is asked about, and those of which some are: the former
+ * come to what their sums by one part say. `parted` is all of them where that is not told by places.
+ */
+export function* tellWhole(
+  { by, where }: Narrowed,
+  names: readonly string[],
+): QueryProgram<{ readonly whole: readonly string[]; readonly parted: readonly string[] }> {
+  if (by === null || !isBounded({ by, where })) return { whole: [], parted: names }
+  const { sql, params } = askedOf(where)
+  const what = `p.${columnOf[by]}`
+  const rows = yield* askIn(
+    `SELECT ${what} AS what, min(${sql}) AS least, max(${sql}) AS most FROM cost_place p
+      WHERE p.detail = ?${by === 'user' ? ` AND p.key_id = ''` : ''} AND ${what} IN (…) GROUP BY ${what}`,
+    names,
+    [...params, ...params, detailOf({ by, where })],
+  )
+  const asked = rows.filter(row => whole(row, 'most') === 1)
+  const of = (least: number): readonly string[] => [
+    ...new Set(asked.filter(row => whole(row, 'least') === least).map(row => text(row, 'what'))),
+  ]
+  return { whole: of(1), parted: of(0) }
+}
+
+type Among = { readonly sql: string; readonly params: readonly Value[] }
+
+/** What each came to, the dearest first; `most` of them. */
+function* sumNames(
+  question: Narrowed,
+  spans: readonly number[],
+  { most, among }: { readonly most?: number | undefined; readonly among?: Among | undefined },
+): QueryProgram<Rows> {
+  const { sql, params } = statementOf(question)
+  const sums = `SELECT what, sum(amount) AS amount FROM (${sql}) spans`
+  const together = inOne(spans)
+  // Several statements say of none which are the dearest.
+  if (!together) return yield* askIn(`${sums} GROUP BY what`, spans, params)
+  return yield ask(
+    `${sums.replace('(…)', `(${together.map(() => '?').join(', ')})`)} ${among?.sql ?? ''} GROUP BY what
+      ORDER BY 2 DESC, 1${most === undefined ? '' : ' LIMIT ?'}`,
+    ...params,
+    ...together,
+    ...(among?.params ?? []),
+    ...(most === undefined ? [] : [most]),
+  )
+}
+
+function* sumSome(question: Narrowed, spans: readonly number[], names: readonly string[]): QueryProgram<Rows> {
+  const found: Rows[number][] = []
+  for (let at = 0; at < names.length; at += namesTogether) {
+    const { sql, params } = statementOf(question, names.slice(at, at + namesTogether))
+    found.push(...(yield* askIn(`SELECT what, sum(amount) AS amount FROM (${sql}) spans GROUP BY what`, spans, params)))
+  }
+  return found
+}
+
+function inOrder(sums: Amounts): readonly (readonly [string, number])[] {
+  return [...sums].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
+}
+
+function add(sums: Amounts, what: string, amount: number): void {
+  sums.set(what, (sums.get(what) ?? 0) + amount)
+}

@@ -1,0 +1,104 @@
+import { costParts, type CostPart, type CostQuestion, quarterMs } from '../../kit/costs.ts'
+import { inOne } from '../ask-in.ts'
+import type { Value } from '../query.ts'
+import type { Detail } from './write-sums.ts'
+import { columnOf, countNames, type Place } from './sums.ts'
+
+/** Whether charges of a place are asked about. */
+export function isAsked(
+  place: Place,
+  { since, until, where }: Pick<CostQuestion, 'since' | 'until' | 'where'>,
+): boolean {
+  const at = place.quarter * quarterMs
+  if (at < since || at >= until) return false
+  return costParts.every(part => where[part] === undefined || place[columnOf[part]] === where[part])
+}
+
+const counted = countNames.map(name => `sum(${name}) AS ${name}`).join(', ')
+
+/** Where there is one bar, which span it was says nothing. */
+export function inOneBar(sql: string): string {
+  return `SELECT 0 AS span, what, currency, ${counted} FROM (${sql}) spans GROUP BY what, currency`
+}
+
+type Statement = { readonly sql: string; readonly params: readonly Value[] }
+export type Narrowed = Pick<CostQuestion, 'by' | 'where'>
+
+export function narrowedBy(where: CostQuestion['where']): readonly CostPart[] {
+  return costParts.filter(part => where[part] !== undefined)
+}
+
+/** Whether there are sums by one part alone that tell what is asked. */
+export function isOfOnePart({ by, where }: Narrowed): boolean {
+  const asked = narrowedBy(where)
+  return asked.length === 0 || (asked.length === 1 && (asked[0] === by || by === null))
+}
+
+/**
+ * Rows of spans (`(…)`), of what is asked about. Its parameters stand before the spans. By one part alone there are sums that are
+ * no more than its names; else the places of the smallest detail that tells what is asked. `named`: of some names alone, no more
+ * than one statement takes.
+ */
+export function statementOf(question: Narrowed, named?: readonly string[]): Statement {
+  const { by, where } = question
+  const names = named ? (inOne(named) ?? []) : []
+  const isNamed = (column: string): string =>
+    names.length === 0 ? '' : `AND ${column} IN (${names.map(() => '?').join(', ')})`
+  if (isOfOnePart(question)) {
+    const [only] = narrowedBy(where)
+    const narrowed = only === undefined ? '' : 'AND what = ?'
+    const sql = `SELECT span, ${by === null ? `''` : 'what'} AS what, currency, ${countNames.join(', ')} FROM cost_part_sum
+      WHERE part = ? ${narrowed} ${isNamed('what')} AND span IN (…)`
+    return { sql, params: [only ?? by ?? '', ...(only === undefined ? [] : [where[only] as string]), ...names] }
+  }
+  const { sql: places, params } = names.length === 0 || by === null ? placesOf(where, by) : placesOfNames(where, by)
+  const what = by === null ? `''` : `p.${columnOf[by]}`
+  const sql = `SELECT s.span AS span, ${what} AS what, p.currency AS currency, ${countNames.map(name => `sum(s.${name}) AS ${name}`).join(', ')}
+    FROM cost_place p JOIN cost_place_sum s ON s.place = p.id WHERE ${places} ${isNamed(what)} AND s.span IN (…)
+    GROUP BY 1, 2, 3`
+  return { sql, params: [...params, ...names] }
+}
+
+/** A condition on `cost_place p`: places of the smallest detail that tells what is asked. */
+export function placesOf(where: CostQuestion['where'], by: CostQuestion['by']): Statement {
+  const conditions = conditionsOf(where)
+  return {
+    sql: ['p.detail = ?', ...conditions.sql].join(' AND '),
+    params: [detailOf({ by, where }), ...conditions.params],
+  }
+}
+
+/** What places are told apart by at least, for what is asked. */
+export function detailOf({ by, where }: Narrowed): Detail {
+  const isTold = (part: 'key' | 'user'): boolean => by === part || where[part] !== undefined
+  return isTold('key') ? 'key' : isTold('user') ? 'user' : 'all'
+}
+
+/**
+ * The same of some names. Their index has every column: names are looked up in it, and what they are narrowed to is told there, for
+ * a database that thinks of looking for that too thinks of going through all places instead.
+ */
+function placesOfNames(where: CostQuestion['where'], by: CostPart): Statement {
+  const asked = askedOf(where)
+  const detail = detailOf({ by, where })
+  const isInOrder = detail === 'user' ? ` AND p.key_id = ''` : ''
+  return { sql: `p.detail = ?${isInOrder} AND ${asked.sql} = 1`, params: [detail, ...asked.params] }
+}
+
+/** Whether a place `p` is asked about: 1, else 0. */
+export function askedOf(where: CostQuestion['where']): Statement {
+  const conditions = conditionsOf(where)
+  return { sql: `CASE WHEN ${conditions.sql.join(' AND ')} THEN 1 ELSE 0 END`, params: conditions.params }
+}
+
+function conditionsOf(where: CostQuestion['where']): {
+  readonly sql: readonly string[]
+  readonly params: readonly Value[]
+} {
+  const asked = narrowedBy(where)
+  return { sql: asked.map(part => `p.${columnOf[part]} = ?`), params: asked.map(part => where[part] as string) }
+}
+
+export function quarterOf(ms: number): number {
+  return Math.floor(ms / quarterMs)
+}
