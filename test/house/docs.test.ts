@@ -57,6 +57,16 @@ t.test('events, refusals and traces that the pages list are those that there are
   t.strictSame([...traces].toSorted(), actions.toSorted())
 })
 
+t.test('a line of gateway.yaml that a page shows is the one of the model it tells of', async t => {
+  const lines = (await read('gateway.yaml')).split('\n')
+  for (const page of ['README.md', 'README.zh.md', 'docs/first-five-minutes.md']) {
+    const shown = [...(await read(page)).matchAll(/gateway\.yaml:(\d+)/g)]
+    t.ok(shown.length > 0, `${page} shows one`)
+    for (const [place, line] of shown)
+      t.match(lines[Number(line) - 1], /^  (?:alpha|beta)-\S+: \{ family/, `${page}: ${place}`)
+  }
+})
+
 t.test('every command that a page mentions exists', async t => {
   const { scripts } = JSON.parse(await read('package.json')) as { scripts: { readonly [name: string]: string } }
   const help = new Map<string, Promise<ReadonlySet<string>>>()
