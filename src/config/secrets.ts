@@ -27,7 +27,12 @@ const secretName =
  * Things that look like a secret wherever they stand, whole or in a file too broken to read. What stands before is looked at
  * behind blanks alone, not at each of them.
  */
-const looksSecretAnywhere = [/(?=[^\s"'{}$])(?<=\bBearer\s+)[^\s"'}]+/gi, /(?<![\w-])sk-[\w-]{6,}/g]
+const looksSecretAnywhere = [
+  /(?=[^\s"'{}$])(?<=\bBearer\s+)[^\s"'}]+/gi,
+  /(?<![\w-])sk-[\w-]{6,}/g,
+  // What keys of other vendors, of clouds and of receivers begin with, and web tokens.
+  /(?<![\w-])(?:AIza|AKIA|xai-|gsk_|hf_|r8_|pplx-|gh[opsu]_|glpat-|whsec_|eyJ)[\w+/.=-]{12,}/g,
+]
 const looksSecret = [
   ...looksSecretAnywhere,
   /(?=[^\s,}])(?<=(?:api|access|private|secret)[-_]?key\b["']?\s*[:=]\s*)(?!["']?\$\{)[^\s,}]+/gi,

@@ -86,6 +86,18 @@ t.test('what is no secret stays readable, and a reference names its place', asyn
   t.match(shown.text, 'postgres://u:${PW}@h/d?password=${P2}')
 })
 
+t.test('a key that stands in a comment is covered, by what keys begin with, and words are not', async t => {
+  const made = 'Ab3dEf6hIj9lMn2p'
+  const kinds = ['sk-', 'AIza', 'AKIA', 'xai-', 'gsk_', 'hf_', 'r8_', 'pplx-', 'ghp_', 'glpat-', 'whsec_', 'eyJ']
+  const keys = kinds.map(kind => kind + made)
+  const words = 'hf_hub and gsk_x are short; r8_models is a name, see https://x.example/eyJust'
+  const lines = [...keys.map(key => `# was ${key} until May\n`), `# ${words}\n`].join('')
+  const { text } = await showConfig('a.yaml', file('https://x', lines), {})
+  for (const key of keys) t.notMatch(text, key, key.slice(0, 6))
+  t.equal(text.match(/^# was \S+ until May$/gm)?.length, keys.length, 'and the words beside them stay')
+  t.match(text, words)
+})
+
 t.test('a default in an address, and what stands beside a reference, is as secret as the rest', async t => {
   const cases = [
     ['"postgres://u:${PW:-hunter2}@h/db"', 'postgres://u:•••@h/db'],
