@@ -54,10 +54,14 @@ export function isLate(at: number, now: number, zone: string): boolean {
 
 /** When a budget begins anew after `at`; null for one that is for all of a key's life. */
 export function renewalAt(period: BudgetPeriod, at: number, zone: string): number | null {
+  return period === 'total' ? null : renewalOf(period, spellsAt(at, zone)[period], zone)
+}
+
+/** When the day or month begins that follows the one that is named `start`; null for a budget that does not begin anew. */
+export function renewalOf(period: BudgetPeriod, start: number, zone: string): number | null {
   if (period === 'total') return null
-  const { day, month } = spellsAt(at, zone)
-  if (period === 'day') return beginningOf(zone, day + 86_400_000)
-  const date = new Date(month)
+  if (period === 'day') return beginningOf(zone, start + 86_400_000)
+  const date = new Date(start)
   return beginningOf(zone, Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1))
 }
 

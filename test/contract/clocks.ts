@@ -114,6 +114,27 @@ export async function clocksContract(t: Test, make: Harness): Promise<void> {
     t.match(await ledger.hold(holdOf(key, 1)), { kind: 'overdrawn', availableMicros: 0 })
   })
 
+  await t.test('what a clock before midnight tells of the next day says when that one ends', async t => {
+    const midnight = Date.UTC(2027, 4, 16)
+    const clock = clockAt(midnight + 1_000)
+    const { storage, ledger, keys } = await start(t, clock)
+    const key = await keys.create(newKey({ budget: 100_000, budgetPeriod: 'day' }))
+    await buy(storage, key, 60_000)
+    clock.set(midnight - 1_000)
+    await buy(storage, key, 40_000)
+    t.match(await ledger.hold(holdOf(key, 1)), { kind: 'overdrawn' })
+    const { events } = await storage.events.page({
+      after: null,
+      limit: 100,
+      kinds: ['budget.threshold', 'budget.exhausted'],
+    })
+    const renews = new Date(midnight + 86_400_000).toISOString()
+    t.match(
+      events.map(({ data }) => data['renews']),
+      [renews, renews, renews],
+    )
+  })
+
   await t.test(
     '[6.7] an idempotency key that was taken by a clock ahead is free 24 hours after it is asked for',
     async t => {

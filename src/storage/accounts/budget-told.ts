@@ -1,4 +1,4 @@
-import { type BudgetPeriod, type LevelKind, renewalAt } from '../../kit/budget.ts'
+import { type BudgetPeriod, type LevelKind, renewalOf } from '../../kit/budget.ts'
 import type { EventData, NewEvent } from '../../kit/events.ts'
 import { formatMoney } from '../../kit/units.ts'
 import { tellEvent } from '../events/tell.ts'
@@ -53,7 +53,8 @@ export function* tellBudget(
   if (!news) return
   const { told, percents, isExhausted } = news
   yield keepTold(found, JSON.stringify(told))
-  for (const event of eventsOf(locked, percents, isExhausted, renewalAt(found.per, at, identity.zone)))
+  // By its spell: where clocks differ around midnight it may be the next one by another clock than this.
+  for (const event of eventsOf(locked, percents, isExhausted, renewalOf(found.per, found.start, identity.zone)))
     yield* tellEvent(event, at)
 }
 
