@@ -40,6 +40,7 @@ t.test('a code that quotes our key goes nowhere as it is', async t => {
 /** An upstream that is sent these. */
 const sent = (...value: string[]): Upstream =>
   ({
+    url: 'https://vendor.example/v1',
     credential: value.map(one => ({ kind: 'header', name: 'x', value: one })),
     headers: {},
     query: {},

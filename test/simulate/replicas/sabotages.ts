@@ -104,13 +104,13 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     edits: [
       [
         'src/storage/ledger/resolve.ts',
-        "  yield* giveBack(identity, keyId, amount, whole(charge, 'ended_at'))\n  yield* giveLevelsBack(identity, charge, at)\n  yield* leave(identity, { by, at }, 'charge.refund'",
-        "  yield* giveLevelsBack(identity, charge, at)\n  yield* leave(identity, { by, at }, 'charge.refund'",
+        '  yield* giveBack(keyId, amount, then)\n  yield* giveLevelsBack(identity, charge, then, at)',
+        '  yield* giveLevelsBack(identity, charge, then, at)',
       ],
       [
         'src/storage/ledger/resolve.ts',
         '  // Its entry first: of two who give back at once',
-        "  yield* giveBack(identity, keyId, amount, whole(charge, 'ended_at'))\n  // Its entry first: of two who give back at once",
+        "  yield* giveBack(keyId, amount, yield* bookedOn(identity.zone, whole(charge, 'ended_at')))\n  // Its entry first: of two who give back at once",
       ],
     ],
   },
@@ -176,7 +176,7 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     oracle: 'price',
     says: 'a gateway says that it has read its configuration again and goes on with the old one',
     likes: ['reload all', 'ask'],
-    edits: [['src/gateway/gateway.ts', 'engine.swap(await build(next.plan))', 'await build(next.plan)']],
+    edits: [['src/gateway/gateway.ts', 'engine.swap(running)', 'void running']],
   },
   {
     name: 'local-refuses',
