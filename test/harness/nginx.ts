@@ -24,7 +24,7 @@ export type Front = {
 
 /**
  * Starts nginx with the shipped configuration: of it only addresses, and the places of its files, are changed; and, for a
- * test that has no time, how long idle connections are kept.
+ * test that has no time, how long idle connections are kept and a gateway that refuses connections is paused.
  */
 export async function startFront(t: Pick<Test, 'teardown'>, servers: readonly string[], idle?: string): Promise<Front> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-nginx-'))
@@ -65,7 +65,11 @@ function adapt(shippedText: string, { folder, port, servers, idle }: Place): str
   }
   put(/listen 8080;/, `listen 127.0.0.1:${port};`)
   put(/(?: *server [\d.]+:8080 (.*);\n)+/, addresses.map(address => `    server ${address} $1;\n`).join(''))
-  if (idle !== undefined) put(/keepalive_timeout 4s;/, `keepalive_timeout ${idle};`)
+  if (idle !== undefined) {
+    put(/keepalive_timeout 4s;/, `keepalive_timeout ${idle};`)
+    // Gateways that are restarted faster than this is long are all paused at the end.
+    put(/fail_timeout=5s/g, `fail_timeout=${idle}`)
+  }
   put(/\/tmp\//g, `${folder}/`)
   put(/error_log stderr warn;/, `error_log ${folder}/error.log warn;`)
   put(/\/dev\/stdout/, `${folder}/access.log`)
