@@ -80,7 +80,7 @@ export const errors = {
     status: 400,
     type: bad,
     param: 'model',
-    text: "The model '{model}' does not take {operation}.",
+    text: "The model '{model}' does not take {operation}. It takes {takes}.",
   },
   streaming_unsupported: {
     status: 400,

@@ -16,7 +16,7 @@ import { checkTogether, readFurther, renameFurther } from './further-models.ts'
 
 /**
  * The model that the body names, with its family and upstream.
- * @throws Failure missing_required_parameter, invalid_type, model_not_found, streaming_unsupported
+ * @throws Failure missing_required_parameter, invalid_type, model_not_found, operation_unsupported, streaming_unsupported
  * models_not_together
  */
 export function findTarget(plan: Plan, route: Route, body: Body, named: string | undefined): Target {
@@ -29,7 +29,7 @@ export function findTarget(plan: Plan, route: Route, body: Body, named: string |
   if (!model || !model.enabled) throw modelNotFound(name)
   const { family } = model
   if (family.forward.size > 0 && !family.forward.has(route.operation))
-    throw fail('operation_unsupported', { model: name, operation: `${route.method} ${route.path}` })
+    throw fail('operation_unsupported', { model: name, operation: nameOf(route), takes: takenBy(plan, family) })
   const stream = route.stream === 'field' ? wantsStream(body) : route.stream === 'always'
   const filled = family.defaults ? withDefaults(body, family.defaults) : body
   // An SDK that asked for a stream reads a plain answer as an empty one: refuse, never downgrade silently.
@@ -45,6 +45,19 @@ export function findTarget(plan: Plan, route: Route, body: Body, named: string |
   if (!first) throw new Error(`model ${model.name} has no upstream`)
   const target = { model, family, upstream: first.upstream, sendAs: first.sendAs, body: filled, stream }
   return further ? { ...target, further } : target
+}
+
+/** Routes that a refusal names: more of them are not read. */
+const namedMost = 6
+
+/** What a family is asked at, each by its first spelling. */
+function takenBy({ routes }: Plan, { forward }: Target['family']): string {
+  const taken = routes.filter(({ operation, path, upstreamPath }) => path === upstreamPath && forward.has(operation))
+  return taken.slice(0, namedMost).map(nameOf).join(', ') || 'nothing that this gateway has a route for'
+}
+
+function nameOf({ method, path }: Route): string {
+  return `${method} ${path}`
 }
 
 /** The body as if the caller had sent what it left out. */

@@ -669,3 +669,21 @@ t.test('what is not HTTP is 502 [U5, U6, U7]', async t => {
   }
   t.equal((await post(generations, good)).status, 200, 'and the process lives')
 })
+
+t.test('a model that does not take what it is asked says what it takes', async t => {
+  const { url, key } = await startOpen(t)
+  const ask = async (model: string) => {
+    const { status, text } = await askOnce(url, { model, prompt: 'a boat' }, { key, path: generations })
+    return { status, error: (JSON.parse(text) as { error: object }).error }
+  }
+  t.match(await ask('sim-chat'), {
+    status: 400,
+    error: {
+      code: 'operation_unsupported',
+      param: 'model',
+      message:
+        /does not take POST \/v1\/images\/generations\. It takes POST \/v1\/chat\/completions, POST \/v1\/responses\.$/,
+    },
+  })
+  t.match(await ask('sim-embedding'), { status: 400, error: { message: /It takes POST \/v1\/embeddings\.$/ } })
+})
