@@ -30,8 +30,8 @@ const secretName =
 const looksSecretAnywhere = [
   /(?=[^\s"'{}$])(?<=\bBearer\s+)[^\s"'}]+/gi,
   /(?<![\w-])sk-[\w-]{6,}/g,
-  // What keys of other vendors, of clouds and of receivers begin with, and web tokens.
-  /(?<![\w-])(?:AIza|AKIA|xai-|gsk_|hf_|r8_|pplx-|gh[opsu]_|glpat-|whsec_|eyJ)[\w+/.=-]{12,}/g,
+  // What keys begin with, a short word or the mark of a cloud or a web token, before digits and letters of both sizes.
+  /(?<![\w-])(?:[a-z]{1,8}\d?[-_]|AIza|AKIA|eyJ)(?=\w{0,64}\d)(?=\w{0,64}[A-Z])[\w+/.=-]{12,}/g,
 ]
 const looksSecret = [
   ...looksSecretAnywhere,
