@@ -7,6 +7,7 @@ import {
   type OtherKeys,
   othersOf,
   type Plan,
+  quarterMs,
   type Storage,
   type VendorKey,
 } from '../kit/index.ts'
@@ -15,9 +16,6 @@ import {
 const everyMs = 5_000
 /** What cannot be written is kept, and written later; the latest of each key. */
 const keptMax = 10_000
-
-/** Days begin with one of these, in every zone. */
-const quarterMs = 900_000
 
 const unwritten = 'how the keys of upstreams stand could not be written; it is tried again'
 const keyIsBack = "an upstream's key is asked again"

@@ -64,7 +64,7 @@ export class KeyAttempt {
   #ticket: Ticket | undefined
   #isTrial = false
   /** A token of its was good no more: a new one that is refused too is judged. */
-  readonly #renewed = new Set<VendorKey>()
+  #renewed: Set<VendorKey> | undefined
   #unable = 0
   /** When the first of those that are limited may be asked again. */
   #waitMs: number | undefined
@@ -179,8 +179,8 @@ export class KeyAttempt {
   /** What it was signed with was good no more: the key itself may be. @returns who is asked next */
   outdated(judgement: Judgement): Verdict {
     const { key } = this
-    if (!key || judgement.class !== 'not_sold' || this.#renewed.has(key)) return this.refused(judgement)
-    this.#renewed.add(key)
+    if (!key || judgement.class !== 'not_sold' || this.#renewed?.has(key)) return this.refused(judgement)
+    this.#renewed = (this.#renewed ?? new Set()).add(key)
     this.last = judgement
     return 'same_key'
   }
