@@ -16,6 +16,7 @@ const islands = [
   'admin',
   'simulator',
   'events',
+  'pricing',
 ]
 
 const operations = '^src/operations/index[.]ts$'
@@ -33,6 +34,7 @@ const homes = {
   '@clack/prompts': '^src/cli/ask-setup[.]ts$',
   aws4fetch: '^plugins/aws-sigv4/plugin[.]ts$',
   ajv: '^src/config/compile-schema[.]ts$',
+  busboy: '^plugins/multipart-rewrite/read-form[.]ts$',
   commander: '^src/cli/',
   'fastest-levenshtein': '^src/config/',
   fastify: '^src/admin/server[.]ts$',
@@ -42,7 +44,7 @@ const homes = {
   jose: '^plugins/(?:google-token|jwt-hs256)/plugin[.]ts$',
   'json-schema-to-ts': '^src/kit/schema[.]ts$',
   kysely: '^src/storage/',
-  'lru-cache': '^plugins/auth/',
+  'lru-cache': '^plugins/(?:auth|token-usage)/',
   pino: '^src/observe/log[.]ts$',
   'openid-client': '^src/admin/sign-in/issuers[.]ts$',
   nodemailer: '^src/events/mail[.]ts$',
@@ -90,9 +92,12 @@ module.exports = {
     ),
     refuse(
       'plugin-imports-only-the-kit',
-      'A plugin has two doors: src/kit/index.ts, and src/wire/index.ts for reading bodies. Plugins speak to one another through slots.',
+      'A plugin imports src/kit/index.ts, src/wire/index.ts to read bodies, and src/pricing/index.ts to rate what was used. Plugins speak to one another through slots.',
       { path: '^plugins/([^/]+)/' },
-      { path: ours, pathNot: ['^src/kit/index[.]ts$', '^src/wire/index[.]ts$', '^plugins/$1/'] },
+      {
+        path: ours,
+        pathNot: ['^src/kit/index[.]ts$', '^src/wire/index[.]ts$', '^src/pricing/index[.]ts$', '^plugins/$1/'],
+      },
     ),
     refuse(
       'plugin-list-imports-only-plugins',

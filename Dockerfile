@@ -21,6 +21,7 @@ COPY --from=build /build/package.json /build/LICENSE ./
 COPY --from=build /build/node_modules ./node_modules
 COPY --from=build /build/dist ./dist
 COPY --from=build /build/schemas ./schemas
+COPY --from=build /build/docs/recipes ./docs/recipes
 # What `tollgate init` begins with, and what is served until another is mounted there.
 COPY --from=build /build/gateway.yaml ./gateway.yaml
 COPY --from=build /build/gateway.yaml /etc/tollgate/gateway.yaml

@@ -53,6 +53,7 @@ import type { Workers } from './gateway/workers.ts'
 // is refused first, and can be: nothing that is loaded with the door names what it has not.
 
 export type { LintFinding, Finding, FoundKey, KeyFacts, Loaded, TracedValue } from './config/index.ts'
+export { refusedByCheck } from './config/finding.ts'
 export type { FirstAnswers, FirstDraft } from './tools/first-config.ts'
 export { ConfigError } from './gateway/config-error.ts'
 export type { GatewayConfig } from './gateway/config-source.ts'
@@ -359,7 +360,7 @@ export async function listPrices(plan: Plan): Promise<PriceList> {
 }
 
 /**
- * Opens a storage: `tool` works beside a running gateway, `gateway` owns it.
+ * Opens a storage: `tool` works beside a running gateway, `gateway` owns it. A `tool` refuses an older schema.
  * @throws StorageError when it cannot be opened, or belongs to another gateway
  */
 export async function openStorage(options: {
@@ -508,6 +509,24 @@ export async function copyStorage(options: {
   readonly onProgress?: (text: string) => void
 }): Promise<Copied> {
   return (await import('./storage/index.ts')).copyStorage(options)
+}
+
+/**
+ * Brings the schema of a storage up to date, as a gateway does when it starts; a file of SQLite is copied first. Waits until
+ * no process of an older version works on it. `onWait` is called every second with those that it waits for.
+ * @returns the schema's version before (0 for a new storage) and now
+ * @throws StorageError `storage_newer`, `storage_unavailable`
+ */
+export async function migrateStorage(options: {
+  readonly url: string
+  readonly onWait?: (waitsFor: readonly string[]) => void
+}): Promise<{ readonly from: number; readonly to: number }> {
+  const { url, onWait = () => undefined } = options
+  const [{ migrateStorage: migrate }, { systemClock }] = await Promise.all([
+    import('./storage/index.ts'),
+    import('./kit/index.ts'),
+  ])
+  return migrate({ url, onWait, clock: systemClock })
 }
 
 /** Every upstream of a plan, and how each of its keys stands by what the storage has of them. */

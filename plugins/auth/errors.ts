@@ -12,7 +12,7 @@ export const errors = {
   conflicting_api_keys: {
     status: 400,
     type: bad,
-    text: 'The request carries two different API keys. Send one, in one header.',
+    text: 'The request carries two different API keys of this gateway, or more keys than are looked at. Send one, in one header.',
   },
   too_many_bad_keys: {
     status: 429,

@@ -5,7 +5,7 @@ import {
   callerSlot,
   definePlugin,
   type Exchange,
-  type Failure,
+  Failure,
   hashSecret,
   isPromise,
   mayAsk,
@@ -22,6 +22,8 @@ import { optionsSchema } from './schema.ts'
 const retryMs = 1_000
 /** Where callers put their key, as most styles have it. */
 const keyPlaces = '"Authorization: Bearer <API_KEY>" or "x-api-key: <API_KEY>"'
+/** Keys that one request may carry at different places: each is looked up. */
+const severalMax = 4
 /** What keys of other gateways look like. */
 const foreignPattern = /^sk-[\w.-]{13,253}$/
 
@@ -30,11 +32,35 @@ function badKey({ dialect }: Exchange, what: string): Failure {
 }
 
 /** @throws Failure model_not_allowed for the model, or one that the body names further, with its place */
-function checkModels(caller: Caller, { model, further }: Target): void {
-  if (!further && mayAsk(caller, model.name)) return
-  const all = [{ model, place: 'model' }, ...(further ?? [])]
-  const barred = all.find(one => !mayAsk(caller, one.model.name))
-  if (barred) throw fail('model_not_allowed', { model: barred.model.name }, { param: barred.place })
+function checkModels(caller: Caller, { model, further = [], alsoNamed = [] }: Target): void {
+  check(caller, model.name, 'model')
+  for (const { model: other, place } of further) check(caller, other.name, place)
+  for (const { name, place } of alsoNamed) check(caller, name, place)
+}
+
+function check(caller: Caller, model: string, place: string): void {
+  if (!mayAsk(caller, model)) throw fail('model_not_allowed', { model: model.slice(0, 120) }, { param: place })
+}
+
+/**
+ * The one of several keys that is known: a client's left-over key of a vendor may stand beside ours.
+ * @throws Failure conflicting_api_keys for two that are known, or more than are looked up; storage_unavailable
+ */
+async function judgeSeveral(
+  texts: ReadonlySet<string>,
+  find: (text: string) => Promise<KnownKey | undefined>,
+): Promise<KnownKey | undefined> {
+  if (texts.size > severalMax) throw fail('conflicting_api_keys')
+  const found = await Promise.all([...texts].map(find)).catch((cause: unknown) => {
+    throw cause instanceof Failure ? cause : unavailable(cause)
+  })
+  const known = found.filter(one => one !== undefined)
+  if (new Set(known.map(({ key }) => key.id)).size > 1) throw fail('conflicting_api_keys')
+  return known[0]
+}
+
+function unavailable(cause: unknown): Failure {
+  return fail('storage_unavailable', {}, { cause, retryAfterMs: retryMs })
 }
 
 /** Who is asking (`docs/rules.md#keys`): checks the key before a byte of the body is read, and gives the caller. */
@@ -74,10 +100,6 @@ export const auth = definePlugin({
       }
       ex.payer = key.id
       ex.slots.put(callerSlot, { key, group })
-    }
-
-    function unavailable(cause: unknown): Failure {
-      return fail('storage_unavailable', {}, { cause, retryAfterMs: retryMs })
     }
 
     function find(hash: string) {
@@ -124,12 +146,19 @@ export const auth = definePlugin({
       }
     }
 
+    async function findAny(text: string): Promise<KnownKey | undefined> {
+      const isOurs = readSecret(text) !== undefined
+      if (!isOurs && !(foreignPattern.test(text) && (await hasForeign()))) return undefined
+      return find(hashSecret(text))
+    }
+
     return {
       onRequest(ex) {
         const presented = ex.dialect.credentials(ex.head)
         const [text] = presented
         if (text === undefined) throw badKey(ex, 'The API key is missing.')
-        if (presented.some(other => other !== text)) throw fail('conflicting_api_keys')
+        if (presented.some(other => other !== text))
+          return judgeSeveral(new Set(presented), findAny).then(known => admit(ex, known))
         return readSecret(text) === undefined ? judgeForeign(ex, text) : judge(ex, text)
       },
       onTarget(ex, target) {

@@ -1,4 +1,4 @@
-import { type Body, type Family, type ForwardRule, type Json, readField } from '../../src/kit/index.ts'
+import { type Body, type Family, type ForwardRule, isEmptyField, type Json, readField } from '../../src/kit/index.ts'
 import { pathOfName, readJsonText, valuesAt } from './count-paths.ts'
 import { fail } from './errors.ts'
 
@@ -56,7 +56,7 @@ export function isForwarded(rule: ForwardRule | undefined, name: string): boolea
 
 /** A value as prices are named by it. */
 export function textOf(value: Json): string | undefined {
-  if (value === null || value === '') return undefined
+  if (isEmptyField(value)) return undefined
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   return text.length > textMax ? `${text.slice(0, textMax)}…` : text
 }
@@ -112,7 +112,7 @@ export function picturesOf({ body, family, operation }: Sent, fields: readonly s
   const rule = family.forward.get(operation)
   return fields.flatMap((name): readonly Json[] => {
     const value = isForwarded(rule, name) ? (readField(body, name) ?? null) : null
-    if (value === null || value === '') return []
+    if (isEmptyField(value)) return []
     return Array.isArray(value) ? value : [value]
   })
 }

@@ -1,6 +1,7 @@
 import type { Awaitable, Failure, Passed, Stage, StoredAnswer } from '../../src/kit/index.ts'
 import { fail } from './errors.ts'
 import type { ImageCharge } from './image-charge.ts'
+import { SaidNo } from './turned-answer.ts'
 import { type Scanned, type Scanner, Unreadable, Unrecognised } from './scanned.ts'
 
 /** The largest answer that is kept for an idempotency key. */
@@ -45,6 +46,8 @@ export class BillingStage implements Stage {
     const scanned = this.#scan(() => this.#scanner.end())
     if (this.#kept) this.#keep(scanned.out)
     if (scanned.done.length > 0) await this.#charge.commit(scanned.done)
+    const { omitted } = this.#scanner
+    if (omitted !== undefined) this.#charge.leftOut(omitted)
     await this.#charge.finish(this.#storedAnswer())
     return scanned.out
   }
@@ -59,8 +62,7 @@ export class BillingStage implements Stage {
     try {
       return read()
     } catch (cause) {
-      if (cause instanceof Unrecognised) throw this.#charge.unrecognised(cause.shape)
-      throw this.#charge.broken(cause instanceof Unreadable ? unreadable(cause) : cause)
+      throw failureOf(this.#charge, cause)
     }
   }
 
@@ -76,6 +78,18 @@ export class BillingStage implements Stage {
     if (!this.#kept) return undefined
     return { status: this.#status, headers: { 'content-type': this.#contentType }, body: Buffer.concat(this.#kept) }
   }
+}
+
+/** The failure of an answer that cannot be read, which its charge is told of. */
+export function failureOf(charge: ImageCharge, cause: unknown): unknown {
+  if (cause instanceof Unrecognised && cause.isNothing) return charge.nothing(nothing(cause))
+  if (cause instanceof Unrecognised) return charge.unrecognised(cause.shape)
+  if (cause instanceof SaidNo) return fail('upstream_refused_images', { message: cause.message }, { cause })
+  return charge.broken(cause instanceof Unreadable ? unreadable(cause) : cause)
+}
+
+function nothing(cause: Unrecognised): Failure {
+  return fail('upstream_answer_malformed', { why: `${cause.shape}, and no image` }, { cause })
 }
 
 function unreadable(cause: Unreadable): Failure {

@@ -1,4 +1,4 @@
-import { type AskedSize, type Model, type TierRule, toldNames } from '../../src/kit/index.ts'
+import { type AskedSize, defaultSize, type Model, type TierRule, toldNames } from '../../src/kit/index.ts'
 import { readAsked, type Sent } from './asked.ts'
 import { fail } from './errors.ts'
 import { lineRules, type Measured, nameOf, priceRow } from './line-rules.ts'
@@ -34,7 +34,15 @@ export function buildRule(of: RuleOf): Omit<TierRule, 'warnings'> {
   })
   const requestedTier = requestedTierOf(asked, tiers)?.tier ?? null
   const tierFrom = facet.tier_from ?? (measuresOutput(facet) ? (['told', 'output', 'request'] as const) : [])
-  const plain = { kind: 'tiers', tiers, tierFrom, otherwise: facet.otherwise ?? imageLabel, requestedTier } as const
+  const { largest_output: largestOutput } = facet
+  const plain = {
+    kind: 'tiers',
+    tiers,
+    tierFrom,
+    otherwise: facet.otherwise ?? imageLabel,
+    requestedTier,
+    ...(largestOutput !== undefined && { largestOutput }),
+  } as const
   return isPlain(facet, model) ? plain : { ...plain, ...moreOf(of, goesBy) }
 }
 
@@ -45,7 +53,7 @@ function moreOf({ facet, model, asked, sent, measured }: RuleOf, by: readonly st
   const facts = names.filter(name => told.has(name))
   const values = sent ? names.flatMap(name => entryOf(name, readAsked(sent, name))) : []
   const lines = lineRules(facet, model, sent, measured)
-  const askedSize = asked.expected ?? (asked.size.kind === 'pixels' ? asked.size : null)
+  const askedSize = asked.expected ?? (asked.size.kind === 'pixels' ? asked.size : defaultSize(model.family))
   return {
     ...(by && { by, prices: pricesOf(facet, model, by) }),
     ...(values.length > 0 && { asked: Object.fromEntries(values) }),

@@ -1,5 +1,6 @@
 import type { Micros, Model, TierRule } from '../../src/kit/index.ts'
-import { multiply, raises } from './decimals.ts'
+import { multiply } from '../../src/pricing/index.ts'
+import { raises } from './decimals.ts'
 import { fail } from './errors.ts'
 import { applies, dearestOf, isSameWord, labelOf, priceOf, sameLabel, valueOf, wordsOf } from './price-image.ts'
 import { rateTier } from './tier.ts'
@@ -26,7 +27,7 @@ function namesOfImage({ by, times }: Rule): readonly string[] {
   return [...(by ?? []), ...(times ?? []).flatMap(one => Object.keys(one.if))]
 }
 
-/** The dearest that one image can come to, in micro-units. */
+/** The dearest that one image is expected to come to, in micro-units: of the tiers that may come back, or of all. */
 export function dearest(rule: Rule): Micros {
   const price = rule.by ? dearestBy(rule, rule.by) : dearestTier(rule)
   const factors = (rule.times ?? []).filter(one => mayApply(rule, one.if, raises(one.by)))
@@ -40,7 +41,15 @@ export function dearest(rule: Rule): Micros {
 
 function dearestTier(rule: Rule): Micros {
   if (isTierDecided(rule)) return priceOf(rule, rateTier(rule, null).tier)
-  return Math.max(...rule.tiers.map(row => row.price))
+  return Math.max(...expectedTiers(rule).map(row => row.price))
+}
+
+/** The tiers that the family expects, and those that an image has whose pixels nobody can read. */
+function expectedTiers({ tiers, tierFrom, largestOutput, requestedTier, otherwise }: Rule): Rule['tiers'] {
+  const last = tiers.findIndex(({ tier }) => tier === largestOutput)
+  if (last === -1) return tiers
+  const unread = tierFrom.includes('request') && requestedTier !== null ? requestedTier : otherwise
+  return tiers.filter(({ tier }, i) => i <= last || tier === unread)
 }
 
 /** What the answer may tell may turn either way: a factor that makes dearer counts, one that makes cheaper does not. */
@@ -52,7 +61,7 @@ function mayApply(rule: Rule, conditions: NonNullable<Rule['times']>[number]['if
 function dearestBy(rule: Rule, by: readonly string[]): Micros {
   const prices = rule.prices ?? []
   const otherwise = prices.find(one => sameLabel(one.label, rule.otherwise, true))
-  const reach = reachOf(rule, by)
+  const reach = reachOf(rule, by, expectedTiers(rule))
   // What the answer tells may be of no combination; without a price for that it is any of them.
   if (!otherwise && by.some(name => rule.facts?.includes(name))) return dearestOf(prices)?.price ?? 0
   const reached = prices.filter(({ label }) => isReached(label, reach))
@@ -64,17 +73,17 @@ function dearestBy(rule: Rule, by: readonly string[]): Micros {
 /** The words that can stand at each place of a name; undefined where any can, none where nothing is known that could. */
 type Reach = readonly (readonly string[] | undefined)[]
 
-function reachOf(rule: Rule, by: readonly string[]): Reach {
+function reachOf(rule: Rule, by: readonly string[], tiers = rule.tiers): Reach {
   return by.map(name => {
-    if (name === 'tier') return tiersOf(rule)
+    if (name === 'tier') return tiersOf(rule, tiers)
     if (rule.facts?.includes(name)) return undefined
     const value = rule.asked?.[name]
     return value === undefined ? [] : [value]
   })
 }
 
-function tiersOf(rule: Rule): readonly string[] {
-  if (!isTierDecided(rule)) return rule.tiers.map(({ tier }) => tier)
+function tiersOf(rule: Rule, tiers: Rule['tiers']): readonly string[] {
+  if (!isTierDecided(rule)) return tiers.map(({ tier }) => tier)
   const { tier } = rateTier(rule, null)
   return rule.tiers.some(row => row.tier === tier) ? [tier] : []
 }

@@ -1,6 +1,7 @@
 import { type Condition, conditionsHold, type JsonVisitor, type JsonWalk, type Path } from '../../src/wire/index.ts'
 import { DescribedPicture } from './described-picture.ts'
 import type { Description, Place } from './described-places.ts'
+import { Omission } from './omission.ts'
 import { OpaqueText } from './opaque-text.ts'
 import { type AnswerWords, Remainder } from './remainder.ts'
 import { type FoundImage, tailBytes, Unreadable, Unrecognised } from './scanned.ts'
@@ -22,36 +23,48 @@ type Item = {
   readonly values: Map<Path, string[]>
   /** What stands there has been, whatever it is. */
   readonly named: Set<Path>
+  /** Which members on the way to its pictures there have been. */
+  readonly led: Set<Path>
   /** Those of which it is not decided yet whether they are pictures of the answer. */
   pictures: DescribedPicture[]
   /** Of the picture that comes last: what the item's members say. */
   members: Member[]
   links: string[]
+  /** What decides about its pictures is said twice: readers take one of the two, and nobody knows which. */
+  isUnclear: boolean
 }
 
-/** A string that is being read as a picture, and its item. */
-type Open = { readonly item: Item; readonly member: Member }
+/** A string that is being read as a picture, and its item; it may be left out. */
+type Open = { readonly item: Item; readonly member: Member; isOmitted: boolean }
 
 type Member = { readonly picture: DescribedPicture; readonly at: Path; link: string | undefined }
 
 /**
  * Finds the pictures of an answer where its description says that they stand. An item decides whether its picture is one
  * when it is over: what says so may stand before the picture or behind it. All else that the answer says is held to be no
- * picture (`Remainder`).
+ * picture (`Remainder`), or is left out.
  */
 export class DescribedItems implements JsonVisitor {
   readonly loose: boolean
   readonly remainder: Remainder
   readonly #description: Description
+  readonly #omission: Omission
   #items: Item[] = []
   /** The string that is being read as a picture, and its item. */
   #open: Open | undefined
   #opaque: OpaqueText | undefined
+  /** How deep a member stands that is left out. */
+  #mutedDepth = 0
   /** The path of the string that is being read beside them, where what it says decides something. */
   #wanted: Path | undefined
   readonly #values = new Map<Path, string[]>()
   #done: FoundImage[] = []
+  /** The pictures of texts before this one, which tell of them again; and those of this one. */
+  readonly #told = new Set<string>()
+  readonly #ofText = new Set<string>()
   #count = 0
+  /** How many there were before the text. */
+  #before = 0
   /** Some picture has begun to go, or may. */
   begun = false
   /** Something has stood where pictures do. */
@@ -62,15 +75,39 @@ export class DescribedItems implements JsonVisitor {
   /** Where the first string stands that is neither a sentence nor a label. */
   #strange: string | undefined
 
-  /** @param loose the text may be a list of answers */
-  constructor(description: Description, words: AnswerWords, loose: boolean) {
+  /** @param perRecord each text is a record of a stream; one that is none may be a list of what would be records */
+  constructor(description: Description, words: AnswerWords, omission: Omission, perRecord: boolean) {
     this.#description = description
-    this.remainder = new Remainder(words)
-    this.loose = loose
+    this.#omission = omission
+    this.remainder = new Remainder(omission, words, perRecord)
+    this.loose = !perRecord && description.streams
   }
 
   get count(): number {
     return this.#count
+  }
+
+  /** Counts the pictures that texts have held. */
+  takeTexts(): void {
+    for (const { image, mark } of this.remainder.takePictures()) {
+      if (this.#told.has(mark) || this.#ofText.has(mark)) continue
+      this.#told.add(mark)
+      this.begun = true
+      this.#done.push({ index: this.#count++, ...image })
+      this.remainder.belongsTo(this.#count, this.#count - this.#before)
+    }
+  }
+
+  /** The record is over, and is handed out. */
+  readTexts(): void {
+    this.remainder.readTexts()
+    this.takeTexts()
+  }
+
+  /** All texts are over. */
+  endTexts(): void {
+    this.remainder.endTexts()
+    this.takeTexts()
   }
 
   /** The pictures since the last call. */
@@ -83,6 +120,8 @@ export class DescribedItems implements JsonVisitor {
   /** Up to where bytes may go, of which the last stands before `end`. @throws Unreadable when too much would be held */
   safe(end: number): number {
     let safe = this.remainder.from ?? end
+    const open = this.#open
+    if (open && !open.isOmitted) safe = Math.min(safe, open.member.picture.safe(end))
     if (this.#opaque?.judged === false) safe = Math.min(safe, this.#opaque.from)
     for (const { pictures, members } of this.#items) {
       for (const picture of pictures) safe = Math.min(safe, picture.safe(end))
@@ -92,15 +131,29 @@ export class DescribedItems implements JsonVisitor {
     return safe
   }
 
-  /** A text is over, and another begins. */
-  forget(): void {
+  /** A text is over, and another begins at `from`. */
+  forget(from: number): void {
+    this.#before = this.#count
+    for (const digest of this.#ofText) this.#told.add(digest)
+    this.#ofText.clear()
     const { strange } = this.remainder
     if (this.#errs && strange === undefined) this.#failed = true
     this.#errs = false
     this.#strange ??= strange
-    this.remainder.forget()
+    this.remainder.forget(from)
     this.#items = []
     this.#opaque = undefined
+    this.#open = undefined
+    this.#wanted = undefined
+    this.#mutedDepth = 0
+  }
+
+  /** The text is not handed out: its pictures are none, of which there were `count` before it; the next begins at `from`. */
+  drop(count: number, from: number): void {
+    this.#done = this.#done.filter(({ index }) => index < count)
+    this.#count = count
+    this.#ofText.clear()
+    this.forget(from)
   }
 
   /** All has come. @throws Unrecognised unless it has pictures, or says that it has none */
@@ -108,19 +161,43 @@ export class DescribedItems implements JsonVisitor {
     if (this.#count > 0) return
     const valuesOf = (path: Path): readonly string[] => this.#values.get(path) ?? []
     if (this.#description.refused.some(conditions => conditionsHold(conditions, valuesOf))) return
-    this.forget()
+    this.forget(0)
+    if (this.#omission.shape !== undefined) throw new Unrecognised(this.#omission.shape)
     if (this.#failed || !(this.remainder.spoke || this.#seen)) return
     throw new Unrecognised(this.#strange === undefined ? 'no picture' : `no picture, but ${this.#strange}`)
   }
 
   name(walk: JsonWalk): void {
+    if (walk.depth <= this.#mutedDepth) this.#unmute()
     this.remainder.name(walk)
+    if (this.#mutedDepth > 0) return
     // The whole answer is an item that nobody opens.
     if (walk.depth === 1 && this.#items.length === 0)
       for (const place of this.#description.places) if (place.at === '') this.#begin(place, 1)
+    const path = pathOf(walk)
+    if (this.#description.leading.has(path)) this.#lead(walk, path)
+  }
+
+  /** Readers take one of two members, and nobody knows which: the second is left out, its name as well. */
+  #lead(walk: JsonWalk, path: Path): void {
+    const isOnTheWay = (picture: Path): boolean => picture === path || picture.startsWith(`${path}.`)
+    const item = this.#items.findLast(({ place }) => place.pictures.some(isOnTheWay))
+    if (!item) return
+    if (!item.led.has(path) || isListed(walk, item.depth)) return void item.led.add(path)
+    const shape = `${walk.path()} twice`
+    this.#mutedDepth = walk.depth
+    this.#omission.beginName(walk.nameFrom, walk.nameTo, shape)
+    this.remainder.mute(shape)
+  }
+
+  #unmute(): void {
+    this.#mutedDepth = 0
+    this.remainder.mute(undefined)
   }
 
   opened(walk: JsonWalk, isObject: boolean): void {
+    this.remainder.opened(walk.depth + 1)
+    if (this.#mutedDepth > 0) return
     if (this.remainder.isRefusal(walk)) this.#errs = true
     const path = pathOf(walk)
     if (this.#description.wanted.has(path)) this.#add(walk, path, isObject ? objectMark : undefined)
@@ -129,19 +206,22 @@ export class DescribedItems implements JsonVisitor {
   }
 
   closed(_walk: JsonWalk, depth: number): void {
+    if (depth <= this.#mutedDepth) this.#unmute()
+    this.remainder.closed(depth)
     for (let item = this.#items.at(-1); item && item.depth === depth; item = this.#items.at(-1)) this.#close(item)
   }
 
   string(walk: JsonWalk, at: number): 'bytes' {
     if (this.remainder.isRefusal(walk)) this.#errs = true
     const path = pathOf(walk)
-    this.#open = this.#picture(walk, path, at + 1)
+    const isMuted = this.#mutedDepth > 0
+    this.#open = isMuted ? undefined : this.#picture(walk, path, at + 1)
     if (this.#open) return 'bytes'
-    if (this.#description.opaque.has(walk.name)) {
-      this.#opaque = new OpaqueText(at, walk.path())
+    if (!isMuted && this.#description.opaque.has(walk.name)) {
+      this.#opaque = new OpaqueText(at, walk.path(), this.#omission)
       return 'bytes'
     }
-    this.#wanted = this.#description.wanted.has(path) ? path : undefined
+    this.#wanted = !isMuted && this.#description.wanted.has(path) ? path : undefined
     this.remainder.begin(walk, at)
     return 'bytes'
   }
@@ -152,8 +232,9 @@ export class DescribedItems implements JsonVisitor {
       const isItem = place.at === path
       const item = isItem ? this.#begin(place, walk.depth + 1) : this.#items.findLast(one => one.place === place)
       if (!item) continue
-      if (item.members.some(one => one.at === path)) this.#next(walk, item)
-      return { item, member: { picture: new DescribedPicture(from, walk.path()), at: path, link: undefined } }
+      if (item.members.some(one => one.at === path)) this.#next(item)
+      const member = { picture: new DescribedPicture(from, walk.path()), at: path, link: undefined }
+      return { item, member, isOmitted: false }
     }
     return undefined
   }
@@ -165,37 +246,57 @@ export class DescribedItems implements JsonVisitor {
     if (this.#open) this.#pictureBytes(this.#open, piece, from, to)
   }
 
-  #pictureBytes({ item, member }: Open, piece: Buffer, from: number, to: number): void {
+  #pictureBytes(open: Open, piece: Buffer, from: number, to: number): void {
+    const { item, member } = open
+    const end = this.#omission.base + to
+    if (open.isOmitted) return this.#omission.more(end)
     if (item.members.at(-1) !== member) item.members.push(member)
     this.#seen = true
-    member.picture.write(piece, from, to)
+    if (!member.picture.write(piece, from, to, end)) return this.#leaveOut(open, end, 'longer than any link')
     if (member.picture.isLink) return
+    if (hasOther(open)) return this.#leaveOut(open, end, 'a second picture')
     this.begun = true
-    checkOne(item)
+  }
+
+  #leaveOut(open: Open, to: number, why: string): void {
+    const { item, member } = open
+    open.isOmitted = true
+    item.members = item.members.filter(one => one !== member)
+    this.#omission.begin(member.picture.from - 1, to, `${member.picture.path} (${why})`)
   }
 
   bytesEnd(walk: JsonWalk, at: number): void {
     if (this.#opaque) {
-      this.#opaque.end()
+      this.#opaque.end(at)
       this.#opaque = undefined
       return
     }
     const open = this.#open
-    if (!open) return this.#said(walk, this.remainder.end(walk))
+    if (!open) return this.#said(walk, this.remainder.end(walk, at))
     this.#open = undefined
-    const { item, member } = open
-    // An empty string is none.
-    if (item.members.at(-1) === member) {
-      member.link = member.picture.end(at)
-      this.begun ||= !member.picture.isLink
-      checkOne(item)
-    }
+    this.#endPicture(open, at)
     // The item is the string itself.
-    if (item.place.at === member.at) this.#close(item)
+    if (open.item.place.at === open.member.at) this.#close(open.item)
+  }
+
+  #endPicture(open: Open, at: number): void {
+    const { item, member } = open
+    if (open.isOmitted) return this.#omission.more(at + 1)
+    // An empty string is none.
+    if (item.members.at(-1) !== member) return
+    member.link = member.picture.end(at)
+    if (member.picture.isLink) return
+    if (!hasOther(open)) {
+      this.begun = true
+      return
+    }
+    this.#leaveOut(open, at, 'a second picture')
+    this.#omission.more(at + 1)
   }
 
   scalar(walk: JsonWalk, value: string): void {
-    this.remainder.scalar(walk)
+    this.remainder.scalar(walk, value)
+    if (this.#mutedDepth > 0) return
     const isNull = value === 'null'
     if (!isNull && this.remainder.isRefusal(walk)) this.#errs = true
     const path = pathOf(walk)
@@ -209,24 +310,40 @@ export class DescribedItems implements JsonVisitor {
 
   /** Of what is null, or a list, no more is known than that it has been. */
   #add(walk: JsonWalk, path: Path, value: string | undefined): void {
-    if (value !== undefined) keepValue(this.#values, path, value, false)
-    for (const { values, named, depth } of this.#items) {
+    if (value !== undefined) keepValue(this.#values, path, value)
+    for (const item of this.#items) {
       // Readers take one of two, and nobody knows which.
-      if (named.has(path) && !isListed(walk, depth)) throw new Unrecognised(`${walk.path()} twice`)
-      named.add(path)
-      if (value !== undefined) keepValue(values, path, value, true)
+      if (item.named.has(path) && !isListed(walk, item.depth)) this.#blur(item, `${walk.path()} twice`)
+      item.named.add(path)
+      if (value !== undefined && !keepValue(item.values, path, value))
+        this.#blur(item, `${path} (more than ${valuesMax} times)`)
     }
   }
 
+  /** What decides about the item's pictures is not clear: they go out, and are charged. */
+  #blur(item: Item, shape: string): void {
+    item.isUnclear = true
+    this.#omission.note(shape)
+  }
+
   #begin(place: Place, depth: number): Item {
-    const item: Item = { place, depth, values: new Map(), named: new Set(), pictures: [], members: [], links: [] }
+    const item: Item = {
+      place,
+      depth,
+      values: new Map(),
+      named: new Set(),
+      led: new Set(),
+      pictures: [],
+      members: [],
+      links: [],
+      isUnclear: false,
+    }
     this.#items.push(item)
     return item
   }
 
-  /** A member of the item that had a picture has another. @throws Unrecognised unless a list has both */
-  #next(walk: JsonWalk, item: Item): void {
-    if (!isListed(walk, item.depth)) throw new Unrecognised(`${walk.path()} twice`)
+  /** A member of the item that had a picture has another, in a list. */
+  #next(item: Item): void {
     this.#gather(item)
     if (item.place.skip.length === 0 && item.place.keep.length === 0) this.#decide(item)
   }
@@ -235,7 +352,8 @@ export class DescribedItems implements JsonVisitor {
   #gather(item: Item): void {
     const [first] = item.members
     const bytes = item.members.find(({ link }) => link === undefined)
-    if (first) item.pictures.push((bytes ?? first).picture)
+    const isOfText = !bytes && first?.link !== undefined && this.remainder.isOfText(first.link)
+    if (first && !isOfText) item.pictures.push((bytes ?? first).picture)
     for (const { link } of item.members) if (link !== undefined) item.links.push(link)
     item.members = []
   }
@@ -252,9 +370,15 @@ export class DescribedItems implements JsonVisitor {
     item.links = []
     const valuesOf = (path: Path): readonly string[] => values.get(path) ?? []
     const holds = (conditions: readonly Condition[]): boolean => conditionsHold(conditions, valuesOf)
-    if (!holds(place.keep) || (place.skip.length > 0 && holds(place.skip))) return
+    const isKept = holds(place.keep) && !(place.skip.length > 0 && holds(place.skip))
+    if (!isKept && !item.isUnclear) return
     this.begun ||= pictures.length > 0
-    for (const picture of pictures) this.#done.push({ index: this.#count++, ...picture.measure() })
+    this.remainder.belongsTo(this.#count + pictures.length, this.#count + pictures.length - this.#before)
+    for (const picture of pictures) {
+      this.#ofText.add(picture.digest)
+      if (this.#told.has(picture.digest)) continue
+      for (const image of picture.measure()) this.#done.push({ index: this.#count++, ...image })
+    }
     for (const link of links) this.remainder.count(link)
   }
 }
@@ -272,17 +396,17 @@ function isListed({ depth, objects }: JsonWalk, within: number): boolean {
   return false
 }
 
-/** @throws Unrecognised when what decides about a picture is said too often to be kept */
-function keepValue(all: Map<Path, string[]>, path: Path, value: string, isStrict: boolean): void {
+/** @returns false when it is said too often to be kept */
+function keepValue(all: Map<Path, string[]>, path: Path, value: string): boolean {
   const values = all.get(path)
   const kept = value.length > valueCharsMax ? longMark : value
   if (!values) all.set(path, [kept])
   else if (values.length < valuesMax) values.push(kept)
-  else if (isStrict) throw new Unrecognised(`${path} (more than ${valuesMax} times)`)
+  else return false
+  return true
 }
 
 /** Links beside the bytes lead to them; other bytes beside them are another picture. */
-function checkOne({ members }: Item): void {
-  if (members.filter(({ picture }) => !picture.isLink).length > 1)
-    throw new Unrecognised(`${members.at(-1)?.picture.path} (a second picture)`)
+function hasOther({ item, member }: Open): boolean {
+  return item.members.some(one => one !== member && !one.picture.isLink)
 }

@@ -1,8 +1,8 @@
-import { ImageHead } from './image-head.ts'
+import { PictureDigest } from '../../src/wire/index.ts'
 import { unescapeText } from './judge-text.ts'
 import { LinkText } from './link-text.ts'
-import { sizeOf } from './measure.ts'
-import { type FoundImage, tailBytes, Unrecognised } from './scanned.ts'
+import { linkedImages, PictureBlocks } from './picture-blocks.ts'
+import { type FoundImage, tailBytes } from './scanned.ts'
 
 /** So much of a string tells a link from a picture: as it is written, escapes and all. */
 const toldBytes = 64
@@ -15,10 +15,12 @@ export class DescribedPicture {
   readonly from: number
   to: number | undefined
   readonly path: string
-  readonly #head = new ImageHead({ link: false })
+  readonly #blocks = new PictureBlocks({ link: false })
+  readonly #digest = new PictureDigest()
   #text: LinkText | undefined = new LinkText()
   #first = ''
   #isLink: boolean | undefined
+  #link = ''
 
   constructor(from: number, path: string) {
     this.from = from
@@ -30,14 +32,18 @@ export class DescribedPicture {
     return this.#isLink !== false
   }
 
-  /** Reads on, in the bytes of `piece` from `from` to `to`. @throws Unrecognised when it is a link longer than any */
-  write(piece: Buffer, from: number, to: number): void {
-    if (this.#isLink !== true && !this.#head.settled) this.#head.write(piece, from, to)
+  /**
+   * Reads on, in the bytes of `piece` from `from` to `to`, the last of which stands before `end`.
+   * @returns false when it is a link longer than any
+   */
+  write(piece: Buffer, from: number, to: number, end: number): boolean {
+    this.#digest.write(piece, from, to)
+    if (this.#isLink !== true) this.#blocks.write(piece, from, to, end)
     if (this.#isLink === undefined) {
       this.#first += piece.toString('latin1', from, Math.min(to, from + toldBytes - this.#first.length))
       if (this.#first.length >= toldBytes) this.#tell()
     }
-    if (this.#text?.write(piece, from, to) === false) throw new Unrecognised(`${this.path} (longer than any link)`)
+    return this.#text?.write(piece, from, to) !== false
   }
 
   /** The string is over; its closing quote stands at `at`. @returns what it says where it is a link */
@@ -46,6 +52,7 @@ export class DescribedPicture {
     if (this.#isLink === undefined) this.#tell()
     const link = this.#text?.end()
     this.#text = undefined
+    this.#link = link ?? ''
     return link
   }
 
@@ -57,10 +64,16 @@ export class DescribedPicture {
 
   /** Up to where the answer may go on, of which the last byte that came stands before `end`. */
   safe(end: number): number {
-    return this.isLink ? this.from : Math.max(this.from, (this.to ?? end) - tailBytes)
+    return this.isLink ? this.from - 1 : Math.max(this.from, (this.#blocks.second ?? this.to ?? end) - tailBytes)
   }
 
-  measure(): Omit<FoundImage, 'index'> {
-    return this.#isLink === true ? { kind: 'link', size: null } : { kind: 'bytes', ...sizeOf(this.#head.end()) }
+  /** The same of the same picture. */
+  get digest(): string {
+    return this.#digest.end()
+  }
+
+  /** The pictures of the string: mostly one. */
+  measure(): readonly Omit<FoundImage, 'index'>[] {
+    return this.#isLink === true ? linkedImages(this.#link) : this.#blocks.measure()
   }
 }

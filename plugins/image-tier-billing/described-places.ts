@@ -15,6 +15,8 @@ export type Description = {
   readonly refused: readonly (readonly Condition[])[]
   /** Names of members that hold bytes which are no picture. */
   readonly opaque: ReadonlySet<string>
+  /** Members on the way from an item to its pictures. */
+  readonly leading: ReadonlySet<Path>
   /** Events are read as answers. */
   readonly streams: boolean
   /** What stands there decides. */
@@ -40,6 +42,7 @@ export function describe(answer: DescribedAnswer): Description {
     places,
     refused,
     opaque: new Set(answer.opaque),
+    leading: new Set(places.flatMap(leadingOf)),
     streams: answer.stream !== undefined,
     wanted: new Set(conditions.map(({ path }) => path)),
   }
@@ -53,6 +56,14 @@ function compilePlace(at: Path, { picture, skip_if: skip, keep_if: keep }: Descr
     skip: compileConditions(skip, within),
     keep: compileConditions(keep, within),
   }
+}
+
+function leadingOf({ at, pictures }: Place): readonly Path[] {
+  return pictures.flatMap(picture => {
+    const names = picture.split('.')
+    const from = at === '' ? 1 : at.split('.').length + 1
+    return names.map((_, i) => names.slice(0, i + 1).join('.')).slice(from - 1)
+  })
 }
 
 function listOf(paths: unknown): readonly string[] {

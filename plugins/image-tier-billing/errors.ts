@@ -104,6 +104,12 @@ export const errors = {
     operator:
       'A charge may wait for you: `tollgate ledger resolve ID`. Name the member that holds the image in the family.',
   },
+  upstream_refused_images: {
+    status: 502,
+    type: 'server_error',
+    text: 'The upstream made no image: {message}',
+    retry: false,
+  },
   upstream_answer_encoded: {
     status: 502,
     type: 'server_error',

@@ -4,8 +4,9 @@ import { pathOfName, readJsonText, valuesAt } from './count-paths.ts'
 import { fail } from './errors.ts'
 import { isAbsent } from './read-count.ts'
 
-/** Fields that clients write without a value when they mean nothing by them. */
-const optional = ['size', 'quality', 'response_format'] as const
+/** What a person writes is sent as it is, and may be empty; any other field that is an empty text is absent. */
+const written = 'prompt'
+const emptyText = Buffer.from('""')
 /** So many names are told; nobody reads more. */
 const toldMax = 100
 /** Bodies are refused that are nested deeper; a text of a form may be. */
@@ -51,7 +52,8 @@ class Dropped {
 
 function shapeJson(body: Extract<Body, { kind: 'json' }>, paths: readonly string[]): Shaped {
   const declared = new Set(paths)
-  const absent = new Set([...optional, ...paths].filter(path => valuesAt(body, path)[0]?.value === ''))
+  const empty = body.json.names().filter(name => name !== written && body.json.raw(name)?.equals(emptyText))
+  const absent = new Set([...empty, ...paths.filter(path => valuesAt(body, path)[0]?.value === '')])
   const dropped = new Dropped()
   const seen = new Map<string, number>()
   const ends = new Set([...declared, ...absent].map(path => path.slice(path.lastIndexOf('.') + 1)))
@@ -84,7 +86,7 @@ function shapeForm(body: Extract<Body, { kind: 'form' }>, paths: readonly string
 
 function isLeftOut({ value }: TextPart, path: string, declared: ReadonlySet<string>): boolean {
   if (declared.has(path)) return isAbsent(value, true)
-  if (value === '' && optional.some(name => name === path)) return true
+  if (value === '' && path !== written) return true
   return path.split(/[.[\]]/).some(name => name !== '' && isCountName(name))
 }
 

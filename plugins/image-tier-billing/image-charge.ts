@@ -1,8 +1,20 @@
-import type { Clock, Failure, Ledger, Line, Micros, Outcome, StoredAnswer, Told } from '../../src/kit/index.ts'
+import type {
+  Clock,
+  Exchange,
+  Failure,
+  Ledger,
+  Line,
+  Micros,
+  Outcome,
+  StoredAnswer,
+  Told,
+} from '../../src/kit/index.ts'
 import { fail } from './errors.ts'
+import { holdsNothing } from './foreign-answer.ts'
+import { readable } from './scanned.ts'
 import { readCost } from './decimals.ts'
 import { comeOf, rateImage, rateWithImage, type Rating } from './rate-image.ts'
-import { rateLines, type Unplaced } from './rate-lines.ts'
+import { isSilent, rateLines, type Unplaced } from './rate-lines.ts'
 import { measure } from './measure.ts'
 import type { FoundImage } from './scanned.ts'
 
@@ -34,13 +46,19 @@ export class ImageCharge {
   #lines = 0
   /** The place of the next line, where there are others than those of images. */
   #next = 0
+  /** What was charged is an estimate that a person is to confirm. */
+  #isDoubtful = false
   /** What waits for the end of the answer is written, or being so. */
   #isWhole = false
   #found = 0
   #broken = false
   /** What the answer looked like that was not recognised. */
   #shape: string | undefined
+  /** What the answer had beside its images that was not handed out. */
+  #omitted: string | undefined
   #ended = false
+  /** It is known that nothing came that may be an image. */
+  #isNothing = false
   /** Which upstream answers; undefined while none does. */
   #upstream: string | undefined
   /** What is being written; the end of the exchange waits for it. */
@@ -96,8 +114,12 @@ export class ImageCharge {
     if (this.#isWhole) return
     this.#isWhole = true
     const { rule, told } = this.#terms
-    const come = { ...comeOf({ index: 0, size: null }, told()), facts: told()?.facts }
+    const facts = told()?.facts
+    const come = { ...comeOf({ index: 0, size: null }, told()), facts, isSilent: isSilent(rule, facts) }
     const lines = rateLines(rule, 'end', come)
+    this.#isDoubtful =
+      lines.some(({ flags }) => flags.includes('estimated')) &&
+      rule.lines?.some(one => one.missing === 'review') === true
     demandKept(await this.#keep(this.#place(lines)))
   }
 
@@ -124,36 +146,52 @@ export class ImageCharge {
     await this.#write(async () => {
       const { id } = this.#terms
       const hasImages = this.#lines > 0
+      const omitted = this.#terms.told()?.omitted
+      if (omitted !== undefined) this.leftOut(omitted)
       const refusal = hasImages ? undefined : this.#refusal
       if (hasImages && this.#terms.rule.lines) await this.#writeRest()
       if (refusal) demandKept(await this.#keep([refusal]))
       const cost = this.#cost
-      const reason = refusal ? 'refused' : null
-      const done = await this.#insist(() =>
-        hasImages || refusal
-          ? this.#ledger.settle({
-              id,
-              delivery: 'unconfirmed',
-              reason,
-              ...cost,
-              ...this.#seller,
-              ...(answer && { answer }),
-            })
-          : this.#ledger.void(id, 'zero_images', cost.vendorCost),
-      )
+      const reason = refusal ? 'refused' : this.#omitted === undefined ? null : omittedReason(this.#omitted)
+      const done = await this.#insist(() => {
+        if (this.#isDoubtful) return this.#doubt()
+        if (hasImages || refusal)
+          return this.#ledger.settle({
+            id,
+            delivery: 'unconfirmed',
+            reason,
+            ...cost,
+            ...this.#seller,
+            ...(answer && { answer }),
+          })
+        // What was left out may have been an image.
+        if (this.#omitted !== undefined) return this.#review(unrecognisedReason(this.#omitted), 'kept')
+        return this.#ledger.void(id, 'zero_images', cost.vendorCost)
+      })
       if (!done && !(await this.#hasEnded())) throw new Error('the charge was no longer open when it was settled')
       this.#ended = true
     })
   }
 
-  /** What the answer looked like, where it was not recognised. */
-  get shape(): string | undefined {
-    return this.#shape
+  /** Images that came back, and whose lines are committed. */
+  get images(): number {
+    return this.#lines
   }
 
-  /** Another plugin has not recognised the answer. */
-  see(shape: string): void {
+  /** What the answer looked like, where it was not recognised, or not handed out whole. */
+  get shape(): string | undefined {
+    return this.#shape ?? this.#omitted
+  }
+
+  /** The answer is handed out without what may have been an image that nobody has counted. */
+  leftOut(shape: string): void {
+    this.#omitted ??= readable(shape)
+  }
+
+  /** The engine or another plugin has not recognised the answer. An empty one holds no image. */
+  see({ shape, isEmpty }: NonNullable<Exchange['notes']['unrecognised']>): void {
     this.#shape ??= shape
+    this.#isNothing ||= isEmpty === true
   }
 
   /** The answer may hold an image that nobody has counted: a person is to see what it comes to, and its hold waits. */
@@ -161,6 +199,12 @@ export class ImageCharge {
     this.#broken = true
     this.#shape = shape
     return fail('upstream_answer_unrecognised', { shape, charge: this.#terms.id })
+  }
+
+  /** The answer is none, and holds no image. Returns the cause. */
+  nothing(cause: Failure): Failure {
+    this.#isNothing = true
+    return cause
   }
 
   /** The answer could not be followed to its end; what comes of it is for a person to see. Returns the cause. */
@@ -179,6 +223,8 @@ export class ImageCharge {
     }
     this.#ended = true
     const refusal = this.#refusal
+    const foreign = this.#terms.told()?.foreign
+    if (foreign && holdsNothing(foreign)) this.#isNothing = true
     // Where that cannot be read either, the ledger settles a review that meets a line it was in doubt of.
     const hasLines = this.#lines > 0 || (this.#broken && this.#found > 0 && (await this.#hasLines().catch(() => false)))
     if (hasLines) {
@@ -186,8 +232,10 @@ export class ImageCharge {
       const unrecognised = this.#shape === undefined ? reason : unrecognisedReason(this.#shape)
       // What cannot be written now is not owed: the images are.
       if (this.#terms.rule.lines) await this.#writeRest().catch(() => undefined)
+      if (this.#isDoubtful) return void (await this.#doubt())
       await this.#ledger.settle({ id, delivery: 'partial', reason: unrecognised, ...this.#cost, ...this.#seller })
-    } else if (this.#shape !== undefined && this.#found === 0) {
+    } else if (this.#isNothing) await this.#ledger.void(id, 'zero_images', this.#cost.vendorCost)
+    else if (this.#shape !== undefined && this.#found === 0) {
       await this.#review(unrecognisedReason(this.#shape), 'kept')
     } else if (this.#broken) {
       await this.#review(this.#found > 0 ? 'line_not_recorded' : 'answer_malformed')
@@ -200,6 +248,11 @@ export class ImageCharge {
     else if (onCallerGone === 'free' && outcome.kind === 'cut' && outcome.by === 'caller') {
       await this.#ledger.void(id, 'caller_gone')
     } else await this.#review(`outcome_${outcome.reach}`)
+  }
+
+  /** Its lines are an estimate: they are booked when a person settles it. */
+  #doubt(): Promise<boolean> {
+    return this.#ledger.review(this.#terms.id, 'usage_missing', undefined, 'lined', this.#upstream)
   }
 
   #review(reason: string, hold?: 'kept'): Promise<boolean> {
@@ -263,6 +316,11 @@ function measured(image: FoundImage, told: Told | undefined): FoundImage {
 /** @throws Error when a line was not written, because its charge has ended */
 function demandKept(kept: readonly boolean[]): void {
   if (!kept.every(Boolean)) throw new Error('the charge was no longer open when its line was written')
+}
+
+/** The answer was handed out without this. */
+function omittedReason(shape: string): string {
+  return `parts_omitted: ${shape}`
 }
 
 /** What was seen stays with the charge: who decides about it reads it there. */

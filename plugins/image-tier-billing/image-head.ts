@@ -57,6 +57,11 @@ export class ImageHead {
     return this.#phase === 'settled'
   }
 
+  /** So little has come that it may be a `data:` URL or not. */
+  get isOpening(): boolean {
+    return this.#phase === 'opening'
+  }
+
   /** The string begins with `data:`; known after its first five characters. */
   get inline(): boolean {
     return this.#inline

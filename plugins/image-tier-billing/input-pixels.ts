@@ -1,10 +1,14 @@
 import type { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FilePart, Json } from '../../src/kit/index.ts'
 import { fieldOf, isForwarded, picturesOf, type Sent } from './asked.ts'
 import { countsInput, fieldsOf, type LineFacet, type Measured } from './line-rules.ts'
 import { headBytesMax, measure } from './measure.ts'
 import type { BillingFacet } from './schema.ts'
 import type { Size } from './tier.ts'
+
+/** So many pictures of a JSON body are measured in one turn of the event loop: a body has room for tens of thousands. */
+const picturesOfTurn = 64
 
 /** The sizes of the pictures that lines are charged by; undefined where none is. */
 export async function measureInputs({ lines }: BillingFacet, sent: Sent): Promise<Measured | undefined> {
@@ -18,7 +22,7 @@ export async function measureInputs({ lines }: BillingFacet, sent: Sent): Promis
 /** The sizes of the pictures that a request has in these fields; null for one that cannot be measured, such as a link. */
 async function measurePictures(sent: Sent, fields: readonly string[]): Promise<readonly (Size | null)[]> {
   const { body, family, operation } = sent
-  if (body.kind === 'json') return picturesOf(sent, fields).map(measureJson)
+  if (body.kind === 'json') return measureAll(picturesOf(sent, fields))
   if (body.kind !== 'form') return []
   const rule = family.forward.get(operation)
   const sizes: (Size | null)[] = []
@@ -26,6 +30,15 @@ async function measurePictures(sent: Sent, fields: readonly string[]): Promise<r
     if (!fields.includes(fieldOf(part.name))) continue
     if (part.kind === 'file') sizes.push(await measureFile(part))
     else if (part.value !== '' && isForwarded(rule, part.name)) sizes.push(measureText(part.value))
+  }
+  return sizes
+}
+
+async function measureAll(pictures: readonly Json[]): Promise<readonly (Size | null)[]> {
+  const sizes: (Size | null)[] = []
+  for (const picture of pictures) {
+    if (sizes.length > 0 && sizes.length % picturesOfTurn === 0) await nextTurn()
+    sizes.push(measureJson(picture))
   }
   return sizes
 }

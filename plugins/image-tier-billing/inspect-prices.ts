@@ -110,6 +110,8 @@ function unusedPrices(
   model: Model,
   isUsed: (label: string) => boolean,
 ): readonly Diagnostic[] {
+  // What is no price of an image is one of what was used, and is looked at with those.
+  if (family.facets.has('token-usage')) return []
   return [...model.prices.keys()]
     .filter(label => !isUsed(label))
     .map(label => {

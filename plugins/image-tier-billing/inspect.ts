@@ -18,7 +18,27 @@ export function inspect(
     ...inspectDescribed(facet, family),
     ...inspectLines(facet, family),
     ...inspectPrices(facet, family, models),
+    ...textDiagnostics(family, models, operations),
   ]
+}
+
+/**
+ * Words without an image, which cost the vendor's tokens and here nothing. Gateways that have always run so go on: this refuses
+ * nothing at the start, and `check` does.
+ */
+function textDiagnostics(family: Family, models: readonly Model[], operations: OperationsByName): Diagnostic[] {
+  if (family.facets.has('token-usage')) return []
+  const answering = [...family.forward.keys()].filter(name => operations.get(name)?.answersTokens)
+  if (answering.length === 0) return []
+  const priced = models.filter(({ free, enabled }) => enabled && !free)
+  return priced.map(({ name }) => ({
+    severity: 'warning',
+    code: 'text_unpriced',
+    model: name,
+    message: `model ${name} may answer in words alone (${answering.join(', ')}), and family ${family.name} charges nothing for them`,
+    remedy: `add token-usage: { beside_images: free } to the family, and input and output to the model's prices, or request: the least that an answer without an image costs; "0" where it is meant to cost nothing`,
+    path: ['prices'],
+  }))
 }
 
 function tierDiagnostics(facet: BillingFacet): Diagnostic[] {
@@ -86,7 +106,7 @@ function tierDiagnostics(facet: BillingFacet): Diagnostic[] {
 
 /** What decides a tier, and what it is where nothing does. */
 function sourceDiagnostics(facet: BillingFacet, tiers: NonNullable<BillingFacet['tiers']>): Diagnostic[] {
-  const { otherwise, price_by, tier_from } = facet
+  const { largest_output, otherwise, price_by, tier_from } = facet
   const diagnostics: Diagnostic[] = []
   const labels = tiers.map(row => row.tier).join(', ')
   if (price_by && !price_by.includes('tier')) {
@@ -105,16 +125,24 @@ function sourceDiagnostics(facet: BillingFacet, tiers: NonNullable<BillingFacet[
     const text = `otherwise names ${otherwise}, which is no tier`
     diagnostics.push(problem('tier_unknown', text, ['otherwise'], `one of ${labels}`))
   }
+  if (largest_output !== undefined && !tiers.some(row => row.tier === largest_output)) {
+    const text = `largest_output names ${largest_output}, which is no tier`
+    diagnostics.push(problem('tier_unknown', text, ['largest_output'], `one of ${labels}`))
+  }
   return diagnostics
 }
 
-function withoutTiers({ lines, otherwise, price_by, tier_from }: BillingFacet): Diagnostic[] {
+function withoutTiers({ largest_output, lines, otherwise, price_by, tier_from }: BillingFacet): Diagnostic[] {
   const remedy = 'add tiers: [{ tier: 1K, long_edge_max: 1024 }, { tier: 2K }]'
   const measures = lines?.some(line => line.per === 'megapixel' && line.of !== 'input')
   if (price_by?.includes('tier'))
     return [problem('tiers_missing', 'price_by names tier, and the family has no tiers', ['price_by'], remedy)]
   if (tier_from && !measures)
     return [problem('tiers_missing', 'tier_from decides between tiers, and the family has none', ['tier_from'], remedy)]
+  if (largest_output !== undefined) {
+    const text = `largest_output names ${largest_output}, and the family has no tiers`
+    return [problem('tiers_missing', text, ['largest_output'], remedy)]
+  }
   if (otherwise !== undefined && !price_by)
     return [
       problem('tiers_missing', `otherwise names ${otherwise}, and the family has no tiers`, ['otherwise'], remedy),

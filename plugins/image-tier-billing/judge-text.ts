@@ -4,13 +4,15 @@ import { wordSet } from './word-set.ts'
 /** The smallest picture there is has 26 bytes; shorter runs of base64's alphabet are words. */
 const runCharsMin = 32
 /** In a sentence somebody may speak of how base64 begins. No picture that shows anything is shorter. */
-const spokenCharsMax = 87
+export const spokenCharsMax = 87
 /** More base64 than this is a picture until somebody says otherwise, whatever it begins with. */
 const denseCharsMax = 1024
 /** Formats that are told by enough bytes to be no accident in an id. */
 const certain: ReadonlySet<string | null> = wordSet(
   'image/png image/jpeg image/webp image/gif image/avif image/heic image/tiff',
 )
+/** How base64 of these begins, in both alphabets. */
+export const beginnings = ['iVBO', '/9j/', '_9j_', 'UklG', 'R0lG', 'AAAA', 'SUkq', 'TU0A']
 /** Characters of a run that are decoded to see what it begins with. */
 const headChars = 64
 
@@ -30,14 +32,15 @@ export function findPicture(text: string, isSentence = false): string | undefine
   const least = isSentence ? spokenCharsMax : 0
   for (const [found] of text.replaceAll(broken, '$1').matchAll(run))
     if (found.length > least && beginsAsPicture(found)) return 'a picture in base64'
-  if (isDrawing(text)) return 'a drawing (SVG)'
+  const drawing = findDrawing(text)
+  if (drawing !== undefined) return drawing
   return !isSentence && inlineImage.test(text) ? 'a data: URL of a picture' : undefined
 }
 
 /** The end is looked for once: behind each of many beginnings it would be looked for again. */
-function isDrawing(text: string): boolean {
+export function findDrawing(text: string): string | undefined {
   const from = text.search(drawingBegin)
-  return from >= 0 && drawingEnd.test(text.slice(from))
+  return from >= 0 && drawingEnd.test(text.slice(from)) ? 'a drawing (SVG)' : undefined
 }
 
 /** So much base64 that it may be a picture of a format that nobody knows. */
@@ -57,9 +60,15 @@ export function isLink(text: string): boolean {
   return link.test(text)
 }
 
-/** Whether a text is nothing but a link. */
-export function isLinkAlone(text: string): boolean {
-  return /^\s*(?:[a-z][a-z0-9+.-]*:)?\/\/\S+\s*$/i.test(text)
+/** How a JPEG goes on that is no accident: its first three bytes may stand anywhere in another picture. */
+const jpegSegment =
+  /^\xff\xd8\xff(?:[\xe0-\xef][^](?:[^]JFIF|[^]Exif|[^]Adobe|[^]ICC_P|[^]Photo|[^]http)|\xdb\0[\x43\x84\xc5])/
+
+/** Whether base64 that stands within a picture is another one. */
+export function beginsAnother(base64: string): boolean {
+  const head = Buffer.from(base64.slice(0, headChars), 'base64')
+  const { mime } = measure(head)
+  return certain.has(mime) && (mime !== 'image/jpeg' || jpegSegment.test(head.toString('latin1')))
 }
 
 /** Whether base64 begins with the first bytes of a picture of a known format. */
@@ -68,7 +77,13 @@ export function beginsAsPicture(base64: string): boolean {
 }
 
 /** An escape that a text ends in the middle of. */
-const halfEscape = /(?<!\\)((?:\\\\)*)\\(?:u[0-9a-fA-F]{0,3})?$/
+const halfEscape = /(?<!\\)((?:\\\\)*)(\\(?:u[0-9a-fA-F]{0,3})?)$/
+
+/** @returns a piece of a JSON string up to the escape that it ends in the middle of, and that escape */
+export function cutEscape(piece: string): [whole: string, escape: string] {
+  const escape = halfEscape.exec(piece)?.[2] ?? ''
+  return [piece.slice(0, piece.length - escape.length), escape]
+}
 
 /** The content of a JSON string as it stands on the wire, or its beginning, unescaped; what is escaped wrongly as far as that is possible. */
 export function unescapeText(raw: Buffer): string {

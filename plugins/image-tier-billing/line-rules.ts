@@ -1,4 +1,4 @@
-import type { LineRule, Model } from '../../src/kit/index.ts'
+import { type LineRule, type Model, toldNames } from '../../src/kit/index.ts'
 import { countPictures, parseQuantity, readQuantity, type Sent } from './asked.ts'
 import { fail } from './errors.ts'
 import { imageLabel } from './price-image.ts'
@@ -54,8 +54,10 @@ export function lineRules(
   measured: Measured | undefined,
 ): readonly LineRule[] {
   if (model.free) return []
+  const { facts } = toldNames(model.family)
   return (facet.lines ?? []).map((line): LineRule => {
     const { scale, unit } = scaleOf(line)
+    const isTold = line.from !== undefined && facts.has(line.from)
     const asked = sent && askedOf(line, sent, measured, scale)
     return {
       per: line.per,
@@ -68,6 +70,7 @@ export function lineRules(
       ...(line.from !== undefined && { from: line.from }),
       ...(asked && { asked }),
       ...(line.otherwise !== undefined && { otherwise: toScale(line.otherwise, scale) }),
+      ...(isTold && isOnce(line) && { missing: facet.missing_usage }),
       ...(line.max !== undefined && { max: toScale(line.max, scale) }),
       ...(line.free !== undefined && { free: line.free }),
       ...(line.fields !== undefined && { fields: line.fields }),

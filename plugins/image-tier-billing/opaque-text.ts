@@ -1,39 +1,49 @@
 import { findPicture, unescapeText } from './judge-text.ts'
-import { Unrecognised } from './scanned.ts'
+import type { Omission } from './omission.ts'
 
 /** So much of it is looked at: a picture shows in its first bytes. */
 const judgedBytesMax = 1024
 const leadsElsewhere = /^\s*data:|:\/\//i
 
-/** A string of which the family says that it is no picture, however long: its beginning is held until it is seen to be none. */
+/** A string of which the family says that it is no picture, however long: its beginning is held until it is seen to be none, or left out. */
 export class OpaqueText {
   readonly from: number
   readonly #path: string
+  readonly #omission: Omission
   #pieces: Buffer[] = []
   #length = 0
   /** It may go. */
   judged = false
+  #isOmitted = false
 
-  constructor(from: number, path: string) {
+  constructor(from: number, path: string, omission: Omission) {
     this.from = from
     this.#path = path
+    this.#omission = omission
   }
 
-  /** Reads on, in the bytes of `piece` from `from` to `to`. @throws Unrecognised where it begins as a picture, or as what leads to one */
+  /** Reads on, in the bytes of `piece` from `from` to `to`. What begins as a picture, or as what leads to one, is left out. */
   write(piece: Buffer, from: number, to: number): void {
+    if (this.#isOmitted) return this.#omission.more(this.#omission.base + to)
     if (this.judged) return
     this.#pieces.push(piece.subarray(from, Math.min(to, from + judgedBytesMax - this.#length)))
     this.#length += to - from
-    if (this.#length >= judgedBytesMax) this.end()
+    if (this.#length >= judgedBytesMax) this.#judge(this.#omission.base + to)
   }
 
-  /** It is over. @throws Unrecognised */
-  end(): void {
-    if (this.judged) return
+  /** It is over; its closing quote stands at `at`. */
+  end(at: number): void {
+    if (this.#isOmitted) this.#omission.more(at + 1)
+    else if (!this.judged) this.#judge(at + 1)
+  }
+
+  #judge(to: number): void {
     const text = unescapeText(Buffer.concat(this.#pieces))
     this.#pieces = []
     this.judged = true
     const seen = leadsElsewhere.test(text) ? 'a link' : findPicture(text)
-    if (seen !== undefined) throw new Unrecognised(`${this.#path} (${seen})`)
+    if (seen === undefined) return
+    this.#isOmitted = true
+    this.#omission.begin(this.from, to, `${this.#path} (${seen})`)
   }
 }

@@ -47,6 +47,6 @@ export function typeOf(contentType: string): string {
   return contentType.split(';', 1)[0]?.trim().toLowerCase() ?? ''
 }
 
-function wordsOf({ texts, refusals }: BillingFacet): AnswerWords {
-  return { ...(texts && { texts }), ...(refusals && { refusals }) }
+function wordsOf({ texts, links, refusals }: BillingFacet): AnswerWords {
+  return { ...(texts && { texts }), ...(links && { links }), ...(refusals && { refusals }) }
 }

@@ -3,6 +3,7 @@ import {
   askedSizeSlot,
   chargeFacts,
   callerSlot,
+  type Clock,
   defineSlot,
   definePlugin,
   type Exchange,
@@ -10,6 +11,7 @@ import {
   type HoldResult,
   type Host,
   imageChargeSlot,
+  imagesMadeSlot,
   jobSlot,
   readField,
   type Reply,
@@ -18,6 +20,7 @@ import {
   overdrawnValues,
   tellOverdrawn,
   type TierRule,
+  tokenUseSlot,
   toldSlot,
   useChargeId,
   wasStopped,
@@ -25,7 +28,7 @@ import {
 } from '../../src/kit/index.ts'
 import { ByteBudget } from '../../src/wire/index.ts'
 import { avoidable } from './avoidable.ts'
-import { BillingStage } from './billing-stage.ts'
+import { BillingStage, failureOf } from './billing-stage.ts'
 import { checkQuery } from './check-query.ts'
 import { countPaths } from './count-paths.ts'
 import { fail } from './errors.ts'
@@ -45,6 +48,7 @@ import { RefusalStage } from './refusal-stage.ts'
 import { replay } from './replay.ts'
 import { reprice } from './reprice.ts'
 import { type BillingFacet, facetSchema, optionsSchema } from './schema.ts'
+import { TurnedAnswer } from './turned-answer.ts'
 import { askedSize, chargesImages, shapeOf, textOf } from './what-charges.ts'
 import { wholeEventsBytesMax } from './whole-record.ts'
 
@@ -57,6 +61,8 @@ type Billing = {
   readonly n: number
   readonly keyed: boolean
   stage: BillingStage | undefined
+  /** Makes of the answer what was asked for, where it is of the other kind. */
+  turned?: TurnedAnswer | undefined
 }
 
 const billingSlot = defineSlot<Billing>('image-billing')
@@ -78,14 +84,15 @@ export const imageTierBilling = definePlugin({
   avoidable,
   keepsKeys: (operation, facet) => shapeOf(operation, facet) !== 'none',
   create(_options, host) {
-    const { log, stores } = host
+    const { clock, log, stores } = host
     const { ledger } = stores
+    const turnedAnswers = host.keep('turned-answers', () => new ByteBudget(wholeEventsBytesMax))
     const wholeEvents = host.keep('whole-events', () => new ByteBudget(wholeEventsBytesMax))
 
-    async function settle(ex: Exchange, outcome: Outcome, { charge, stage }: Billing): Promise<void> {
+    async function settle(ex: Exchange, outcome: Outcome, { charge, stage, turned }: Billing): Promise<void> {
       try {
-        // Whoever has read the answer before this plugin may have found nothing in it that is known.
-        if (ex.notes.unrecognised) charge.see(ex.notes.unrecognised.shape)
+        // The engine or another plugin may have refused the answer before this plugin read it.
+        if (ex.notes.unrecognised) charge.see(ex.notes.unrecognised)
         await charge.settle(outcome)
       } catch (cause) {
         // Nothing is lost: the hold stays until recovery or the lease ends it.
@@ -94,6 +101,7 @@ export const imageTierBilling = definePlugin({
         const { shape } = charge
         if (shape !== undefined) ex.notes.unrecognised = { shape }
         stage?.close()
+        turned?.close()
       }
     }
 
@@ -142,19 +150,24 @@ export const imageTierBilling = definePlugin({
         const contentType = readableType(billing.charge, reply.headers)
         const { operation } = ex.route
         const asUrl = shapeOf(operation, facet) === 'data' && rendersUrl(target, facet)
-        const events = isEventStream(contentType, target)
+        const came = reply.turnInto === undefined ? isEventStream(contentType, target) : reply.turnInto === 'whole'
+        // Callers read what they asked for: the answer is turned into that where its shape is known.
+        const isTurned = reply.turnInto !== undefined && shapeOf(operation, facet) === 'data'
+        const events = isTurned ? !came : came
         const endUnknown = reply.endUnknown === true
         const scanner = openScanner(operation, facet, wholeEvents, { events, asUrl, endUnknown })
         if (!scanner) throw billing.charge.unrecognised('a stream of events')
-        const answer = { status: reply.status, contentType, keep: billing.keyed }
+        const type = isTurned ? (events ? 'text/event-stream' : 'application/json') : contentType
+        const answer = { status: reply.status, contentType: type, keep: billing.keyed }
         billing.stage = new BillingStage(scanner, billing.charge, answer)
-        const headers = asUrl ? withoutLength(reply.headers) : reply.headers
-        // Half of a JSON answer is told from a whole one by its brackets, whatever the connection says.
+        if (isTurned) billing.turned = turn(billing.charge, ex, { isStream: came, clock, budget: turnedAnswers })
+        const headers = isTurned ? { ...withoutLength(reply.headers), 'content-type': type } : reply.headers
         return {
           ...reply,
-          headers,
-          stages: [...reply.stages, billing.stage],
-          provesEnd: reply.provesEnd === true || !events,
+          headers: asUrl ? withoutLength(headers) : headers,
+          stages: [...reply.stages, ...(billing.turned ? [billing.turned] : []), billing.stage],
+          // Half of a JSON answer is told from a whole one by its brackets, whatever the connection says.
+          provesEnd: reply.provesEnd === true || !came,
         }
       },
 
@@ -213,11 +226,12 @@ function goesOn(ex: Exchange, outcome: Outcome): boolean {
  * @throws Failure storage_unavailable, insufficient_quota, idempotency_in_progress, idempotency_mismatch, already_completed
  */
 async function openCharge(
-  { clock, stores: { ledger } }: Host,
+  { clock, stores }: Host,
   ex: Exchange,
   target: Target,
   facet: BillingFacet,
 ): Promise<Answer | undefined> {
+  const { ledger } = stores
   const { body, family } = target
   const shape = shapeOf(ex.route.operation, facet)
   const isTool = shape === 'output'
@@ -227,7 +241,8 @@ async function openCharge(
   const measured = about.sent && (await measureInputs(facet, about.sent))
   const quoted = quote({ ...about, measured, n })
   const idempotency = await readIdempotency(ex.head.headers['idempotency-key'], ex.head.path, body)
-  const rule = isTool ? withUse(quoted.rule, ex.id) : quoted.rule
+  // Known by its slot, which who charges the use has put before.
+  const rule = ex.slots.get(tokenUseSlot) ? withUse(quoted.rule, ex.id) : quoted.rule
   const facts = chargeFacts(ex, target, { rule, n, size: about.asked.text, quality: textOf(body, 'quality') })
   const terms = {
     id: ex.id,
@@ -236,19 +251,16 @@ async function openCharge(
     ...leavingOf(facet),
     told: () => ex.slots.get(toldSlot),
   }
+  const charge = new ImageCharge(ledger, terms, clock)
   // Known before the hold is: when its commit is in doubt, the end of the exchange still gives it back.
-  ex.slots.put(billingSlot, {
-    charge: new ImageCharge(ledger, terms, clock),
-    n,
-    keyed: idempotency !== null,
-    stage: undefined,
-  })
+  ex.slots.put(billingSlot, { charge, n, keyed: idempotency !== null, stage: undefined })
+  ex.slots.put(imagesMadeSlot, () => charge.images)
   const held = await ledger.hold({ facts, hold: quoted.atMost, idempotency }).catch((cause: unknown) => {
     throw fail('storage_unavailable', {}, { cause, retryAfterMs: unavailableMs })
   })
   if (held.kind !== 'held') {
     ex.slots.put(billingSlot, undefined)
-    return answerWithout(held, quoted.atMost, facts.currency)
+    return answerWithout(held, quoted.atMost, facts.currency, stores)
   }
   ex.notes.charge = true
   return undefined
@@ -274,6 +286,23 @@ function readableType(charge: ImageCharge, headers: Reply['headers']): string {
   return contentType
 }
 
+/** Makes of an answer what was asked for. */
+function turn(
+  charge: ImageCharge,
+  { route }: Exchange,
+  { isStream, clock, budget }: { readonly isStream: boolean; readonly clock: Clock; readonly budget: ByteBudget },
+): TurnedAnswer {
+  const kind = route.traits?.images === 'edited' ? 'image_edit' : 'image_generation'
+  return new TurnedAnswer({
+    isStream,
+    event: `${kind}.completed`,
+    created: Math.floor(clock.now() / 1000),
+    budget,
+    onFault: cause => failureOf(charge, cause),
+    onOmitted: shape => charge.leftOut(shape),
+  })
+}
+
 /** What was not sent on after all. */
 function tellDropped({ notes }: Exchange, dropped: readonly string[]): void {
   notes.forwarded = notes.forwarded.filter(name => !dropped.includes(name))
@@ -295,8 +324,13 @@ function rendersUrl(target: Target, facet: BillingFacet): boolean {
   throw fail('invalid_response_format', { value: JSON.stringify(format).slice(0, 40) })
 }
 
-/** What a request is told that was not given a charge of its own. @throws Failure unless an answer was kept for it. */
-function answerWithout(held: Exclude<HoldResult, { kind: 'held' }>, hold: number, currency: string): Answer {
+/** What a request is told that was not given a charge of its own. @throws Failure unless an answer was kept for it, or for its job. */
+async function answerWithout(
+  held: Exclude<HoldResult, { kind: 'held' }>,
+  hold: number,
+  currency: string,
+  { jobs }: Pick<Host['stores'], 'jobs'>,
+): Promise<Answer> {
   if (held.kind === 'overdrawn') {
     throw fail('insufficient_quota', tellOverdrawn(held, hold, currency), {
       values: overdrawnValues(held, hold, currency),
@@ -305,8 +339,9 @@ function answerWithout(held: Exclude<HoldResult, { kind: 'held' }>, hold: number
   const { chargeId: charge } = held
   if (held.kind === 'running') throw fail('idempotency_in_progress', { charge }, { retryAfterMs: runningMs })
   if (held.kind === 'mismatch') throw fail('idempotency_mismatch', { charge })
-  if (!held.answer) throw fail('already_completed', { charge })
-  return replayed(held.answer)
+  const answer = held.answer ?? (await jobs.find(charge))?.answer
+  if (!answer) throw fail('already_completed', { charge })
+  return replayed(answer)
 }
 
 function replayed(answer: StoredAnswer): Answer {

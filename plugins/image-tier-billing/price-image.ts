@@ -1,5 +1,5 @@
 import type { Micros, PriceFactor, TierRule, TierSource } from '../../src/kit/index.ts'
-import { multiply } from './decimals.ts'
+import { multiply } from '../../src/pricing/index.ts'
 import { rateTier, type Size } from './tier.ts'
 
 /** What is known of an image that came back, and of the answer that it came in. */
@@ -10,6 +10,8 @@ export type Come = {
   readonly told: Size | null
   /** As the answer tells them, by name. */
   readonly facts: ReadonlyMap<string, string | number | boolean> | undefined
+  /** The answer is over, and reported none of the quantities that lines are charged by. */
+  readonly isSilent?: boolean
 }
 
 /** The price of one image: `label` is its tier, or the name of the price. */

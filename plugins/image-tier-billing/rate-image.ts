@@ -1,5 +1,6 @@
 import type { Line, Told, ToldOfLine, TierRule } from '../../src/kit/index.ts'
 import { type Come, priceImage } from './price-image.ts'
+import { rateTier } from './tier.ts'
 import { rateLines, type Unplaced } from './rate-lines.ts'
 import type { FoundImage } from './scanned.ts'
 
@@ -10,7 +11,7 @@ export type Rating = { readonly rule: TierRule; readonly n: number; readonly ove
  * The line of one image that came back. Flags: `undecodable` when it has bytes that are no readable image, with the type
  * that they are of, or `implausible` when they cannot carry the size that they state;
  * `over_return` when more came than were asked for, `uncounted` when more came than the vendor counts, and `capped` when that
- * one is not charged. `told`: what the answer has said of itself so far.
+ * one is not charged; `larger_than_expected` when its tier is above the largest that was held for. `told`: what the answer has said of itself so far.
  */
 export function rateImage(image: FoundImage, rating: Rating, told?: Told): Line {
   const { rule } = rating
@@ -23,6 +24,7 @@ export function rateImage(image: FoundImage, rating: Rating, told?: Told): Line 
   if (over) flags.push('over_return')
   if (uncounted) flags.push('uncounted')
   if (capped) flags.push('capped')
+  else if (isLarger(rule, image, told)) flags.push('larger_than_expected')
   const words = told && toldOf(rule, image, told, source === 'told' || source === 'default')
   return {
     index: image.index,
@@ -35,6 +37,15 @@ export function rateImage(image: FoundImage, rating: Rating, told?: Told): Line 
     quantity: null,
     ...(words && { told: words }),
   }
+}
+
+/** Whether the tier that came back is above the largest that the family expects. A tier that was asked for has been held for. */
+function isLarger(rule: TierRule, image: FoundImage, told: Told | undefined): boolean {
+  const { tiers, largestOutput } = rule
+  if (largestOutput === undefined) return false
+  const { tier, source } = rateTier(rule, image.size, told?.sizes.get(image.index) ?? null)
+  const rankOf = (wanted: string): number => tiers.findIndex(one => one.tier === wanted)
+  return (source === 'output' || source === 'told') && rankOf(tier) > rankOf(largestOutput)
 }
 
 /** What is charged with an image, beside it; nothing with one that is not charged. */

@@ -1,5 +1,5 @@
 import type { Line, LineRule, TierRule, TierSource } from '../../src/kit/index.ts'
-import { priceQuantity } from './decimals.ts'
+import { priceQuantity } from '../../src/pricing/index.ts'
 import { toldQuantity } from './line-rules.ts'
 import type { Come } from './price-image.ts'
 import type { Size } from './tier.ts'
@@ -26,16 +26,19 @@ type Amounts = {
   readonly source: TierSource
   readonly size?: Size
   readonly fact?: readonly [name: string, value: string]
-  /** Nothing says how much it was. */
+  /** The answer does not report how much it was. */
   readonly untold?: true
+  /** Nor does the family say how much it is then: it is taken for the most. */
+  readonly estimated?: true
 }
 
 /** What one line comes to: two lines where the first unit of a picture has a price of its own, none where there is nothing. */
 export function rateLine(rule: TierRule, line: LineRule, come: Come): readonly Unplaced[] {
-  const { amounts, source, size, fact, untold } = amountsOf(rule, line, come)
+  const { amounts, source, size, fact, untold, estimated } = amountsOf(rule, line, come)
   const flags: string[] = []
   if (amounts.some(amount => amount > (line.max ?? amount))) flags.push('capped')
   if (untold) flags.push('untold')
+  if (estimated) flags.push('estimated')
   const told = toldOf(source, size, fact)
   const measured = source === 'told' ? undefined : size
   const rest = {
@@ -79,17 +82,26 @@ function amountsOf(rule: TierRule, line: LineRule, come: Come): Amounts {
   const told = fact === undefined ? undefined : toldQuantity(line.per, fact)
   if (from !== undefined && told !== undefined) return { amounts: [told], source: 'told', fact: [from, String(fact)] }
   if (line.asked) return { amounts: line.asked, source: 'request' }
-  if (line.otherwise !== undefined) return { amounts: [line.otherwise], source: 'default' }
-  return { amounts: [0], source: 'default', untold: true }
+  const unknown = { source: 'default', untold: true } as const
+  if (line.otherwise !== undefined) return { ...unknown, amounts: [line.otherwise] }
+  if (line.missing && come.isSilent) return { ...unknown, amounts: [line.max ?? 0], estimated: true }
+  return { ...unknown, amounts: [0] }
 }
 
 /** Of an image that came back: by what the answer says, its bytes, or the size asked for. */
 function pixelsOf(rule: TierRule, line: LineRule, { told, output }: Come): Amounts {
   for (const source of rule.tierFrom) {
     const size = source === 'told' ? told : source === 'output' ? output : (rule.askedSize ?? null)
-    if (size) return { amounts: [size.width * size.height], source, size }
+    // Before the request's own size comes what the answer should have reported.
+    const isUntold = source === 'request' && rule.tierFrom[0] !== 'request'
+    if (size) return { amounts: [size.width * size.height], source, size, ...(isUntold && { untold: true }) }
   }
-  return { amounts: [line.otherwise ?? line.max ?? line.unit], source: 'default' }
+  return { amounts: [line.otherwise ?? line.max ?? line.unit], source: 'default', untold: true }
+}
+
+/** Whether an answer with these facts reports none of the quantities that lines are charged by. */
+export function isSilent(rule: TierRule, facts: Come['facts']): boolean {
+  return (rule.lines ?? []).every(({ from, missing }) => !missing || from === undefined || facts?.has(from) !== true)
 }
 
 /** The most that the lines of a request for n images may come to, in micro-units. */

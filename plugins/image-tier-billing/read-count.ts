@@ -1,4 +1,4 @@
-import type { Body, Json } from '../../src/kit/index.ts'
+import { type Body, isEmptyField, type Json } from '../../src/kit/index.ts'
 import { valuesAt } from './count-paths.ts'
 import { fail } from './errors.ts'
 
@@ -24,7 +24,5 @@ export function readCount(body: Body, max: number, paths: readonly string[] = nA
 
 /** Nothing, as clients write it that always send a field. `isText`: as a form writes it. */
 export function isAbsent(value: Json | undefined, isText: boolean): boolean {
-  return (
-    value === undefined || value === null || value === '' || (isText && typeof value === 'string' && /^0+$/.test(value))
-  )
+  return isEmptyField(value) || (isText && typeof value === 'string' && /^0+$/.test(value))
 }

@@ -1,7 +1,10 @@
 import type { Passed, Stage } from '../../src/kit/index.ts'
+import { type JsonVisitor, JsonWalk } from '../../src/wire/index.ts'
 import type { ImageCharge } from './image-charge.ts'
-import { findBase64, findPicture } from './judge-text.ts'
+import { findBase64, findPicture, unescapeText } from './judge-text.ts'
+import { loneLinksOf } from './lone-links.ts'
 import { measure } from './measure.ts'
+import { holdsSentences } from './remainder.ts'
 import { ImageScanner } from './scan-images.ts'
 import { Unreadable, Unrecognised } from './scanned.ts'
 
@@ -53,7 +56,37 @@ function findImage(answer: Buffer): string | undefined {
   if (measure(answer).mime !== null && !/^\s*</.test(answer.toString('latin1', 0, 64))) return 'a picture'
   const text = answer.toString('latin1')
   const seen = findPicture(text, true) ?? findBase64(text)
-  return seen ?? findListed(answer)
+  return seen ?? findLink(answer) ?? findListed(answer)
+}
+
+/** A message that is nothing but a link leads to an image. */
+function findLink(answer: Buffer): string | undefined {
+  const messages = new Messages()
+  const walk = new JsonWalk(messages)
+  walk.walk(answer, 0)
+  if (walk.foreign) return loneLinksOf(answer.toString()).length > 0 ? 'nothing but a link' : undefined
+  return messages.found
+}
+
+/** Reads the messages of a refusal. */
+class Messages implements JsonVisitor {
+  readonly loose = true
+  found: string | undefined
+  #pieces: Buffer[] = []
+
+  string({ name }: JsonWalk): 'bytes' | 'skip' {
+    return name === 'error' || holdsSentences(name) ? 'bytes' : 'skip'
+  }
+
+  bytes(piece: Buffer, from: number, to: number): void {
+    this.#pieces.push(piece.subarray(from, to))
+  }
+
+  bytesEnd(walk: JsonWalk): void {
+    const text = unescapeText(Buffer.concat(this.#pieces))
+    this.#pieces = []
+    if (loneLinksOf(text).length > 0) this.found ??= `${walk.path()} that is nothing but a link`
+  }
 }
 
 /** An image where the answers that are known have theirs. */

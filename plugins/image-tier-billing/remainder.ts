@@ -1,6 +1,10 @@
 import type { JsonWalk } from '../../src/wire/index.ts'
-import { findBase64, findPicture, isBase64, isLink, isLinkAlone, unescapeText } from './judge-text.ts'
+import { AnswerTexts } from './answer-texts.ts'
+import { findBase64, findDrawing, findPicture, isBase64, isLink, unescapeText } from './judge-text.ts'
+import { loneLinksOf } from './lone-links.ts'
+import type { Omission } from './omission.ts'
 import { linkBytesMax, Unrecognised } from './scanned.ts'
+import type { TextPicture } from './text-channel.ts'
 import { wordSet } from './word-set.ts'
 
 /** One string that is none of the images may be so long. */
@@ -11,6 +15,7 @@ const restBytesPerImage = 4 * 1024
 const nameBytesMax = 192
 /** So many numbers count what was used and say how images look; more may be the bytes of one. */
 const numbersMax = 256
+const leadsNowhere = /^\s*data:/i
 
 /** Members that hold sentences: a link in them is part of what is said. */
 const sentences = wordSet(`
@@ -21,6 +26,11 @@ const sentences = wordSet(`
 /** Those of them that lead to pages about what is said, and may be nothing but a link. */
 const pointers = wordSet('documentation_url doc_url docs help help_url more_info')
 
+/** Whether a member holds sentences, and is no address of a page. */
+export function holdsSentences(name: string): boolean {
+  return sentences.has(name) && !pointers.has(name)
+}
+
 /** Members whose values are words of the vendor's own, of which no picture is made. */
 const labels = wordSet(`
   id object type model status code param level category severity created created_at
@@ -28,20 +38,36 @@ const labels = wordSet(`
   request_id requestId trace_id event_id system_fingerprint finish_reason mime_type error
 `)
 
-type Held = { readonly from: number; readonly path: string; isCounted: boolean }
+type Held = { readonly from: number; readonly to: number; readonly path: string; isCounted: boolean }
 
 /** What the family says of its vendor's answers. */
-export type AnswerWords = { readonly texts?: readonly string[]; readonly refusals?: readonly string[] }
+export type AnswerWords = {
+  readonly texts?: readonly string[]
+  readonly links?: readonly string[]
+  readonly refusals?: readonly string[]
+}
 
 /**
  * Judges what an answer holds beside the images that are known: no string of it may be an image, or lead to one. Each is held
- * whole until it has been judged.
+ * whole until it has been judged, and left out where it may. A picture in a text that the family names is one of the answer's.
  */
 export class Remainder {
+  readonly #omission: Omission
   readonly #declared: ReadonlySet<string>
+  /** By the last name of their path: the ends of paths at which a link leads to no image. */
+  readonly #foreign: ReadonlyMap<string, readonly string[]>
   #pieces: Buffer[] = []
   #length = 0
-  #kind: 'declared' | 'sentence' | 'other' = 'other'
+  #kind: 'declared' | 'link' | 'sentence' | 'other' = 'other'
+  /** The string that is being read is left out. */
+  #isOmitted = false
+  /** It holds a picture of the answer, and passes as it comes. */
+  #passes = false
+  readonly #texts: AnswerTexts
+  /** Why every further string is left out; undefined while none is. */
+  #muted: string | undefined
+  /** Why numbers and names are too: more has come beside the images than belongs to them. */
+  #full: string | undefined
   /** Bytes of texts that are known, and of images: what is left of the answer may not come to much. */
   #known = 0
 
@@ -60,17 +86,33 @@ export class Remainder {
   spoke = false
   /** Bytes of strings that are nothing but base64 and no labels, of all records: pieces of an image, where they come to much. */
   #dense = 0
+  #images = 0
+  #ofText = 0
+  /** Where the text begins. */
+  #origin = 0
   #numbers = 0
 
   readonly #refusals: ReadonlySet<string>
 
   /**
-   * `texts` names members that hold sentences, beside those that every vendor has; `refusals` members at the top of an answer
-   * that say why there is no image.
+   * `texts` names members that hold sentences, beside those that every vendor has; `links` members whose links lead to no image
+   * of the answer, by the end of their path; `refusals` members at the top of an answer that say why there is no image.
+   * @param perRecord the answer comes in records, which have no more than pieces of its texts
    */
-  constructor({ texts = [], refusals = [] }: AnswerWords = {}) {
+  constructor(omission: Omission, { texts = [], links = [], refusals = [] }: AnswerWords = {}, perRecord = false) {
+    this.#omission = omission
+    this.#texts = new AnswerTexts(perRecord)
     this.#declared = new Set(texts)
+    this.#foreign = Map.groupBy(links, path => path.slice(path.lastIndexOf('.') + 1))
     this.#refusals = new Set(refusals)
+  }
+
+  /** The family says of the walk's member that a link there leads to no image. */
+  #isForeign(walk: JsonWalk): boolean {
+    const paths = this.#foreign.get(walk.name)
+    if (!paths) return false
+    const path = `.${walk.path().replaceAll('[]', '')}`
+    return paths.some(end => path.endsWith(`.${end}`))
   }
 
   /** The walk is in a member that says why there is no image. */
@@ -78,62 +120,185 @@ export class Remainder {
     return walk.names[1] === 'error' || this.#refusals.has(walk.names[1] as string)
   }
 
-  /** A member's name has been read. @throws Unrecognised when it could carry something */
+  /** Leaves out all strings from here on, until it is called without a reason. */
+  mute(shape?: string): void {
+    this.#muted = shape
+  }
+
+  /** A member's name has been read: one that could carry something is left out. */
   name(walk: JsonWalk): void {
-    if (walk.nameTo - walk.nameFrom > nameBytesMax) throw new Unrecognised(`${walk.path()} (a name too long to be one)`)
-    if (isLink(walk.name)) throw new Unrecognised(`${walk.path()} (a link as a name)`)
+    const { nameFrom, nameTo } = walk
+    this.#fill(nameFrom)
+    if (this.#isOmitted) {
+      this.#isOmitted = false
+      return this.#omission.more(nameTo)
+    }
+    if (nameTo - nameFrom > nameBytesMax) this.#leaveOutName(walk, nameTo, 'a name too long to be one')
+    else if (isLink(walk.name)) this.#leaveOutName(walk, nameTo, 'a link as a name')
+    else if (this.#full !== undefined) this.#leaveOutName(walk, nameTo, this.#full)
+  }
+
+  /** What is being read is left out, and need not be held. */
+  get isLeavingOut(): boolean {
+    return this.#isOmitted
+  }
+
+  /** A name is being read, which reaches up to `end` at least. */
+  within(walk: JsonWalk, end: number): void {
+    if (!walk.isInName || end - walk.nameFrom <= nameBytesMax) return
+    if (this.#isOmitted) return this.#omission.more(end)
+    this.#isOmitted = true
+    this.#leaveOutName(walk, end, 'a name too long to be one')
+  }
+
+  #leaveOutName(walk: JsonWalk, to: number, why: string): void {
+    this.#omission.beginName(walk.nameFrom, to, `${walk.path()} (${why})`)
   }
 
   /** A string begins that is no image that is known. */
   begin(walk: JsonWalk, at: number): void {
     this.#from = at
-    const isSentence = sentences.has(walk.name) || this.#refusals.has(walk.names[1] as string)
-    this.#kind = this.#declared.has(walk.name) ? 'declared' : isSentence ? 'sentence' : 'other'
+    this.#fill(at)
+    if (this.#declared.has(walk.name)) this.#kind = 'declared'
+    else if (this.#isForeign(walk)) this.#kind = 'link'
+    else {
+      const isSentence = sentences.has(walk.name) || this.#refusals.has(walk.names[1] as string)
+      this.#kind = isSentence ? 'sentence' : 'other'
+    }
   }
 
-  /** @throws Unrecognised when it is longer than anything but a picture */
+  /** Reads on, in the bytes of `piece` from `from` to `to`. What is longer than anything but a picture is left out. */
   write(walk: JsonWalk, piece: Buffer, from: number, to: number): void {
+    const end = this.#omission.base + to
+    if (this.#isOmitted) return this.#omission.more(end)
     this.#length += to - from
-    const max = this.#kind === 'other' ? restBytesMax : textBytesMax
-    if (this.#length > max) throw new Unrecognised(`${walk.path()} (more than ${max / 1024} KiB of text)`)
-    this.#pieces.push(piece.subarray(from, to))
+    if (this.#kind === 'declared' && this.#readOn(walk, piece, from, to)) return
+    const max = this.#kind === 'other' || this.#kind === 'link' ? restBytesMax : textBytesMax
+    const muted = this.#muted ?? this.#full
+    const why = this.#length > max ? `${walk.path()} (more than ${max / 1024} KiB of text)` : muted
+    if (why === undefined) return void this.#pieces.push(piece.subarray(from, to))
+    this.#isOmitted = true
+    this.#pieces = []
+    this.#omission.begin(this.#from ?? 0, end, why)
+  }
+
+  /** Reads a long text as it comes. @returns whether it passes: what is held of it is held as a picture */
+  #readOn(walk: JsonWalk, piece: Buffer, from: number, to: number): boolean {
+    if ((this.#muted ?? this.#full) !== undefined) return false
+    const isFirst = !this.#texts.isReading
+    const bytes = piece.subarray(from, to)
+    const pieces = isFirst ? [...this.#pieces, bytes] : [bytes]
+    const at = isFirst ? (this.#from ?? 0) : this.#omission.base + from
+    this.#passes = this.#texts.readOn(walk, pieces, this.#length, at) || this.#passes
+    if (this.#passes) this.#pieces = []
+    return this.#passes
   }
 
   /** Where the first string stands of which it is not known yet whether it may go. */
   get from(): number | undefined {
-    return this.#heldLink()?.from ?? this.#from
+    const own = this.#heldLink()?.from ?? (this.#isOmitted || this.#passes ? undefined : this.#from)
+    const from = this.textFrom
+    return own === undefined || (from !== undefined && from < own) ? from : own
   }
 
-  /** It is over. @returns what it says. @throws Unrecognised when it may be an image, or lead to one */
-  end(walk: JsonWalk): string {
-    const text = unescapeText(this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces))
-    const seen = this.#judge(text)
-    if (seen !== undefined) throw new Unrecognised(`${walk.path()} (${seen})`)
-    if (text !== '') this.spoke = true
-    // A sentence speaks of links; one that is nothing else is none.
-    const isOther =
-      this.#kind === 'other' || (this.#kind === 'sentence' && !pointers.has(walk.name) && isLinkAlone(text))
-    if (isOther && isLink(text)) this.#keepLink(walk, text)
-    else if (this.#kind !== 'other') this.#known += this.#length
-    else if (text !== '' && !labels.has(walk.name)) {
-      this.strange ??= walk.path()
-      if (isBase64(text)) this.#dense += this.#length
-    }
+  /** Where a text stands that may be part of a picture that has not ended. */
+  get textFrom(): number | undefined {
+    return this.#texts.from
+  }
+
+  /** A container begins that will be `depth` deep. */
+  opened(depth: number): void {
+    this.#texts.opened(depth)
+  }
+
+  /** A container that was `depth` deep is over. */
+  closed(depth: number): void {
+    this.#texts.closed(depth)
+  }
+
+  /** The record is over, and is handed out: its texts are read. */
+  readTexts(): void {
+    this.#texts.flush()
+  }
+
+  /** All texts are over. */
+  endTexts(): void {
+    this.#texts.endAll()
+  }
+
+  /** The pictures that texts held since the last call. */
+  takePictures(): readonly TextPicture[] {
+    return this.#texts.take().filter(({ image, mark }) => {
+      if (this.#billed.has(mark)) return false
+      if (image.kind === 'link') this.count(mark)
+      return true
+    })
+  }
+
+  /** The link was charged as a picture in a text. */
+  isOfText(link: string): boolean {
+    return this.#texts.hasLink(link)
+  }
+
+  /** It is over; its closing quote stands at `at`. @returns what it says, or nothing where it is left out */
+  end(walk: JsonWalk, at: number): string {
+    const from = this.#from ?? 0
+    if (this.#isOmitted) this.#omission.more(at + 1)
+    const text = this.#isOmitted ? '' : this.#read(walk, from, at + 1)
+    this.#isOmitted = false
+    this.#passes = false
     this.#pieces = []
     this.#length = 0
     this.#from = undefined
     return text
   }
 
+  #read(walk: JsonWalk, from: number, to: number): string {
+    if (this.#passes) {
+      this.#texts.end(walk, '', from)
+      this.#known += this.#length
+      this.spoke = true
+      return ''
+    }
+    const text = unescapeText(this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces))
+    const seen = this.#judge(walk, text, from)
+    if (seen !== undefined) {
+      this.#omission.string(from, to, `${walk.path()} (${seen})`)
+      return ''
+    }
+    if (text !== '') this.spoke = true
+    if (this.#kind === 'declared') this.#texts.end(walk, text, from)
+    // A sentence speaks of links; one that is nothing else is none.
+    const isOther =
+      this.#kind === 'other' || (this.#kind === 'sentence' && !pointers.has(walk.name) && loneLinksOf(text).length > 0)
+    const leads = isLink(text)
+    if (isOther && leads) this.#keepLink(walk, text, from, to)
+    else if (this.#kind === 'declared' || this.#kind === 'sentence' || leads) this.#known += this.#length
+    else if (text !== '' && !labels.has(walk.name)) {
+      this.strange ??= walk.path()
+      if (isBase64(text)) this.#addDense(walk, from, to)
+    }
+    return text
+  }
+
   /** A number or a word has been read. */
-  scalar(walk: JsonWalk): void {
+  scalar(walk: JsonWalk, value: string): void {
+    this.#texts.scalar(walk, value)
+    this.#fill(walk.scalarFrom)
+    if (this.#full !== undefined) this.#omission.number(walk.scalarFrom, walk.scalarTo, this.#full)
     if (++this.#numbers > numbersMax) this.strange ??= `${walk.path()} (more than ${numbersMax} numbers)`
   }
 
-  /** @throws Unrecognised when the strings of all records, beside `images` images, may be another one in pieces */
-  weighPieces(images: number): void {
-    if (this.#dense > restBytesMax + images * restBytesPerImage)
-      throw new Unrecognised(`${Math.round(this.#dense / 1024)} KiB of base64 in pieces`)
+  /** There are so many images so far, of which so many are of the text that is being read. */
+  belongsTo(images: number, ofText: number): void {
+    this.#images = images
+    this.#ofText = ofText
+  }
+
+  #addDense(walk: JsonWalk, from: number, to: number): void {
+    this.#dense += to - from - 2
+    if (this.#dense > restBytesMax + this.#images * restBytesPerImage)
+      this.#omission.string(from, to, `${walk.path()} (${Math.round(this.#dense / 1024)} KiB of base64 in pieces)`)
   }
 
   /** The image that a link leads to has been counted: it may stand anywhere. */
@@ -143,16 +308,20 @@ export class Remainder {
     this.#sameLinks.delete(link)
   }
 
-  /** All has come, or so much that no more is held. @throws Unrecognised when there is a link of no image */
+  /** All has come, or so much that no more is held: a link of no image is left out. */
   checkLinks(): void {
-    const first = this.#heldLink()
-    if (first) throw new Unrecognised(`${first.path} (a link)`)
+    for (let held = this.#heldLink(); held; held = this.#heldLink()) {
+      held.isCounted = true
+      this.#omission.string(held.from, held.to, `${held.path} (a link)`)
+    }
   }
 
-  #keepLink(walk: JsonWalk, link: string): void {
+  #keepLink(walk: JsonWalk, link: string, from: number, to: number): void {
     if (this.#billed.has(link)) return
-    if (link.trimStart().slice(0, 5).toLowerCase() === 'data:') throw new Unrecognised(`${walk.path()} (a data: URL)`)
-    const held = { from: this.#from ?? 0, path: walk.path(), isCounted: false }
+    const path = walk.path()
+    if (link.trimStart().slice(0, 5).toLowerCase() === 'data:')
+      return this.#omission.string(from, to, `${path} (a data: URL)`)
+    const held = { from, to, path, isCounted: false }
     this.#links.push(held)
     const same = this.#sameLinks.get(link)
     if (same) same.push(held)
@@ -165,20 +334,33 @@ export class Remainder {
     return this.#links[this.#firstHeld]
   }
 
-  /** Nothing is judged whose record is over. */
-  forget(): void {
+  /** Nothing is judged whose record is over; the next begins at `from`. */
+  forget(from: number): void {
+    this.#origin = from
+    this.#ofText = 0
+    this.#pieces = []
+    this.#length = 0
+    this.#from = undefined
+    this.#isOmitted = false
+    this.#passes = false
+    this.#texts.forget()
     this.#links = []
     this.#firstHeld = 0
     this.#sameLinks.clear()
     this.#known = 0
     this.#numbers = 0
+    this.#full = undefined
+    this.#muted = undefined
     this.strange = undefined
   }
 
-  #judge(text: string): string | undefined {
-    const picture = findPicture(text, this.#kind !== 'other')
-    if (picture !== undefined || this.#kind === 'declared') return picture
-    return findBase64(text)
+  #judge(walk: JsonWalk, text: string, at: number): string | undefined {
+    if (this.#kind === 'declared') return findDrawing(text)
+    if (this.#kind === 'link' && leadsNowhere.test(text)) return 'a data: URL'
+    // Each piece is read, since what is left out may be the beginning of a picture.
+    const isPiece = this.#texts.isPicture(walk, text, at)
+    const picture = findPicture(text, this.#kind === 'sentence') ?? findBase64(text)
+    return picture ?? (isPiece ? 'a picture in base64, in pieces' : undefined)
   }
 
   /** So many bytes were of an image. */
@@ -186,12 +368,22 @@ export class Remainder {
     this.#known += bytes
   }
 
-  /** @throws Unrecognised when what has come is more than `images` images, their texts and what belongs to them */
-  weigh(came: number, images: number): void {
+  /**
+   * What has come, up to `end`, is held against the images, their texts and what belongs to them. Of what is more, nothing goes on.
+   * @throws Unrecognised where `mayRefuse`: nothing of the answer has left
+   */
+  weigh(end: number, mayRefuse: boolean): void {
+    this.#texts.bound(end)
     const first = this.#heldLink()
-    if (first && came - first.from > linkBytesMax) this.checkLinks()
-    const rest = came - this.#known - this.#length
-    if (rest > restBytesMax + images * restBytesPerImage)
-      throw new Unrecognised(`${Math.round(rest / 1024)} KiB beside ${images} images`)
+    if (first && end - first.from > linkBytesMax) this.checkLinks()
+    this.#fill(end)
+    if (mayRefuse && this.#full !== undefined) throw new Unrecognised(this.#full)
+  }
+
+  #fill(end: number): void {
+    const rest = end - this.#origin - this.#known - this.#length
+    const images = this.#ofText + 1
+    if (this.#full === undefined && rest > restBytesMax + images * restBytesPerImage)
+      this.#full = `${Math.round(rest / 1024)} KiB beside ${images} images`
   }
 }

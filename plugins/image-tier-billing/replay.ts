@@ -25,7 +25,8 @@ export function replayLine(rule: TierRule, line: Line): Replayed {
   const own = ruleOf(rule, tier)
   // A size that was asked for stands with the line, and was not measured.
   const come = comeOf(line.source === 'output' ? line : { ...line, width: null, height: null })
-  const again = own && rateLine(rule, own, come).find(one => one.tier === tier)
+  const isSilent = line.flags.includes('estimated')
+  const again = own && rateLine(rule, own, { ...come, isSilent }).find(one => one.tier === tier)
   return again
     ? { index, tier, source: again.source, price: again.price }
     : { index, fault: `is of nothing that its rule charges (${tier})` }

@@ -111,7 +111,7 @@ function linesNow(rule: Omit<TierRule, 'warnings'>, old: TierRule): readonly Lin
 
 /** All of a line but its prices, and what one request came to. */
 function shapeOf(
-  { asked: _own, price: _price, at: _at, first, ...line }: LineRule,
+  { asked: _own, price: _price, at: _at, missing: _missing, first, ...line }: LineRule,
   { facts }: Pick<TierRule, 'facts'>,
 ) {
   const isTold = line.from !== undefined && facts?.includes(line.from) === true

@@ -1,4 +1,5 @@
 import {
+  PictureDigest,
   type ByteBudget,
   fieldCharsMax,
   Holdback,
@@ -7,11 +8,11 @@ import {
   RecordReader,
   type RecordVisitor,
 } from '../../src/wire/index.ts'
-import { ImageDigest } from './image-digest.ts'
-import { ImageHead } from './image-head.ts'
-import { findPicture, isLink } from './judge-text.ts'
+import { flawOf } from './judge-line.ts'
+import { findPicture } from './judge-text.ts'
 import { LinkText } from './link-text.ts'
-import { sizeOf } from './measure.ts'
+import { Omission } from './omission.ts'
+import { linkedImages, PictureBlocks } from './picture-blocks.ts'
 import { type AnswerWords, Remainder } from './remainder.ts'
 import {
   afterImageBytesMax,
@@ -30,18 +31,22 @@ const finishedTypes: ReadonlySet<string> = new Set(['image_generation.completed'
 const previewTypes: ReadonlySet<string> = new Set(['image_generation.partial_image', 'image_edit.partial_image'])
 /** Members that may number the image. */
 const indexNames: ReadonlySet<string> = new Set(['index', 'image_index'])
-const fieldNames: ReadonlySet<string> = new Set(['event', 'id', 'retry', ''])
 /** What ends a stream, in the words of some. */
 const lastWords = '[DONE]'
+/** So much waits for the first image where something was left out before it: an answer that has none can still be refused. */
+const waitingBytesMax = 64 * 1024
 const none: readonly FoundImage[] = []
 
 type Image = {
   readonly from: number
   to: number | undefined
   readonly link: boolean
-  readonly head: ImageHead
-  readonly digest: ImageDigest
+  readonly blocks: PictureBlocks
+  /** What the string says, of a link. */
+  said: string
+  readonly digest: PictureDigest
   readonly text: LinkText
+  omitted: boolean
 }
 
 /**
@@ -51,12 +56,13 @@ type Image = {
  *
  * Every record is held whole up to the blank line that ends it, before which no reader of events can use it, until what it
  * holds is known and its images are committed. A record with something that may be an image, and is of no kind that is known,
- * is not handed out. When the budget for whole records is used up, all but the image's last 4 KiB and what follows them
+ * becomes a comment. When the budget for whole records is used up, all but the image's last 4 KiB and what follows them
  * passes, as in a JSON answer: memory stays bounded and what leaked is still no image.
  */
 export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   readonly #whole: WholeRecord
   readonly #holdback = new Holdback()
+  readonly #omission = new Omission(this.#holdback)
   readonly #records = new RecordReader(this)
   readonly #remainder: Remainder
   #done: FoundImage[] = []
@@ -81,10 +87,18 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   #names: string[] = []
   /** What stands in the data where it is no object. */
   #text = ''
+  /** Why the record is not handed out. */
+  #flaw: string | undefined
+  /** Something has gone out. */
+  #hasGone = false
 
   constructor(budget: ByteBudget, words?: AnswerWords) {
     this.#whole = new WholeRecord(budget)
-    this.#remainder = new Remainder(words)
+    this.#remainder = new Remainder(this.#omission, words, true)
+  }
+
+  get omitted(): string | undefined {
+    return this.#omission.shape
   }
 
   write(chunk: Buffer): Scanned {
@@ -96,7 +110,12 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
 
   end(): Scanned {
     this.#records.end(this.#holdback.end)
-    if (this.#count === 0 && this.#strange !== undefined) throw new Unrecognised(`no image, but ${this.#strange}`)
+    this.#remainder.endTexts()
+    this.#takeTexts()
+    if (this.#count === 0) {
+      if (this.omitted !== undefined) throw new Unrecognised(this.omitted)
+      if (this.#strange !== undefined) throw new Unrecognised(`no image, but ${this.#strange}`)
+    }
     return this.#scanned(this.#holdback.end)
   }
 
@@ -105,74 +124,103 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   }
 
   #scanned(safe: number): Scanned {
-    const out = this.#holdback.release(safe)
+    const waits = !this.#hasGone && this.#count === 0 && this.omitted !== undefined
+    const out = this.#holdback.release(waits && this.#holdback.end <= waitingBytesMax ? 0 : safe)
+    if (out.length > 0) this.#hasGone = true
     if (this.#done.length === 0) return { out, done: none }
     const done = this.#done
     this.#done = []
     return { out, done }
   }
 
+  /**
+   * The record is not known: none of it goes out.
+   * @throws Unrecognised where some of it has gone, for want of room to hold it
+   */
+  #refuse(shape: string): void {
+    if (!this.#whole.isBorne) throw new Unrecognised(shape)
+    this.#flaw ??= shape
+  }
+
   /** Up to where the stream may go on. */
   #safe(): number {
     const { end } = this.#holdback
-    const { from } = this.#records
+    const from = Math.min(this.#records.from, this.#remainder.textFrom ?? end)
     if (this.#whole.holds(end - from)) return from
     const image = this.#image
-    const judged = Math.min(this.#remainder.from ?? end, this.#linkFrom ?? end)
+    const unfinished = this.#remainder.isLeavingOut ? undefined : this.#walk.unfinished
+    const judged = Math.min(this.#remainder.from ?? end, this.#linkFrom ?? end, unfinished ?? end)
     if (!image) return judged
-    const imageEnd = image.to ?? end
-    const heldWhole = image.link && !image.head.inline
-    const safe = Math.min(judged, heldWhole ? image.from : Math.max(image.from, imageEnd - tailBytes))
+    const imageEnd = image.blocks.second ?? image.to ?? end
+    const heldWhole = image.link && !image.blocks.first.inline
+    const safe = Math.min(judged, heldWhole ? image.from - 1 : Math.max(image.from, imageEnd - tailBytes))
     if (end - safe > tailBytes + afterImageBytesMax) throw new Unreadable('an event with an image does not end')
     return safe
   }
 
-  get #kind(): 'finished' | 'preview' | 'other' {
-    if (finishedTypes.has(this.#event) || finishedTypes.has(this.#type)) return 'finished'
-    // Where both are told, both have to say so: a reader goes by one of them.
-    const names = [this.#event, this.#type].filter(name => name !== '')
-    return names.length > 0 && names.every(name => previewTypes.has(name)) ? 'preview' : 'other'
+  get #kind(): 'finished' | 'preview' | 'other' | 'unclear' {
+    const kinds = new Set([this.#event, this.#type].filter(name => name !== '').map(kindOf))
+    // A reader goes by one of two names, and nobody knows by which.
+    return kinds.size > 1 ? 'unclear' : ([...kinds][0] ?? 'other')
   }
 
   data(piece: Buffer, base: number): void {
+    if (this.#flaw !== undefined) return
+    this.#omission.base = base
     this.#walk.walk(piece, base)
     if (this.#walk.foreign && this.#text.length <= fieldCharsMax)
       this.#text += piece.toString('latin1', 0, fieldCharsMax + 1)
     const { fault, followed } = this.#walk
     if (fault !== undefined) throw new Unreadable(fault)
-    if (followed) throw new Unrecognised('something behind the JSON object of an event')
+    const end = base + piece.length
+    if (followed) this.#omission.rest(this.#walk.followedAt, end, 'something behind the JSON object of an event')
+    this.#remainder.within(this.#walk, end)
     // No event tells a link twice.
     this.#remainder.checkLinks()
-    this.#remainder.weigh(base + piece.length - this.#records.from, 1)
+    this.#remainder.weigh(end, false)
   }
 
-  field(name: string, value: string): void {
-    if (!fieldNames.has(name)) throw new Unrecognised(`a line '${name.slice(0, 40)}', which no event has`)
-    if (value.length > fieldCharsMax)
-      throw new Unrecognised(`more than ${fieldCharsMax} characters in a line that is no data`)
-    if (isLink(value) || findPicture(value) !== undefined)
-      throw new Unrecognised(`a link or a picture in a line '${name}'`)
-    if (name !== 'event') return
-    if (this.#event !== '' && value !== this.#event) throw new Unrecognised('an event of two names')
-    this.#event = value
+  field(name: string, value: string, from: number, to: number): void {
+    const flaw = flawOf(name, value)
+    if (flaw !== undefined) {
+      if (!this.#whole.isBorne) throw new Unrecognised(flaw)
+      this.#omission.comment(from, to, flaw)
+    } else if (name === 'event') {
+      if (this.#event !== '' && value !== this.#event) return this.#refuse('an event of two names')
+      this.#event = value
+    }
   }
 
-  recordEnd(): void {
+  recordEnd(next: number): void {
+    if (this.#flaw === undefined) this.#read()
+    if (this.#flaw === undefined) this.#remainder.readTexts()
+    else this.#omission.comment(this.#records.from, next, this.#flaw)
+    this.#takeTexts()
+    this.#remainder.belongsTo(this.#count, 0)
+    this.#forget(next)
+  }
+
+  /** What the record is, now that all of it has come. */
+  #read(): void {
     if (this.#walk.foreign && (this.#text.length > fieldCharsMax || this.#text.trim() !== lastWords))
-      throw new Unrecognised('an event whose data is no JSON object')
+      return this.#refuse('an event whose data is no JSON object')
     if (this.#walk.open) throw new Unreadable('an event ends before its JSON does')
     const kind = this.#kind
     const image = this.#image
+    if (kind === 'unclear') return this.#refuse(`an event '${this.#event}' of type '${this.#type}'`)
     if (image && kind === 'finished') this.#found(image)
     // A preview is never a link, which would lead to all of the image.
     else if (image && (kind === 'other' || image.link))
-      throw new Unrecognised(`an image in an event '${this.#type || this.#event}'`)
+      return this.#refuse(`an image in an event '${this.#type || this.#event}'`)
     if (kind === 'other') {
       if (!this.#walk.complete || this.#names.includes('error')) this.#remainder.strange = undefined
       this.#strange ??= this.#remainder.strange
     }
-    this.#remainder.weighPieces(this.#count)
-    this.#forget()
+  }
+
+  /** Counts the pictures that texts have held. */
+  #takeTexts(): void {
+    for (const { image } of this.#remainder.takePictures()) this.#done.push({ index: this.#count++, ...image })
   }
 
   /** One of the images, unless it came before. */
@@ -180,12 +228,12 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     const again = `${this.#index} ${image.digest.end()}`
     if (this.#index !== undefined && this.#seen.has(again)) return
     if (this.#index !== undefined) this.#seen.add(again)
-    this.#done.push({ index: this.#count++, ...readImage(image) })
+    for (const one of readImages(image)) this.#done.push({ index: this.#count++, ...one })
   }
 
-  #forget(): void {
+  #forget(next: number): void {
     this.#whole.renew()
-    this.#remainder.forget()
+    this.#remainder.forget(next)
     this.#walk = new JsonWalk(this)
     this.#event = ''
     this.#type = ''
@@ -196,6 +244,8 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     this.#inline = false
     this.#names = []
     this.#text = ''
+    this.#open = undefined
+    this.#flaw = undefined
   }
 
   name(walk: JsonWalk): void {
@@ -204,7 +254,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     const { name } = walk
     if (name !== 'type' && name !== 'b64_json' && name !== 'url' && name !== 'error' && !indexNames.has(name)) return
     // Readers take one of two, and nobody knows which.
-    if (this.#names.includes(name)) throw new Unrecognised(`an event with two members ${name}`)
+    if (this.#names.includes(name)) return this.#refuse(`an event with two members ${name}`)
     this.#names.push(name)
   }
 
@@ -212,8 +262,16 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     const { depth, name } = walk
     if (depth === 1 && (name === 'b64_json' || name === 'url')) {
       const link = name === 'url'
-      const head = new ImageHead({ link })
-      this.#open = { from: at + 1, to: undefined, link, head, digest: new ImageDigest(), text: new LinkText() }
+      this.#open = {
+        from: at + 1,
+        to: undefined,
+        link,
+        blocks: new PictureBlocks({ link }),
+        said: '',
+        digest: new PictureDigest(),
+        text: new LinkText(),
+        omitted: false,
+      }
     } else this.#remainder.begin(walk, at)
     return 'bytes'
   }
@@ -222,23 +280,28 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     const open = this.#open
     if (!open) return this.#remainder.write(this.#walk, piece, from, to)
     this.#remainder.skip(to - from)
+    const end = this.#omission.base + to
+    if (open.omitted) return this.#omission.more(end)
+    open.blocks.write(piece, from, to, end)
+    const { inline } = open.blocks.first
+    // A link beside the image leads to it; another picture beside it is another one.
+    if (open.link ? inline && this.#hasBytes : this.#inline) return this.#leaveOut(open, end, 'a second picture')
+    if (open.link && !inline && !open.text.write(piece, from, to))
+      return this.#leaveOut(open, end, 'longer than any link')
     // Beside the image itself a link is of no interest: it is the same one.
     if (!this.#image || (this.#image.link && !open.link)) {
       if (this.#image) this.#linkFrom = this.#image.from
       this.#image = open
     }
-    open.head.write(piece, from, to)
-    if (open.link) this.#inline ||= open.head.inline
+    if (open.link) this.#inline ||= inline
     else this.#hasBytes = true
-    this.#checkOne()
-    if (open.link && !open.head.inline && !open.text.write(piece, from, to))
-      throw new Unrecognised('an event with a link that is longer than any')
     open.digest.write(piece, from, to)
   }
 
-  /** A link beside the image leads to it; another picture beside it is another one. */
-  #checkOne(): void {
-    if (this.#inline && this.#hasBytes) throw new Unrecognised('an event with two pictures')
+  #leaveOut(open: Image, to: number, why: string): void {
+    open.omitted = true
+    if (this.#image === open) this.#image = undefined
+    this.#omission.begin(open.from - 1, to, `${this.#walk.path()} (${why})`)
   }
 
   bytesEnd(walk: JsonWalk, at: number): void {
@@ -246,18 +309,25 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     if (open) {
       open.to = at
       this.#open = undefined
-      if (open.link) this.#inline ||= findPicture(open.text.end()) !== undefined
-      this.#checkOne()
+      if (open.omitted) return this.#omission.more(at + 1)
+      if (!open.link) return
+      open.said = open.text.end()
+      if (findPicture(open.said) === undefined) return
+      if (this.#hasBytes) {
+        this.#leaveOut(open, at, 'a second picture')
+        return this.#omission.more(at + 1)
+      }
+      this.#inline = true
       return
     }
-    const text = this.#remainder.end(walk)
+    const text = this.#remainder.end(walk, at)
     if (walk.depth !== 1) return
     if (walk.name === 'type') this.#type = text.trim()
     else if (indexNames.has(walk.name) && text !== '') this.#number(text)
   }
 
   scalar(walk: JsonWalk, value: string): void {
-    this.#remainder.scalar(walk)
+    this.#remainder.scalar(walk, value)
     if (walk.depth === 1 && indexNames.has(walk.name) && value !== 'null') this.#number(value)
   }
 
@@ -267,7 +337,12 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   }
 }
 
-function readImage(image: Image): Omit<FoundImage, 'index'> {
-  if (image.link && !image.head.inline) return { kind: 'link', size: null }
-  return { kind: 'bytes', ...sizeOf(image.head.end()) }
+function kindOf(name: string): 'finished' | 'preview' | 'other' {
+  if (finishedTypes.has(name)) return 'finished'
+  return previewTypes.has(name) ? 'preview' : 'other'
+}
+
+/** The images of a string: mostly one. */
+function readImages({ link, blocks, said }: Image): readonly Omit<FoundImage, 'index'>[] {
+  return link && !blocks.first.inline ? linkedImages(said) : blocks.measure()
 }

@@ -1,8 +1,11 @@
 import { Holdback, type JsonVisitor, JsonWalk } from '../../src/wire/index.ts'
-import { ImageHead } from './image-head.ts'
+import { refuseForeign } from './foreign-answer.ts'
+import type { ImageHead } from './image-head.ts'
 import { findPicture } from './judge-text.ts'
 import { LinkText } from './link-text.ts'
 import { sizeOf } from './measure.ts'
+import { Omission } from './omission.ts'
+import { linkedImages, PictureBlocks } from './picture-blocks.ts'
 import { type AnswerWords, Remainder } from './remainder.ts'
 import {
   type FoundImage,
@@ -22,9 +25,14 @@ const b64Name = Buffer.from('"b64_json"')
 type Open = {
   readonly from: number
   readonly link: boolean
-  readonly head: ImageHead
+  readonly blocks: PictureBlocks
+  /** How many of those behind the first are counted. */
+  further: number
   readonly text: LinkText
   begun: boolean
+  /** Some of it has come, and it is one of the images. */
+  taken: boolean
+  omitted: boolean
 }
 
 export type ImageScannerOptions = AnswerWords & {
@@ -39,8 +47,8 @@ export type ImageScannerOptions = AnswerWords & {
  * holds back of each the last 4 KiB and the closing quote, a link wholly, until its charge is committed.
  *
  * Only the members `b64_json` and `url` of the objects directly in the top-level `data` count, and only non-empty
- * strings; an element counts once, whatever else it has. Nothing goes out before the first image has begun, and nothing at
- * all where an image may stand at another place: what is not understood is not handed out. Memory is constant: 4 KiB and
+ * strings; an element counts once, whatever else it has. Nothing goes out before the first image has begun. What may be an image
+ * at another place is left out (`Omission`), and an answer that has no other is not handed out. Memory is constant: 4 KiB and
  * the piece they lie in, what stands before the first image, and at most 1 MiB where a JPEG hides its size behind long
  * profiles.
  *
@@ -55,6 +63,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
   readonly #asUrl: boolean
   readonly #endUnknown: boolean
   readonly #holdback = new Holdback()
+  readonly #omission = new Omission(this.#holdback)
   readonly #walk = new JsonWalk(this)
   readonly #remainder: Remainder
   #done: FoundImage[] = []
@@ -78,11 +87,13 @@ export class ImageScanner implements JsonVisitor, Scanner {
   /** It has bytes; its link is a picture by itself. */
   #hasPicture = false
   #inline = false
+  /** How deep a member stands that is left out. */
+  #mutedDepth = 0
 
   constructor({ asUrl = false, endUnknown = false, ...words }: ImageScannerOptions = {}) {
     this.#asUrl = asUrl
     this.#endUnknown = endUnknown
-    this.#remainder = new Remainder(words)
+    this.#remainder = new Remainder(this.#omission, words)
   }
 
   /** How many images were found so far. */
@@ -90,22 +101,50 @@ export class ImageScanner implements JsonVisitor, Scanner {
     return this.#count
   }
 
+  get omitted(): string | undefined {
+    return this.#omission.shape
+  }
+
   write(chunk: Buffer): Scanned {
     const base = this.#holdback.end
     this.#holdback.push(chunk)
+    this.#omission.base = base
     this.#walk.walk(chunk, base)
     const { fault, foreign, followed } = this.#walk
     if (fault !== undefined) throw new Unreadable(fault)
-    if (foreign) throw new Unrecognised('no JSON object')
-    if (followed) throw new Unrecognised('something behind the JSON object')
-    this.#remainder.weigh(this.#holdback.end, this.#count + 1)
+    if (foreign && this.#released) throw new Unreadable('it is not JSON')
+    if (foreign) {
+      refuseForeign(this.#holdback, false)
+      return { out: [], done: [] }
+    }
+    const { end } = this.#holdback
+    if (followed) this.#cut(end)
+    else this.#remainder.within(this.#walk, end)
+    this.#remainder.weigh(end, !this.#released && this.#count === 0)
+    this.#takeTexts()
     return this.#scanned(this.#safe())
+  }
+
+  /** Counts the pictures that texts have held. */
+  #takeTexts(): void {
+    for (const { image } of this.#remainder.takePictures()) this.#done.push({ index: this.#count++, ...image })
+  }
+
+  /** What stands behind the answer is none of it. */
+  #cut(end: number): void {
+    const shape = 'something behind the JSON object'
+    if (this.#count === 0) throw new Unrecognised(shape)
+    this.#omission.rest(this.#walk.followedAt, end, shape)
   }
 
   end(): Scanned {
     const { complete } = this.#walk
+    if (this.#walk.foreign) refuseForeign(this.#holdback, true)
     if (this.#walk.open) throw new Unreadable('it ends before its JSON does')
     if (this.#endUnknown && !complete) throw new Unreadable('nothing says whether it is whole')
+    if (!complete) refuseForeign(this.#holdback, true)
+    this.#remainder.endTexts()
+    this.#takeTexts()
     this.#remainder.checkLinks()
     if (complete && this.#count === 0) this.#checkEmpty()
     return this.#scanned(this.#holdback.end)
@@ -113,6 +152,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
 
   /** @throws Unrecognised unless it is known that an answer like this has no images */
   #checkEmpty(): void {
+    if (this.omitted !== undefined) throw new Unrecognised(this.omitted)
     const { spoke, strange } = this.#remainder
     if (strange !== undefined) throw new Unrecognised(`no image, but ${strange}`)
     if (spoke && !this.#listed && !this.#refused) throw new Unrecognised('no image, and no list of them')
@@ -130,9 +170,14 @@ export class ImageScanner implements JsonVisitor, Scanner {
 
   /** Up to where the answer may go on. */
   #safe(): number {
-    const safe = Math.min(this.#imagesSafe(), this.#remainder.from ?? Infinity)
+    const safe = Math.min(this.#imagesSafe(), this.#remainder.from ?? Infinity, this.#unfinished ?? Infinity)
     if (this.#count > 0) this.#released = true
     return this.#released ? safe : 0
+  }
+
+  /** A name that may be another's place. */
+  get #unfinished(): number | undefined {
+    return this.#remainder.isLeavingOut ? undefined : this.#walk.unfinished
   }
 
   #imagesSafe(): number {
@@ -143,13 +188,14 @@ export class ImageScanner implements JsonVisitor, Scanner {
     }
     const owed = this.#asUrl && this.#walk.naming && this.#inElement() ? this.#walk.nameFrom : this.#owed
     if (owed !== undefined) {
-      if (end - owed > linkBytesMax) throw new Unreadable('its blanks do not end')
+      if (!this.#open && end - owed > linkBytesMax) throw new Unreadable('its blanks do not end')
       return owed
     }
     const open = this.#open
+    if (!open || open.omitted) return end
     // Beside an image that is counted too: it may turn out to be a picture of its own.
-    if (open?.link && !open.head.inline) return open.from
-    if (!open || this.#counted) return end
+    if (!open.taken || (open.link && !open.blocks.first.inline)) return open.from - 1
+    if (this.#counted) return end
     if (end - tailBytes <= open.from) return open.from
     this.#begin(open)
     return end - tailBytes
@@ -157,25 +203,38 @@ export class ImageScanner implements JsonVisitor, Scanner {
 
   #inElement(): boolean {
     const { depth, objects, names } = this.#walk
+    if (this.#mutedDepth > 0) return false
     return depth === 3 && names[1] === listName && !objects[2] && (objects[3] as boolean)
   }
 
   name(walk: JsonWalk): void {
+    if (walk.depth <= this.#mutedDepth) this.#unmute()
     this.#remainder.name(walk)
     if (walk.depth === 1 && walk.name === listName) {
-      // Readers take one of two, and nobody knows which.
-      if (this.#listed) throw new Unrecognised(`two members ${listName}`)
+      if (this.#listed) this.#mute(walk, `two members ${listName}`)
       this.#listed = true
     }
     if (!this.#inElement()) return
     if (walk.name === 'b64_json') {
-      if (this.#hasBytes) throw new Unrecognised(`${walk.path()} twice`)
+      if (this.#hasBytes) return this.#mute(walk, `${walk.path()} twice`)
       this.#hasBytes = true
     } else if (walk.name === 'url') {
-      if (this.#hasLink) throw new Unrecognised(`${walk.path()} twice`)
+      if (this.#hasLink) return this.#mute(walk, `${walk.path()} twice`)
       this.#hasLink = true
     } else return
     if (this.#asUrl) this.#owed = walk.nameFrom
+  }
+
+  /** Readers take one of two members, and nobody knows which: the second is left out, its name as well. */
+  #mute(walk: JsonWalk, shape: string): void {
+    this.#mutedDepth = walk.depth
+    this.#omission.beginName(walk.nameFrom, walk.nameTo, shape)
+    this.#remainder.mute(shape)
+  }
+
+  #unmute(): void {
+    this.#mutedDepth = 0
+    this.#remainder.mute(undefined)
   }
 
   string(walk: JsonWalk, at: number): 'bytes' {
@@ -185,7 +244,19 @@ export class ImageScanner implements JsonVisitor, Scanner {
       return 'bytes'
     }
     const link = walk.name === 'url'
-    this.#open = { from: at + 1, link, head: new ImageHead({ link }), text: new LinkText(), begun: false }
+    const blocks = new PictureBlocks({ link })
+    const text = new LinkText()
+    const from = at + 1
+    this.#open = {
+      from,
+      link,
+      blocks,
+      further: 0,
+      text,
+      begun: false,
+      taken: false,
+      omitted: false,
+    }
     return 'bytes'
   }
 
@@ -193,49 +264,86 @@ export class ImageScanner implements JsonVisitor, Scanner {
     const open = this.#open
     if (!open) return this.#remainder.write(this.#walk, piece, from, to)
     this.#remainder.skip(to - from)
-    this.#name(open.link || this.#hasUrl ? undefined : urlName)
+    const end = this.#omission.base + to
+    if (open.omitted) return this.#omission.more(end)
     if (open.link) return this.#linkBytes(open, piece, from, to)
+    if (this.#inline) return this.#leaveOut(open, end, 'a second picture')
+    this.#name(this.#hasUrl ? undefined : urlName)
+    open.taken = true
     this.#hasPicture = true
-    this.#checkOne()
-    if (open.head.settled || this.#counted) return
-    open.head.write(piece, from, to)
+    this.#read(open, piece, from, to)
+    if (this.#counted) return
     // A link came first and is held; the image that follows tells its size long before its end.
-    if (this.#pending && open.head.settled) this.#measured(open.head)
+    if (this.#pending && open.blocks.first.settled) this.#measured(open.blocks.first)
   }
 
   #linkBytes(open: Open, piece: Buffer, from: number, to: number): void {
-    open.head.write(piece, from, to)
-    this.#inline ||= open.head.inline
-    this.#checkOne()
-    if (!open.head.inline && !open.text.write(piece, from, to))
-      throw new Unrecognised(`${this.#walk.path()} (longer than any link)`)
+    const end = this.#omission.base + to
+    open.taken = true
+    this.#read(open, piece, from, to)
+    if (open.blocks.first.inline) {
+      // A link beside the image leads to it; another picture beside it is another one.
+      if (this.#hasPicture) return this.#leaveOut(open, end, 'a second picture')
+      this.#inline = true
+      this.#name(undefined)
+    } else if (!open.text.write(piece, from, to)) this.#leaveOut(open, end, 'longer than any link')
+  }
+
+  /** Where another picture of the same string begins, the one before it is counted. */
+  #read(open: Open, piece: Buffer, from: number, to: number): void {
+    if (!open.blocks.write(piece, from, to, this.#omission.base + to)) return
+    if (!this.#counted) this.#measured(open.blocks.first)
+    this.#countFurther(open, open.blocks.more.length - 1)
+  }
+
+  #countFurther(open: Open, count: number): void {
+    for (const head of open.blocks.more.slice(open.further, count))
+      this.#done.push({ index: this.#count++, kind: 'bytes', ...sizeOf(head.end()) })
+    open.further = Math.max(open.further, count)
+  }
+
+  #leaveOut(open: Open, to: number, why: string): void {
+    open.omitted = true
+    this.#name(open.link ? b64Name : undefined)
+    this.#omission.begin(open.from - 1, to, `${this.#walk.path()} (${why})`)
   }
 
   bytesEnd(walk: JsonWalk, at: number): void {
     const open = this.#open
-    if (!open) return void this.#remainder.end(walk)
+    if (!open) return void this.#remainder.end(walk, at)
     this.#open = undefined
+    if (open.omitted) return this.#omission.more(at + 1)
     if (at === open.from) {
       this.#name(open.link ? b64Name : undefined)
       return
     }
+    const link = open.link && !open.blocks.first.inline ? open.text.end() : undefined
+    if (link !== undefined && findPicture(link) !== undefined) {
+      if (this.#hasPicture) {
+        this.#leaveOut(open, at, 'a second picture')
+        return this.#omission.more(at + 1)
+      }
+      this.#inline = true
+    }
+    this.#name(undefined)
     this.#begin(open)
     this.#hasUrl = true
-    const link = open.link && !open.head.inline ? this.#readLink(open) : undefined
+    this.#countFurther(open, open.blocks.more.length)
     if (this.#counted) return
-    if (link === undefined) this.#measured(open.head)
+    if (link === undefined) this.#measured(open.blocks.first)
     else this.#pending = { from: open.from, link }
   }
 
   scalar(walk: JsonWalk, value: string): void {
     if (this.#remainder.isRefusal(walk) && value !== 'null') this.#refused = true
-    this.#remainder.scalar(walk)
+    this.#remainder.scalar(walk, value)
     this.#makeWay(walk)
   }
 
   opened(walk: JsonWalk, isObject: boolean): void {
     if (this.#remainder.isRefusal(walk)) this.#refused = true
-    if (walk.depth === 1 && walk.name === listName && isObject) throw new Unrecognised(`${listName} as an object`)
+    if (walk.depth === 1 && walk.name === listName && isObject && this.#count === 0)
+      throw new Unrecognised(`${listName} as an object`)
     this.#makeWay(walk)
   }
 
@@ -244,7 +352,8 @@ export class ImageScanner implements JsonVisitor, Scanner {
     this.#name(walk.name === 'url' ? b64Name : undefined)
   }
 
-  closed(): void {
+  closed(_walk: JsonWalk, depth: number): void {
+    if (depth <= this.#mutedDepth) this.#unmute()
     if (!this.#inElement()) return
     if (this.#pending) this.#foundLink(this.#pending.link)
     this.#counted = false
@@ -253,18 +362,6 @@ export class ImageScanner implements JsonVisitor, Scanner {
     this.#hasBytes = false
     this.#hasPicture = false
     this.#inline = false
-  }
-
-  /** A link beside the image leads to it; another picture beside it is another one. */
-  #checkOne(): void {
-    if (this.#inline && this.#hasPicture) throw new Unrecognised(`${this.#walk.path()} (a second picture)`)
-  }
-
-  #readLink(open: Open): string {
-    const link = open.text.end()
-    this.#inline ||= findPicture(link) !== undefined
-    this.#checkOne()
-    return link
   }
 
   /** It is known what the value is: the name goes as it is, or another in its place. */
@@ -277,9 +374,9 @@ export class ImageScanner implements JsonVisitor, Scanner {
   #begin(open: Open): void {
     if (open.begun) return
     open.begun = true
-    if (!open.link || open.head.inline) this.#released = true
-    if (!this.#asUrl || open.link || open.head.inline || this.#hasUrl) return
-    const mime = open.head.mime ?? 'application/octet-stream'
+    if (!open.link || open.blocks.first.inline) this.#released = true
+    if (!this.#asUrl || open.link || open.blocks.first.inline || this.#hasUrl) return
+    const mime = open.blocks.first.mime ?? 'application/octet-stream'
     this.#holdback.replace(open.from, open.from, Buffer.from(`data:${mime};base64,`))
   }
 
@@ -291,6 +388,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
   /** Beside bytes nobody knows that a link leads to the same picture: it may stand there, and nowhere else. */
   #foundLink(link: string): void {
     this.#found({ kind: 'link', size: null })
+    for (const one of linkedImages(link).slice(1)) this.#done.push({ index: this.#count++, ...one })
     this.#remainder.count(link)
   }
 
@@ -298,5 +396,6 @@ export class ImageScanner implements JsonVisitor, Scanner {
     this.#pending = undefined
     this.#counted = true
     this.#done.push({ index: this.#count++, ...image })
+    this.#remainder.belongsTo(this.#count, this.#count)
   }
 }

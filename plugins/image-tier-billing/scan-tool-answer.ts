@@ -1,5 +1,6 @@
 import { Holdback, JsonWalk } from '../../src/wire/index.ts'
 import { type Scanned, type Scanner, Unreadable, Unrecognised } from './scanned.ts'
+import { Omission } from './omission.ts'
 import { ToolResults } from './tool-results.ts'
 
 /**
@@ -9,7 +10,8 @@ import { ToolResults } from './tool-results.ts'
 export class ToolAnswerScanner implements Scanner {
   readonly #endUnknown: boolean
   readonly #holdback = new Holdback()
-  readonly #results = new ToolResults(placeOf)
+  readonly #omission = new Omission(this.#holdback)
+  readonly #results = new ToolResults(placeOf, this.#omission)
   readonly #walk = new JsonWalk(this.#results)
 
   /** With `endUnknown`, only JSON that closes proves that the answer is whole. */
@@ -17,15 +19,22 @@ export class ToolAnswerScanner implements Scanner {
     this.#endUnknown = endUnknown
   }
 
+  get omitted(): string | undefined {
+    return this.#omission.shape
+  }
+
   write(chunk: Buffer): Scanned {
     const base = this.#holdback.end
     this.#holdback.push(chunk)
+    this.#omission.base = base
     this.#walk.walk(chunk, base)
     const { fault, foreign, followed } = this.#walk
     if (fault !== undefined) throw new Unreadable(fault)
     if (foreign) throw new Unrecognised('no JSON object')
-    if (followed) throw new Unrecognised('something behind the JSON object')
-    return { out: this.#holdback.release(this.#results.safe(this.#holdback.end)), done: this.#results.take() }
+    const { end } = this.#holdback
+    if (followed) this.#omission.rest(this.#walk.followedAt, end, 'something behind the JSON object')
+    const safe = Math.min(this.#results.safe(end), this.#walk.unfinished ?? end)
+    return { out: this.#holdback.release(safe), done: this.#results.take() }
   }
 
   end(): Scanned {

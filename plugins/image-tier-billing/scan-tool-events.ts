@@ -1,5 +1,6 @@
 import { type ByteBudget, Holdback, JsonWalk, RecordReader, type RecordVisitor } from '../../src/wire/index.ts'
-import { type FoundImage, type Scanned, type Scanner, Unreadable, Unrecognised } from './scanned.ts'
+import { type FoundImage, type Scanned, type Scanner, Unreadable } from './scanned.ts'
+import { Omission } from './omission.ts'
 import { ToolResults } from './tool-results.ts'
 import { WholeRecord } from './whole-record.ts'
 
@@ -16,12 +17,17 @@ export class ToolEventScanner implements RecordVisitor, Scanner {
   readonly #whole: WholeRecord
   readonly #holdback = new Holdback()
   readonly #records = new RecordReader(this)
-  readonly #results = new ToolResults(placeOf)
+  readonly #omission = new Omission(this.#holdback)
+  readonly #results = new ToolResults(placeOf, this.#omission)
   #walk = new JsonWalk(this.#results)
   #done: FoundImage[] = []
 
   constructor(budget: ByteBudget) {
     this.#whole = new WholeRecord(budget)
+  }
+
+  get omitted(): string | undefined {
+    return this.#omission.shape
   }
 
   write(chunk: Buffer): Scanned {
@@ -30,10 +36,14 @@ export class ToolEventScanner implements RecordVisitor, Scanner {
     this.#records.read(chunk, base)
     const { end } = this.#holdback
     const isWhole = this.#whole.holds(end - this.#records.from)
-    const out = this.#holdback.release(isWhole ? this.#records.from : this.#results.safe(end))
+    const out = this.#holdback.release(isWhole ? this.#records.from : this.#safe(end))
     // Of a record that is held whole nothing is charged before it can go.
     if (!isWhole) this.#done.push(...this.#results.take())
     return { out, done: this.#take() }
+  }
+
+  #safe(end: number): number {
+    return Math.min(this.#results.safe(end), this.#walk.unfinished ?? end)
   }
 
   end(): Scanned {
@@ -52,10 +62,12 @@ export class ToolEventScanner implements RecordVisitor, Scanner {
   }
 
   data(piece: Buffer, base: number): void {
+    this.#omission.base = base
     this.#walk.walk(piece, base)
     const { fault, followed } = this.#walk
     if (fault !== undefined) throw new Unreadable(fault)
-    if (followed) throw new Unrecognised('something behind the JSON object of an event')
+    if (followed)
+      this.#omission.rest(this.#walk.followedAt, base + piece.length, 'something behind the JSON object of an event')
   }
 
   field(): void {}

@@ -30,6 +30,8 @@ export type Scanner = {
   write(chunk: Buffer): Scanned
   /** The answer is complete. @throws Unreadable, Unrecognised */
   end(): Scanned
+  /** What was left out so far, of which nobody knows whether it is an image; undefined where nothing was. */
+  readonly omitted: string | undefined
   /** Gives back what was taken of memory that all share. Idempotent. */
   close?(): void
   /** Nothing of what went out is kept or read again (`Stage`). */
@@ -50,12 +52,19 @@ const shapeCharsMax = 120
 export class Unrecognised extends Error {
   override readonly name = 'Unrecognised'
   readonly shape: string
+  /** It is no answer, and holds nothing that may be an image: nothing was bought. */
+  readonly isNothing: boolean
 
-  constructor(shape: string) {
-    // An upstream's own words: what would move a terminal's cursor is shown, and not done.
-    const clean = shape.replaceAll(/[^\x20-\x7e\xa0-\uffff]/g, '?')
-    const cut = clean.length > shapeCharsMax ? `${clean.slice(0, shapeCharsMax)}…` : clean
+  constructor(shape: string, isNothing = false) {
+    const cut = readable(shape)
     super(cut)
+    this.isNothing = isNothing
     this.shape = cut
   }
+}
+
+/** An upstream's own words: what would move a terminal's cursor is shown, and not done. */
+export function readable(shape: string): string {
+  const clean = shape.replaceAll(/[^\x20-\x7e\xa0-\uffff]/g, '?')
+  return clean.length > shapeCharsMax ? `${clean.slice(0, shapeCharsMax)}…` : clean
 }

@@ -128,6 +128,13 @@ export const facetSchema = {
       description:
         'The tier of an image for which nothing in tier_from gives one. With price_by it may be the name of a price instead: what a combination costs that has no price of its own, which is refused otherwise.',
     },
+    largest_output: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 32,
+      description:
+        'The largest tier that is expected to come back: what is held, and quoted as the most, is for this one. A larger image is charged in full and flagged larger_than_expected. Absent: any tier may come back.',
+    },
     price_by: {
       type: 'array',
       minItems: 1,
@@ -278,7 +285,15 @@ export const facetSchema = {
       uniqueItems: true,
       items: { type: 'string', minLength: 1, maxLength: 64 },
       description:
-        'Members of answers that hold text of the vendor, by name, wherever they stand: links in them are no images. Those that most vendors have (revised_prompt, message …) need not be named.',
+        'Members of answers that hold text of the vendor, by name, wherever they stand: links among words are no images; a picture in base64, or a text of links alone, is charged. Those that most vendors have (revised_prompt, message …) need not be named.',
+    },
+    links: {
+      type: 'array',
+      maxItems: 64,
+      uniqueItems: true,
+      items: { type: 'string', pattern: '^[^.[\\]\\s]{1,64}(\\.[^.[\\]\\s]{1,64}){0,7}$' },
+      description:
+        'Members of answers whose links lead to no image of the answer (self, sources, documentation), by name, or by the end of their path with dots between the names: they go out as they are. A link that is not named, and is that of no image, is left out, and the charge is flagged parts_omitted.',
     },
     n_from: {
       type: 'array',
@@ -295,6 +310,12 @@ export const facetSchema = {
       items: { type: 'string', minLength: 1, maxLength: 64 },
       description:
         'Members at the top of an answer of status 200 by which the vendor says why it made no image (base_resp, detail): one with such a member and without an image passes, and is free. error need not be named.',
+    },
+    missing_usage: {
+      enum: ['estimate', 'review'],
+      default: 'review',
+      description:
+        'When an answer reports none of the quantities that lines are charged by, and they have no `otherwise`: charge the most (`max`) as an estimate, or leave the charge to a person.',
     },
     over_return: {
       enum: ['bill', 'cap'],

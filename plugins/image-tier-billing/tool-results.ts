@@ -1,9 +1,9 @@
+import { PictureDigest } from '../../src/wire/index.ts'
 import type { JsonVisitor, JsonWalk } from '../../src/wire/index.ts'
 import { findPicture, isLink, unescapeText } from './judge-text.ts'
-import { ImageDigest } from './image-digest.ts'
-import { ImageHead } from './image-head.ts'
-import { sizeOf } from './measure.ts'
-import { afterImageBytesMax, type FoundImage, tailBytes, Unreadable, Unrecognised } from './scanned.ts'
+import type { Omission } from './omission.ts'
+import { PictureBlocks } from './picture-blocks.ts'
+import { afterImageBytesMax, type FoundImage, tailBytes, Unreadable } from './scanned.ts'
 import { ToolLinks } from './tool-links.ts'
 import { wordSet } from './word-set.ts'
 
@@ -33,8 +33,8 @@ const deepest = 4
 type Image = {
   readonly from: number
   to: number | undefined
-  readonly head: ImageHead
-  readonly digest: ImageDigest
+  readonly blocks: PictureBlocks
+  readonly digest: PictureDigest
 }
 
 /**
@@ -42,8 +42,8 @@ type Image = {
  * members in any order. It is known when the object ends; until then the end of the string is to be held. In an event, one that
  * has the id and the bytes of one before is that one again; in the list of all so far, as many of the same bytes as have come.
  *
- * A picture that stands anywhere else but in what a model wrote is not understood, nor is an object of that type whose image
- * is a link or of another form.
+ * A picture that stands anywhere else but in what a model wrote is left out, as is the link of an object of that type. In the
+ * `result` of an object of another type it is an image all the same.
  */
 export class ToolResults implements JsonVisitor {
   readonly #placeOf: PlaceOf
@@ -59,21 +59,33 @@ export class ToolResults implements JsonVisitor {
   #image: Image | undefined
   /** The string that is being read as an image. */
   #open: Image | undefined
-  readonly #links = new ToolLinks()
+  readonly #omission: Omission
+  readonly #links: ToolLinks
   /** The result is an object or a list. */
   #strange: string | undefined
   /** The beginning of a string that is none of the images, and where it stands until it has been judged. */
   #judged: Buffer[] = []
   #judgedBytes = 0
   #judgedFrom: number | undefined
+  /** The string that is being read is left out. */
+  #isOmitted = false
+  /** Another image is: why. */
+  #again: string | undefined
 
-  constructor(placeOf: PlaceOf) {
+  constructor(placeOf: PlaceOf, omission: Omission) {
     this.#placeOf = placeOf
+    this.#omission = omission
+    this.#links = new ToolLinks(omission)
   }
 
   /** A new text begins. */
   begin(): void {
     this.#listed = new Map()
+    this.#open = undefined
+    this.#judged = []
+    this.#judgedBytes = 0
+    this.#judgedFrom = undefined
+    this.#isOmitted = false
     this.#forget()
   }
 
@@ -86,23 +98,32 @@ export class ToolResults implements JsonVisitor {
 
   /** Up to where bytes may go, of which the last stands before `end`. @throws Unreadable when too much would be held */
   safe(end: number): number {
-    const judged = Math.min(this.#judgedFrom ?? end, this.#links.safe(end))
+    const links = this.#links.safe(end)
+    this.#isOmitted ||= links.isOmitted
+    const judged = Math.min(this.#judgedFrom ?? end, links.safe)
     const image = this.#image
     if (!image) return judged
-    const safe = Math.min(judged, Math.max(image.from, (image.to ?? end) - tailBytes))
+    const safe = Math.min(judged, Math.max(image.from, (image.blocks.second ?? image.to ?? end) - tailBytes))
     if (end - safe > tailBytes + afterImageBytesMax) throw new Unreadable('the object of an image does not end')
     return safe
   }
 
   opened(walk: JsonWalk): void {
+    this.#links.open(walk.depth + 1)
     if (this.#placeOf(walk, walk.depth) && walk.name === 'result') this.#strange = walk.path()
   }
 
   string(walk: JsonWalk, at: number): 'skip' | 'bytes' {
     if (this.#placeOf(walk, walk.depth) && walk.name === 'result') {
-      // Readers take one of two, and nobody knows which.
-      if (this.#image) throw new Unrecognised(`${walk.path()} twice`)
-      this.#open = { from: at + 1, to: undefined, head: new ImageHead({ link: false }), digest: new ImageDigest() }
+      // Readers take one of two, and nobody knows which: the second is left out, its name as well.
+      this.#again = this.#image ? `${walk.path()} twice` : undefined
+      if (this.#again !== undefined) this.#omission.beginName(walk.nameFrom, walk.nameTo, this.#again)
+      if (this.#again !== undefined) {
+        this.#judgedFrom = at
+        return 'bytes'
+      }
+      const blocks = new PictureBlocks({ link: false })
+      this.#open = { from: at + 1, to: undefined, blocks, digest: new PictureDigest() }
       return 'bytes'
     }
     if (writing.has(walk.name) || isEchoed(walk)) return 'skip'
@@ -115,14 +136,23 @@ export class ToolResults implements JsonVisitor {
     if (open) {
       this.#image = open
       open.digest.write(piece, from, to)
-      if (!open.head.settled) open.head.write(piece, from, to)
+      open.blocks.write(piece, from, to, this.#omission.base + to)
       return
     }
+    const end = this.#omission.base + to
+    if (this.#isOmitted) return this.#omission.more(end)
     if (this.#judgedFrom === undefined) return
+    if (this.#again !== undefined) return this.#leaveOut(end, this.#again)
     const taken = piece.subarray(from, Math.min(to, from + judgedBytesMax - this.#judgedBytes))
     this.#judged.push(taken)
     this.#judgedBytes += taken.length
-    if (this.#judgedBytes === judgedBytesMax) this.#judge(walk)
+    if (this.#judgedBytes === judgedBytesMax) this.#judge(walk, end)
+  }
+
+  #leaveOut(to: number, shape: string): void {
+    this.#omission.begin(this.#judgedFrom ?? 0, to, shape)
+    this.#isOmitted = true
+    this.#judgedFrom = undefined
   }
 
   bytesEnd(walk: JsonWalk, at: number): void {
@@ -132,8 +162,15 @@ export class ToolResults implements JsonVisitor {
       return
     }
     // A longer one is no type and no id.
-    if (this.#judgedFrom === undefined) return
-    const text = this.#judge(walk)
+    const text = this.#judgedFrom === undefined || this.#again !== undefined ? undefined : this.#judge(walk, at)
+    this.#judgedFrom = undefined
+    this.#again = undefined
+    this.#links.end(at + 1)
+    if (this.#isOmitted) {
+      this.#isOmitted = false
+      return this.#omission.more(at + 1)
+    }
+    if (text === undefined) return
     if (walk.name === 'type') this.#links.type(walk, text)
     if (!this.#placeOf(walk, walk.depth)) return
     if (walk.name === 'type') this.#type = text
@@ -146,9 +183,12 @@ export class ToolResults implements JsonVisitor {
     if (!place) return
     const image = this.#image
     if (this.#type === resultType) {
-      if (!image && this.#strange !== undefined) throw new Unrecognised(this.#strange)
+      if (!image && this.#strange !== undefined) this.#omission.note(this.#strange)
       if (image) this.#take(place, image)
-    } else if (image && beginsAsPicture(image)) throw new Unrecognised(`${walk.path()}.result of type '${this.#type}'`)
+    } else if (image && beginsAsPicture(image)) {
+      this.#omission.note(`${walk.path()}.result of type '${this.#type}'`)
+      this.#take(place, image)
+    }
     this.#forget()
   }
 
@@ -164,19 +204,19 @@ export class ToolResults implements JsonVisitor {
     }
     this.#seen.add(again)
     this.#told.set(digest, (this.#told.get(digest) ?? 0) + 1)
-    this.#done.push({ index: this.#count++, kind: 'bytes', ...sizeOf(image.head.end()) })
+    for (const one of image.blocks.measure()) this.#done.push({ index: this.#count++, ...one })
   }
 
-  /** @returns what of the string has been seen. @throws Unrecognised when it is a picture */
-  #judge(walk: JsonWalk): string {
+  /** @returns what of the string has been seen, as far as `to`; a picture is left out */
+  #judge(walk: JsonWalk, to: number): string {
     const from = this.#judgedFrom ?? 0
     const text = unescapeText(Buffer.concat(this.#judged))
     this.#judged = []
     this.#judgedBytes = 0
-    this.#judgedFrom = undefined
     const picture = findPicture(text)
-    if (picture !== undefined) throw new Unrecognised(`${walk.path()} (${picture})`)
-    if (isLink(text)) this.#links.add(walk, from, this.#isInside(walk))
+    if (picture !== undefined) this.#leaveOut(to, `${walk.path()} (${picture})`)
+    else if (isLink(text)) this.#isOmitted = this.#links.add(walk, from, to, this.#isInside(walk))
+    this.#judgedFrom = undefined
     return text
   }
 
@@ -198,7 +238,7 @@ function isEchoed({ names }: JsonWalk): boolean {
   return echoed.has((names[1] === 'response' ? names[2] : names[1]) ?? '')
 }
 
-function beginsAsPicture({ head }: Image): boolean {
-  const measured = head.end()
+function beginsAsPicture({ blocks }: Image): boolean {
+  const measured = blocks.first.end()
   return measured.mime !== null
 }

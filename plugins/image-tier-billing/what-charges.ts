@@ -1,11 +1,4 @@
-import {
-  type AskedSize,
-  askedSizeSlot,
-  asksForImageTool,
-  type Body,
-  readField,
-  type Slots,
-} from '../../src/kit/index.ts'
+import { type AskedSize, askedSizeSlot, type Body, imageToolOf, readField, type Slots } from '../../src/kit/index.ts'
 import { isAbsent } from './read-count.ts'
 import type { BillingFacet, Shape } from './schema.ts'
 
@@ -23,7 +16,7 @@ export function chargesImages(operation: string, body: Body, facet: BillingFacet
   const shape = shapeOf(operation, facet)
   if (shape !== 'output') return shape !== 'none'
   const background = readField(body, 'background') ?? false
-  return asksForImageTool(body) && background === false
+  return imageToolOf(body) !== undefined && background === false
 }
 
 /** As the family reads it; a family that says nothing of sizes forwards what was sent, and it decides nothing. */

@@ -6,7 +6,8 @@ export const wholeEventsBytesMax = 64 * 1024 * 1024
 /** The record that a stream holds, whole as long as the budget bears that. */
 export class WholeRecord {
   readonly #claim: ByteClaim
-  #isBorne = true
+  /** Nothing of the record has gone. */
+  isBorne = true
 
   constructor(budget: ByteBudget) {
     this.#claim = new ByteClaim(budget)
@@ -14,21 +15,21 @@ export class WholeRecord {
 
   /** Whether a record of so many bytes may be held whole. Once it may not, the rest of it may not either. */
   holds(bytes: number): boolean {
-    if (!this.#isBorne) return false
-    this.#isBorne = this.#claim.hold(bytes)
-    if (!this.#isBorne) this.#claim.free()
-    return this.#isBorne
+    if (!this.isBorne) return false
+    this.isBorne = this.#claim.hold(bytes)
+    if (!this.isBorne) this.#claim.free()
+    return this.isBorne
   }
 
   /** The record is over, and the next begins. */
   renew(): void {
     this.#claim.free()
-    this.#isBorne = true
+    this.isBorne = true
   }
 
   /** Nothing is held any more. Idempotent. */
   drop(): void {
     this.#claim.free()
-    this.#isBorne = false
+    this.isBorne = false
   }
 }

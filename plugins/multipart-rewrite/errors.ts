@@ -11,14 +11,22 @@ export const errors = {
     text: 'The boundary of the content type {why}. Let the client library write the content-type header of a form.',
   },
   form_malformed: { status: 400, type: bad, text: 'The form cannot be read: {where} {why}.' },
-  form_incomplete: { status: 400, type: bad, text: 'The form ends before its closing boundary.' },
+  form_incomplete: {
+    status: 400,
+    type: bad,
+    text: 'The form ends before the closing boundary that its content type names.',
+  },
   form_too_complex: { status: 400, type: bad, text: 'The form has {what}; at most {max} are accepted.' },
   form_field_duplicate: {
     status: 400,
     type: bad,
-    text: "The field '{name}' was sent more than once. Send it once; a list has a name that ends in [].",
+    text: "The field '{name}' was sent more than once. Send it once.",
   },
-  form_field_not_list: { status: 400, type: bad, text: "The field '{name}' is not a list: send it as '{wanted}'." },
+  form_field_not_list: {
+    status: 400,
+    type: bad,
+    text: "The field '{name}' is not known by that name: send it as '{wanted}'.",
+  },
   form_field_is_text: {
     status: 400,
     type: bad,

@@ -1,13 +1,17 @@
-import { type FilePart, sniff } from '../../src/kit/index.ts'
+import { type FilePart, isKnown, sniff } from '../../src/kit/index.ts'
 
 const unsafe = /[^0-9A-Za-z_-]+/g
 
 /**
- * The file as it is sent: under a field name, with a file name and a content type of our own making (`image-0.png`,
- * `image/png` by its first bytes). The caller's are never passed on (`docs/rules.md#forms-of-an-edit`).
+ * The file as it is sent: under a field name, with a file name and a content type of our own (`image-0.png`, `image/png` by
+ * its first bytes). Where these say nothing, what the client claims is all that anybody knows, and upstreams go by the name
+ * (`docs/rules.md#forms-of-an-edit`).
  * @param base what the file name begins with; `index` counts the files of that base from 0
  */
 export function nameFile<File extends FilePart>(file: File, field: string, base: string, index: number): File {
+  const { claimed } = file
+  if (claimed?.fileName && !isKnown(file.head))
+    return { ...file, name: field, fileName: claimed.fileName, contentType: claimed.contentType }
   const { type, extension } = sniff(file.head)
   const stem = base.replaceAll(unsafe, '').slice(0, 64) || 'file'
   return { ...file, name: field, fileName: `${stem}-${index}.${extension}`, contentType: type }

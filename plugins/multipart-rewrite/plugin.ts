@@ -21,7 +21,7 @@ import { type FormLimits, readForm, textsBytesMax } from './read-form.ts'
 import { facet, options } from './schema.ts'
 import { SpoolFolder } from './spool-folder.ts'
 import { heldBytesMax, Spool } from './spool.ts'
-import { stripIndex } from './strip-index.ts'
+import { baseOf, stripIndex } from './strip-index.ts'
 import { writeForm } from './write-form.ts'
 
 type Facet = Admits<typeof facet>
@@ -55,8 +55,10 @@ export const multipartRewrite = definePlugin({
     }
     /** By operation: the model, and so its family, may stand behind the files. */
     const limitsOf = new Map<string, FormLimits>()
-    for (const { operation } of host.plan.routes)
-      limitsOf.set(operation, { ...limits, fileFields: fileFieldsOf(host.plan.families.values(), operation) })
+    for (const { operation, traits } of host.plan.routes) {
+      const fileFields = fileFieldsOf(host.plan.families.values(), operation)
+      limitsOf.set(operation, { ...limits, fileFields, areImages: traits?.images !== undefined })
+    }
 
     async function readWhole(ex: Exchange, body: Extract<Body, { kind: 'stream' }>): Promise<Form> {
       const boundary = parseBoundary(body.contentType)
@@ -84,9 +86,7 @@ export const multipartRewrite = definePlugin({
 
       onTarget(_ex, target, facet: Facet | undefined) {
         if (target.body.kind !== 'form' || !facet) return
-        for (const part of target.body.parts)
-          if (part.kind === 'text' && rule(facet, part))
-            throw fail('form_field_is_file', { name: part.name }, { param: part.name })
+        for (const part of target.body.parts) judgePart(facet, part)
       },
 
       onForward(ex, out, facet: Facet | undefined) {
@@ -161,6 +161,15 @@ function fileFieldsOf(families: Iterable<Family>, operation: string): ReadonlySe
     for (const field of Object.keys(own?.files ?? {})) fields.add(field)
   }
   return fields
+}
+
+/** @throws Failure for a text under a field of files, and for a file that is meant for such a field and would be dropped */
+function judgePart(facet: Facet, part: Part): void {
+  const { kind, name } = part
+  if (kind === 'text' && rule(facet, part)) throw fail('form_field_is_file', { name }, { param: name })
+  const base = baseOf(name)
+  if (kind === 'file' && !rule(facet, part) && Object.hasOwn(facet.files, base))
+    throw fail('form_field_not_list', { name, wanted: `${base}[]` }, { param: name })
 }
 
 function rule(facet: Facet, part: Part): Facet['files'][string] | undefined {

@@ -1,40 +1,48 @@
-import { isAscii, isUtf8 } from 'node:buffer'
+import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import { isKnown, type Part, type TextPart } from '../../src/kit/index.ts'
+import busboy, { type FieldInfo, type FileInfo } from 'busboy'
+import { type FilePart, isKnown, type Part } from '../../src/kit/index.ts'
 import { fail } from './errors.ts'
-import { FormFrames } from './frame-form.ts'
-import { parsePartHead, type PartHead } from './parse-part-head.ts'
 import { PieceStream } from './piece-stream.ts'
 import type { Spool } from './spool.ts'
-import { stripIndex } from './strip-index.ts'
+import { baseOf, stripIndex } from './strip-index.ts'
 import { takeChunks } from './take-chunks.ts'
 import type { StoredFile } from './write-form.ts'
 
 export type FormLimits = {
   /** Most bytes of one text field. */
   readonly textBytesMax: number
-  /** Fields that are one text each: as a file or as a list they are refused. */
+  /** Fields that are one text each: as a file, as a list or a second time they are refused. */
   readonly textFields: ReadonlySet<string>
   /** Fields under which files stand, in some family that this may be for: what is there needs no filename to be one. */
   readonly fileFields?: ReadonlySet<string>
+  /** Files are images: what the client says that they are goes nowhere. */
+  readonly areImages?: boolean
 }
 
-/** Most text fields of a form, and most bytes of all of them. Files are not counted: only the body limit bounds them. */
+/** Most text fields of a form, and most bytes of all of them. */
 export const textPartsMax = 100
 export const textsBytesMax = 1024 * 1024
-/** Most parts without content. */
-export const emptyPartsMax = 64
+/** Most parts of any kind: nothing else bounds how many empty files a body holds. */
+export const partsMax = 10_000
+const nameBytesMax = 256
 
 const headBytes = 64
 const hashBytes = 256 * 1024
+/** Smaller chunks are put together: busboy keeps a view of each while it reads a text. */
+const smallBytes = 16_384
+/** More than what comes before a file is first read, so that busboy never waits for that. */
+const fileBytesAhead = 1024 * 1024
+const identities = new Set(['7bit', '8bit', 'binary'])
 const nothing = Buffer.alloc(0)
-/** The room that texts are put together in begins with so many bytes. */
-const textRoomBytes = 1024
+/** What stands for bytes that no text is made of. */
+const lost = '\ufffd'
 
 /**
- * Reads a form to its end: texts into memory, files into the spool, parts in the order received. When it throws, the
- * source is left paused and the spool to be discarded.
+ * Reads a form to its end with busboy: texts into memory, files into the spool, parts in the order received. When it throws,
+ * the source is left paused and the spool to be discarded. What busboy skips was not sent
+ * (`docs/decisions/0025-busboy-reads-forms.md`).
  * @throws Failure of `errors.ts`, or the Failure that the source was destroyed with
  */
 export async function readForm(
@@ -44,144 +52,233 @@ export async function readForm(
   limits: FormLimits,
 ): Promise<readonly Part[]> {
   const reading = new FormReading(boundary, spool, limits)
-  await takeChunks(source, chunk => reading.take(chunk))
+  await takeChunks(source, reading)
   return reading.end()
 }
 
-/** One part: what its head said, and its content. */
-type Found = PartHead & {
+/**
+ * busboy has no other word for it that the closing boundary has come. It goes on reading the chunk in which that is, and
+ * waits for the end of a file that begins there.
+ */
+type Reader = busboy.Busboy & { readonly _complete: boolean }
+
+/** What the form says of a file, and where its bytes stand in the spool. */
+type Found = {
+  readonly kind: 'found'
+  readonly name: string
+  readonly fileName: string | undefined
+  readonly contentType: string
+  start: number
   bytes: number
-  /** Of a file: where it begins in the spool, and its first bytes. */
-  readonly start: number
   head: Buffer
-  /** Of a text; undefined when it has not ended, or its bytes are none in its charset. */
-  text: string | undefined
 }
 
-/** What `FormFrames` finds: heads are judged, texts put together, files appended to the spool. */
 class FormReading {
+  readonly #busboy: Reader
   readonly #spool: Spool
   readonly #limits: FormLimits
-  readonly #frames: FormFrames
-  readonly #found: Found[] = []
+  readonly #found: (Part | Found)[] = []
   readonly #names = new Set<string>()
+  #parts = 0
   #texts = 0
   #textsBytes = 0
-  #empties = 0
-  /** Where the text is put together that is being read: it may come byte by byte. */
-  #room = Buffer.allocUnsafe(textRoomBytes)
+  #failure: unknown
+  /** The stream of the last file that has begun. */
+  #last: Readable | undefined
+  /** The last part, where it is no text and none of the files: it may have no bytes. */
+  #nameless: { readonly stream: Readable; readonly refuse: () => Error } | undefined
+  #small = nothing
+  #used = 0
 
   constructor(boundary: string, spool: Spool, limits: FormLimits) {
     this.#spool = spool
     this.#limits = limits
-    this.#frames = new FormFrames(boundary, {
-      head: block => this.#begin(block),
-      content: bytes => this.#add(bytes),
-    })
+    this.#busboy = busboy({
+      headers: { 'content-type': `multipart/form-data; boundary="${boundary}"` },
+      defParamCharset: 'utf8',
+      // Keeps the bytes: what is text is decided here, and a file may come without a filename.
+      defCharset: 'latin1',
+      fileHwm: fileBytesAhead,
+      limits: { fieldSize: textsBytesMax + 1 },
+    }) as Reader
+    this.#busboy
+      .on('field', (name, value, info) => this.#judge(() => this.#addField(name, value, info)))
+      .on('file', (name, stream, info) => this.#judge(() => this.#addFile(name, stream, info)))
+      .on('error', error => this.#judge(() => throwMalformed(error)))
+  }
+
+  /** Whether nobody needs the chunks any more that came so far: busboy keeps views of them while it reads a text. */
+  get isCopied(): boolean {
+    return this.#last?.readableEnded === false
   }
 
   /** @throws Failure. A promise says that the disk is behind. */
   take(chunk: Buffer): Promise<void> | undefined {
-    this.#frames.take(chunk)
+    if (chunk.length >= smallBytes) {
+      this.#flush()
+      this.#write(chunk)
+    } else {
+      if (this.#used + chunk.length > smallBytes) this.#flush()
+      if (this.#used === 0) this.#small = Buffer.allocUnsafeSlow(smallBytes)
+      this.#used += chunk.copy(this.#small, this.#used)
+    }
     return this.#spool.backlog()
   }
 
   async end(): Promise<readonly Part[]> {
-    this.#frames.end()
-    this.#finishPart()
+    this.#flush()
+    if (!this.#busboy._complete) throw fail('form_incomplete')
+    const last = this.#last
+    if (last?.readableEnded === false) await new Promise<void>(resolve => void last.once('end', resolve))
+    if (this.#failure) throw this.#failure
     await this.#spool.finish()
     const parts: Part[] = []
-    for (const part of this.#found) parts.push(await this.#toPart(part))
+    for (const part of this.#found) {
+      if (part.kind !== 'found') parts.push(part)
+      // What a browser sends for a file input that nobody has filled in.
+      else if (part.bytes > 0 || part.fileName !== undefined) parts.push(this.#toFile(part))
+    }
     return parts
   }
 
-  /** What says that it is text, and is no file by its first bytes, is a text, under whatever field it stands. */
-  async #toPart(part: Found): Promise<Part> {
-    if (!part.file) return toText(part)
-    const file = this.#toFile(part)
-    if (!part.claimsText || isKnown(part.head)) return file
-    this.#countText(part.name)
-    this.#countTextBytes(part.name, part.bytes, part.bytes)
-    const pieces: Buffer[] = []
-    for (let at = 0; at < part.bytes; ) {
-      const piece = await file.read(at, part.bytes - at)
-      pieces.push(Buffer.from(piece))
-      at += piece.length
-    }
-    return toText({ ...part, text: decode(Buffer.concat(pieces), part) })
+  #flush(): void {
+    const bytes = this.#small.subarray(0, this.#used)
+    this.#used = 0
+    if (bytes.length > 0) this.#write(bytes)
   }
 
-  /** A part begins: judges its head. */
-  #begin(block: Buffer): void {
-    this.#finishPart()
-    const head = parsePartHead(block, `part ${this.#found.length + 1}`, this.#isFileField)
-    const { name, file } = head
-    const base = stripIndex(name)
-    if (this.#limits.textFields.has(base)) {
-      if (file) throw fail('form_field_is_text', { name }, { param: name })
-      if (base !== name) throw fail('form_field_not_list', { name, wanted: base }, { param: name })
-    }
-    if (!file) this.#countText(name)
-    this.#found.push({ ...head, bytes: 0, start: this.#spool.bytes, head: nothing, text: undefined })
+  #write(chunk: Buffer): void {
+    if (!this.#failure && !this.#busboy._complete) this.#busboy.write(chunk)
+    this.#judge()
+    if (this.#failure) throw this.#failure
   }
 
-  readonly #isFileField = (name: string): boolean => {
+  /** The first failure counts; busboy's streams call at moments when nobody would catch it. What follows the end is ignored. */
+  #judge(take?: () => void): void {
+    if (this.#failure || this.#busboy._complete) return
+    try {
+      this.#judgeLast()
+      take?.()
+    } catch (error) {
+      this.#failure = error
+    }
+  }
+
+  #addField(given: string | undefined, value: string | undefined, info: FieldInfo): void {
+    const name = this.#judgeHead(given, info)
+    const { textFields, textBytesMax } = this.#limits
+    const wanted = baseOf(name)
+    if (this.#isFileField(name)) {
+      if (value === '') return
+      const file = toFile(name, value, info)
+      if (file) return void this.#found.push(file)
+    } else if (!isText(info.mimeType)) throw nameless(this.#parts, info)
+    if (wanted !== name && textFields.has(wanted)) throw fail('form_field_not_list', { name, wanted }, { param: name })
+    // Which of two values counts would be anybody's guess: ours for the bill, the upstream's for the work.
+    if (textFields.has(name) && this.#names.has(name)) throw fail('form_field_duplicate', { name }, { param: name })
+    this.#names.add(name)
+    if (++this.#texts > textPartsMax) throw fail('form_too_complex', { what: 'more text fields', max: textPartsMax })
+    const text = decode(value)
+    if (text === undefined) throw fail('form_text_undecodable', { name }, { param: name })
+    const bytes = Buffer.byteLength(text)
+    if (bytes > textBytesMax || info.valueTruncated)
+      throw fail('form_text_too_long', { name, max: textBytesMax }, { param: name })
+    this.#textsBytes += bytes
+    if (this.#textsBytes > textsBytesMax)
+      throw fail('form_too_complex', { what: 'more text in its fields', max: `${textsBytesMax} bytes` })
+    this.#found.push({ kind: 'text', name, value: text })
+  }
+
+  #addFile(given: string | undefined, stream: Readable, info: FileInfo): void {
+    // Its errors are the form's.
+    stream.on('error', () => undefined)
+    this.#last = stream
+    const name = this.#judgeHead(given, info)
+    const fileName: string | undefined = info.filename
+    if (fileName !== undefined && this.#limits.textFields.has(baseOf(name)))
+      throw fail('form_field_is_text', { name }, { param: name })
+    const file: Found = { kind: 'found', name, fileName, contentType: info.mimeType, start: 0, bytes: 0, head: nothing }
+    this.#found.push(file)
+    const isFile = fileName !== undefined || this.#isFileField(name)
+    const place = this.#parts
+    const refuse = (): Error => nameless(place, info)
+    if (!isFile) this.#nameless = { stream, refuse }
+    stream.on('data', (bytes: Buffer) => {
+      if (isFile) this.#append(file, bytes)
+      else this.#failure ??= refuse()
+    })
+  }
+
+  /** The bytes of a part have come before the next begins, and its stream hands them out later. */
+  #judgeLast(): void {
+    const last = this.#nameless
+    if (last && last.stream.readableLength > 0) throw last.refuse()
+  }
+
+  #append(file: Found, bytes: Buffer): void {
+    if (this.#failure) return
+    if (file.bytes === 0) file.start = this.#spool.bytes
+    if (file.start + file.bytes !== this.#spool.bytes)
+      this.#failure ??= new Error('busboy gave the bytes of two files in turns')
+    if (file.bytes < headBytes) file.head = Buffer.concat([file.head, bytes.subarray(0, headBytes - file.bytes)])
+    file.bytes += bytes.length
+    this.#spool.append(bytes)
+  }
+
+  /** @throws Failure of what nobody can use, whatever the part is */
+  #judgeHead(
+    name: string | undefined,
+    { encoding, mimeType }: Omit<FieldInfo, 'nameTruncated' | 'valueTruncated'>,
+  ): string {
+    const malformed = (why: string) => fail('form_malformed', { where: `part ${this.#parts}`, why })
+    if (++this.#parts > partsMax) throw fail('form_too_complex', { what: 'more parts', max: partsMax })
+    if (name === undefined) throw malformed('has no name')
+    if (name.includes(lost)) throw malformed('has a name that is not UTF-8')
+    if (Buffer.byteLength(name) > nameBytesMax) throw malformed(`has a name of more than ${nameBytesMax} bytes`)
+    if (!identities.has(encoding)) throw malformed('has a content-transfer-encoding: send the bytes as they are')
+    if (mimeType.startsWith('multipart/')) throw malformed('is a form itself')
+    return name
+  }
+
+  #isFileField(name: string): boolean {
     const base = stripIndex(name)
     return this.#limits.fileFields?.has(base) === true && !this.#limits.textFields.has(base)
   }
 
-  /** One text more. Which of two values counts would be anybody's guess: ours for the bill, the upstream's for the work. */
-  #countText(name: string): void {
-    if (stripIndex(name) === name && this.#names.has(name))
-      throw fail('form_field_duplicate', { name }, { param: name })
-    this.#names.add(name)
-    if (++this.#texts > textPartsMax) throw fail('form_too_complex', { what: 'more text fields', max: textPartsMax })
-  }
-
-  #add(bytes: Buffer): void {
-    const part = this.#found.at(-1) as Found
-    const before = part.bytes
-    part.bytes += bytes.length
-    if (part.file) {
-      if (before < headBytes) part.head = Buffer.concat([part.head, bytes.subarray(0, headBytes - before)])
-      this.#spool.append(bytes)
-      return
-    }
-    this.#countTextBytes(part.name, part.bytes, bytes.length)
-    if (part.bytes > this.#room.length) this.#widen(part.bytes, before)
-    bytes.copy(this.#room, before)
-  }
-
-  #widen(bytes: number, used: number): void {
-    const room = Buffer.allocUnsafe(2 * bytes)
-    this.#room.copy(room, 0, 0, used)
-    this.#room = room
-  }
-
-  /** @param whole of the field so far, `bytes` of which are new */
-  #countTextBytes(name: string, whole: number, bytes: number): void {
-    if (whole > this.#limits.textBytesMax)
-      throw fail('form_text_too_long', { name, max: this.#limits.textBytesMax }, { param: name })
-    this.#textsBytes += bytes
-    if (this.#textsBytes > textsBytesMax)
-      throw fail('form_too_complex', { what: 'more text in its fields', max: `${textsBytesMax} bytes` })
-  }
-
-  #finishPart(): void {
-    const part = this.#found.at(-1)
-    if (!part) return
-    if (!part.file) part.text = decode(this.#room.subarray(0, part.bytes), part)
-    if (part.bytes === 0 && ++this.#empties > emptyPartsMax)
-      throw fail('form_too_complex', { what: 'more parts without content', max: emptyPartsMax })
-  }
-
-  #toFile({ name, bytes, start, head }: Found): StoredFile {
+  #toFile({ name, fileName, contentType, start, bytes, head }: Found): StoredFile {
     const spool = this.#spool
-    const read: StoredFile['read'] = (at, most, target) => spool.read(start + at, most, target)
-    const open = () => new PieceStream([{ bytes, read }])
-    let hash: Promise<string> | undefined
-    const sha256 = () => (hash ??= hashPiece(bytes, read))
-    return { kind: 'file', name, bytes, head, read, open, sha256 }
+    const claimed = this.#limits.areImages ? undefined : { fileName, contentType }
+    return storedFile({ name, bytes, head, ...(claimed && { claimed }) }, (at, most, target) =>
+      spool.read(start + at, most, target),
+    )
+  }
+}
+
+/**
+ * The file that came without a filename under a field of files, and so was read as a text; undefined when it is a text.
+ * @throws Failure form_field_is_file where its bytes are lost: it was too long, or named a charset
+ */
+function toFile(name: string, value: string | undefined, info: FieldInfo): FilePart | undefined {
+  const isLost = value === undefined || info.valueTruncated || value.includes(lost)
+  if (isLost || (!isBytes(value) && !isText(info.mimeType))) throw fail('form_field_is_file', { name }, { param: name })
+  const content = Buffer.from(value, 'latin1')
+  if (isText(info.mimeType) && !(isBytes(value) && isKnown(content))) return undefined
+  const about = { name, bytes: content.length, head: content.subarray(0, headBytes) }
+  return storedFile(about, (at, most) => content.subarray(at, at + most))
+}
+
+function storedFile(
+  about: Pick<StoredFile, 'name' | 'bytes' | 'head' | 'claimed'>,
+  read: StoredFile['read'],
+): StoredFile {
+  const { bytes } = about
+  let hash: Promise<string> | undefined
+  return {
+    ...about,
+    kind: 'file',
+    read,
+    open: () => new PieceStream([{ bytes, read }]),
+    sha256: () => (hash ??= hashPiece(bytes, read)),
   }
 }
 
@@ -195,12 +292,34 @@ async function hashPiece(bytes: number, read: StoredFile['read']): Promise<strin
   return hash.digest('hex')
 }
 
-/** The text that bytes are; undefined when they are none. */
-function decode(bytes: Buffer, { asciiOnly }: PartHead): string | undefined {
-  return (asciiOnly ? isAscii(bytes) : isUtf8(bytes)) ? bytes.toString() : undefined
+/** Whether each character may be a byte. */
+function isBytes(value: string): boolean {
+  return !/[^\0-\xff]/.test(value)
 }
 
-function toText({ name, text }: Found): TextPart {
-  if (text === undefined) throw fail('form_text_undecodable', { name }, { param: name })
-  return { kind: 'text', name, value: text }
+function nameless(place: number, { mimeType }: { readonly mimeType: string }): Error {
+  const why = `is ${mimeType} without a filename: send a file with a filename`
+  return fail('form_malformed', { where: `part ${place}`, why })
+}
+
+function isText(mimeType: string): boolean {
+  return mimeType.startsWith('text/') || mimeType === 'application/json'
+}
+
+/**
+ * The text of a field; undefined when it has none. busboy does not say whether the part named a charset. Where it did, the
+ * text is decoded; where it did not, each character is a byte, and bytes that are UTF-8 are hardly ever meant as anything else.
+ * Where they are not: text that is mostly UTF-8 is damaged, and any other was decoded, or is Latin-1.
+ */
+function decode(value: string | undefined): string | undefined {
+  if (value === undefined || value.includes(lost)) return undefined
+  if (!isBytes(value)) return value
+  const bytes = Buffer.from(value, 'latin1')
+  if (isUtf8(bytes)) return bytes.toString()
+  const damaged = bytes.toString().replaceAll(/[\0-\x7f]/g, '')
+  return damaged.replaceAll(lost, '').length > damaged.length / 2 ? undefined : value
+}
+
+function throwMalformed(cause: unknown): never {
+  throw fail('form_malformed', { where: 'a part', why: 'has malformed headers' }, { cause })
 }

@@ -23,7 +23,8 @@ export const options = {
       items: fieldName,
       uniqueItems: true,
       default: ['model', 'prompt', 'n', 'size', 'quality', 'response_format', 'stream'],
-      description: 'Fields that are one text each whatever the family: as a file or as a list they are refused.',
+      description:
+        'Fields that are one text each whatever the family: as a file, as a list or a second time they are refused.',
     },
     spool_dir: {
       type: 'string',

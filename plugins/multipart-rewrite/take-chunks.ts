@@ -6,12 +6,20 @@ import { fail } from './errors.ts'
 /** What one upload may take of a turn of the event loop, so that others get theirs. */
 const turnBytes = 65_536
 
+/** Takes the chunks of a stream. */
+export type ChunkTaker = {
+  /** Where it returns a promise, nothing more is read until that settles. */
+  take(chunk: Buffer): Promise<void> | undefined
+  /** Whether it needs none of the chunks any more that it took: their memory is freed after the turn. */
+  readonly isCopied: boolean
+}
+
 /**
- * Gives every chunk of a stream to `take`, and at most 64 KiB or one chunk in a turn. Where `take` returns a promise,
- * nothing more is read until it settles. A chunk is gone after the turn: what is kept of it has to be copied. When anything fails the stream is left paused, neither drained nor destroyed.
+ * Gives a taker every chunk of a stream, and at most 64 KiB or one chunk in a turn. When anything fails the stream is left
+ * paused, neither drained nor destroyed.
  * @throws what `take` throws, the Failure that the stream was destroyed with, or Failure form_incomplete when it broke off
  */
-export function takeChunks(source: Readable, take: (chunk: Buffer) => Promise<void> | undefined): Promise<void> {
+export function takeChunks(source: Readable, taker: ChunkTaker): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   let taken: Buffer[] = []
   let takenBytes = 0
@@ -30,14 +38,14 @@ export function takeChunks(source: Readable, take: (chunk: Buffer) => Promise<vo
     refuse(error instanceof Failure ? error : fail('form_incomplete', {}, { cause: error }))
   const goOn = () =>
     setImmediate(() => {
-      for (const chunk of taken) freeMemory(chunk)
+      if (taker.isCopied) for (const chunk of taken) freeMemory(chunk)
       taken = []
       takenBytes = 0
       if (!over) source.resume()
     })
   const onData = (chunk: Buffer) => {
     try {
-      waiting = take(chunk)
+      waiting = taker.take(chunk)
     } catch (error) {
       return refuse(error)
     }

@@ -7,11 +7,17 @@ import { stripIndex } from './strip-index.ts'
 export type StoredFile = FilePart & Exclude<Piece, Buffer>
 
 /**
+ * No client can guess so many random bytes. A longer boundary would let a form of the largest size grow beyond it: those of
+ * common clients have 30 characters and more.
+ */
+const boundaryBytes = 9
+
+/**
  * Writes a form anew (RFC 7578): own boundary, own heads, exact length. Its bytes can be had more than once. Files that
  * nobody has named go under their own field without brackets, with a file name of our making.
  */
 export function writeForm(parts: readonly Part[], random: Pick<Random, 'bytes'>): EncodedForm {
-  const boundary = `tollgate-${random.bytes(16).toString('hex')}`
+  const boundary = random.bytes(boundaryBytes).toString('base64url')
   const contents: (Buffer | FilePart)[] = []
   const counts = new Map<string, number>()
   let text = ''

@@ -5,6 +5,8 @@ import {
   type LimitKind,
   type LimitRequest,
   type Model,
+  ownerOfKey,
+  placesOfJobs,
   placesOfUpstream,
   type Upstream,
 } from '../../src/kit/index.ts'
@@ -15,6 +17,7 @@ export type Limit = LimitRequest & {
     | 'user_rpm'
     | 'user_tpm'
     | 'key_concurrency'
+    | 'key_jobs'
     | `all_keys_${LimitKind}`
     | `group_${LimitKind}`
     | 'model_rpm'
@@ -55,7 +58,7 @@ export function userLimits({ key, group }: Caller): readonly Limit[] {
 
 function findUserLimits(key: Key, group: Group): readonly Limit[] {
   const limits: Limit[] = []
-  const owner = ownerOf(key, group)
+  const owner = ownerOfKey(key, group)
   const add = (
     shape: Shape,
     counted: Pick<Limit, 'id' | 'owner' | 'sharedBy'>,
@@ -96,9 +99,21 @@ function findUserLimits(key: Key, group: Group): readonly Limit[] {
   return limits
 }
 
-/** What a key is counted together with: all keys of its user where any limit is of the user, else nothing. */
-function ownerOf({ id, user }: Key, { limitScope, limitsPerUser }: Group): string {
-  return limitScope === 'user' || limitsPerUser ? `user ${user}` : `key ${id}`
+/** Jobs that a key may have open, where its group says nothing. */
+const jobsMax = 100
+
+/** How many jobs of the key may be open whose clients do not wait. */
+export function jobsLimit({ key, group }: Caller): Limit {
+  return {
+    name: 'key_jobs',
+    counts: 'places',
+    kind: 'places',
+    ...placesOfJobs(key, group),
+    limit: group.jobs ?? jobsMax,
+    amount: asked.places,
+    shadow: false,
+    of: group.name,
+  }
 }
 
 /** The limits of the model: everybody's requests together, or each key's (`docs/rules.md#limits`). */
@@ -113,7 +128,7 @@ export function modelLimits(model: Model, { key, group }: Caller): readonly Limi
       counts: 'requests',
       kind: 'window',
       id: `${isShadow ? 'shadow ' : ''}rpm model ${model.name}${whose}`,
-      owner: scope === 'key' ? ownerOf(key, group) : `model ${model.name}`,
+      owner: scope === 'key' ? ownerOfKey(key, group) : `model ${model.name}`,
       limit: rpm,
       amount: asked.requests,
       shadow: isShadow,

@@ -5,6 +5,7 @@ import {
   CountersDown,
   definePlugin,
   defineSlot,
+  detachedJobSlot,
   type Exchange,
   type Head,
   isPromise,
@@ -20,8 +21,10 @@ import {
 import { decisions } from './decisions.ts'
 import { fail } from './errors.ts'
 import { limitStates } from './limit-states.ts'
-import { type Limit, modelLimits, upstreamLimit, userLimits } from './limits.ts'
+import { jobsLimit, type Limit, modelLimits, upstreamLimit, userLimits } from './limits.ts'
+import { refuseFull } from './open-jobs.ts'
 import { refusal, refuses } from './refusal.ts'
+import { RunningTokens } from './running-tokens.ts'
 import { optionsSchema } from './schema.ts'
 import { ShadowLog } from './shadow-log.ts'
 
@@ -35,6 +38,8 @@ type Taken = {
   readonly ticket: Ticket | undefined
   /** At the upstream that is tried now. */
   place: { readonly upstream: string; readonly ticket: Ticket } | undefined
+  /** What ends its reservations of tokens. */
+  readonly tokens?: readonly ((used: number) => void)[]
 }
 
 const takenSlot = defineSlot<Taken>('ratelimit.taken')
@@ -50,6 +55,7 @@ export const ratelimit = definePlugin({
   create({ on_store_failure: whenDown }, host) {
     const { counters } = host.stores
     const shadows = host.keep('shadows', () => new ShadowLog(host.clock, host.log))
+    const running = host.keep('running', () => new RunningTokens(host.clock))
 
     /** Takes all limits of the request and the place at the first upstream in one step. */
     function admit(ex: Exchange, target: Target, limits: readonly Limit[], place: Limit | undefined) {
@@ -75,13 +81,14 @@ export const ratelimit = definePlugin({
           limits,
           ticket: place ? { ...ticket, demands: limits } : ticket,
           place: place && { upstream: target.upstream.name, ticket: { ...ticket, demands: [place] } },
+          tokens: running.reserve(limits),
         })
         return undefined
       }
       const others = limits.some((limit, i) => refuses(limit, standings[i] as LimitStatus))
       // Only the first upstream is full: `onForward` asks the next.
       if (place && !others && target.model.upstreams.length > 1) return admit(ex, target, limits, undefined)
-      throw refusal(all, standings)
+      throw refusal(all, running.expected(all, standings))
     }
 
     /** A place at an upstream other than the first. @throws Failure rate_limit_exceeded, for the next to be asked */
@@ -89,17 +96,19 @@ export const ratelimit = definePlugin({
       ex.notes.limits = [...(ex.notes.limits ?? []), ...decisions([place], standings, ticket !== undefined)]
       if (!ticket) throw refusal([place], standings)
       shadows.note([place], standings)
-      const taken = ex.slots.get(takenSlot) ?? { limits: [], ticket: undefined, place: undefined }
+      const taken: Taken = ex.slots.get(takenSlot) ?? { limits: [], ticket: undefined, place: undefined }
       taken.place = { upstream: place.of, ticket }
       ex.slots.put(takenSlot, taken)
       return out
     }
 
-    function settle(ex: Exchange, outcome: Outcome, { limits, ticket, place }: Taken): Awaitable<void> {
+    function settle(ex: Exchange, outcome: Outcome, taken: Taken): Awaitable<void> {
+      const { limits, ticket, place } = taken
       // Refused by whomever before the upstream was touched: the request consumes nothing (`docs/rules.md#limits`).
       const isVoid = outcome.kind === 'refused' && outcome.reach === 'untouched'
       const tokens = isVoid ? undefined : ex.slots.get(tokenUseSlot)
       const amounts = limits.map(limit => (isVoid ? 0 : usedOf(limit, tokens, outcome)))
+      for (const end of taken.tokens ?? []) end(tokens?.actual(outcome) ?? 0)
       const left = place && counters.settle(place.ticket, [0])
       const settled = ticket && counters.settle(ticket, amounts)
       if ((left && isPromise(left)) || (settled && isPromise(settled)))
@@ -109,21 +118,19 @@ export const ratelimit = definePlugin({
     return {
       // Before the body is read: a key that has used up its minute does not get to upload 32 MiB.
       onRequest(ex) {
-        if (ex.route.serve !== undefined) return
-        const limits = userLimits(ex.slots.need(callerSlot))
-        if (limits.length === 0) return
-        const known = knownOf(counters, limits, whenDown)
-        if (known) return look(ex, limits, known)
-        // What is as short as this has arrived before a store across the network would have answered: `onAdmit` asks it, once.
-        if (bodyBytesOf(ex.head) <= shortBodyBytes) return
-        return then(counters.peek(limits, whenDown), standings => look(ex, limits, standings))
+        if (ex.route.serve === undefined) return lookEarly(ex, counters, whenDown)
       },
 
       onAdmit(ex, target) {
         const caller = ex.slots.need(callerSlot)
         const [ofUser, ofModel] = [userLimits(caller), modelLimits(target.model, caller)]
-        const limits = ofModel.length > 0 ? [...ofUser, ...ofModel] : ofUser
-        return admit(ex, target, withTokens(limits, ex.slots.get(tokenUseSlot)), upstreamLimit(target.upstream))
+        const isDetached = ex.slots.get(detachedJobSlot) === true
+        const more = isDetached ? [jobsLimit(caller), ...ofModel] : ofModel
+        const limits = withTokens(more.length > 0 ? [...ofUser, ...more] : ofUser, ex.slots.get(tokenUseSlot))
+        const admitting = admit(ex, target, limits, upstreamLimit(target.upstream))
+        return isDetached
+          ? Promise.resolve(admitting).then(() => refuseFull(ex, host.stores.jobs, caller.key.id, limits))
+          : admitting
       },
 
       onForward(ex, out, _facet, target) {
@@ -144,6 +151,17 @@ export const ratelimit = definePlugin({
     }
   },
 })
+
+/** Looks where the limits stand, where that is worth it. @throws Failure rate_limit_exceeded */
+function lookEarly(ex: Exchange, counters: Counters, whenDown: WhenDown): Awaitable<void> {
+  const limits = userLimits(ex.slots.need(callerSlot))
+  if (limits.length === 0) return
+  const known = knownOf(counters, limits, whenDown)
+  if (known) return look(ex, limits, known)
+  // What is as short as this has arrived before a store across the network would have answered: `onAdmit` asks it, once.
+  if (bodyBytesOf(ex.head) <= shortBodyBytes) return
+  return then(counters.peek(limits, whenDown), standings => look(ex, limits, standings))
+}
 
 /** @throws Failure rate_limit_exceeded */
 function look(ex: Exchange, limits: readonly Limit[], standings: readonly LimitStatus[]): void {

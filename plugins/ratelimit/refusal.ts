@@ -32,7 +32,7 @@ export function refusal(limits: readonly Limit[], standings: readonly LimitStatu
     {
       limit: limit.name,
       max: limit.limit,
-      what: units[limit.counts],
+      what: limit.name === 'key_jobs' ? 'open jobs' : units[limit.counts],
       whose: limit.sharedBy === undefined ? '' : ` by ${limit.sharedBy} together`,
       seconds: Math.ceil(waitMs / 1000),
     },

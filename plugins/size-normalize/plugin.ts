@@ -48,7 +48,15 @@ export const sizeNormalize = definePlugin({
     },
     onForward(ex, out, facet) {
       const changes = sendFields(facet, ex.route.operation, ex.slots.need(askedSizeSlot).size)
-      return changes.size === 0 ? out : { ...out, body: withFields(out.body, changes) }
+      if (changes.size === 0) return out
+      ex.notes.forwarded = ex.notes.forwarded.map(name => (name === 'size' ? describeSize(changes) : name))
+      return { ...out, body: withFields(out.body, changes) }
     },
   }),
 })
+
+/** What the log says of a size that goes on as other fields: `size → resolution, aspect_ratio`. */
+function describeSize(changes: ReturnType<typeof sendFields>): string {
+  const sent = [...changes].flatMap(([field, value]) => (value === undefined ? [] : [field]))
+  return sent.length === 0 || sent.includes('size') ? 'size' : `size → ${sent.join(', ')}`
+}

@@ -1,4 +1,4 @@
-import type { AskedSize, Json } from '../../src/kit/index.ts'
+import { type AskedSize, isEmptyField, type Json } from '../../src/kit/index.ts'
 
 const pixels = /^([1-9]\d*)[xX×]([1-9]\d*)$/
 /** Longer texts are no sizes; what is kept of them for the record is cut. */
@@ -9,7 +9,7 @@ const textMax = 100
  * case; `auto`, empty or null for none. Surrounding blanks do not count. All else is `unread`, numbers beyond 2^53 too.
  */
 export function readSize(value: Json | undefined, labels: readonly string[]): Pick<AskedSize, 'text' | 'size'> {
-  if (value === undefined || value === null || value === '') return { text: null, size: { kind: 'none' } }
+  if (value === undefined || isEmptyField(value)) return { text: null, size: { kind: 'none' } }
   const whole = typeof value === 'string' ? value : JSON.stringify(value)
   const text = whole.length > textMax ? `${whole.slice(0, textMax)}…` : whole
   return { text, size: typeof value === 'string' ? readText(value.trim(), labels) : { kind: 'unread' } }

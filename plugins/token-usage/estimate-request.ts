@@ -2,7 +2,7 @@ import { type Body, type Json, type OperationTraits, readField } from '../../src
 import { countCharacters } from './count-characters.ts'
 import { isObject } from './is-object.ts'
 import { measureText } from './measure-text.ts'
-import type { Use } from './rate-use.ts'
+import type { Use } from '../../src/pricing/index.ts'
 import type { UsageFacet } from './schema.ts'
 
 const configFields = ['generationConfig', 'generation_config']

@@ -1,7 +1,8 @@
-import type { Family, Model, Diagnostic, OperationsByName } from '../../src/kit/index.ts'
+import { type Diagnostic, type Family, type Model, type OperationsByName, rootOf, units } from '../../src/kit/index.ts'
+import { conditionDiagnostics, unknownUnit } from './inspect-conditions.ts'
 import { isFree } from './is-free.ts'
 import type { UsageFacet } from './schema.ts'
-import { unitPer } from './units.ts'
+import { priceNames } from './usage-rule.ts'
 
 /** What the schema cannot see: every model of the family has something that its use is priced by. */
 export function inspect(
@@ -29,25 +30,28 @@ function toolDiagnostics(facet: UsageFacet, family: Family): Diagnostic[] {
 
 function* modelDiagnostics(facet: UsageFacet, family: Family, model: Model): Iterable<Diagnostic> {
   if (model.free) return
-  const units = [...unitPer.keys()]
-  const priced = units.filter(unit => model.prices.has(unit))
+  const priced = priceNames.filter(unit => model.prices.has(unit))
   const told = { severity: 'error', model: model.name } as const
   if (priced.length === 0) {
     const message = `model ${model.name} of family ${family.name} has no price that its use could be charged by`
-    const remedy = `give it one of ${units.join(', ')}, or price: free`
+    const remedy = `give it one of ${priceNames.join(', ')}, or price: free`
     yield { ...told, code: 'usage_price_missing', message, remedy, path: ['prices'] }
   }
-  if (priced.includes('cached_input') && !priced.includes('input')) {
-    const message = `model ${model.name} has a price for cached_input but none for input`
-    const remedy = 'give input a price too'
-    yield { ...told, code: 'usage_price_missing', message, remedy, path: ['prices', 'cached_input'] }
+  for (const unit of priced) {
+    const parent = units.get(unit)?.parent
+    if (parent === undefined || hasParentPrice(parent, priced)) continue
+    const head = rootOf(unit)
+    const message = `model ${model.name} has a price for ${unit} but none for ${head}, which includes it`
+    const remedy = `give ${head} a price too`
+    yield { ...told, code: 'usage_price_missing', message, remedy, path: ['prices', unit] }
   }
+  yield* conditionDiagnostics(model)
   if (priced.includes('character') && facet.count_characters_of === undefined) {
     const message = `model ${model.name} is priced by the character, but family ${family.name} does not say of which field`
     const remedy = 'say count_characters_of: input in its token-usage section'
     yield { ...told, code: 'usage_field_missing', message, remedy, path: ['prices', 'character'] }
   }
-  if (priced.length > 0 && priced.every(unit => unit === 'second')) {
+  if (priced.length > 0 && priced.every(unit => unit === 'second' || unit === 'minute' || unit === 'hour')) {
     const message = `model ${model.name} is priced by the second alone: answers that do not tell their seconds (text, srt, vtt, streams) are charged by the size of the file`
     const remedy = 'give it a price by the request instead, unless the upstream always tells'
     yield {
@@ -60,12 +64,13 @@ function* modelDiagnostics(facet: UsageFacet, family: Family, model: Model): Ite
     }
   }
   if (family.facets.has('image-tier-billing')) return
-  for (const unit of model.prices.keys()) {
-    if (unitPer.has(unit)) continue
-    const message = `'${unit}' is nothing that the use of a model is priced by`
-    const remedy = `use ${units.join(', ')}`
-    yield { ...told, code: 'usage_unit_unknown', message, remedy, path: ['prices', unit] }
-  }
+  for (const unit of model.prices.keys())
+    if (!priceNames.includes(unit)) yield { ...told, ...unknownUnit(unit, []), path: ['prices', unit] }
+}
+
+function hasParentPrice(unit: string, priced: readonly string[]): boolean {
+  const parent = units.get(unit)?.parent
+  return priced.includes(unit) || (parent !== undefined && hasParentPrice(parent, priced))
 }
 
 /**
@@ -79,12 +84,13 @@ function* givenAway(
   operations: OperationsByName,
 ): Iterable<Diagnostic> {
   const { name, free, enabled, prices } = model
-  // Prices of a family with images are by what stands beside them, unless the images are those of tools.
-  if (free || !enabled || (family.facets.has('image-tier-billing') && facet.image_tools !== 'bill')) return
+  if (free || !enabled) return
   const answering = [...family.forward.keys()].filter(operation => {
     const traits = operations.get(operation)
     return traits?.answersTokens && !isFree({ operation, traits }, facet)
   })
+  // What a family with images charges by is named by its tiers, unless it answers in words too.
+  if (answering.length === 0 && family.facets.has('image-tier-billing')) return
   const onlyTokens = answering.some(operation => operations.get(operation)?.answersTokens === 'only')
   const [input, output] = [prices.has('input'), prices.has('output')]
   const unpaid = onlyTokens && !input && !output && !prices.has('request') && prices.size > 0

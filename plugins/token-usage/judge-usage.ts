@@ -1,55 +1,72 @@
-import { type Body, type Usage, readField } from '../../src/kit/index.ts'
+import { type Body, readField, rootOf, type UnitName, units, type Usage } from '../../src/kit/index.ts'
 import { isObject } from './is-object.ts'
 import type { UsageFacet } from './schema.ts'
 
-/** A report as far as it can be true, and the units of which it told what cannot be. */
+/** A report as far as it can be true, and the units of which it reports what cannot be. */
 export type Judged = { readonly usage: Usage | null; readonly implausible: readonly string[] }
 
 /**
- * Holds a report against the bytes that passed. A token is a byte of text at least, and so is a second of sound or a thing
- * that was searched; what no caller sees (reasoning, stored conversations, results of the upstream's own tools) is given
- * `unseen_tokens_max` beyond that, for each choice. More cannot have been used, and no more is cached than was put in.
+ * Compares a report with the bytes that passed. A token is at least a byte of text, and so is a second of sound, a document
+ * that was searched, or a call of a tool; what no client sees (reasoning, stored conversations, results of the upstream's own
+ * tools) is given `unseen_tokens_max` beyond that, for each choice. More cannot have been used, and the kinds of a count are
+ * no more than the count itself.
  */
 export function judgeUsage(
-  told: Usage | null,
+  reported: Usage | null,
   { body, answerBytes, facet }: { readonly body: Body; readonly answerBytes: number; readonly facet: UsageFacet },
 ): Judged {
-  const reported = withoutPretence(told)
-  if (!reported) return { usage: null, implausible: [] }
+  const usage = withoutPretence(reported)
+  if (!usage) return { usage: null, implausible: [] }
+  const { counts } = usage
   const sent = bytesOf(body)
   const unseen = facet.unseen_tokens_max
-  const { inputTokens: input, cachedInputTokens: cached, outputTokens: output, seconds, searchUnits } = reported
   const implausible: string[] = []
-  const isPast = (unit: string, count: number | null, most: number): boolean => {
-    if (count === null || count <= most) return false
-    implausible.push(unit)
-    return true
+  const dropped = new Set<UnitName>()
+  for (const name in counts) {
+    const unit = name as UnitName
+    const count = counts[unit] ?? 0
+    if (count > mostOf(unit, { sent, answerBytes, unseen, body })) {
+      implausible.push(unit)
+      dropped.add(rootOf(unit))
+    }
+    const { children } = units.get(unit) as { readonly children: readonly UnitName[] }
+    let parts = 0
+    for (const child of children) parts += counts[child] ?? 0
+    if (parts > count) {
+      implausible.push(...children.filter(child => counts[child]))
+      dropped.add(rootOf(unit))
+    }
+    // Kinds of a count that was not reported cannot be placed.
+    const parent = units.get(unit)?.parent as UnitName | undefined
+    if (parent !== undefined && counts[parent] === undefined) dropped.add(rootOf(unit))
   }
-  const most = input ?? Number.POSITIVE_INFINITY
-  const isInputPast = isPast('input', input, sent + unseen) || isPast('cached_input', cached, most)
-  const isOutputPast = isPast('output', output, answerBytes + unseen * choicesOf(body))
-  const isSecondsPast = isPast('second', seconds, sent)
-  const isSearchPast = isPast('search_unit', searchUnits, sent)
-  if (implausible.length === 0) return { usage: reported, implausible }
-  return {
-    usage: {
-      inputTokens: isInputPast ? null : input,
-      cachedInputTokens: isInputPast ? null : cached,
-      outputTokens: isOutputPast ? null : output,
-      seconds: isSecondsPast ? null : seconds,
-      searchUnits: isSearchPast ? null : searchUnits,
-    },
-    implausible,
-  }
+  if (dropped.size === 0) return { usage, implausible }
+  const kept = Object.fromEntries(Object.entries(counts).filter(([unit]) => !dropped.has(rootOf(unit))))
+  return { usage: { ...usage, counts: kept }, implausible }
 }
 
-/** A report that tells of no use at all is none: whatever was asked is an input. */
-export function withoutPretence(told: Usage | null): Usage | null {
-  if (told?.inputTokens !== 0) return told
-  return told.outputTokens || told.seconds || told.searchUnits ? told : null
+type Bounds = {
+  readonly sent: number
+  readonly answerBytes: number
+  readonly unseen: number
+  readonly body: Body
 }
 
-/** Bytes of what the caller sent; no bound where nobody has counted them. */
+function mostOf(unit: UnitName, { sent, answerBytes, unseen, body }: Bounds): number {
+  if (unit === 'input') return sent + unseen
+  if (unit === 'output') return answerBytes + unseen * choicesOf(body)
+  // Bounded by the count that includes it.
+  return units.get(unit)?.parent === undefined ? sent : Number.POSITIVE_INFINITY
+}
+
+/** A report of no use at all is no report: a request always has an input. */
+export function withoutPretence(reported: Usage | null): Usage | null {
+  if (reported?.counts.input !== 0) return reported
+  const { output, second, search_unit: searched } = reported.counts
+  return output || second || searched ? reported : null
+}
+
+/** Bytes of what the client sent; no bound where nothing counted them. */
 function bytesOf(body: Body): number {
   if (body.kind === 'none') return 0
   if (body.kind === 'json') return body.json.bytes.length
@@ -57,7 +74,7 @@ function bytesOf(body: Body): number {
   return body.parts.reduce((sum, part) => sum + (part.kind === 'file' ? part.bytes : Buffer.byteLength(part.value)), 0)
 }
 
-/** Answers side by side, each of which may have thought before it spoke. */
+/** Answers next to each other, each of which may have thought before it spoke. */
 function choicesOf(body: Body): number {
   const config = readField(body, 'generationConfig')
   const count = readField(body, 'n') ?? (isObject(config) ? config['candidateCount'] : undefined)

@@ -1,18 +1,36 @@
-import type { Usage } from '../../src/kit/index.ts'
+import { type Counts, treeOf, type UnitName, units, type Usage } from '../../src/kit/index.ts'
 
-/** The later report stands in for the earlier one, member by member. */
+const outputTree: ReadonlySet<string> = new Set(treeOf('output'))
+
+/**
+ * The later report replaces the earlier one, count by count. What was put in does not shrink while the answer comes: a later
+ * report may leave out what was cached, or what a tool did.
+ */
 export function mergeUsage(before: Usage | null, after: Usage | null): Usage | null {
   if (!before || !after) return after ?? before
+  const counts: { [unit in UnitName]?: number } = { ...before.counts }
+  // Kinds of output belong to the report that counts the output.
+  if (after.counts.output !== undefined) for (const unit of outputTree) delete counts[unit as UnitName]
+  for (const name in after.counts) {
+    const unit = name as UnitName
+    const count = after.counts[unit] as number
+    counts[unit] = grows(unit) ? Math.max(counts[unit] ?? 0, count) : count
+  }
+  const cost = after.cost ?? before.cost
+  const unread = after.unread ?? before.unread
   return {
-    // What was put in does not shrink while the answer comes: a later report may leave out what was cached.
-    inputTokens: larger(before.inputTokens, after.inputTokens),
-    cachedInputTokens: larger(before.cachedInputTokens, after.cachedInputTokens),
-    outputTokens: after.outputTokens ?? before.outputTokens,
-    seconds: after.seconds ?? before.seconds,
-    searchUnits: after.searchUnits ?? before.searchUnits,
+    counts,
+    facts: { ...before.facts, ...after.facts },
+    ...(cost !== undefined && { cost }),
+    ...(unread && { unread }),
   }
 }
 
-function larger(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? (a ?? b) : Math.max(a, b)
+function grows(unit: UnitName): boolean {
+  return !outputTree.has(unit) && (units.get(unit)?.call === true || unit.includes('input') || unit.startsWith('cache'))
+}
+
+/** A count, or null where it was not reported. */
+export function countOf(usage: Usage | null | undefined, unit: keyof Counts): number | null {
+  return usage?.counts[unit] ?? null
 }

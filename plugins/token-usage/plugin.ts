@@ -1,13 +1,15 @@
 import {
-  asksForImageTool,
   chargeFacts,
   callerSlot,
   defineSlot,
   definePlugin,
   type Exchange,
   formatMoney,
+  imageToolOf,
   imageChargeSlot,
+  imagesMadeSlot,
   type Log,
+  type Model,
   type Outbound,
   type Outcome,
   readField,
@@ -17,14 +19,19 @@ import {
   isBounded,
   overdrawnValues,
   tellOverdrawn,
+  timeOfId,
   tokenUseSlot,
+  type UnpricedPolicy,
   type UsageRule,
   useChargeId,
   withField,
   withoutLength,
 } from '../../src/kit/index.ts'
+import { LRUCache } from 'lru-cache'
 import { fail } from './errors.ts'
+import { askedFacts, ordinaryFacts } from './asked-facts.ts'
 import { inspect } from './inspect.ts'
+import { refuseUnpriced } from './refuse-unpriced.ts'
 import { isFree } from './is-free.ts'
 import { isObject } from './is-object.ts'
 import { judgeUsage, withoutPretence, type Judged } from './judge-usage.ts'
@@ -64,7 +71,16 @@ type Counting = {
 }
 
 /** What it works with. */
-type Tools = { readonly ledger: Stores['ledger']; readonly log: Log; readonly reports: Reports }
+type Tools = {
+  readonly ledger: Stores['ledger']
+  readonly log: Log
+  readonly reports: Reports
+  /** What rounding left over of the charges of a key, in parts of a micro-unit: added to its next charge. */
+  readonly carried: LRUCache<string, number>
+}
+
+/** Keys whose rest is kept; one that is dropped loses at most half a micro-unit. */
+const carriedMax = 100_000
 
 const countingSlot = defineSlot<Counting>('token-usage')
 
@@ -93,7 +109,8 @@ export const tokenUsage = definePlugin({
       log,
       host.keep('missing-told', () => new Set<string>()),
     )
-    const tools: Tools = { ledger, log, reports }
+    const carried = host.keep('carried', () => new LRUCache<string, number>({ max: carriedMax }))
+    const tools: Tools = { ledger, log, reports, carried }
 
     return {
       onBody(_ex, body) {
@@ -102,8 +119,9 @@ export const tokenUsage = definePlugin({
       },
 
       onTarget(ex, target, facet) {
-        if (facet.image_tools === 'refuse' && asksForImages(ex, target))
-          throw fail('image_tool_refused', { model: target.model.name })
+        if (facet.image_tools === 'refuse' && ex.route.traits?.imageTools) refuseImageTools(target)
+        if (policyOf(target.model, facet) === 'refuse')
+          for (const { model, rule } of payablesFor(ex, target, facet)) refuseUnpriced(model, rule, target.body)
         if (!ledger.healthy() && payablesFor(ex, target, facet).some(({ rule }) => rule))
           throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
         if (!isFree(ex.route, facet))
@@ -118,7 +136,7 @@ export const tokenUsage = definePlugin({
 
       onAdmit(ex, target, facet) {
         // Only now have all plugins below been asked whether they charge the images.
-        if (asksForImages(ex, target) && !paysImages(ex)) throw fail('image_tool_refused', { model: target.model.name })
+        if (ex.route.traits?.images === undefined && !paysImages(ex)) refuseImageTools(target)
         const payables = payablesFor(ex, target, facet)
         const dearest = dearestOf(payables, target.body, { facet, traits: ex.route.traits })
         const { rule } = dearest
@@ -199,8 +217,8 @@ function settle(tools: Tools, ex: Exchange, outcome: Outcome, counting: Counting
   const { ledger, log, reports } = tools
   const { facet, held, reading, target } = counting
   const { usage, implausible } = judge(counting, reading)
-  ex.notes.inputTokens = usage?.inputTokens ?? null
-  ex.notes.outputTokens = usage?.outputTokens ?? null
+  ex.notes.inputTokens = usage?.counts.input ?? null
+  ex.notes.outputTokens = usage?.counts.output ?? null
   const failed = reading?.fault !== undefined
   if (failed) {
     ex.notes.failed = 'upstream_failed'
@@ -208,23 +226,33 @@ function settle(tools: Tools, ex: Exchange, outcome: Outcome, counting: Counting
   }
   const { body } = target
   const lengths = lengthsOf(ex, counting, implausible)
-  const nothing = { lines: [], missing: [], reason: 'nothing_used' } as const
-  const rate = ({ rule }: Payable) =>
-    rule ? rateExchange({ rule, facet, outcome, body, usage, implausible, failed, ...lengths }) : nothing
+  const isPaid = facet.beside_images === 'free' && (ex.slots.get(imagesMadeSlot)?.() ?? 0) > 0
+  const { id: keyId } = ex.slots.need(callerSlot).key
+  const carried = tools.carried.get(keyId) ?? 0
+  const nothing = { lines: [], missing: [], unpriced: [], reason: 'nothing_used', carried } as const
+  const { region } = target.upstream
+  const asked = region === undefined ? askedFacts(body) : { region, ...askedFacts(body) }
+  const at = requestTime(ex)
+  const unread = unreadShape(ex, outcome)
+  const ended = { facet, outcome, body, usage, implausible, failed, unread, asked, at, carried, ...lengths }
+  const rate = ({ rule }: Payable) => (rule && !isPaid ? rateExchange({ rule, ...ended }) : nothing)
   const answered = payableOf(counting)
   const first = rate(answered)
   // What waits for a person stands on the charge that was opened for the hold, and is the dearest's.
-  const isLeft = held && needsPerson(facet, implausible, first.missing)
+  const isLeft = held && (unread !== undefined || needsPerson(facet, answered.model, { implausible, ...first }))
   const { model, rule } = isLeft ? counting.dearest : answered
   const rated = isLeft ? rate(counting.dearest) : first
   if (!rule && !held) return undefined
   if (implausible.length > 0) reports.implausible(ex, target, { units: implausible, reported: reading?.usage() })
   else if (rated.missing.length > 0) reports.missing(ex, target, rated.missing)
+  if (rated.unpriced.length > 0) reports.unpriced(ex, target, rated.unpriced)
+  if (usage?.unread) reports.unread(ex, target, usage.unread)
   if (rule && rated.lines.length > 0) {
     ex.notes.charge = true
     const facts = chargeFacts(ex, { ...target, model }, { id: chargeId(ex), rule })
     const delivery = outcome.kind === 'answered' ? 'confirmed' : 'partial'
-    if (needsPerson(facet, implausible, rated.missing))
+    tools.carried.set(keyId, rated.carried)
+    if (unread !== undefined || needsPerson(facet, model, { implausible, ...rated }))
       return reviewCharge({ ledger, log }, { ...rated, facts, delivery, held })
     ledger.post(facts, rated.lines, delivery)
     return undefined
@@ -237,9 +265,18 @@ function settle(tools: Tools, ex: Exchange, outcome: Outcome, counting: Counting
   )
 }
 
+/** What an answer looked like that was not handed out for its shape. Where images are charged, their charge waits. */
+function unreadShape(ex: Exchange, outcome: Outcome): string | undefined {
+  const isRefused = outcome.kind !== 'answered' && outcome.reach !== 'untouched' && !paysImages(ex)
+  return isRefused ? ex.notes.unrecognised?.shape : undefined
+}
+
 /** What the answer reported, as far as it can be true. */
 function judge({ facet, target }: Counting, reading: Reading | undefined): Judged {
-  return judgeUsage(reading?.usage() ?? null, { body: target.body, answerBytes: reading?.bytes ?? 0, facet })
+  const reported = reading?.usage() ?? null
+  const facts = reported && ordinaryFacts(reported.facts)
+  const usage = reported && facts && facts !== reported.facts ? { ...reported, facts } : reported
+  return judgeUsage(usage, { body: target.body, answerBytes: reading?.bytes ?? 0, facet })
 }
 
 /** Output tokens by the length of what came: of what nobody counted, and of all. */
@@ -254,9 +291,30 @@ function lengthsOf(
   return { uncounted: implausible.includes('output') ? byLength : (reading?.uncounted() ?? 0), byLength }
 }
 
-/** Whether a charge waits for somebody to decide. What a caller left out is no fault of the upstream's report. */
-function needsPerson(facet: UsageFacet, implausible: readonly string[], missing: readonly string[]): boolean {
-  return implausible.length > 0 || (facet.missing_usage !== 'estimate' && missing.some(unit => unit !== 'character'))
+/** Whether a charge waits for a person. What a client left out is no fault of the upstream's report. */
+function needsPerson(
+  facet: UsageFacet,
+  model: Model,
+  found: {
+    readonly implausible: readonly string[]
+    readonly missing: readonly string[]
+    readonly unpriced: readonly string[]
+  },
+): boolean {
+  const { implausible, missing, unpriced } = found
+  if (implausible.length > 0 || (unpriced.length > 0 && policyOf(model, facet) !== 'parent')) return true
+  return facet.missing_usage !== 'estimate' && missing.some(unit => unit !== 'character')
+}
+
+/** What happens to use without a price. */
+function policyOf(model: Model, facet: UsageFacet): UnpricedPolicy {
+  return model.unpriced ?? facet.unpriced
+}
+
+/** When the request began, as its id says: a stored charge is rated again by the same. */
+function requestTime(ex: Exchange): number {
+  const at = timeOfId('req_', ex.id)
+  return Number.isNaN(at) ? 0 : at
 }
 
 /** An answer that has not left yet, and would be refused for what it does not tell. Images were paid before their end. */
@@ -286,9 +344,15 @@ function payableOf({ payables, dearest, target, reading }: Counting): Payable {
   return payables.length === 1 ? dearest : (answeredBy(payables, target, reading?.model) ?? dearest)
 }
 
-/** A tool of the request makes images, which tokens alone would not pay (`docs/billing.md#images-that-tools-make`). */
-function asksForImages(ex: Exchange, target: Target): boolean {
-  return ex.route.traits?.imageTools === true && asksForImageTool(target.body)
+/**
+ * A tool of the request makes images, which tokens alone would not pay (`docs/billing.md#images-that-tools-make`).
+ * @throws Failure image_tool_refused, with its place
+ */
+function refuseImageTools({ body, model }: Target): void {
+  const tool = imageToolOf(body)
+  if (!tool) return
+  const { name, place } = tool
+  throw fail('image_tool_refused', { model: model.name, tool: name, place }, { param: place })
 }
 
 /** The images of the exchange are charged beside its use. */

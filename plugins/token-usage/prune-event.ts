@@ -3,10 +3,10 @@ import { JsonWalk, type JsonVisitor } from '../../src/wire/index.ts'
 
 /** Longer strings say nothing of use or error. */
 const stringBytesMax = 1_024
-/** No usage stands deeper: `response`, `usage`, its details. */
-const deepest = 4
-/** Of a longer list the rest goes. */
-const elementsMax = 64
+/** Nothing that is counted is deeper: a source among those of the metadata of a candidate. */
+const deepest = 7
+/** Of a longer list the rest is left out. */
+const elementsMax = 512
 
 type Members = { [name: string]: Json }
 

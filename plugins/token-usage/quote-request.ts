@@ -1,16 +1,35 @@
-import type { Body, Imagined, Line, OperationTraits, Quote, UsageRule } from '../../src/kit/index.ts'
+import type { Body, Imagined, OperationTraits, Quote, UsageFacts, UsageRule } from '../../src/kit/index.ts'
+import { type Ceiling, ceilingOf, rateUsage, usesOf } from '../../src/pricing/index.ts'
+import { askedCalls, askedFacts, mayUse } from './asked-facts.ts'
 import { estimateRequest } from './estimate-request.ts'
 import { isFree } from './is-free.ts'
-import { rateUse } from './rate-use.ts'
 import type { UsageFacet } from './schema.ts'
 import { usageRule } from './usage-rule.ts'
 
 /** The most that a request may come to, as far as it can be known before its answer: what is held for it. */
-export type Most = { readonly lines: readonly Line[]; readonly amount: number }
+export function rateMost(rule: UsageRule, body: Body, facet: UsageFacet, traits?: OperationTraits): Ceiling {
+  const uses = estimateRequest(body, facet, traits)
+  const calls = [...askedCalls(body)].map(([unit, max]) => ({ unit, quantity: max ?? facet.estimate.calls }))
+  const asked = askedFacts(body)
+  return ceilingOf(rule, {
+    uses: [...uses, ...calls],
+    inputMax: inputMaxOf(body),
+    facts: { service_tier: possible(asked, 'service_tier'), speed: possible(asked, 'speed') },
+    mayUse: unit => mayUse(body, unit),
+  })
+}
 
-export function rateMost(rule: UsageRule, body: Body, facet: UsageFacet, traits?: OperationTraits): Most {
-  const lines = rateUse(rule, estimateRequest(body, facet, traits))
-  return { lines, amount: lines.reduce((sum, line) => sum + line.price, 0) }
+/** An answer may report what was asked for, or the standard. */
+function possible(asked: UsageFacts, name: 'service_tier' | 'speed'): readonly string[] {
+  const value = asked[name]
+  return value === undefined ? ['standard'] : ['standard', value]
+}
+
+/** A token is a byte of text at least; what files come to is not known. */
+function inputMaxOf(body: Body): number {
+  return body.kind === 'json' && !body.json.bytes.includes('base64') && !body.json.bytes.includes('http')
+    ? body.json.bytes.length
+    : Number.POSITIVE_INFINITY
 }
 
 /**
@@ -22,13 +41,13 @@ export function quoteRequest(request: Imagined, facet: UsageFacet): Quote | unde
   if (isFree(request, facet)) return undefined
   const rule = usageRule(model, multiplier ?? '1')
   if (!rule) return undefined
-  const { lines, amount } = rateMost(rule, body, facet, traits)
-  const told = lines.map(line => `${line.quantity} ${line.tier}`).join(', ')
+  const { items, amount } = rateMost(rule, body, facet, traits)
+  const parts = items.map(item => `${item.quantity} ${item.unit}`).join(', ')
   const factor = multiplier === undefined ? "times the group's multiplier" : `times ${multiplier}`
-  const asked = Object.entries(uses ?? {}).map(([unit, quantity]) => ({ unit, quantity, source: 'request' as const }))
-  const priced = rateUse(rule, asked)
+  const asked = usesOf(uses ?? {}, 'request')
+  const priced = rateUsage(rule, { uses: asked, facts: askedFacts(body), at: Date.UTC(2000, 0, 1) })
   const units = rule.prices.map(({ unit, price, per, at }) => {
-    const line = priced.find(({ tier }) => tier === unit)
+    const line = priced.lines.find(({ tier }) => tier === unit)
     return { unit, price, per, at, quantity: line?.quantity ?? null, amount: line?.price ?? null }
   })
   return {
@@ -38,11 +57,11 @@ export function quoteRequest(request: Imagined, facet: UsageFacet): Quote | unde
       source: null,
       price: null,
       priceAt: null,
-      expected: uses ? priced.reduce((sum, { price }) => sum + price, 0) : null,
+      expected: uses ? priced.amount : null,
       atMost: amount,
       prices: [],
       units,
     },
-    warnings: [`charged by what is used; reserved is the most that can be: ${told}, ${factor}`],
+    warnings: [`charged by what is used; reserved is the most that can be: ${parts}, ${factor}`],
   }
 }

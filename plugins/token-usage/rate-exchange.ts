@@ -1,18 +1,26 @@
-import type { Body, Line, Outcome, Usage, UsageRule } from '../../src/kit/index.ts'
+import {
+  type Body,
+  type Line,
+  type Outcome,
+  units,
+  type Usage,
+  type UsageFacts,
+  type UsageRule,
+} from '../../src/kit/index.ts'
+import { rateUsage, type Use, usesOf } from '../../src/pricing/index.ts'
 import { countCharacters } from './count-characters.ts'
 import { estimateInput, estimateRequest } from './estimate-request.ts'
-import { rateUse, type Use } from './rate-use.ts'
 import type { UsageFacet } from './schema.ts'
 
-/** Units that no answer has to tell; of cached input there may be none. */
-const inRequest: ReadonlySet<string> = new Set(['request', 'character', 'cached_input'])
+/** Answers that have no body by their status (RFC 9110 15): nothing was made. */
+const bodiless: ReadonlySet<number> = new Set([204, 205, 304])
 
 /** All that the charge of an exchange depends on, when it is over. */
 export type Ended = {
   readonly rule: UsageRule
   readonly facet: UsageFacet
   readonly outcome: Outcome
-  /** What the caller sent. */
+  /** What the client sent. */
   readonly body: Body
   /** What the upstream reported, as far as it can be true; null where it reported nothing. */
   readonly usage: Usage | null
@@ -22,95 +30,133 @@ export type Ended = {
   readonly uncounted: number
   /** Output tokens of all that came, by their length. */
   readonly byLength: number
-  /** The upstream told an error inside its answer. */
+  /** The upstream reported an error inside its answer. */
   readonly failed: boolean
+  /** What an answer looked like that was not handed out for its shape: only its request says what it may have cost. */
+  readonly unread?: string | undefined
+  /** What the request asks for that prices may depend on; what the answer reports replaces it. */
+  readonly asked?: UsageFacts
+  /** When the request began, milliseconds since the epoch. */
+  readonly at: number
+  /** What earlier charges of the key left over, in parts of a micro-unit. */
+  readonly carried?: number
+}
+
+export type RatedExchange = {
+  readonly lines: readonly Line[]
+  /** Priced units of a whole answer that were not reported, or of which nothing was reported that can be. */
+  readonly missing: readonly string[]
+  /** What was used and has no price of its own. */
+  readonly unpriced: readonly string[]
+  /** Why nothing is charged, where nothing is. */
+  readonly reason: string
+  /** What is left over for the key's next charge. */
+  readonly carried: number
 }
 
 /**
- * The lines of an exchange that is over, and why there are none, or not all. A whole answer is charged as reported, and by
- * an estimate where it reports nothing that can be; of one that the caller cut, what nobody counted is estimated; of one that the upstream cut or failed, only what it reported is
- * charged; anything else costs nothing.
+ * The lines of an exchange that is over, and why there are none, or not all. A whole answer is charged as reported, and by an
+ * estimate where nothing possible was reported; of one that the client cut, what was not counted is estimated; of one that the
+ * upstream cut or failed, only what it reported is charged; anything else costs nothing.
  */
-export function rateExchange(ended: Ended): {
-  readonly lines: readonly Line[]
-  /** Priced units of a whole answer that nobody reported, or of which nothing was reported that can be. */
-  readonly missing: readonly string[]
-  /** Why nothing is charged, where nothing is. */
-  readonly reason: string
-} {
-  const { outcome, rule } = ended
+export function rateExchange(ended: Ended): RatedExchange {
+  const { outcome } = ended
   const { reach } = outcome
-  const nothing = (reason: string) => ({ lines: [], missing: [], reason })
-  if (reach === 'untouched') return nothing('not_sent')
-  if (reach === 'refused') return nothing('upstream_refused')
-  if (reach === 'unknown') return nothing('outcome_unknown')
-  if (outcome.kind === 'refused') return nothing('not_delivered')
-  if (ended.failed) return { lines: rateUse(rule, reportedUses(ended)), missing: [], reason: 'upstream_failed' }
-  if (reach === 'complete') {
-    const known = [...reportedUses(ended), ...requestUses(ended)]
-    const missing = rule.prices
-      .map(row => row.unit)
-      .filter(unit => unit !== 'cached_input' && !known.some(use => use.unit === unit))
-    const reason = reasonOf(ended, missing)
-    const uses = missing.length > 0 ? [...known, ...missingUses(ended, missing)] : known
-    return { lines: rateUse(rule, uses, reason === 'nothing_used' ? [] : [reason]), missing, reason }
-  }
+  if (reach === 'untouched') return nothing(ended, 'not_sent')
+  const { unread, body, facet } = ended
+  if (unread !== undefined) return charged(ended, estimateRequest(body, facet), `answer_unrecognised: ${unread}`)
+  if (reach === 'refused') return nothing(ended, 'upstream_refused')
+  if (reach === 'unknown') return nothing(ended, 'outcome_unknown')
+  if (outcome.kind === 'refused') return nothing(ended, 'not_delivered')
+  if (!ended.usage && bodiless.has(outcome.status ?? 0)) return nothing(ended, 'no_content')
+  if (ended.failed) return charged(ended, reportedUses(ended.usage), 'upstream_failed')
+  if (reach === 'complete') return rateWhole(ended)
   const isLeft = outcome.kind === 'cut' && outcome.by === 'caller'
-  if (!isLeft) return { lines: rateUse(rule, reportedUses(ended)), missing: [], reason: 'upstream_cut' }
-  return { lines: rateUse(rule, [...estimatedUses(ended), ...requestUses(ended)]), missing: [], reason: 'caller_gone' }
+  if (!isLeft) return charged(ended, reportedUses(ended.usage), 'upstream_cut')
+  return charged(ended, [...estimatedUses(ended), ...requestUses(ended)], 'caller_gone')
 }
 
-/** What an answer does not tell that a person may have to see; `nothing_used` where it told everything. */
+function rateWhole(ended: Ended): RatedExchange {
+  const known = [...reportedUses(ended.usage), ...requestUses(ended)]
+  const missing = missingOf(ended.rule, known, none)
+  const reason = reasonOf(ended, missing)
+  const uses = missing.length > 0 ? [...known, ...missingUses(ended, missing)] : known
+  return { ...charged(ended, uses, reason, reason === 'nothing_used' ? [] : [reason]), missing }
+}
+
+function nothing({ carried = 0 }: Ended, reason: string): RatedExchange {
+  return { lines: [], missing: [], unpriced: [], reason, carried }
+}
+
+function charged(ended: Ended, uses: readonly Use[], reason: string, flags: readonly string[] = []): RatedExchange {
+  const { rule, usage, asked, at, carried } = ended
+  const facts = factsOf(asked, usage?.facts)
+  const rated = rateUsage(rule, { uses, facts, at, flags, ...(carried !== undefined && { carried }) })
+  return { lines: rated.lines, missing: [], unpriced: rated.unpriced, reason, carried: rated.carried }
+}
+
+/** What the answer reports counts; the request counts for what the answer leaves out. */
+function factsOf(asked: UsageFacts | undefined, reported: UsageFacts | undefined): UsageFacts {
+  return asked ? { ...asked, ...reported } : (reported ?? {})
+}
+
+/** What an answer does not report that a person may have to see; `nothing_used` where it reported everything. */
 function reasonOf({ implausible }: Ended, missing: readonly string[]): string {
   if (implausible.length > 0) return 'usage_implausible'
   return missing.length > 0 ? 'usage_missing' : 'nothing_used'
 }
 
-/** Units of a rule that an answer has to tell and does not; what stands in the request needs nobody to tell it. */
+/** Units that the request itself counts. */
+const inRequest: ReadonlySet<string> = new Set(['request', 'character'])
+const none: ReadonlySet<string> = new Set()
+
+/** Units of a rule that an answer has to report and does not; the request itself has some. */
 export function missingUnits(rule: UsageRule, usage: Usage | null): readonly string[] {
-  const told = reportedUses({ rule, usage })
-  const untold = (unit: string) => !inRequest.has(unit) && !told.some(use => use.unit === unit)
-  return rule.prices.map(row => row.unit).filter(unit => untold(unit))
+  return missingOf(rule, reportedUses(usage), inRequest)
 }
 
-/** What nobody told of a whole answer: its output by its length, all else by the request. */
+function missingOf(rule: UsageRule, known: readonly Use[], except: ReadonlySet<string>): readonly string[] {
+  let missing: string[] | undefined
+  for (const { unit } of rule.prices) if (!except.has(unit) && isMissing(unit, known)) (missing ??= []).push(unit)
+  return missing ?? nothingMissing
+}
+
+const nothingMissing: readonly string[] = []
+
+/** Kinds of a count and calls of tools are reported where there were any. */
+function isMissing(unit: string, known: readonly Use[]): boolean {
+  const facts = units.get(unit)
+  if (facts?.parent !== undefined || facts?.call === true) return false
+  for (const use of known) if (use.unit === unit) return false
+  return true
+}
+
+/** What a whole answer did not report: its output by its length, all else by the request. */
 function missingUses({ body, byLength, facet }: Ended, missing: readonly string[]): Use[] {
   const uses = estimateRequest(body, facet).filter(({ unit }) => missing.includes(unit) && unit !== 'character')
   return uses.map(use => (use.unit === 'output' ? { ...use, quantity: byLength } : use))
 }
 
-/** What the upstream counted. Cached input is a part of the input, apart only where it has a price of its own. */
-function reportedUses({ rule, usage }: Pick<Ended, 'rule' | 'usage'>): Use[] {
-  if (!usage) return []
-  const uses: Use[] = []
-  const add = (unit: string, quantity: number | null) => {
-    if (quantity !== null) uses.push({ unit, quantity, source: 'output' })
-  }
-  const { inputTokens: input } = usage
-  const isApart = rule.prices.some(row => row.unit === 'cached_input')
-  const cached = isApart ? Math.min(usage.cachedInputTokens ?? 0, input ?? 0) : 0
-  add('input', input === null ? null : input - cached)
-  add('cached_input', input === null ? null : cached)
-  add('output', usage.outputTokens)
-  add('second', usage.seconds === null ? null : Math.round(usage.seconds))
-  add('search_unit', usage.searchUnits === null ? null : Math.ceil(usage.searchUnits))
-  return uses
+/** What the upstream counted. */
+function reportedUses(usage: Usage | null): readonly Use[] {
+  return usage ? usesOf(usage.counts, 'output') : []
 }
 
-/** What stands in the request itself. */
-function requestUses({ body, facet }: Ended): Use[] {
-  const uses: Use[] = [{ unit: 'request', quantity: 1, source: 'request' }]
+/** What the request itself says. */
+function requestUses({ body, facet }: Ended): readonly Use[] {
   const characters = countCharacters(body, facet.count_characters_of)
-  if (characters !== null) uses.push({ unit: 'character', quantity: characters, source: 'request' })
-  return uses
+  if (characters === null) return oneRequest
+  return [...oneRequest, { unit: 'character', quantity: characters, source: 'request' }]
 }
 
-/** What was reported before the caller left, and by their length the tokens that nobody reported. */
+const oneRequest: readonly Use[] = [{ unit: 'request', quantity: 1, source: 'request' }]
+
+/** What was reported before the client left, and by their length the tokens that were not reported. */
 function estimatedUses(ended: Ended): Use[] {
-  const { body, facet, uncounted } = ended
-  const uses = reportedUses(ended)
-  const input = estimateInput(body, facet)
-  if (!uses.some(use => use.unit === 'input')) uses.push({ unit: 'input', quantity: input, source: 'default' })
+  const { body, facet, uncounted, usage } = ended
+  const uses: Use[] = [...reportedUses(usage)]
+  if (usage?.counts.input === undefined)
+    uses.push({ unit: 'input', quantity: estimateInput(body, facet), source: 'default' })
   if (uncounted === 0) return uses
   const counted = uses.find(use => use.unit === 'output')?.quantity ?? 0
   return [

@@ -3,6 +3,17 @@ import { JsonWalk, type JsonVisitor } from '../../src/wire/index.ts'
 
 /** The longest value that is read; a usage object has a few hundred bytes. */
 const valueBytesMax = 65_536
+/** Of a longer list the rest is not read. */
+const elementsMax = 1_000
+
+export type Wanted = {
+  /** Top-level members, each read whole. */
+  readonly members: ReadonlySet<string>
+  /** Top-level lists, of whose elements only some members are read. */
+  readonly lists?: ReadonlySet<string>
+  /** The members of those elements. */
+  readonly ofElements?: ReadonlySet<string>
+}
 
 /**
  * Reads some top-level members of a JSON object as it passes in pieces of any size, and nothing else of it: megabytes of
@@ -10,11 +21,13 @@ const valueBytesMax = 65_536
  */
 export class MemberReader implements JsonVisitor {
   readonly loose = true
-  readonly #wanted: ReadonlySet<string>
+  readonly #wanted: Wanted
   readonly #found: (name: string, value: Json) => void
   readonly #walk = new JsonWalk(this)
+  #list: Json[] | undefined
+  #element: { [name: string]: Json } = {}
 
-  constructor(wanted: ReadonlySet<string>, found: (name: string, value: Json) => void) {
+  constructor(wanted: Wanted, found: (name: string, value: Json) => void) {
     this.#wanted = wanted
     this.#found = found
   }
@@ -24,26 +37,54 @@ export class MemberReader implements JsonVisitor {
     return this.#walk.objects[1] === false
   }
 
+  /** How deep the members of the object are that is read. */
+  get #top(): number {
+    return this.isList ? 2 : 1
+  }
+
   write(piece: Buffer): void {
     this.#walk.walk(piece, 0)
   }
 
-  name({ name }: JsonWalk): 'skip' | number {
-    return this.#wanted.has(name) ? valueBytesMax : 'skip'
+  name({ name, depth }: JsonWalk): 'skip' | number | undefined {
+    const { members, lists, ofElements } = this.#wanted
+    if (depth !== this.#top) return ofElements?.has(name) ? valueBytesMax : 'skip'
+    if (members.has(name)) return valueBytesMax
+    return lists?.has(name) ? undefined : 'skip'
   }
 
-  kept({ name }: JsonWalk, bytes: Buffer): void {
+  kept({ name, depth }: JsonWalk, bytes: Buffer): void {
     try {
-      this.#found(name, JSON.parse(bytes.toString()) as Json)
+      const value = JSON.parse(bytes.toString()) as Json
+      if (depth === this.#top) this.#found(name, value)
+      else this.#element[name] = value
     } catch (error) {
-      // An answer that is no JSON has no usage.
+      // An answer that is not JSON has no usage.
       if (!(error instanceof SyntaxError)) throw error
     }
   }
 
-  /** In a list at the top only objects have members. */
-  opened(_walk: JsonWalk, isObject: boolean): 'skip' | undefined {
-    return isObject ? undefined : 'skip'
+  /** In a list only objects have members. */
+  opened({ depth }: JsonWalk, isObject: boolean): 'skip' | 'rest' | undefined {
+    if (depth === this.#top && this.#walk.objects[depth]) {
+      if (isObject) return 'skip'
+      this.#list = []
+      return undefined
+    }
+    if (!isObject) return 'skip'
+    if (depth !== this.#top + 1) return undefined
+    if ((this.#list?.length ?? 0) >= elementsMax) return 'rest'
+    this.#element = {}
+    return undefined
+  }
+
+  closed({ names }: JsonWalk, depth: number): void {
+    const list = this.#list
+    if (!list) return
+    if (depth === this.#top + 2) list.push(this.#element)
+    if (depth !== this.#top + 1) return
+    this.#list = undefined
+    this.#found(names[this.#top] as string, list)
   }
 
   string(): 'skip' {

@@ -38,9 +38,14 @@ export type ReadingOptions = {
   readonly bytesMax?: number
 }
 
-/** The members of an answer by which any style tells its use, its errors, and who gave it. */
-const usageMembers = ['usage', 'usageMetadata', 'meta', 'duration', 'error', 'model', 'modelVersion']
-const isUsageMember: ReadonlySet<string> = new Set(usageMembers)
+/** The members by which an answer of any API format reports its use, its errors, and its model. */
+const wanted = {
+  members: new Set(['usage', 'usageMetadata', 'meta', 'duration', 'error', 'model', 'modelVersion', 'service_tier']),
+  // Calls of tools are counted by the items of the answer.
+  lists: new Set(['output', 'candidates', 'choices']),
+  ofElements: new Set(['type', 'action', 'container_id', 'groundingMetadata', 'finishReason', 'usage']),
+}
+const usageMembers = [...wanted.members, ...wanted.lists]
 const faultCharsMax = 64
 /** Up to this length one parse costs less than following the bytes. */
 const shortBytesMax = 16_384
@@ -61,7 +66,7 @@ export class JsonReading implements Reading {
 
   constructor(options: ReadingOptions) {
     this.#options = options
-    this.#reader = new MemberReader(isUsageMember, (name, value) => this.#found(name, value))
+    this.#reader = new MemberReader(wanted, (name, value) => this.#found(name, value))
   }
 
   write(chunk: Buffer): Passed {
@@ -97,7 +102,7 @@ export class JsonReading implements Reading {
   }
 
   uncounted(): number {
-    const isCounted = (this.usage()?.outputTokens ?? null) !== null
+    const isCounted = this.usage()?.counts.output !== undefined
     return isCounted ? 0 : this.byLength()
   }
 
@@ -200,7 +205,7 @@ export class EventReading implements Reading {
     if (!usage) return false
     this.#usage = mergeUsage(this.#usage, usage)
     // Cumulative: what came before is in it.
-    if (usage.outputTokens !== null) this.#estimate.reset()
+    if (usage.counts.output !== undefined) this.#estimate.reset()
     return removesUsage && isUsageOnly(json)
   }
 }

@@ -1,35 +1,81 @@
-import { type Account, type Charge, formatMoney, type Line, type UsageRule } from '../../src/kit/index.ts'
+import {
+  type Account,
+  type Charge,
+  formatMoney,
+  type Line,
+  treeOf,
+  type UnitRow,
+  units,
+  type UsageRule,
+} from '../../src/kit/index.ts'
+import { conditionText, holds, priceListOf, type Situation, situationOf } from '../../src/pricing/index.ts'
 
 /** What use is counted in, as the console prints it. */
 const unitLabels: { readonly [unit: string]: string } = {
   input: '输入',
   cached_input: '缓存输入',
+  cached_input_audio: '缓存音频输入',
+  cached_input_image: '缓存图片输入',
+  cache_write: '缓存写入',
+  cache_write_1h: '缓存写入（1 小时）',
+  input_audio: '音频输入',
+  input_image: '图片输入',
+  input_video: '视频输入',
   output: '输出',
+  reasoning: '推理',
+  output_audio: '音频输出',
+  output_image: '图片输出',
   character: '字符',
   second: '秒',
   search_unit: '检索单元',
   request: '请求',
+  web_search: '网页搜索',
+  grounding: '搜索增强',
+  maps: '地图',
+  code_execution: '代码执行',
+  file_search: '文件搜索',
 }
 
 /** Explains a charge of what was used: so much of each unit, at the price of each. */
-export function record({ lines, rule: stored }: Charge): Account {
+export function record(charge: Charge): Account {
+  const { lines } = charge
   // Charges of this kind are written by this plugin alone.
-  const rule = stored as UsageRule
+  const rule = charge.rule as UsageRule
+  const situation = situationOf(charge)
+  const prices = priceListOf(rule, situation)
+  const factors = factorsOf(rule, situation)
   return {
     text: useText(lines),
     count: null,
     rule: {
       text: 'what was used, at the price of each',
-      rows: rule.prices.map(({ unit, price, per, at }) => {
+      rows: rowsOf(rule, situation).map(({ unit, price, per, at }) => {
         return { tier: unit, long_edge_max: null, price: formatMoney(price), per, at }
       }),
-      multiplier: `group multiplier ×${rule.multiplier}`,
+      multiplier: [`group multiplier ×${rule.multiplier}`, ...factors.map(({ text, by }) => `${text} ×${by}`)].join(
+        ', ',
+      ),
     },
-    line: line => ({
-      why: whyPrice(rule, line),
-      at: rule.prices.find(row => row.unit === line.tier)?.at ?? null,
-    }),
+    line: line => {
+      const { row } = prices.find(line.tier)
+      return { why: whyPrice(rule, line, row, factors), at: row?.at ?? null }
+    },
   }
+}
+
+/** The prices that held: those of the override that applied, and those that it does not name. */
+function rowsOf(rule: UsageRule, situation: Situation): readonly UnitRow[] {
+  const override = rule.overrides?.find(one => holds(one.if, situation))
+  if (!override) return rule.prices
+  return [...override.prices, ...rule.prices.filter(row => !override.prices.some(one => one.unit === row.unit))]
+}
+
+type AppliedFactor = { readonly text: string; readonly by: string }
+
+function factorsOf(rule: UsageRule, situation: Situation): readonly AppliedFactor[] {
+  return (rule.times ?? []).flatMap(({ if: conditions, by }) => {
+    return holds(conditions, situation) ? [{ text: conditionText(conditions), by }] : []
+  })
 }
 
 /** `输入 12, 输出 34`; `-` when nothing was used. */
@@ -38,16 +84,32 @@ function useText(lines: readonly Line[]): string {
   return uses.length === 0 ? '-' : uses.join(', ')
 }
 
-function whyPrice(rule: UsageRule, line: Line): string {
-  const row = rule.prices.find(one => one.unit === line.tier)
-  const factor = rule.multiplier === '1' ? '' : ` × ${rule.multiplier}`
+function whyPrice(rule: UsageRule, line: Line, row: UnitRow | undefined, factors: readonly AppliedFactor[]): string {
   const counted = line.source === 'default' ? ' (estimated)' : ''
-  const of = (row?.per ?? 1) === 1_000_000 ? ' / 1M' : ''
-  return `${line.quantity ?? 0} ${unitName(line.tier)}${counted} × ${formatMoney(row?.price ?? 0)}${of}${factor}`
+  const used = `${line.quantity ?? 0} ${unitName(line.tier)}${counted}`
+  if (!row) return `${used}: no price`
+  const applied = units.get(line.tier)?.call ? [] : factors.map(({ by }) => by)
+  const all = [...(rule.multiplier === '1' ? [] : [rule.multiplier]), ...applied]
+  const of = perText.get(row.per) ?? ''
+  const inherited = row.unit === line.tier ? '' : ` (the price of ${unitName(row.unit)})`
+  return `${used} × ${formatMoney(row.price)}${of}${inherited}${all.map(by => ` × ${by}`).join('')}`
 }
 
-/** `input tokens` of `input`; other units are called by what they are. */
+const perText: ReadonlyMap<number, string> = new Map([
+  [1_000_000, ' / 1M'],
+  [1_000, ' / 1K'],
+  [60, ' / minute'],
+  [3600, ' / hour'],
+])
+
+/** `cached input tokens` of `cached_input`; calls and others are called by what they are. */
 function unitName(unit: string): string {
+  const name = unit.replaceAll('_', ' ')
+  if (units.get(unit)?.call) return name.endsWith('h') ? `${name}es` : name
   if (unit === 'search_unit') return 'search units'
-  return unit === 'input' || unit === 'cached_input' || unit === 'output' ? `${unit.replace('_', ' ')} tokens` : unit
+  return isTokens(unit) ? `${name} tokens` : name
+}
+
+function isTokens(unit: string): boolean {
+  return treeOf('input').some(one => one === unit) || treeOf('output').some(one => one === unit)
 }

@@ -1,13 +1,33 @@
 import type { Charge, Replayed, UsageRule } from '../../src/kit/index.ts'
-import { priceByRule } from './price-use.ts'
+import { type Exact, exactLines, partsPerMicro, roundHalfUp } from '../../src/pricing/index.ts'
 
-/** Prices a stored charge again from its rule and the quantity of each line. Who counted is not to be known again. */
+/**
+ * Prices a stored charge again from its rule and the quantity of each line. Lines of one charge are rounded together, with
+ * what earlier charges of the key left over: each is its exact amount rounded up or down, and all of them differ from the exact
+ * sum by no more than one micro-unit.
+ */
 export function replay(charge: Charge): readonly Replayed[] {
   // Charges of this kind are written by this plugin alone.
   const rule = charge.rule as UsageRule
-  return charge.lines.map(({ index, tier, source, quantity }) =>
-    rule.prices.some(row => row.unit === tier)
-      ? { index, tier, source, price: priceByRule(rule, tier, quantity ?? 0) }
-      : { index, fault: `is for ${tier}, which its own prices do not have` },
-  )
+  const exact = exactLines(rule, charge)
+  const isTogether = differs(charge, exact) <= 1
+  return charge.lines.map(({ index, tier, source, price }, i) => {
+    const amount = exact[i]
+    if (!amount) return { index, fault: `is for ${tier}, which its own prices do not have` }
+    const isRounded = price === amount.whole || (price === amount.whole + 1 && amount.part > 0)
+    return { index, tier, source, price: isRounded && isTogether ? price : roundHalfUp(amount) }
+  })
+}
+
+/** By how many micro-units the lines of a charge differ from their exact sum. */
+function differs({ lines }: Charge, exact: readonly (Exact | undefined)[]): number {
+  let whole = 0
+  let part = 0
+  lines.forEach(({ price }, i) => {
+    const amount = exact[i]
+    if (!amount) return
+    whole += price - amount.whole
+    part += amount.part
+  })
+  return Math.abs(whole - part / partsPerMicro)
 }

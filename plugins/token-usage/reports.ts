@@ -26,6 +26,32 @@ export class Reports {
     )
   }
 
+  /** Once for a model: what it uses has no price of its own, and what became of the charge. */
+  unpriced(ex: Exchange, target: Target, unpriced: readonly string[]): void {
+    this.#once(`${target.model.name} unpriced ${unpriced.join(' ')}`, () =>
+      this.#log.warn(
+        { ...factsOf(ex, target), unpriced },
+        'the request used something that has no price; add a price, or set unpriced; logged once for each model',
+      ),
+    )
+  }
+
+  /** Once for a model: the upstream counts something that no reader knows. */
+  unread(ex: Exchange, target: Target, members: readonly string[]): void {
+    this.#once(`${target.model.name} unread ${members.join(' ')}`, () =>
+      this.#log.warn(
+        { ...factsOf(ex, target), members },
+        'the upstream reports counts that are not known here and are not charged; logged once for each model',
+      ),
+    )
+  }
+
+  #once(what: string, report: () => void): void {
+    if (this.#told.has(what) || this.#told.size >= toldMax) return
+    this.#told.add(what)
+    report()
+  }
+
   /** Each time: every one of these charges waits for a person. */
   implausible(
     ex: Exchange,

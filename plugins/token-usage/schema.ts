@@ -29,6 +29,12 @@ export const facetSchema = {
       default: [],
       description: 'Operations that cost nothing, such as counting tokens.',
     },
+    beside_images: {
+      enum: ['bill', 'free'],
+      default: 'bill',
+      description:
+        'Of answers whose images are charged by image-tier-billing: what they have used is charged as well (bill), or only where no image came (free).',
+    },
     image_tools: {
       enum: ['refuse', 'bill'],
       default: 'refuse',
@@ -40,6 +46,12 @@ export const facetSchema = {
       default: 'estimate',
       description:
         'When a whole answer does not say what was used: charge it by an estimate that is marked as one, leave that to a person to decide, or refuse the answer (502) where it has not left yet; streams, text and sound have, and go to a person.',
+    },
+    unpriced: {
+      enum: ['refuse', 'review', 'parent'],
+      default: 'parent',
+      description:
+        'When a request uses something that has no price of its own (searches and other calls, a service tier or speed, cache writes, audio, video): refuse it with 400 where the request asks for it and leave the charge to a person where only the answer reports it, leave every such charge to a person, or charge it at the price of what includes it and flag the charge.',
     },
     on_caller_gone: {
       enum: ['estimate', 'bill'],
@@ -78,6 +90,13 @@ export const facetSchema = {
           minimum: 1,
           default: 4096,
           description: 'Held for an answer whose request sets no limit of its own.',
+        },
+        calls: {
+          type: 'integer',
+          minimum: 0,
+          default: 10,
+          description:
+            'Calls of a tool that the upstream runs, such as web searches, held for a request that allows them and does not say how many.',
         },
       },
     },

@@ -1,4 +1,11 @@
-import type { Body, OperationTraits, Outcome, Target, TokenUse } from '../../src/kit/index.ts'
+import {
+  type Body,
+  type OperationTraits,
+  type Outcome,
+  type Target,
+  type TokenUse,
+  treeOf,
+} from '../../src/kit/index.ts'
 import { estimateInput, estimateOutput } from './estimate-request.ts'
 import { judgeUsage } from './judge-usage.ts'
 import type { Reading } from './reading.ts'
@@ -31,7 +38,7 @@ export class TokenCount implements TokenUse {
     this.#facet = facet
     this.#traits = traits
     this.#answered = answered
-    this.#isMute = model.prices.size > 0 && !model.prices.has('output')
+    this.#isMute = model.prices.size > 0 && !treeOf('output').some(unit => model.prices.has(unit))
   }
 
   get estimate(): number {
@@ -52,11 +59,11 @@ export class TokenCount implements TokenUse {
       answerBytes,
       facet: this.#facet,
     })
-    if (reading?.fault !== undefined) return (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0)
+    if (reading?.fault !== undefined) return (usage?.counts.input ?? 0) + (usage?.counts.output ?? 0)
     const isText = !this.#isMute && !hasImages
     const uncounted = implausible.includes('output') ? reading?.byLength() : reading?.uncounted()
     const passed = isText ? (uncounted ?? 0) : 0
-    return (usage?.inputTokens ?? this.#estimatedInput) + (usage?.outputTokens ?? 0) + passed
+    return (usage?.counts.input ?? this.#estimatedInput) + (usage?.counts.output ?? 0) + passed
   }
 
   get #estimatedInput(): number {

@@ -1,5 +1,4 @@
-import type { Model, UsageRule } from '../../src/kit/index.ts'
-import { unitPer } from './units.ts'
+import { type Model, type Price, unitAliases, type UnitRow, units, type UsageRule } from '../../src/kit/index.ts'
 
 const known = new WeakMap<Model, Map<string, UsageRule>>()
 
@@ -12,13 +11,33 @@ export function usageRule(model: Model, multiplier: string): UsageRule | undefin
   return rule.prices.length === 0 ? undefined : rule
 }
 
+/** Names that use may be priced by, in `prices` and in `overrides`. */
+export const priceNames: readonly string[] = [...units.keys(), ...unitAliases.keys()]
+
 function makeRule(model: Model, multiplier: string): UsageRule {
-  const prices: UsageRule['prices'][number][] = []
-  if (!model.free) {
-    for (const [unit, { micros, origin }] of model.prices) {
-      const per = unitPer.get(unit)
-      if (per !== undefined) prices.push({ unit, price: micros, per, at: `${origin.file}:${origin.line}` })
-    }
+  const { overrides, times } = model
+  return {
+    kind: 'usage',
+    prices: model.free ? [] : rowsOf(model.prices),
+    ...(overrides && { overrides: overrides.map(one => ({ if: one.if, prices: rowsOf(one.prices) })) }),
+    ...(times && {
+      times: times.map(({ if: conditions, by, origin }) => ({ if: conditions, by, at: placeOf(origin) })),
+    }),
+    counts: 'all',
+    multiplier,
+    warnings: [],
   }
-  return { kind: 'usage', prices, multiplier, warnings: [] }
+}
+
+function rowsOf(prices: ReadonlyMap<string, Price>): UnitRow[] {
+  const rows: UnitRow[] = []
+  for (const [name, { micros, origin }] of prices) {
+    const { unit, per } = unitAliases.get(name) ?? { unit: name, per: units.get(name)?.per }
+    if (per !== undefined) rows.push({ unit, price: micros, per, at: placeOf(origin) })
+  }
+  return rows
+}
+
+function placeOf({ file, line }: Price['origin']): string {
+  return `${file}:${line}`
 }

@@ -1,9 +1,8 @@
 import { type Asker, type Converse, Failure, type Spoken, type Told } from '../../src/kit/index.ts'
-import type { Claim } from './answer-reader.ts'
+import { type MemoryClaim, PictureWriter } from '../../src/wire/index.ts'
 import type { Reading } from './describe.ts'
 import { fail, shapeOf } from './errors.ts'
 import { follow, type LinkRule } from './follow-link.ts'
-import { PictureWriter } from './picture-writer.ts'
 import { type Answer, readAnswer, type Reader } from './read-answer.ts'
 import { Refused } from './refused.ts'
 
@@ -23,7 +22,7 @@ export type Terms = {
   readonly links: LinkRule | undefined
   /** Seconds since the epoch. */
   readonly created: number
-  readonly claim: Claim
+  readonly claim: MemoryClaim
   /** Told once, when all has been read. */
   readonly onUsage: (usage: { readonly [name: string]: number }) => void
   readonly onUnrecognised: (shape: string) => void
@@ -84,8 +83,14 @@ export function refusal({ status, headers, body }: Refused): Spoken {
 async function* speak(asker: Asker, terms: Terms): AsyncGenerator<Buffer> {
   const { reading, told, event, created } = terms
   const { links } = terms
-  const writer = new PictureWriter(told, { created, event, follows: links !== undefined })
-  const sums = { usage: new Map<string, number>() }
+  const writer = new PictureWriter(told, {
+    created,
+    event,
+    follows: links !== undefined,
+    // Where a vendor numbers its events, each picture goes on at once.
+    waits: reading.stream?.kind !== 'events',
+  })
+  const sums = { usage: new Map<string, number>(), words: new Map<string, string>() }
   const following = { asker, onHead: (index: number, head: Buffer) => void told.heads.set(index, head) }
   const reader: Reader = {
     reading,
@@ -101,16 +106,20 @@ async function* speak(asker: Asker, terms: Terms): AsyncGenerator<Buffer> {
   else yield* spoken
   const usage = sums.usage.size > 0 ? Object.fromEntries(sums.usage) : undefined
   if (usage) terms.onUsage(usage)
-  writer.finish({ usage })
+  writer.finish({ usage, words: sums.words })
   yield* writer.take() as Buffer[]
 }
 
 /** All of it, before any of it goes on; pictures that came before something went wrong have come all the same. */
-async function* hear(answer: AsyncGenerator<Buffer>, claim: Claim, writer: PictureWriter): AsyncGenerator<Buffer> {
+async function* hear(
+  answer: AsyncGenerator<Buffer>,
+  claim: MemoryClaim,
+  writer: PictureWriter,
+): AsyncGenerator<Buffer> {
   const held: Buffer[] = []
   try {
     for await (const chunk of answer) {
-      if (!claim(chunk.length)) throw fail('upstream_busy')
+      if (!claim.take(chunk.length)) throw fail('upstream_busy')
       held.push(chunk)
     }
   } catch (error) {

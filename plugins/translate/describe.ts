@@ -1,18 +1,19 @@
 import { parseDuration } from '../../src/kit/index.ts'
-import { compileConditions, type Condition, joinPath, normalPath, type Path, toPaths } from '../../src/wire/index.ts'
+import {
+  type AnswerPlace,
+  type AnswerReading,
+  compileConditions,
+  type Condition,
+  joinPath,
+  normalPath,
+  type Path,
+  type ReadingFaults,
+  type StreamReading,
+  toPaths,
+} from '../../src/wire/index.ts'
+import { fail, undescribed } from './errors.ts'
+import { Refused } from './refused.ts'
 import type { JobSettings, PlaceSettings, Section, StepSettings, TranslateFacet } from './schema.ts'
-
-/** Where pictures stand in an answer; all paths are from its top. */
-export type Place = {
-  readonly at: Path
-  readonly pictures: readonly Path[]
-  readonly bytes: boolean
-  readonly size: readonly Path[]
-  readonly skip: readonly Condition[]
-  readonly keep: readonly Condition[]
-  readonly error: Path | undefined
-  readonly texts: readonly (readonly [name: string, path: Path])[]
-}
 
 export type Refusal = {
   readonly conditions: readonly Condition[]
@@ -21,19 +22,6 @@ export type Refusal = {
   readonly status: number
   readonly charge: string | undefined
 }
-
-export type Role = 'partial' | 'image' | 'failed' | 'done' | 'error' | 'ignore'
-
-export type StreamReading =
-  | { readonly kind: 'answers' }
-  | {
-      readonly kind: 'events'
-      readonly type: Path
-      readonly roles: ReadonlyMap<string, Role>
-      readonly place: Place
-      readonly error: Path | undefined
-      readonly index: Path | undefined
-    }
 
 export type JobReading = {
   readonly id: Path
@@ -51,21 +39,23 @@ export type JobReading = {
 export type Named = readonly (readonly [name: string, path: Path])[]
 
 /** How answers of one operation are read, worked out once. */
-export type Reading = {
-  readonly places: readonly Place[]
+export type Reading = AnswerReading & {
   readonly facts: Named
   readonly count: Path | undefined
   readonly cost: { readonly path: Path; readonly unit: string } | undefined
   readonly usage: Named
   readonly refused: readonly Refusal[]
-  readonly messages: readonly Path[]
   readonly codes: readonly Path[]
-  readonly stream: StreamReading | undefined
   readonly job: JobReading | undefined
-  /** Of the answer these are read, by their paths. */
-  readonly wanted: ReadonlySet<Path>
   /** What the answer says as a whole decides about prices: nothing goes on before its end. */
   readonly waits: boolean
+}
+
+const faults: ReadingFaults = {
+  unreadable: (why, cause) => fail('upstream_answer_unreadable', { why }, { cause }),
+  undescribed,
+  busy: () => fail('upstream_busy'),
+  refused: (message, code) => new Refused(message, { status: 502, code }),
 }
 
 /** Where most vendors tell what is wrong. */
@@ -73,6 +63,9 @@ const messages = ['error.message', 'message', 'error', 'detail', 'detail.msg', '
 const codes = ['error.code', 'code', 'error.type', 'type'] as const
 
 const usual: PlaceSettings = { at: 'data', picture: ['b64_json', 'url'], text: { revised_prompt: 'revised_prompt' } }
+
+/** What an answer says of its pictures, in the words that SDKs read. */
+export const wordsOfAnswer = ['size', 'quality', 'background', 'output_format'] as const
 
 /** What the section says of one operation. */
 export function sectionOf(facet: TranslateFacet, operation: string): Section {
@@ -118,6 +111,7 @@ export function describe(section: Section): Reading {
     refused,
     ...own,
     stream,
+    faults,
     job: job && compileJob(job),
     waits: facts.some(([, path]) => !isHeader(path)) || count !== undefined,
   }
@@ -135,7 +129,7 @@ export function isHeader(path: Path): boolean {
   return path.startsWith('header.') || path.startsWith(keptBefore) || path === httpStatus
 }
 
-function compilePlace(own: PlaceSettings): Place {
+function compilePlace(own: PlaceSettings): AnswerPlace {
   const at = normalPath(own.at ?? '.')
   const within = (path: string): Path => joinPath(at, path)
   return {
@@ -208,6 +202,7 @@ function* pathsOf(parts: Omit<Reading, 'wanted'>): Generator<Path> {
   }
   yield* parts.messages
   yield* parts.codes
+  yield* wordsOfAnswer
   if (stream?.kind === 'events') {
     yield stream.type
     if (stream.error !== undefined) yield stream.error

@@ -22,7 +22,7 @@ export async function readError(heard: Heard, reading: Reading): Promise<Refused
 }
 
 /** The body of an answer, as far as it is wanted. */
-export async function gather({ body }: Heard, bytesMax: number): Promise<Buffer> {
+async function gather({ body }: Heard, bytesMax: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of body) {
@@ -34,7 +34,7 @@ export async function gather({ body }: Heard, bytesMax: number): Promise<Buffer>
 }
 
 /** Undefined where it is no JSON. */
-export function readJson(body: Buffer): unknown {
+function readJson(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString()) as unknown
   } catch {

@@ -17,6 +17,11 @@ export const errors = {
     param: 'n',
     text: 'n must be a whole number from 1 to {max}, not {n}.',
   },
+  too_many_input_pictures: {
+    status: 400,
+    type: 'invalid_request_error',
+    text: '{name} has {found} pictures; this model takes at most {max} in one request.',
+  },
   upstream_refused: {
     status: 400,
     type: 'invalid_request_error',

@@ -1,4 +1,5 @@
 import { type Asker, sniff } from '../../src/kit/index.ts'
+import type { LinkToFollow } from '../../src/wire/index.ts'
 import { toBase64 } from './to-base64.ts'
 import { provenWhole } from './whole-picture.ts'
 
@@ -14,18 +15,6 @@ export type LinkRule = {
 const magicBytes = 16
 /** Enough to tell its size, for nearly all. */
 const headBytes = 64 * 1024
-
-/** Stands in what is written where a link has to be followed first. */
-export class LinkToFollow {
-  readonly url: string
-  /** Which picture of the answer it is. */
-  readonly index: number
-
-  constructor(url: string, index: number) {
-    this.url = url
-    this.index = index
-  }
-}
 
 type Following = {
   readonly asker: Asker

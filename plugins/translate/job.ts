@@ -1,10 +1,10 @@
 import { type Asker, type Body, Failure, type Heard, type Random, type Told } from '../../src/kit/index.ts'
-import { conditionsHold, valuesAt } from '../../src/wire/index.ts'
-import type { Claim } from './answer-reader.ts'
+import { type AnswerValues, conditionsHold, type MemoryClaim } from '../../src/wire/index.ts'
 import { composeJson } from './compose.ts'
 import { httpStatus, type JobReading, type Reading } from './describe.ts'
-import { gather, readError, readJson } from './error-answer.ts'
+import { readError } from './error-answer.ts'
 import { fail, undescribed } from './errors.ts'
+import { type HeldAnswer, holdAnswer } from './held-answer.ts'
 import type { Answer } from './read-answer.ts'
 import { Refused } from './refused.ts'
 import type { StepSettings } from './schema.ts'
@@ -21,37 +21,46 @@ export type Taken =
 
 /** How often an upstream that does not answer is asked once more when a job's time is over. */
 const lastAsks = 3
-/** Of what tells how a job stands; a result that comes with it is the whole of it. */
-const standBytesMax = 64 * 1024 * 1024
+/** Of an answer about a job that has its result elsewhere: no upstream takes more words to say what is wrong. */
+const errorBytesMax = 64 * 1024
 const none: Body = { kind: 'none' }
 
 /** What the first answer says: a job, or the result at once. @throws Refused, Failure upstream_answer_undescribed */
-export async function readTaken(heard: Heard, about: Pick<Polling, 'reading' | 'job' | 'told'>): Promise<Taken> {
-  const { reading, job } = about
-  if (heard.status >= 300) throw await readError(heard, reading)
-  const body = await gatherAll(heard)
-  const value = readJson(body)
-  const again = { ...heard, body: once(body) }
-  const state = stateOf(job, heard.status, value)
-  // Where the status is the state, that of the first answer says no more than that the work was taken.
-  if (job.state !== httpStatus && job.done.has(state)) return { kind: 'answer', heard: again }
-  if (!job.running.has(state)) throwIfFailed(about, heard.status, value)
-  const id = textAt(value, job.id)
-  if (id === undefined) return { kind: 'answer', heard: again }
-  const note: { [name: string]: string } = { id }
-  for (const [name, path] of job.keep) {
-    const text = textAt(value, path)
-    if (text !== undefined) note[name] = text
-  }
+export async function readTaken(
+  heard: Heard,
+  about: Pick<Polling, 'reading' | 'job' | 'told' | 'claim'>,
+): Promise<Taken> {
+  if (heard.status >= 300) throw await readError(heard, about.reading)
+  const { values, body } = await holdAnswer(heard, about)
+  const note = readNote(heard.status, { values, body }, about)
+  if (!note) return { kind: 'answer', heard: { ...heard, body } }
+  body.drop()
   return { kind: 'job', note }
 }
 
-/** All of it. @throws Failure where nobody would hold so much */
-async function gatherAll(heard: Heard): Promise<Buffer> {
-  const body = await gather(heard, standBytesMax + 1)
-  if (body.length > standBytesMax)
-    throw fail('upstream_answer_unreadable', { why: 'it is longer than any that tells of a job' })
-  return body
+/** Undefined where the answer is the result. @throws Refused */
+function readNote(
+  status: number,
+  { values, body }: HeldAnswer,
+  about: Pick<Polling, 'reading' | 'job' | 'told'>,
+): JobNote | undefined {
+  const { job } = about
+  const state = stateOf(job, status, values)
+  // Where the status is the state, that of the first answer says no more than that the work was taken.
+  if (job.state !== httpStatus && job.done.has(state)) return undefined
+  const failed = job.running.has(state) ? undefined : failureOf(about, status, values)
+  if (failed) {
+    body.drop()
+    throw failed
+  }
+  const id = values.first([job.id])
+  if (id === undefined) return undefined
+  const note: { [name: string]: string } = { id }
+  for (const [name, path] of job.keep) {
+    const text = values.first([path])
+    if (text !== undefined) note[name] = text
+  }
+  return note
 }
 
 /** How a job is asked for. */
@@ -64,7 +73,7 @@ export type Polling = {
   readonly deadlineAt: number
   readonly now: () => number
   readonly random: Pick<Random, 'bytes'>
-  readonly claim: Claim
+  readonly claim: MemoryClaim
 }
 
 /**
@@ -93,22 +102,43 @@ export async function awaitJob(asker: Asker, note: JobNote, polling: Polling): P
 async function askOnce(asker: Asker, note: JobNote, polling: Polling): Promise<Answer | 'running' | 'unknown'> {
   const { reading, job } = polling
   const heard = await tryStep(asker, job.poll, note, polling)
-  const body = heard && (await gatherAll(heard).catch(goOn))
-  if (!body) return 'unknown'
-  const value = readJson(body)
-  const state = stateOf(job, heard.status, value)
-  if (job.done.has(state)) {
-    if (!job.result) return { ...heard, body: once(body), kept: note }
-    // It is over, and may have failed all the same.
-    throwIfFailed(polling, heard.status, value)
-    const result = await tryStep(asker, job.result, note, polling)
-    return result && !isLater(result.status) ? { ...result, kept: note } : 'unknown'
+  const kept = job.result ? { keptBytesMax: errorBytesMax } : {}
+  const held = heard && (await holdAnswer(heard, { ...polling, ...kept }).catch(goOn))
+  if (!held) return 'unknown'
+  const { values, body } = held
+  const stand = standOf(polling, heard.status, values)
+  if (stand === 'done' && !job.result) return { ...heard, body, kept: note }
+  try {
+    if (stand instanceof Refused) throw stand
+    if (stand === 'error') throw await readError({ ...heard, body }, reading)
+    return stand === 'done' ? await askForResult(asker, note, polling) : stand
+  } finally {
+    body.drop()
   }
+}
+
+/** How a job stands. */
+function standOf(
+  polling: Polling,
+  status: number,
+  values: AnswerValues,
+): Refused | 'done' | 'running' | 'unknown' | 'error' {
+  const { job } = polling
+  const state = stateOf(job, status, values)
   if (job.running.has(state)) return 'running'
-  throwIfFailed(polling, heard.status, value)
-  if (isLater(heard.status)) return 'unknown'
-  if (heard.status >= 400) throw await readError({ ...heard, body: once(body) }, reading)
-  return 'running'
+  const isDone = job.done.has(state)
+  // The result itself says more of what it is; one that is elsewhere may have failed all the same.
+  const failure = isDone && !job.result ? undefined : failureOf(polling, status, values)
+  if (failure) return failure
+  if (isDone) return 'done'
+  if (isLater(status)) return 'unknown'
+  return status >= 400 ? 'error' : 'running'
+}
+
+async function askForResult(asker: Asker, note: JobNote, polling: Polling): Promise<Answer | 'unknown'> {
+  const { result } = polling.job
+  const heard = result && (await tryStep(asker, result, note, polling))
+  return heard && !isLater(heard.status) ? { ...heard, kept: note } : 'unknown'
 }
 
 /** Try again later: it does not say what has become of the job. */
@@ -174,40 +204,24 @@ function fillText(text: string, names: JobNote, asIs = false): string {
   })
 }
 
-function stateOf({ state }: JobReading, status: number, value: unknown): string {
-  return state === httpStatus ? String(status) : (textAt(value, state) ?? '')
+function stateOf({ state }: JobReading, status: number, values: AnswerValues): string {
+  return state === httpStatus ? String(status) : (values.first([state]) ?? '')
 }
 
-/** @throws Refused where the state is one of those that failed, or the answer is a refusal */
-function throwIfFailed(
+/** Why there is no result, where the state is one of those that failed, or the answer is a refusal. */
+function failureOf(
   { reading, job, told }: Pick<Polling, 'reading' | 'job' | 'told'>,
   status: number,
-  value: unknown,
-): void {
-  const valuesOf = (path: string): readonly string[] => valuesAt(value, path).map(textOf)
-  const rule = reading.refused.find(({ conditions }) => conditionsHold(conditions, valuesOf))
-  const state = stateOf(job, status, value)
-  if (!rule && !job.failed.has(state)) return
+  values: AnswerValues,
+): Refused | undefined {
+  const rule = reading.refused.find(({ conditions }) => conditionsHold(conditions, values.of))
+  const state = stateOf(job, status, values)
+  if (!rule && !job.failed.has(state)) return undefined
   if (rule?.charge !== undefined) told.refusalPrice = rule.charge
-  const paths = [...(rule?.message ?? []), ...reading.messages]
-  const message =
-    paths.map(path => textAt(value, path)).find(text => text !== undefined) ?? `its job ended as '${state}'`
-  throw new Refused(message.slice(0, 2_000), {
+  const message = values.first([...(rule?.message ?? []), ...reading.messages]) ?? `its job ended as '${state}'`
+  return new Refused(message.slice(0, 2_000), {
     status: rule?.status ?? 422,
     code: rule?.code ?? 'job_failed',
     endsJob: true,
   })
-}
-
-function textAt(value: unknown, path: string): string | undefined {
-  const [first] = valuesAt(value, path).filter(one => typeof one !== 'object')
-  return first === undefined || first === '' ? undefined : textOf(first)
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
-}
-
-async function* once(body: Buffer): AsyncGenerator<Buffer> {
-  yield body
 }

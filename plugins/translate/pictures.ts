@@ -19,22 +19,33 @@ export class FileBytes {
   }
 }
 
+/** No vendor takes nearly as many; a body has room for tens of thousands, each of which would cost work. */
+const picturesMax = 256
 const bracketed = /^(.+?)\[\d*\]$/s
 
 /**
  * The pictures of a field, in the order sent: files of a form, and in JSON data: URLs, links, objects with one, and lists
- * of these, under the field's name or its plural. @throws Failure picture_unreadable
+ * of these, under the field's name or its plural. @throws Failure picture_unreadable, too_many_input_pictures
  */
 export function picturesOf(body: Body, name: string): readonly Picture[] {
   if (body.kind === 'form') {
-    const parts = body.parts.filter(part => (bracketed.exec(part.name)?.[1] ?? part.name) === name)
+    const parts = atMost(
+      body.parts.filter(part => (bracketed.exec(part.name)?.[1] ?? part.name) === name),
+      name,
+    )
     return parts.map(part => (part.kind === 'file' ? { kind: 'file', part } : parsePicture(part.value, part.name)))
   }
   for (const field of [name, `${name}s`]) {
     const value = readField(body, field)
-    if (value !== undefined && value !== null) return [value].flat().map(one => parsePicture(one, field))
+    if (value !== undefined && value !== null) return atMost([value].flat(), field).map(one => parsePicture(one, field))
   }
   return []
+}
+
+function atMost<T>(pictures: readonly T[], name: string): readonly T[] {
+  const found = pictures.length
+  if (found > picturesMax) throw fail('too_many_input_pictures', { name, found, max: picturesMax }, { param: name })
+  return pictures
 }
 
 function parsePicture(value: Json, name: string): Picture {

@@ -7,6 +7,7 @@ import {
   definePlugin,
   type Body,
   type Converse,
+  detachedJobSlot,
   type Exchange,
   type Heard,
   type Host,
@@ -67,6 +68,11 @@ export const translate = definePlugin({
   create(_options, host) {
     const budget = host.keep('held', () => new ByteBudget(heldBytesMax))
     return {
+      onTarget(ex, _target, facet) {
+        const { operation, traits } = ex.route
+        if (translates(facet, operation, traits) && readingOf(facet, operation).job && isAccepted(ex))
+          ex.slots.put(detachedJobSlot, true)
+      },
       onAsk(ex, out, facet, target) {
         if (!translates(facet, ex.route.operation, ex.route.traits)) return undefined
         return createAsking({ ex, out, facet, target, host, budget })
@@ -162,10 +168,18 @@ function accounting({
   return {
     told,
     hasBegun: () => ex.slots.get(jobSlot)?.hasBegun === true,
-    claim(bytes) {
-      if (!budget.take(bytes)) return false
-      held += bytes
-      return true
+    claim: {
+      take(bytes) {
+        if (!budget.take(bytes)) return false
+        held += bytes
+        return true
+      },
+      give(bytes) {
+        // What ended has given all of it back.
+        const given = Math.min(bytes, held)
+        budget.give(given)
+        held -= given
+      },
     },
     onUsage(usage) {
       ex.notes.inputTokens = usage['input_tokens'] ?? ex.notes.inputTokens

@@ -1,29 +1,36 @@
 import type { Heard, Told } from '../../src/kit/index.ts'
-import { conditionsHold } from '../../src/wire/index.ts'
-import { AnswerReader, type Claim } from './answer-reader.ts'
-import { isHeader, type Reading } from './describe.ts'
+import {
+  AnswerReader,
+  AnswerValues,
+  conditionsHold,
+  EventReader,
+  type LinkToFollow,
+  type MemoryClaim,
+  type PictureWriter,
+  skipBlanks,
+} from '../../src/wire/index.ts'
+import { isHeader, keptBefore, type Reading, wordsOfAnswer } from './describe.ts'
 import { add, multiply } from './decimal.ts'
 import { readError } from './error-answer.ts'
 import { undescribed } from './errors.ts'
-import { EventReader } from './event-reader.ts'
-import type { LinkToFollow } from './follow-link.ts'
-import type { PictureWriter } from './picture-writer.ts'
+import { Pace } from './pace.ts'
 import { readBytes } from './read-bytes.ts'
 import { Refused } from './refused.ts'
-import { Values } from './values.ts'
 
+/** `1024x1024`, `high`, `png`: no text of a vendor's. */
+const aWord = /^[\w.:-]{1,40}$/
 /** Where an answer says that it is an error, whatever its status. */
 const errorMembers = ['error', 'errors'] as const
 
 /** What the answers of one request have said together. */
-export type Sums = { readonly usage: Map<string, number> }
+export type Sums = { readonly usage: Map<string, number>; readonly words: Map<string, string> }
 
 export type Reader = {
   readonly reading: Reading
   readonly writer: PictureWriter
   readonly told: Told
   readonly sums: Sums
-  readonly claim: Claim
+  readonly claim: MemoryClaim
   /** Other answers than this one are parts of what the caller is answered. */
   readonly isOneOfSeveral: boolean
   readonly follow: (link: LinkToFollow) => AsyncGenerator<Buffer>
@@ -41,9 +48,9 @@ export async function* readAnswer(heard: Answer, reader: Reader): AsyncGenerator
   if (heard.status >= 300) throw await readError(heard, reading)
   // Nobody has asked for a part.
   if (heard.status === 206) throw unrecognised('a part of an answer (206)')
-  const values = new Values()
+  const values = new AnswerValues()
   values.addHead(heard.status, heard.headers)
-  values.addKept(heard.kept)
+  values.addKept(keptBefore, heard.kept)
   tellFacts(reader, values, isHeader)
   const refusal = refusalOf(reader, values)
   if (refusal && reading.places.some(place => place.bytes)) throw refusal
@@ -54,17 +61,19 @@ export async function* readAnswer(heard: Answer, reader: Reader): AsyncGenerator
   } catch (error) {
     const come = writer.count - before
     if (come > 0) tell(reader, values, come)
+    yield* written(reader)
     throw error
   }
   const found = writer.count - before
   tell(reader, values, found)
+  yield* written(reader)
   if (found > 0) return
   throw whyNothing(reader, values, rest)
 }
 
-type Rest = { readonly failed: readonly string[]; readonly shape: string }
+type Rest = { readonly failed: readonly string[]; readonly shape: string; readonly omitted?: string | undefined }
 
-async function* passOn(heard: Heard, reader: Reader, values: Values): AsyncGenerator<Buffer, Rest> {
+async function* passOn(heard: Heard, reader: Reader, values: AnswerValues): AsyncGenerator<Buffer, Rest> {
   const { reading, writer, claim } = reader
   const type = heard.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
   if (type.startsWith('image/') || type === 'application/octet-stream') {
@@ -76,23 +85,35 @@ async function* passOn(heard: Heard, reader: Reader, values: Values): AsyncGener
   const source = type === 'text/event-stream' ? new EventReader(reading, writer, claim, values) : undefined
   const answer = source ?? new AnswerReader(reading, writer, claim)
   let isEmpty = true
+  const pace = new Pace()
   for await (const chunk of heard.body) {
-    isEmpty &&= chunk.length === 0
-    try {
-      answer.write(chunk)
-    } catch (error) {
-      // What came before it in the same packet has come all the same.
+    isEmpty &&= skipBlanks(chunk) === chunk.length
+    for (const piece of pace.split(chunk)) {
+      try {
+        answer.write(piece)
+      } catch (error) {
+        // What came before it in the same packet has come all the same.
+        yield* written(reader)
+        throw error
+      }
       yield* written(reader)
-      throw error
+      const turn = pace.took(answer.seen)
+      if (turn) await turn
     }
-    yield* written(reader)
   }
-  if (isEmpty) throw unrecognised('an empty answer')
-  answer.end()
+  try {
+    if (isEmpty) throw unrecognised('an empty answer')
+    answer.end()
+  } catch (error) {
+    if (!isPart(reader))
+      reader.told.foreign = isEmpty ? Buffer.alloc(0) : answer instanceof AnswerReader ? answer.foreign : undefined
+    throw error
+  }
+  reader.told.omitted ??= answer.omitted
   if (answer instanceof AnswerReader)
     for (const path of reading.wanted) for (const value of answer.values.of(path)) values.add(path, value)
   yield* written(reader)
-  return { failed: answer.failed, shape: answer.shape }
+  return { failed: answer.failed, shape: answer.shape, omitted: answer.omitted }
 }
 
 /** What has been written so far, links followed. */
@@ -103,12 +124,19 @@ async function* written({ writer, follow }: Reader): AsyncGenerator<Buffer> {
   }
 }
 
+/** Another answer may have made a picture, or has said so. */
+function isPart({ reading, isOneOfSeveral }: Reader): boolean {
+  return isOneOfSeveral || reading.job !== undefined
+}
+
 function unrecognised(shape: string): Error {
   return undescribed(shape.slice(0, 120))
 }
 
 /** The answer had no picture: it is a refusal, or none that is known. */
-function whyNothing(reader: Reader, values: Values, { failed, shape }: Rest): Error {
+function whyNothing(reader: Reader, values: AnswerValues, { failed, shape, omitted }: Rest): Error {
+  // It may have been the picture.
+  if (omitted !== undefined) return unrecognised(omitted)
   const refusal = refusalOf(reader, values)
   if (refusal) return refusal
   const [first] = failed
@@ -119,13 +147,13 @@ function whyNothing(reader: Reader, values: Values, { failed, shape }: Rest): Er
 }
 
 /** An answer of status 200 whose `error` says that it is none. */
-function errorOf({ reading }: Reader, values: Values): Refused | undefined {
+function errorOf({ reading }: Reader, values: AnswerValues): Refused | undefined {
   if (errorMembers.every(path => values.of(path).length === 0)) return undefined
   const message = values.first(reading.messages) ?? 'it answered with an error, and does not say which'
   return new Refused(message.slice(0, 2_000), { status: 502, code: values.first(reading.codes) ?? null })
 }
 
-function refusalOf({ reading, told }: Reader, values: Values): Refused | undefined {
+function refusalOf({ reading, told }: Reader, values: AnswerValues): Refused | undefined {
   const rule = reading.refused.find(({ conditions }) => conditionsHold(conditions, values.of))
   if (!rule) return undefined
   if (rule.charge !== undefined) told.refusalPrice = rule.charge
@@ -134,20 +162,30 @@ function refusalOf({ reading, told }: Reader, values: Values): Refused | undefin
 }
 
 /** @param found so many pictures were in the answer */
-function tell(reader: Reader, values: Values, found: number): void {
-  const { reading, told, sums } = reader
+function tell(reader: Reader, values: AnswerValues, found: number): void {
+  const { reading, told, sums, writer } = reader
   tellFacts(reader, values, () => true)
   if (reader.isOneOfSeveral && reading.facts.length > 0) tellFactsAt(reader, values, found)
   if (reading.count !== undefined) told.count = (told.count ?? 0) + countOf(values.last(reading.count), found)
   const cost = reading.cost && costOf(reading.cost, values)
   if (cost !== undefined) told.cost = told.cost === undefined ? cost : add(told.cost, cost)
+  const usage: { [name: string]: number } = {}
   for (const [name, path] of reading.usage) {
     const used = Number(values.last(path))
-    if (Number.isSafeInteger(used)) sums.usage.set(name, (sums.usage.get(name) ?? 0) + used)
+    if (!Number.isSafeInteger(used)) continue
+    usage[name] = used
+    sums.usage.set(name, (sums.usage.get(name) ?? 0) + used)
   }
+  const words = new Map<string, string>()
+  for (const name of wordsOfAnswer) {
+    const word = values.last(name)
+    if (word !== undefined && aWord.test(word)) words.set(name, word)
+  }
+  for (const [name, word] of words) sums.words.set(name, word)
+  if (!writer.isOpen) writer.settle({ usage: Object.keys(usage).length > 0 ? usage : undefined, words })
 }
 
-function tellFactsAt({ reading, told, writer }: Reader, values: Values, found: number): void {
+function tellFactsAt({ reading, told, writer }: Reader, values: AnswerValues, found: number): void {
   const own = new Map<string, string>()
   for (const [name, path] of reading.facts) {
     const value = values.last(path)
@@ -162,12 +200,12 @@ function countOf(text: string | undefined, found: number): number {
   return Number.isSafeInteger(count) && count > 0 ? count : found
 }
 
-function costOf({ path, unit }: NonNullable<Reading['cost']>, values: Values): string | undefined {
+function costOf({ path, unit }: NonNullable<Reading['cost']>, values: AnswerValues): string | undefined {
   const said = values.last(path)
   return said === undefined ? undefined : multiply(said, unit)
 }
 
-function tellFacts({ reading, told }: Reader, values: Values, which: (path: string) => boolean): void {
+function tellFacts({ reading, told }: Reader, values: AnswerValues, which: (path: string) => boolean): void {
   for (const [name, path] of reading.facts) {
     const value = which(path) ? values.last(path) : undefined
     if (value !== undefined) told.facts.set(name, value)

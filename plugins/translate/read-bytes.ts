@@ -1,6 +1,6 @@
 import { type Heard, sniff } from '../../src/kit/index.ts'
+import type { PictureWriter } from '../../src/wire/index.ts'
 import { undescribed } from './errors.ts'
-import type { PictureWriter } from './picture-writer.ts'
 import { toBase64 } from './to-base64.ts'
 import { provenWhole } from './whole-picture.ts'
 

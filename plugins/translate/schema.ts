@@ -105,7 +105,8 @@ const usage = {
   type: 'object',
   maxProperties: 16,
   additionalProperties: path,
-  description: 'Paths of what the answer says was used, by the names that callers read: input_tokens, output_tokens.',
+  description:
+    'Paths of what the answer says was used, by the names that callers read: input_tokens, output_tokens, input_tokens_details.text_tokens.',
 } as const satisfies Schema
 
 const told = {

@@ -1,4 +1,4 @@
-import { type AskedSize, type Body, type Json, readField } from '../../src/kit/index.ts'
+import { type AskedSize, type Body, isEmptyField, type Json, readField } from '../../src/kit/index.ts'
 import { type Picture, picturesOf, tellPicture } from './pictures.ts'
 import type { Section } from './schema.ts'
 import { absent, type Ref, type Scope } from './template.ts'
@@ -96,7 +96,7 @@ export class RequestScope implements Scope {
       if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return absent
       value = (value as { readonly [name: string]: Json })[name]
     }
-    if (value === undefined || value === null || value === '') return absent
+    if (value === undefined || isEmptyField(value)) return absent
     return body.kind === 'form' && typeof value === 'string' && !texts.has(first) ? unwritten(value) : value
   }
 

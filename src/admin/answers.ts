@@ -625,12 +625,22 @@ export const systemAnswer = object({
   memory: { ...whole, description: 'Bytes resident.' },
   event_loop_p99_ms: number,
   open_requests: whole,
-  storage: store,
+  storage: {
+    ...object({
+      kind: text,
+      healthy: truth,
+      trouble: { ...textOrNull, description: 'Why it takes no writes, where that is known.' },
+    }),
+  },
   counters: store,
   upstreams: listOf(object({ name: text, healthy: truth, simulated: truth })),
   needs_review: { ...whole, description: 'Charges that wait for a person.' },
   review_held: { ...moneyList, description: 'What is held for them.' },
   disk_free: { ...wholeOrNull, description: 'Bytes free where the storage stands; null when it is elsewhere.' },
+  disk_min: {
+    ...whole,
+    description: 'Bytes that have to be free there; with fewer, requests that cost something are refused.',
+  },
   connections: { ...whole, description: 'Of callers, to this process.' },
   bodies_memory: { ...whole, description: 'Bytes of bodies that are held in the memory of this process.' },
   connections_max: { ...wholeOrNull, description: 'The most that there may be; null for no bound.' },

@@ -26,6 +26,8 @@ export const reasons = {
   too_small: "'{field}' must be {limit} or more.",
   too_large: "'{field}' must be {limit} or less.",
   host: 'The Host header is not a host and a port.',
+  other_host:
+    'This page is at {origin}, and its request came for {host}. Behind a reverse proxy: let the proxy send Host as the browser did (nginx: proxy_set_header Host $http_host), or name it in server.trusted_proxies and let it send X-Forwarded-Host.',
   address: "'{address}' is not an address such as 203.0.113.7 or 2001:db8::/32.",
   passed: 'This moment has passed.',
   model_unknown: "There is no model '{model}' in the configuration.",
@@ -74,7 +76,7 @@ export type Reason = keyof typeof reasons
 type Names<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never
 type Values<R extends Reason> = { readonly [Name in Names<(typeof reasons)[R]>]: string | number }
 
-const statuses = { invalid: 400, conflict: 409 } as const
+const statuses = { invalid: 400, conflict: 409, cross_site: 403 } as const
 
 /** Makes the refusal of a reason; its text is filled with the values, which go along. `param`: the field to blame. */
 export function refuse<R extends Reason>(

@@ -117,7 +117,8 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
 
   return {
     handle(req, res) {
-      if (req.headers.expect !== undefined) res.writeContinue()
+      // HTTP/1.0 has no interim answers.
+      if (req.headers.expect !== undefined && req.httpVersionMinor > 0) res.writeContinue()
       app.routing(req, res)
     },
     async close() {
@@ -137,8 +138,8 @@ function bodySchemaOf({ method, body }: AnyRoute): { readonly body?: object } {
 /** @throws Failure invalid, cross_site, not_logged_in, forbidden */
 async function arrive(parts: AdminParts, route: AnyRoute, request: FastifyRequest): Promise<Arrival> {
   const { headers } = request
-  const host = readHost(request.raw.headersDistinct['host'])
   const scheme = readScheme(headers, 'encrypted' in request.raw.socket)
+  const host = readHost(request.raw, scheme, parts.plan().server)
   if (route.method !== 'GET') requireSameSite(headers, host, route.method !== 'DELETE')
   // Pages and files are everybody's, and are there when the storage is not.
   const cookie = route.url.startsWith('/api/') ? readCookie(headers.cookie, scheme) : undefined
@@ -206,6 +207,7 @@ function toFailure(error: unknown, { storage }: AdminParts): Failure {
   if (validation?.[0]) return invalidField(validation[0])
   if (name === 'StorageError') {
     const named = { name: params['name'] ?? '' }
+    if (code === 'name_unprintable') return refuse('invalid', 'not_label', { field: 'name' }, { param: 'name' })
     if (code === 'user_exists') return refuse('conflict', code, named, { param: 'name' })
     if (code === 'name_erased') return refuse('conflict', code, named, { param: 'name' })
     if (code === 'erases_self') return refuse('conflict', code, named)

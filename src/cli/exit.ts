@@ -1,3 +1,5 @@
+import { writeLines } from './write-out.ts'
+
 /** Exit codes of the command line (`docs/cli.md`); scripts rely on them. */
 export const exitCodes = { ok: 0, failure: 1, usage: 2, configInvalid: 3, noGateway: 4, nothingActive: 4 } as const
 
@@ -30,10 +32,10 @@ export function isWatched(): boolean {
 /** Words for people; records where `--format json` is asked for and nobody watches. */
 export function say(text: string, level: keyof typeof levels = 'info'): void {
   const record = (): string => JSON.stringify({ level: levels[level], time: Date.now(), msg: text.trim() })
-  process.stderr.write(`${isForPrograms ? record() : text}\n`)
+  process.stderr.write(`${isForPrograms ? record() : writeLines(text)}\n`)
 }
 
-/** Data for programs. */
+/** Data for programs. What a program reads is as it is; a terminal is steered by none of it. */
 export function print(text: string): void {
-  process.stdout.write(`${text}\n`)
+  process.stdout.write(`${process.stdout.isTTY ? writeLines(text) : text}\n`)
 }

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import type { Plan } from '../index.ts'
 
 /** Where something secret goes that is shown once: to a terminal, or else into a file that only its owner may read. */
@@ -18,7 +18,7 @@ export async function handOver(
   if (isTerminal) return { kind: 'terminal' }
   const reasons: string[] = []
   for (const folder of placesFor(plan, env)) {
-    const path = join(folder, name)
+    const path = join(folder, nameFor(name, plan))
     try {
       // An older one may have been made readable by somebody: it is replaced, not written over.
       const file = await open(path, 'wx', 0o600).catch(async (error: NodeJS.ErrnoException) => {
@@ -47,9 +47,23 @@ export async function handOver(
   return { kind: 'nowhere', reason: reasons.join(', ') }
 }
 
+/**
+ * Two databases in one folder have files of their own: that of `tollgate.db`, or of a `gateway.yaml` without a file for its
+ * storage, has the plain name, and any other the name of its database or its configuration behind it.
+ */
+function nameFor(name: string, { storage, file }: Pick<Plan, 'storage' | 'file'>): string {
+  const database = databaseOf(storage)
+  const [own, usual] = database === undefined ? [basename(file), 'gateway.yaml'] : [basename(database), 'tollgate.db']
+  return own === usual ? name : `${name}-${own}`
+}
+
+function databaseOf(storage: string): string | undefined {
+  return /^sqlite:(?:\/\/)?(?!:memory:)(.+)$/.exec(storage)?.[1]
+}
+
 /** Beside the database, where there is a file of one; else where systemd has a place for us, or the configuration lies. */
 function placesFor({ storage, file }: Pick<Plan, 'storage' | 'file'>, env: NodeJS.ProcessEnv): readonly string[] {
-  const database = /^sqlite:(?:\/\/)?(?!:memory:)(.+)$/.exec(storage)?.[1]
+  const database = databaseOf(storage)
   const state = env['STATE_DIRECTORY']?.split(':')[0]
   return [
     ...(database === undefined ? [] : [dirname(resolve(database))]),

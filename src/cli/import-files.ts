@@ -14,6 +14,7 @@ export type ImportFlags = {
   readonly database?: string
   readonly expand: boolean
   readonly localFree: boolean
+  readonly allowUndercharge: boolean
   readonly mode?: string
   readonly dryRun: boolean
   readonly usersOnly: boolean

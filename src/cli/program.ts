@@ -403,6 +403,7 @@ function addLedger(program: Command): void {
     .command('verify')
     .description('check every invariant of the ledger; exit 1 when one is broken')
     .option('--anchor <file>', 'hold it against anchors too: one a line, or a log of the gateway; - for standard input')
+    .option('--rebuild-sums', 'first add up anew what costs are read from, and correct budgets by their charges')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/ledger.ts')).verify(options))
@@ -414,7 +415,10 @@ function addLedger(program: Command): void {
   ledger
     .command('replay')
     .description('rate every charge again from its stored facts; exit 1 when one differs')
-    .option('--rebuild-sums', 'instead: add up anew what costs are read from, beside a running gateway too')
+    .option(
+      '--rebuild-sums',
+      'instead: add up anew what costs are read from, and correct budgets; beside a gateway too',
+    )
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/ledger.ts')).replay(options))
@@ -434,6 +438,14 @@ function addLedger(program: Command): void {
     .option('--reason <text>', 'why', '')
     .addOption(configOption())
     .action(async (id, options) => (await import('./commands/ledger.ts')).refund(id, options))
+  ledger
+    .command('find-withheld')
+    .description('list charges that were settled although the answer was cut off for something unknown in it')
+    .option('--refund', 'give back what was charged, with a reason, by an opposite entry for each', false)
+    .option('--reason <text>', 'with --refund: why', 'charged and withheld')
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async options => (await import('./commands/find-withheld.ts')).findWithheld(options))
 }
 
 /** The work on a configuration while nothing runs. */
@@ -584,6 +596,7 @@ function addImport(program: Command): void {
       "of litellm: its PostgreSQL (postgres://…), or pg_dump's plain text: teams, users, keys",
     )
     .option('--expand', 'patterns such as openai/* become the models that the table has', false)
+    .option('--allow-undercharge', 'also take rows of the table that leave out a price', false)
     .option('--local-free', 'models on machines of your own cost nothing', false)
     .option('--mode <mode>', 'what models are for of which nothing says it, such as chat')
     .option('--without-end', 'a dump has no mark of its end, and is whole all the same', false)
@@ -610,6 +623,7 @@ function addPrices(program: Command): void {
     .hook('preAction', needs('from'))
     .addOption(onlyOption())
     .option('--provider <names>', 'of these providers alone, as the table calls them, by commas', splitNames, [])
+    .option('--allow-undercharge', 'also take rows that leave out a price; check reports each', false)
     .option('--source <text>', "where it was found, as the file is to say it; the table's name by default")
     .option('--as-of <day>', 'the day on which it was found; today by default')
     .option('-o, --out <file>', 'write it there, over what an import wrote there; absent for standard output')
@@ -702,7 +716,7 @@ function addRunningCommands(program: Command): void {
     .addOption(new Option('--by <what>', 'what to add up').choices(usageSorts).default('day'))
     .option('--since <when>', 'a date, a moment, a time ago, today or yesterday; 30d by default')
     .option('--until <when>', 'before then, in the same words; now by default')
-    .addOption(zoneOption('what dates are read in; days are of UTC', 'UTC'))
+    .addOption(zoneOption('what dates are read in, and whose days they are', 'UTC'))
     .option('--against-vendor', 'by model and day, beside what the vendors say that they charged', false)
     .addOption(configOption())
     .addOption(formatOption(['text', 'csv', 'json']))
@@ -731,9 +745,13 @@ function addRunningCommands(program: Command): void {
     .description('put a copy in the place of the database; what was there is kept aside')
     .addOption(configOption())
     .action(async (file, options) => (await import('./commands/backup.ts')).restore(file, options))
-  program
-    .command('storage')
-    .description('where keys, charges and the log are kept')
+  addStorage(program)
+}
+
+/** The storage itself. */
+function addStorage(program: Command): void {
+  const storage = program.command('storage').description('where keys, charges and the log are kept')
+  storage
     .command('copy')
     .description('copy everything into an empty storage, SQLite or PostgreSQL, and prove the copy before it is kept')
     .option('--from <url>', 'what to copy: sqlite:FILE or postgres://…; else what the configuration names')
@@ -743,6 +761,14 @@ function addRunningCommands(program: Command): void {
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/storage.ts')).copy(options))
+  storage
+    .command('migrate')
+    .description(
+      'bring the schema of an older version up to date; waits until every gateway of that version has stopped',
+    )
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async options => (await import('./commands/storage.ts')).migrate(options))
 }
 
 /** What a key may be given when it is made, and later. */

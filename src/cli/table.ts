@@ -1,5 +1,8 @@
-/** Rows under headings, in columns as wide as they need to be. */
-export function formatTable(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+import { writeOut } from './write-out.ts'
+
+/** Rows under headings, in columns as wide as they need to be. A name of several lines stands in one. */
+export function formatTable(headings: readonly string[], given: readonly (readonly string[])[]): string {
+  const rows = given.map(row => row.map(writeOut))
   const widths = headings.map((heading, i) => Math.max(heading.length, ...rows.map(row => (row[i] ?? '').length)))
   return [headings, ...rows].map(row => formatRow(row, widths)).join('\n')
 }

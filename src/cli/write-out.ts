@@ -1,7 +1,19 @@
-/** What a terminal obeys instead of showing: control characters, line ends among them, and what turns text around. */
+/**
+ * What a terminal obeys instead of showing: control characters, line ends among them, and what turns text around. As in
+ * `kit/unprintable.ts`, written here so that `version` does not wait for the library. A test holds the two together.
+ */
 const obeyed = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
 
-/** One line of text as one line: sizes, qualities and field names are what callers sent, and may hold anything. */
+/** One line of text as one line: names, sizes, qualities and field names are what people sent, and may hold anything. */
 export function writeOut(text: string): string {
-  return text.replaceAll(obeyed, char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return text.replaceAll(obeyed, escapeOne)
+}
+
+/** Text of several lines and columns, for a terminal: names of older databases may stand in it. */
+export function writeLines(text: string): string {
+  return text.replaceAll(obeyed, char => (char === '\n' || char === '\t' ? char : escapeOne(char)))
+}
+
+function escapeOne(char: string): string {
+  return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

@@ -26,6 +26,7 @@ import {
   type Plan,
   type PlanPlugins,
   type Price,
+  type PriceConditions,
   type Route,
   type ServerPlan,
   type SignInPlan,
@@ -162,7 +163,7 @@ function soundEntries<Section extends 'upstreams' | 'families' | 'models'>(
 }
 
 function coreKeys({ pipeline }: Sketch): readonly string[] {
-  return ['streams', 'n_max', 'forward', 'defaults', 'further_models', 'calls', 'notes'].filter(
+  return ['streams', 'n_max', 'forward', 'defaults', 'further_models', 'vendor_tools', 'calls', 'notes'].filter(
     key => !pipeline.plugins.has(key),
   )
 }
@@ -249,6 +250,7 @@ function buildGroup(name: string, own: GroupSettings): Group {
     limitScope: own.limit_scope,
     multiplier: own.multiplier,
     ...keysMax,
+    ...(own.jobs !== undefined && { jobs: own.jobs }),
     ...(own.models && { models: own.models }),
     ...(own.limits_per_user && { limitsPerUser: own.limits_per_user }),
     ...(own.limits_in_all && { limitsInAll: own.limits_in_all }),
@@ -282,9 +284,17 @@ function buildUpstream(name: string, own: UpstreamSettings, sketch: Sketch): Ups
       totalMs: ms(timeouts.total),
       afterLeaveMs: ms(timeouts.after_leave),
     },
+    ...(own.region !== undefined && { region: own.region }),
     answerBytesMax: bytes(own.answer_max),
     reuse: own.reuse,
     cooldown: { failures: own.cooldown.failures, forMs: ms(own.cooldown.for) },
+    ...(own.connections !== undefined && { connections: own.connections }),
+    ...(own.queue && {
+      queue: {
+        ...(own.queue.max !== undefined && { max: own.queue.max }),
+        ...(own.queue.for !== undefined && { forMs: ms(own.queue.for) }),
+      },
+    }),
     ...(own.concurrency !== undefined && { concurrency: own.concurrency }),
     ...shadowOf(own),
   }
@@ -327,6 +337,7 @@ function buildFamily(name: string, own: FamilySettings & ByName<unknown>, sketch
       instead: own.further_models.instead.map(place => place.split('.')),
       beside: own.further_models.beside.map(place => place.split('.')),
     },
+    ...(own.vendor_tools && { vendorTools: own.vendor_tools }),
     ...callsOf(own.calls),
     facets,
     notes: own.notes,
@@ -384,20 +395,24 @@ function buildModel(
   upstreams: readonly Candidate[],
   sketch: Sketch,
 ): Model {
-  const prices = Object.entries((own.prices ?? {}) as ByName<string>).map(
-    ([label, price]): readonly [string, Price] => {
-      return [
-        label,
-        { micros: parseMoney(price) as number, origin: originOf(sketch, ['models', name, 'prices', label], 'value') },
-      ]
-    },
-  )
+  const at: Path = ['models', name]
   return {
     name,
     origin: originOf(sketch, ['models', name]),
     family,
     upstreams,
-    prices: new Map(prices),
+    prices: buildPrices((own.prices ?? {}) as ByName<string>, [...at, 'prices'], sketch),
+    ...(own.overrides && {
+      overrides: own.overrides.map((one, i) => buildOverride(one, [...at, 'overrides', i], sketch)),
+    }),
+    ...(own.times && {
+      times: own.times.map((one, i) => ({
+        if: one.if as PriceConditions,
+        by: one.by,
+        origin: originOf(sketch, [...at, 'times', i]),
+      })),
+    }),
+    ...(own.unpriced && { unpriced: own.unpriced }),
     free:
       own.price === 'free' || (own.prices === undefined && isAllFree([...family.forward.keys()], sketch.operations)),
     limits: {
@@ -407,6 +422,23 @@ function buildModel(
     },
     ...(own.ends !== undefined && { ends: parseEnd(own.ends) as ModelEnd }),
     enabled: own.enabled,
+  }
+}
+
+function buildPrices(own: ByName<string>, at: Path, sketch: Sketch): ReadonlyMap<string, Price> {
+  return new Map(
+    Object.entries(own).map(([label, price]): readonly [string, Price] => {
+      return [label, { micros: parseMoney(price) as number, origin: originOf(sketch, [...at, label], 'value') }]
+    }),
+  )
+}
+
+function buildOverride(own: ByName<unknown>, at: Path, sketch: Sketch): NonNullable<Model['overrides']>[number] {
+  const { if: conditions, ...prices } = own
+  return {
+    if: conditions as PriceConditions,
+    prices: buildPrices(prices as ByName<string>, at, sketch),
+    origin: originOf(sketch, at),
   }
 }
 
@@ -426,6 +458,7 @@ function buildRoutes(own: RouteSettings, server: ServerPlan, at: Path, sketch: S
     stream: own.stream,
     operation: own.operation,
     ...(traits && { traits }),
+    ...(traits?.images && { runsNoTools: true as const }),
     dialect: own.dialect,
     body: own.body ?? (method === 'GET' || method === 'DELETE' ? 'none' : 'json'),
     bodyBytesMax: own.body_max === undefined ? server.bodyBytesMax : bytes(own.body_max),

@@ -18,5 +18,8 @@ export type Finding = {
   readonly caret: string
 }
 
+/** Warnings that `check` refuses, though a gateway starts with them: files from before went without what they demand. */
+export const refusedByCheck: ReadonlySet<string> = new Set(['text_unpriced'])
+
 /** A finding of a file that is valid, and could be safer. */
 export type LintFinding = Finding

@@ -1,4 +1,5 @@
-import { type Admits, keyEffects, kindWords, roles, saleClasses, type Schema } from '../kit/index.ts'
+import { type Admits, keyEffects, kindWords, roles, saleClasses, type Schema, wherePattern } from '../kit/index.ts'
+import { priceOverrides, priceTimes } from './price-conditions.ts'
 
 const rpm = {
   type: 'integer',
@@ -46,7 +47,7 @@ const server = {
       items: { type: 'string', format: 'network' },
       default: [],
       description:
-        "Addresses or CIDR blocks of proxies whose X-Forwarded-For is believed; a caller's address is the last in it that is none of theirs.",
+        "Addresses or CIDR blocks of proxies whose X-Forwarded-For and X-Forwarded-Host are believed; a caller's address is the last in the former that is none of theirs.",
     },
     public_url: {
       type: 'string',
@@ -118,7 +119,7 @@ const server = {
       items: { type: 'string', minLength: 1 },
       default: [],
       description:
-        'Parts of the User-Agent of callers that get a 102 each `heartbeat` while they wait for an answer; name only those that know what a 102 is.',
+        'Parts of the User-Agent of callers that get a 102 each `heartbeat` while they wait for an answer; name only those that know what a 102 is. Who comes by a proxy gets none.',
     },
     console: {
       type: 'string',
@@ -502,6 +503,12 @@ const group = {
       description:
         'Keys that each user of it may have who makes them at the console; revoked ones are not counted, administrators are not bound. Absent for as many as they like; what is set for a user goes before it.',
     },
+    jobs: {
+      type: 'integer',
+      minimum: 0,
+      description:
+        'Jobs that each of its keys may have open, whose clients do not wait (`prefer: respond-async`); 100 when absent. They count as requests at once, too.',
+    },
     models: {
       type: 'array',
       minItems: 1,
@@ -662,6 +669,18 @@ const outcome = {
       items: { type: 'string', minLength: 1 },
       description: 'Machine-readable codes of the vendor; absent where the status alone says it.',
     },
+    mentions: {
+      type: 'array',
+      minItems: 1,
+      items: { type: 'string', minLength: 1 },
+      description:
+        "Parts of the vendor's message, in any case, of which one has to be in it; {name} stands for a number: 'can only afford {left}'.",
+    },
+    where: {
+      type: 'string',
+      pattern: wherePattern,
+      description: "What the numbers of `mentions` have to be: 'left > 0', 'wanted > limit'.",
+    },
     class: {
       type: 'string',
       enum: saleClasses,
@@ -673,7 +692,13 @@ const outcome = {
       enum: keyEffects,
       default: 'none',
       description:
-        'What it says of the key: nothing, that it is invalid, has no credit, is limited for a while, or does not serve the model.',
+        'What it says of the key: nothing, that it is invalid, has no credit, is limited for a while, or does not serve the model; or of the request, that it is too much for this key (request).',
+    },
+    confirm: {
+      type: 'boolean',
+      default: false,
+      description:
+        'The body of one request can bring it about: it counts for the key when a different request is refused so too.',
     },
   },
 } as const satisfies Schema
@@ -741,6 +766,12 @@ const upstream = {
         },
       },
     },
+    region: {
+      type: 'string',
+      minLength: 1,
+      description:
+        'Where it runs, for prices that depend on it (if: { region: eu }): eu, us, fedramp, regional. A region that the answer reports comes first; most vendors report none.',
+    },
     answer_max: {
       type: 'string',
       format: 'bytes',
@@ -754,6 +785,21 @@ const upstream = {
     concurrency: {
       ...concurrency,
       description: 'Requests that it is sent at once, at most; beyond them the next upstream of the model is asked.',
+    },
+    connections: {
+      type: 'integer',
+      minimum: 1,
+      description: 'Connections to it, of each process, at most; 256 when absent. Each carries one request at a time.',
+    },
+    queue: {
+      type: 'object',
+      additionalProperties: false,
+      description:
+        'Where all connections are in use requests wait for one; clients take turns. Beyond, the next upstream of the model is asked, else the client gets 429.',
+      properties: {
+        max: { type: 'integer', minimum: 0, description: 'So many requests wait, at most (1024 when absent),' },
+        for: { type: 'string', format: 'duration', description: 'each for so long (30s when absent).' },
+      },
     },
     shadow: {
       type: 'array',
@@ -869,6 +915,11 @@ const family = {
         beside: { ...names, default: [], description: 'Models that are run on the way, as by tools: [tools.model].' },
       },
     },
+    vendor_tools: {
+      ...names,
+      description:
+        'Tools that the upstream runs and callers may ask for, by what requests call them: web_search, googleSearch, web_search_options; a last * stands for the rest of a name. Others are refused. Tools that the client runs need no entry. Absent, every tool is sent on but for those that make images.',
+    },
     calls: {
       ...calls,
       description: "By operation: where upstreams are asked for these models; else at the route's own path.",
@@ -915,11 +966,17 @@ const candidate = {
   },
 } as const satisfies Schema
 
+const unpriced = {
+  type: 'string',
+  enum: ['refuse', 'review', 'parent'],
+  description: 'What happens to use without a price, for this model; absent for what the family says.',
+} as const satisfies Schema
+
 const prices = {
   type: 'object',
   minProperties: 1,
   description:
-    'A quoted decimal in the currency, by what it is for: a tier such as 2K; input, cached_input, output or character, each per million; second, request, search_unit, each. Absent for what the price_tables say.',
+    'A quoted decimal in the currency, by what it is for: a tier such as 2K; tokens per million (input, cached_input, cache_write, cache_write_1h, input_audio, input_image, input_video, cached_input_audio, cached_input_image, output, reasoning, output_audio, output_image) and character; calls per thousand (web_search, grounding, maps, code_execution, file_search); second, minute, hour, request, search_unit, each. Absent for what the price_tables say.',
   properties: {
     from: {
       type: 'string',
@@ -947,6 +1004,9 @@ const model = {
     routes: { type: 'string', minLength: 1, description: 'Name of one of route_sets; instead of upstreams.' },
     prices,
     price: { type: 'string', enum: ['free'], description: 'free, for a model that costs nothing; instead of prices.' },
+    overrides: priceOverrides,
+    times: priceTimes,
+    unpriced,
     limits: {
       type: 'object',
       additionalProperties: false,

@@ -92,12 +92,16 @@ function fillAll(value: unknown, key: string): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, fillAll(one, key)]))
 }
 
-function toRow({ status, at, codes, class: saleClass, key }: OutcomeSettings): OutcomeRow {
+function toRow(own: OutcomeSettings): OutcomeRow {
+  const { status, at, codes, mentions, where, class: saleClass, key, confirm } = own
   return {
     status: typeof status === 'number' ? [status] : status,
     ...(at !== undefined && { at }),
     ...(codes && { codes }),
+    ...(mentions && { mentions }),
+    ...(where !== undefined && { where }),
     class: saleClass,
     key,
+    ...(confirm && { confirm }),
   }
 }

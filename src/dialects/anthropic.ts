@@ -2,7 +2,8 @@ import type { Answer, Dialect, Failure, Head, Json, LimitState, ListedModel, Usa
 import { findOperation } from '../operations/index.ts'
 import { bearerKey, headerKey } from './bearer.ts'
 import { pageAfter, pageBefore, readPageLength } from './page.ts'
-import { addCounts, countingUsage, makeUsage, readCount, readMember } from './read-members.ts'
+import { readAnthropicUsage } from './anthropic-usage.ts'
+import { countingUsage, readCount, readMember } from './read-members.ts'
 
 /** Error words by status; what is not here takes the word of its hundred. */
 const words: ReadonlyMap<number, string> = new Map([
@@ -44,16 +45,17 @@ export const anthropic: Dialect = {
   },
 
   heartbeat: 'event: ping\ndata: {"type":"ping"}\n\n',
+  lastEvents: ['event: message_stop'],
 
   usageOf(operation: string, body: Json): Usage | null {
     const counted = findOperation(operation)?.usage?.counted
     if (counted !== undefined) return countingUsage(readCount(body, counted))
-    return readMessageUsage(readMember(body, 'usage'))
+    return readAnthropicUsage(readMember(body, 'usage'))
   },
 
   /** `message_start` reports the input, each `message_delta` what was used so far. */
   usageOfEvent(_operation: string, data: Json): Usage | null {
-    return readMessageUsage(readMember(data, 'usage') ?? readMember(data, 'message', 'usage'))
+    return readAnthropicUsage(readMember(data, 'usage') ?? readMember(data, 'message', 'usage'))
   },
 
   modelList(models: readonly ListedModel[], query: string): object {
@@ -86,16 +88,6 @@ function errorBody(failure: Failure, requestId: string): object {
   const { status, message, code } = failure
   const type = words.get(status) ?? (status < 500 ? 'invalid_request_error' : 'api_error')
   return { type: 'error', error: { type, message, details: { error_code: code } }, request_id: requestId }
-}
-
-/** Input that was written to a cache or read from one is counted beside the rest of it. */
-function readMessageUsage(usage: Json | undefined): Usage | null {
-  const cached = readCount(usage, 'cache_read_input_tokens')
-  return makeUsage({
-    inputTokens: addCounts(readCount(usage, 'input_tokens'), readCount(usage, 'cache_creation_input_tokens'), cached),
-    cachedInputTokens: cached,
-    outputTokens: readCount(usage, 'output_tokens'),
-  })
 }
 
 function modelObject(model: ListedModel): object {

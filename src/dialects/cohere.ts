@@ -1,8 +1,11 @@
 import type { Answer, Dialect, Failure, Head, Json, ListedModel, Usage } from '../kit/index.ts'
 import { bearerKey, headerKey } from './bearer.ts'
 import { listOperations } from './list-operations.ts'
-import { makeUsage, readCount, readMember } from './read-members.ts'
+import { readCount, readMember } from './read-members.ts'
+import { firstCount, UsageReport } from './usage-report.ts'
 import { xRateLimitHeaders } from './x-ratelimit.ts'
+
+const knownUnits = new Set(['input_tokens', 'output_tokens', 'image_tokens', 'search_units', 'images'])
 
 /** The rerank style, v1 and v2. What its SDK sends and expects: `docs/wire.md#rerank`. */
 export const cohere: Dialect = {
@@ -25,18 +28,25 @@ export const cohere: Dialect = {
   // Nothing streams in this style.
   streamError: () => undefined,
   heartbeat: undefined,
+  lastEvents: ['event: message-end'],
   usageOfEvent: () => null,
 
   /** What is billed comes first; some upstreams of this style tell tokens in `usage` instead, or nothing but a total. */
   usageOf(_operation: string, body: Json): Usage | null {
     const meta = readMember(body, 'meta')
-    const inputTokens =
-      readCount(meta, 'billed_units', 'input_tokens') ??
-      readCount(meta, 'tokens', 'input_tokens') ??
-      readCount(body, 'usage', 'prompt_tokens') ??
-      readCount(body, 'usage', 'total_tokens')
-    const outputTokens = readCount(meta, 'billed_units', 'output_tokens') ?? readCount(meta, 'tokens', 'output_tokens')
-    return makeUsage({ inputTokens, outputTokens, searchUnits: readCount(meta, 'billed_units', 'search_units') })
+    const billed = readMember(meta, 'billed_units')
+    const report = new UsageReport()
+    report.set(
+      'input',
+      readCount(billed, 'input_tokens') ??
+        readCount(meta, 'tokens', 'input_tokens') ??
+        firstCount(readMember(body, 'usage'), 'prompt_tokens', 'total_tokens'),
+    )
+    report.set('output', readCount(billed, 'output_tokens') ?? readCount(meta, 'tokens', 'output_tokens'))
+    report.add('input_image', readCount(billed, 'image_tokens'))
+    report.set('search_unit', readCount(billed, 'search_units'))
+    report.unread(billed, knownUnits)
+    return report.result()
   },
 
   modelList(models: readonly ListedModel[]): object {

@@ -1,10 +1,11 @@
 import type { Answer, Dialect, Failure, Head, Json, ListedModel, Usage } from '../kit/index.ts'
 import { findOperation } from '../operations/index.ts'
 import { bearerKey, headerKey } from './bearer.ts'
+import { readGoogleUsage } from './google-usage.ts'
 import { listOperations } from './list-operations.ts'
 import { pageAfter, readPageLength } from './page.ts'
 import { queryKeys } from './query-key.ts'
-import { addCounts, countingUsage, makeUsage, readCount, readMember } from './read-members.ts'
+import { countingUsage, readCount, readMember } from './read-members.ts'
 import { xRateLimitHeaders } from './x-ratelimit.ts'
 
 /** Status words by HTTP status; what is not here takes the word of its hundred. */
@@ -57,6 +58,12 @@ export const google: Dialect = {
     return `data: ${error}\n\n${error}`
   },
 
+  /** Without `alt=sse` a stream is one list, whose elements come one after another. */
+  streamForm({ query }: Head): 'events' | 'list' {
+    const asked = new URLSearchParams(query)
+    return (asked.get('alt') ?? asked.get('$alt'))?.toLowerCase() === 'sse' ? 'events' : 'list'
+  },
+
   // A comment would do for the JavaScript SDK; what other readers of this style do with one is not known.
   heartbeat: undefined,
 
@@ -65,11 +72,11 @@ export const google: Dialect = {
     if (counted !== undefined) return countingUsage(readCount(body, counted))
     // A stream that was not asked for as events is one list of what would have been events.
     const whole = Array.isArray(body) ? (body.at(-1) ?? null) : body
-    return readUsage(whole, true)
+    return readGoogleUsage(whole, true)
   },
 
   usageOfEvent(_operation: string, data: Json): Usage | null {
-    return readUsage(data, endsAnswer(data))
+    return readGoogleUsage(data, endsAnswer(data))
   },
 
   modelList(models: readonly ListedModel[], query: string): object {
@@ -106,24 +113,6 @@ function errorDetails(failure: Failure, requestId: string): readonly object[] {
     details.push({ '@type': `${rpc}.RetryInfo`, retryDelay: `${Math.max(1, Math.ceil(retryAfterMs / 1000))}s` })
   details.push({ '@type': `${rpc}.RequestInfo`, requestId })
   return details
-}
-
-/**
- * The prompt's tokens hold the cached ones, but not those of what tools brought into it; candidates and thoughts are
- * both output. Counts that are zero are left out of this style's answers, so that at the `end` an output that is not
- * told is what the total leaves for it.
- */
-function readUsage(data: Json, end: boolean): Usage | null {
-  const usage = readMember(data, 'usageMetadata')
-  const inputTokens = addCounts(readCount(usage, 'promptTokenCount'), readCount(usage, 'toolUsePromptTokenCount'))
-  const output = addCounts(readCount(usage, 'candidatesTokenCount'), readCount(usage, 'thoughtsTokenCount'))
-  const total = readCount(usage, 'totalTokenCount')
-  const rest = end && total !== null && inputTokens !== null ? Math.max(0, total - inputTokens) : null
-  return makeUsage({
-    inputTokens,
-    cachedInputTokens: readCount(usage, 'cachedContentTokenCount'),
-    outputTokens: output ?? rest,
-  })
 }
 
 /** Whether no more is to come: a candidate has finished, or the prompt was refused. */

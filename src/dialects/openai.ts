@@ -31,6 +31,14 @@ export const openai: Dialect = {
   },
 
   heartbeat: ': \n\n',
+  lastEvents: [
+    'data: [DONE]',
+    'event: response.completed',
+    'event: response.incomplete',
+    'event: response.failed',
+    'event: transcript.text.done',
+    'event: speech.audio.done',
+  ],
   usageOf: readOpenaiUsage,
   usageOfEvent: readOpenaiEventUsage,
 

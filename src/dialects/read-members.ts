@@ -28,25 +28,7 @@ export function addCounts(...counts: readonly (number | null)[]): number | null 
   return known.length === 0 ? null : known.reduce((sum, count) => sum + count, 0)
 }
 
-/** The members that are reported, as usage; null when none is. */
-export function makeUsage(reported: Partial<Usage>): Usage | null {
-  const {
-    inputTokens = null,
-    cachedInputTokens = null,
-    outputTokens = null,
-    seconds = null,
-    searchUnits = null,
-  } = reported
-  const isNone =
-    inputTokens === null &&
-    cachedInputTokens === null &&
-    outputTokens === null &&
-    seconds === null &&
-    searchUnits === null
-  return isNone ? null : { inputTokens, cachedInputTokens, outputTokens, seconds, searchUnits }
-}
-
 /** A count of tokens tells what a request would take, and takes none itself; null where nothing was counted. */
 export function countingUsage(counted: number | null): Usage | null {
-  return counted === null ? null : makeUsage({ inputTokens: 0, outputTokens: 0 })
+  return counted === null ? null : { counts: { input: 0, output: 0 }, facts: {} }
 }

@@ -1,116 +1,88 @@
 import { secretsOfUpstream, type Stage, type Upstream } from '../kit/index.ts'
-import { formCharsMax, formsOf, patternOf, secretParts } from './redact.ts'
+import { secretParts } from './redact.ts'
+import { SecretSearch, strike } from './secret-search.ts'
 
 /** A shorter text, or one of a kind of letters, may be a word that an answer says: `sk-no-key-required`. */
 const secretCharsMin = 20
 const spaceMost = 0x20
-const backslash = 0x5c
-const percent = 0x25
 const nothing = Buffer.alloc(0)
 
-/** A secret, and what of it stands as it is in every form: that is looked for. */
-type Sought = { readonly bytes: Buffer; readonly run: string; readonly runBytes: Buffer }
+type Known = { readonly signed: string; readonly search: SecretSearch }
 
-/** What an answer may not say. Kept for each upstream: every answer asks for it. */
-export type SoughtSecrets = { readonly all: readonly Sought[]; readonly pattern: RegExp; readonly bytesMax: number }
+/** Kept for each upstream, with what its last request was signed with: every answer asks for it. */
+const known = new WeakMap<Upstream, Known>()
 
-const known = new WeakMap<Upstream, SoughtSecrets>()
-
-/** `signed`: what a signing plugin made for one request, beside the upstream's own. */
-export function soughtSecrets(upstream: Upstream, signed: readonly string[] | undefined): SoughtSecrets {
-  if (signed && signed.length > 0) return toSought([...secretsOfUpstream(upstream), ...signed])
+/** What an answer may not say. `signed`: what a signing plugin made for one request, beside the upstream's own. */
+export function soughtSecrets(upstream: Upstream, signed: readonly string[] = []): SecretSearch {
+  const own = signed.join('\n')
   let sought = known.get(upstream)
-  if (!sought) known.set(upstream, (sought = toSought(secretsOfUpstream(upstream))))
-  return sought
+  if (sought?.signed !== own) {
+    sought = { signed: own, search: toSearch([...secretsOfUpstream(upstream), ...signed]) }
+    known.set(upstream, sought)
+  }
+  return sought.search
 }
 
-function toSought(texts: readonly string[]): SoughtSecrets {
-  const parts = secretParts(texts).filter(part => part.length >= secretCharsMin && isMixed(part))
-  const all = parts.map(part => {
-    const run = (part.match(/[\w-]+/g) ?? ['']).reduce((a, b) => (b.length > a.length ? b : a))
-    return { bytes: Buffer.from(part), run, runBytes: Buffer.from(run) }
-  })
-  const longest = all.reduce((most, { bytes }) => Math.max(most, bytes.length), 0)
-  return { all, pattern: patternOf(all.map(({ bytes }) => bytes)), bytesMax: longest * formCharsMax }
+function toSearch(texts: readonly string[]): SecretSearch {
+  return new SecretSearch(secretParts(texts).filter(part => part.length >= secretCharsMin && isMixed(part)))
 }
 
 /** Whether a text may have one of them. */
-export function mayHave({ all }: SoughtSecrets, text: string): boolean {
-  return all.some(({ run }) => text.includes(run))
+export function mayHave(search: SecretSearch, text: string): boolean {
+  return text.length >= secretCharsMin && !search.isEmpty && search.mayHave(Buffer.from(text))
 }
 
 /**
  * Strikes our credentials out of an answer that is one: its errors stand in the middle, or at its end. What has none of them
- * passes as it came, without a copy; held back is only what may be the beginning of one.
+ * passes as it came, without a copy; held back is only what may be the beginning of one. Every chunk is looked at natively, for
+ * runs of the secrets and of their base64 and for escapes of letters; where there are such, it is searched
+ * (`docs/security.md#keys-that-upstreams-quote`).
  */
 export class AnswerRedaction implements Stage {
   readonly letsGo = true
-  readonly #sought: SoughtSecrets
+  readonly #search: SecretSearch
   #held: Buffer | undefined
 
-  constructor(sought: SoughtSecrets) {
-    this.#sought = sought
+  constructor(search: SecretSearch) {
+    this.#search = search
   }
 
   write(chunk: Buffer): Buffer {
     const bytes = this.#held ? Buffer.concat([this.#held, chunk]) : chunk
-    const end = this.#beginning(bytes)
-    const out = this.#strike(bytes, end)
+    const { out, end } = this.#strike(bytes, this.#beginning(bytes))
     // A copy: the memory of what is passed on may be another's by the time it is read.
     this.#held = end < out.length ? Buffer.from(out.subarray(end)) : undefined
     return end < out.length ? out.subarray(0, end) : out
   }
 
   end(): Buffer {
-    return this.#held ?? nothing
+    const held = this.#held
+    return held ? this.#strike(held, held.length).out : nothing
   }
 
-  /** The bytes without secrets that begin before `end`. */
-  #strike(bytes: Buffer, end: number): Buffer {
-    const { all, pattern } = this.#sought
-    if (!all.some(({ runBytes }) => bytes.includes(runBytes))) return bytes
+  /** The bytes without secrets up to `end`, or to where one begins that goes on behind it. */
+  #strike(bytes: Buffer, end: number): { readonly out: Buffer; readonly end: number } {
+    if (!this.#search.mayHave(bytes)) return { out: bytes, end }
+    const ranges = this.#search.find(bytes).toSorted((a, b) => b.from - a.from)
+    let until = end
+    for (const { from, to } of ranges) if (to > until) until = Math.min(until, from)
+    const struck = ranges.filter(({ to }) => to <= until)
+    if (struck.length === 0) return { out: bytes, end: until }
     const copy = Buffer.from(bytes)
-    for (const { index, 0: found } of bytes.toString('latin1').matchAll(pattern))
-      if (index < end) copy.fill('*', index, index + found.length)
-    return copy
+    strike(copy, struck)
+    return { out: copy, end: until }
   }
 
   /** Where a secret begins that the bytes end within; their length where none does. */
   #beginning(bytes: Buffer): number {
-    const { all, bytesMax } = this.#sought
     let from = bytes.length
-    const least = Math.max(0, from - bytesMax)
+    const least = Math.max(0, from - this.#search.bytesMax)
     // No secret goes on behind white space, with which events end.
     while (from > least && (bytes[from - 1] as number) > spaceMost) from--
-    for (let at = from; at < bytes.length; at++)
-      if (all.some(one => mayBegin(bytes[at], one.bytes[0]) && isCut(bytes, at, one.bytes))) return at
-    return bytes.length
+    return from === bytes.length ? from : from + this.#search.begun(bytes.subarray(from))
   }
 }
 
 function isMixed(part: string): boolean {
   return /\d/.test(part) || (/[a-z]/.test(part) && /[A-Z]/.test(part))
-}
-
-function mayBegin(byte: number | undefined, first: number | undefined): boolean {
-  return byte === first || byte === backslash || byte === percent
-}
-
-/** Whether a secret begins at `at`, in whatever form, and the bytes end before it does. */
-function isCut(bytes: Buffer, at: number, secret: Buffer): boolean {
-  let place = at
-  for (const byte of secret) {
-    if (place >= bytes.length) return true
-    if (bytes[place] === byte) {
-      place++
-      continue
-    }
-    const rest = bytes.toString('latin1', place, place + formCharsMax).toLowerCase()
-    const forms = formsOf(byte)
-    if (forms.some(form => rest.length < form.length && form.startsWith(rest))) return true
-    const form = forms.find(one => rest.startsWith(one))
-    if (form === undefined) return false
-    place += form.length
-  }
-  return false
 }

@@ -1,6 +1,7 @@
 import { type Reply, secretsOfUpstream, type Stage, type Upstream } from '../kit/index.ts'
 import { AnswerRedaction, mayHave, soughtSecrets } from './answer-redaction.ts'
-import { DecodedAnswer, type Source } from './decode.ts'
+import { type DecodeFailures, DecodedSource, type Source } from './decode.ts'
+import { fail } from './errors.ts'
 import { createRedaction, strikeOut } from './redact.ts'
 import type { AnswerHead, Call } from './transport.ts'
 
@@ -9,7 +10,16 @@ const says = /^text\/|[/+](?:x-)?(?:nd)?json/i
 
 /** Where the answer's bytes come from: the call, or what undoes the codings that nobody asked for. */
 export function openSource(call: Call, head: AnswerHead, upstream: Upstream): Source {
-  return head.codings.length === 0 ? call : new DecodedAnswer(call, head.codings, upstream.answerBytesMax)
+  return head.codings.length === 0 ? call : new DecodedSource(call, head.codings, upstream.answerBytesMax, failures)
+}
+
+const failures: DecodeFailures = {
+  tooLarge: max => fail('upstream_answer_too_large', { why: `it comes to more than ${max} bytes unpacked` }),
+  tooDense: ratio => fail('upstream_answer_too_large', { why: `it comes to more than ${ratio} times what was sent` }),
+  damaged: (coding, isEarly, cause) =>
+    isEarly
+      ? fail('upstream_cut', { reason: `its ${coding} ends too soon` }, { cause })
+      : fail('upstream_invalid', { reason: `its ${coding} cannot be read` }, { cause }),
 }
 
 /** What stands before every plugin's stages: upstreams quote the key that they refuse. */
@@ -21,7 +31,7 @@ export function firstStages({ status, headers }: AnswerHead, call: Call): readon
   const type = headers['content-type']
   if (typeof type !== 'string' || !says.test(type)) return []
   const sought = soughtSecrets(call.upstream, call.signed)
-  return sought.all.length === 0 ? [] : [new AnswerRedaction(sought)]
+  return sought.isEmpty ? [] : [new AnswerRedaction(sought)]
 }
 
 /** What a call was signed with, that no log and no caller may see. */

@@ -29,6 +29,10 @@ export type CallRequest = {
   readonly body: Body
   /** Whether the socket may carry another request, and may have carried one. */
   readonly reuse: boolean
+  /** The client's key, for turns where connections are waited for. */
+  readonly payer?: string
+  /** Something was begun that this asks for: where connections are waited for it is not turned away. */
+  readonly isFollowUp?: boolean
 }
 
 /** An answer under way, whoever gives it: one request to an upstream, or several. */
@@ -45,6 +49,8 @@ export type Call = {
   readonly isSent: boolean
   /** What of its answer has come before anybody takes it, where it is one request. */
   readonly early?: readonly Buffer[]
+  /** Nothing follows what has come. */
+  readonly isWhole?: boolean
   /** Begins to hand over the answer. */
   start(sink: Sink): void
   pause(): void

@@ -1,6 +1,7 @@
 import {
   type BrotliDecompress,
   brotliDecompressSync,
+  constants,
   createBrotliDecompress,
   createGunzip,
   createInflate,
@@ -16,8 +17,12 @@ import {
 /** Codings of contents that are undone (RFC 9110 8.4.1, RFC 8878). */
 export type Coding = 'gzip' | 'deflate' | 'br' | 'zstd'
 
-/** More codings on one answer than this are nobody's honest choice. */
+/** More codings on one body than this are nobody's honest choice. */
 const codingsMax = 4
+/** Input that waits for one coding beyond this stops its source. */
+const inputBytesMax = 16_384
+/** Zstandard keeps a window of at most 8 MiB in memory (RFC 9659). */
+const zstdWindowLogMax = 23
 const spellings: { readonly [name: string]: Coding } = {
   gzip: 'gzip',
   'x-gzip': 'gzip',
@@ -26,7 +31,10 @@ const spellings: { readonly [name: string]: Coding } = {
   zstd: 'zstd',
 }
 
-/** The codings of an answer in the order they were applied; undefined where one is unknown, or there are too many. */
+/** What may be asked for, as `accept-encoding` says it. */
+export const codingNames = 'gzip, deflate, br, zstd'
+
+/** The codings of a body in the order they were applied; undefined where one is unknown, or there are too many. */
 export function parseCodings(value: string | string[] | undefined): readonly Coding[] | undefined {
   if (value === undefined) return none
   const names = String(value)
@@ -51,16 +59,20 @@ export type Unpacked = {
 }
 
 const deflateHeadBytes = 2
+const zstdOptions = { params: { [constants.ZSTD_d_windowLogMax]: zstdWindowLogMax } }
 
 /**
  * Undoes one coding, piece by piece, in threads of the pool. `deflate` is read with its wrapper of zlib and without, since
- * some send it so (RFC 9110 8.4.1.2).
+ * some send it so (RFC 9110 8.4.1.2). What comes while a thread works is put together: a body may come byte by byte.
  */
 export class Unpacker {
   readonly #coding: Coding
   readonly #to: Unpacked
   #stream: Inflating | undefined
-  #head: Buffer = Buffer.alloc(0)
+  #waiting: Buffer[] = []
+  #received = 0
+  #isBusy = false
+  #isFull = false
   #over = false
   #paused = false
 
@@ -69,20 +81,29 @@ export class Unpacker {
     this.#to = to
   }
 
+  /** Once it has ended: bytes of its input stand behind the end of the coding. */
+  get hasRest(): boolean {
+    return this.#stream !== undefined && this.#stream.bytesWritten < this.#received
+  }
+
   /** False when it wants no more until `drain`. */
   write(chunk: Buffer): boolean {
     if (this.#over) return true
-    if (this.#stream) return this.#stream.write(chunk)
-    this.#head = this.#head.length === 0 ? chunk : Buffer.concat([this.#head, chunk])
-    if (this.#coding === 'deflate' && this.#head.length < deflateHeadBytes) return true
-    return this.#open().write(this.#head)
+    this.#received += chunk.length
+    this.#waiting.push(chunk)
+    if (!this.#stream && this.#coding === 'deflate' && this.#received < deflateHeadBytes) return true
+    if (!this.#isBusy) this.#pour()
+    this.#isFull = this.#received - (this.#stream?.bytesWritten ?? 0) >= inputBytesMax
+    return !this.#isFull
   }
 
   /** All of the input is here. What has no input at all has no contents either. */
   end(): void {
     if (this.#over) return
-    if (this.#stream) return void this.#stream.end()
-    if (this.#head.length > 0) return void this.#open().end(this.#head)
+    if (this.#received > 0) {
+      if (this.#waiting.length > 0) this.#pour()
+      return void this.#stream?.end()
+    }
     this.#over = true
     this.#to.end()
   }
@@ -91,6 +112,7 @@ export class Unpacker {
   breakOff(then: () => void): void {
     const stream = this.#stream
     if (!stream || this.#over) return then()
+    if (this.#waiting.length > 0) this.#pour()
     const check = (): void => {
       if (this.#over || stream.readableLength === 0) then()
       else stream.once('data', () => setImmediate(check))
@@ -113,14 +135,30 @@ export class Unpacker {
     this.#stream?.destroy()
   }
 
-  #open(): Inflating {
-    const stream = createInflating(this.#coding, this.#head)
+  #pour(): void {
+    const input = this.#waiting.length === 1 ? (this.#waiting[0] as Buffer) : Buffer.concat(this.#waiting)
+    this.#waiting = []
+    this.#isBusy = true
+    const stream = this.#stream ?? this.#open(input)
+    stream.write(input, this.#poured)
+  }
+
+  readonly #poured = (): void => {
+    this.#isBusy = false
+    if (this.#over) return
+    if (this.#waiting.length > 0) this.#pour()
+    if (!this.#isFull) return
+    this.#isFull = false
+    this.#to.drain()
+  }
+
+  #open(head: Buffer): Inflating {
+    const stream = createInflating(this.#coding, head)
     this.#stream = stream
     stream
       .on('data', (chunk: Buffer) => {
         if (!this.#over) this.#to.data(chunk)
       })
-      .on('drain', () => this.#to.drain())
       .on('end', () => this.#finish(() => this.#to.end()))
       .on('error', error => this.#finish(() => this.#to.fault(error)))
     if (this.#paused) stream.pause()
@@ -156,7 +194,7 @@ function inflateSmall(coding: Coding, bytes: Buffer, maxOutputLength: number): B
 function createInflating(coding: Coding, head: Buffer): Inflating {
   if (coding === 'gzip') return createGunzip()
   if (coding === 'br') return createBrotliDecompress()
-  if (coding === 'zstd') return createZstdDecompress()
+  if (coding === 'zstd') return createZstdDecompress(zstdOptions)
   return isZlib(head) ? createInflate() : createInflateRaw()
 }
 

@@ -19,6 +19,8 @@ import { retryAfterMs } from './verdict.ts'
 
 /** Of a refusal no more is looked at. */
 const refusalBytesMax = 65_536
+/** A job may be refused every second for an hour: of later refusals the status alone is kept. */
+const refusalsRead = 16
 
 /** A request that has been sent, with what opens its answer. */
 export type Sent = {
@@ -153,7 +155,7 @@ export class Conversation implements Call, Asker {
   #remember({ status, headers }: AnswerHead, body: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
     const refused = { status, wait: retryAfterMs(headers['retry-after'], this.#clock.now()), body: [] as Buffer[] }
     this.#refused.push(refused)
-    return keepCopy(body, refused.body)
+    return this.#refused.length > refusalsRead ? body : keepCopy(body, refused.body)
   }
 
   async sleep(ms: number): Promise<void> {

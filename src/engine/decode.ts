@@ -1,5 +1,4 @@
 import { type Coding, Unpacker } from './codings.ts'
-import { fail } from './errors.ts'
 import type { Sink } from './transport.ts'
 
 /** Contents may be so many times what came over the wire, beyond what anybody may have. */
@@ -8,26 +7,39 @@ const ratioFreeBytes = 4 * 1024 * 1024
 /** Why zlib says that its input ended too soon. */
 const endedEarly: ReadonlySet<string> = new Set(['Z_BUF_ERROR'])
 
-/** Where an answer's bytes come from. What it hands over is the sink's: it neither keeps nor reads it again. */
+/** What is said of contents that cannot be had. */
+export type DecodeFailures = {
+  /** They come to more than `bytesMax`. */
+  tooLarge(bytesMax: number): Error
+  /** They come to more than `ratio` times what was sent. */
+  tooDense(ratio: number): Error
+  /** A coding cannot be read, or its input ends too soon. */
+  damaged(coding: Coding, isEarly: boolean, cause: Error): Error
+  /** Bytes stand behind the end of a coding; where nothing is said of them, they are left out. */
+  trailing?(coding: Coding): Error
+}
+
+/** Where bytes of a body come from. What it hands over is the sink's: it neither keeps nor reads it again. */
 export type Source = {
   /** Its chunks are not the sink's alone, as those of zlib are not. */
   readonly sharesChunks?: boolean
-  /** Begins to hand over the answer. */
+  /** Begins to hand over the body. */
   start(sink: Sink): void
   pause(): void
   resume(): void
-  /** Gives the answer up; nothing more reaches the sink. */
+  /** Gives the body up; nothing more reaches the sink. */
   abort(reason: Error): void
 }
 
 /**
- * An answer that its upstream compressed although that was not asked for, as it was before: piece by piece, never more of it
- * in memory than the codings' windows and one piece for each. What it comes to is bounded, by itself and by what was sent.
+ * A compressed body as it was before: piece by piece, never more of it in memory than the codings' windows and one piece
+ * for each. What it comes to is bounded, by itself and by what was sent.
  */
-export class DecodedAnswer implements Source, Sink {
+export class DecodedSource implements Source, Sink {
   readonly sharesChunks = true
   readonly #source: Source
   readonly #bytesMax: number
+  readonly #failures: DecodeFailures
   /** In the order in which they are undone. */
   readonly #layers: readonly Layer[]
   #sink: Sink | undefined
@@ -36,9 +48,10 @@ export class DecodedAnswer implements Source, Sink {
   #over = false
 
   /** @param codings in the order they were applied, one at least; `bytesMax` bounds what they come to */
-  constructor(source: Source, codings: readonly Coding[], bytesMax: number) {
+  constructor(source: Source, codings: readonly Coding[], bytesMax: number, failures: DecodeFailures) {
     this.#source = source
     this.#bytesMax = bytesMax
+    this.#failures = failures
     const layers: Layer[] = []
     for (const coding of codings.toReversed()) layers.push(this.#layer(coding, layers, layers.length))
     this.#layers = layers
@@ -91,17 +104,19 @@ export class DecodedAnswer implements Source, Sink {
         data: chunk => {
           layer.bytes += chunk.length
           const excess = this.#excess(layer.bytes)
-          if (excess !== undefined) return this.#giveUp(fail('upstream_answer_too_large', { why: excess }))
+          if (excess) return this.#giveUp(excess)
           const next = layers[index + 1]
           if (!next) this.#sink?.data(chunk)
           else if (!next.unpacker.write(chunk)) layer.unpacker.pause()
         },
         end: () => {
+          const trailing = layer.unpacker.hasRest ? this.#failures.trailing?.(coding) : undefined
+          if (trailing) return this.#giveUp(trailing)
           const next = layers[index + 1]
           if (next) next.unpacker.end()
           else this.#finish()
         },
-        fault: error => this.#giveUp(describeFault(coding, error)),
+        fault: error => this.#giveUp(this.#failures.damaged(coding, isEarly(error), error)),
         drain: () => {
           const before = layers[index - 1]
           if (before) before.unpacker.resume()
@@ -112,11 +127,9 @@ export class DecodedAnswer implements Source, Sink {
     return layer
   }
 
-  #excess(bytes: number): string | undefined {
-    if (bytes > this.#bytesMax) return `it comes to more than ${this.#bytesMax} bytes unpacked`
-    if (bytes > ratioFreeBytes && bytes > this.#received * ratioMax)
-      return `it comes to more than ${ratioMax} times what was sent`
-    return undefined
+  #excess(bytes: number): Error | undefined {
+    if (bytes > this.#bytesMax) return this.#failures.tooLarge(this.#bytesMax)
+    return bytes > ratioFreeBytes && bytes > this.#received * ratioMax ? this.#failures.tooDense(ratioMax) : undefined
   }
 
   #giveUp(failure: Error): void {
@@ -129,7 +142,7 @@ export class DecodedAnswer implements Source, Sink {
     const sink = this.#sink
     this.#close()
     // What stands behind the end of a coding is nobody's, and may be without end.
-    if (!this.#isReceived) this.#source.abort(fail('upstream_cut', { reason: 'bytes behind the end of its coding' }))
+    if (!this.#isReceived) this.#source.abort(new Error('bytes behind the end of its coding'))
     sink?.end()
   }
 
@@ -149,9 +162,7 @@ export class DecodedAnswer implements Source, Sink {
 
 type Layer = { readonly unpacker: Unpacker; bytes: number }
 
-function describeFault(coding: Coding, error: Error): Error {
+function isEarly(error: Error): boolean {
   const { code } = error as NodeJS.ErrnoException
-  if (code !== undefined && endedEarly.has(code))
-    return fail('upstream_cut', { reason: `its ${coding} ends too soon` }, { cause: error })
-  return fail('upstream_invalid', { reason: `its ${coding} cannot be read` }, { cause: error })
+  return code !== undefined && endedEarly.has(code)
 }

@@ -1,7 +1,12 @@
 import { Failure, type Reach, SigningError, type Upstream } from '../kit/index.ts'
 import { fail } from './errors.ts'
 import { AddressRefused } from './foreign-url.ts'
-import { type AnswerHeaders, UnsendableRequest, WireFault } from './upstream/index.ts'
+import { type AnswerHeaders, connectionsMax, QueueFull, UnsendableRequest, WireFault } from './upstream/index.ts'
+
+/** Where nobody has been served yet nobody knows when a connection is free; to come again after so long costs nobody much. */
+const queueAgainMs = 2_000
+const queueAgainMsMin = 1_000
+const queueAgainMsMax = 30_000
 
 /** What makes an answer's head unusable, if anything does. */
 export function findFault(status: number, headers: AnswerHeaders): string | undefined {
@@ -32,6 +37,12 @@ export function describeFailure(error: Error, reach: Reach, upstream: Upstream):
   if (error instanceof UnsendableRequest) return error
   if (error instanceof AddressRefused)
     return fail('upstream_address_refused', { url: `${error.host}, which leads into a private network` }, extra)
+  if (error instanceof QueueFull) {
+    const againMs = Math.min(Math.max(error.againMs ?? queueAgainMs, queueAgainMsMin), queueAgainMsMax)
+    const max = upstream.connections ?? connectionsMax
+    const words = { upstream: upstream.name, max, seconds: Math.ceil(againMs / 1_000) }
+    return fail('upstream_queue_full', words, { ...extra, retryAfterMs: againMs })
+  }
   if (reach === 'untouched') {
     if (code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT')
       return fail('upstream_connect_timeout', { ms: upstream.timeouts.connectMs }, extra)

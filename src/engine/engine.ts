@@ -14,6 +14,7 @@ import {
   type Ids,
   isPromise,
   type Job,
+  jobSlot,
   type Log,
   type LogRow,
   type Notes,
@@ -36,17 +37,20 @@ import {
   withoutLength,
 } from '../kit/index.ts'
 import { ByteBudget, ByteClaim } from '../wire/index.ts'
+import { FormJudge, formReader, wantedForm, type WantedForm } from './answer-form.ts'
 import { firstStages, openSource, secretsOfCall, struckHeaders } from './answer-source.ts'
 import { corsHeaders, preflightHeaders } from './cors.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
 import type { Source } from './decode.ts'
 import { fail } from './errors.ts'
+import { isDirect } from './is-direct.ts'
 import { readHead } from './front.ts'
 import type { CallRequest } from './call-request.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import { Conversation, type Sent } from './conversation.ts'
 import { replyHeaders } from './headers.ts'
-import { type BodyPace, type BodyPatience, bodyPace, discardRest, type Taken, takeBody } from './intake.ts'
+import { discardRest } from './discard-rest.ts'
+import { type BodyPace, type BodyPatience, bodyPace, noRoom, type Taken, takeBody } from './intake.ts'
 import { toLogRow } from './log-row.ts'
 import { orderCandidates } from './order-candidates.ts'
 import { addressOf, callOf, outgoingHeaders, shapeOutbound, upstreamPath } from './outbound.ts'
@@ -66,10 +70,17 @@ import { type LongTurn, Stopwatch, Turns } from './turns.ts'
 import type { Judgement } from './vendor-keys/judge.ts'
 import { JudgedCall } from './vendor-keys/judged-call.ts'
 import type { KeyAttempt, Verdict } from './vendor-keys/key-attempt.ts'
-import { mayBeRefusal } from './vendor-keys/may-be-refusal.ts'
+import { kindToHear } from './vendor-keys/may-be-refusal.ts'
 import { probe } from './vendor-keys/probe.ts'
 import { VendorKeys } from './vendor-keys/vendor-keys.ts'
+import { digestBody } from './vendor-keys/digest-body.ts'
 import { isDefiniteRefusal, retryAfterMs, saysNo } from './verdict.ts'
+
+/** Answers of ours that are longer count as bodies held in memory. */
+const smallAnswerBytes = 65_536
+/** How often, and how many times, a job's answer waits for memory. */
+const roomEveryMs = 100
+const roomTries = 600
 
 /** A route that the gateway answers by itself. */
 export type LocalAnswer = (ex: Exchange) => Answer | Promise<Answer>
@@ -95,6 +106,10 @@ export type EngineParts = {
     /** Its head has come (status), or never came (null). */
     answered(ex: Exchange, status: number | null): void
   }
+  /** A request has ended for which no route was found: why it was refused, or undefined where a preflight was answered. */
+  unrouted?(failure: Failure | undefined, req: IncomingMessage): void
+  /** What came was no request. */
+  unread?(failure: Failure): void
   /** Takes the row of every exchange, once. */
   record(row: LogRow, ex: Exchange): void
   readonly clock: Clock
@@ -180,6 +195,11 @@ export class Engine {
   /** How the connections to an upstream are; undefined where none was asked for yet. */
   connectionsOf(upstream: Upstream): PoolStanding | undefined {
     return this.#transport.standingOf(upstream)
+  }
+
+  /** Requests that were refused because too many waited for a connection to an upstream. */
+  turnedAway(upstream: Upstream): number {
+    return this.#transport.turnedAway(upstream)
   }
 
   /** How long an upstream stays paused yet, in milliseconds; 0 when it is asked. */
@@ -288,6 +308,7 @@ export class Engine {
     this.#use(running)
     let outcome: Outcome = { kind: 'refused', status: 500, failure: fail('internal_error'), reach: 'unknown' }
     let call: Conversation | undefined
+    const memory = new ByteClaim(this.#budget, running.plan.server.memoryBytesMax)
     try {
       const resuming = running.pipeline.onResume(ex, target)
       if (isPromise(resuming)) await resuming
@@ -300,7 +321,8 @@ export class Engine {
       const headers = struckHeaders(replyHeaders(head.headers, ex.dialect), head.status, call)
       const stages = firstStages(head, call)
       const shaping = running.pipeline.onReply(ex, { status: head.status, headers, stages }, target)
-      const answer = await collect(call, head, isPromise(shaping) ? await shaping : shaping)
+      const hold = (bytes: number): Promise<void> => this.#waitForRoom(memory, bytes)
+      const answer = await collect(call, head, isPromise(shaping) ? await shaping : shaping, hold)
       outcome = { kind: 'answered', status: head.status, reach: head.status < 400 ? 'complete' : 'refused' }
       return answer
     } catch (error) {
@@ -309,10 +331,21 @@ export class Engine {
       outcome = { kind: 'refused', status: failure.status, failure, reach: 'unknown' }
       throw failure
     } finally {
+      memory.free()
       if (call) this.#resumed.delete(call)
       const settling = running.pipeline.onSettle(ex, outcome, target, this.#onSettleFault)
       if (isPromise(settling)) await settling
       this.#unuse(running)
+    }
+  }
+
+  /** Nobody waits for a job's answer, so it waits for memory: it has been paid. @throws Failure over_capacity after a minute */
+  async #waitForRoom(memory: ByteClaim, bytes: number): Promise<void> {
+    // What is larger than all that there is has been paid all the same.
+    const wanted = Math.min(bytes, this.#running.plan.server.memoryBytesMax / 2)
+    for (let tries = 0; !memory.hold(wanted); tries++) {
+      if (tries === roomTries) throw noRoom()
+      await this.#parts.clock.sleep(roomEveryMs)
     }
   }
 
@@ -332,8 +365,12 @@ export class Engine {
     const address = addressOf(ex, target)
     const reuse = upstream.reuse ?? ex.route.reuse ?? true
     const resolve = (url: string): string => this.#parts.resolveUrl(url)
+    // What a conversation asks after its first question is about work that was begun, as is all of one that is resumed.
+    let isFollowUp = ex.slots.get(jobSlot)?.resumed !== undefined
     const send = (question: Question): Sent => {
-      const call = ask(toRequest(question, { upstream, address, reuse, headers, resolve }))
+      const request = toRequest(question, { upstream, address, reuse, headers, resolve })
+      const call = ask({ ...request, payer: ex.payer, isFollowUp })
+      isFollowUp = true
       return { call, open: head => openSource(call, head, upstream) }
     }
     return new Conversation(converse, { upstream, send, clock: this.#parts.clock })
@@ -342,7 +379,9 @@ export class Engine {
   /** The answer to what was no request: `code` is what Node's parser or its clock says of it. No exchange, no log row. */
   refuseUnread(code: string | undefined): Answer {
     const id = this.#parts.ids.next('req_', this.#parts.clock.now())
-    const answer = errorAnswer(this.#parts.guessDialect('/', {}), unreadFailure(code), id)
+    const failure = unreadFailure(code)
+    this.#parts.unread?.(failure)
+    const answer = errorAnswer(this.#parts.guessDialect('/', {}), failure, id)
     return { ...answer, headers: { ...idHeaders(id), ...answer.headers } }
   }
 
@@ -436,6 +475,7 @@ export class Engine {
       headers: outgoingHeaders(ex, target, told),
       body: out.body,
       reuse: upstream.reuse ?? ex.route.reuse ?? true,
+      payer: ex.payer,
     })
   }
 
@@ -453,6 +493,7 @@ export class Engine {
     const attempt = this.#attempt(state, ex, target, isLast)
     let refused: AnswerHead | undefined
     let verdict: Verdict = 'next_key'
+    const wanted = wantedForm(ex, target)
     while (verdict === 'next_key' || verdict === 'same_key') {
       const choosing = verdict === 'same_key' ? attempt?.key?.upstream : attempt ? attempt.next() : target.upstream
       const upstream = isPromise(choosing) ? await stopwatch.wait('request', choosing) : choosing
@@ -473,7 +514,7 @@ export class Engine {
         stopwatch.start()
         const headTick = clock.tick()
         state.mark('firstByte', headTick)
-        judged = this.#hear(state, call, head)
+        judged = this.#hear(state, call, head, wanted)
         refused = judged ? await stopwatch.wait('answer', judged.head) : head
         this.#answered(ex, upstream, refused.status, headTick - sentTick)
       } catch (error) {
@@ -493,9 +534,18 @@ export class Engine {
 
   /** The way through the keys of an upstream that has any. */
   #attempt(state: RequestState, ex: Exchange, { upstream, model }: Target, isLast: boolean): KeyAttempt | undefined {
+    if (!upstream.keys) return (state.keys = undefined)
     const tokens = ex.slots.get(tokenUseSlot)
-    state.keys = upstream.keys && this.vendorKeys.attempt(upstream, model.name, ex.id, tokens, isLast)
-    return state.keys
+    // The same for all upstreams: of all their keys one may change for what it is refused.
+    state.asker ??= {
+      request: ex.id,
+      client: ex.payer,
+      digest: () => digestBody(state.body),
+      ...(tokens && { tokens: tokens.estimate }),
+      hasChanged: false,
+    }
+    const asked = { model: model.name, request: ex.id, asker: state.asker, tokens, isLast }
+    return (state.keys = this.vendorKeys.attempt(upstream, asked))
   }
 
   /** The wait for a head begins. @returns what tells the caller of it meanwhile */
@@ -507,12 +557,20 @@ export class Engine {
     return waiting
   }
 
-  /** Hears an answer until it is known whether it is one; undefined where what came with its head shows that it is. */
-  #hear(state: RequestState, call: Call, head: AnswerHead): JudgedCall | undefined {
+  /** Hears an answer until it is known whether it is one, and of what form; undefined where what came with its head shows that. */
+  #hear(state: RequestState, call: Call, head: AnswerHead, wanted: WantedForm | undefined): JudgedCall | undefined {
     const { keys } = state
     const conversation = call instanceof Conversation ? call : undefined
-    if (!mayBeRefusal(head, keys !== undefined, conversation ? undefined : call)) return undefined
-    const judged = new JudgedCall(call, this.#parts.clock, conversation, keys === undefined || keys.key?.isOnly)
+    const formOf = formReader(head, wanted)
+    const kind = kindToHear(head, {
+      hasKey: keys !== undefined,
+      call: conversation ? undefined : call,
+      formOf,
+      wantsEvents: wanted === 'events',
+    })
+    if (!kind) return undefined
+    const isAlone = keys === undefined || keys.key?.isOnly === true
+    const judged = new JudgedCall(call, this.#parts.clock, { conversation, isAlone, kind, formOf })
     state.call = judged
     return judged
   }
@@ -572,7 +630,9 @@ export class Engine {
     const now = this.#parts.clock.tick()
     this.#parts.upstreamAnswered(upstream.name, null, now - sentTick)
     this.#parts.trace?.answered(ex, null)
-    if (error instanceof CallerGone) this.#breaker.undecided(upstream)
+    // That all its connections are in use is no failure of the upstream's.
+    const isQueue = error instanceof Failure && error.code === 'upstream_queue_full'
+    if (error instanceof CallerGone || isQueue) this.#breaker.undecided(upstream)
     else this.#breaker.failed(upstream, now)
   }
 
@@ -638,26 +698,40 @@ export class Engine {
     const headers = struckHeaders(replyHeaders(head.headers, ex.dialect), head.status, call)
     const first = firstStages(head, call)
     if (head.status >= 400) state.overheard = new Overheard(secretsOfCall(call), ownWords(state.body))
+    const judge = new FormJudge(ex, target, { ...head, headers }, call, source === call)
+    const { stage, turnInto } = judge
     const shaping = state.running.pipeline.onReply(
       ex,
       {
         status: head.status,
-        headers: source === call ? headers : withoutLength(headers),
-        stages: state.overheard ? [...first, state.overheard] : first,
+        headers: source === call ? judge.headers : withoutLength(judge.headers),
+        stages: [...first, ...(stage ? [stage] : []), ...(state.overheard ? [state.overheard] : [])],
         endUnknown: state.endUnknown,
+        ...(turnInto && { turnInto }),
       },
       target,
     )
-    if (!isPromise(shaping)) return this.#openRelay(state, ex, source, shaping, upstream)
-    return shaping.then(reply => this.#openRelay(state, ex, source, reply, upstream))
+    const open = (reply: Reply): Relay => {
+      judge.demand(reply)
+      return this.#openRelay(state, ex, source, reply, upstream, judge.isTurned)
+    }
+    return isPromise(shaping) ? shaping.then(open) : open(shaping)
   }
 
-  #openRelay(state: RequestState, ex: Exchange, source: Source, reply: Reply, upstream: Upstream): Relay {
+  #openRelay(
+    state: RequestState,
+    ex: Exchange,
+    source: Source,
+    reply: Reply,
+    upstream: Upstream,
+    isTurned: boolean,
+  ): Relay {
     const isStream = reply.headers['content-type']?.startsWith('text/event-stream') === true
     state.reply = isStream ? { ...reply, headers: { ...reply.headers, ...unbuffered } } : reply
     // Events are worth little late: their head goes at once. Others travel with their first bytes, so that what fails
-    // before those is an error that says whether to try again, and not a connection that SDKs take up once more.
-    if (isStream) {
+    // before those is an error that says whether to try again, and not a connection that SDKs take up once more. So do
+    // events that a plugin makes of an answer in one piece.
+    if (isStream && !isTurned) {
       state.begin()
       state.res.flushHeaders()
     }
@@ -666,6 +740,7 @@ export class Engine {
     const relay = new Relay(state, source, reply, isStream, {
       deadlines: this.#patience,
       writeIdleMs: Math.min(callerIdleMs, upstream.timeouts.idleMs),
+      lastEvents: ex.dialect.lastEvents,
     })
     state.relays(relay)
     const { heartbeatMs } = ex.plan.server
@@ -707,6 +782,13 @@ export class Engine {
     }
     if (match.kind === 'none')
       throw fail('not_found', { method: head.method.slice(0, 16), path: head.path.slice(0, 200) })
+    if (match.kind === 'method' && /\bwebsocket\b/i.test(req.headers.upgrade ?? ''))
+      // RFC 9110 15.5.22: clients that ask again by HTTP do so at once, where a 405 had them try seven times.
+      throw fail(
+        'websocket_unsupported',
+        { path: head.path.slice(0, 200) },
+        { headers: { upgrade: 'HTTP/1.1', connection: 'upgrade, close' } },
+      )
     if (match.kind === 'method')
       throw fail(
         'method_not_allowed',
@@ -738,7 +820,20 @@ export class Engine {
     const local = this.#parts.local.get(name)
     if (!local) throw new Error(`no local answer '${name}'`)
     const answering = local(ex)
-    return this.#answer(state, ex, isPromise(answering) ? await state.stopwatch.wait('request', answering) : answering)
+    const answer = isPromise(answering) ? await state.stopwatch.wait('request', answering) : answering
+    this.#holdAnswer(state, ex, answer)
+    return this.#answer(state, ex, answer)
+  }
+
+  /** Callers who take a large answer slowly hold no more memory together than bodies may. @throws Failure over_capacity */
+  #holdAnswer({ res, running }: RequestState, { payer }: Exchange, { body }: Answer): void {
+    const { memoryBytesMax } = running.plan.server
+    if (body.length <= smallAnswerBytes) return
+    const memory = new ByteClaim(this.#budget, memoryBytesMax, payer)
+    // What is larger than all that there is has been paid all the same.
+    if (!memory.hold(Math.min(body.length, memoryBytesMax / 2))) throw noRoom()
+    if (res.closed) memory.free()
+    else res.once('close', () => memory.free())
   }
 
   #answer(state: RequestState, ex: Exchange, answer: Answer): Outcome {
@@ -804,7 +899,8 @@ export class Engine {
     const { ex } = state
     if (state.keys) state.keys.end(outcome, ex?.slots.get(tokenUseSlot))
     state.letGo()
-    if (ex) this.#parts.record(toLogRow(state, ex, outcome, this.#parts.clock.tick() - state.startedTick), ex)
+    if (!ex) this.#parts.unrouted?.('failure' in outcome ? outcome.failure : undefined, state.req)
+    else this.#parts.record(toLogRow(state, ex, outcome, this.#parts.clock.tick() - state.startedTick), ex)
   }
 }
 
@@ -858,10 +954,10 @@ function withCandidate(target: Target, candidate: Candidate): Target {
 
 /** Tells a caller who waits for an answer, and whose client understands it, that the wait goes on; undefined for others. */
 function createPatience(ex: Exchange, res: ServerResponse, deadlines: Deadlines): Timed | undefined {
-  const { heartbeatMs, agentsAccepting102 } = ex.plan.server
+  const { heartbeatMs, agentsAccepting102, trustedProxies } = ex.plan.server
   const agent = ex.head.headers['user-agent']
   if (heartbeatMs === undefined || typeof agent !== 'string') return undefined
-  if (!agentsAccepting102.some(part => agent.includes(part)) || res.req.httpVersionMinor === 0) return undefined
+  if (!agentsAccepting102.some(part => agent.includes(part)) || !isDirect(res.req, trustedProxies)) return undefined
   const everyMs = heartbeatMs
   return {
     place: -1,

@@ -1,4 +1,4 @@
-import { failures, type ErrorTable, sharedRows } from '../kit/index.ts'
+import { type Failure, failures, type ErrorTable, sharedRows } from '../kit/index.ts'
 
 const bad = 'invalid_request_error'
 const server = 'server_error'
@@ -53,7 +53,17 @@ export const errors = {
   unsupported_content_encoding: {
     status: 415,
     type: bad,
-    text: "Request bodies are taken as they are; content-encoding '{found}' is not accepted.",
+    text: "The content-encoding '{found}' of the request body is not accepted. Send the body as it is, or in at most four of: {known}.",
+  },
+  body_undecodable: {
+    status: 400,
+    type: bad,
+    text: 'The request body is not what its content-encoding says: {why}.',
+  },
+  body_too_dense: {
+    status: 413,
+    type: bad,
+    text: 'The request body comes to more than {ratio} times what was sent once its content-encoding is undone. Send it as it is.',
   },
   invalid_json: { status: 400, type: bad, text: 'The request body is not a valid JSON object: {why} at byte {at}.' },
   duplicate_field: { status: 400, type: bad, text: "The field '{name}' stands more than once in the request body." },
@@ -74,6 +84,26 @@ export const errors = {
     type: bad,
     param: 'model',
     text: "The model '{model}' does not exist or is not offered here. GET /v1/models lists those that are.",
+  },
+  websocket_unsupported: {
+    status: 426,
+    type: bad,
+    text: 'WebSockets are not answered at {path}. Send the request by HTTP: POST {path}.',
+    retry: false,
+  },
+  vendor_tool_refused: {
+    status: 400,
+    type: bad,
+    param: 'tools',
+    text: "The model '{model}' is not offered with the tool '{tool}', which the upstream would run ({place}). Take it out of the request; whoever runs the gateway can allow it in `vendor_tools` of the family '{family}'.",
+    operator:
+      'To allow it, add its name to `vendor_tools` of the family. Tools that the client runs (functions, shells, editors) need no entry.',
+  },
+  tool_repeated: {
+    status: 400,
+    type: bad,
+    param: 'tools',
+    text: "The tool at '{place}' says twice what it is ({tool}). Say it once.",
   },
   models_not_together: sharedRows.models_not_together,
   operation_unsupported: {
@@ -122,6 +152,13 @@ export const errors = {
     text: "Every key of the gateway for the upstream '{upstream}' has reached a limit. Nothing was sold; try again in {seconds} s.",
     operator: 'Add a key or an upstream, or have the vendor raise its limit: `tollgate upstreams list`.',
   },
+  upstream_queue_full: {
+    status: 429,
+    type: 'requests',
+    text: "All {max} connections to the upstream '{upstream}' are in use, and as many requests wait for one as may, or this one has waited for as long as it may. Nothing was sent; try again in {seconds} s.",
+    operator:
+      'Raise `connections` of the upstream, or how many may wait and for how long (`queue`); bound what one key may have at once: `concurrency` of its group.',
+  },
   upstream_connect_timeout: {
     status: 504,
     type: server,
@@ -145,6 +182,14 @@ export const errors = {
     type: server,
     text: "The upstream's answer is not usable: {reason}.",
     operator: "Look at `tollgate logs show ID`. Is `url` the vendor's interface, and not a page?",
+  },
+  upstream_answer_kind: {
+    status: 502,
+    type: server,
+    text: 'The upstream answered with {shape}, so its answer was not handed out. What it may have cost is for the operator to see; nothing is charged until then.',
+    retry: false,
+    operator:
+      'Does the vendor stream this model at this path? Take the operation out of `streams` where it does not. A charge may wait for you: `tollgate ledger resolve ID`.',
   },
   job_unplanned: {
     status: 409,
@@ -180,3 +225,8 @@ export const errors = {
 } as const satisfies ErrorTable
 
 export const fail = failures(errors)
+
+/** The refusal of a model that is not offered, the same wherever one is named. */
+export function modelNotFound(name: string, place = 'model'): Failure {
+  return fail('model_not_found', { model: name.slice(0, 120) }, { param: place })
+}

@@ -1,8 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Awaitable, Json, JsonObjectView } from '../kit/index.ts'
+import {
+  type Awaitable,
+  type Declared,
+  declarationRules,
+  type Json,
+  type JsonObjectView,
+  nothingDeclared,
+} from '../kit/index.ts'
 import {
   createShift,
   cutOut,
+  DeclaredReader,
   type Drops,
   findCuts,
   type Member,
@@ -32,9 +40,19 @@ export const bodyRefusals: TextRefusals = {
  * @throws Failure invalid_json, duplicate_field, body_too_complex
  */
 export function scanObject(bytes: Buffer): JsonObjectView {
-  const scan = new ObjectScan(bytes, bodyRefusals)
+  const { scan, view } = openScan(bytes)
   scan.read(bytes.length)
-  return new ScannedObject(scan.members, bytes)
+  return view()
+}
+
+function openScan(bytes: Buffer) {
+  const reader = new DeclaredReader(declarationRules, tooMuchDeclared)
+  const scan = new ObjectScan(bytes, bodyRefusals, reader)
+  return { scan, view: () => new ScannedObject(scan.members, reader.result(nothingDeclared), bytes) }
+}
+
+function tooMuchDeclared(): Error {
+  return bodyRefusals.tooComplex('more tools and models', '4096')
 }
 
 /**
@@ -46,11 +64,11 @@ export function scanObjectInTurns(bytes: Buffer, work: (slice: () => boolean) =>
 }
 
 async function scanSlices(bytes: Buffer, work: (slice: () => boolean) => boolean): Promise<JsonObjectView> {
-  const scan = new ObjectScan(bytes, bodyRefusals)
+  const { scan, view } = openScan(bytes)
   const slice = (): boolean => scan.read(turnBytes)
   while (!work(slice)) await nextTurn()
   await nextTurn()
-  return new ScannedObject(scan.members, bytes)
+  return view()
 }
 
 /** Members where they stand in the buffers that they came in; the text of a changed object is written once it is asked for. */
@@ -60,8 +78,11 @@ class ScannedObject implements JsonObjectView {
   #byName: Map<string, Member> | undefined
   #bytes: Buffer | undefined
 
-  constructor(members: readonly Member[], bytes?: Buffer) {
+  readonly declared: Declared
+
+  constructor(members: readonly Member[], declared: Declared, bytes?: Buffer) {
     this.#members = members
+    this.declared = declared
     this.#bytes = bytes
   }
 
@@ -118,12 +139,24 @@ class ScannedObject implements JsonObjectView {
       const value = changes.get(name)
       if (value !== undefined) members.push(writeMember(name, value))
     }
-    return new ScannedObject(members)
+    return new ScannedObject(
+      members,
+      this.#declaredIn(name => !changes.has(name)),
+    )
   }
 
   pick(keep: (name: string) => boolean): JsonObjectView {
     const kept = this.#members.filter(member => keep(member.name))
-    return kept.length === this.#members.length ? this : new ScannedObject(kept)
+    return kept.length === this.#members.length ? this : new ScannedObject(kept, this.#declaredIn(keep))
+  }
+
+  #declaredIn(keep: (name: string) => boolean): Declared {
+    const { declared } = this
+    if (declared === nothingDeclared) return declared
+    return {
+      tools: declared.tools.filter(({ field }) => keep(field)),
+      models: declared.models.filter(({ path }) => keep(String(path[0]))),
+    }
   }
 
   prune(drops: Drops): JsonObjectView {
@@ -136,7 +169,7 @@ class ScannedObject implements JsonObjectView {
       const member = { ...rest, text, start: shift(start), valueStart: shift(valueStart), end: shift(end) }
       if (member.end > member.start) members.push(member)
     }
-    return new ScannedObject(members, text)
+    return new ScannedObject(members, this.declared, text)
   }
 
   /** The members where they stand in this object's own text. */

@@ -7,6 +7,9 @@ import { findHostFault, takeOriginForm } from './request-target.ts'
 const headerLinesMax = 100
 /** Headers that decide who asks or where a body ends: two of them are two opinions. */
 const single = new Set(['host', 'authorization', 'content-type', 'content-length', 'transfer-encoding'])
+/** Headers that say how a message is framed, from where and from whom it is, or what is to be done with it on the way. */
+const reserved =
+  /^(?:content-|transfer-|x-forwarded|x-real-|x-original-|x-http-|forwarded|host$|connection$|keep-alive$|te$|trailer|upgrade|expect$|via$|proxy-|authorization$|cookie|set-|origin$|sec-|access-control-|idempotency-key$|x-request-id$|.*api-key$|.*token$)/
 const pathText = /^\/[A-Za-z0-9\-._~!$&'()*+,=:@/%]*$/
 const pathTricks = /\/\/|\/\.{1,2}(?:\/|$)|%(?:00|2e|5c|0a|0d|25)|%(?![0-9a-f]{2})/i
 /** Printable ASCII without `#`: what a query may hold, and what every HTTP client and server reads alike. */
@@ -34,7 +37,7 @@ export function readHead(req: IncomingMessage, trustedProxies?: readonly string[
     method: req.method ?? '',
     path,
     query,
-    headers: req.headers,
+    headers: withHyphens(req.headers),
     remote: callerAddress(req.socket.remoteAddress ?? '', req.headers['x-forwarded-for'], trustedProxies),
   }
 }
@@ -44,14 +47,29 @@ function isOfServer({ method, url }: IncomingMessage): boolean {
   return method === 'OPTIONS' && url === '*'
 }
 
+/**
+ * Names with underscores are legal, and some agents send them (`session_id`). Servers that go by CGI's names read them as those
+ * with hyphens, so they count as such, unless that name says how a message is framed, where it came from or who asks: there one
+ * that a proxy before us did not look at would stand for one that it did.
+ */
+function withHyphens(headers: IncomingMessage['headers']): IncomingMessage['headers'] {
+  let changed: IncomingMessage['headers'] | undefined
+  for (const name in headers) {
+    if (!name.includes('_')) continue
+    changed ??= Object.assign(Object.create(null) as typeof headers, headers)
+    delete changed[name]
+    const plain = name.replaceAll('_', '-')
+    if (!reserved.test(plain) && headers[plain] === undefined) changed[plain] = headers[name]
+  }
+  return changed ?? headers
+}
+
 function checkHeaders(req: IncomingMessage): void {
   const raw = req.rawHeaders
   if (raw.length > headerLinesMax * 2) throw fail('too_many_headers', { max: headerLinesMax })
   let seen: Set<string> | undefined
   for (let i = 0; i < raw.length; i += 2) {
     const name = (raw[i] as string).toLowerCase()
-    if (name.includes('_'))
-      throw fail('header_invalid', { name: name.slice(0, 64), why: 'underscores are not accepted in names' })
     if (!single.has(name) && !name.endsWith('api-key')) continue
     seen ??= new Set()
     if (seen.has(name)) throw fail('header_duplicate', { name })

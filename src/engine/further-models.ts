@@ -1,5 +1,6 @@
 import {
   type Body,
+  type DeclaredModel,
   type Failure,
   type ForwardRule,
   type FurtherModel,
@@ -10,35 +11,53 @@ import {
   type Upstream,
   withFields,
 } from '../kit/index.ts'
-import { fail } from './errors.ts'
+import { fail, modelNotFound } from './errors.ts'
+import { passes } from './passes.ts'
 
 type Place = readonly string[]
+type Reading = {
+  readonly rule: ForwardRule | undefined
+  readonly named: readonly DeclaredModel[]
+  readonly find: (name: string) => Model | undefined
+}
 type Found = { readonly value: Json; readonly place: string }
 
 /** Most that one request may name: each is looked up, and held for. */
 const furtherMax = 64
+const resourcePrefix = 'models/'
 const escape = Buffer.from('\\u')
 
 /**
- * The models that a body names beside its own, at the places where its family says that upstreams look for more: each by its
- * name here, once, without the model itself. What does not go upstream names nothing. Undefined where none is named at all: where
- * the model itself is, it is to be called as the upstream calls it.
- * @param find the model of a name. @throws what a name that is none throws, with its place
+ * The models that a body names beside its own: at the places where its family says that upstreams look for more, and `named`,
+ * wherever that is. Each by its name here, once, without the model itself. What does not go upstream names nothing. Undefined where
+ * none is named at all: where the model itself is, it is to be called as the upstream calls it.
+ * @param find the model of a name; undefined for one that is not offered
+ * @throws Failure model_not_found, with the place
  */
 export function readFurther(
   { family, name: own }: Model,
   body: Body,
-  rule: ForwardRule | undefined,
-  find: (name: string, place: string) => Model,
+  { rule, named, find }: Reading,
 ): readonly FurtherModel[] | undefined {
   const { further } = family
   if (!further || body.kind !== 'json') return undefined
   const { json } = body
   const isThere = ([field = '']: Place): boolean => json.has(field)
   // Nearly no request names any.
-  if (!further.instead.some(isThere) && !further.beside.some(isThere)) return undefined
+  if (named.length === 0 && !further.instead.some(isThere) && !further.beside.some(isThere)) return undefined
   const found = new Map<string, FurtherModel>()
   let names = 0
+  const add = (
+    model: Model | undefined,
+    { name, place, runs }: Pick<DeclaredModel, 'name' | 'place' | 'runs'>,
+  ): void => {
+    names++
+    if (name === own || model?.name === own || found.has(model?.name ?? name)) return
+    if (found.size === furtherMax)
+      throw fail('body_too_complex', { what: 'more models', max: `${furtherMax} beside its own` }, { param: place })
+    if (!model) throw modelNotFound(name, place)
+    found.set(model.name, { model, place, runs })
+  }
   for (const [runs, places] of [
     ['instead', further.instead],
     ['beside', further.beside],
@@ -51,14 +70,11 @@ export function readFurther(
             { name: place, expected: 'a string', found: Array.isArray(value) ? 'an array' : `a ${typeof value}` },
             { param: place },
           )
-        names++
-        if (value === own || found.has(value)) continue
-        if (found.size === furtherMax)
-          throw fail('body_too_complex', { what: 'more models', max: `${furtherMax} beside its own` }, { param: place })
-        found.set(value, { model: find(value, place), place, runs })
+        add(find(value), { name: value, place, runs })
       }
     }
   }
+  for (const one of named) add(find(one.name) ?? find(bareName(one.name)), one)
   return names > 0 ? [...found.values()] : undefined
 }
 
@@ -85,6 +101,17 @@ export function runAllOn(upstream: Upstream, further: readonly FurtherModel[]): 
   return further.every(({ model }) => nameOn(upstream, model) !== undefined)
 }
 
+/** What a body names models by, anywhere but in `model`, in what goes upstream. */
+export function namedIn(body: Body, rule: ForwardRule | undefined): readonly DeclaredModel[] {
+  if (body.kind !== 'json' || body.json.declared.models.length === 0) return []
+  return body.json.declared.models.filter(({ path: [field] }) => passes(rule, String(field)))
+}
+
+/** Those that are not the model itself. */
+export function namesOfOthers(named: readonly DeclaredModel[], { name: own }: Model): readonly DeclaredModel[] {
+  return named.filter(({ name }) => bareName(name) !== own && name !== own)
+}
+
 /** The body with every further model by the name that the upstream knows it by. */
 export function renameFurther(body: Body, own: Model, upstream: Upstream, further: readonly FurtherModel[]): Body {
   const all = [own, ...further.map(({ model }) => model)]
@@ -95,6 +122,13 @@ export function renameFurther(body: Body, own: Model, upstream: Upstream, furthe
     const [field = '', ...rest] = path
     const value = changes.get(field) ?? readField(body, field)
     if (value !== undefined) changes.set(field, renameAt(value, rest, names))
+  }
+  for (const { path, name } of body.kind === 'json' ? body.json.declared.models : []) {
+    const [field = '', ...rest] = path
+    const to = names.get(name) ?? withPrefix(names.get(bareName(name)))
+    if (to === undefined || to === name) continue
+    const value = changes.get(String(field)) ?? readField(body, String(field))
+    if (value !== undefined) changes.set(String(field), setAt(value, rest, name, to))
   }
   return withFields(body, changes)
 }
@@ -107,6 +141,25 @@ function renameAt(value: Json, path: Place, names: ReadonlyMap<string, string>):
   if (!isObject(value)) return value
   const inner = value[next]
   return inner === undefined ? value : { ...value, [next]: renameAt(inner, rest, names) }
+}
+
+/** Replaces a name where it still stands: the places that the family names may have been renamed already. */
+function setAt(value: Json, [next, ...rest]: readonly (string | number)[], from: string, to: string): Json {
+  if (next === undefined) return value === from ? to : value
+  if (typeof next === 'number')
+    return Array.isArray(value) ? value.map((one: Json, i) => (i === next ? setAt(one, rest, from, to) : one)) : value
+  if (!isObject(value)) return value
+  const inner = value[next]
+  return inner === undefined ? value : { ...value, [next]: setAt(inner, rest, from, to) }
+}
+
+/** A resource's name as some formats write it. */
+function bareName(name: string): string {
+  return name.startsWith(resourcePrefix) ? name.slice(resourcePrefix.length) : name
+}
+
+function withPrefix(name: string | undefined): string | undefined {
+  return name === undefined ? undefined : `${resourcePrefix}${name}`
 }
 
 function valuesAt(body: Body, path: Place, rule: ForwardRule | undefined): readonly Found[] {
@@ -136,9 +189,4 @@ function isObject(value: Json): value is { readonly [name: string]: Json } {
 /** Whether a text may have a member of this name: one that is written with escapes is looked for in any that has some. */
 function mayName(raw: Buffer | undefined, name: string): boolean {
   return raw !== undefined && (raw.includes(JSON.stringify(name)) || raw.includes(escape))
-}
-
-function passes(rule: ForwardRule | undefined, field: string): boolean {
-  if (!rule) return true
-  return rule.kind === 'only' ? rule.names.has(field) : !rule.except.has(field)
 }

@@ -13,6 +13,7 @@ const replyPass = new Set([
   'content-language',
   'cache-control',
   'retry-after',
+  'x-should-retry',
 ])
 
 /**

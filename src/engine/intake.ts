@@ -1,12 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Transform, type TransformCallback } from 'node:stream'
-import { type Body, type Clock, formatBytes, isPromise, type JsonObjectView, type Route } from '../kit/index.ts'
+import { type Body, isPromise, type JsonObjectView, type Route } from '../kit/index.ts'
 import { type ByteClaim, freeMemory } from '../wire/index.ts'
+import { codingNames, type Coding, parseCodings } from './codings.ts'
 import type { Deadlines, Timed } from './deadlines.ts'
+import type { DecodedSource } from './decode.ts'
 import { type BodyTaker, DirectRequest } from './direct-request.ts'
 import { fail } from './errors.ts'
 import { scanObjectInTurns } from './fields.ts'
 import { Gather } from './gather.ts'
+import { readBacklog, stillArriving, tooLarge, undoCodings } from './packed-body.ts'
 import { SocketRest } from './rest-socket.ts'
 import type { Stopwatch } from './turns.ts'
 
@@ -19,9 +22,6 @@ export const bodyPace: BodyPace = { bytes: 30 * 1024, ms: 30_000 }
 /** Smaller chunks of a form that come in one turn go on together. */
 const smallBytes = 1_024
 const gatheredBytes = 16_384
-/** What is still taken of a body that was refused, so that the caller's client gets to read the answer. */
-const discardBytesMax = 64 * 1024 * 1024
-const discardMs = 10_000
 /** A body of unknown length takes memory in steps of this. */
 const growBytes = 65_536
 
@@ -32,14 +32,15 @@ export type Taken = {
   release(isUnread: boolean): void
 }
 
+const abandoned = new Error('nobody reads the body any more')
 const nothing: Taken = { body: { kind: 'none' }, release: () => undefined }
 
 /**
  * Reads what the route says the body is: nothing, one JSON object whole in memory, or the unread bytes of a form.
- * Bytes received are counted, with or without Content-Length.
+ * Bytes received are counted, with or without Content-Length. A compressed body is what it was before.
  * @param memory holds what a body takes from before it is read until it is released
- * @throws Failure body_unexpected, unsupported_content_type, body_too_large, invalid_json, body_incomplete, body_too_slow,
- *   over_capacity
+ * @throws Failure body_unexpected, unsupported_content_type, unsupported_content_encoding, body_too_large, body_too_dense,
+ *   body_undecodable, invalid_json, body_incomplete, body_too_slow, over_capacity
  */
 export function takeBody(
   req: IncomingMessage,
@@ -54,19 +55,27 @@ export function takeBody(
     if (announced !== 0) throw fail('body_unexpected', { method: route.method, path: route.path })
     return nothing
   }
+  const packed = req.headers['content-encoding']
+  const codings = packed === undefined ? undefined : readCodings(packed)
   const kind = checkType(req, route)
   if (announced === 0) throw fail('body_missing')
-  if (announced !== undefined && announced > route.bodyBytesMax) throw tooLarge(route, announced)
+  if (announced !== undefined && announced > route.bodyBytesMax)
+    throw tooLarge(route.bodyBytesMax, route.path, `${announced} bytes were announced`)
   if (kind === 'json') {
     if (!memory.hold(announced ?? 0)) throw noRoom()
-    const intake = new JsonIntake(req, route, announced, memory, patience, stopwatch)
+    const intake = new JsonIntake(req, route, { announced, codings }, memory, patience, stopwatch)
     if (waitsForContinue(req)) res.writeContinue()
     intake.begin()
     return intake.done
   }
-  const source = new CountedBody(req, res, route, patience, stopwatch)
+  const source = new CountedBody(req, res, route, codings, patience, stopwatch)
   return {
-    body: { kind: 'stream', source, contentType: req.headers['content-type'] ?? '', bytes: announced },
+    body: {
+      kind: 'stream',
+      source,
+      contentType: req.headers['content-type'] ?? '',
+      bytes: codings ? undefined : announced,
+    },
     release: () => source.release(),
   }
 }
@@ -83,11 +92,20 @@ const wanted = {
   'form-or-json': 'a form (content-type: multipart/form-data) or a JSON body (content-type: application/json)',
 } as const
 
-/** What the body is, as its content type says. @throws Failure unsupported_content_encoding, unsupported_content_type */
+/** What is to be undone; undefined where that is nothing. @throws Failure unsupported_content_encoding */
+function readCodings(packed: string): readonly Coding[] | undefined {
+  const codings = parseCodings(packed)
+  if (codings) return codings.length > 0 ? codings : undefined
+  // RFC 9110 15.5.16 names the header that says what would be taken.
+  throw fail(
+    'unsupported_content_encoding',
+    { found: packed.slice(0, 40), known: codingNames },
+    { headers: { 'accept-encoding': codingNames } },
+  )
+}
+
+/** What the body is, as its content type says. @throws Failure unsupported_content_type */
 function checkType(req: IncomingMessage, route: Route): 'json' | 'form' {
-  const coding = req.headers['content-encoding']
-  if (coding !== undefined && coding !== 'identity')
-    throw fail('unsupported_content_encoding', { found: coding.slice(0, 40) })
   const found = (req.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
   const isJson = found === 'application/json' || /^application\/[\w.-]+\+json$/.test(found)
   if (isJson && route.body !== 'form') return 'json'
@@ -99,11 +117,6 @@ function checkType(req: IncomingMessage, route: Route): 'json' | 'form' {
   })
 }
 
-function tooLarge(route: Route, announced: number | undefined): Error {
-  const received = announced === undefined ? 'it was still arriving at that point' : `${announced} bytes were announced`
-  return fail('body_too_large', { max: formatBytes(route.bodyBytesMax), path: route.path, received })
-}
-
 /** A JSON body on its way into memory, and what it takes there until it is released. */
 class JsonIntake implements BodyTaker, Taken {
   readonly done: Promise<Taken>
@@ -112,6 +125,7 @@ class JsonIntake implements BodyTaker, Taken {
   readonly #memory: ByteClaim
   readonly #stopwatch: Stopwatch
   readonly #gather: Gather
+  readonly #unpacked: DecodedSource | undefined
   readonly #rest: SocketRest
   readonly #watch: PaceWatch
   #resolve!: (taken: Taken) => void
@@ -124,7 +138,7 @@ class JsonIntake implements BodyTaker, Taken {
   constructor(
     req: IncomingMessage,
     route: Route,
-    announced: number | undefined,
+    { announced, codings }: { announced: number | undefined; codings: readonly Coding[] | undefined },
     memory: ByteClaim,
     patience: BodyPatience,
     stopwatch: Stopwatch,
@@ -133,7 +147,8 @@ class JsonIntake implements BodyTaker, Taken {
     this.#route = route
     this.#memory = memory
     this.#stopwatch = stopwatch
-    this.#gather = new Gather(announced)
+    this.#gather = new Gather(codings ? undefined : announced)
+    this.#unpacked = codings && undoCodings(req, codings, route, chunk => this.#count(chunk))
     this.#rest = new SocketRest(req.socket)
     this.#watch = new PaceWatch(patience, () => this.#giveUp(tooSlow(patience.pace)))
     this.done = new Promise((resolve, reject) => {
@@ -156,6 +171,12 @@ class JsonIntake implements BodyTaker, Taken {
     const req = this.#req
     // Gone while a hook waited for something: nothing more is heard of it.
     if (req.destroyed) return this.gone()
+    if (this.#unpacked)
+      return this.#unpacked.start({
+        data: chunk => this.#keep(chunk, false),
+        end: () => this.end(),
+        cut: error => this.#giveUp(error),
+      })
     this.#isDirect = req instanceof DirectRequest && req.handTo(this)
     if (this.#isDirect) return
     const early = readBacklog(req)
@@ -170,14 +191,25 @@ class JsonIntake implements BodyTaker, Taken {
   }
 
   data(chunk: Buffer): void {
-    const size = this.#gather.length + chunk.length
+    this.#count(chunk)
+    // In a server of somebody else's others may listen.
+    this.#keep(chunk, this.#isDirect || this.#req.listenerCount('data') < 2)
+  }
+
+  /** A chunk has come, packed or not. */
+  #count(chunk: Buffer): void {
     this.#watch.count(chunk.length)
     this.#rest.count()
-    if (size > this.#route.bodyBytesMax) return this.#giveUp(tooLarge(this.#route, undefined))
+  }
+
+  /** @param isOurs nobody else has the chunk */
+  #keep(chunk: Buffer, isOurs: boolean): void {
+    const size = this.#gather.length + chunk.length
+    if (size > this.#route.bodyBytesMax)
+      return this.#giveUp(tooLarge(this.#route.bodyBytesMax, this.#route.path, stillArriving))
     const { bytes } = this.#memory
     if (size > bytes && !this.#memory.hold(Math.max(size, bytes + growBytes))) return this.#giveUp(noRoom())
-    // In a server of somebody else's others may listen.
-    this.#gather.add(chunk, this.#isDirect || this.#req.listenerCount('data') < 2)
+    this.#gather.add(chunk, isOurs)
   }
 
   end(): void {
@@ -213,12 +245,13 @@ class JsonIntake implements BodyTaker, Taken {
 
   #giveUp(error: unknown): void {
     this.#stop()
+    this.#unpacked?.abort(abandoned)
     this.#memory.free()
     this.#reject(error)
   }
 }
 
-function noRoom(): Error {
+export function noRoom(): Error {
   return fail('over_capacity', {}, { retryAfterMs: 2_000 })
 }
 
@@ -234,13 +267,21 @@ class CountedBody extends Transform {
   readonly #patience: BodyPatience
   readonly #stopwatch: Stopwatch
   readonly #rest: SocketRest
+  readonly #unpacked: DecodedSource | undefined
   #watch: PaceWatch | undefined
   #bytes = 0
   /** Small chunks of this turn. */
   #block: Buffer | undefined
   #used = 0
 
-  constructor(req: IncomingMessage, res: ServerResponse, route: Route, patience: BodyPatience, stopwatch: Stopwatch) {
+  constructor(
+    req: IncomingMessage,
+    res: ServerResponse,
+    route: Route,
+    codings: readonly Coding[] | undefined,
+    patience: BodyPatience,
+    stopwatch: Stopwatch,
+  ) {
     super({ readableHighWaterMark: 65_536, writableHighWaterMark: 65_536 })
     this.#req = req
     this.#res = res
@@ -248,6 +289,7 @@ class CountedBody extends Transform {
     this.#patience = patience
     this.#stopwatch = stopwatch
     this.#rest = new SocketRest(req.socket)
+    this.#unpacked = codings && undoCodings(req, codings, route, chunk => this.#count(chunk))
     // Whoever reads hears of it; when nobody reads any more, an error that nobody hears would end the process.
     this.on('error', () => undefined)
   }
@@ -279,10 +321,28 @@ class CountedBody extends Transform {
     })
     if (req.destroyed && !req.readableEnded) return this.#giveUp(fail('body_incomplete'))
     if (waitsForContinue(req)) this.#res.writeContinue()
+    if (this.#unpacked) return this.#unpack(this.#unpacked)
     const early = readBacklog(req)
     req.on('data', this.#onData).once('end', this.#onEnd)
     this.on('drain', this.#onDrain)
     if (early) this.#onData(early)
+  }
+
+  #unpack(unpacked: DecodedSource): void {
+    this.on('drain', () => unpacked.resume())
+    unpacked.start({
+      data: chunk => {
+        if (!this.write(chunk)) unpacked.pause()
+      },
+      end: this.#onEnd,
+      cut: failure => this.#giveUp(failure),
+    })
+  }
+
+  /** A chunk has come, packed or not. */
+  #count(chunk: Buffer): void {
+    this.#watch?.count(chunk.length)
+    this.#rest.count()
   }
 
   readonly #onData = (chunk: Buffer): void => {
@@ -301,13 +361,15 @@ class CountedBody extends Transform {
   }
 
   #leave(): void {
+    this.#unpacked?.abort(abandoned)
     this.#req.off('data', this.#onData).off('end', this.#onEnd)
   }
 
   override _transform(chunk: Buffer, _encoding: string, done: TransformCallback): void {
     this.#bytes += chunk.length
-    this.#watch?.count(chunk.length)
-    if (this.#bytes > this.#route.bodyBytesMax) return done(tooLarge(this.#route, undefined))
+    if (!this.#unpacked) this.#watch?.count(chunk.length)
+    if (this.#bytes > this.#route.bodyBytesMax)
+      return done(tooLarge(this.#route.bodyBytesMax, this.#route.path, stillArriving))
     this.#stopwatch.run('body', () => {
       if (chunk.length < smallBytes) this.#gather(chunk)
       else {
@@ -380,30 +442,7 @@ function tooSlow(pace: BodyPace): Error {
   return fail('body_too_slow', { bytes: pace.bytes, seconds: pace.ms / 1000 })
 }
 
-/** What has come while nobody read, as one chunk: a body may come byte by byte, and each would be read by itself. */
-function readBacklog(req: IncomingMessage): Buffer | null {
-  return req.readableLength > 0 ? (req.read() as Buffer | null) : null
-}
-
 /** HTTP/1.0 knows no interim answers. */
 function waitsForContinue(req: IncomingMessage): boolean {
   return req.headers.expect !== undefined && req.httpVersionMinor > 0
-}
-
-/**
- * Takes and forgets what is left of a body that was refused. Closing at once instead would lose the answer: clients
- * that are still writing see EPIPE and send the request again (`docs/wire.md#uploads-refused-early`).
- */
-export function discardRest(req: IncomingMessage, clock: Pick<Clock, 'after'>): void {
-  if (req.complete || req.destroyed) return
-  let bytes = 0
-  const limit = clock.after(discardMs, () => req.socket.destroy())
-  req.unpipe()
-  req.on('data', (chunk: Buffer) => {
-    bytes += chunk.length
-    if (bytes > discardBytesMax) req.socket.destroy()
-  })
-  req.once('close', () => limit.cancel())
-  req.once('end', () => limit.cancel())
-  req.resume()
 }

@@ -22,6 +22,7 @@ export const writeIdleMs = 60_000
 /** What ends an answer for want of time. */
 const deadlines: ReadonlySet<string> = new Set(['deadline_exceeded', 'drain_deadline'])
 /** The end of what has been written when an event has ended there, or none has begun. */
+const rememberedChars = 48
 const betweenEvents = /(?:^|\n\n|\r\n\r\n|\r\r)$/
 
 /** How an answer ended for the caller. */
@@ -99,6 +100,9 @@ export class Relay implements Sink, Timed {
   #ending = false
   /** The last characters written of a stream of events: where one ends, something of ours may stand. */
   #recent: string | undefined
+  readonly #lastEvents: readonly string[]
+  /** The event has begun behind which none follows. */
+  #hasLastEvent = false
   #wroteAt: number
 
   /**
@@ -111,7 +115,12 @@ export class Relay implements Sink, Timed {
     source: Source,
     reply: Reply,
     isStream: boolean,
-    patience: { readonly deadlines: Deadlines; readonly writeIdleMs: number },
+    patience: {
+      readonly deadlines: Deadlines
+      readonly writeIdleMs: number
+      /** How the last event of a stream begins. */
+      readonly lastEvents?: readonly string[] | undefined
+    },
   ) {
     const { res, stopwatch } = answering
     this.#answering = answering
@@ -127,6 +136,7 @@ export class Relay implements Sink, Timed {
     this.#deadlines = patience.deadlines
     this.#wroteAt = patience.deadlines.clock.tick()
     this.#writeIdleMs = patience.writeIdleMs
+    this.#lastEvents = patience.lastEvents ?? []
     this.done = new Promise(resolve => {
       this.#resolve = resolve
     })
@@ -155,7 +165,10 @@ export class Relay implements Sink, Timed {
         if (this.#settled || this.#detached) return undefined
         const silentMs = this.#deadlines.clock.tick() - this.#wroteAt
         if (silentMs < everyMs) return this.#deadlines.in(everyMs - silentMs)
-        if (!this.#draining && !this.#upstreamEnded && betweenEvents.test(this.#recent ?? '')) this.#res.write(text)
+        if (!this.#draining && !this.#upstreamEnded && betweenEvents.test(this.#recent ?? '')) {
+          if (!this.#res.headersSent) this.#answering.begin()
+          this.#res.write(text)
+        }
         return this.#deadlines.in(everyMs)
       },
     }
@@ -321,8 +334,16 @@ export class Relay implements Sink, Timed {
   }
 
   #remember(chunk: Buffer): void {
-    this.#recent = ((this.#recent ?? '') + chunk.toString('latin1', Math.max(0, chunk.length - 4))).slice(-4)
+    const before = this.#recent ?? ''
+    this.#hasLastEvent ||= this.#lastEvents.some(line => beginsEvent(line, before, chunk))
+    const from = Math.max(0, chunk.length - rememberedChars)
+    this.#recent = (before + chunk.toString('latin1', from)).slice(-rememberedChars)
     this.#wroteAt = this.#deadlines.clock.tick()
+  }
+
+  /** The caller has all events, and needs no end of the connection to know it. */
+  get #hasAllEvents(): boolean {
+    return this.#hasLastEvent && !this.#draining && betweenEvents.test(this.#recent ?? '')
   }
 
   /** The upstream's answer is complete: lets each stage say its last, then ends the caller's. */
@@ -390,7 +411,7 @@ export class Relay implements Sink, Timed {
 
   /** Node calls a response finished also when its connection broke with bytes unwritten. */
   readonly #onFinish = (): void => {
-    this.#settle(this.#res.req.socket.destroyed ? goneWithAll : arrived)
+    this.#settle(this.#res.req.socket.destroyed && !this.#hasAllEvents ? goneWithAll : arrived)
   }
 
   #fault(error: unknown): void {
@@ -401,6 +422,7 @@ export class Relay implements Sink, Timed {
 
   #cut(by: 'upstream' | 'deadline' | 'gateway', failure: Failure): void {
     if (this.#settled) return
+    if (this.#served && this.#hasLastEvent) return this.#settle(arrived)
     if (!this.#detached && this.#res.headersSent) {
       // Where events stand; anything else says by its end that it is not whole.
       const mayTell = by !== 'gateway' && this.#recent !== undefined
@@ -439,17 +461,26 @@ export class Relay implements Sink, Timed {
   callerGone(): void {
     if (this.#settled || this.#detached) return
     // A caller that leaves between our last byte and its arrival has left all the same.
-    if (this.#ending) return this.#settle(goneWithAll)
-    this.#served = this.#owed === 0 && !this.#draining
+    if (this.#ending) return this.#settle(this.#hasAllEvents ? arrived : goneWithAll)
+    this.#served = (this.#owed === 0 && !this.#draining) || this.#hasAllEvents
     if (this.#served || this.#answering.detach()) {
       this.#detached = true
       this.#draining = false
       this.#deadlines.forget(this)
+      // Its end comes with the last event or soon behind it; one that never comes keeps nobody.
+      if (this.#hasLastEvent) this.#deadlines.clock.after(lingerMs, () => this.#leaveEnd())
       this.#steer()
       return
     }
     this.#source.abort(fail('upstream_cut', { reason: 'the caller left' }))
     this.#settle({ kind: 'cut', by: 'caller', complete: this.#complete })
+  }
+
+  /** The caller has had the last event, and the upstream does not end. */
+  #leaveEnd(): void {
+    if (this.#settled) return
+    this.#source.abort(fail('upstream_cut', { reason: 'no end behind its last event' }))
+    this.#settle(arrived)
   }
 
   readonly #onDrain = (): void => {
@@ -472,6 +503,13 @@ export class Relay implements Sink, Timed {
     if (this.#draining) this.#res.off('drain', this.#onDrain)
     this.#resolve(relayed)
   }
+}
+
+/** Whether a line stands at the beginning of one in a chunk, or across its border with what came before. */
+function beginsEvent(line: string, before: string, chunk: Buffer): boolean {
+  if (chunk.includes(`\n${line}`)) return true
+  const border = (before === '' ? '\n' : before) + chunk.toString('latin1', 0, rememberedChars)
+  return border.includes(`\n${line}`)
 }
 
 function writeAll(stage: Stage, chunks: readonly Buffer[]): Passed | Promise<Passed> {

@@ -21,6 +21,7 @@ import type { Router } from './router.ts'
 import type { Call } from './transport.ts'
 import type { Stopwatch } from './turns.ts'
 import type { KeyAttempt } from './vendor-keys/key-attempt.ts'
+import type { Asker } from './vendor-keys/suspicions.ts'
 
 /** Answers whose callers have left and that are still read, at most. */
 const detachedMax = 64
@@ -71,6 +72,8 @@ export class RequestState implements Member, Answering {
   refused: Call | undefined
   /** Its way through the keys of an upstream that has several. */
   keys: KeyAttempt | undefined
+  /** Who it is to the keys of upstreams; once one was asked that has any. */
+  asker: Asker | undefined
   /** An upstream that may have sold it was followed by another: `on_unknown: pay_twice`. */
   inDoubt = false
   /** The caller has left and the answer is read on. */

@@ -70,19 +70,29 @@ function targetOf(model: Target['model'], { upstream, sendAs }: Candidate): Targ
   return { model, family: model.family, upstream, sendAs, body: { kind: 'none' }, stream: false }
 }
 
-/** Carries an answer through its stages to where it is kept. @throws Failure where it breaks off */
+/**
+ * Carries an answer through its stages to where it is kept.
+ * @param hold resolves when there is memory for so many bytes
+ * @throws Failure where it breaks off
+ */
 export async function collect(
   source: Pick<Call, 'start' | 'pause' | 'resume' | 'abort'>,
   head: AnswerHead,
   reply: Reply,
+  hold: (bytes: number) => Promise<void>,
 ): Promise<StoredAnswer> {
   const kept: Buffer[] = []
-  for await (const chunk of new HeardBody(source, undefined, () => undefined))
-    kept.push(...(await through(reply.stages, chunk)))
-  for (const [i, stage] of reply.stages.entries()) {
-    const last = await stage.end()
-    for (const chunk of toList(last)) kept.push(...(await through(reply.stages.slice(i + 1), chunk)))
+  let bytes = 0
+  const keep = async (stages: readonly Stage[], chunk: Buffer): Promise<void> => {
+    for (const passed of await through(stages, chunk)) {
+      bytes += passed.length
+      await hold(bytes)
+      kept.push(passed)
+    }
   }
+  for await (const chunk of new HeardBody(source, undefined, () => undefined)) await keep(reply.stages, chunk)
+  for (const [i, stage] of reply.stages.entries())
+    for (const chunk of toList(await stage.end())) await keep(reply.stages.slice(i + 1), chunk)
   const { 'content-type': contentType = 'application/json' } = reply.headers
   return { status: head.status, headers: { 'content-type': contentType }, body: Buffer.concat(kept) }
 }

@@ -1,9 +1,10 @@
 import {
   type Body,
-  type Failure,
   fieldNames,
   type ForwardRule,
+  isEmptyField,
   type Json,
+  type Model,
   type Plan,
   readField,
   type Route,
@@ -11,8 +12,10 @@ import {
   withField,
   withFields,
 } from '../kit/index.ts'
-import { fail } from './errors.ts'
-import { checkTogether, readFurther, renameFurther } from './further-models.ts'
+import { checkTools } from './check-tools.ts'
+import { fail, modelNotFound } from './errors.ts'
+import { checkTogether, namedIn, namesOfOthers, readFurther, renameFurther } from './further-models.ts'
+import { passes } from './passes.ts'
 
 /**
  * The model that the body names, with its family and upstream.
@@ -35,15 +38,19 @@ export function findTarget(plan: Plan, route: Route, body: Body, named: string |
   // An SDK that asked for a stream reads a plain answer as an empty one: refuse, never downgrade silently.
   if (stream && !family.streams.has(route.operation)) throw fail('streaming_unsupported', { model: name })
   const rule = family.forward.get(route.operation)
-  const further = readFurther(model, filled, rule, (other, place) => {
+  const others = route.runsNoTools ? [] : namedIn(filled, rule)
+  if (!route.runsNoTools) checkTools(model, filled, rule)
+  const find = (other: string): Model | undefined => {
     const known = plan.models.get(other)
-    if (!known?.enabled) throw modelNotFound(other, place)
-    return known
-  })
+    return known?.enabled ? known : undefined
+  }
+  const further = readFurther(model, filled, { rule, named: family.vendorTools ? others : [], find })
   if (further) checkTogether(model, further)
   const [first] = model.upstreams
   if (!first) throw new Error(`model ${model.name} has no upstream`)
-  const target = { model, family, upstream: first.upstream, sendAs: first.sendAs, body: filled, stream }
+  const alsoNamed = family.vendorTools ? [] : namesOfOthers(others, model)
+  const { upstream, sendAs } = first
+  const target = { model, family, upstream, sendAs, body: filled, stream, ...(alsoNamed.length > 0 && { alsoNamed }) }
   return further ? { ...target, further } : target
 }
 
@@ -62,18 +69,13 @@ function nameOf({ method, path }: Route): string {
 
 /** The body as if the caller had sent what it left out. */
 function withDefaults(body: Body, defaults: ReadonlyMap<string, Json>): Body {
-  const missing = [...defaults].filter(([name]) => (readField(body, name) ?? null) === null)
+  const missing = [...defaults].filter(([name]) => isEmptyField(readField(body, name)))
   return missing.length === 0 ? body : withFields(body, new Map(missing))
-}
-
-/** The refusal of a model that is not offered, the same wherever one is named. */
-export function modelNotFound(name: string, place = 'model'): Failure {
-  return fail('model_not_found', { model: name.slice(0, 120) }, { param: place })
 }
 
 function wantsStream(body: Body): boolean {
   const value = readField(body, 'stream')
-  if (value === undefined || value === null || value === false) return false
+  if (isEmptyField(value) || value === false) return false
   if (value === true) return true
   if (body.kind === 'form' && (value === 'true' || value === 'false')) return value === 'true'
   throw fail('invalid_type', { name: 'stream', expected: 'a boolean', found: typeName(value) }, { param: 'stream' })
@@ -98,14 +100,14 @@ export function applyForward(
   const renamed = further && upstream ? renameFurther(own, model, upstream, further) : own
   const names = fieldNames(renamed)
   if (!rule) return { body: renamed, forwarded: names, dropped: [] }
-  const passes = (name: string): boolean => (rule.kind === 'only' ? rule.names.has(name) : !rule.except.has(name))
+  const isSent = (name: string): boolean => passes(rule, name)
   const forwarded: string[] = []
   const dropped: string[] = []
-  for (const name of names) (passes(name) ? forwarded : dropped).push(name)
+  for (const name of names) (isSent(name) ? forwarded : dropped).push(name)
   if (dropped.length === 0) return { body: renamed, forwarded, dropped }
-  if (renamed.kind === 'json') return { body: { kind: 'json', json: renamed.json.pick(passes) }, forwarded, dropped }
+  if (renamed.kind === 'json') return { body: { kind: 'json', json: renamed.json.pick(isSent) }, forwarded, dropped }
   if (renamed.kind === 'form') {
-    const parts = renamed.parts.filter(part => part.kind === 'file' || passes(part.name))
+    const parts = renamed.parts.filter(part => part.kind === 'file' || isSent(part.name))
     const files = new Set(parts.filter(part => part.kind === 'file').map(part => part.name))
     return {
       body: { ...renamed, parts },

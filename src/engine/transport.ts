@@ -7,13 +7,11 @@ import { Deadlines } from './deadlines.ts'
 import { createFixedQuery } from './fixed-query.ts'
 import { lookupOf } from './foreign-url.ts'
 import { HeardBody } from './heard-body.ts'
-import { addressOf, Dialler, Pool, type PoolStanding } from './upstream/index.ts'
+import { addressOf, connectionsMax, Dialler, Pool, type PoolStanding } from './upstream/index.ts'
 import { UpstreamCall } from './upstream-call.ts'
 
 export type { AnswerHead, Call, Sink } from './call-request.ts'
 export { UpstreamCall } from './upstream-call.ts'
-
-const connectionsMax = 256
 
 /** Who signs for an upstream, if anybody does. */
 export type SignerOf = (upstream: Upstream) => Signer | undefined
@@ -103,8 +101,17 @@ export class Transport {
 
   /** How the connections to an upstream are; undefined where none was asked for yet. Upstreams at one address share them, and so do an upstream's keys. */
   standingOf(upstream: Upstream): PoolStanding | undefined {
+    return this.#poolOf(upstream)?.standing
+  }
+
+  /** Requests that were refused because too many waited for a connection, of all upstreams at that address. */
+  turnedAway(upstream: Upstream): number {
+    return this.#poolOf(upstream)?.turnedAway ?? 0
+  }
+
+  #poolOf(upstream: Upstream): Pool | undefined {
     const asked = [upstream, ...(upstream.keys ?? []).map(key => key.upstream)]
-    return asked.map(one => this.#destinations.get(one)).find(destination => destination !== undefined)?.pool.standing
+    return asked.map(one => this.#destinations.get(one)).find(destination => destination !== undefined)?.pool
   }
 
   #dispatch(call: UpstreamCall): void {
@@ -147,7 +154,7 @@ export class Transport {
         closes: /(?:^|,)\s*close\s*(?:,|$)/i.test(headerOf(upstream, 'connection') ?? ''),
         query: createFixedQuery(upstream),
         signer: this.#signer(upstream),
-        pool: this.#pool(url, named, upstream.timeouts.connectMs),
+        pool: this.#pool(url, named, upstream),
       }
       this.#destinations.set(upstream, destination)
     }
@@ -162,12 +169,13 @@ export class Transport {
     return signer
   }
 
-  #pool(url: URL, named: string | undefined, connectMs: number): Pool {
-    const name = `${url.origin} ${named ?? ''} ${connectMs}`
+  #pool(url: URL, named: string | undefined, { connections = connectionsMax, timeouts }: Upstream): Pool {
+    const { connectMs } = timeouts
+    const name = `${url.origin} ${named ?? ''} ${connectMs} ${connections}`
     let pool = this.#pools.get(name)
     if (!pool) {
       const dialler = new Dialler(addressOf(url, named), connectMs, this.#deadlines.clock, this.#connect)
-      pool = new Pool(dialler, this.#deadlines, connectionsMax)
+      pool = new Pool(dialler, this.#deadlines, connections)
       this.#pools.set(name, pool)
     }
     return pool

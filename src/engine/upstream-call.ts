@@ -6,7 +6,16 @@ import { describeFailure, describeUnsigned, findFault } from './describe-answer.
 import { fail } from './errors.ts'
 import { withFixedQuery } from './fixed-query.ts'
 import { type SignedRequest, signRequest } from './sign-request.ts'
-import { type Connection, type ParsedHead, type Waiter, type WaitingLine, writeHead } from './upstream/index.ts'
+import {
+  type Connection,
+  type ParsedHead,
+  type Pool,
+  queuedForMs,
+  queuedMax,
+  type Waiter,
+  type WaitingLine,
+  writeHead,
+} from './upstream/index.ts'
 
 /** Interim answers (1xx) before the answer: any number, and together at most so many bytes. */
 const interimBytesMax = 4 * 1024 * 1024
@@ -24,6 +33,8 @@ export class UpstreamCall implements Call, Waiter, Timed {
   /** `unknown` from before the first byte is written. */
   reach: Reach = 'untouched'
   isFresh = false
+  isQueued = false
+  since?: number
   /** Its answer has come whole, and its request is with the system, to the last byte. */
   isSent = false
   #head: AnswerHead | undefined
@@ -34,6 +45,8 @@ export class UpstreamCall implements Call, Waiter, Timed {
   /** What is written first: all of the head but how long the body is. */
   #lines = ''
   #form: EncodedForm | undefined
+  /** Where it waits for a connection. */
+  #pool: Pool | undefined
   /** Who has made its signature. */
   #signer: Signer | undefined
   #signature: Signature | undefined
@@ -75,8 +88,28 @@ export class UpstreamCall implements Call, Waiter, Timed {
     return this.request.upstream
   }
 
+  get payer(): string {
+    return this.request.payer ?? ''
+  }
+
+  get queueMax(): number {
+    return this.request.isFollowUp === true ? Infinity : (this.request.upstream.queue?.max ?? queuedMax)
+  }
+
+  #ask(pool: Pool): void {
+    this.#pool = pool
+    const now = this.#deadlines.clock.tick()
+    pool.ask(this, now)
+    if (this.line && this.isQueued && this.request.isFollowUp !== true)
+      this.deadlineAt = Math.min(this.deadlineAt, now + (this.request.upstream.queue?.forMs ?? queuedForMs))
+  }
+
   get early(): readonly Buffer[] {
     return this.#early
+  }
+
+  get isWhole(): boolean {
+    return this.#isWhole
   }
 
   /** Settles when the answer's head has come, or never will. To be awaited by whoever reads it. */
@@ -116,7 +149,7 @@ export class UpstreamCall implements Call, Waiter, Timed {
     if (signer) return this.#sign(destination, signer, whole)
     this.#lines = writeHead({ method, path: whole, host, headers, reuse: !this.isFresh })
     this.#deadlines.watch(this)
-    pool.ask(this, this.#startedAt)
+    this.#ask(pool)
   }
 
   /** Its deadlines run while it is signed, and whoever ends it meanwhile ends it. */
@@ -141,7 +174,7 @@ export class UpstreamCall implements Call, Waiter, Timed {
     this.signed = secrets
     this.#signature = signature
     this.#lines = writeHead({ method: this.request.method, path, host, headers, reuse: !this.isFresh })
-    pool.ask(this, this.#deadlines.clock.tick())
+    this.#ask(pool)
   }
 
   onStart(connection: Connection): void {
@@ -287,11 +320,16 @@ export class UpstreamCall implements Call, Waiter, Timed {
 
   onDeadline(): number | undefined {
     const { firstByteMs, totalMs, idleMs } = this.request.upstream.timeouts
+    const now = this.#deadlines.clock.tick()
     if (!this.#answered) {
-      this.#giveUp(fail('upstream_timeout', { ms: Math.min(firstByteMs, totalMs) }))
+      const ms = Math.min(firstByteMs, totalMs)
+      const isLate = now >= this.#startedAt + ms
+      // Where it has a connection by now, its answer is waited for.
+      if (!isLate && !this.line) return this.#startedAt + ms
+      if (!isLate && this.isQueued) this.#pool?.turnAway(this)
+      else this.#giveUp(fail('upstream_timeout', { ms }))
       return undefined
     }
-    const now = this.#deadlines.clock.tick()
     // What is not read is not waited for.
     if (this.#isPaused || this.#isHeld) this.#heardAt = now
     const nextAt = Math.min(this.#totalAt, this.#heardAt + idleMs)

@@ -1,9 +1,14 @@
 import { formatFindings } from '../config/format-findings.ts'
 import type { Finding } from '../config/index.ts'
+import { brand } from '../kit/brand.ts'
 
 /** The configuration was refused; nothing was started. */
 export class ConfigError extends Error {
   readonly findings: readonly Finding[]
+
+  static {
+    brand(this, 'ConfigError')
+  }
 
   constructor(findings: readonly Finding[]) {
     super(formatFindings(findings, { color: false }))

@@ -1,5 +1,6 @@
 import { scanObject } from '../engine/fields.ts'
-import { applyForward, findTarget, modelNotFound } from '../engine/target.ts'
+import { modelNotFound } from '../engine/errors.ts'
+import { applyForward, findTarget } from '../engine/target.ts'
 import {
   type Body,
   type Family,

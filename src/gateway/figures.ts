@@ -1,5 +1,5 @@
 import { type Clock, type Counters, keysOf, type OpenCharges, type Plan, type Storage } from '../kit/index.ts'
-import type { VendorKeys } from '../engine/index.ts'
+import type { Engine, VendorKeys } from '../engine/index.ts'
 import { gaugeSnapshot, labelledGauge, type Metrics, type Snapshot } from '../observe/index.ts'
 import { readVersion } from './version.ts'
 
@@ -16,6 +16,8 @@ type Watched = {
     readonly open: number
     readonly heldBytes: number
     restMs(upstream: string): number
+    readonly connectionsOf: Engine['connectionsOf']
+    readonly turnedAway: Engine['turnedAway']
     readonly vendorKeys: Pick<VendorKeys, 'report' | 'outcomesOf'>
   }
   plan(this: void): Plan
@@ -70,7 +72,28 @@ export function addFigures(metrics: Metrics, { clock, storage, counters, engine,
 
 function upstreamSnapshots(plan: Plan, engine: Watched['engine']): readonly Snapshot[] {
   const resting = [...plan.upstreams.keys()].map(upstream => ({ upstream, ms: engine.restMs(upstream) }))
+  const pools = [...plan.upstreams.values()].flatMap(upstream => {
+    const standing = engine.connectionsOf(upstream)
+    return standing ? { labels: { upstream: upstream.name }, standing, turnedAway: engine.turnedAway(upstream) } : []
+  })
+  const busy = pools.map(({ labels, standing }) => ({ labels, value: standing.busy }))
+  const most = pools.map(({ labels, standing }) => ({ labels, value: standing.most }))
+  const waiting = pools.map(({ labels, standing }) => ({ labels, value: standing.waiting }))
+  const waits = pools.map(({ labels, standing }) => ({ labels, value: (standing.waits.p95Ms ?? 0) / 1_000 }))
+  const away = pools.map(({ labels, turnedAway: value }) => ({ labels, value }))
+  const refused =
+    'Requests refused because too many waited for a connection to an upstream, or because they waited for too long.'
   return [
+    labelledGauge('tollgate_upstream_connections', 'Connections to an upstream that are in use.', 'sum', busy),
+    labelledGauge('tollgate_upstream_connections_max', 'Connections to an upstream, at most.', 'sum', most),
+    labelledGauge('tollgate_upstream_queue', 'Requests that wait for a connection to an upstream.', 'sum', waiting),
+    labelledGauge(
+      'tollgate_upstream_queue_wait_seconds',
+      'How long the slowest 5 % of those waited that waited, in the last five minutes.',
+      'max',
+      waits,
+    ),
+    { ...labelledGauge('tollgate_upstream_queue_refused_total', refused, 'sum', away), type: 'counter' },
     labelledGauge(
       'tollgate_upstream_up',
       'Whether an upstream is asked, or paused after failures.',

@@ -40,6 +40,7 @@ import type { Telemetry } from '../observe/otlp/telemetry.ts'
 import { openCounters } from '../storage/counters/index.ts'
 import { openStorage, type StartThread } from '../storage/index.ts'
 import { Anchors } from './anchors.ts'
+import { answerProbe } from './answer-probe.ts'
 import { PipelineBuilder } from './build-pipeline.ts'
 import { CallersDoor } from './callers-door.ts'
 import { compareKept } from './compare-kept.ts'
@@ -72,6 +73,7 @@ import { Signers } from './signers.ts'
 import { SimulatedUpstreams } from './simulated-upstreams.ts'
 import { joinStatus, type ProcessStatus, type Status } from './status.ts'
 import { tellCharge } from './tell-charge.ts'
+import { createUnrouted } from './tell-unrouted.ts'
 import { readVersion } from './version.ts'
 
 /** Parts that an embedder or a test brings instead of the gateway's own. */
@@ -225,7 +227,14 @@ async function startEngine(
     if (key) keyKeeper.spent(key, charge.amount)
     tellCharge(builder.subscribers(engine.running.pipeline), charge, log)
   })
-  const jobs = new JobRunner(storage.jobs, { engine: () => engine, ledger: charges.ledger, clock, log })
+  const jobs = new JobRunner(storage.jobs, {
+    engine: () => engine,
+    keys: storage.keys,
+    counters,
+    ledger: charges.ledger,
+    clock,
+    log,
+  })
   const keyKeeper = new KeyKeeper({ store: storage.vendorKeys, engine: () => engine, clock, log })
   const stores = { ...storage, ledger: charges.ledger, counters, jobs: jobs.store }
   const host = { stores, clock, random, ids, log }
@@ -247,6 +256,8 @@ async function startEngine(
     })
     return { plan, pipeline, router: new modules.Router(plan.routes) }
   }
+  const count = (...told: Parameters<Metrics['unrouted']>): void => metrics.unrouted(...told)
+  const unrouted = createUnrouted({ clock, log, count, plan: () => engine.running.plan })
   const parts: EngineParts = {
     dialect: (name, head) => findDialect(name, head),
     guessDialect,
@@ -256,6 +267,8 @@ async function startEngine(
     upstreamAnswered: observers.quiet('metrics', (...told) => metrics.upstreamAnswered(...told)),
     turnWasLong: observers.quiet('metrics', ({ step }) => metrics.turnWasLong(step)),
     record: createRecorder({ ...opened, charges }),
+    unrouted: observers.quiet('metrics', (...told) => unrouted.unrouted(...told)),
+    unread: observers.quiet('metrics', (...told) => unrouted.unread(...told)),
     ...(telemetry && { trace: quietTrace(telemetry, observers) }),
     clock,
     random,
@@ -287,6 +300,7 @@ class RunningGateway implements Gateway {
   readonly #anchors: Anchors
   readonly #news: News
   readonly #history: ConfigHistorian
+  readonly #probed: Parameters<typeof answerProbe>[2]
   #ops: Server | undefined
   #closing: Promise<void> | undefined
 
@@ -305,6 +319,11 @@ class RunningGateway implements Gateway {
     )
     if (role !== 'worker') metrics.add(() => this.#reloads.snapshots())
     this.listener = (req, res) => this.#handle(req, res)
+    this.#probed = {
+      hasRoute: path => engine.running.router.find('GET', path).kind !== 'none',
+      isReady: () => this.ready,
+      nextId: () => parts.ids.next('req_', clock.now()),
+    }
     this.#callers = new CallersDoor({ listener: this.listener, engine, clock, log })
     const { connections } = this.#callers
     addFigures(metrics, { clock, storage, counters, engine, connections, plan: () => this.plan })
@@ -427,7 +446,7 @@ class RunningGateway implements Gateway {
     const isConsoles = isConsolePath(req.url ?? '') && this.plan.server.console
     // The engine refuses what does not say for whom it is, in the caller's style.
     if (isConsoles && hasSoundHost(req)) this.#console.handle(req, res)
-    else {
+    else if (!answerProbe(req, res, this.#probed)) {
       if (this.plan.server.console) this.#handed.watch(req, res)
       void this.#parts.engine.handle(req, res)
     }
@@ -441,6 +460,7 @@ class RunningGateway implements Gateway {
     this.#ops = createOpsServer({
       metrics: this.metrics,
       isReady: () => this.ready,
+      trouble: () => this.storage.ledger.trouble?.(),
       status: () => this.#fullStatus(),
       settings: () => this.#settings(),
       reload: () => this.#reloads.runTold({ how: 'command', by: null }),
@@ -461,6 +481,7 @@ class RunningGateway implements Gateway {
       memory: process.memoryUsage.rss(),
       event_loop_p99_ms: metrics.delayMs(),
       storage_healthy: storage.ledger.healthy(),
+      storage_trouble: storage.ledger.trouble?.() ?? null,
       counters_healthy: counters.healthy(),
       resting_ms: Object.fromEntries(
         [...this.plan.upstreams.keys()].map(name => [name, Math.ceil(engine.restMs(name))]),

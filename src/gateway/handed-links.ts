@@ -5,7 +5,8 @@ import { hashSecret, type Key } from '../kit/index.ts'
 /** A request of the playground; whoever else says so gains nothing, for links are kept of keys of sessions alone. */
 const mark = /^playground-/
 const imagePaths = /^\/v1\/images\//
-const answerBytesMax = 1_048_576
+/** Twenty links of the longest kind have room; what is longer holds pictures themselves. */
+const answerBytesMax = 262_144
 const urlCharsMax = 8_192
 /** Of one answer, and of everybody. */
 const linksOfAnswer = 20

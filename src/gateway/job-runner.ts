@@ -1,24 +1,34 @@
 import type { Engine } from '../engine/index.ts'
 import {
   type Clock,
+  type Counters,
   Failure,
+  type KeyStore,
   type Job,
   type JobStore,
   type Ledger,
   type Log,
   type NewJob,
+  placesOfJob,
   type StoredAnswer,
+  type Ticket,
 } from '../kit/index.ts'
 
 /** How often it is looked for jobs of processes that are gone, and a job is tried again that could not be asked for. */
 const everyMs = 5_000
+/** A job is one of those that its key may run at once. */
+const ofOneJob = 1
 /** What fails here, and not there, is tried again for so long by every process that has the job, whatever its deadline. */
 const patienceMs = 60_000
 
 /** Asks on for jobs whose callers do not wait: those that were handed over, and those of processes that are gone. */
 export class JobRunner {
   readonly #store: JobStore
-  readonly #engine: () => Pick<Engine, 'resume'>
+  readonly #engine: () => Pick<Engine, 'resume' | 'running'>
+  readonly #keys: Pick<KeyStore, 'find'>
+  readonly #counters: Pick<Counters, 'take' | 'settle'>
+  /** The places of jobs whose clients do not wait, as long as those are open here. */
+  readonly #held = new Map<string, Ticket>()
   readonly #ledger: Ledger
   readonly #clock: Clock
   readonly #log: Log
@@ -33,7 +43,9 @@ export class JobRunner {
   constructor(
     store: JobStore,
     parts: {
-      readonly engine: () => Pick<Engine, 'resume'>
+      readonly engine: () => Pick<Engine, 'resume' | 'running'>
+      readonly keys: Pick<KeyStore, 'find'>
+      readonly counters: Pick<Counters, 'take' | 'settle'>
       readonly ledger: Ledger
       readonly clock: Clock
       readonly log: Log
@@ -41,6 +53,8 @@ export class JobRunner {
   ) {
     this.#store = store
     this.#engine = parts.engine
+    this.#keys = parts.keys
+    this.#counters = parts.counters
     this.#ledger = parts.ledger
     this.#clock = parts.clock
     this.#log = parts.log
@@ -53,15 +67,18 @@ export class JobRunner {
         this.#waited.add(job.id)
         await this.#store.open(job, mode)
         if (mode === 'detached') {
+          // Before its request gives its own back.
+          await this.#hold(job)
           this.#waited.delete(job.id)
           this.#take(toJob(job, this.#clock.now()))
         }
       },
       end: (id, state, answer) => {
         this.#waited.delete(id)
-        return this.#store.end(id, state, answer)
+        return this.#end(id, state, answer)
       },
       find: id => this.#store.find(id),
+      openOf: keyId => this.#store.openOf(keyId),
       own: () => this.#store.own(),
     }
   }
@@ -81,13 +98,57 @@ export class JobRunner {
 
   async #look(): Promise<void> {
     try {
+      const held = [...this.#held.keys()]
       const own = await this.#store.own()
       const ids = new Set(own.map(({ id }) => id))
       for (const id of this.#triedSince.keys()) if (!ids.has(id)) this.#triedSince.delete(id)
-      for (const job of own) this.#take(job)
+      for (const id of held) if (!ids.has(id) && !this.#running.has(id)) await this.#giveBackEnded(id)
+      for (const job of own) {
+        if (!this.#waited.has(job.id)) await this.#hold(job)
+        this.#take(job)
+      }
     } catch (error) {
       this.#log.warn({ err: error }, 'jobs that were left could not be looked for')
     }
+  }
+
+  /** It counts against the limits of its key, user and group, which were asked when it was admitted. */
+  async #hold({ id, keyId }: Pick<Job, 'id' | 'keyId'>): Promise<void> {
+    if (this.#held.has(id)) return
+    try {
+      const key = await this.#keys.find(keyId)
+      const group = key && this.#engine().running.plan.groups.get(key.group ?? key.userGroup)
+      if (!key || !group) return
+      const demands = placesOfJob(key, group).map(places => {
+        return { ...places, kind: 'places', limit: Number.MAX_SAFE_INTEGER, amount: ofOneJob, shadow: true } as const
+      })
+      const { ticket } = await this.#counters.take(demands, 'local')
+      if (ticket) this.#held.set(id, ticket)
+    } catch (error) {
+      this.#log.warn({ job: id, err: error }, 'the places of a job could not be counted')
+    }
+  }
+
+  async #end(...[id, ...how]: Parameters<JobStore['end']>): Promise<boolean> {
+    const hasEnded = await this.#store.end(id, ...how)
+    await this.#giveBack(id)
+    return hasEnded
+  }
+
+  async #giveBack(id: string): Promise<void> {
+    const ticket = this.#held.get(id)
+    this.#held.delete(id)
+    if (ticket)
+      await this.#counters.settle(
+        ticket,
+        ticket.demands.map(() => 0),
+      )
+  }
+
+  /** Another process has it by now, or has ended it. */
+  async #giveBackEnded(id: string): Promise<void> {
+    const job = await this.#store.find(id)
+    if (job?.state !== 'running') await this.#giveBack(id)
   }
 
   #take(job: Job): void {
@@ -102,7 +163,7 @@ export class JobRunner {
   async #run(job: Job): Promise<void> {
     try {
       const answer = await this.#engine().resume(job)
-      await this.#store.end(job.id, answer.status < 400 ? 'done' : 'failed', answer)
+      await this.#end(job.id, answer.status < 400 ? 'done' : 'failed', answer)
     } catch (error) {
       const failure = error instanceof Failure ? error : undefined
       if (this.#isOver || failure?.code === 'drain_deadline') return
@@ -137,7 +198,7 @@ export class JobRunner {
       const isReviewed = await this.#ledger.review(id, reason)
       // What has lines is no empty charge: some of it has gone out.
       if (!isReviewed) await this.#ledger.settle({ id, delivery: 'partial', reason })
-      await this.#store.end(id, 'failed', toAnswer(failure))
+      await this.#end(id, 'failed', toAnswer(failure))
     } catch (error) {
       this.#log.error({ job: id, err: error }, 'the end of a job could not be written')
     }

@@ -4,6 +4,7 @@ import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { DirectRequest } from '../engine/direct-request.ts'
 import type { Certificate } from './certificate.ts'
+import { isLingering, lingerOnClose } from './linger.ts'
 import { type Address, type Answer, type Clock, type Member, Roster } from '../kit/index.ts'
 
 export type Listener = (req: IncomingMessage, res: ServerResponse) => void
@@ -21,7 +22,6 @@ class OwedResponse extends ServerResponse implements Member {
 /** Node's own invite slow clients. */
 const options = {
   IncomingMessage: DirectRequest as typeof IncomingMessage,
-  ServerResponse: OwedResponse as typeof ServerResponse,
   headersTimeout: 10_000,
   requestTimeout: 300_000,
   connectionsCheckingInterval: 1_000,
@@ -68,6 +68,14 @@ export function createCallerServer(
   function leave(this: OwedResponse): void {
     owed.delete(this)
   }
+  class LingeringResponse extends OwedResponse {
+    /** Called by Node when the answer is written, just before it closes a connection that does not stay. */
+    override detachSocket(socket: Socket): void {
+      super.detachSocket(socket)
+      if (!this.req.complete) lingerOnClose(this.req, socket, clock)
+    }
+  }
+  const made = { ...options, ServerResponse: LingeringResponse as typeof ServerResponse }
   const handle: Listener = (req, answer) => {
     // Made by the server as its options say.
     const res = answer as OwedResponse
@@ -76,14 +84,15 @@ export function createCallerServer(
       if (owedOn(owed, req.socket).some(before => !before.shouldKeepAlive)) return
       res.shouldKeepAlive = false
     }
+    if (isLingering(req.socket)) return
     res.turn = turns++
     owed.add(res)
     res.on('close', leave)
     listener(req, res)
   }
   const server = certificate
-    ? createTlsServer({ ...options, ...certificate.options, ALPNProtocols: ['http/1.1'] }, handle)
-    : createServer(options, handle)
+    ? createTlsServer({ ...made, ...certificate.options, ALPNProtocols: ['http/1.1'] }, handle)
+    : createServer(made, handle)
   if (server instanceof TlsServer) certificate?.follow(server)
   // Before Node's own, which reads.
   if (admits) server.prependListener('connection', (socket: Socket) => void admits(socket))

@@ -13,7 +13,7 @@ import {
   type Plan,
   type Storage,
 } from '../kit/index.ts'
-import { modelNotFound } from '../engine/target.ts'
+import { modelNotFound } from '../engine/errors.ts'
 import { tellJob } from './tell-job.ts'
 
 const unavailableMs = 1_000
@@ -48,7 +48,7 @@ export function createLocalAnswers(storage: Storage, startedAt: number): Readonl
         const id = ex.params['id'] ?? ''
         const job = await findJob(storage, id)
         if (!job || job.keyId !== ex.slots.need(callerSlot).key.id) throw fail('job_not_found', { id: id.slice(0, 80) })
-        return toJson(tellJob(job))
+        return { status: 200, headers: json, body: await tellJob(job) }
       },
     ],
   ])
@@ -91,6 +91,8 @@ function operationsOf(family: Family, plan: Plan): readonly string[] {
   return [...new Set(plan.routes.filter(route => route.serve === undefined).map(route => route.operation))]
 }
 
+const json = { 'content-type': 'application/json' }
+
 function toJson(value: object): Answer {
-  return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) }
+  return { status: 200, headers: json, body: JSON.stringify(value) }
 }

@@ -8,6 +8,8 @@ import type { ReloadStatus, Status } from './status.ts'
 type OpsParts = {
   readonly metrics: Pick<Metrics, 'expose'>
   isReady(): Awaitable<boolean>
+  /** Why the storage takes no writes, where this process knows it. */
+  trouble?(): string | undefined
   status(): Awaitable<Status>
   /** The configuration in use, its secrets redacted. */
   settings(): {
@@ -38,8 +40,11 @@ const routes: { readonly [path: string]: OpsRoute } = {
   '/healthz': { method: 'GET', answer: () => ({ status: 200, text: 'ok\n' }) },
   '/readyz': {
     method: 'GET',
-    answer: async parts =>
-      (await parts.isReady()) ? { status: 200, text: 'ready\n' } : { status: 503, text: 'not ready\n' },
+    async answer(parts) {
+      if (await parts.isReady()) return { status: 200, text: 'ready\n' }
+      const why = parts.trouble?.()
+      return { status: 503, text: why ? `not ready: ${why}\n` : 'not ready\n' }
+    },
   },
   '/metrics': {
     method: 'GET',

@@ -1,10 +1,9 @@
-import { hash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { registerHooks } from 'node:module'
 import { isAbsolute, resolve as resolvePath } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { builtins, signers } from '../../plugins/index.ts'
 import type { AnyPlugin, AnySigner, Plan } from '../kit/index.ts'
+import { hasChanged, importPlugin } from './import-plugin.ts'
 
 export { builtins }
 
@@ -23,13 +22,13 @@ export function pluginFinder(file: string, brought: readonly AnyPlugin[] = []) {
     async resolveSigner(name: string): Promise<AnySigner | undefined> {
       if (Object.hasOwn(signers, name)) return (signers[name] as () => Promise<AnySigner>)()
       if (!isOthers(name)) return undefined
-      return readSigner((await importWatched(urlOf(name, file))) as { readonly default?: unknown })
+      return readSigner(await importPlugin(urlOf(name, file)))
     },
     async resolvePlugin(name: string): Promise<AnyPlugin | undefined> {
       const plugin = known.get(name)
       if (plugin) return plugin
       if (!isOthers(name)) return undefined
-      return readPlugin((await importWatched(urlOf(name, file))) as { readonly default?: unknown })
+      return readPlugin(await importPlugin(urlOf(name, file)))
     },
   }
 }
@@ -48,45 +47,13 @@ function urlOf(name: string, file: string): string {
   return isPath(name) ? pathToFileURL(resolvePath(file, '..', name)).href : findPackage(name, file)
 }
 
-/** Files that a module was loaded from, each with what was in it: code is loaded once in a process. */
-const loaded = new Map<string, ReadonlyMap<string, string>>()
-
-/** Imports a module, and remembers the files that it brought along. */
-async function importWatched(url: string): Promise<unknown> {
-  if (loaded.has(url)) return import(url)
-  const files = new Set<string>()
-  const hooks = registerHooks({
-    resolve(specifier, context, next) {
-      const found = next(specifier, context)
-      const isPart = specifier === url || (context.parentURL !== undefined && files.has(context.parentURL))
-      if (isPart && found.url.startsWith('file:') && specifier !== 'tollgate') files.add(found.url)
-      return found
-    },
-  })
-  try {
-    return await import(url)
-  } finally {
-    hooks.deregister()
-    loaded.set(url, new Map(await Promise.all([...files].map(async one => [one, await digestOf(one)] as const))))
-  }
-}
-
-/** Hex SHA-256 of a file; empty when it cannot be read. */
-async function digestOf(url: string): Promise<string> {
-  const content = await readFile(new URL(url)).catch(() => undefined)
-  return content ? hash('sha256', content, 'hex') : ''
-}
-
 /** A sentence for each plugin of a plan whose files say something else than the code that runs. */
 export async function changedCode(file: string, { pipeline }: Plan): Promise<readonly string[]> {
   const told: string[] = []
   for (const { plugin } of pipeline) {
     if (!isOthers(plugin)) continue
-    for (const [url, digest] of loaded.get(urlOf(plugin, file)) ?? []) {
-      if ((await digestOf(url)) === digest) continue
+    if (await hasChanged(urlOf(plugin, file)))
       told.push(`pipeline.${plugin}: its code has changed, and is not loaded until the next start`)
-      break
-    }
   }
   return told
 }

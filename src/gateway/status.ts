@@ -13,6 +13,8 @@ export type ProcessStatus = {
   /** How late 99 of 100 timers ran at most since the last scrape of the metrics. */
   readonly event_loop_p99_ms: number
   readonly storage_healthy: boolean
+  /** Why it is not, where that is known: `only 120 MiB are free on the disk`. Absent from a version before. */
+  readonly storage_trouble?: string | null
   readonly counters_healthy: boolean
   /** How long each upstream stays paused yet, by name; 0 when it is asked. */
   readonly resting_ms: { readonly [upstream: string]: number }
@@ -36,7 +38,7 @@ export type ReloadStatus = {
 /** How a gateway is, in one process or in several: what `GET /status` of the operators' listener answers. */
 export type Status = Omit<
   ProcessStatus,
-  'pid' | 'storage_healthy' | 'counters_healthy' | 'resting_ms' | 'upstream_keys'
+  'pid' | 'storage_healthy' | 'storage_trouble' | 'counters_healthy' | 'resting_ms' | 'upstream_keys'
 > & {
   readonly version: string
   readonly node: string
@@ -48,7 +50,7 @@ export type Status = Omit<
   /** When the configuration in use took effect. */
   readonly loaded_at: string
   readonly last_reload: ReloadStatus | null
-  readonly storage: { readonly kind: string; readonly healthy: boolean }
+  readonly storage: { readonly kind: string; readonly healthy: boolean; readonly trouble?: string | null }
   readonly counters: { readonly kind: string; readonly healthy: boolean }
   readonly upstreams: readonly {
     readonly name: string
@@ -94,7 +96,11 @@ export function joinStatus(
     open_requests: sum(one => one.open_requests),
     memory: sum(one => one.memory),
     event_loop_p99_ms: most(one => one.event_loop_p99_ms),
-    storage: { kind: kindOf(plan.storage), healthy: all(one => one.storage_healthy) },
+    storage: {
+      kind: kindOf(plan.storage),
+      healthy: all(one => one.storage_healthy),
+      trouble: workers.map(one => one.storage_trouble).find(why => typeof why === 'string') ?? null,
+    },
     counters: { kind: kindOf(plan.counters), healthy: all(one => one.counters_healthy) },
     upstreams: [...plan.upstreams.values()].map(({ name, url }) => {
       const restingMs = most(one => one.resting_ms[name] ?? 0)

@@ -1,11 +1,14 @@
-import type { Job, Json } from '../kit/index.ts'
+import { scanObjectInTurns } from '../engine/fields.ts'
+import type { Job } from '../kit/index.ts'
 
 const shown = { running: 'running', done: 'succeeded', failed: 'failed' } as const
 
-/** A job as its caller is told of it; `response` is the answer that it would have been given, or the error. */
-export function tellJob({ id, state, model, operation, createdAt, endedAt, answer }: Job): object {
-  const body = answer && parse(answer.body)
-  return {
+/**
+ * A job as its caller is told of it, as JSON; `response` is the answer that it would have been given, or the error. That stands
+ * there byte for byte: it may hold a hundred megabytes of pictures, and to parse and write those would keep all others waiting.
+ */
+export async function tellJob({ id, state, model, operation, createdAt, endedAt, answer }: Job): Promise<Buffer> {
+  const head = JSON.stringify({
     id,
     object: 'job',
     status: shown[state],
@@ -14,14 +17,16 @@ export function tellJob({ id, state, model, operation, createdAt, endedAt, answe
     model,
     operation,
     response_status: answer?.status ?? null,
-    response: body ?? null,
-  }
+  })
+  const response = answer && (await isObject(answer.body)) ? answer.body : Buffer.from('null')
+  return Buffer.concat([Buffer.from(`${head.slice(0, -1)},"response":`), response, Buffer.from('}')])
 }
 
-function parse(body: Buffer): Json | undefined {
+async function isObject(body: Buffer): Promise<boolean> {
   try {
-    return JSON.parse(body.toString()) as Json
+    await scanObjectInTurns(body, slice => slice())
+    return true
   } catch {
-    return undefined
+    return false
   }
 }

@@ -117,7 +117,7 @@ export const billView = viewOf<Explained>()({
   ),
   refunded: own('refunded'),
   flags: computed(schemas.texts, ({ charge }: Explained): readonly string[] => [
-    ...new Set(charge.lines.flatMap(line => line.flags)),
+    ...new Set([...charge.lines.flatMap(line => line.flags), ...(isIncomplete(charge) ? [omittedFlag] : [])]),
   ]),
   warnings: computed(schemas.texts, ({ charge }: Explained) => charge.rule.warnings),
   reason: own('reason'),
@@ -145,6 +145,13 @@ export type BillingRecord = ReturnType<typeof billView.show>
 export function billingRecord(charge: Charge, known: readonly KnownPlugin[]): BillingRecord {
   const account = chargerOf(known, charge)?.record?.(charge) ?? plainAccount(charge)
   return billView.show({ charge, account, byItem: account.count !== null })
+}
+
+const omittedFlag = 'parts_omitted'
+
+/** Its answer was handed out without something that nobody knew. */
+function isIncomplete({ state, reason }: Charge): boolean {
+  return state === 'settled' && reason?.startsWith(`${omittedFlag}:`) === true
 }
 
 /** Why a line has its price, in words, and `file:line` of the price that was applied. */

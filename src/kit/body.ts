@@ -12,6 +12,8 @@ export type FilePart = {
   /** The first bytes, at most 64: enough to tell what it is. */
   readonly head: Buffer
   open(): Readable
+  /** What the client says of it, where files need not be images: the last part of its path, the type without parameters. */
+  readonly claimed?: { readonly fileName: string | undefined; readonly contentType: string }
   /** Name and type to send, set by whoever forwards the part. */
   readonly fileName?: string
   readonly contentType?: string
@@ -80,6 +82,11 @@ export function readField(body: Body, name: string): Json | undefined {
   if (body.kind !== 'form') return undefined
   for (const part of body.parts) if (part.kind === 'text' && part.name === name) return part.value
   return undefined
+}
+
+/** Clients that always send a field write null or an empty text where they mean nothing by it. */
+export function isEmptyField(value: Json | undefined): boolean {
+  return value === undefined || value === null || value === ''
 }
 
 /** The names of all top-level fields, in the order sent; a form's repeated names once. */

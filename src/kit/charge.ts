@@ -14,6 +14,7 @@ import {
   wholeOrNull,
 } from './shapes/member.ts'
 import type { Micros } from './units.ts'
+import type { PriceConditions } from './usage.ts'
 
 export const chargeStates = ['reserved', 'settled', 'voided', 'needs_review'] as const
 export type ChargeState = (typeof chargeStates)[number]
@@ -98,17 +99,26 @@ export type ChargeRule = {
   readonly [fact: string]: unknown
 }
 
-/** Prices by what was used: tokens, characters, seconds, requests. */
+/** The price of one unit. */
+export type UnitRow = {
+  /** A name of `src/kit/usage.ts`. */
+  readonly unit: string
+  /** Micro-units of money for `per` of them. */
+  readonly price: Micros
+  readonly per: number
+  readonly at: string
+}
+
+/** Prices by what was used: tokens, characters, seconds, requests, calls of tools. */
 export type UsageRule = {
   readonly kind: 'usage'
-  readonly prices: readonly {
-    /** `input`, `cached_input`, `output`, `request`, `character`, `second`, `search_unit`. */
-    readonly unit: string
-    /** Micro-units of money for `per` of them. */
-    readonly price: Micros
-    readonly per: number
-    readonly at: string
-  }[]
+  readonly prices: readonly UnitRow[]
+  /** The first whose conditions hold replaces those prices that it names, for the whole request. */
+  readonly overrides?: readonly { readonly if: PriceConditions; readonly prices: readonly UnitRow[] }[]
+  /** Factors of the whole request; all apply whose conditions hold. */
+  readonly times?: readonly { readonly if: PriceConditions; readonly by: string; readonly at: string }[]
+  /** Lines hold every count that was reported, priced or not; absent for charges of versions that kept only what was priced. */
+  readonly counts?: 'all'
   /** The group's factor at that time, as a decimal string. */
   readonly multiplier: string
   readonly warnings: readonly string[]
@@ -131,6 +141,8 @@ export type TierRule = {
   readonly otherwise: string
   /** The tier that the requested size gives, when it gives one. */
   readonly requestedTier: string | null
+  /** The largest tier that the family expects to come back; absent where any may. */
+  readonly largestOutput?: string
   readonly warnings: readonly string[]
   /** The size asked for is dearer than what is made of it: the tier of that, and a size that comes to the same. */
   readonly cheaper?: { readonly tier: string; readonly size: string }
@@ -176,6 +188,8 @@ export type LineRule = PriceRow & {
   readonly asked?: readonly number[]
   /** How much it is where nothing says it. */
   readonly otherwise?: number
+  /** Where an answer reports no quantity at all: it is estimated as the most, and settled or left to a person. */
+  readonly missing?: 'estimate' | 'review'
   /** The most that a line is charged. */
   readonly max?: number
   /** Pictures that cost nothing, and where pictures are counted, as the family says it; absent where it does not. */

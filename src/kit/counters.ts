@@ -1,4 +1,5 @@
 import type { Awaitable } from './awaitable.ts'
+import { brand } from './brand.ts'
 
 /** A window counts the last 60 seconds. */
 export const windowMs = 60_000
@@ -45,7 +46,11 @@ export type LimitReservation = {
 export type WhenDown = 'local' | 'refuse'
 
 /** The store of the counters does not answer, and nothing stands in for it. */
-export class CountersDown extends Error {}
+export class CountersDown extends Error {
+  static {
+    brand(this, 'CountersDown')
+  }
+}
 
 /** Where requests are counted. Memory counts within one process, at once; a shared store for several, after a round trip. */
 export type Counters = {

@@ -2,6 +2,7 @@ import type { Failure } from './errors.ts'
 import type { Json } from './json.ts'
 import type { Head } from './head.ts'
 import type { Answer } from './reply.ts'
+import type { Usage } from './usage.ts'
 
 /** How one vendor's wire looks: where the key stands, what errors look like. */
 export type Dialect = {
@@ -23,8 +24,12 @@ export type Dialect = {
    * `operation` is the route's.
    */
   streamError(failure: Failure, requestId: string, operation: string): string | undefined
+  /** How an answer comes that is asked for as a stream; absent where it is always events. */
+  streamForm?(head: Head): 'events' | 'list'
   /** What may be sent between two events to say that the stream lives; undefined when the style has nothing of the kind. */
   readonly heartbeat: string | undefined
+  /** How the last event of a stream begins: its first line. Absent where nothing in a stream says that it is over. */
+  readonly lastEvents?: readonly string[]
   /**
    * What a whole answer reports as used; null where it reports nothing. `operation` is the route's, `body` the answer as
    * JSON (only the members that matter need be there).
@@ -46,19 +51,6 @@ export type LimitState = {
   readonly remaining: number
   /** Milliseconds until the whole limit is free again. */
   readonly resetMs: number
-}
-
-/** What a request has used, as the upstream counted it; null where it did not. */
-export type Usage = {
-  /** All input tokens, cached ones included. */
-  readonly inputTokens: number | null
-  readonly cachedInputTokens: number | null
-  /** All output tokens, those of reasoning included. */
-  readonly outputTokens: number | null
-  /** Of audio, where time is what is counted. */
-  readonly seconds: number | null
-  /** Of documents ranked. */
-  readonly searchUnits: number | null
 }
 
 /** A model on offer. */

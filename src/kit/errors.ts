@@ -1,3 +1,5 @@
+import { brand } from './brand.ts'
+
 /**
  * One row of an error table. The row's name is the wire `code` and is never renamed.
  * `text` says what was wrong and what would be right; `{name}` stands for a parameter of `fail`.
@@ -50,6 +52,10 @@ export class Failure extends Error {
   readonly headers: { readonly [name: string]: string }
   readonly elsewhere: boolean
   values: FailureValues
+
+  static {
+    brand(this, 'Failure')
+  }
 
   constructor(code: string, row: ErrorRow, message: string, extra: FailExtra = {}) {
     super(message, extra.cause === undefined ? undefined : { cause: extra.cause })

@@ -1,4 +1,5 @@
 import type { Body } from './body.ts'
+import type { DeclaredModel } from './declared.ts'
 import type { Dialect, LimitState } from './dialect.ts'
 import type { Head } from './head.ts'
 import type { Family, FurtherModel, Model, Upstream } from './model.ts'
@@ -16,8 +17,8 @@ export type Notes = {
   charge: boolean
   /** Code of a failure that the upstream told inside an answer of status 200: the request has failed all the same. */
   failed?: string
-  /** What the upstream's answer looked like that could not be recognised, and was not handed out whole. */
-  unrecognised?: { readonly shape: string }
+  /** The shape of an answer that was not recognised and not delivered whole. `isEmpty`: it had no byte but blanks. */
+  unrecognised?: { readonly shape: string; readonly isEmpty?: boolean }
   /** What limits said of the request, by their names. */
   limits?: readonly LimitDecision[]
   inputTokens: number | null
@@ -55,6 +56,8 @@ export type Target = {
   readonly sendAs: string
   /** Further models that its body names, which may answer it, or run on the way; absent where it names none, nor itself, again. */
   readonly further?: readonly FurtherModel[]
+  /** Models that its body names at places which its family says nothing of; absent where there are none. */
+  readonly alsoNamed?: readonly DeclaredModel[]
   /** What the caller sent, reduced by `onBody`. */
   readonly body: Body
   /** The caller asked for a stream. */

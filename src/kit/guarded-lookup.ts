@@ -1,11 +1,16 @@
 import { lookup, type LookupAddress, type LookupAllOptions } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
+import { brand } from './brand.ts'
 import { isPublicAddress } from './public-address.ts'
 
 /** A name led where nothing may lead that somebody else has named. */
 export class AddressRefused extends Error {
   readonly code = 'EADDRREFUSED'
   readonly host: string
+
+  static {
+    brand(this, 'AddressRefused')
+  }
 
   constructor(host: string) {
     super(`${host} is no place of the open internet`)

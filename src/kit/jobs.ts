@@ -41,6 +41,8 @@ export type JobStore = {
   /** False where it had ended before, or is another process's by now. */
   end(id: string, state: Exclude<JobState, 'running'>, answer: StoredAnswer | null): Promise<boolean>
   find(id: string): Awaitable<Job | undefined>
+  /** How many jobs of a key have not ended, whoever asks for them. */
+  openOf(keyId: string): Awaitable<number>
   /** Those that run and are this process's. */
   own(): Awaitable<readonly Job[]>
 }
@@ -58,5 +60,8 @@ export type JobCourse = {
   /** Its charge is not this exchange's to end: the job goes on without it. */
   handedOver: boolean
 }
+
+/** The client does not wait for the job that its request becomes; given at `onTarget`. */
+export const detachedJobSlot = defineSlot<true>('detached-job')
 
 export const jobSlot = defineSlot<JobCourse>('job')

@@ -1,3 +1,5 @@
+import type { Declared } from './declared.ts'
+
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
 
 /**
@@ -6,6 +8,8 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
  */
 export type JsonObjectView = {
   readonly bytes: Buffer
+  /** The tools and further models that the caller's text names; what was changed since names none. */
+  readonly declared: Declared
   names(): readonly string[]
   has(name: string): boolean
   /**

@@ -2,6 +2,7 @@ import type { Budget, BudgetPeriod } from './budget.ts'
 import type { Json } from './json.ts'
 import type { OutcomeRow } from './sale-outcomes.ts'
 import type { Micros } from './units.ts'
+import type { PriceConditions, UnpricedPolicy } from './usage.ts'
 
 /** A place in a configuration file; lines and columns count from 1. */
 export type Origin = { readonly file: string; readonly line: number; readonly col: number }
@@ -29,6 +30,8 @@ export type Group = {
   readonly limitScope: 'key' | 'user'
   /** How many keys each of its users may make; absent for as many as they like. */
   readonly keysMax?: number
+  /** Jobs of each key that may be open, of those whose clients do not wait; absent for 100. */
+  readonly jobs?: number
   /** What its keys may ask for, whatever each of them may beside that; a last `*` stands for the rest of a name. Absent for all. */
   readonly models?: readonly string[]
   /** Factor on token prices, as a decimal string; prices per picture ignore it. */
@@ -94,12 +97,18 @@ export type Upstream = {
   /** Fixed parameters of the query of every request. */
   readonly query: { readonly [name: string]: string }
   readonly timeouts: Timeouts
+  /** Where it runs: prices may depend on that, and few answers report it. */
+  readonly region?: string
   /** An answer of more bytes is cut, as they come and as they are once unpacked. */
   readonly answerBytesMax: number
   /** Whether sockets are used again; undefined leaves it to the route. */
   readonly reuse: boolean | undefined
   /** When it is paused: after so many failures in a row, for so long; then one request tries it. */
   readonly cooldown: { readonly failures: number; readonly forMs: number }
+  /** Connections to it, of one process, at most; absent for 256. */
+  readonly connections?: number
+  /** Where all are in use, so many requests wait for one (absent: 1024), and for so long (30 s); others are refused. */
+  readonly queue?: { readonly max?: number; readonly forMs?: number }
   /** Requests that it is sent at once, at most; absent for no bound. */
   readonly concurrency?: number
   /** The bound counts and refuses nobody. */
@@ -163,6 +172,11 @@ export type Family = {
     readonly instead: readonly (readonly string[])[]
     readonly beside: readonly (readonly string[])[]
   }
+  /**
+   * The tools that upstreams may run for these models, by what a request calls them; `*` stands for the rest of a name. Absent
+   * in families that do not say it: all are sent on, but for those that make images.
+   */
+  readonly vendorTools?: readonly string[]
   /** By operation. */
   readonly calls?: ReadonlyMap<string, Call>
   /** One section per plugin, by the plugin's name, already checked against its schema. */
@@ -209,6 +223,16 @@ export type Model = {
   readonly upstreams: readonly Candidate[]
   /** By what the price is for: a tier's label, `input`, `output` …; empty when the model is free. */
   readonly prices: ReadonlyMap<string, Price>
+  /** The first whose conditions hold replaces those prices that it names; absent for none. */
+  readonly overrides?: readonly {
+    readonly if: PriceConditions
+    readonly prices: ReadonlyMap<string, Price>
+    readonly origin: Origin
+  }[]
+  /** Factors of what is priced by use, each where its conditions hold; absent for none. */
+  readonly times?: readonly { readonly if: PriceConditions; readonly by: string; readonly origin: Origin }[]
+  /** What happens to use without a price; absent for what the family says. */
+  readonly unpriced?: UnpricedPolicy
   readonly free: boolean
   readonly limits: Limits
   /** Absent where nothing is known of its end. */

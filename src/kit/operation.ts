@@ -14,6 +14,10 @@ export type OperationTraits = {
   readonly longLastEvent?: true
   /** Its answers are counted in tokens, which have to have a price: in nothing else, or in seconds as well. */
   readonly answersTokens?: 'only' | 'also'
+  /** Its answers are one JSON object where no stream was asked for: nothing else is an answer. */
+  readonly answersObject?: true
+  /** The field whose value asks for a stream of events, where that is not `stream`. */
+  readonly streamsWhen?: { readonly field: string; readonly is: string }
   /** It costs nothing: its models need no price, and no tokens are counted. */
   readonly free?: true
 }

@@ -14,6 +14,8 @@ export type Route = {
   readonly operation: string
   /** What is known of the operation; absent for one that only the file has a name for. */
   readonly traits?: OperationTraits
+  /** Its requests declare no tools and name no models but their own: fields of such names mean something else. */
+  readonly runsNoTools?: true
   /** A dialect's name, or `by-caller`: the style of whoever asks. */
   readonly dialect: string
   /** Whether the answer is a stream: as the body's `stream` says, always, or never. */

@@ -25,6 +25,8 @@ export type Reply = {
   readonly headers: { readonly [name: string]: string }
   /** Applied in order. */
   readonly stages: readonly Stage[]
+  /** The client reads the other kind of answer: a plugin that can makes that of it, and says so by its `content-type`. */
+  readonly turnInto?: 'events' | 'whole'
   /** Nothing but the end of the connection says where the upstream's answer ends, so half of it looks like all of it. */
   readonly endUnknown?: boolean
   /** A stage knows by the content where the answer ends, so that an answer without a length can still be told from half of one. */

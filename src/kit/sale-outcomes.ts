@@ -1,6 +1,6 @@
 /** What a request was, as an upstream's answer tells it: whether it was sold, and what that says of the key. */
 export const saleClasses = ['not_sold', 'unknown', 'final'] as const
-export const keyEffects = ['none', 'invalid', 'no_credit', 'cooling', 'model'] as const
+export const keyEffects = ['none', 'invalid', 'no_credit', 'cooling', 'model', 'request'] as const
 export type SaleClass = (typeof saleClasses)[number]
 export type KeyEffect = (typeof keyEffects)[number]
 
@@ -13,12 +13,22 @@ export type OutcomeRow = {
   readonly codes?: readonly string[]
   /** Messages of a vendor that has no code for it: all that `error.message` says, word for word. */
   readonly says?: readonly string[]
+  /** Parts of a message, in any case; `{name}` stands for a number. One of them has to be in it. */
+  readonly mentions?: readonly string[]
+  /** What the numbers of `mentions` have to be: `left > 0`, `wanted > limit`. */
+  readonly where?: string
   /** What has to be there beside: a hint how long to wait, or any machine-readable word; `bare`: nothing but a message. */
   readonly when?: 'wait' | 'code' | 'bare'
   /** `not_sold`: another may be asked. `unknown`: it may have been. `final`: the answer is the caller's. */
   readonly class: SaleClass
+  /** `request`: this request is too much for the key, which may serve others. */
   readonly key: KeyEffect
+  /** The body of one request can bring it about: it counts for the key once another request is refused so too. */
+  readonly confirm?: boolean
 }
+
+/** `wanted > limit`: two numbers, each by its name or as digits. */
+export const wherePattern = '^(\\w+) > (\\w+)$'
 
 /** What vendors say who have no code for credit that is spent, word for word: a caller cannot bring about all of a message. */
 export const noCreditSentences: readonly string[] = [

@@ -1,4 +1,5 @@
 import { type Awaitable, isPromise } from './awaitable.ts'
+import { brand } from './brand.ts'
 import type { Clock } from './clock.ts'
 import type { Diagnostic } from './plugin-facts.ts'
 import type { Log } from './plugin.ts'
@@ -38,7 +39,11 @@ export type Signer = {
 }
 
 /** Why there is no signature, in words that callers may read: no secret, and nothing that somebody else said. */
-export class SigningError extends Error {}
+export class SigningError extends Error {
+  static {
+    brand(this, 'SigningError')
+  }
+}
 
 /** The answer to a request of a signer's own. */
 export type Fetched = {

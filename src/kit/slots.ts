@@ -1,4 +1,7 @@
-/** What one plugin gives to those below it in the pipeline. The name is what `needs` and `gives` are checked by. */
+/**
+ * What one plugin gives to those below it in the pipeline. The name is the slot: a plugin that has loaded a second copy of
+ * this package has other objects of the same names.
+ */
 export type Slot<T> = { readonly name: string; readonly type?: T }
 
 export function defineSlot<T>(name: string): Slot<T> {
@@ -7,20 +10,20 @@ export function defineSlot<T>(name: string): Slot<T> {
 
 /** The values of one exchange, by slot: a handful, which costs less to look through than a Map to make. */
 export class Slots {
-  readonly #slots: Slot<unknown>[] = []
+  readonly #names: string[] = []
   readonly #values: unknown[] = []
 
   put<T>(slot: Slot<T>, value: T): void {
-    const place = this.#slots.indexOf(slot)
+    const place = this.#names.indexOf(slot.name)
     if (place >= 0) this.#values[place] = value
     else {
-      this.#slots.push(slot)
+      this.#names.push(slot.name)
       this.#values.push(value)
     }
   }
 
   get<T>(slot: Slot<T>): T | undefined {
-    const place = this.#slots.indexOf(slot)
+    const place = this.#names.indexOf(slot.name)
     return place < 0 ? undefined : (this.#values[place] as T)
   }
 

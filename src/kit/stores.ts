@@ -97,6 +97,8 @@ export type Ledger = {
   find(id: string): Awaitable<Charge | undefined>
   /** False when commits fail: billable requests are refused before an upstream is called. */
   healthy(): boolean
+  /** Why that is so, where it is known: `only 120 MiB are free on the disk`. */
+  trouble?(): string | undefined
 }
 
 export type Stores = {
@@ -126,6 +128,20 @@ export type Audit = {
   readonly problems: readonly string[]
   /** Where sums that costs are read from are not what the charges come to; `replay --rebuild-sums` makes them anew. */
   readonly sums: readonly string[]
+  /** How many keys, users, groups and balances are not what their charges say, as `problems` tells; `replay --rebuild-sums` corrects them. */
+  readonly budgets: number
+}
+
+/** What has to be added to one who pays, so that it is what its charges say; micro-units. */
+export type BudgetCorrection = {
+  readonly payer: { readonly kind: 'key' | LevelKind; readonly name: string }
+  /** What an audit says of it. */
+  readonly problems: readonly string[]
+  readonly spent: number
+  readonly held: number
+  /** Of the day and the month that are now, by their names. */
+  readonly day: { readonly start: number; readonly spent: number }
+  readonly month: { readonly start: number; readonly spent: number }
 }
 
 /** Where a chain of entries ended at some time: its last entry and that one's hash, which vouches for all before it. */
@@ -170,6 +186,11 @@ export type Storage = Omit<Stores, 'counters'> & {
      * the step before gave; without it, one that was broken off goes on.
      */
     rebuildCosts(from?: RebuildState): Promise<RebuildState>
+    /**
+     * Makes what keys, users, groups and balances have spent and hold what their charges say, beside a gateway that may be running.
+     * @returns what was corrected; undefined, and nothing was, where the charges are not sound themselves
+     */
+    repairBudgets(by: string): Promise<readonly BudgetCorrection[] | undefined>
     /** Where every chain of entries ends now. */
     anchor(): Awaitable<Anchor>
     /** What users, balances and groups have spent by now: those that are named, or all. */

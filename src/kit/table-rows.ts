@@ -1,4 +1,5 @@
 import { parseMoney } from './units.ts'
+import type { PriceConditions } from './usage.ts'
 
 /** What one model costs, as a table of prices has it. */
 export type TableRow = {
@@ -6,15 +7,21 @@ export type TableRow = {
   readonly id: string
   /** By label as `models.NAME.prices` has them, decimals; empty for what is free. */
   readonly prices: { readonly [label: string]: string }
+  /** Prices that replace others where a condition holds: the first entry whose condition holds. */
+  readonly overrides?: readonly RowOverride[]
+  /** Factors of tokens, as decimals; all apply whose conditions hold. */
+  readonly times?: readonly { readonly if: PriceConditions; readonly by: string }[]
   readonly free?: true
   /** What it does, as the table's source calls it: `chat`, `embedding`; absent where that is not known. */
   readonly mode?: string
   readonly provider?: string
-  /** What costs something, and has no price here: fields of the source. */
+  /** What costs something, and has no price here: fields of the source, with the reason. */
   readonly unmapped?: readonly string[]
   /** The day from which it is served no longer. */
   readonly ends?: string
 }
+
+export type RowOverride = { readonly if: PriceConditions; readonly prices: { readonly [label: string]: string } }
 
 export type FoundRow<Row extends TableRow = TableRow> =
   | {
@@ -90,8 +97,21 @@ export function costsTheSame(one: TableRow, other: TableRow): boolean {
   return costOf(one) === costOf(other)
 }
 
+function costOf({ prices, free, overrides = [], times = [] }: TableRow): string {
+  const conditional = overrides.map(one => [sorted({ ...one.if }), amountsOf(one.prices)])
+  return JSON.stringify([
+    free === true,
+    amountsOf(prices),
+    conditional,
+    times.map(one => [sorted({ ...one.if }), one.by]),
+  ])
+}
+
 /** A price may be written with more zeros than another. */
-function costOf({ prices, free }: TableRow): string {
-  const entries = Object.entries(prices).sort(([a], [b]) => (a < b ? -1 : 1))
-  return JSON.stringify([free === true, entries.map(([label, price]) => [label, parseMoney(price) ?? price])])
+function amountsOf(prices: TableRow['prices']): readonly unknown[] {
+  return sorted(prices).map(([label, price]) => [label, parseMoney(price) ?? price])
+}
+
+function sorted<Value>(members: { readonly [name: string]: Value }): readonly (readonly [string, Value])[] {
+  return Object.entries(members).sort(([a], [b]) => (a < b ? -1 : 1))
 }

@@ -20,6 +20,10 @@ export type Told = {
   cost: string | undefined
   /** The answer is a refusal that is charged, by this name in the model's prices. */
   refusalPrice: string | undefined
+  /** What the answer had beside its pictures that may be one, and that was not handed on; for people. */
+  omitted: string | undefined
+  /** All of an answer that is none, and short: whoever charges judges whether it may hold a picture. */
+  foreign: Buffer | undefined
 }
 
 export const toldSlot = defineSlot<Told>('told')
@@ -33,6 +37,8 @@ export function createTold(): Told {
     count: undefined,
     cost: undefined,
     refusalPrice: undefined,
+    omitted: undefined,
+    foreign: undefined,
   }
 }
 
@@ -64,6 +70,16 @@ export function toldNames(family: Family): ToldNames {
     known.set(family, names)
   }
   return names
+}
+
+/** The size that a section of the family sends where the client names none: `values.width.absent` and `values.height.absent`. */
+export function defaultSize(family: Family): { readonly width: number; readonly height: number } | undefined {
+  for (const section of family.facets.values()) {
+    const values = membersOf(membersOf(section)['values'])
+    const [width, height] = ['width', 'height'].map(side => membersOf(values[side])['absent'])
+    if (typeof width === 'number' && typeof height === 'number') return { width, height }
+  }
+  return undefined
 }
 
 function membersOf(value: unknown): { readonly [name: string]: unknown } {

@@ -21,6 +21,8 @@ export type GaugeReader = () => number
 export type Metrics = {
   /** A request has begun. */
   began(): void
+  /** A request has ended for which no route was found, or that could not be read (`began` is false then); by its code. */
+  unrouted(code: string | undefined, began: boolean): void
   /** A request has ended. Counts by reference: about a microsecond. */
   settled(row: LogRow): void
   /** A charge has ended. */
@@ -184,6 +186,10 @@ export function createMetrics(): Metrics {
     began() {
       inFlight++
     },
+    unrouted(code, began) {
+      if (began) inFlight--
+      if (code !== undefined) families.refusals.at(code).value++
+    },
     settled(row) {
       inFlight--
       const cells = cellsOf(row)
@@ -192,9 +198,7 @@ export function createMetrics(): Metrics {
       countRow(families, known, row)
     },
     charged: charge => countCharge(families, known, charge),
-    limited(decisions) {
-      for (const { limit, decision } of decisions) families.limited.at(limit, decision).value++
-    },
+    limited: decisions => countLimits(families, decisions),
     unrecognised(model, upstream) {
       families.unrecognised.at(label(model, known.models), label(upstream, known.upstreams)).value++
     },
@@ -208,11 +212,7 @@ export function createMetrics(): Metrics {
     turnWasLong(step) {
       families.longTurns.at(step).value++
     },
-    know(names) {
-      for (const name of names.operations) known.operations.add(name)
-      for (const name of names.models) known.models.add(name)
-      for (const name of names.upstreams) known.upstreams.add(name)
-    },
+    know: names => learn(known, names),
     gauge(name, help, read, aggregator) {
       gauges.push(() => gaugeSnapshot(`tollgate_${name}`, help, read(), aggregator))
     },
@@ -226,6 +226,16 @@ export function createMetrics(): Metrics {
       delay.disable()
     },
   }
+}
+
+function learn(known: Known, names: KnownNames): void {
+  for (const name of names.operations) known.operations.add(name)
+  for (const name of names.models) known.models.add(name)
+  for (const name of names.upstreams) known.upstreams.add(name)
+}
+
+function countLimits({ limited }: Families, decisions: readonly LimitDecision[]): void {
+  for (const { limit, decision } of decisions) limited.at(limit, decision).value++
 }
 
 /** What only some requests have: an error, tokens. */

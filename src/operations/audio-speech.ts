@@ -33,5 +33,5 @@ export const audioSpeech: Operation = {
   smallest: model => ({ json: { model, input: 'yes', voice: 'alloy' } }),
   answer: { type: 'application/octet-stream', schema: () => ({}) },
   form: 'voice',
-  traits: {},
+  traits: { streamsWhen: { field: 'stream_format', is: 'sse' } },
 }

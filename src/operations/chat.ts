@@ -52,6 +52,7 @@ console.log(reply.choices[0].message.content)`,
   ],
   form: 'conversation',
   traits: {
+    answersObject: true,
     usageOnDemand: true,
     usageBehind: 'finish_reason',
     answersTokens: 'only',

@@ -50,6 +50,7 @@ export const generate: Operation = {
   listedAs: 'generateContent',
   otel: 'generate_content',
   traits: {
+    answersObject: true,
     answersTokens: 'only',
     // Its upstreams take both spellings.
     answerLimits: ['generationConfig', 'generation_config'].flatMap(name => [

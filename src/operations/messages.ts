@@ -53,5 +53,5 @@ export const messages: Operation = {
     },
   ],
   otel: 'chat',
-  traits: { answersTokens: 'only', answerLimits: ['max_tokens'] },
+  traits: { answersObject: true, answersTokens: 'only', answerLimits: ['max_tokens'] },
 }

@@ -34,5 +34,11 @@ export const responses: Operation = {
   smallest: model => ({ json: { model, max_output_tokens: 16, input: 'Say yes.' } }),
   usage: { inside: 'response' },
   otel: 'chat',
-  traits: { imageTools: true, longLastEvent: true, answersTokens: 'only', answerLimits: ['max_output_tokens'] },
+  traits: {
+    answersObject: true,
+    imageTools: true,
+    longLastEvent: true,
+    answersTokens: 'only',
+    answerLimits: ['max_output_tokens'],
+  },
 }

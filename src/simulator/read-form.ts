@@ -58,8 +58,9 @@ function readPart(bytes: Buffer): FormPart {
   const headers = new Map<string, string>()
   for (const line of bytes.toString('utf8', 0, headEnd).split('\r\n')) {
     const colon = line.indexOf(':')
-    const name = line.slice(0, colon).toLowerCase()
-    if (colon < 1 || headers.has(name)) throw fail('invalid_form', { reason: `a part's header '${line}' is not one` })
+    const name = line.slice(0, Math.max(0, colon)).toLowerCase()
+    if (!/^[\w-]+$/.test(name) || headers.has(name))
+      throw fail('invalid_form', { reason: `a part's header '${line}' is not one` })
     headers.set(name, line.slice(colon + 1).trim())
   }
   const disposition = headers.get('content-disposition') ?? ''

@@ -11,7 +11,7 @@ import { findCharge } from './ledger/find.ts'
 import { Endings } from './ledger/endings.ts'
 import type { ChargeQueue } from './ledger/charge-queue.ts'
 import { beatMs } from './ledger/replicas.ts'
-import { findJob } from './jobs.ts'
+import { countOpenJobs, findJob } from './jobs.ts'
 import { findInvitation, listInvitations } from './people/invitations.ts'
 import { findSession, listSessions } from './people/sessions.ts'
 import { findLinked, listLinks } from './people/sign-in.ts'
@@ -124,6 +124,15 @@ export function assembleStorage(parts: StorageParts): Storage {
       all: (after, limit) => reader.ask('charges', { after, limit }),
       verify: (anchors = []) => reader.ask('audit', { at: clock.now(), zone: parts.zone, anchors }),
       rebuildCosts: from => writer.submit('rebuildCosts', from ?? null),
+      async repairBudgets(by) {
+        for (;;) {
+          const found = await reader.ask('corrections', { at: clock.now(), zone: parts.zone })
+          const { corrections, repairs } = found
+          if (!found.isSound) return undefined
+          if (corrections.length === 0) return []
+          if (await writer.submit('repairBudgets', { corrections, repairs, by, at: clock.now() })) return corrections
+        }
+      },
       anchor: () => reader.ask('anchor', { at: clock.now() }),
       levels: of => reader.ask('sums', { at: clock.now(), zone: parts.zone, of: of ?? null }),
       statement: ({ from, until }) => reader.ask('statement', { from, until }),
@@ -334,6 +343,7 @@ function createJobs({ clock, reads, writer }: StorageParts): Storage['jobs'] {
     },
     end: (id, state, answer) => writer.submit('endJob', { id, state, answer: ownAnswer(answer), at: clock.now() }),
     find: id => reads.run(findJob(id)),
+    openOf: keyId => reads.run(countOpenJobs(keyId)),
     own: () => writer.submit('ownJobs', null),
   }
 }
@@ -442,6 +452,7 @@ function createLedger(parts: StorageParts, endings: Endings): Storage['ledger'] 
     },
     find: id => chargeQueue.find(id) ?? reads.snapshot(findCharge(id)),
     healthy: () => writer.healthy(),
+    trouble: () => writer.trouble(),
   }
 }
 

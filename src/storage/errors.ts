@@ -1,8 +1,14 @@
+import { brand } from '../kit/brand.ts'
+
 const table = {
   storage_url:
     'the storage address {url} is not one of sqlite:FILE, sqlite::memory:, postgres://USER:PASSWORD@HOST/DATABASE',
-  storage_in_use: 'another gateway already works on {path}; stop it, or give this one a file of its own',
+  storage_in_use: 'another gateway already works on {path}{by}; stop it, or give this one a file of its own',
   storage_newer: '{path} was written by a newer version (schema {found}, this version knows {known}); use that version',
+  storage_older:
+    '{path} has the schema of an older version ({found}; this version needs {known}), and a gateway of that version may run on it. Nothing was changed. To upgrade, stop every older gateway, then run `tollgate storage migrate` or start `tollgate serve`; until then use the commands of the older version',
+  storage_open:
+    '{path} has the schema of an older version, and another process has the file open, such as a command of that version. Nothing was changed. Wait for that process or stop it, then start again',
   storage_unavailable: 'the storage cannot be written: {reason}',
   storage_busy: 'others were in the way each time that it was tried: {reason}',
   storage_closed: 'the storage is closed',
@@ -13,12 +19,12 @@ const table = {
   copy_in_use:
     'a gateway works on {path}: stop it first, or ask for a copy of one moment (--snapshot), which misses what is charged from then on',
   copy_taken: '{path} is not empty ({reason}): name one that is',
-  copy_older:
-    '{path} has the schema of an older version: bring it up to date first, by any command on it such as `tollgate keys list`',
+  copy_older: '{path} has the schema of an older version: stop its gateway and run `tollgate storage migrate` first',
   copy_unfinished:
     'a copy into {path} is under way, or was broken off and left nothing: wait for it, or run `tollgate storage copy` again',
   copy_outdated: '{path} was written to while it was copied, and nothing was kept of the copy: copy it again',
   copy_unsound: 'nothing was kept of the copy: {reason}',
+  name_unprintable: 'the name {name} has line breaks or other characters that are not shown: leave them out',
   user_exists: 'there is a user named {name} already',
   last_admin: '{name} is the last administrator who can sign in: make another one first',
   name_erased: 'somebody called {name} was erased, and the ledger has charges under that name still: take another one',
@@ -36,6 +42,10 @@ export class StorageError extends Error {
   readonly code: StorageErrorCode
   /** What its text names. */
   readonly params: { readonly [name: string]: string | number }
+
+  static {
+    brand(this, 'StorageError')
+  }
 
   constructor(code: StorageErrorCode, params: { readonly [name: string]: string | number } = {}) {
     super(table[code].replaceAll(/\{(\w+)\}/g, (whole, name: string) => String(params[name] ?? whole)))

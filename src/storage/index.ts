@@ -2,18 +2,20 @@ import { systemClock } from '../kit/clock.ts'
 import type { Audit, Storage } from '../kit/index.ts'
 import type { Copied, CopySource, CopyTarget, TableLayout } from './copy/ends.ts'
 import { StorageError } from './errors.ts'
-import type { Claim, StorageOptions, StorageState } from './options.ts'
+import { logWaits } from './log-waits.ts'
+import type { Claim, Migration, OnWait, StorageOptions, StorageState } from './options.ts'
 import type { StartThread } from './sqlite/thread.ts'
 
 export { StorageError, type StorageErrorCode } from './errors.ts'
 export type { Copied } from './copy/ends.ts'
-export type { Claim, StorageOptions, StorageState } from './options.ts'
+export type { Claim, Migration, StorageOptions, StorageState } from './options.ts'
 export type { StartThread } from './sqlite/thread.ts'
 
 /**
  * Opens the storage that an address names: `sqlite:./data/tollgate.db`, `sqlite::memory:` for one that goes when it is closed,
  * or `postgres://USER:PASSWORD@HOST/DATABASE`. Folders, file and tables are made where they are missing.
- * @throws StorageError `storage_url`, `storage_in_use`, `storage_newer`, `storage_unavailable`
+ * A database that has an older schema is migrated for a gateway only: on PostgreSQL once every older process has stopped.
+ * @throws StorageError `storage_url`, `storage_in_use`, `storage_newer`, `storage_older`, `storage_open`, `storage_unavailable`
  */
 export async function openStorage(
   options: StorageOptions & {
@@ -42,12 +44,29 @@ export async function openStorage(
 export async function claimStorage(
   options: Pick<StorageOptions, 'clock' | 'log' | 'timeZone' | 'thresholds'> & { readonly url: string },
 ): Promise<Claim> {
-  if (isPostgres(options.url)) return (await import('./postgres/claim.ts')).claimPostgres(options.url, options.clock)
+  const { url, clock, log } = options
+  if (isPostgres(url))
+    return (await import('./postgres/claim.ts')).claimPostgres(url, { clock, onWait: logWaits(clock, log) })
   const path = sqlitePath(options.url)
   if (path === ':memory:')
     throw new StorageError('storage_url', { url: 'sqlite::memory:, which is of one process only,' })
   const { claimSqlite } = await import('./sqlite/claim.ts')
   return claimSqlite(path, options)
+}
+
+/**
+ * Brings the schema of a storage up to date while no gateway works on it, and waits until that is so.
+ * @throws StorageError `storage_url`, `storage_newer`, `storage_unavailable`, `copy_unfinished`
+ */
+export async function migrateStorage(options: {
+  readonly url: string
+  readonly clock: StorageOptions['clock']
+  /** Called every second with those that it waits for. */
+  readonly onWait: OnWait
+}): Promise<Migration> {
+  const { url, clock, onWait } = options
+  if (isPostgres(url)) return (await import('./postgres/claim.ts')).migratePostgres(url, { clock, onWait })
+  return (await import('./sqlite/claim.ts')).migrateSqlite(filePath(url), { clock, onWait })
 }
 
 /** Looks at a storage. @throws Error when it cannot be reached or read */

@@ -60,6 +60,11 @@ export function* findJob(id: string): QueryProgram<Job | undefined> {
   return row && toJob(row)
 }
 
+export function* countOpenJobs(keyId: string): QueryProgram<number> {
+  const [row] = yield ask(`SELECT count(*) AS count FROM job WHERE key_id = ? AND state = 'running'`, keyId)
+  return row ? whole(row, 'count') : 0
+}
+
 export function* ownJobs({ owner, epoch }: Pick<WriterIdentity, 'owner' | 'epoch'>): QueryProgram<readonly Job[]> {
   const rows = yield ask(
     `SELECT * FROM job WHERE owner = ? AND epoch = ? AND state = 'running' ORDER BY id LIMIT ${together}`,

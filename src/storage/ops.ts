@@ -60,6 +60,7 @@ import { type Decision, refund, resolve } from './ledger/resolve.ts'
 import type { Posted } from './ledger/charge-queue.ts'
 import { postCharges } from './ledger/post-charges.ts'
 import { beat, type Recovery } from './ledger/recover.ts'
+import { type Corrections, repairBudgets } from './ledger/repair.ts'
 import { introduce, keepLease } from './ledger/replicas.ts'
 import { settle } from './ledger/settle.ts'
 import { sweep } from './ledger/sweep.ts'
@@ -189,6 +190,7 @@ export type Changes = {
   dropChanged: { given: { readonly at: number }; gives: { readonly places: number; readonly isDue: boolean } }
   keepPageCharges: { given: PageCharges; gives: boolean }
   rebuildCosts: { given: RebuildState | null; gives: RebuildState }
+  repairBudgets: { given: Signed & Pick<Corrections, 'corrections' | 'repairs'>; gives: boolean }
   pruneLogs: { given: { readonly until: number; readonly limit: number }; gives: number }
   /** `at`: when they are written; each says when it ended. */
   post: { given: Posted & { readonly at: number }; gives: null }
@@ -265,6 +267,7 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   dropChanged: (_self, { at }) => dropChanged(at),
   keepPageCharges: (_self, given) => keepPageCharges(given),
   rebuildCosts: (_self, from) => rebuildCosts(from),
+  repairBudgets,
   pruneLogs: (_self, given) => pruneLogs(given),
   post: postCharges,
   batch: writeBatch,

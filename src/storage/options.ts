@@ -5,7 +5,8 @@ export type StorageOptions = {
   readonly clock: Clock
   readonly log: Log
   /**
-   * `gateway`: a process that bills, of many on PostgreSQL, alone on a file of SQLite, which it claims.
+   * `gateway`: a process that bills, of many on PostgreSQL, alone on a file of SQLite, which it claims. It alone migrates a
+   * database that has an older schema; the other two create a new one, and refuse an older one (`storage_older`).
    * `worker`: one of several processes of one gateway, which has claimed the file (`claimStorage`) before it starts them.
    * `tool`: a command beside them.
    */
@@ -22,7 +23,12 @@ export type StorageOptions = {
   readonly logPageRows?: number | undefined
   /** Is told of each change that somebody waited for, once it is committed or is not. */
   readonly onCommit?: CommitWatch
+  /** Called with the older processes that a migration waits for, when they change and from time to time; logs them by default. */
+  readonly onWait?: OnWait | undefined
 }
+
+/** Processes of an older version, each as people know it. */
+export type OnWait = (waitsFor: readonly string[]) => void
 
 /** What the process that starts workers keeps of a storage while they run. */
 export type Claim = {
@@ -31,6 +37,9 @@ export type Claim = {
   /** Lets another gateway have it. Workers have to be gone by then. */
   release(this: void): Promise<void>
 }
+
+/** Versions of a schema, before and after; 0 where there was none. */
+export type Migration = { readonly from: number; readonly to: number }
 
 /** What there is at a storage's address, found without changing anything. */
 export type GroupHeld = { readonly name: string; readonly users: number; readonly keys: number }

@@ -63,10 +63,11 @@ import { sumUsage } from './journal/usage.ts'
 import { sumUsageBy } from './journal/usage-by.ts'
 import { sumVendorCosts } from './journal/vendor-costs.ts'
 import { readAnchor } from './ledger/anchor.ts'
-import { audit } from './ledger/audit.ts'
+import { audit, findCorrections } from './ledger/audit.ts'
 import { findCharges, pageCharges } from './ledger/find.ts'
 import { listGateways } from './ledger/replicas.ts'
 import { findRefund } from './ledger/find-refund.ts'
+import type { Corrections } from './ledger/repair.ts'
 import { sumStatement } from './ledger/statement.ts'
 import { sumOpen } from './ledger/sum-open.ts'
 import { listRefused } from './people/refused.ts'
@@ -116,6 +117,7 @@ export type Readings = {
     given: { readonly at: number; readonly zone: string; readonly anchors: readonly Anchor[] }
     gives: Audit
   }
+  corrections: { given: { readonly at: number; readonly zone: string }; gives: Corrections }
   anchor: { given: { readonly at: number }; gives: Anchor }
   statement: { given: { readonly from: number; readonly until: number }; gives: Statement }
   refund: { given: { readonly id: string }; gives: Refund | undefined }
@@ -182,6 +184,7 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
     logs: filter => snapshot(listCharged(filter)),
     charges: ({ after, limit }) => snapshot(pageCharges(after, limit)),
     audit: given => snapshot(audit(given)),
+    corrections: given => snapshot(findCorrections(given)),
     anchor: ({ at }) => snapshot(readAnchor(at)),
     statement: span => snapshot(sumStatement(span)),
     refund: ({ id }) => snapshot(findRefund(id)),

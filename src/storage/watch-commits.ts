@@ -31,6 +31,7 @@ export function watchCommits(
       touch: () => writer.touch(),
       flush: () => writer.flush(),
       healthy: () => writer.healthy(),
+      trouble: () => writer.trouble(),
       onRecovered: call => writer.onRecovered(call),
     },
     underWay: () => underWay,

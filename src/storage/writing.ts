@@ -10,6 +10,8 @@ export type Writing = {
   flush(): Promise<void>
   /** False when commits fail. */
   healthy(): boolean
+  /** Why; undefined while they do not, and where it is not known. */
+  trouble(): string | undefined
   /** Called whenever commits that were in doubt can be made up for. */
   onRecovered(call: () => void): void
 }

@@ -45,6 +45,8 @@ export type ImportedConfig = ({ readonly ok: true } & Imported) | Refused
 /** What whoever imports says beside the file. `prices` is the path of a table in LiteLLM's shape. */
 export type ImportOptions = Omit<LitellmOptions, 'prices' | 'book'> & {
   readonly prices?: string | undefined
+  /** Of the table, rows too that leave out something that costs. */
+  readonly allowUndercharge?: boolean
   /** The database beside it: `postgres://…`, or what pg_dump wrote as plain text. */
   readonly database?: string | undefined
 }
@@ -62,6 +64,8 @@ export type LintRule = {
 /** The same of a database. */
 export type BookOptions = Omit<NewApiOptions, 'prices'> & {
   readonly prices?: string | undefined
+  /** Of the table, rows too that leave out something that costs. */
+  readonly allowUndercharge?: boolean
   /** A dump has no mark of its end, and is whole all the same. */
   readonly isEndless?: boolean
 }
@@ -137,7 +141,8 @@ export async function importConfig(
   const report = new Report(source)
   const { value, diagnostics } = readForeignYaml(source.text)
   report.add(...diagnostics)
-  const prices = options.prices === undefined ? undefined : await openPriceTable(options.prices)
+  const prices =
+    options.prices === undefined ? undefined : await openPriceTable(options.prices, options.allowUndercharge)
   const book = options.database === undefined ? undefined : await openLitellmBook(options.database)
   const imported = diagnostics.length > 0 ? undefined : importLitellm(value, { ...options, prices, book })
   if (imported) return { ok: true, ...imported }
@@ -159,7 +164,8 @@ export async function importBook(
   from: 'new-api' | 'one-api',
   options: BookOptions,
 ): Promise<ImportedBook> {
-  const prices = options.prices === undefined ? undefined : await openPriceTable(options.prices)
+  const prices =
+    options.prices === undefined ? undefined : await openPriceTable(options.prices, options.allowUndercharge)
   const imported = importNewApi(await openBook(source, options.isEndless === true), from, { ...options, prices })
   if (imported) return imported
   throw new Error(`this is no database of a ${from}: it lacks one of the tables channels, users and tokens`)
@@ -205,9 +211,9 @@ function isPostgres(source: string): boolean {
 const sqliteMark = 'SQLite format 3\0'
 
 /** @throws Error where the file is no table of prices */
-async function openPriceTable(file: string): Promise<PriceTable> {
+async function openPriceTable(file: string, isAllowed = false): Promise<PriceTable> {
   const table = readLitellmTable(await readFile(file, 'utf8'))
-  if (table) return createPriceTable(basename(file), table)
+  if (table) return createPriceTable(basename(file), table, isAllowed)
   throw new Error(`${file} is no table of prices: JSON as in LiteLLM's model_prices_and_context_window.json`)
 }
 

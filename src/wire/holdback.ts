@@ -46,9 +46,19 @@ export class Holdback {
     this.#from = this.#end
   }
 
-  /** Puts `bytes` in the place of those from `from` to `to`, none of which has gone; edits are made in their order. */
+  /**
+   * Puts `bytes` in the place of those from `from` to `to`, none of which has gone. Edits may come in any order; one takes the place
+   * of those that lie within it, and none reaches over another's border.
+   */
   replace(from: number, to: number, bytes: Buffer): void {
-    this.#edits.push({ from, to, bytes })
+    const edits = this.#edits
+    // What only puts something in stands behind another one that does so at the same place.
+    const least = from < to ? from : from + 1
+    let at = edits.length
+    while (at > 0 && (edits[at - 1] as Edit).from >= least) at--
+    let within = at
+    while (within < edits.length && (edits[within] as Edit).to <= to) within++
+    edits.splice(at, within - at, { from, to, bytes })
   }
 
   /**
@@ -57,12 +67,13 @@ export class Holdback {
    */
   release(until: number, wholeFrom = Number.POSITIVE_INFINITY): Buffer[] {
     const out: Buffer[] = []
-    for (let edit = this.#edits[0]; edit && edit.from < until; edit = this.#edits[0]) {
+    let done = 0
+    for (let edit = this.#edits[0]; edit && edit.from < until; edit = this.#edits[++done]) {
       this.#take(edit.from, out)
       this.#take(edit.to, undefined)
       if (edit.bytes.length > 0) out.push(edit.bytes)
-      this.#edits.shift()
     }
+    if (done > 0) this.#edits.splice(0, done)
     this.#take(until, out, wholeFrom)
     return out
   }

@@ -14,8 +14,11 @@ export type RecordVisitor = {
   readonly bare?: boolean
   /** Content of the record's data: the bytes of `piece`, which stand at `base`; lines are told apart by a line break. */
   data(piece: Buffer, base: number): void
-  /** Another line is over: its field's name ('' for a comment), and its value, trimmed; longer than is kept where it was cut. */
-  field(name: string, value: string): void
+  /**
+   * Another line is over, which stands from `from` to behind its line break: its field's name ('' for a comment), and its value,
+   * trimmed; longer than is kept where it was cut.
+   */
+  field(name: string, value: string, from: number, to: number): void
   /** A blank line ends the record; the next one begins at `next`. */
   recordEnd(next: number): void
 }
@@ -35,6 +38,7 @@ export class RecordReader {
   #isBare = false
   #skipLineFeed = false
   #started = false
+  #lineFrom = 0
   /** Where the record begins. */
   from = 0
 
@@ -90,6 +94,7 @@ export class RecordReader {
 
   /** A stretch of one line. */
   #part(chunk: Buffer, base: number, from: number, to: number): void {
+    if (this.#isEmpty) this.#lineFrom = base + from
     this.#isEmpty = false
     let at = this.#line === 'name' ? this.#readName(chunk, base, from, to) : from
     if (at < to && this.#line === 'blank') {
@@ -148,8 +153,9 @@ export class RecordReader {
   #endLine(next: number): void {
     this.#started = true
     if (this.#isEmpty) this.#endRecord(next)
-    else if (this.#line === 'name' && this.#name !== 'data') this.#visitor.field(this.#name, '')
-    else if (this.#line === 'value') this.#visitor.field(this.#name, this.#isCut ? this.#value : this.#value.trim())
+    else if (this.#line === 'name' && this.#name !== 'data') this.#visitor.field(this.#name, '', this.#lineFrom, next)
+    else if (this.#line === 'value')
+      this.#visitor.field(this.#name, this.#isCut ? this.#value : this.#value.trim(), this.#lineFrom, next)
     this.#line = 'name'
     this.#name = ''
     this.#value = ''

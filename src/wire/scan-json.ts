@@ -29,6 +29,17 @@ export type Member = {
   readonly elements: number | undefined
 }
 
+/** What is told of the text while it is scanned: every bracket, name and value, once, in its order. */
+export type ScanListener = {
+  opened(isObject: boolean): void
+  closed(): void
+  /** From the opening quote to behind the closing one. */
+  named(bytes: Buffer, from: number, end: number, isEscaped: boolean): void
+  text(bytes: Buffer, from: number, end: number, isEscaped: boolean): void
+  /** A number or a word, by its first byte. */
+  scalar(first: number): void
+}
+
 const quote = 0x22
 const backslash = 0x5c
 const comma = 0x2c
@@ -83,6 +94,7 @@ export class ObjectScan {
   readonly members: Member[] = []
   readonly #bytes: Buffer
   readonly #refuse: TextRefusals
+  readonly #listener: ScanListener | undefined
   readonly #names = new Set<string>()
   readonly #kinds = new Uint8Array(depthMax)
   #words: Int32Array | undefined
@@ -111,9 +123,10 @@ export class ObjectScan {
   /** The list or object that ended last had nothing in it. */
   #isEmpty = false
 
-  constructor(bytes: Buffer, refuse: TextRefusals) {
+  constructor(bytes: Buffer, refuse: TextRefusals, listener?: ScanListener) {
     this.#bytes = bytes
     this.#refuse = refuse
+    this.#listener = listener
   }
 
   /**
@@ -171,7 +184,7 @@ export class ObjectScan {
   /** Goes on with what the slice before ended in. */
   #resume(): boolean {
     if (this.#state === inName) return this.#readName()
-    if (this.#state === inString) return this.#string() && this.#ended()
+    if (this.#state === inString) return this.#readText()
     return this.#number()
   }
 
@@ -185,8 +198,9 @@ export class ObjectScan {
     switch (byte) {
       case quote:
         this.#at++
+        this.#escaped = false
         this.#state = inString
-        return this.#string() && this.#ended()
+        return this.#readText()
       case openObject:
         return this.#open(object)
       case openArray:
@@ -247,7 +261,14 @@ export class ObjectScan {
     if (!this.#string()) return false
     this.#state = colon
     if (this.#depth === 1) this.#takeName()
+    this.#listener?.named(this.#bytes, this.#from, this.#at, this.#escaped)
     return true
+  }
+
+  #readText(): boolean {
+    if (!this.#string()) return false
+    this.#listener?.text(this.#bytes, this.#from, this.#at, this.#escaped)
+    return this.#ended()
   }
 
   #takeName(): void {
@@ -374,6 +395,7 @@ export class ObjectScan {
       throw this.#wrong('a value is missing or malformed')
     this.#at = at + 1
     this.#state = inWhole
+    this.#listener?.scalar(zero)
     return this.#number()
   }
 
@@ -415,6 +437,7 @@ export class ObjectScan {
   #word(word: string): true {
     for (let i = 0; i < word.length; i++)
       if (this.#bytes[this.#at + i] !== word.charCodeAt(i)) throw this.#wrong('a value is missing or malformed')
+    this.#listener?.scalar(word.charCodeAt(0))
     this.#at += word.length
     return this.#ended()
   }
@@ -422,6 +445,7 @@ export class ObjectScan {
   #open(kind: typeof object | typeof array): true {
     if (this.#depth === depthMax) throw this.#refuse.tooComplex('deeper nesting', `${depthMax} levels`)
     this.#kinds[this.#depth++] = kind
+    this.#listener?.opened(kind === object)
     this.#token()
     this.#state = kind === object ? nameOrEnd : valueOrEnd
     return true
@@ -438,6 +462,7 @@ export class ObjectScan {
   }
 
   #end(): true {
+    this.#listener?.closed()
     this.#depth--
     this.#at++
     if (this.#depth > 0) return this.#ended()

@@ -75,8 +75,12 @@ export class JsonWalk {
   foreign = false
   /** The object is over. */
   complete = false
-  /** Something else than blanks follows the object. */
+  /** Something else than blanks follows the object: it begins at `followedAt`. */
   followed = false
+  followedAt = 0
+  /** Where the last number or word stands. */
+  scalarFrom = 0
+  scalarTo = 0
   /** Why this cannot be JSON; nothing is told after it. */
   fault: string | undefined
 
@@ -89,6 +93,17 @@ export class JsonWalk {
     if (this.#state === 'name') return true
     if (this.#state !== 'structure' || !this.objects[this.depth]) return false
     return this.#due === 'colon' || this.#due === 'value'
+  }
+
+  /** Where a name or a number begins that has not ended, or a name whose value has not begun. */
+  get unfinished(): number | undefined {
+    if (this.#state === 'scalar') return this.scalarFrom
+    return this.naming ? this.nameFrom : undefined
+  }
+
+  /** A name is being read. */
+  get isInName(): boolean {
+    return this.#state === 'name'
   }
 
   /** The name of the member that the walk is in; '' in an array, and for one too long to be any that is looked for. */
@@ -113,7 +128,7 @@ export class JsonWalk {
   walk(piece: Buffer, base: number): void {
     for (let at = 0; at < piece.length && !this.foreign && !this.followed && this.fault === undefined; ) {
       if (this.#state === 'structure') at = this.#structure(piece, base, at)
-      else if (this.#state === 'scalar') at = this.#scalar(piece, at)
+      else if (this.#state === 'scalar') at = this.#scalar(piece, base, at)
       else if (this.#state === 'passed') at = this.#passOver(piece, at)
       else at = this.#string(piece, base, at)
     }
@@ -124,6 +139,7 @@ export class JsonWalk {
       const byte = piece[i] as number
       if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) continue
       if (this.depth === 0 && !this.#isOpening(byte)) {
+        if (this.followed) this.followedAt = base + i
         if (this.foreign || this.followed) return piece.length
         continue
       }
@@ -158,6 +174,7 @@ export class JsonWalk {
           else {
             this.#state = 'scalar'
             this.#raw = ''
+            this.scalarFrom = base + i
             return i
           }
       }
@@ -211,7 +228,7 @@ export class JsonWalk {
     this.#due = 'nothing'
   }
 
-  #scalar(piece: Buffer, from: number): number {
+  #scalar(piece: Buffer, base: number, from: number): number {
     let at = from
     while (at < piece.length && !endsScalar(piece[at] as number)) at++
     this.#raw += piece.toString('latin1', from, Math.min(at, from + scalarCharsMax + 1))
@@ -219,6 +236,7 @@ export class JsonWalk {
     if (at === piece.length || this.fault !== undefined) return at
     this.#state = 'structure'
     this.#due = 'comma or end'
+    this.scalarTo = base + at
     if (!scalarText.test(this.#raw)) this.fault = 'a value is neither a number nor a word'
     else if (this.#visitor.scalar?.(this, this.#raw) === 'rest') {
       this.#passed.beginRest(false)

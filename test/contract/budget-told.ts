@@ -3,6 +3,7 @@ import type { ChargeFacts, Clock, Key, Level, Storage } from '../../src/kit/inde
 import { caseName } from '../harness/case-name.ts'
 import { mulberry } from './levels.ts'
 import { clockAt, type Harness, holdOf, line, newKey, type StorageHarness } from './storage.ts'
+import { seed } from '../harness/seed.ts'
 
 const zone = 'Europe/Berlin'
 const thresholds = [50, 80, 100]
@@ -83,7 +84,6 @@ async function openSeveral(harness: StorageHarness, clock: Clock, count: number)
 /** What is told of budgets, against a model: random charges, refunds, other budgets, top-ups and nights. */
 export async function toldContract(t: Test, make: Harness, replicas: number): Promise<void> {
   await t.test('each threshold of each budget is told once for a spell and an amount, whoever sees it', async t => {
-    const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31))
     t.comment(`SEED=${seed}`)
     const random = mulberry(seed)
     const upTo = (most: number): number => Math.floor(random() * most)

@@ -3,6 +3,7 @@ import type { ChargeFacts, HoldRequest, Key, Level, Storage } from '../../src/ki
 import { differencesOf, isBounded, levelsAbove, levelsOf, standBudgets, tightestOf } from '../../src/kit/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { clockAt, type Harness, holdOf, line, newKey, openHarness, type StorageHarness } from './storage.ts'
+import { seed } from '../harness/seed.ts'
 
 const day = 24 * 3_600_000
 const noon = Date.UTC(2027, 4, 16, 12)
@@ -314,7 +315,6 @@ type Player = { readonly key: Key; readonly user: string; readonly group: string
 /** Random requests of many kinds at once on budgets that are too small for all of them; the seed is told. */
 export async function mixedContract(t: Test, make: Harness): Promise<void> {
   await t.test('random mixed requests never bring a level below nothing, and all levels come to the same', async t => {
-    const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31))
     t.comment(`SEED=${seed}`)
     const random = mulberry(seed)
     const upTo = (most: number): number => Math.floor(random() * most)

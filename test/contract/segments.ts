@@ -47,7 +47,7 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
     t.same(await ledger.find(posted[2]?.id ?? ''), third)
     t.equal(await ledger.find(useChargeId(id)), undefined)
     t.equal(await ledger.find(id.slice(0, -1)), undefined)
-    t.same(await books.verify(), { charges: 3, lines: 6, entries: 3, left: 0, problems: [], sums: [] })
+    t.same(await books.verify(), { charges: 3, lines: 6, entries: 3, left: 0, problems: [], sums: [], budgets: 0 })
   })
 
   await t.test('[9.4] all charges are paged in the order of their ids, wherever they stand', async t => {
@@ -152,7 +152,7 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
     t.match(await journal.list({ limit: 5 }), [{ charge: { id: first, refunded: 100 } }])
     const span = { since: Date.now() - 5 * minute, until: Date.now() + 5 * minute }
     t.match(await journal.usage(span), [{ requests: 3, amount: 300, refunded: 200 }])
-    t.same(await books.verify(), { charges: 3, lines: 6, entries: 5, left: 0, problems: [], sums: [] })
+    t.same(await books.verify(), { charges: 3, lines: 6, entries: 5, left: 0, problems: [], sums: [], budgets: 0 })
     t.equal(await books.resolve(third, 'void', 'ada', 'x'), false, 'what is settled needs no decision')
   })
 

@@ -457,7 +457,15 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
         }),
       )
       t.equal(settled, 1_000)
-      t.same(await books.verify(), { charges: 1_000, lines: 1_000, entries: 1_000, left: 0, problems: [], sums: [] })
+      t.same(await books.verify(), {
+        charges: 1_000,
+        lines: 1_000,
+        entries: 1_000,
+        left: 0,
+        problems: [],
+        sums: [],
+        budgets: 0,
+      })
     })
   })
 
@@ -588,6 +596,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
         left: 0,
         problems: [],
         sums: [],
+        budgets: 0,
       })
       t.match(await again.keys.list(), [{ spent: 100_000, held: 0 }])
       await again.close()

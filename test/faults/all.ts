@@ -57,6 +57,7 @@ const cases: readonly Case[] = [
   { ids: ['job-kill'], file: 'faults/job-crash.ts', env: { KILLS: of('job-kills') } },
   { ids: ['event-kill'], file: 'faults/event-crash.ts', env: { KILLS: of('event-kills'), REQUESTS: '10000' } },
   { ids: ['job-replicas'], file: 'faults/job-replicas.ts', env: { ROUNDS: of('job-rounds') } },
+  { ids: ['migration'], file: 'faults/migration-matrix.ts' },
   { ids: ['sqlite', 'D1', 'D2', 'D3', 'D5'], file: 'faults/sqlite.test.ts' },
   { ids: ['sqlite-storage', 'D1', 'D2', 'D3', 'D12'], file: 'unit/storage-faults.test.ts' },
   { ids: ['postgres', 'D6', 'D10'], file: 'faults/database.test.ts' },

@@ -1,7 +1,6 @@
 import t from 'tap'
 import { crashBudgets } from './budget-crash.ts'
-
-const seed = Number(process.env['SEED'] ?? Date.now() % 1e9)
+import { seed } from '../harness/seed.ts'
 
 t.test(
   'processes killed while they sell on budgets of every kind, through midnights: no level is overdrawn, no hold stays, nothing is given away',

@@ -12,6 +12,7 @@ import { seeded } from '../harness/exchange.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { begins, ends, type Given, levelsOf, paidIn, zone } from './budget-crash-players.ts'
 import { runScript } from './run-script.ts'
+import { newSeed } from '../harness/seed.ts'
 
 const childFile = fileURLToPath(new URL('./budget-crash-child.ts', import.meta.url))
 /** Clocks of one fleet may differ by an hour at most: each step is waited for until whatever began before it is over. */
@@ -250,7 +251,7 @@ export async function crashBudgets(
 
 // `KILLS=50 REQUESTS=500 npm run test:crash:fleet`: one JSON object to standard output; what was promised and is not so is exit 1.
 if (import.meta.main) {
-  const seed = Number(process.env['SEED'] ?? Date.now() % 1e9)
+  const seed = Number(process.env['SEED'] ?? newSeed())
   const [kills, requests] = [Number(process.env['KILLS'] ?? 50), Number(process.env['REQUESTS'] ?? 500)]
   process.stderr.write(`${kills} kills, ${requests} requests, SEED=${seed}\n`)
   await runScript(t => crashBudgets(t, { kills, requests, parallel: 67, seed }))

@@ -1,7 +1,6 @@
 import t from 'tap'
 import { runCrashes } from './crash.ts'
-
-const seed = Number(process.env['SEED'] ?? Date.now() % 1e9)
+import { seed } from '../harness/seed.ts'
 
 t.test(
   'killed at random under load, the gateway gives no image away, bills none twice and none that was not made; no hold stays [B3] [B5] [row 15] [row 16] [row 17] [row 18]',

@@ -9,6 +9,7 @@ import { seeded } from '../harness/exchange.ts'
 import { newLife, type Order, runLoad, whileLoaded } from './load.ts'
 import { compare, type Look, readBooks, readOpen, type Sums } from './oracle.ts'
 import { openStudio } from './studio.ts'
+import { newSeed } from '../harness/seed.ts'
 
 /** What a run of kills came to. */
 export type CrashSummary = Sums & {
@@ -45,7 +46,7 @@ export async function runCrashes(options: {
     const site = await prepareSite(folder, {
       upstreams: { alpha: studio.url, beta: studio.url },
       edit: [
-        ['default: { rpm: 60, tpm: 500000 }', 'default: { rpm: 100000000 }'],
+        ['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { rpm: 100000000 }'],
         [', limits: { rpm: 300 } }', ' }'],
       ],
     })
@@ -110,7 +111,7 @@ async function look<T>({ database }: Site, read: (look: Look) => Promise<T>): Pr
 
 if (import.meta.main) {
   process.once('SIGINT', () => process.exit(1)).once('SIGTERM', () => process.exit(1))
-  const seed = Number(process.env['SEED'] ?? Date.now() % 1e9)
+  const seed = Number(process.env['SEED'] ?? newSeed())
   const kills = Number(process.env['KILLS'] ?? 200)
   process.stderr.write(`${kills} kills, SEED=${seed}\n`)
   const summary = await runCrashes({ kills, seed })

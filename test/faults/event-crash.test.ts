@@ -1,7 +1,6 @@
 import t from 'tap'
 import { runEventCrashes } from './event-crash.ts'
-
-const seed = Number(process.env['SEED'] ?? Date.now() % 1e9)
+import { seed } from '../harness/seed.ts'
 
 for (const database of ['sqlite', 'postgres'] as const)
   t.test(

@@ -77,7 +77,7 @@ export async function openFleet(
     storage,
     compiled: await compile(),
     edit: [
-      ['default: { rpm: 60, tpm: 500000 }', 'default: {}'],
+      ['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: {}'],
       [', limits: { rpm: 300 } }', ' }'],
     ],
   })

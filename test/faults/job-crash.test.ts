@@ -1,7 +1,6 @@
 import t from 'tap'
 import { runJobCrashes } from './job-crash.ts'
-
-const seed = Number(process.env['SEED'] ?? Date.now() % 1e9)
+import { seed } from '../harness/seed.ts'
 
 t.test(
   '[10.5] killed at random while its vendor makes pictures, the gateway gives none away, bills none twice and none that was not made; no job stays behind',

@@ -13,6 +13,7 @@ import { compareJobs, type JobSums, readAnswered, readLeft, readRunning } from '
 import { type JobVendor, moments, openJobVendor } from './job-vendor.ts'
 import { newLife, whileLoaded } from './load.ts'
 import type { Look } from './oracle.ts'
+import { newSeed } from '../harness/seed.ts'
 
 /** What a run of kills came to. */
 export type JobCrashSummary = JobSums & {
@@ -116,7 +117,7 @@ function lookInto({ database }: Site): Look {
 
 if (import.meta.main) {
   process.once('SIGINT', () => process.exit(1)).once('SIGTERM', () => process.exit(1))
-  const seed = Number(process.env['SEED'] ?? Date.now() % 1e9)
+  const seed = Number(process.env['SEED'] ?? newSeed())
   const kills = Number(process.env['KILLS'] ?? 200)
   process.stderr.write(`${kills} kills, SEED=${seed}\n`)
   const summary = await runJobCrashes({ kills, seed })

@@ -15,6 +15,7 @@ import type { JobOrder } from './job-order.ts'
 import { openJobVendor } from './job-vendor.ts'
 import { type Life, type Load, newLife, whileLoaded } from './load.ts'
 import { runScript } from './run-script.ts'
+import { newSeed } from '../harness/seed.ts'
 
 export type JobReplicasSummary = JobSums & {
   readonly seed: number
@@ -108,7 +109,7 @@ export async function runJobReplicas(
 
 // `ROUNDS=50 SEED=… node test/faults/job-replicas.ts`: one JSON object to standard output; a promise that was broken is exit 1.
 if (import.meta.main) {
-  const seed = Number(process.env['SEED'] ?? Date.now() % 1e9)
+  const seed = Number(process.env['SEED'] ?? newSeed())
   const rounds = Number(process.env['ROUNDS'] ?? 50)
   process.stderr.write(`${rounds} rounds, SEED=${seed}\n`)
   await runScript(t => runJobReplicas(t, { rounds, seed }))

@@ -1,8 +1,7 @@
 import t from 'tap'
 import { redisMissing } from '../harness/redis.ts'
 import { crashMarket } from './market-crash.ts'
-
-const seed = Number(process.env['SEED'] ?? Date.now() % 1e9)
+import { seed } from '../harness/seed.ts'
 
 t.test(
   'whole gateways killed while they sell on budgets of every kind: no level is overdrawn, levels agree at every look, no hold stays, nothing is given away',

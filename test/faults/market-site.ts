@@ -65,6 +65,8 @@ const unit = (micros: number): string => `"${micros}.00"`
 function editsOf(groups: ReadonlyMap<string, Group>, zone: string): Edits {
   return [
     ...jobEdits,
+    // A picture that is larger than its family expects is charged beyond its hold: no level would bound that.
+    [/\n +largest_output:.*/, ''],
     [/groups:\n {2}default: .*\n {2}partner: .*\n/, `groups:\n${writeGroups(groups)}\n  default: {}\n`],
     ['retention: {', `budgets: { time_zone: ${zone} }\nretention: {`],
     [', limits: { rpm: 300 } }', ' }'],

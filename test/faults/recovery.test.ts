@@ -11,6 +11,7 @@ import { seeded } from '../harness/exchange.ts'
 import { picture } from '../harness/pictures.ts'
 import { askOnce } from '../harness/ask.ts'
 import { startUpstream } from '../harness/upstream.ts'
+import { seed } from '../harness/seed.ts'
 
 const plugin = fileURLToPath(new URL('failpoints.ts', import.meta.url))
 const alpha = { model: 'alpha-image-2', prompt: 'a boat' }
@@ -37,7 +38,6 @@ async function openSite(t: Test): Promise<Site> {
 }
 
 const rows = Number(process.env['RECOVERY_ROWS'] ?? 5_000)
-const seed = Number(process.env['SEED'] ?? Date.now() % 1e9)
 t.test(
   `${rows} charges left open are ended in seconds, also when recovery is killed three times [B4] [B5] [B19]`,
   async t => {

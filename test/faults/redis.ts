@@ -44,7 +44,7 @@ export async function troubleRedis(
     upstreams: { text: upstream.url },
     edit: [
       ['\nserver:\n', `\nserver:\n  workers: ${processes}\n`],
-      [/default: \{ rpm: 60, tpm: \d+ \}/, `default: { rpm: ${limit} }`],
+      [/default: \{ rpm: 60,[^}]*\}/, `default: { rpm: ${limit} }`],
       ['[auth, ratelimit,', '[auth, { ratelimit: { on_store_failure: refuse } },'],
     ],
     env: { TOLLGATE_COUNTERS: wire.url },

@@ -50,7 +50,7 @@ export async function reloadUnderLoad(folder: string, load: ReloadLoad): Promise
   const site = await prepareSite(folder, {
     upstreams: { alpha: upstream.url, text: text.url },
     edit: [
-      [/default: \{ rpm: 60, tpm: \d+ \}/, 'default: {}'],
+      [/default: \{ rpm: 60,[^}]*\}/, 'default: {}'],
       ['url: "${ALPHA_URL:-simulator:alpha}"', 'url: "${ALPHA_URL}"\n    headers: { x-variant: "v0" }'],
       [', limits: { rpm: 300 } }', ' }'],
     ],

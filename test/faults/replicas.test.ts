@@ -1,10 +1,11 @@
 import t from 'tap'
 import { openFleet } from './fleet.ts'
 import { crashDatabase, freezeReplicas, injectConflicts, killReplicas } from './replicas.ts'
+import { seed } from '../harness/seed.ts'
 
 // `npm run test:faults` does more of each, and waits for leases to run out by themselves. What callers had is compared with
 // the books when all of it is over: one fleet takes as long to start as a fault takes.
-const fleet = await openFleet(t, { seed: Number(process.env['SEED'] ?? Date.now() % 1e9), clients: 9 })
+const fleet = await openFleet(t, { seed, clients: 9 })
 const extent = { secondsMax: 8, isPatient: false }
 
 await t.test('conflicts at every twentieth write on PostgreSQL: what was refused is done again [D11]', async t => {

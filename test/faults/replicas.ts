@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Fleet, openFleet, replicas } from './fleet.ts'
 import type { Life } from './load.ts'
 import { runScript } from './run-script.ts'
+import { newSeed } from '../harness/seed.ts'
 
 /** How long it is done: so often, and no more once so many seconds have passed. */
 export type Extent = { readonly times: number; readonly secondsMax: number }
@@ -149,7 +150,7 @@ if (import.meta.main) {
   const faults = { kill: killReplicas, freeze: freezeReplicas, crash: crashDatabase, conflict: injectConflicts }
   const run = faults[what as keyof typeof faults]
   await runScript(async t => {
-    const fleet = await openFleet(t, { seed: Number(process.env['SEED'] ?? Date.now() % 1e9) })
+    const fleet = await openFleet(t, { seed: Number(process.env['SEED'] ?? newSeed()) })
     const figures: { faults: number; openSecondsMost?: number; recoverySecondsMost?: number } = await run(fleet, extent)
     const { violations, ...sums } = await fleet.finish()
     const { openSecondsMost = 0, recoverySecondsMost = 0 } = figures

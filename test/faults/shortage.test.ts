@@ -18,7 +18,7 @@ import { startWorks } from '../harness/works.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const ask = { model: 'alpha-image-2', prompt: 'a boat' }
-const free = [/default: \{ rpm: 60,/, 'default: { rpm: 100000,'] as const
+const free = [/default: \{ rpm: 60, tpm: (\d+), concurrency: \d+ \}/, 'default: { rpm: 100000, tpm: $1 }'] as const
 
 type Short = { readonly site: Site; readonly gateway: ChildGateway; readonly url: string }
 

@@ -21,7 +21,7 @@ const chat = { model: 'sim-chat', messages: [{ role: 'user', content: 'Say hello
 const image = { data: [picture(1254, 1254)] }
 const edit = [
   [/(sim-chat: .*)prices: \{[^}]*\}/, '$1price: free'],
-  [/default: \{ rpm: 60,/, 'default: { rpm: 100000,'],
+  [/default: \{ rpm: 60, tpm: (\d+), concurrency: \d+ \}/, 'default: { rpm: 100000, tpm: $1 }'],
 ] as const
 
 type Small = {

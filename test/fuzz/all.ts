@@ -1,12 +1,16 @@
 import type { Fuzzer } from './fuzzer.ts'
 import { answers } from './fuzzers/answers.ts'
 import { config } from './fuzzers/config.ts'
+import { declarations } from './fuzzers/declarations.ts'
 import { described, describedStreams } from './fuzzers/described.ts'
+import { foreignLinks } from './fuzzers/foreign-links.ts'
 import { forms } from './fuzzers/forms.ts'
 import { heads } from './fuzzers/heads.ts'
 import { imageStreams } from './fuzzers/image-streams.ts'
 import { images } from './fuzzers/images.ts'
 import { json } from './fuzzers/json.ts'
+import { quotedKeys } from './fuzzers/quoted-keys.ts'
+import { textPictures } from './fuzzers/text-pictures.ts'
 import { tools } from './fuzzers/tools.ts'
 import { usage } from './fuzzers/usage.ts'
 
@@ -17,11 +21,15 @@ export const fuzzers: readonly Fuzzer[] = [
   imageStreams,
   described,
   describedStreams,
+  textPictures,
+  foreignLinks,
+  declarations,
   tools,
   usage,
   config,
   heads,
   answers,
+  quotedKeys,
 ]
 
 /**

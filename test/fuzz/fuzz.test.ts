@@ -3,10 +3,10 @@ import { fuzzers, pending } from './all.ts'
 import { readFixtures } from './fixtures.ts'
 import { type Report, tryCase, tryOut } from './fuzzer.ts'
 import { Meter } from './meter.ts'
+import { seed } from '../harness/seed.ts'
 
-// The short run of `npm run fuzz`: so many cases of each, new ones every time. SEED=… gives the same ones again.
+// The short run of `npm run fuzz`: the same cases in every run, new ones with SEED=new.
 
-const seed = Number(process.env['SEED'] ?? Math.trunc(Math.random() * 2 ** 31))
 /** A fault that is planted in every case is found among the first. */
 const plantedCases = 200
 /** What is pending fails soon, and shrinking would take longer than looking. */

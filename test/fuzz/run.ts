@@ -4,6 +4,7 @@ import { fuzzers } from './all.ts'
 import { keepFixture } from './fixtures.ts'
 import { type Fuzzer, type Report, tryOut } from './fuzzer.ts'
 import { guide } from './guided.ts'
+import { newSeed } from '../harness/seed.ts'
 
 // `npm run fuzz -- [--minutes N] [--cases N] [--only a,b] [--seed S] [--guided] [--keep] [--json FILE]`: every fuzzer in
 // turn with new seeds until the time is over or each has tried so many cases. Prints what it finds, shrunk, with the seed
@@ -31,7 +32,7 @@ for (const name of wanted ?? [])
 const chosen = fuzzers.filter(({ name }) => wanted?.includes(name) ?? true)
 const casesMax = values.cases === undefined ? Infinity : Number(values.cases)
 const minutes = Number(values.minutes ?? (casesMax === Infinity ? 1 : Infinity))
-const first = Number(values.seed ?? Math.trunc(Math.random() * 2 ** 31))
+const first = Number(values.seed ?? newSeed())
 if (!(casesMax > 0) || !(minutes > 0) || !Number.isInteger(first))
   throw new Error('minutes, cases and seed are numbers above 0')
 

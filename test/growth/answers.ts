@@ -106,7 +106,7 @@ function pair(name: string, kinds: Reader['kinds'], open: () => Scanner): Reader
 }
 
 /** What is refused has been read up to there. */
-function scan(bytes: Buffer, chunkBytes: number, scanner: Scanner): void {
+export function scan(bytes: Buffer, chunkBytes: number, scanner: Scanner): void {
   try {
     for (let at = 0; at < bytes.length; at += chunkBytes) scanner.write(bytes.subarray(at, at + chunkBytes))
     scanner.end()

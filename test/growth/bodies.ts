@@ -84,6 +84,8 @@ export const forms: { readonly [name: string]: Generator } = {
   'a file of dashes': bytes => form([file('image', fill(bytes, '-'))]),
   'many files': bytes =>
     form(Array.from({ length: Math.min(9_000, bytes / 128) }, () => file('image[]', fill(bytes / 9_000, 'x')))),
+  'parts that are skipped': bytes => form([fill(bytes, `X-A: b\r\n\r\n\r\n--${boundary}\r\n`)]),
+  'lines that begin like boundaries': bytes => form([fill(bytes, `\r\n--${boundary}x`)]),
   'blanks in heads': bytes => form(Array.from({ length: Math.min(120, bytes / 8_200) }, () => blankHead())),
 }
 
@@ -147,7 +149,7 @@ function blankHead(): Buffer {
   )
 }
 
-function form(parts: readonly Buffer[]): Buffer {
+export function form(parts: readonly Buffer[]): Buffer {
   const model = 'Content-Disposition: form-data; name="model"\r\n\r\nimage'
   return around(
     `--${boundary}\r\n`,

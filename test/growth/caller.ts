@@ -1,7 +1,8 @@
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { parentPort } from 'node:worker_threads'
-import { boundary, eventStreams, forms, jsonBodies } from './bodies.ts'
+import { boundary, eventStreams, forms, type Generator, jsonBodies } from './bodies.ts'
+import { pictureLists, vendorAnswers } from './described-bodies.ts'
 import { answers, requests } from './exchanges.ts'
 
 // Who asks the gateway, and whom it asks: in a thread of their own, so that its turns are its own.
@@ -35,7 +36,8 @@ const upstream = createServer((req, res) => {
   req.resume()
   req.on('end', () => {
     res.writeHead(200, { 'content-type': answer.type })
-    write(res, answer.body, answer.chunkBytes)
+    if (req.url === '/submit') res.end('{"id":"poll","status":"run"}')
+    else write(res, answer.body, answer.chunkBytes)
   })
 })
 
@@ -56,15 +58,18 @@ function write(to: NodeJS.WritableStream, body: Buffer, chunkBytes: number | und
 }
 
 function bodyOf(name: string, bytes: number): Buffer {
-  const make = jsonBodies[name] ?? forms[name] ?? requests[name]
+  const make = jsonBodies[name] ?? forms[name] ?? requests[name] ?? pictureLists[name]
   if (!make) throw new Error(`no body '${name}'`)
   return make(bytes)
 }
 
+function answerOf(name: string): Generator | undefined {
+  return eventStreams[name] ?? answers[name] ?? vendorAnswers[name]
+}
+
 function ask(asked: Asked): Promise<Told> {
   const body = bodyOf(asked.body, asked.bytes)
-  const made =
-    asked.answer === undefined ? short : (eventStreams[asked.answer] ?? answers[asked.answer])?.(asked.answerBytes ?? 0)
+  const made = asked.answer === undefined ? short : answerOf(asked.answer)?.(asked.answerBytes ?? 0)
   if (!made) throw new Error(`no answer '${asked.answer}'`)
   const isStream = asked.answer !== undefined && (asked.answer in eventStreams || asked.answer.startsWith('event'))
   answer = { type: isStream ? 'text/event-stream' : 'application/json', body: made, chunkBytes: asked.answerChunkBytes }

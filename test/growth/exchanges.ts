@@ -27,6 +27,8 @@ export const requests: { readonly [name: string]: Generator } = {
     around('{"model":"image","prompt":{"a":[[["', fill(bytes, '\\ud83d\\ude00'), '"]]],"b":1}}'),
   small: () => Buffer.from('{"model":"m","stream":true,"messages":[]}'),
   'small image': () => Buffer.from('{"model":"image","prompt":"p"}'),
+  'small, told': () => Buffer.from('{"model":"told","prompt":"p"}'),
+  'small, made': () => Buffer.from('{"model":"made","prompt":"p"}'),
 }
 
 /** What upstreams answer. */

@@ -1,16 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
+import { gzipSync } from 'node:zlib'
 import { ImageHead } from '../../plugins/image-tier-billing/image-head.ts'
 import { fingerprintOf } from '../../plugins/image-tier-billing/idempotency.ts'
-import { FormFrames } from '../../plugins/multipart-rewrite/frame-form.ts'
-import {
-  findBase64,
-  findPicture,
-  isLink,
-  isLinkAlone,
-  unescapeText,
-} from '../../plugins/image-tier-billing/judge-text.ts'
-import { parsePartHead } from '../../plugins/multipart-rewrite/parse-part-head.ts'
+import { findBase64, findPicture, isLink, unescapeText } from '../../plugins/image-tier-billing/judge-text.ts'
+import { loneLinksOf, mayBeLoneLinks } from '../../plugins/image-tier-billing/lone-links.ts'
+import { PictureBlocks } from '../../plugins/image-tier-billing/picture-blocks.ts'
+import { TextChannel } from '../../plugins/image-tier-billing/text-channel.ts'
 import { readForm } from '../../plugins/multipart-rewrite/read-form.ts'
 import { Spool } from '../../plugins/multipart-rewrite/spool.ts'
 import { countCharacters } from '../../plugins/token-usage/count-characters.ts'
@@ -22,15 +18,17 @@ import { EventReading, JsonReading } from '../../plugins/token-usage/reading.ts'
 import { StreamEstimate } from '../../plugins/token-usage/stream-estimate.ts'
 import { readYaml } from '../../src/config/load.ts'
 import { gatherSecrets } from '../../src/config/secrets.ts'
-import { Failure } from '../../src/kit/index.ts'
 import { provenStyle } from '../../src/dialects/caller-style.ts'
 import { openai } from '../../src/dialects/openai.ts'
+import { AnswerRedaction } from '../../src/engine/answer-redaction.ts'
+import { Unpacker } from '../../src/engine/codings.ts'
 import { bodyRefusals, scanObject } from '../../src/engine/fields.ts'
 import { Gather } from '../../src/engine/gather.ts'
 import { createRedaction } from '../../src/engine/redact.ts'
+import { SecretSearch } from '../../src/engine/secret-search.ts'
 import { takeOriginForm } from '../../src/engine/request-target.ts'
 import { ObjectScan } from '../../src/wire/index.ts'
-import { around, boundary, eventStreams, fill, forms, type Generator, jsonBodies } from './bodies.ts'
+import { around, boundary, eventStreams, fill, form, forms, type Generator, jsonBodies } from './bodies.ts'
 
 /** Something that reads bytes, and all that it is tried with. */
 export type Reader = {
@@ -86,6 +84,8 @@ const configurations: Reader['kinds'] = {
   faults: bytes => fill(bytes, 'a: [}\n'),
 }
 
+const quoted = new SecretSearch(['k9Asecret-keysecret-key'])
+
 /** Every reader of bytes that others send; those of image answers are in `answers.ts`. */
 export const readers: readonly Reader[] = [
   { name: 'fields', kinds: json, read: bytes => scanObject(bytes) },
@@ -97,19 +97,28 @@ export const readers: readonly Reader[] = [
     bytesMax: 1 << 17,
     read: bytes => gatherBytes(bytes),
   },
+  {
+    name: 'body packed, byte by byte',
+    kinds: {
+      stored: bytes => gzipSync(fill(bytes, 'x'), { level: 0 }),
+      noise: bytes => gzipSync(fill(bytes, 'x').map((_, i) => (i * 7919 * (i >> 5)) >> 3)),
+    },
+    bytesMax: 1 << 20,
+    read: bytes => unpack(bytes),
+  },
   { name: 'fingerprint', kinds: json, read: bytes => fingerprintOf('/', { kind: 'json', json: scanObject(bytes) }) },
   { name: 'text measure', kinds: json, read: bytes => measureText(Buffer.from(bytes)) },
   { name: 'characters', kinds: json, read: bytes => countAll(bytes) },
   {
     name: 'members',
     kinds: members,
-    read: bytes => inChunks(bytes, 65_536, new MemberReader(new Set(['usage']), ignore)),
+    read: bytes => inChunks(bytes, 65_536, new MemberReader({ members: new Set(['usage']) }, ignore)),
   },
   {
     name: 'members byte by byte',
     kinds: members,
     bytesMax: 1 << 15,
-    read: bytes => inChunks(bytes, 1, new MemberReader(new Set(['usage']), ignore)),
+    read: bytes => inChunks(bytes, 1, new MemberReader({ members: new Set(['usage']) }, ignore)),
   },
   {
     name: 'usage of JSON',
@@ -139,25 +148,54 @@ export const readers: readonly Reader[] = [
   },
   { name: 'a large event', kinds: json, read: bytes => pruneEvent(bytes) },
   { name: 'an event told again', kinds: { plain: bytes => fill(bytes, 'word ') }, read: bytes => estimateTwice(bytes) },
-  { name: 'frames of a form', kinds: forms, read: bytes => inFrames(bytes, 65_536) },
-  { name: 'frames byte by byte', kinds: forms, bytesMax: 1 << 15, read: bytes => inFrames(bytes, 1) },
-  { name: 'form', kinds: forms, read: bytes => readWholeForm(bytes) },
+  { name: 'form', kinds: forms, read: bytes => readWholeForm(bytes, 65_536) },
+  { name: 'form byte by byte', kinds: forms, bytesMax: 1 << 15, read: bytes => readWholeForm(bytes, 1) },
   {
     name: 'head of a part',
     kinds: partHeads,
-    bytesMax: 8_000,
-    read: bytes => repeat(40, () => attempt(() => parsePartHead(bytes, 'part'))),
+    bytesMax: 16_000,
+    read: async bytes => {
+      for (let i = 0; i < 40; i++) await readWholeForm(form([around(bytes, '\r\n\r\nx')]), 65_536)
+    },
   },
   { name: 'head of an image', kinds: base64, bytesMax: 1 << 15, read: bytes => readHead(bytes) },
   { name: 'text of an image answer', kinds: texts, read: bytes => judgeText(bytes) },
+  { name: 'pieces of a text', kinds: { ...texts, ...base64 }, read: bytes => readPieces(bytes) },
+  { name: 'pictures of a string', kinds: { ...texts, ...base64 }, read: bytes => readBlocks(bytes) },
   {
     name: 'struck-out credential',
     kinds: {
       plain: bytes => fill(bytes, 'word '),
       'the credential': bytes => fill(bytes, 'secret-key'),
       'half of it': bytes => fill(bytes, 'secret-ke'),
+      'letters escaped': bytes => fill(bytes, '\\u0073&#101;%63'),
+      'escapes of escapes': bytes => fill(bytes, '\\\\u0026#x0073;%2565'),
+      backslashes: bytes => fill(bytes, '\\'),
+      base64: bytes => fill(bytes, 'c2VjcmV0LWtl'),
     },
-    read: bytes => redact(bytes),
+    read: bytes => redact(bytes, 'secret-key'),
+  },
+  {
+    name: 'key in a success',
+    kinds: {
+      plain: bytes => fill(bytes, 'word '),
+      'half of it': bytes => fill(bytes, 'k9Asecret-keysecret-ke'),
+      'letters escaped': bytes => fill(bytes, '\\u006b&#57;%41'),
+      ampersands: bytes => fill(bytes, '&amp;'),
+      percents: bytes => fill(bytes, '%E6'),
+    },
+    read: bytes => inChunks(bytes, 65_536, new AnswerRedaction(quoted)),
+  },
+  {
+    name: 'key in a success, byte by byte',
+    kinds: {
+      'one run': bytes => fill(bytes, 'word'),
+      'half of it': bytes => fill(bytes, 'k9Asecret-keysecret-ke'),
+      'letters escaped': bytes => fill(bytes, '\\u006b&#57;%41'),
+      backslashes: bytes => fill(bytes, '\\'),
+    },
+    bytesMax: 1 << 13,
+    read: bytes => inChunks(bytes, 1, new AnswerRedaction(quoted)),
   },
   {
     name: 'target of a request',
@@ -205,6 +243,21 @@ function gatherBytes(bytes: Buffer): Buffer {
   return gather.take()
 }
 
+/** Undoes a coding of a body that comes byte by byte. */
+function unpack(packed: Buffer): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let bytes = 0
+    const unpacker = new Unpacker('gzip', {
+      data: chunk => (bytes += chunk.length),
+      end: () => resolve(bytes),
+      fault: reject,
+      drain: ignore,
+    })
+    for (let i = 0; i < packed.length; i++) unpacker.write(packed.subarray(i, i + 1))
+    unpacker.end()
+  })
+}
+
 function countAll(bytes: Buffer): number | null {
   const json = scanObject(around('{"input":"', fill(bytes.length, '\\u6e2f\\n😀'), '"}'))
   return countCharacters({ kind: 'json', json }, 'input')
@@ -228,18 +281,11 @@ function estimateTwice(bytes: Buffer): number {
   return estimate.tokens
 }
 
-function inFrames(bytes: Buffer, chunkBytes: number): void {
-  const frames = new FormFrames(boundary, { head: ignore, content: ignore })
-  attempt(() => {
-    for (let at = 0; at < bytes.length; at += chunkBytes) frames.take(bytes.subarray(at, at + chunkBytes))
-  })
-}
-
-async function readWholeForm(bytes: Buffer): Promise<void> {
+async function readWholeForm(bytes: Buffer, chunkBytes: number): Promise<void> {
   const files = { take: () => Promise.reject(new Error('no file is wanted')), give: ignore, drop: ignore }
   const spool = new Spool(files, bytes.length, bytes.length)
-  const chunks = Array.from({ length: Math.ceil(bytes.length / 65_536) }, (_, i) =>
-    Buffer.from(bytes.subarray(i * 65_536, (i + 1) * 65_536)),
+  const chunks = Array.from({ length: Math.ceil(bytes.length / chunkBytes) }, (_, i) =>
+    Buffer.from(bytes.subarray(i * chunkBytes, (i + 1) * chunkBytes)),
   )
   const limits = { textBytesMax: 65_536, textFields: new Set<string>() }
   await readForm(Readable.from(chunks), boundary, spool, limits).catch(ignore)
@@ -254,7 +300,18 @@ function readHead(bytes: Buffer): void {
 
 function judgeText(bytes: Buffer): void {
   const text = unescapeText(bytes)
-  for (const judge of [findPicture, findBase64, isLink, isLinkAlone]) judge(text)
+  for (const judge of [findPicture, findBase64, isLink, loneLinksOf, mayBeLoneLinks]) judge(text)
+}
+
+function readPieces(bytes: Buffer): void {
+  const channel = new TextChannel(true)
+  for (let at = 0; at < bytes.length; at += 80) channel.write(bytes.toString('latin1', at, at + 80), at)
+  channel.end()
+}
+
+function readBlocks(bytes: Buffer): void {
+  const blocks = new PictureBlocks({ link: false })
+  for (let at = 0; at < bytes.length; at += 16_384) blocks.write(bytes, at, Math.min(bytes.length, at + 16_384), at)
 }
 
 function readTarget(url: string): void {
@@ -262,20 +319,11 @@ function readTarget(url: string): void {
   provenStyle(url, {})
 }
 
-function redact(bytes: Buffer): void {
-  const redaction = createRedaction(['Bearer secret-key'])
-  if (redaction) inChunks(bytes, 65_536, redaction)
+function redact(bytes: Buffer, secret: string): void {
+  const redaction = createRedaction([`Bearer ${secret}`])
+  if (redaction) inChunks(bytes, 65_536, redaction).end()
 }
 
 function repeat(times: number, work: () => unknown): void {
   for (let i = 0; i < times; i++) work()
-}
-
-/** What refuses has read, too. */
-function attempt(work: () => unknown): void {
-  try {
-    work()
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error
-  }
 }

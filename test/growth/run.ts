@@ -4,6 +4,8 @@ import type { Asked } from './caller.ts'
 import { answers, requests } from './exchanges.ts'
 import { line, ratioMax, settleGrowth } from './measure.ts'
 import { scanners } from './answers.ts'
+import { describedReaders } from './described.ts'
+import { pictureLists, vendorAnswers } from './described-bodies.ts'
 import { readers } from './readers.ts'
 import { TurnBench } from './turns.ts'
 
@@ -31,7 +33,7 @@ process.stdout.write(`\n${misses} beyond their bounds (× ${ratioMax}, ${turnMsM
 process.exitCode = misses > 0 ? 1 : 0
 
 async function printTable(): Promise<void> {
-  for (const reader of [...readers, ...scanners]) {
+  for (const reader of [...readers, ...scanners, ...describedReaders]) {
     if (!reader.name.includes(options.only)) continue
     for (const kind of Object.keys(reader.kinds)) {
       const most = Math.min(bytesMax, reader.bytesMax ?? bytesMax)
@@ -50,19 +52,25 @@ async function printTurns(): Promise<void> {
   const warm = { path: '/v1/chat/completions', body: 'a conversation', bytes: megabyte }
   for (let i = 0; i < 10; i++) await bench.send(warm, 'warm')
   let longest = 0
+  let peak = 0
   for (const [name, asked] of exchanges()) {
     if (!name.includes(options.only)) continue
     let turn = await bench.send(asked, name)
     // The first of a kind may have been compiled on the way.
     if (turn.longestMs > turnMsMax) turn = await bench.send(asked, name)
     longest = Math.max(longest, turn.longestMs)
+    peak = Math.max(peak, turn.peakBytes)
     if (turn.longestMs > turnMsMax) misses++
     const size = `${(turn.bytes / megabyte).toFixed(1)} MiB`
     process.stdout.write(
-      `${turn.longestMs > turnMsMax ? 'MISS' : 'ok  '} ${name.padEnd(40)} ${turn.status} ${size.padStart(9)}  longest turn ${turn.longestMs.toFixed(1)} ms\n`,
+      `${turn.longestMs > turnMsMax ? 'MISS' : 'ok  '} ${name.padEnd(40)} ${turn.status} ${size.padStart(9)}  longest turn ${turn.longestMs.toFixed(1)} ms, ${mebibytes(turn.grownBytes)} more memory\n`,
     )
   }
-  process.stdout.write(`longest turn of all: ${longest.toFixed(1)} ms\n`)
+  process.stdout.write(`longest turn of all: ${longest.toFixed(1)} ms; peak memory: ${mebibytes(peak)}\n`)
+}
+
+function mebibytes(bytes: number): string {
+  return `${Math.round(bytes / megabyte)} MiB`
 }
 
 function* exchanges(): Iterable<[string, Omit<Asked, 'url' | 'key'>]> {
@@ -86,6 +94,15 @@ function* exchanges(): Iterable<[string, Omit<Asked, 'url' | 'key'>]> {
     const body = isImage ? 'small image' : 'small'
     yield [`answer, ${answer}`, { path, body, bytes: 1, answer, answerBytes: isEvent ? bytesMax * 0.49 : bytesMax }]
   }
+  for (const answer of Object.keys(vendorAnswers)) {
+    // Each picture is a line of a charge, which is written before it goes on: thousands take a disk their time.
+    const answerBytes = /links|small pictures/.test(answer) ? 4_096 : bytesMax
+    const made = { path: generations, bytes: 1, answer, answerBytes }
+    yield [`described, ${answer}`, { ...made, body: 'small, told' }]
+    yield [`poll, ${answer}`, { ...made, body: 'small, made' }]
+  }
+  const edits = '/json/edits'
+  for (const body of Object.keys(pictureLists)) yield [`pictures, ${body}`, { path: edits, body, bytes: 3 * megabyte }]
   const few = Math.min(bytesMax, 2 * megabyte)
   yield ['byte by byte, chat', { path: chat, body: 'a conversation', bytes: few, chunkBytes: 1 }]
   yield ['byte by byte, form', { path: '/v1/images/edits', body: 'one file', bytes: few, chunkBytes: 1 }]

@@ -12,6 +12,9 @@ export type Turn = {
   readonly bytes: number
   readonly status: number
   readonly longestMs: number
+  /** The largest resident set meanwhile, and how much larger it was than before. */
+  readonly peakBytes: number
+  readonly grownBytes: number
   readonly wallMs: number
   readonly told: readonly string[]
 }
@@ -23,21 +26,29 @@ export type Turn = {
 class TurnWatch {
   #cpu = cpuMs()
   #longest = 0
+  #turns = 0
+  readonly #before = process.memoryUsage.rss()
+  #most = this.#before
   #running = true
 
   constructor() {
     setImmediate(this.#look)
   }
 
-  stop(): number {
+  stop(): { readonly longestMs: number; readonly peakBytes: number; readonly grownBytes: number } {
     this.#running = false
-    return this.#longest
+    return { longestMs: this.#longest, peakBytes: this.#most, grownBytes: this.#most - this.#before }
   }
 
   readonly #look = (): void => {
     const now = cpuMs()
     this.#longest = Math.max(this.#longest, now - this.#cpu)
     this.#cpu = now
+    // To ask the system in each turn would be most of its work.
+    if (this.#turns++ % 16 === 0) {
+      this.#most = Math.max(this.#most, process.memoryUsage.rss())
+      this.#cpu = cpuMs()
+    }
     if (this.#running) setImmediate(this.#look)
   }
 }
@@ -108,8 +119,8 @@ export class TurnBench implements AsyncDisposable {
     })
     while (this.#gateway.open > 0) await sleep(2)
     await sleep(5)
-    const longestMs = watch.stop()
-    return { name, bytes: told.bytes, status: told.status, longestMs, wallMs: told.ms, told: [...this.#longTurns] }
+    const { bytes, status, ms: wallMs } = told
+    return { name, bytes, status, wallMs, told: [...this.#longTurns], ...watch.stop() }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -127,7 +138,7 @@ storage: "\${STORAGE}"
 counters: "memory:"
 groups: { default: { rpm: 1000000, tpm: 1000000000000 } }
 upstreams: { fake: { url: "\${UPSTREAM}" } }
-pipeline: [auth, ratelimit, multipart-rewrite, size-normalize, image-tier-billing, token-usage]
+pipeline: [auth, ratelimit, multipart-rewrite, size-normalize, image-tier-billing, token-usage, translate]
 families:
   chat: { streams: [chat, responses], token-usage: { count_characters_of: input } }
   image:
@@ -138,7 +149,27 @@ families:
       tiers: [{ tier: 1K, long_edge_max: 1024 }, { tier: 2K }]
       tier_from: [output]
       otherwise: 2K
+  told:
+    forward: { image.generate: [model, prompt, n], image.edit: [model, prompt, n, image, images] }
+    image-tier-billing: { lines: [{ per: input_image }] }
+    translate:
+      request: { prompt: "{prompt}", n: "{n}", images: [{ url: "{image.url}" }] }
+      answer: { at: output, picture: . }
+  made:
+    forward: { image.generate: [model, prompt, n] }
+    calls: { image.generate: /submit }
+    image-tier-billing: {}
+    translate:
+      request: { prompt: "{prompt}", n: "{n}" }
+      answer: { at: output, picture: . }
+      job: { id: id, poll: { path: "/{id}" }, state: status, running: [run], done: [done], failed: [failed], every: 1ms, within: 20s }
+  measured:
+    forward: { image.edit: [model, prompt, n, image, images] }
+    image-tier-billing: { lines: [{ per: megapixel, of: input, price: input_megapixel, otherwise: 1 }] }
 models:
+  told: { family: told, upstream: fake, prices: { image: "0.02", input_image: "0.001" } }
+  made: { family: made, upstream: fake, prices: { image: "0.02" } }
+  measured: { family: measured, upstream: fake, prices: { image: "0.02", input_megapixel: "0.001" } }
   m: { family: chat, upstreams: [{ upstream: fake, send_as: another }], prices: { input: "0.50", output: "1.50" } }
   image: { family: image, upstream: fake, prices: { 1K: "0.02", 2K: "0.04" } }
 routes:
@@ -147,4 +178,5 @@ routes:
   - { match: POST /v1/rerank, operation: rerank, dialect: cohere, body: json }
   - { match: POST /v1/images/generations, operation: image.generate, dialect: openai, body: json, reuse: false }
   - { match: POST /v1/images/edits, operation: image.edit, dialect: openai, body: form, reuse: false }
+  - { match: POST /json/edits, operation: image.edit, dialect: openai, body: json, reuse: false }
 `

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { getCompileCacheDir } from 'node:module'
@@ -88,15 +88,13 @@ export async function prepareSite(
     config,
     database,
     key: secret,
-    start: more =>
-      watch(
-        spawn(program, words, {
-          env: { ...env, ...more },
-          stdio: ['ignore', 'ignore', 'pipe'],
-          detached: options.isApart === true,
-        }),
-      ),
+    start: more => watchGateway(program, words, { env: { ...env, ...more }, detached: options.isApart === true }),
   }
+}
+
+/** Starts a gateway by a command, and watches over it. */
+export function watchGateway(program: string, words: readonly string[], options: SpawnOptions): ChildGateway {
+  return watch(spawn(program, words, { ...options, stdio: ['ignore', 'ignore', 'pipe'] }))
 }
 
 /** Where code that was compiled is kept: with that of the tests, where they keep it. */

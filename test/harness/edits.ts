@@ -69,7 +69,7 @@ export type Edited = Started & {
 }
 
 const noLimits: Edits = [
-  ['default: { rpm: 60,', 'default: { rpm: 1000000,'],
+  ['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { rpm: 1000000, tpm: 500000 }'],
   ['limits: { rpm: 300 }', 'limits: { rpm: 1000000 }'],
 ]
 

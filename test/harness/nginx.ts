@@ -1,12 +1,10 @@
-import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
+import { execFile, spawnSync } from 'node:child_process'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
-import { freePort } from './free-port.ts'
+import { onFreePort } from './free-port.ts'
+import { frontFolder, runFront } from './run-front.ts'
 
 const shipped = new URL('../../deploy/compose/nginx.conf', import.meta.url)
 
@@ -15,54 +13,70 @@ export function nginxMissing(): string | false {
   return spawnSync('nginx', ['-v']).error ? 'nginx is not installed' : false
 }
 
-/** nginx as `deploy/compose` has it, in front of other servers. */
+/** A proxy in front of other servers. */
 export type Front = {
   readonly url: string
-  /** What nginx wrote to its error log so far. */
+  /** What it wrote to its error log so far. */
   readonly errors: () => Promise<string>
 }
+
+/** Where a configuration of nginx is to run. */
+export type NginxPlace = { readonly folder: string; readonly port: number }
 
 /**
  * Starts nginx with the shipped configuration: of it only addresses, and the places of its files, are changed; and, for a
  * test that has no time, how long idle connections are kept and a gateway that refuses connections is paused.
  */
 export async function startFront(t: Pick<Test, 'teardown'>, servers: readonly string[], idle?: string): Promise<Front> {
-  const folder = await mkdtemp(join(tmpdir(), 'tollgate-nginx-'))
-  t.teardown(() => rm(folder, { recursive: true, force: true }))
-  const port = await freePort()
+  const text = await readFile(shipped, 'utf8')
+  return startNginx(t, 'http', place => adapt(text, place, servers, idle))
+}
+
+/** Starts nginx with the text of a configuration. */
+export async function startNginx(
+  t: Pick<Test, 'teardown'>,
+  scheme: 'http' | 'https',
+  write: (place: NginxPlace) => string | Promise<string>,
+): Promise<Front> {
+  const folder = await frontFolder(t)
   const config = join(folder, 'nginx.conf')
   const errorLog = join(folder, 'error.log')
-  await writeFile(config, adapt(await readFile(shipped, 'utf8'), { folder, port, servers, idle }))
-  await promisify(execFile)('nginx', ['-t', '-q', '-c', config, '-e', errorLog])
-  const child = spawn('nginx', ['-c', config, '-e', errorLog], { stdio: 'ignore' })
-  const gone = once(child, 'exit')
-  // Whoever ends this process ends nginx with it.
-  const end = (): void => void child.kill('SIGTERM')
-  process.on('exit', end)
-  t.teardown(async () => {
-    process.off('exit', end)
-    end()
-    await gone
+  return onFreePort(async port => {
+    await writeFile(config, await write({ folder, port }))
+    await promisify(execFile)('nginx', ['-t', '-q', '-c', config, '-e', errorLog])
+    await runFront(t, port, 'nginx', ['-c', config, '-e', errorLog])
+    return { url: `${scheme}://127.0.0.1:${port}`, errors: () => readFile(errorLog, 'utf8') }
   })
-  await answering(port, child)
-  return { url: `http://127.0.0.1:${port}`, errors: () => readFile(errorLog, 'utf8') }
 }
 
-type Place = {
-  readonly folder: string
-  readonly port: number
-  readonly servers: readonly string[]
-  readonly idle: string | undefined
+/** What nginx needs beside servers, so that it runs in a folder, in the foreground. */
+export function aroundServers({ folder }: NginxPlace, http: string): string {
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+  const paths = temporary.map(name => `${name}_temp_path ${folder}/${name};`).join(' ')
+  return `worker_processes 1; ${foreground()}
+    pid ${folder}/nginx.pid; error_log ${folder}/error.log warn;
+    events { worker_connections 512; }
+    http { access_log off; ${paths}\n${http}\n}`
 }
 
-function adapt(shippedText: string, { folder, port, servers, idle }: Place): string {
+const foreground = (): string => `daemon off; ${process.getuid?.() === 0 ? 'user root;' : ''}`
+
+/** Replaces what is there. @throws Error when it is not */
+export function replace(text: string, find: RegExp | string, replacement: string): string {
+  const next = text.replace(find, replacement)
+  if (next === text) throw new Error(`the configuration has no ${String(find)}`)
+  return next
+}
+
+function adapt(
+  shippedText: string,
+  { folder, port }: NginxPlace,
+  servers: readonly string[],
+  idle: string | undefined,
+): string {
   const addresses = servers.map(url => new URL(url).host)
   let text = shippedText
-  const put = (find: RegExp, replacement: string): void => {
-    const next = text.replace(find, replacement)
-    if (next === text) throw new Error(`nginx.conf has no ${String(find)}`)
-    text = next
-  }
+  const put = (find: RegExp, replacement: string): void => void (text = replace(text, find, replacement))
   put(/listen 8080;/, `listen 127.0.0.1:${port};`)
   put(/(?: *server [\d.]+:8080 (.*);\n)+/, addresses.map(address => `    server ${address} $1;\n`).join(''))
   if (idle !== undefined) {
@@ -73,21 +87,6 @@ function adapt(shippedText: string, { folder, port, servers, idle }: Place): str
   put(/\/tmp\//g, `${folder}/`)
   put(/error_log stderr warn;/, `error_log ${folder}/error.log warn;`)
   put(/\/dev\/stdout/, `${folder}/access.log`)
-  put(/worker_processes auto;/, `worker_processes 1; daemon off; ${process.getuid?.() === 0 ? 'user root;' : ''}`)
+  put(/worker_processes auto;/, `worker_processes 1; ${foreground()}`)
   return text
-}
-
-/** Asks nothing: a request would reach the servers behind. */
-async function answering(port: number, child: ChildProcess): Promise<void> {
-  while (child.exitCode === null) {
-    const socket = connect(port, '127.0.0.1')
-    const isOpen = await once(socket, 'connect').then(
-      () => true,
-      () => false,
-    )
-    socket.destroy()
-    if (isOpen) return
-    await new Promise(resolve => setTimeout(resolve, 10))
-  }
-  throw new Error(`nginx ended with ${child.exitCode}`)
 }

@@ -26,7 +26,7 @@ export type Keyed = Started & {
   /** How often a key was asked. */
   readonly callsOf: (word: string, method?: string) => number
   /** Asks for a conversation, and reads its answer. */
-  readonly chat: () => Promise<number>
+  readonly chat: (content?: string) => Promise<number>
   /** Resolves when a key is next tried for free. */
   readonly tried: () => Promise<void>
   /** `tollgate …` in a process of its own, with the same keys. */
@@ -62,8 +62,9 @@ export async function startKeyed(
     refused,
     callsOf: (word, method = 'POST') =>
       vendor.received.filter(one => one.method === method && wordOf(one.headers.authorization) === word).length,
-    async chat() {
-      const answer = await started.post('/v1/chat/completions', chatRequest)
+    async chat(content) {
+      const asked = content === undefined ? {} : { messages: [{ role: 'user', content }] }
+      const answer = await started.post('/v1/chat/completions', { ...chatRequest, ...asked })
       await answer.arrayBuffer()
       return answer.status
     },

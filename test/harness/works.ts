@@ -52,7 +52,7 @@ export async function startWorks(t: Test, workers: number, edit: Edits = []): Pr
     edit: [
       ...(workers === 1 ? [] : ([['\nserver:\n', `\nserver:\n  workers: ${workers}\n`]] as const)),
       ['pipeline: [auth,', 'pipeline: [./trap.mjs, auth,'],
-      [/default: \{ rpm: 60,/, 'default: { rpm: 100000,'],
+      [/default: \{ rpm: 60, tpm: (\d+), concurrency: \d+ \}/, 'default: { rpm: 100000, tpm: $1 }'],
       ...edit,
     ],
     compiled: await compiled,

@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { parseAllDocuments } from 'yaml'
-import { loadConfig, parseBytes, parseDuration, type Plan } from '../../src/index.ts'
+import { isTrusted, loadConfig, parseBytes, parseDuration, type Plan } from '../../src/index.ts'
 import { nginxMissing, startFront } from '../harness/nginx.ts'
 import { start } from '../harness/start.ts'
 import { caseName } from '../harness/case-name.ts'
@@ -95,6 +95,9 @@ t.test('Docker Compose', async t => {
   t.test('nginx knows each gateway at its fixed address and port', async t => {
     const conf = await read('deploy/compose/nginx.conf')
     const addresses = gateways.map(([, gateway]) => gateway['networks']?.['inside']?.['ipv4_address'])
+    const own = compose['services']?.['nginx']?.['networks']?.['inside']?.['ipv4_address']
+    t.strictSame(plan.server.trustedProxies, [own], 'and is believed, alone')
+    t.strictSame(plan.server.agentsAccepting102, [])
     const servers = [...conf.matchAll(/^ +server ([\d.]+):(\d+) /gm)]
     t.strictSame(
       servers.map(([, address]) => address),
@@ -166,6 +169,16 @@ t.test('Kubernetes', async t => {
     t.match(of('Service tollgate')['spec'], { ports: [{ port: ports['http'], targetPort: 'http' }] })
     t.match(of('Service tollgate-ops')['spec'], { ports: [{ port: ports['ops'], targetPort: 'ops' }] })
     t.match(of('ServiceMonitor tollgate')['spec'], { endpoints: [{ port: 'ops', path: '/metrics' }] })
+    t.end()
+  })
+
+  t.test('proxies of private networks are believed, and nobody gets a 102', t => {
+    const { trustedProxies = [], agentsAccepting102 } = plan.server
+    for (const address of ['10.42.0.7', '172.16.0.7', '192.168.1.7', '100.64.0.7', 'fd12::7'])
+      t.ok(isTrusted(address, trustedProxies), address)
+    for (const address of ['203.0.113.7', '2001:db8::7', '172.32.0.1'])
+      t.notOk(isTrusted(address, trustedProxies), address)
+    t.strictSame(agentsAccepting102, [])
     t.end()
   })
 
@@ -258,7 +271,7 @@ t.test('the Dockerfile', async t => {
   t.test('copies what .dockerignore lets it', async t => {
     const admitted: readonly string[] = ignored.match(/(?<=^!)\S+/gm) ?? []
     const copied = [...file.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, names]) => names?.split(' ') ?? [])
-    const kept = [...file.matchAll(/\/build\/([\w.-]+)/g)].map(([, name]) => name as string)
+    const kept = [...file.matchAll(/\/build\/([\w./-]+)/g)].map(([, name]) => name as string)
     for (const name of [...copied, ...kept].filter(name => !['.', 'node_modules', 'dist'].includes(name)))
       t.ok(admitted.includes(name), name)
     const { include } = JSON.parse(await read('tsconfig.build.json')) as { include: readonly string[] }

@@ -5,7 +5,10 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { chargedBy } from '../harness/call-fee.ts'
+import { editShipped } from '../harness/project.ts'
+import type { Edits } from '../harness/start.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const example = join(root, 'docs/examples/plugin-prompt-guard')
@@ -46,6 +49,69 @@ async function pack(folder: string): Promise<Packed> {
   return Object.values(answer)[0] as Packed
 }
 
+/** The folders of the image, as the last step of the Dockerfile copies them from what was built. */
+async function layImage(stage: string, folder: string): Promise<string> {
+  const [, last = ''] = (await readFile(join(root, 'Dockerfile'), 'utf8')).split(/^FROM .+ AS build$/m)
+  const home = join(folder, 'image')
+  for (const [, names = '', to = ''] of last.matchAll(/^COPY --from=build (.+) (\S+)$/gm))
+    for (const name of names.split(' ').map(path => path.replace('/build/', ''))) {
+      if (to.startsWith('/')) continue
+      const target = to.endsWith('/') ? join(home, 'app', to, name) : join(home, 'app', to)
+      await mkdir(dirname(target), { recursive: true })
+      if (name === 'node_modules') await symlink(join(root, name), target)
+      else await cp(join(stage, name), target, { recursive: true })
+    }
+  return join(home, 'app')
+}
+
+/** Runs `serve`, and waits until it answers and has made its first key. */
+async function serve(t: Test, cwd: string, command: string, ...args: string[]) {
+  const child = spawn(command, [...args, 'serve'], { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  let url = ''
+  let keyFile = ''
+  const said: string[] = []
+  for await (const line of createInterface({ input: child.stderr })) {
+    said.push(line)
+    url ||= /^tollgate +(http:\S+)\/v1 /.exec(line)?.[1] ?? ''
+    keyFile ||= /it is in (\S+) \(mode 600\)/.exec(line)?.[1] ?? ''
+    if (url !== '' && keyFile !== '') break
+  }
+  child.stderr.resume()
+  t.ok(keyFile, said.join('\n'))
+  return { child, url, key: (await readFile(keyFile, 'utf8')).trim() }
+}
+
+let folders = 0
+
+/** Serves both examples of plugins, laid where `tollgate` is no package that could be imported: one refuses, one bills. */
+async function tryPlugins(t: Test, folder: string, command: string): Promise<void> {
+  const place = join(folder, `plugins-${++folders}`)
+  for (const name of ['plugin-prompt-guard', 'plugin-call-fee'])
+    await cp(join(root, 'docs/examples', name), join(place, name), { recursive: true })
+  const guard: Edits = [
+    ['[auth, ratelimit,', '[auth, ratelimit, ./plugin-prompt-guard/index.js,'],
+    ['\n  alpha-image:\n', '\n  alpha-image:\n    prompt-guard: { words: [dragon] }\n'],
+  ]
+  await writeFile(
+    join(place, 'gateway.yaml'),
+    await editShipped([...guard, ...chargedBy('./plugin-call-fee/index.js')]),
+  )
+  const { child, url, key } = await serve(t, place, process.execPath, command)
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  const post = (path: string, body: object) =>
+    fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+  const refused = await post('/v1/images/generations', { model: 'alpha-image-2', prompt: 'a dragon' })
+  t.equal(refused.status, 403)
+  t.match(await refused.json(), { error: { code: 'prompt_refused' } })
+  const ranked = await post('/v1/rerank', { model: 'sim-rerank', query: 'a', documents: ['a', 'b'] })
+  t.equal(ranked.status, 200)
+  const charge = await fetch(`${url}/v1/charges/${ranked.headers.get('x-request-id')}`, { headers })
+  t.match(await charge.json(), { state: 'settled', amount: '0.05' })
+  child.kill('SIGTERM')
+  t.strictSame(await once(child, 'exit'), [0, null])
+}
+
 /** Nothing that can be installed is here: neither a cache that `npm ci` left nor a way to a registry. */
 function isCutOff(error: unknown): boolean {
   return /ENOTCACHED|EAI_AGAIN|ENOTFOUND|ECONNREFUSED|ETIMEDOUT|ENETUNREACH/.test(
@@ -58,6 +124,7 @@ t.test('the published package', async t => {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-package-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const packed = await pack(folder)
+  const stage = join(folder, 'stage')
   const project = join(folder, 'try')
   const home = join(project, 'node_modules/tollgate')
   const tollgate = join(project, 'node_modules/.bin/tollgate')
@@ -88,6 +155,30 @@ t.test('the published package', async t => {
     )
     const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { scripts: object }
     t.match(scripts, { prepack: 'npm run -s build' }, 'and what it holds is built when it is packed')
+  })
+
+  t.test('plugins of somebody else’s run in a clone that was built, which runs its sources', async t => {
+    await symlink(join(root, 'node_modules'), join(stage, 'node_modules'))
+    await tryPlugins(t, folder, join(stage, 'src/cli/tollgate.cjs'))
+  })
+
+  t.test('the image', async t => {
+    const app = await layImage(stage, folder)
+    const command = join(app, 'dist/src/cli/tollgate.cjs')
+
+    t.test('runs plugins of somebody else’s', t => tryPlugins(t, folder, command))
+
+    t.test('has what each command reads of the package', async t => {
+      const cwd = join(folder, 'etc')
+      await mkdir(cwd)
+      const tollgate = (...args: string[]) => run(cwd, process.execPath, command, ...args)
+      const names = (await tollgate('recipes', '--format', 'json')).stdout.trim().split('\n')
+      t.ok(names.length > 10, `${names.length} recipes`)
+      await tollgate('init', '--vendor', 'fal')
+      t.match(await readFile(join(cwd, 'gateway.yaml'), 'utf8'), /fal/)
+      t.match((await tollgate('check')).stderr, /gateway\.yaml is valid/)
+      t.equal((await tollgate('schema')).stdout, await readFile(join(root, 'schemas/gateway.schema.json'), 'utf8'))
+    })
   })
 
   try {
@@ -126,21 +217,8 @@ t.test('the published package', async t => {
 
   t.test('serves: ready, console, first picture, end', async t => {
     const began = performance.now()
-    const child = spawn(tollgate, ['serve'], { cwd: project, env, stdio: ['ignore', 'ignore', 'pipe'] })
-    t.teardown(() => child.kill('SIGKILL'))
-    let url = ''
-    let keyFile = ''
-    const said: string[] = []
-    for await (const line of createInterface({ input: child.stderr })) {
-      said.push(line)
-      url ||= /^tollgate +(http:\S+)\/v1 /.exec(line)?.[1] ?? ''
-      keyFile ||= /it is in (\S+) \(mode 600\)/.exec(line)?.[1] ?? ''
-      if (url !== '' && keyFile !== '') break
-    }
+    const { child, url, key } = await serve(t, project, tollgate)
     t.comment(`ready after ${Math.round(performance.now() - began)} ms`)
-    child.stderr.resume()
-    t.ok(keyFile, said.join('\n'))
-    const key = (await readFile(keyFile, 'utf8')).trim()
     const page = await fetch(`${url}/console/`)
     t.equal(page.status, 200)
     t.match(await page.text(), /<script type="module"[^>]+src="\/console\/assets\//, 'built')
@@ -156,6 +234,8 @@ t.test('the published package', async t => {
     child.kill('SIGTERM')
     t.strictSame(await once(child, 'exit'), [0, null])
   })
+
+  t.test('runs plugins of somebody else’s', t => tryPlugins(t, folder, join(home, 'dist/src/cli/tollgate.cjs')))
 
   t.test('is a library for JavaScript, with a plugin that is a package too', async t => {
     await npm(project, 'install', '--install-links', example)

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t from 'tap'
 import { parseSync } from 'vite'
-import { unitPer } from '../../plugins/token-usage/units.ts'
+import { units } from '../../src/kit/index.ts'
 import chineseAhead from '../../src/console/words/ahead/zh.json' with { type: 'json' }
 import englishAhead from '../../src/console/words/ahead/en.json' with { type: 'json' }
 import chinese from '../../src/console/words/zh.json' with { type: 'json' }
@@ -33,6 +33,7 @@ const stay = new Set(
   chat-completions messages generative-language
   gateway.yaml probe.path server.tls server.console_edits local tollgate ledger verify events redeliver reload g l
   req_01m7z9rxtz00wap6t5eg Europe Berlin x
+  HTTP nginx Host proxy_set_header http_host
   ASCII CSV UTF content-encoding response_format b64_json url n server.spool_max server.memory_max answer_max
   `
     .trim()
@@ -255,11 +256,12 @@ const lists: { readonly [prefix: string]: readonly string[] } = {
   flag: [
     ...written(/^plugins\//, /flags\.push\('(\w+)'\)|flags: \['(\w+)'\]|\? \[\.\.\.flags, '(\w+)'\]/g),
     ...written(/^plugins\/token-usage\//, /return '(usage_\w+)'/g),
+    ...written(/^src\/kit\//, /omittedFlag = '(\w+)'/g),
   ],
   charge_reason: [
     ...written(
       /^(?:plugins|src\/storage)\//,
-      /ledger\.void\(id, '(\w+)'|#?[rR]eview\((?:facts\.id, )?'(\w+)'|delivery: '\w+', reason: '(\w+)'|state: '\w+', reason: '(\w+)'|nothing\('(\w+)'\)|missing: \[\], reason: '(\w+)'|return '(usage_missing|usage_implausible|nothing_used)'|\? '(line_not_recorded)' : '(\w+)'|return `(answer_unrecognised): /g,
+      /ledger\.void\(id, '(\w+)'|#?[rR]eview\((?:facts\.id, )?'(\w+)'|delivery: '\w+', reason: '(\w+)'|state: '\w+', reason: '(\w+)'|nothing\('(\w+)'\)|missing: \[\], reason: '(\w+)'|return '(usage_missing|usage_implausible|nothing_used)'|\? '(line_not_recorded)' : '(\w+)'|return `(answer_unrecognised|parts_omitted): /g,
     ),
     ...['caller', 'upstream', 'deadline', 'gateway'].map(who => `cut_by_${who}`),
     ...['unknown', 'truncated'].map(reach => `outcome_${reach}`),
@@ -281,7 +283,7 @@ const lists: { readonly [prefix: string]: readonly string[] } = {
     `${kind}.text`,
     `${kind}.do`,
   ]),
-  unit: [...unitPer.keys()],
+  unit: [...units.keys()],
 }
 
 t.test('every name of the gateway that a page shows has words in both languages', async t => {

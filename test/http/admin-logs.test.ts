@@ -12,7 +12,9 @@ import { caseName } from '../harness/case-name.ts'
 type Page = { readonly records: readonly Row[]; readonly next: string | null }
 
 const ids = new Ids()
-const noLimits: Edits = [['default: { rpm: 60,', 'default: { rpm: 1000000,']]
+const noLimits: Edits = [
+  ['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { rpm: 1000000, tpm: 500000 }'],
+]
 
 type Desk = {
   readonly started: Started
@@ -342,7 +344,10 @@ t.test('C13 a fault is told by its request id alone; a storage that is gone is s
 t.test('the system page tells what is taken of limits, and the connections to upstreams', async t => {
   const started = await start(t, {
     edit: [
-      ['default: { rpm: 60, tpm: 500000 }', 'default: { rpm: 60, tpm: 500000, limits_in_all: { concurrency: 5 } }'],
+      [
+        'default: { rpm: 60, tpm: 500000, concurrency: 32 }',
+        'default: { rpm: 60, tpm: 500000, limits_in_all: { concurrency: 5 } }',
+      ],
       ['url: "${TEXT_URL:-simulator:text}"', 'url: "${TEXT_URL:-simulator:text}"\n    concurrency: 3'],
     ],
   })

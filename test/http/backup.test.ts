@@ -16,7 +16,7 @@ t.test('a copy made under load adds up, and can be put in the place of the datab
   t.teardown(() => upstream.close())
   const site = await prepareSite(folder, {
     upstreams: { alpha: upstream.url },
-    edit: [[/default: \{ rpm: 60,/, 'default: { rpm: 100000,']],
+    edit: [[/default: \{ rpm: 60, tpm: (\d+), concurrency: \d+ \}/, 'default: { rpm: 100000, tpm: $1 }']],
   })
   const tollgate = (...words: readonly string[]) => runTollgate(site, [...words, '-c', site.config], {})
   const gateway = site.start()

@@ -437,7 +437,7 @@ billed(
 
 billed(
   'a hold is for the dearest tier that can come back, and what was not used is free again [B9]',
-  {},
+  { edit: [[/\n +largest_output:.*/, '']] },
   async (t, shop) => {
     const { key } = await shop.newKey({ budget: 160_000 })
     shop.upstreams['alpha']?.answer({ data: [picture(1254, 1254)] })
@@ -445,6 +445,41 @@ billed(
     t.equal((await shop.ask({ ...alpha, n: 2 }, { key })).status, 200, 'two may cost 0.16, and one came, for 0.04')
     t.equal((await shop.ask({ ...alpha, n: 2 }, { key })).status, 402, '0.12 are left')
     t.equal((await shop.ask({ ...alpha, n: 1 }, { key })).status, 200)
+  },
+)
+
+billed(
+  'a hold is for the largest output to expect, and a larger image is charged in full and flagged [16]',
+  {},
+  async (t, shop) => {
+    const { key, id } = await shop.newKey({ budget: 50_000 })
+    shop.upstreams['alpha']?.answer({ data: [picture(1254, 1254)] })
+    t.equal((await shop.ask({ ...alpha, n: 2 }, { key })).status, 402, 'two may cost 0.08')
+    t.equal((await shop.ask(alpha, { key })).status, 200, 'a budget of 0.05 admits an image of 0.04')
+    t.match(await shop.charges(1), [{ amount: '0.04', flags: [] }])
+    t.equal((await shop.ask(alpha, { key })).status, 402, '0.01 is left')
+
+    const other = await shop.newKey({ budget: 100_000 })
+    shop.upstreams['alpha']?.answer({ data: [picture(3000, 2000), picture(2048, 1024)] })
+    const answer = await shop.ask({ ...alpha, n: 2 }, { key: other.key })
+    t.equal(answer.status, 200)
+    t.equal((answer.json() as { data: unknown[] }).data.length, 2, 'both are delivered')
+    const [charge] = await shop.charges(1)
+    t.match(charge, { count: 2, amount: '0.12', flags: ['larger_than_expected'] })
+    t.match(charge?.lines, [
+      { tier: '4K', price: '0.08', flags: ['larger_than_expected'] },
+      { tier: '2K', price: '0.04', flags: [] },
+    ])
+    await shop.settled()
+    const keys = await shop.gateway.storage.keys.list()
+    t.match(
+      keys.find(one => one.id === other.id),
+      { spent: 120_000, held: 0 },
+    )
+    t.match(
+      keys.find(one => one.id === id),
+      { spent: 40_000, held: 0 },
+    )
   },
 )
 

@@ -21,10 +21,10 @@ for (const jump of [far, -far])
       const clock = new HandClock()
       const { gateway, upstreams, post, get, settled } = await start(t, {
         clock,
-        edit: [[/default: \{ rpm: 60,/, 'default: { rpm: 6,']],
+        edit: [[/default: \{ rpm: 60, tpm: (\d+), concurrency: \d+ \}/, 'default: { rpm: 6, tpm: $1 }']],
       })
       const { storage } = gateway
-      const budget = { budget: 3 * 40_000, budgetPeriod: 'day' } as const
+      const budget = { budget: 100_000, budgetPeriod: 'day' } as const
       const { key, secret } = await createKey(storage, { name: 'daily', user: 'local', ...budget })
       const auth = { authorization: `Bearer ${secret}` }
       const draw = (headers = {}) => post(images, boat, { ...auth, ...headers })

@@ -165,7 +165,9 @@ for (const seed of [1, 6])
       const name = caseName({ seed, i, rule: charge.rule.kind, left: notComparable[0]?.reason ?? '' })
       if (charges === 1) {
         compared++
-        t.equal(found, there?.amount ?? 0, name)
+        // What rounding left over of earlier requests of the key differs here and there.
+        const rounding = charge.rule.kind === 'usage' ? 2 : 0
+        t.ok(Math.abs(found - (there?.amount ?? 0)) <= rounding, `${name}: ${found}, ${there?.amount ?? 0}`)
       } else if (notComparable[0]?.reason === 'refused' || notComparable[0]?.reason === 'model_gone')
         t.equal(there, undefined, name)
       else t.match(notComparable, [{ reason: 'measure_not_kept' }], name)

@@ -26,7 +26,9 @@ type Costs = {
   readonly gone: readonly string[]
 }
 
-const noLimits: Edits = [['default: { rpm: 60,', 'default: { rpm: 1000000,']]
+const noLimits: Edits = [
+  ['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { rpm: 1000000, tpm: 500000 }'],
+]
 
 t.test('costs over days of a zone, split, narrowed, given back, and of oneself alone', async t => {
   const started = await start(t, { upstreams: ['alpha', 'text'], edit: noLimits })

@@ -136,3 +136,25 @@ t.test('[6.4] a place that no request can have is refused by check', async t => 
       path,
     )
 })
+
+t.test('[2.2] a field that is an empty text is absent everywhere: it takes the default, and is not sent', async t => {
+  const given = '    forward:\n      image.generate: [model, prompt, n, size, response_format]\n'
+  const { upstreams, post } = await start(t, {
+    edit: [
+      [
+        given,
+        `    defaults: { quality: medium }\n${given.replace('[model, prompt,', '[model, prompt, quality, user, seed,')}`,
+      ],
+    ],
+  })
+  upstreams['beta']?.answer(one)
+  const empty = { n: '', size: '', quality: '', response_format: '', user: '', seed: '', stream: '' }
+  const answered = await post(generations, { model: 'beta-imagine-image', prompt: 'a boat', ...empty })
+  t.equal(answered.status, 200, await answered.text())
+  const sent = upstreams['beta']?.received.at(-1)?.json() ?? {}
+  t.match(sent, { prompt: 'a boat', quality: 'medium' })
+  t.same(
+    Object.keys(empty).filter(name => name !== 'quality' && (sent as { [name: string]: unknown })[name] === ''),
+    [],
+  )
+})

@@ -9,7 +9,7 @@ import type { Upstream } from '../harness/upstream.ts'
 import { openWire, requestHead } from '../harness/wire.ts'
 import { caseName } from '../harness/case-name.ts'
 
-const free: Edits = [[/default: \{ rpm: 60,/, 'default: { rpm: 100000,']]
+const free: Edits = [[/default: \{ rpm: 60, tpm: (\d+), concurrency: \d+ \}/, 'default: { rpm: 100000, tpm: $1 }']]
 const image = { model: 'alpha-image-2', prompt: 'a boat' }
 
 /** Holds every answer of an upstream back until told; resolves when so many have been asked for. */

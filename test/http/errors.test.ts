@@ -558,7 +558,6 @@ t.test('a 200 without a picture costs nothing, whatever it holds [U14]', async t
     ['empty pictures', 'application/json', '{"data":[{"b64_json":""},{"url":""},{"b64_json":null},{}]}', 'voided'],
     ['an error beside data', 'application/json', '{"error":{"message":"no"},"data":[]}', 'voided'],
     ['an error for each picture', 'application/json', '{"data":[{"error":{"code":"x","message":"no"}}]}', 'voided'],
-    ['nothing', 'application/json', '', 'voided'],
   ] as const) {
     upstream.answerOnce(res => void res.writeHead(200, { 'content-type': type }).end(body))
     const answer = await post(generations, good)
@@ -574,10 +573,7 @@ t.test('[6.2] a 200 of a shape that is not known is not handed out, and its char
   const wide = Buffer.from(`{"data":[{"b64_json":"${jpeg(64, 64).toString('base64')}"}]}`, 'utf16le')
   let held = 0
   for (const [name, type, body] of [
-    ['HTML', 'text/html', '<html><body>502 Bad Gateway</body></html>'],
-    ['HTML that says JSON', 'application/json', '<html></html>'],
     ['a list', 'application/json', '[{"url":"https://img.example/1.png"}]'],
-    ['text', 'text/plain', 'ok'],
     ['a picture as text', 'text/plain', jpeg(64, 64)],
     ['UTF-16', 'application/json', wide],
     ['data that is an object', 'application/json', '{"data":{"b64_json":"aGVsbG8="}}'],
@@ -606,6 +602,23 @@ t.test('[6.2] a 200 of a shape that is not known is not handed out, and its char
   t.match(metrics, `tollgate_answers_unrecognised_total{model="${good.model}",upstream="alpha"} ${held}`)
   t.match(lines.join(''), /"upstream":"alpha".*"shape":"images\[\]\.url \(a link\)"/)
   t.equal((await gateway.storage.books.open()).find(one => one.state === 'needs_review')?.count, held)
+})
+
+t.test('a 200 that is no answer and holds no image costs nothing, and keeps no hold', async t => {
+  const { post, upstream, charges } = await startOpen(t)
+  for (const [type, body] of [
+    ['text/html', '<html><body>502 Bad Gateway</body></html>'],
+    ['application/json', '<html></html>'],
+    ['text/plain', 'ok'],
+    ['application/json', 'null'],
+    ['application/json', '[]'],
+  ] as const) {
+    upstream.answerOnce(res => void res.writeHead(200, { 'content-type': type }).end(body))
+    const answer = await post(generations, good)
+    t.equal(answer.status, 502, body)
+    t.match(await answer.json(), { error: { code: 'upstream_answer_malformed' } }, body)
+    t.match(await charges(1), [{ state: 'voided', amount: '0.00' }], body)
+  }
 })
 
 t.test('a redirect is not followed: 502, wherever it points [U15]', async t => {

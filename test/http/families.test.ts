@@ -144,6 +144,20 @@ for (const send of ['resolution and aspect_ratio', 'size as sent'] as const) {
   })
 }
 
+t.test('[13.17] the log shows what size became: of family B resolution and aspect_ratio, of family A size', async t => {
+  const { openai, logs } = await startOnSimulator(t)
+  for (const [model, size, became] of [
+    ['beta-imagine-image', '1920x1080', 'size → resolution, aspect_ratio'],
+    ['beta-imagine-image', '2k', 'size → resolution'],
+    ['alpha-image-2', '1536x1024', 'size'],
+  ] as const) {
+    await openai.images.generate({ model, prompt: 'a boat', size })
+    t.match(await logs(1), [{ forwarded: ['model', 'prompt', became] }], caseName({ model, size }))
+  }
+  await openai.images.generate({ model: 'beta-imagine-image', prompt: 'a boat' })
+  t.match(await logs(1), [{ forwarded: ['model', 'prompt'] }], 'no size, and none in the log')
+})
+
 t.test('family B: the labels 1k and 2k set resolution and tier, and nothing else', async t => {
   const { openai, upstreams, charges } = await startOnSimulator(t)
   for (const [size, tier, amount] of [

@@ -13,7 +13,12 @@ function valueOf(text: string, series: string): number {
 
 t.test('the figures tell what became of images, money, limits and upstreams', async t => {
   const { gateway, opsUrl, upstreams, post, settled } = await start(t, {
-    edit: [[/default: \{ rpm: 60,/, 'default: { rpm: 8, concurrency: 50, shadow: [concurrency],']],
+    edit: [
+      [
+        /default: \{ rpm: 60, (.*?), concurrency: 32 \}/,
+        'default: { rpm: 8, $1, concurrency: 50, shadow: [concurrency] }',
+      ],
+    ],
   })
   const scrape = async (): Promise<string> => (await fetch(`${opsUrl}/metrics`)).text()
   const alpha = upstreams['alpha']

@@ -75,7 +75,6 @@ t.test('what is no error at first is passed on as it came, whatever follows', as
     ['an answer', `${data(delta)}data: [DONE]\n\n`],
     ['error: null', data({ ...delta, error: null })],
     ['an error beside an answer', data({ ...delta, error: { code: 'odd' } })],
-    ['nothing at all', ''],
     ...['usage', 'usageMetadata', 'choices', 'candidates', 'output'].flatMap(member =>
       [
         { type: 'error', error: { code: 'rate_limit_exceeded' }, [member]: [{ sold: 7 }] },

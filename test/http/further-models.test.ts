@@ -189,6 +189,7 @@ t.test('charged is the model that the answer names, and the dearest where it nam
   t.match(await shared.gateway.storage.keys.find(id), { held: 0 })
   t.same((await shared.gateway.storage.books.verify()).problems, [])
   const { key: poor } = await shared.newKey({ budget: 20_000 })
+  upstream.answer(answered('vendor/cheap'))
   t.equal((await ask({ model: 'cheap', max_tokens: 20 }, poor)).status, 200)
   t.equal(
     (await ask({ model: 'cheap', models: ['dear'], max_tokens: 20 }, poor)).status,
@@ -198,7 +199,11 @@ t.test('charged is the model that the answer names, and the dearest where it nam
 })
 
 t.test('with the shipped file a key for some models gets no other by a tool that names it', async t => {
-  const shipped = await start(t)
+  const edit = [
+    ['vendor_tools: [web_search, ', 'vendor_tools: ["openrouter:advisor", image_generation, web_search, '],
+    ['vendor_tools: ["web_search_*", ', 'vendor_tools: ["advisor_*", "web_search_*", '],
+  ] as const
+  const shipped = await start(t, { edit })
   const { key } = await shipped.newKey({ models: ['sim-chat', 'sim-messages', 'sim-embedding'] })
   const asked = shipped.upstreams['text'] as NonNullable<(typeof shipped.upstreams)[string]>
   const advisor = (model: string) => ({ type: 'advisor_20260301', name: 'advisor', model })

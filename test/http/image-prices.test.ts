@@ -242,16 +242,16 @@ sold('the vendor counts fewer than came, and no more are charged', telled, async
       ['low 1k', '0.04', ''],
       ['megapixel', '0.001', ''],
       ['low 1k', '0.00', 'uncounted capped'],
-      ['input_text', '0.00', 'untold'],
+      ['input_text', '0.05', 'untold estimated'],
     ],
   )
 })
 
 sold('usage --against-vendor lays ours beside theirs', telled, async (t, { buy, settled, folder }) => {
   const data = [picture(9, 9)]
-  await buy({ quality: 'low' }, { cost: '0.05' }, { data })
-  await buy({ quality: 'low' }, { cost: '0.01', facts: { draft: true } }, { data })
-  await buy({ quality: 'low' }, {}, { data })
+  await buy({ quality: 'low' }, { cost: '0.05', facts: { tokens: 0 } }, { data })
+  await buy({ quality: 'low' }, { cost: '0.01', facts: { draft: true, tokens: 0 } }, { data })
+  await buy({ quality: 'low' }, { facts: { tokens: 0 } }, { data })
   await settled()
   const run = async (format: string) =>
     (await runCli({ folder }, 'usage', '--against-vendor', '--format', format)).stdout

@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
 import { png } from '../harness/pictures.ts'
+import { startPostgres } from '../harness/postgres.ts'
+import { redisMissing, startRedis } from '../harness/redis.ts'
 import { checkBooks } from '../harness/shop.ts'
 import { type Edits, start, type Started } from '../harness/start.ts'
 import type { Received, Upstream } from '../harness/upstream.ts'
@@ -99,6 +101,21 @@ described('a job is waited for, and charged when it is done', async (t, { post, 
   t.match(await (await get(`/v1/jobs/${charge?.id}`)).json(), { status: 'succeeded' })
 })
 
+described('a retry with the same Idempotency-Key gets the result of the job', async (t, { post, charges }, works) => {
+  const keyed = { 'idempotency-key': 'once', prefer: 'respond-async' }
+  const taken = await post('/v1/images/generations', ask(), keyed)
+  t.equal(taken.status, 202)
+  t.match(await (await post('/v1/images/generations', ask(), keyed)).json(), {
+    error: { code: 'idempotency_in_progress' },
+  })
+  works.state = 'Ready'
+  await until(async () => (await charges())[0]?.state === 'settled')
+  const again = await post('/v1/images/generations', ask(), { 'idempotency-key': 'once' })
+  t.same([again.status, again.headers.get('idempotent-replayed')], [200, 'true'])
+  t.match(await again.json(), { data: [{ b64_json: small }] })
+  t.equal(works.submits, 1, 'it was bought once')
+})
+
 described('a job that failed costs nothing, and its caller reads why', async (t, { post, charges }, works) => {
   works.state = 'Moderated'
   const res = await post('/v1/images/generations', ask())
@@ -149,3 +166,84 @@ described('a job outlives the gateway that has taken it', async (t, started, wor
   t.equal(works.submits, 2, 'and nothing was made twice')
   return again
 })
+
+/** The shipped group with other limits. */
+const limited = (limits: string): Edits => [...job, ['rpm: 60, tpm: 500000, concurrency: 32', `rpm: 6000, ${limits}`]]
+const detached = { prefer: 'respond-async' }
+
+t.test('[10.5] a job whose client does not wait is a request at once until it has ended', async t => {
+  const started = await start(t, { edit: limited('concurrency: 1'), upstreams: ['maker', 'text'] })
+  const { post, get, charges } = started
+  const works = working(started)
+  const answers = await Promise.all(Array.from({ length: 120 }, () => post('/v1/images/generations', ask(), detached)))
+  const taken = answers.filter(({ status }) => status === 202)
+  t.equal(taken.length, 1, '1 of 120 is taken')
+  t.equal(answers.filter(({ status }) => status === 429).length, 119)
+  t.equal(works.submits, 1)
+  const refused = answers.find(({ status }) => status === 429)
+  t.equal(refused?.headers.get('x-ratelimit-scope'), 'key_concurrency')
+  t.equal(refused?.headers.get('retry-after'), '1')
+  t.equal((await charges(200)).length, 1, 'the others are charged nothing, and hold nothing')
+
+  const chat = { model: 'sim-chat', messages: [{ role: 'user', content: 'hi' }] }
+  t.equal((await post('/v1/chat/completions', chat)).status, 429, 'nor is there room for another request')
+  const [first] = taken as [Response]
+  const { id } = (await first.json()) as { id: string }
+  works.state = 'Ready'
+  await until(async () => ((await (await get(`/v1/jobs/${id}`)).json()) as { status: string }).status !== 'running')
+  works.state = 'Pending'
+  t.equal((await post('/v1/images/generations', ask(), detached)).status, 202, 'it has ended')
+})
+
+t.test('[10.5] a key has as many open jobs as its group allows, and a restart forgets none', async t => {
+  const started = await start(t, { edit: limited('jobs: 3'), upstreams: ['maker'] })
+  const works = working(started)
+  const askMany = async ({ post }: Started) => {
+    const headers = { ...detached, authorization: `Bearer ${started.key}` }
+    const answers = await Promise.all(Array.from({ length: 20 }, () => post('/v1/images/generations', ask(), headers)))
+    const refused = answers.find(({ status }) => status === 429)
+    if (refused) t.match(await refused.json(), { error: { message: /key_jobs reached: 3 open jobs/ } })
+    return answers.filter(({ status }) => status === 202).length
+  }
+  t.equal(await askMany(started), 3)
+  const other = await started.newKey()
+  const own = await started.post('/v1/images/generations', ask(), { ...detached, authorization: `Bearer ${other.key}` })
+  t.equal(own.status, 202, 'another key has its own')
+  const again = await started.reopen()
+  t.equal(await askMany(again), 0, 'they are open still')
+  works.state = 'Ready'
+  await until(async () => (await again.gateway.storage.jobs.openOf(started.keyId)) === 0)
+  works.state = 'Pending'
+  t.equal(await askMany(again), 3)
+})
+
+t.test(
+  '[10.5] of two gateways on one storage and one counter store, both count the jobs of a key',
+  { skip: redisMissing() },
+  async t => {
+    const redis = await startRedis(t)
+    const postgres = await startPostgres(['fsync=off'])
+    t.teardown(() => postgres.close())
+    const env = { TOLLGATE_COUNTERS: redis.url, TOLLGATE_STORAGE: await postgres.createDatabase() }
+    const first = await start(t, {
+      edit: limited('concurrency: 2'),
+      upstreams: ['maker', 'text'],
+      env,
+    })
+    working(first)
+    const taken = await Promise.all(
+      Array.from({ length: 10 }, () => first.post('/v1/images/generations', ask(), detached)),
+    )
+    t.equal(taken.filter(({ status }) => status === 202).length, 2)
+    const second = await start(t, {
+      edit: limited('concurrency: 2'),
+      upstreams: ['maker', 'text'],
+      env,
+    })
+    working(second)
+    const headers = { authorization: `Bearer ${first.key}` }
+    t.equal((await second.post('/v1/images/generations', ask(), { ...headers, ...detached })).status, 429)
+    const chat = { model: 'sim-chat', messages: [{ role: 'user', content: 'hi' }] }
+    t.equal((await second.post('/v1/chat/completions', chat, headers)).status, 429, 'a request that is no job, too')
+  },
+)

@@ -23,7 +23,10 @@ async function open(t: Test, { nodes }: RedisCluster): Promise<RedisCounters> {
 
 async function begin(t: Test, cluster: RedisCluster): Promise<Started> {
   const edit: Edits = [
-    ['default: { rpm: 60, tpm: 500000 }', `default: { rpm: ${rpm.key}, tpm: 500000, concurrency: 50 }`],
+    [
+      'default: { rpm: 60, tpm: 500000, concurrency: 32 }',
+      `default: { rpm: ${rpm.key}, tpm: 500000, concurrency: 50 }`,
+    ],
     ['sim-chat: { ', `sim-chat: { limits: { rpm: ${rpm.model} }, `],
     ['url: "${TEXT_URL:-simulator:text}"', 'url: "${TEXT_URL:-simulator:text}"\n    concurrency: 40'],
   ]

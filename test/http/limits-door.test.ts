@@ -22,7 +22,9 @@ function open(t: Test, { url }: RedisServer): RedisCounters {
 
 async function startLimited(t: Test) {
   const redis = await startRedis(t)
-  const edit = [['default: { rpm: 60, tpm: 500000 }', `default: { rpm: ${rpm}, tpm: 500000 }`]] as const
+  const edit = [
+    ['default: { rpm: 60, tpm: 500000, concurrency: 32 }', `default: { rpm: ${rpm}, tpm: 500000 }`],
+  ] as const
   const started = await start(t, { edit, counters: open(t, redis) })
   started.upstreams['text']?.answer({ choices: [] })
   return { redis, started }

@@ -22,7 +22,7 @@ function limits(text: string): Edits {
   const upstream = 'url: "${TEXT_URL:-simulator:text}"'
   const impatient = 'timeouts: { connect: 5s, first_byte: 200ms, idle: 120s, total: 15m }'
   return [
-    ['default: { rpm: 60, tpm: 500000 }', `default: { ${text} }`],
+    ['default: { rpm: 60, tpm: 500000, concurrency: 32 }', `default: { ${text} }`],
     [upstream, `${upstream}\n    concurrency: 24\n    cooldown: { failures: 1000000 }\n    ${impatient}`],
   ]
 }
@@ -129,7 +129,10 @@ t.test(
   '1,000 requests at once at a limit of 100: 100 reach an upstream, the rest wait as long as they are told [R1] [R5]',
   async t => {
     const clock = new HandClock()
-    const started = await start(t, { clock, edit: [['default: { rpm: 60, tpm: 500000 }', 'default: { rpm: 100 }']] })
+    const started = await start(t, {
+      clock,
+      edit: [['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { rpm: 100 }']],
+    })
     const { post, upstreams } = started
     upstreams['text']?.answer({ choices: [] })
     const statuses = new Map<number, number>()

@@ -151,7 +151,7 @@ t.test('a client that waits for 100 Continue is refused before it uploads [L1]',
   const started = await startOpen(t)
   for (const [lines, status] of [
     [[`Content-Length: ${bodyMax + 1}`], 413],
-    [['Content-Length: 1000', 'Content-Encoding: gzip'], 415],
+    [['Content-Length: 1000', 'Content-Encoding: compress'], 415],
   ] as const) {
     const wire = await openWire(started.url)
     await wire.write(
@@ -313,30 +313,6 @@ t.test('65 large forms at a time are more than the room for them: the 65th gets 
   await started.settled()
   t.equal(await askFor(), 100)
   wires.at(-1)?.socket.destroy()
-  t.equal(started.upstream.received.length, 0)
-})
-
-t.test('a body that is compressed is 415, however small [L6]', async t => {
-  const started = await startOpen(t)
-  for (const coding of ['gzip', 'br', 'deflate', 'zstd', 'gzip, identity', 'x']) {
-    for (const sent of [sizedJson(200), sizedForm(1_000)]) {
-      const answer = await fetch(started.url + sent.path, {
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${started.key}`,
-          'content-type': sent.contentType,
-          'content-encoding': coding,
-        },
-        body: new Uint8Array(sent.body),
-      })
-      t.equal(answer.status, 415, `${coding} on ${sent.path}`)
-      t.match(
-        await answer.json(),
-        { error: { type: 'invalid_request_error', code: 'unsupported_content_encoding' } },
-        caseName({ coding, sent }),
-      )
-    }
-  }
   t.equal(started.upstream.received.length, 0)
 })
 

@@ -65,7 +65,8 @@ const demands = ['', '[[thoughts 2]]', '[[twice]]', '[[words-only]]', '[[refused
 async function checkBill(t: Test, { started, made }: Opened, prompt: string): Promise<void> {
   await started.settled()
   const { pictures, cost } = await made(prompt)
-  const [charge] = await started.charges(1)
+  // Words have a charge of their own beside that of the pictures.
+  const charge = (await started.charges(2)).find(({ id }) => !id.endsWith('.u'))
   t.match(charge, { state: pictures > 0 ? 'settled' : 'voided' }, prompt)
   t.equal(Number(charge?.amount), Number(cost), prompt)
 }

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { png } from '../harness/pictures.ts'
+import type { Reaction } from '../harness/upstream.ts'
 import { start } from '../harness/start.ts'
 import { caseName } from '../harness/case-name.ts'
 
@@ -28,6 +29,8 @@ const generative: readonly (readonly [sent: string, asked: string])[] = [
   ),
 )
 
+const streamed: Reaction = res => void res.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: {}\n\n')
+
 t.test('a path that a client doubles or shortens reaches the upstream as it is meant [6.8]', async t => {
   const { post, upstreams } = await start(t, { edit: [['rpm: 60,', 'rpm: 1000,']] })
   const upstream = upstreams['text']
@@ -37,6 +40,7 @@ t.test('a path that a client doubles or shortens reaches the upstream as it is m
     t.equal(upstream?.received.at(-1)?.url, asked, caseName({ sent, asked, model }))
   }
   for (const [sent, asked] of generative) {
+    upstream?.answer(asked.endsWith('alt=sse') ? streamed : {})
     t.equal((await post(sent, { contents: [] })).status, 200, sent)
     t.equal(upstream?.received.at(-1)?.url, asked, caseName({ sent, asked }))
   }

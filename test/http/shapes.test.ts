@@ -86,7 +86,7 @@ const answers: readonly { readonly path: string; readonly at: string; readonly m
     path: '/api/system',
     at: '',
     members: words(`version node started uptime_s memory event_loop_p99_ms open_requests storage counters upstreams
-      needs_review review_held disk_free connections bodies_memory connections_max bodies_memory_max places
+      needs_review review_held disk_free disk_min connections bodies_memory connections_max bodies_memory_max places
       upstream_connections writes_waiting traffic webhooks gateways revision`),
   },
   { path: '/api/account/views', at: '', members: words('views') },

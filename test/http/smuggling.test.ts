@@ -176,8 +176,7 @@ t.test('an upstream gets our key and what is on the list, whatever the caller se
   ])
   let leaked = 0
   for (const expect of [[], ['Expect: 100-continue']]) {
-    // An underscore is refused by a rule of its own; here the rest is looked at.
-    const sent = [...lines, ...expect].filter(line => !line.startsWith('__'))
+    const sent = [...lines, ...expect]
     const answer = await exchangeRaw(url, requestHead('POST', '/v1/images/generations', sent) + body)
     t.equal(answer.status, 200, caseName({ expect }))
     const headers = upstream.received.at(-1)?.headers ?? {}
@@ -201,9 +200,9 @@ t.test('header names that are traps are refused or dropped, and the process live
   const { url, upstreams, post } = await startEngine(t)
   const fixed = ['Content-Type: application/json', `Content-Length: ${carried.length}`]
   for (const [line, status] of [
-    ['__proto__: x', 400],
-    ['transfer_encoding: chunked', 400],
-    ['content_length: 5', 400],
+    ['__proto__: x', 200],
+    ['transfer_encoding: chunked', 200],
+    ['content_length: 5', 200],
     ['constructor: x', 200],
     ['toString: x', 200],
     ['hasOwnProperty: x', 200],
@@ -212,7 +211,8 @@ t.test('header names that are traps are refused or dropped, and the process live
     t.equal(answer.status, status, line)
   }
   for (const { headers } of upstreams[0]?.received ?? [])
-    for (const name of ['constructor', 'tostring', 'hasownproperty']) t.notOk(Object.hasOwn(headers, name), name)
+    for (const name of ['constructor', 'tostring', 'hasownproperty', '__proto__', '--proto--', 'content_length'])
+      t.notOk(Object.hasOwn(headers, name), name)
   t.equal((await post()).status, 200)
 })
 

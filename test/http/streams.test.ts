@@ -209,7 +209,7 @@ t.test('while the head is waited for, 102 goes to those whose client understands
     ['Impatient/1.0', 0],
     ['', 0],
   ] as const) {
-    const { res, interim } = await openStream(url, agent === '' ? {} : { 'user-agent': agent })
+    const { res, interim } = await openStream(url, { ...direct, ...(agent !== '' && { 'user-agent': agent }) })
     t.equal(res.statusCode, 200, caseName({ agent, count }))
     t.ok(count === 0 ? interim.length === 0 : interim.length >= count, `${agent}: ${interim.length}`)
     t.ok(
@@ -218,6 +218,35 @@ t.test('while the head is waited for, 102 goes to those whose client understands
     )
     await readAll(res)
   }
+})
+
+const direct = { connection: 'keep-alive' }
+
+t.test('no 102 goes to who may be a proxy: by its address, its version, or what it adds and takes away', async t => {
+  const server = { heartbeatMs: 40, agentsAccepting102: ['Patient/'] }
+  const agent = { 'user-agent': 'Patient/1.2' }
+  const { url, upstreams } = await startEngine(t, { server })
+  upstreams[0]?.answer(res => void setTimeout(() => res.end('{}'), 400))
+  for (const name of [
+    'forwarded',
+    'via',
+    'x-forwarded-for',
+    'x-forwarded-proto',
+    'X-Forwarded-Host',
+    'x-forwarded-anything',
+    'x-real-ip',
+    'cdn-loop',
+    'x-envoy-attempt-count',
+  ]) {
+    const { interim } = await openStream(url, { ...direct, ...agent, [name]: 'x' })
+    t.strictSame(interim, [], name)
+  }
+  for (const connection of ['close', 'x-forwarded-for'])
+    t.strictSame((await openStream(url, { ...agent, connection })).interim, [], `Connection: ${connection}`)
+  t.not((await openStream(url, { ...direct, ...agent })).interim.length, 0, 'who is none gets it')
+  const behind = await startEngine(t, { server: { ...server, trustedProxies: ['127.0.0.1'] } })
+  behind.upstreams[0]?.answer(res => void setTimeout(() => res.end('{}'), 400))
+  t.strictSame((await openStream(behind.url, { ...direct, ...agent })).interim, [], 'a trusted proxy')
 })
 
 t.test('an error in the middle of a stream is one event of the style, then the end [STR-4]', async t => {

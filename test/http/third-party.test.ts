@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import { createGateway, createKey, loadConfig } from '../../src/index.ts'
+import { createGateway, createKey, definePlugin, Failure, loadConfig, SigningError } from '../../src/index.ts'
 import { addPackage, editShipped, layProject, type Project, readBlocks } from '../harness/project.ts'
 import { startUpstream } from '../harness/upstream.ts'
 import { type Edits, quietLog } from '../harness/start.ts'
@@ -58,6 +58,108 @@ for (const [how, step] of [
     t.equal(charged.length, 2, 'what was refused has no charge')
   })
 }
+
+/** A plugin in one file, for a folder in which nothing is installed. */
+const lonely = {
+  'index.js': `import { definePlugin, failures } from 'tollgate'
+    import settings from 'tollgate/package.json' with { type: 'json' }
+    const fail = failures({ closed: { status: 403, type: 'permission_error', text: 'Closed by {name}.' } })
+    export default definePlugin({ name: 'lonely', create: () => ({ onTarget() { throw fail('closed', { name: settings.name }) } }) })`,
+  'index.cjs': `const { definePlugin, failures } = require('tollgate')
+    const fail = failures({ closed: { status: 403, type: 'permission_error', text: 'Closed by {name}.' } })
+    module.exports = definePlugin({ name: 'lonely', create: () => ({ onTarget() { throw fail('closed', { name: 'tollgate' }) } }) })`,
+  'late.js': `export default { name: 'lonely', create: () => ({
+      async onTarget() {
+        const { fail } = await import('./parts/fail.js')
+        throw fail('closed', { name: 'tollgate' })
+      },
+    }) }`,
+}
+
+for (const [file, code] of Object.entries(lonely))
+  for (const second of [false, true])
+    t.test(
+      `${file} gets the copy of tollgate that runs${second ? ', and not the one beside it' : ', where none is installed'}`,
+      async t => {
+        const folder = t.testdir({
+          [file]: code,
+          'package.json': '{ "name": "somebodys", "type": "module" }',
+          'gateway.yaml': await editShipped([['ratelimit,', `ratelimit, ./${file},`]]),
+          parts: {
+            'fail.js': `import { failures } from 'tollgate'
+            export const fail = failures({ closed: { status: 403, type: 'permission_error', text: 'Closed by {name}.' } })`,
+          },
+          ...(second && {
+            node_modules: {
+              tollgate: {
+                'package.json':
+                  '{ "name": "second", "exports": { ".": "./index.js", "./package.json": "./package.json" } }',
+                'index.js': 'throw new Error("this is another copy")',
+              },
+            },
+          }),
+        })
+        const { post } = await ask(t, { folder, config: join(folder, 'gateway.yaml') })
+        const refused = await post('alpha-image-2', 'a boat')
+        t.equal(refused.status, 403)
+        t.match(await refused.json(), { error: { code: 'closed', message: 'Closed by tollgate.' } })
+      },
+    )
+
+t.test(
+  'what a second copy of the package throws, puts and needs is understood like what the first one does',
+  async t => {
+    const load = (file: string): Promise<unknown> => import(`../../src/${file}?second`)
+    const second = (await load('kit/errors.ts')) as typeof import('../../src/kit/errors.ts')
+    const { SigningError: OtherSigning } = (await load('kit/signer.ts')) as typeof import('../../src/kit/signer.ts')
+    const { callerSlot: other } = (await load('kit/caller.ts')) as typeof import('../../src/kit/caller.ts')
+    t.not(second.Failure, Failure)
+    t.ok(new OtherSigning('no') instanceof SigningError)
+    t.notOk(new Error('no') instanceof SigningError)
+    t.notOk(new OtherSigning('no') instanceof Failure)
+    class Mine extends Failure {}
+    t.notOk(second.failures({ no: { status: 400, type: 'x', text: 'No.' } })('no') instanceof Mine)
+    const fail = second.failures({ closed: { status: 403, type: 'permission_error', text: 'Closed to {group}.' } })
+    const plugin = definePlugin({
+      name: 'second',
+      needs: [other],
+      create: () => ({
+        onTarget(ex) {
+          throw fail('closed', { group: ex.slots.need(other).group.name })
+        },
+      }),
+    })
+    const text = await editShipped([['ratelimit,', 'ratelimit, second,']])
+    const gateway = await createGateway({ text }, { env, log: quietLog(), plugins: [plugin] })
+    t.teardown(() => gateway.close())
+    const { url } = await gateway.listen()
+    const { secret } = await createKey(gateway.storage, { name: 'test', user: 'local' })
+    const answer = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'sim-chat', messages: [{ role: 'user', content: 'hi' }] }),
+    })
+    t.equal(answer.status, 403)
+    t.match(await answer.json(), { error: { code: 'closed', message: 'Closed to default.' } })
+  },
+)
+
+t.test('a plugin with import statements in a folder that says commonjs is told what to write', async t => {
+  const folder = t.testdir({
+    'index.js': lonely['index.js'],
+    'package.json': '{ "name": "somebodys", "type": "commonjs" }',
+    'gateway.yaml': await editShipped([['ratelimit,', 'ratelimit, ./index.js,']]),
+  })
+  t.match(await loadConfig(join(folder, 'gateway.yaml'), env), {
+    ok: false,
+    findings: [
+      {
+        code: 'plugin_failed',
+        message: /package\.json says "type": "commonjs": say "module" there, or let the file's name end in \.mjs/,
+      },
+    ],
+  })
+})
 
 t.test('what is wrong with its options or its section is told at its line', async t => {
   const project = await layProject(t.testdir())

@@ -437,6 +437,18 @@ described(
 )
 
 described(
+  'an answer without a byte costs nothing and keeps no hold',
+  vendor('      answer: { at: data, picture: b64_json }\n      stream: { each: answer }'),
+  async (t, { post, upstreams, charges }) => {
+    for (const type of ['application/json', 'text/event-stream']) {
+      upstreams['maker']?.answerOnce((res: ServerResponse) => void res.setHeader('content-type', type).end())
+      t.equal((await post('/v1/images/generations', ask())).status, 502, type)
+      t.match((await charges()).at(-1), { state: 'voided', reason: 'zero_images', held: '0.00' }, type)
+    }
+  },
+)
+
+described(
   'an edit may be JSON with pictures as data: URLs, and be sent as what the vendor takes',
   vendor(`
       request: { prompt: "{prompt}", image: { type: image_url, url: "{image.only.data_url}" }, images: [{ url: "{image.several.url}" }] }

@@ -96,14 +96,16 @@ t.test('what is lately is of the last hour, and all outcomes have their names', 
   }
   const [key] = await keysOf(admin)
   for (const [outcome] of answers) t.equal(key?.lately[outcome as 'refused'], 1, outcome)
-  t.match(key, { state: 'cooling', reason: 'limited', code: '429', asked: false })
+  t.match(key, { state: 'active', asked: true }, 'one request alone may be the reason for its limit')
+  await started.chat('Another question')
+  t.match(await keysOf(admin), [{ state: 'cooling', reason: 'limited', code: '429', asked: false }])
   await started.gateway.storage.flush()
   clock.pass(16_000)
   t.match(await keysOf(admin), [{ state: 'active', asked: true }], 'its time is over')
   await started.gateway.storage.flush()
   clock.pass(3_600_000)
   await admin.post('/api/session', { name: 'root', password: passwordOfTests })
-  t.match((await keysOf(admin))[0], { requests: 5, lately: { refused: 0, limited: 0 } })
+  t.match((await keysOf(admin))[0], { requests: 6, lately: { refused: 0, limited: 0 } })
 })
 
 t.test('who looks on sees it, and who counts the money does not', async t => {

@@ -294,7 +294,7 @@ t.test('a messages stream is charged by its last cumulative counts, and counting
     ),
   )
   await (await post('/v1/messages', { model: 'messages-one', max_tokens: 9, messages, stream: true })).text()
-  t.match(await charges(), [{ text: '输入 13, 缓存输入 7, 输出 5', amount: '0.0387' }])
+  t.match(await charges(), [{ text: '输入 10, 缓存输入 7, 缓存写入 3, 输出 5', amount: '0.0387' }])
   upstream.answer({ input_tokens: 11 })
   await (await post('/v1/messages/count_tokens', { model: 'messages-one', messages })).text()
   t.equal((await charges()).length, 1)

@@ -283,7 +283,7 @@ async function raiseErrors(
         () => client.responses.create({ model, input: 'draw a boat', tools: [{ type: 'image_generation' }] }),
         400,
         Sdk.BadRequestError,
-        'image_tool_refused',
+        'vendor_tool_refused',
       ],
       ['a body that is too long', ask('x'.repeat(bodyBytesMax)), 413, Sdk.APIError, undefined],
       ['an upstream that fails', ask('[[status 500]]'), 500, Sdk.InternalServerError, undefined],

@@ -1,10 +1,12 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { png } from '../harness/pictures.ts'
+import { openDamagedShop, type Received } from './damaged-shop.ts'
 import { startForSdk } from './sdk-gateway.ts'
 
 // `npm run test:python`: the SDKs of openai, anthropic and google-genai for Python, in an environment of their own that
@@ -14,13 +16,18 @@ const run = promisify(execFile)
 const timeout = 300_000
 t.setTimeout(timeout)
 
-t.test('the SDKs for Python', async t => {
-  const folder = await mkdtemp(join(tmpdir(), 'tollgate-python-'))
-  t.teardown(() => rm(folder, { recursive: true, force: true }))
-  const python = join(folder, 'venv', 'bin', 'python')
+const folder = await mkdtemp(join(tmpdir(), 'tollgate-python-'))
+t.teardown(() => rm(folder, { recursive: true, force: true }))
+try {
   await run('python3', ['-m', 'venv', join(folder, 'venv')], { timeout })
-  const requirements = join(import.meta.dirname, 'python-requirements.txt')
-  await run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', requirements], { timeout })
+} catch (cause) {
+  t.bailout(`python3 with venv is missing: nothing of Python was tried (${String(cause)})`)
+}
+const python = join(folder, 'venv', 'bin', 'python')
+const requirements = join(import.meta.dirname, 'python-requirements.txt')
+await run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', requirements], { timeout })
+
+await t.test('the SDKs for Python', async t => {
   const picture = join(folder, 'picture.png')
   await writeFile(picture, png(60, 40))
 
@@ -41,4 +48,23 @@ t.test('the SDKs for Python', async t => {
     if (trace !== undefined) t.comment(trace)
   }
   t.comment(`Python: ${await gateway.requests()} requests`)
+})
+
+await t.test('damaged answers, by way of openai-python', async t => {
+  const shop = await openDamagedShop(t)
+  const env = { ...process.env, GATEWAY_URL: shop.url, GATEWAY_KEY: shop.key }
+  const child = spawn(python, [join(import.meta.dirname, 'python_damaged.py')], {
+    env,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  t.teardown(() => child.kill())
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+  let tried = 0
+  await shop.play(t, 'Python', (asks, model) => {
+    if (!asks.startsWith('openai.')) return undefined
+    tried++
+    child.stdin.write(`${JSON.stringify({ asks, model })}\n`)
+    return lines.next().then(({ value }) => JSON.parse(value as string) as Received)
+  })
+  t.ok(tried >= 30, `${tried} damaged answers`)
 })

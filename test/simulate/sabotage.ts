@@ -33,12 +33,96 @@ export const sabotages: readonly Sabotage[] = [
     ],
   },
   {
+    name: 'tools-by-one-name',
+    oracle: 'free-image',
+    says: 'a tool that makes images is known by its exact name at the top alone',
+    edits: [
+      [
+        'src/kit/image-tool.ts',
+        '.find(({ draws }) => draws)',
+        ".find(({ name, place }) => name === 'image_generation' && place === 'tools[0].type')",
+      ],
+    ],
+  },
+  {
+    name: 'larger-without-flag',
+    oracle: 'price',
+    says: 'an image that is larger than its family expects is charged beyond its hold, and no flag says so',
+    edits: [['plugins/image-tier-billing/rate-image.ts', "flags.push('larger_than_expected')", 'undefined']],
+  },
+  {
+    name: 'links-kill-pictures',
+    oracle: 'withheld',
+    seed: 20,
+    says: 'an answer with something unknown beside its picture is cut off, and charged',
+    edits: [
+      [
+        'plugins/image-tier-billing/billing-stage.ts',
+        'if (omitted !== undefined) this.#charge.leftOut(omitted)',
+        'if (omitted !== undefined) throw this.#charge.unrecognised(omitted)',
+      ],
+    ],
+  },
+  {
+    name: 'split-pictures-pass',
+    oracle: 'free-image',
+    says: 'a picture whose text comes in pieces is not found',
+    edits: [
+      [
+        'plugins/image-tier-billing/answer-texts.ts',
+        'for (const { key, text, at } of this.#waiting) channelOf(this.#channels, key).write(text, at)',
+        'this.#waiting = []',
+      ],
+    ],
+  },
+  {
+    name: 'words-of-pictures-free',
+    oracle: 'price',
+    says: 'an answer in words alone of a model that makes images costs nothing',
+    edits: [
+      [
+        'plugins/token-usage/plugin.ts',
+        "facet.beside_images === 'free' && (ex.slots.get(imagesMadeSlot)?.() ?? 0) > 0",
+        "facet.beside_images === 'free'",
+      ],
+    ],
+  },
+  {
+    name: 'other-kind-passes',
+    oracle: 'kind',
+    says: 'an answer of the other kind than the client asked for reaches it',
+    edits: [
+      ['src/engine/answer-form.ts', 'if (!fits) throw this.#refuse(this.#form, wanted)', 'if (!fits) return'],
+      [
+        'src/engine/answer-form.ts',
+        'if (!isRead || !(this.isTurned || isWanted(form, wanted))) throw this.#refuse(form, wanted)',
+        'if (!isRead && form === wanted) throw this.#refuse(form, wanted)',
+      ],
+    ],
+  },
+  {
+    name: 'first-come-first-served',
+    oracle: 'neighbours',
+    says: 'requests of all clients wait in one line',
+    edits: [
+      [
+        'src/engine/upstream/waiting-line.ts',
+        "function payerOf({ payer = '' }: Waiter): string {\n  return payer",
+        "function payerOf(_: Waiter): string {\n  return ''",
+      ],
+    ],
+  },
+  {
     name: 'unknown-passes',
     oracle: 'unrecognised',
     says: 'what may hold an image that nobody has counted is handed out',
     edits: [
-      ['plugins/image-tier-billing/remainder.ts', 'if (seen !== undefined) throw', 'if (seen === null) throw'],
-      ['plugins/image-tier-billing/remainder.ts', 'if (first) throw', 'if (first === null) throw'],
+      ['plugins/image-tier-billing/remainder.ts', 'if (seen !== undefined) {', 'if (seen === null) {'],
+      [
+        'plugins/image-tier-billing/remainder.ts',
+        'held; held = this.#heldLink()',
+        'held === null; held = this.#heldLink()',
+      ],
       [
         'plugins/image-tier-billing/scan-images.ts',
         'if (complete && this.#count === 0) this.#checkEmpty()',
@@ -46,7 +130,7 @@ export const sabotages: readonly Sabotage[] = [
       ],
       [
         'plugins/image-tier-billing/scan-events.ts',
-        'if (this.#count === 0 && this.#strange !== undefined) throw',
+        'if (this.#strange !== undefined) throw',
         'if (this.#strange === null) throw',
       ],
     ],
@@ -61,7 +145,7 @@ export const sabotages: readonly Sabotage[] = [
     name: 'rounded-down',
     oracle: 'price',
     says: 'tokens are rounded down',
-    edits: [['plugins/token-usage/price-use.ts', 'const sum = whole + part / 2', 'const sum = whole']],
+    edits: [['src/pricing/exact.ts', '    sum += part\n', '    sum += 0\n']],
   },
   {
     name: 'two-pictures-on-credit',
@@ -258,8 +342,8 @@ export const sabotages: readonly Sabotage[] = [
     edits: [
       [
         'plugins/token-usage/rate-exchange.ts',
-        "rateUse(rule, uses, reason === 'nothing_used' ? [] : [reason])",
-        'rateUse(rule, uses)',
+        "charged(ended, uses, reason, reason === 'nothing_used' ? [] : [reason])",
+        'charged(ended, uses, reason)',
       ],
     ],
   },
@@ -270,8 +354,8 @@ export const sabotages: readonly Sabotage[] = [
     edits: [
       [
         'plugins/token-usage/judge-usage.ts',
-        'count === null || count <= most',
-        'count === null || count <= most * 1e6',
+        'count > mostOf(unit, { sent, answerBytes, unseen, body })',
+        'count > mostOf(unit, { sent, answerBytes, unseen, body }) * 1e6',
       ],
     ],
   },
@@ -414,9 +498,32 @@ export const sabotages: readonly Sabotage[] = [
     edits: [
       [
         'src/engine/vendor-keys/key-states.ts',
-        "if (effect === 'none' || effect === 'model') return false",
-        "if (effect === 'none' || effect === 'model' || effect === 'invalid') return false",
+        "if (effect === 'none' || effect === 'model' || effect === 'request') return false",
+        "if (effect === 'none' || effect === 'model' || effect === 'request' || effect === 'invalid') return false",
       ],
+    ],
+  },
+  {
+    name: 'bodies-suspend-keys',
+    oracle: 'vendor-keys',
+    says: 'what the body of one request brings about suspends every key that it is tried with',
+    edits: [
+      [
+        'src/engine/vendor-keys/judge.ts',
+        "key: saleClass === 'not_sold' ? row.key : 'none'",
+        "key: saleClass === 'not_sold' ? (row.key === 'request' ? 'no_credit' : row.key) : 'none'",
+      ],
+      [
+        'src/engine/vendor-keys/key-states.ts',
+        'if (confirm && !this.#suspicions.confirms(key, effect, asker)) return false\n      if (asker.hasChanged) return false',
+        'void confirm',
+      ],
+      [
+        'src/engine/vendor-keys/key-states.ts',
+        "return (reason === 'no_credit' || reason === 'limited') &&",
+        'return reason === null &&',
+      ],
+      ['src/engine/vendor-keys/key-states.ts', "standing?.state !== 'suspended' ||", "standing?.state !== 'active' ||"],
     ],
   },
   {

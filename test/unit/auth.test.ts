@@ -200,11 +200,24 @@ t.test('a missing key is told apart from a bad one', async t => {
   t.match((await refusalOf(() => ask(bearer('sk-x')))).message, /Incorrect API key provided/)
 })
 
-t.test('two different keys in one request are 400', async t => {
+t.test('of two keys that differ the known one counts, and two known ones are 400', async t => {
   const { keys, secret, ask } = setUp(t)
   keys.put(secret, someKey())
-  const failure = await refusalOf(() => ask({ ...bearer(secret), 'x-api-key': createSecret() }))
+  await ask({ ...bearer(secret), 'x-api-key': createSecret() })
+  await ask({ ...bearer('sk-left-over-of-a-vendor'), 'x-api-key': secret })
+  const other = createSecret()
+  keys.put(other, someKey({ id: 'another' }))
+  const failure = await refusalOf(() => ask({ ...bearer(secret), 'x-api-key': other }))
   t.match(failure, { status: 400, code: 'conflicting_api_keys' })
+  const unknown = await refusalOf(() => ask({ ...bearer(createSecret()), 'x-api-key': createSecret() }))
+  t.match(unknown, { status: 401, code: 'invalid_api_key' })
+})
+
+t.test('a known key that is disabled is refused, whatever unknown one stands beside it', async t => {
+  const { keys, secret, ask } = setUp(t)
+  keys.put(secret, someKey({ status: 'disabled' }))
+  const failure = await refusalOf(() => ask({ ...bearer(createSecret()), 'x-api-key': secret }))
+  t.match(failure, { status: 401, code: 'invalid_api_key' })
 })
 
 t.test(

@@ -76,6 +76,7 @@ t.test('a model list becomes upstreams, families and models with what each costs
     tier_from: ['output'],
     otherwise: 'each',
     on_caller_gone: 'bill',
+    missing_usage: 'review',
     over_return: 'bill',
   })
   t.match(plan.models.get('local'), { free: true })
@@ -87,14 +88,20 @@ t.test('a model list becomes upstreams, families and models with what each costs
 t.test('a price that has no place here is told, and never makes a model free', async t => {
   const { plan, notes } = await translate(
     models(
-      `{ model_name: a, litellm_params: { model: anthropic/a, cache_creation_input_token_cost: 3.75e-06, output_cost_per_image: 0, ${priced} } }`,
+      `{ model_name: a, litellm_params: { model: anthropic/a, cache_creation_input_token_cost: 3.75e-06, input_cost_per_token_above_200k_tokens: 9e-06, cache_read_input_token_cost_priority: 1e-06, input_cost_per_image: 0.01, output_cost_per_image: 0, ${priced} } }`,
       '{ model_name: b, litellm_params: { model: groq/b, input_cost_per_second: 0, output_cost_per_second: 0.0001 }, model_info: { mode: audio_transcription } }',
       '{ model_name: c, litellm_params: { model: openai/c, mode: chat, input_cost_per_token: 0, output_cost_per_token: 0, input_cost_per_request: 0.01 } }',
       '{ model_name: d, litellm_params: { model: openai/d, output_cost_per_image: 0.04, input_cost_per_image: 0.01 }, model_info: { mode: image_generation } }',
     ),
   )
   const told = (model: string) => notes.filter(note => note.startsWith(`${model}: `) && note.includes('_cost'))
-  t.match(told('a'), [/cache_creation_input_token_cost is not translated, and not charged/])
+  t.match(told('a'), [/input_cost_per_image \(no answer counts by it\) is not translated, and not charged/])
+  t.equal(plan.models.get('a')?.prices.get('cache_write')?.micros, 3_750_000)
+  t.match(plan.models.get('a')?.overrides, [
+    { if: { service_tier: ['priority', 'fast'], input_above: 200_000 } },
+    { if: { service_tier: ['priority', 'fast'] } },
+    { if: { input_above: 200_000 } },
+  ])
   t.equal(told('a').length, 1, 'what costs nothing is not told')
   t.equal(plan.models.get('b')?.prices.get('second')?.micros, 100)
   t.same(told('b'), [])

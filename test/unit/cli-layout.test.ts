@@ -4,6 +4,7 @@ import { formatText } from '../../src/config/format-text.ts'
 import { readYaml } from '../../src/config/load.ts'
 import { toValue } from '../../src/config/tree.ts'
 import { caseName } from '../harness/case-name.ts'
+import { seed } from '../harness/seed.ts'
 
 const shipped = readFileSync(new URL('../../gateway.yaml', import.meta.url), 'utf8')
 const broken = new URL('../cases/config-errors/', import.meta.url)
@@ -64,7 +65,6 @@ t.test('a file that cannot be read is left alone, and its faults are told', asyn
 })
 
 t.test('whatever blanks a file has, the layout keeps its meaning and is found in one step', async t => {
-  const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
   t.comment(`SEED=${seed}`)
   const random = createRandom(seed)
   const texts = [shipped, ...readdirSync(broken).map(name => readFileSync(new URL(name, broken), 'utf8'))]

@@ -72,7 +72,7 @@ t.test('what is left out is counted by its reason, with names; nothing is lost',
   t.equal(told.code, 0, told.stderr)
   t.match(told.stderr, "left out 1: nothing here counts what the mode 'video_generation' is priced by: veo-3")
   t.match(told.stderr, /left out \d+: it says no price, or 0, which may mean that nobody knew: volcengine\/glm-4-7/)
-  t.match(told.stderr, /^table\.json: 12 rows, 10 left out, 0 not asked for$/m)
+  t.match(told.stderr, /^table\.json: 14 rows, 8 left out, 0 not asked for$/m)
   const some = await place.run(
     'prices',
     'import',
@@ -85,11 +85,7 @@ t.test('what is left out is counted by its reason, with names; nothing is lost',
     'json',
   )
   const record = JSON.parse(some.stdout) as { rows: number; left: { id: string }[]; unasked: number; text: string }
-  t.match(record, { rows: 2, unasked: 19, written: null })
-  t.same(
-    record.left.map(one => one.id),
-    ['gpt-4o-transcribe'],
-  )
+  t.match(record, { rows: 3, left: [], unasked: 19, written: null })
   const azure = await place.run(
     'prices',
     'import',
@@ -106,6 +102,31 @@ t.test('what is left out is counted by its reason, with names; nothing is lost',
     code: 1,
     stderr: /0 rows, .*nothing was written/,
   })
+})
+
+t.test('a row that leaves out what costs is taken where that is said, and check tells of it each time', async t => {
+  const place = await makeFolder(t)
+  await writeFile(place.path('table.json'), await sourceOf('openrouter'))
+  const run = (...more: readonly string[]) =>
+    place.run('prices', 'import', 'table.json', '--from', 'openrouter', '--only', 'openai/gpt-4o', ...more)
+  t.match(await run('-o', 'prices.yaml'), {
+    code: 1,
+    stderr: /left out 1: it would be undercharged: image \(no answer counts by it\).*nothing was written/s,
+  })
+  t.match(await run('-o', 'prices.yaml', '--allow-undercharge'), { code: 0 })
+  t.match(await readFile(place.path('prices.yaml'), 'utf8'), /unmapped: \["image \(no answer counts by it\)"\]/)
+  await writeFile(place.path('gateway.yaml'), config.replaceAll(/^ {2}(?:sonnet|llama|gpt-4o): .*\n/gm, ''))
+  const text = await readFile(place.path('gateway.yaml'), 'utf8')
+  await writeFile(
+    place.path('gateway.yaml'),
+    text.replace(
+      'models:\n',
+      'models:\n  gpt-4o: { family: chat, upstream: openai, prices: { from: openai/gpt-4o } }\n',
+    ),
+  )
+  const told = await place.run('check')
+  t.equal(told.code, 0, told.stderr)
+  t.match(told.stdout + told.stderr, /prices\.yaml:\d+.*'gpt-4o' costs what the row openai\/gpt-4o says, .*image/)
 })
 
 t.test('a table comes from standard input, and is not fetched', async t => {
@@ -306,15 +327,22 @@ t.test('list says what every model costs, and in which file and line that stands
     },
     { model: 'gpt-4o', unit: 'cached_input', price: '1.25' },
     { model: 'gpt-4o', unit: 'output', price: '10.00' },
+    { model: 'gpt-4o', unit: 'web_search', price: '25.00', per: 1_000 },
+    { model: 'gpt-4o', unit: 'input where service_tier priority,fast', price: '4.25' },
+    { model: 'gpt-4o', unit: 'input where service_tier batch', price: '1.25' },
+    { model: 'gpt-4o', unit: 'output where service_tier batch', price: '5.00' },
     { model: 'ours', unit: 'input', price: '9.00', row: null, source: null },
     { model: 'ours', unit: 'output' },
     { model: 'sonnet', unit: 'input', price: '3.00', row: 'claude-sonnet-4-5' },
-    { model: 'sonnet' },
-    { model: 'sonnet' },
+    { model: 'sonnet', unit: 'cached_input' },
+    { model: 'sonnet', unit: 'cache_write' },
+    { model: 'sonnet', unit: 'cache_write_1h' },
+    { model: 'sonnet', unit: 'output' },
+    { model: 'sonnet', unit: 'input where input_above 200000', price: '6.00' },
     { model: 'llama', unit: 'free', price: '0.00', per: null, row: 'ollama/llama3' },
     { model: 'own-free', unit: 'free', price: '0.00', row: null },
   ])
-  t.equal(records.length, 10)
+  t.equal(records.length, 17)
   t.match(
     (await place.run('prices', 'list')).stdout,
     /^gpt-4o +input +2\.50 +USD +1000000 +.*prices\.yaml:\d+ +gpt-4o +2026-11-23$/m,
@@ -352,7 +380,10 @@ t.test('diff tells what a newer table changes, and exits as diff does', async t 
       ['gpt-4o', 'cached_input', '1.25', null, null],
       ['sonnet', 'input', '3.00', null, null],
       ['sonnet', 'cached_input', '0.30', null, null],
+      ['sonnet', 'cache_write', '3.75', null, null],
+      ['sonnet', 'cache_write_1h', '6.00', null, null],
       ['sonnet', 'output', '15.00', null, null],
+      ['sonnet', 'input where input_above 200000', '6.00', null, null],
     ],
   )
   t.match(told.stderr, 'ours: it has prices of its own, and the table has no row of it')

@@ -167,7 +167,7 @@ t.test('commands that need no gateway print data to stdout and words to stderr',
       quote: { n: 2, tier: '4K', source: 'request', price: '0.08', expected: '0.16', at_most: '0.16' },
     },
   ])
-  t.match(jsonLines(edited.stdout), [{ route: 'POST /v1/images/edits', quote: { tier: null, at_most: '0.08' } }])
+  t.match(jsonLines(edited.stdout), [{ route: 'POST /v1/images/edits', quote: { tier: null, at_most: '0.04' } }])
 
   const refusals: readonly (readonly [args: readonly string[], says: RegExp])[] = [
     [['--model', 'nope'], /^404 model_not_found/],
@@ -342,7 +342,11 @@ t.test('a gateway is served, and every command works beside it', async t => {
   await t.test('a second gateway on the storage or the address says what is in its way', async t => {
     const elsewhere = await makePlace(t, { TOLLGATE_LISTEN: new URL(url).host })
     const [storage, address] = await Promise.all([run('serve'), elsewhere.run('serve')])
-    t.match(storage, { code: 1, stdout: '', stderr: /^another gateway already works on .*tollgate\.db; stop it/ })
+    t.match(storage, {
+      code: 1,
+      stdout: '',
+      stderr: /^another gateway already works on .*tollgate\.db \(\S+:\d+\); stop it/,
+    })
     t.match(address, { code: 1, stdout: '', stderr: `${new URL(url).host} is taken by another program` })
     t.match(address.stderr, /TOLLGATE_LISTEN/)
   })

@@ -161,6 +161,49 @@ t.test(
   },
 )
 
+t.test('a row gives a model its conditions and its end too; what the model says itself stands', async t => {
+  const rows = `version: 1
+currency: USD
+models:
+  bare:
+    prices: { input: "3.00", output: "4.00" }
+    overrides: [{ if: { input_above: 200000 }, input: "6.00" }]
+    times: [{ if: { speed: fast }, by: "2" }]
+    ends: 2020-01-01
+    unmapped: ["audio (no answer counts by it)"]
+`
+  const lines = 'price_tables: [prices.yaml]\nmodel_lists:\n  a: { family: chat, upstream: text, models: [bare] }\n'
+  const { loaded, place } = await read(t, lines, { 'prices.yaml': rows })
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.findings))
+  const model = loaded.plan.models.get('bare')
+  t.match(model?.overrides, [{ if: { input_above: 200_000 }, origin: { file: place.path('prices.yaml'), line: 6 } }])
+  t.equal(model?.overrides?.[0]?.prices.get('input')?.micros, 6_000_000)
+  t.match(model?.times, [{ if: { speed: 'fast' }, by: '2', origin: { line: 7 } }])
+  t.equal(model?.ends?.date, '2020-01-01')
+  t.equal(loaded.plan.settings['models.bare.ends'], '2020-01-01')
+  const told = loaded.notes.map(({ severity, code, file, line }) => [severity, code, file, line])
+  t.same(
+    told.filter(([, code]) => /price_row|model_end/.test(String(code))),
+    [
+      ['warning', 'price_row_undercharges', place.path('prices.yaml'), 5],
+      ['note', 'model_ended', place.path('prices.yaml'), 8],
+    ],
+  )
+  const again = await read(
+    t,
+    `${lines}defaults: { models: { ends: 2030-01-01, times: [{ if: { speed: slow }, by: "0.5" }] } }\n`,
+    {
+      'prices.yaml': rows,
+    },
+  )
+  if (!again.loaded.ok) throw new Error(JSON.stringify(again.loaded.findings))
+  t.equal(again.loaded.plan.models.get('bare')?.ends?.date, '2030-01-01')
+  t.match(again.loaded.plan.models.get('bare')?.times, [{ by: '0.5' }])
+  t.match(await findingsOf(t, lines, { 'prices.yaml': rows.replace('input_above: 200000', 'input_over: 7') }), [
+    /^prices\.yaml:6 unknown_key price_tables\[0\]\.models\.bare\.overrides/,
+  ])
+})
+
 t.test('fifty models of five vendors are at most sixty lines', async t => {
   const folder = new URL('../fixtures/fleet/', import.meta.url)
   const text = await readFile(new URL('gateway.yaml', folder), 'utf8')

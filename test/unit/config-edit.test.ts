@@ -7,6 +7,7 @@ import { applyEdits, type ConfigEdit } from '../../src/config/edit/apply-edits.t
 import { SpliceBudget, Splicer } from '../../src/config/edit/splice.ts'
 import { readComments } from '../../src/config/load.ts'
 import { caseName } from '../harness/case-name.ts'
+import { seed } from '../harness/seed.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const env = { ALPHA_API_KEY: 'sk-of-nobody-1234', PRICE: '0.5' }
@@ -137,7 +138,6 @@ function expected(before: Data, { path, value }: ConfigEdit): Data {
 t.test('random edits of real configurations change what was meant, and not a letter of any comment', async t => {
   const texts = await realTexts()
   t.ok(texts.length > 8, `${texts.length} configurations`)
-  const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
   t.comment(`SEED=${seed}`)
   const random = randomFrom(seed)
   // Another dozen of them each time.

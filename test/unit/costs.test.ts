@@ -358,7 +358,7 @@ t.test('costs are what the ledger says, at every stage of adding up', async t =>
   await compare(t, sold, asked.slice(0, inTail), ask, 'half of it, some given back')
   const old = join(folder, 'old.db')
   copyOld(path, old)
-  const migrated = await openStorage({ url: `sqlite:${old}`, clock, log: silentLog, role: 'tool' })
+  const migrated = await openStorage({ url: `sqlite:${old}`, clock, log: silentLog, role: 'gateway' })
   await compare(
     t,
     sold,

@@ -4,6 +4,7 @@ import { DescribedEventScanner } from '../../plugins/image-tier-billing/scan-des
 import { type DescribedOptions, DescribedScanner } from '../../plugins/image-tier-billing/scan-described.ts'
 import { type FoundImage, type Scanned, type Scanner, tailBytes } from '../../plugins/image-tier-billing/scanned.ts'
 import { ByteBudget } from '../../src/wire/index.ts'
+import { leaveOut } from '../harness/left-out.ts'
 import { caseName } from '../harness/case-name.ts'
 import { pngHead } from '../harness/image-heads.ts'
 
@@ -156,70 +157,72 @@ for (const [title, description, text, images] of streams)
       }
     })
 
-const bad: readonly (readonly [
-  title: string,
-  description: typeof parts,
-  value: unknown,
-  error: typeof unrecognised,
-])[] = [
-  ['a picture in base64 elsewhere', parts, { ...answer(inline(7)), more: image(8) }, unrecognised],
-  ['a data: URL elsewhere', parts, { ...answer(inline(7)), more: `data:image/png;base64,${image(8)}` }, unrecognised],
-  ['a link elsewhere', parts, { ...answer(inline(7)), more: 'https://a.example/1' }, unrecognised],
-  ['another spelling of its member', parts, answer({ inline_data: { data: image(7) } }), unrecognised],
-  ['a picture in what is told as text', parts, answer({ text: image(7) }, inline(7)), unrecognised],
-  ['a picture in what is no picture', parts, answer(inline(7, { thoughtSignature: image(8) })), unrecognised],
-  ['a link in what is no picture', parts, answer(inline(7, { thoughtSignature: 'https://a.example/1' })), unrecognised],
-  ['words and no picture', parts, answer({ text: 'I would rather not.' }), unrecognised],
-  ['thoughts alone', parts, answer(inline(5, { thought: true })), unrecognised],
-  [
-    'one item with two pictures',
-    chat,
-    message(url(`data:image/png;base64,${image(7)}`, { b64_json: image(8) })),
-    unrecognised,
-  ],
+const bad: readonly (readonly [title: string, description: typeof parts, value: unknown])[] = [
+  ['a picture in base64 elsewhere', parts, { ...answer(inline(7)), more: image(8) }],
+  ['a data: URL elsewhere', parts, { ...answer(inline(7)), more: `data:image/png;base64,${image(8)}` }],
+  ['a link elsewhere', parts, { ...answer(inline(7)), more: 'https://a.example/1' }],
+  ['another spelling of its member', parts, answer({ inline_data: { data: image(7) } })],
+  ['a drawing in what is told as text', parts, answer({ text: '<svg><path/></svg>' }, inline(7))],
+  ['a picture in what is no picture', parts, answer(inline(7, { thoughtSignature: image(8) }))],
+  ['a link in what is no picture', parts, answer(inline(7, { thoughtSignature: 'https://a.example/1' }))],
+  ['words and no picture', parts, answer({ text: 'I would rather not.' })],
+  ['thoughts alone', parts, answer(inline(5, { thought: true }))],
+  ['one item with two pictures', chat, message(url(`data:image/png;base64,${image(7)}`, { b64_json: image(8) }))],
   [
     'a link of an item that is none',
     chat,
     message(url('https://a.example/1'), { type: 'x', u: 'https://a.example/2' }),
-    unrecognised,
   ],
-  ['no object', parts, 'text', unrecognised],
+  ['no object', parts, 'text'],
 ]
 
-for (const [title, description, value, error] of bad)
+for (const [title, description, value] of bad)
   t.test(`[14.8] what is not described is not handed out: ${title}`, async t => {
     const text = JSON.stringify(value)
     for (const pieces of [[text], text]) {
       const chunks = Array.from(pieces, piece => Buffer.from(piece))
-      t.throws(() => scan(new DescribedScanner(description, words), chunks), error, caseName({ pieces: chunks.length }))
+      const whole = leaveOut(new DescribedScanner(description, words), chunks)
+      t.equal(whole.isRefused, whole.images === 0, caseName({ pieces: chunks.length }))
+      t.notMatch(whole.out, /a\.example\/2|"more":"[^"]/, caseName({ pieces: chunks.length }))
       const stream = [`data: ${text}\n`, '\n'].map(piece => Buffer.from(piece))
       const events = new DescribedEventScanner(description, new ByteBudget(1e6), words)
-      t.throws(() => scan(events, stream), error, caseName({ stream: chunks.length }))
+      const streamed = leaveOut(events, stream)
+      t.equal(streamed.isRefused, streamed.images === 0, caseName({ stream: chunks.length }))
     }
   })
 
 const broken: readonly (readonly [title: string, text: string, error: typeof unrecognised])[] = [
   ['it breaks off', JSON.stringify(answer(inline(7))).split('}}', 1)[0] ?? '', unreadable],
   ['brackets do not match', `{"candidates":[{"content":{"parts":[{"inlineData":{"data":"${image(7)}"}]}]}`, unreadable],
-  [
-    'one member twice',
-    `{"candidates":[{"content":{"parts":[{"inlineData":{"data":"${image(7)}","data":"${image(8)}"}}]}}]}`,
-    unrecognised,
-  ],
-  [
-    'a thought and none',
-    `{"candidates":[{"content":{"parts":[{"inlineData":{"data":"${image(7)}"},"thought":true,"thought":false}]}}]}`,
-    unrecognised,
-  ],
 ]
 
-const doubtful = ['true,"thought":null', 'null,"thought":true', 'true,"thought":[]', 'true,"thought":{}']
+const doubtful = [
+  'true,"thought":false',
+  'true,"thought":null',
+  'null,"thought":true',
+  'true,"thought":[]',
+  'true,"thought":{}',
+]
 
 for (const said of doubtful)
-  t.test(`[14.8] what two readers may read in two ways is not handed out: ${said}`, async t => {
+  t.test(`[14.8] what two readers may read in two ways is charged, and flagged: ${said}`, async t => {
     const text = `{"candidates":[{"content":{"parts":[{"thought":${said},"inlineData":{"data":"${image(7)}"}}]}}]}`
-    t.throws(() => scan(new DescribedScanner(parts, words), [Buffer.from(text)]), unrecognised)
+    const told = leaveOut(new DescribedScanner(parts, words), [Buffer.from(text)])
+    t.match(told, { isRefused: false, images: 1, out: text })
   })
+
+t.test('[14.8] of a member that comes twice the second is left out, its name as well', async t => {
+  const inner = `{"candidates":[{"content":{"parts":[{"inlineData":{"data":"${image(7)}","data":"${image(8)}"}}]}}]}`
+  const one = `"inlineData":{"data":"${image(7)}"}`
+  const outer = `{"candidates":[{"content":{"parts":[{${one},"inlineData":{"data":"${image(8)}"}}]}}]}`
+  for (const text of [inner, outer])
+    for (const pieces of splits(text)) {
+      const told = leaveOut(new DescribedScanner(parts, words), pieces)
+      const read = JSON.parse(told.out) as { candidates: { content: { parts: { inlineData: object }[] } }[] }
+      t.match(read.candidates[0]?.content.parts[0]?.inlineData, { data: image(7) }, `${pieces.length} pieces`)
+      t.equal(told.images, 1, `${pieces.length} pieces`)
+    }
+})
 
 t.test('[14.8] a picture that comes in one piece, longer than any link, is a picture', async t => {
   const text = JSON.stringify(answer(inline(7, {}, 90_000)))
@@ -263,7 +266,8 @@ t.test('[14.8] nothing of a link goes before its item is over', async t => {
   t.same(over.done, [link(0)])
   t.equal(Buffer.concat(over.out).length, first.length + long.length + 3)
   const endless = new DescribedScanner(chat, words)
-  t.throws(() => endless.write(Buffer.from(`${first}https://${'a'.repeat(70_000)}`)), unrecognised)
+  const told = leaveOut(endless, [Buffer.from(`${first}https://${'a'.repeat(70_000)}"}}]}}]}`)])
+  t.match(told, { isRefused: true, out: '', shape: /longer than any link/ })
 })
 
 t.test('[14.8] what is held does not grow with the picture, nor with how many there are', async t => {
@@ -328,7 +332,7 @@ t.test('[14.8] what nobody says the end of is whole when its JSON closes', async
   const options: DescribedOptions = { endUnknown: true, ...words }
   t.same(scan(new DescribedScanner(parts, options), [Buffer.from(text)]).done, [found(0, 7)])
   t.throws(() => scan(new DescribedScanner(parts, options), []), unreadable)
-  t.same(scan(new DescribedScanner(parts, words), []), { out: '', done: [] })
+  t.throws(() => scan(new DescribedScanner(parts, words), []), { name: 'Unrecognised', isNothing: true })
 })
 
 t.test('[14.8] of an event nothing goes before its end, and what was taken for it is given back', async t => {
@@ -349,9 +353,9 @@ t.test('[14.8] lines that no event has, and data that is no object, are not hand
     'data: text\n\n',
     'data: {}{}\n\n',
   ])
-    t.throws(
-      () => scan(new DescribedEventScanner(parts, new ByteBudget(1e6), words), [Buffer.from(text)]),
-      unrecognised,
+    t.match(
+      leaveOut(new DescribedEventScanner(parts, new ByteBudget(1e6), words), [Buffer.from(text)]),
+      { images: 0, isRefused: true },
       text.slice(0, 20),
     )
   const cut = [Buffer.from('data: {"a":\n\n')]

@@ -1,6 +1,7 @@
 import t from 'tap'
+import { mergeUsage } from '../../plugins/token-usage/merge-usage.ts'
 import { dialects } from '../../src/dialects/index.ts'
-import type { Dialect, Json, Usage } from '../../src/kit/index.ts'
+import type { Counts, Dialect, Json, Usage } from '../../src/kit/index.ts'
 import { caseName } from '../harness/case-name.ts'
 
 function style(name: string): Dialect {
@@ -9,22 +10,9 @@ function style(name: string): Dialect {
   return dialect
 }
 
-/** A usage of which only these members are told. */
-function told(members: Partial<Usage>): Usage {
-  return {
-    inputTokens: null,
-    cachedInputTokens: null,
-    outputTokens: null,
-    seconds: null,
-    searchUnits: null,
-    ...members,
-  }
-}
-
-/** Later reports stand in for earlier ones, member by member. */
-function merge(reports: readonly (Usage | null)[]): Usage {
-  const merged = reports.flatMap(report => Object.entries(report ?? {}).filter(([, value]) => value !== null))
-  return told(Object.fromEntries(merged) as Partial<Usage>)
+/** A report of these counts, and of nothing else. */
+function told(counts: Counts): Usage {
+  return { counts, facts: {} }
 }
 
 type Row = { title: string; dialect: string; operation: string; body: Json; usage: Usage | null }
@@ -43,7 +31,7 @@ const answers: readonly Row[] = [
         completion_tokens_details: { reasoning_tokens: 40 },
       },
     },
-    usage: told({ inputTokens: 100, cachedInputTokens: 60, outputTokens: 50 }),
+    usage: told({ input: 100, cached_input: 60, output: 50, reasoning: 40 }),
   },
   {
     title: 'a response',
@@ -58,14 +46,14 @@ const answers: readonly Row[] = [
         total_tokens: 10,
       },
     },
-    usage: told({ inputTokens: 7, cachedInputTokens: 0, outputTokens: 3 }),
+    usage: told({ input: 7, cached_input: 0, output: 3, reasoning: 1 }),
   },
   {
     title: 'embeddings',
     dialect: 'openai',
     operation: 'embeddings',
     body: { usage: { prompt_tokens: 8, total_tokens: 8 } },
-    usage: told({ inputTokens: 8 }),
+    usage: told({ input: 8 }),
   },
   {
     title: 'a picture',
@@ -74,7 +62,7 @@ const answers: readonly Row[] = [
     body: {
       usage: { total_tokens: 30, input_tokens: 10, output_tokens: 20, input_tokens_details: { text_tokens: 10 } },
     },
-    usage: told({ inputTokens: 10, outputTokens: 20 }),
+    usage: told({ input: 10, output: 20 }),
   },
   {
     title: 'a transcript counted by tokens',
@@ -90,28 +78,46 @@ const answers: readonly Row[] = [
         total_tokens: 59,
       },
     },
-    usage: told({ inputTokens: 14, outputTokens: 45 }),
+    usage: told({ input: 14, output: 45, input_audio: 14 }),
   },
   {
     title: 'a transcript counted by time',
     dialect: 'openai',
     operation: 'audio.transcribe',
     body: { text: 'hi', usage: { type: 'duration', seconds: 9 } },
-    usage: told({ seconds: 9 }),
+    usage: told({ second: 9 }),
   },
   {
     title: 'a detailed transcript that tells its length alone',
     dialect: 'openai',
     operation: 'audio.transcribe',
     body: { text: 'hi', language: 'en', duration: 8.47 },
-    usage: told({ seconds: 8.47 }),
+    usage: told({ second: 8.47 }),
+  },
+  {
+    title: 'a response that wrote to the cache for half an hour and for twelve',
+    dialect: 'openai',
+    operation: 'responses',
+    body: {
+      usage: {
+        input_tokens: 100,
+        input_tokens_details: {
+          cached_tokens: 0,
+          cache_write_tokens: 60,
+          cache_write_tokens_details: { ttl_30m_tokens: 20, ttl_12h_tokens: 40 },
+        },
+        output_tokens: 5,
+        total_tokens: 105,
+      },
+    },
+    usage: told({ input: 100, cached_input: 0, cache_write: 60, cache_write_1h: 40, output: 5 }),
   },
   {
     title: 'a reranker of the chat-completions style',
     dialect: 'openai',
     operation: 'rerank',
     body: { usage: { total_tokens: 15 } },
-    usage: told({ inputTokens: 15 }),
+    usage: told({ input: 15 }),
   },
   {
     title: 'a message',
@@ -120,21 +126,21 @@ const answers: readonly Row[] = [
     body: {
       usage: { input_tokens: 10, cache_creation_input_tokens: 200, cache_read_input_tokens: 3000, output_tokens: 5 },
     },
-    usage: told({ inputTokens: 3210, cachedInputTokens: 3000, outputTokens: 5 }),
+    usage: told({ input: 3210, cached_input: 3000, cache_write: 200, output: 5 }),
   },
   {
     title: 'a message without a cache',
     dialect: 'anthropic',
     operation: 'messages',
     body: { usage: { input_tokens: 10, cache_creation_input_tokens: null, output_tokens: 5 } },
-    usage: told({ inputTokens: 10, outputTokens: 5 }),
+    usage: told({ input: 10, output: 5 }),
   },
   {
     title: 'a count of a message, which takes nothing itself',
     dialect: 'anthropic',
     operation: 'messages.count',
     body: { input_tokens: 2095 },
-    usage: told({ inputTokens: 0, outputTokens: 0 }),
+    usage: told({ input: 0, output: 0 }),
   },
   {
     title: 'generated content',
@@ -150,14 +156,14 @@ const answers: readonly Row[] = [
         totalTokenCount: 157,
       },
     },
-    usage: told({ inputTokens: 107, cachedInputTokens: 40, outputTokens: 50 }),
+    usage: told({ input: 107, cached_input: 40, output: 50, reasoning: 30 }),
   },
   {
     title: 'a refused prompt: zeros are left out in this style',
     dialect: 'google',
     operation: 'generate',
     body: { promptFeedback: { blockReason: 'SAFETY' }, usageMetadata: { promptTokenCount: 9, totalTokenCount: 9 } },
-    usage: told({ inputTokens: 9, outputTokens: 0 }),
+    usage: told({ input: 9, output: 0 }),
   },
   {
     title: 'a generative-language stream as one list',
@@ -167,49 +173,49 @@ const answers: readonly Row[] = [
       { usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 1, totalTokenCount: 10 } },
       { usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 4, totalTokenCount: 13 } },
     ],
-    usage: told({ inputTokens: 9, outputTokens: 4 }),
+    usage: told({ input: 9, output: 4 }),
   },
   {
     title: 'a count of content, which takes nothing itself',
     dialect: 'google',
     operation: 'generate.count',
     body: { totalTokens: 31, cachedContentTokenCount: 3 },
-    usage: told({ inputTokens: 0, outputTokens: 0 }),
+    usage: told({ input: 0, output: 0 }),
   },
   {
     title: 'content embedded',
     dialect: 'google',
     operation: 'generate.embed',
     body: { embeddings: [{ values: [0.1] }], usageMetadata: { promptTokenCount: 4 } },
-    usage: told({ inputTokens: 4 }),
+    usage: told({ input: 4 }),
   },
   {
     title: 'a ranking by search units',
     dialect: 'cohere',
     operation: 'rerank',
     body: { id: 'x', results: [], meta: { api_version: { version: '1' }, billed_units: { search_units: 1 } } },
-    usage: told({ searchUnits: 1 }),
+    usage: told({ search_unit: 1 }),
   },
   {
     title: 'a ranking by search units and tokens',
     dialect: 'cohere',
     operation: 'rerank',
     body: { results: [], meta: { billed_units: { search_units: 2 }, tokens: { input_tokens: 120, output_tokens: 0 } } },
-    usage: told({ searchUnits: 2, inputTokens: 120, outputTokens: 0 }),
+    usage: told({ search_unit: 2, input: 120, output: 0 }),
   },
   {
     title: 'a ranking by a total of tokens',
     dialect: 'cohere',
     operation: 'rerank',
     body: { model: 'm', usage: { total_tokens: 815 }, results: [] },
-    usage: told({ inputTokens: 815 }),
+    usage: told({ input: 815 }),
   },
   {
     title: 'a ranking by tokens of its prompt',
     dialect: 'cohere',
     operation: 'rerank',
     body: { usage: { prompt_tokens: 800, completion_tokens: 0, total_tokens: 815 }, results: [] },
-    usage: told({ inputTokens: 800 }),
+    usage: told({ input: 800 }),
   },
 ]
 
@@ -259,7 +265,7 @@ const streams: readonly { title: string; dialect: string; operation: string; eve
         { choices: [{ delta: { content: 'hi' } }], usage: null },
         { choices: [], usage: { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15 } },
       ],
-      usage: told({ inputTokens: 12, outputTokens: 3 }),
+      usage: told({ input: 12, output: 3 }),
     },
     ...['completed', 'incomplete', 'failed'].map(end => ({
       title: `a response reports when it is ${end}`,
@@ -273,7 +279,7 @@ const streams: readonly { title: string; dialect: string; operation: string; eve
           response: { usage: { input_tokens: 5, input_tokens_details: { cached_tokens: 2 }, output_tokens: 4 } },
         },
       ],
-      usage: told({ inputTokens: 5, cachedInputTokens: 2, outputTokens: 4 }),
+      usage: told({ input: 5, cached_input: 2, output: 4 }),
     })),
     {
       title: 'a picture reports when it is complete',
@@ -283,7 +289,7 @@ const streams: readonly { title: string; dialect: string; operation: string; eve
         { type: 'image_generation.partial_image', b64_json: '' },
         { type: 'image_generation.completed', usage: { input_tokens: 5, output_tokens: 6, total_tokens: 11 } },
       ],
-      usage: told({ inputTokens: 5, outputTokens: 6 }),
+      usage: told({ input: 5, output: 6 }),
     },
     {
       title: 'a transcript reports when its text is done',
@@ -293,7 +299,7 @@ const streams: readonly { title: string; dialect: string; operation: string; eve
         { type: 'transcript.text.delta', delta: 'a' },
         { type: 'transcript.text.done', text: 'a', usage: { type: 'tokens', input_tokens: 2, output_tokens: 1 } },
       ],
-      usage: told({ inputTokens: 2, outputTokens: 1 }),
+      usage: told({ input: 2, output: 1 }),
     },
     {
       title: 'a speech reports when its audio is done',
@@ -303,7 +309,7 @@ const streams: readonly { title: string; dialect: string; operation: string; eve
         { type: 'speech.audio.delta', audio: '' },
         { type: 'speech.audio.done', usage: { input_tokens: 14, output_tokens: 101, total_tokens: 115 } },
       ],
-      usage: told({ inputTokens: 14, outputTokens: 101 }),
+      usage: told({ input: 14, output: 101 }),
     },
     {
       title: 'a message reports its input first and its output last',
@@ -325,7 +331,7 @@ const streams: readonly { title: string; dialect: string; operation: string; eve
         },
         { type: 'message_stop' },
       ],
-      usage: told({ inputTokens: 100, cachedInputTokens: 70, outputTokens: 15 }),
+      usage: told({ input: 100, cached_input: 70, cache_write: 5, output: 15 }),
     },
     {
       title: 'a message that reports all of it again at its end is counted once',
@@ -338,7 +344,7 @@ const streams: readonly { title: string; dialect: string; operation: string; eve
           usage: { input_tokens: 30, cache_creation_input_tokens: 0, cache_read_input_tokens: 70, output_tokens: 15 },
         },
       ],
-      usage: told({ inputTokens: 100, cachedInputTokens: 70, outputTokens: 15 }),
+      usage: told({ input: 100, cached_input: 70, output: 15 }),
     },
     {
       title: 'content reports in each chunk what was used so far',
@@ -352,14 +358,14 @@ const streams: readonly { title: string; dialect: string; operation: string; eve
           usageMetadata: { promptTokenCount: 8, candidatesTokenCount: 6, thoughtsTokenCount: 5, totalTokenCount: 19 },
         },
       ],
-      usage: told({ inputTokens: 8, outputTokens: 11 }),
+      usage: told({ input: 8, output: 11, reasoning: 5 }),
     },
     {
       title: 'content that broke off before any output was counted leaves the output unknown',
       dialect: 'google',
       operation: 'generate',
       events: [{ candidates: [{}], usageMetadata: { promptTokenCount: 8, totalTokenCount: 8 } }],
-      usage: told({ inputTokens: 8 }),
+      usage: told({ input: 8 }),
     },
     {
       title: 'a prompt that was refused has no output',
@@ -368,27 +374,24 @@ const streams: readonly { title: string; dialect: string; operation: string; eve
       events: [
         { promptFeedback: { blockReason: 'SAFETY' }, usageMetadata: { promptTokenCount: 8, totalTokenCount: 8 } },
       ],
-      usage: told({ inputTokens: 8, outputTokens: 0 }),
+      usage: told({ input: 8, output: 0 }),
     },
   ]
 
 t.test('later reports of a stream stand in for earlier ones, member by member', async t => {
   for (const { title, dialect, operation, events, usage } of streams) {
     const reports = events.map(event => style(dialect).usageOfEvent(operation, event))
-    t.strictSame(merge(reports), usage, title)
+    const merged = reports.reduce((before, after) => mergeUsage(before, after), null)
+    t.strictSame(merged?.counts, usage.counts, title)
   }
 })
 
 t.test('[6.3] what is no count is no report; one that is too large is, for others to judge', async t => {
   const body = (count: unknown): Json => ({ usage: { prompt_tokens: count as Json, completion_tokens: 1 } })
   for (const count of [1e9 + 1, Number.MAX_SAFE_INTEGER])
-    t.strictSame(
-      style('openai').usageOf('chat', body(count)),
-      told({ inputTokens: count, outputTokens: 1 }),
-      caseName({ count }),
-    )
+    t.strictSame(style('openai').usageOf('chat', body(count)), told({ input: count, output: 1 }), caseName({ count }))
   for (const count of [-1, 1.5, '12', null, true, Number.POSITIVE_INFINITY, Number.NaN, 1e300, [1], {}])
-    t.strictSame(style('openai').usageOf('chat', body(count)), told({ outputTokens: 1 }), typeof count)
+    t.strictSame(style('openai').usageOf('chat', body(count)), told({ output: 1 }), typeof count)
   for (const duration of [-1, Number.POSITIVE_INFINITY, Number.NaN, '3'])
     t.equal(style('openai').usageOf('audio.transcribe', { duration }), null, String(duration))
 })

@@ -3,6 +3,7 @@ import { CircuitBreaker } from '../../src/engine/circuit-breaker.ts'
 import { orderCandidates } from '../../src/engine/order-candidates.ts'
 import type { Candidate, Upstream } from '../../src/kit/index.ts'
 import { caseName } from '../harness/case-name.ts'
+import { seed } from '../harness/seed.ts'
 
 function candidate(name: string, weight = 1, priority = 1, cooldown = { failures: 3, forMs: 1_000 }): Candidate {
   const upstream: Upstream = {
@@ -41,7 +42,6 @@ t.test('the upstreams of the lowest priority number come first, whatever their w
 })
 
 t.test('among equals the first is drawn by weight, and the rest follow by theirs', async t => {
-  const seed = Date.now() % 100_000
   const random = randomFrom(seed)
   const candidates = [candidate('a', 1), candidate('b', 2), candidate('c', 7)]
   const firsts = { a: 0, b: 0, c: 0 }

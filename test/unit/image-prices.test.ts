@@ -2,7 +2,8 @@ import t from 'tap'
 import { measureInputs } from '../../plugins/image-tier-billing/input-pixels.ts'
 import { inspect } from '../../plugins/image-tier-billing/inspect.ts'
 import { imageTierBilling } from '../../plugins/image-tier-billing/plugin.ts'
-import { priceQuantity, multiply, readCost } from '../../plugins/image-tier-billing/decimals.ts'
+import { priceQuantity, multiply } from '../../src/pricing/index.ts'
+import { readCost } from '../../plugins/image-tier-billing/decimals.ts'
 import { quote, type Quote } from '../../plugins/image-tier-billing/quote.ts'
 import { rateImage, rateWithImage } from '../../plugins/image-tier-billing/rate-image.ts'
 import { rateLines } from '../../plugins/image-tier-billing/rate-lines.ts'
@@ -28,8 +29,8 @@ import { operationTraits } from '../../src/operations/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { seeded, someTarget } from '../harness/exchange.ts'
 import { jpegHead, pngHead } from '../harness/image-heads.ts'
+import { seed } from '../harness/seed.ts'
 
-const seed = Number(process.env['SEED'] ?? Date.now() % 1e9)
 const all: ForwardRule = { kind: 'all', except: new Set() }
 const none: AskedSize = { text: null, size: { kind: 'none' }, expected: null, resolution: null }
 
@@ -48,7 +49,7 @@ function shopOf(prices: Prices, told: object = {}, forward: ForwardRule = all): 
 }
 
 function facetOf(more: Partial<BillingFacet>): BillingFacet {
-  return { on_caller_gone: 'bill', over_return: 'bill', ...more }
+  return { on_caller_gone: 'bill', over_return: 'bill', missing_usage: 'review', ...more }
 }
 
 function bodyOf(fields: { readonly [name: string]: Json }): Body {
@@ -176,6 +177,48 @@ t.test('[10.3] the rule of plain tiers is stored as it always was', t => {
   t.same(rate(rule, [[1024, 5]]), [
     { index: 0, tier: '1K', source: 'output', width: 1024, height: 5, price: 1, flags: [], quantity: null },
   ])
+  t.end()
+})
+
+t.test('[16] what is held goes by the largest output to expect, and by what an unreadable image costs', t => {
+  const tiers = [{ tier: '1K', long_edge_max: 1024 }, { tier: '2K', long_edge_max: 2048 }, { tier: '4K' }]
+  const prices = { '1K': 1, '2K': 2, '4K': 9 }
+  const of = (more: Partial<BillingFacet>): BillingFacet =>
+    facetOf({ tiers, tier_from: ['output'], otherwise: '1K', ...more })
+  const large: AskedSize = { ...none, text: '4096x4096', size: { kind: 'pixels', width: 4096, height: 4096 } }
+  const rows: readonly (readonly [facet: BillingFacet, asked: AskedSize, most: number])[] = [
+    [of({}), none, 9],
+    [of({ largest_output: '2K' }), none, 2],
+    [of({ largest_output: '1K' }), none, 1],
+    [of({ largest_output: '4K' }), none, 9],
+    [of({ largest_output: '1K', otherwise: '2K' }), none, 2],
+    [of({ largest_output: '2K', otherwise: '4K' }), none, 9],
+    [of({ largest_output: '2K' }), large, 2],
+    [of({ largest_output: '2K', tier_from: ['output', 'request'] }), large, 9],
+    [of({ largest_output: '2K', tier_from: ['request', 'output'] }), large, 9],
+    [of({ largest_output: '2K', tier_from: ['request'] }), large, 9],
+  ]
+  for (const [facet, asked, most] of rows) {
+    const quoted = ask(shopOf(prices), facet, { asked, n: 2 })
+    t.equal(quoted.atMost, 2 * most, caseName({ facet: JSON.stringify(facet), asked: asked.text }))
+    // No image without the flag costs more than was held for it.
+    for (const edge of [512, 2048, 4096]) {
+      const [line] = rate(quoted.rule, [[edge, edge]])
+      t.ok(line && (line.price <= most || line.flags.includes('larger_than_expected')), caseName({ edge, most }))
+    }
+  }
+  const byTier = of({ largest_output: '2K', price_by: ['quality', 'tier'], otherwise: '1K' })
+  const named = { 'high 1K': 1, 'high 2K': 2, 'high 4K': 9 }
+  const quoted = ask(shopOf(named), byTier, { fields: { quality: 'high' } })
+  t.equal(quoted.atMost, 2)
+  t.match(rate(quoted.rule, [[4096, 4096]]), [{ tier: 'high 4K', price: 9, flags: ['larger_than_expected'] }])
+  t.match(rate(quoted.rule, [[2048, 1]]), [{ tier: 'high 2K', price: 2, flags: [] }])
+
+  const { family, model } = shopOf(prices)
+  const check = (facet: BillingFacet) => inspect(facet, family, [model], operationTraits)
+  t.same(check(of({ largest_output: '2K' })), [])
+  t.match(check(of({ largest_output: '8K' })), [{ severity: 'error', path: ['largest_output'] }])
+  t.match(check(facetOf({ largest_output: '2K' })), [{ severity: 'error', path: ['largest_output'] }])
   t.end()
 })
 

@@ -87,6 +87,7 @@ const byOutput: BillingFacet = {
   otherwise: '2K',
   render: 'b64_json',
   on_caller_gone: 'bill',
+  missing_usage: 'review',
   over_return: 'bill',
 }
 const byRequest: BillingFacet = { ...byOutput, tier_from: ['request'] }
@@ -110,7 +111,10 @@ function course(
 ): Course {
   const ledger = new MemoryLedger()
   const log = new KeptLog()
-  const hooks = imageTierBilling.create({}, someHost({ stores: { ledger } as unknown as Stores, log }))
+  const hooks = imageTierBilling.create(
+    {},
+    someHost({ stores: { ledger, jobs: { find: () => undefined } } as unknown as Stores, log }),
+  )
   const body: Body = {
     kind: 'json',
     json: scanObject(Buffer.from(JSON.stringify({ model: 'm', prompt: 'a boat', ...fields }))),
@@ -218,7 +222,7 @@ t.test('what became of an exchange decides how its charge ends (4.4)', async t =
 })
 
 t.test('an answer without images costs nothing, even as a 200', async t => {
-  for (const text of ['{"data":[]}', '{"error":{"message":"no"}}', '', '{"data":[{"b64_json":""}]}']) {
+  for (const text of ['{"data":[]}', '{"error":{"message":"no"}}', '{"data":[{"b64_json":""}]}']) {
     const on = course()
     await admit(on)
     const { stage } = await replied(on)
@@ -257,7 +261,7 @@ t.test('the end of the exchange waits for what is being written', async t => {
 
 t.test('[6.2] an answer that is not recognised is refused, and its charge waits with its hold', async t => {
   const rows: [string, string][] = [
-    ['<html>', 'no JSON object'],
+    ['"https://images.example/1.png"', 'no JSON object'],
     ['{"images":["https://images.example/1.png"]}', 'images[] (a link)'],
     ['{"job":"1"}', 'no image, but job'],
   ]
@@ -274,14 +278,45 @@ t.test('[6.2] an answer that is not recognised is refused, and its charge waits 
     t.same(on.ledger.asked.slice(1), [`review answer_unrecognised: ${shape} kept`], caseName({ text, shape }))
     t.same(on.ex.notes.unrecognised, { shape }, caseName({ text, shape }))
   }
+  for (const text of ['<!doctype html><a href="https://login.example">Sign in</a>', 'null', '[]', '"no"', '  7']) {
+    const on = course()
+    await admit(on)
+    const { stage } = await replied(on)
+    const failure = await refusalOf(async () => {
+      await stage.write(Buffer.from(text))
+      await stage.end()
+    })
+    t.match(failure, { code: 'upstream_answer_malformed', status: 502, retry: false }, text)
+    await settle(on, { kind: 'refused', status: 502, reach: 'truncated', failure })
+    t.same(on.ledger.asked.slice(1), ['void zero_images'], text)
+  }
+  for (const text of [
+    '<html><img src="/1.png">',
+    '["https://images.example/1"]',
+    '<html>https://i.example/1.jpg',
+    '[{"a":1}]',
+  ]) {
+    const on = course()
+    await admit(on)
+    const { stage } = await replied(on)
+    const failure = await refusalOf(async () => {
+      await stage.write(Buffer.from(text))
+      await stage.end()
+    })
+    t.match(failure, { code: 'upstream_answer_unrecognised' }, text)
+    await settle(on, { kind: 'refused', status: 502, reach: 'truncated', failure })
+    t.match(on.ledger.asked.at(-1), /^review answer_unrecognised: .* kept$/, text)
+  }
   const later = course({ n: 2 })
   await admit(later)
   const { stage } = await replied(later)
   await stage.write(Buffer.from(`${answerOf(1254).slice(0, -1)},"more":`))
   await stage.write(Buffer.from('"https://images.example/2.png"}'))
-  t.match(await refusalOf(() => stage.end()), { code: 'upstream_answer_unrecognised' })
-  await settle(later, { kind: 'cut', by: 'upstream', status: 200, reach: 'truncated' })
-  t.equal(later.ledger.asked.at(-1), 'settle partial', 'what the caller holds is charged')
+  const last = Buffer.concat([await stage.end()].flat()).toString()
+  t.match(last, /^"" +\}$/, 'the answer is complete without it')
+  await settle(later, { kind: 'answered', status: 200, reach: 'complete' })
+  t.match(later.ledger.asked.slice(-2), ['settle unconfirmed', 'delivered'])
+  t.same(later.ex.notes.unrecognised, { shape: 'more (a link)' })
 })
 
 t.test('an answer that cannot be followed, or was encoded, is not handed out', async t => {

@@ -38,8 +38,8 @@ import {
   webpHead,
 } from '../harness/image-heads.ts'
 import { caseName } from '../harness/case-name.ts'
+import { seed } from '../harness/seed.ts'
 
-const seed = Number(process.env['SEED'] ?? Date.now() % 1e9)
 const mutations = Number(process.env['MUTATIONS'] ?? 10_000)
 
 const tiers = [{ tier: '1K', long_edge_max: 1024 }, { tier: '2K', long_edge_max: 2048 }, { tier: '4K' }]
@@ -48,6 +48,7 @@ const ofOutput: BillingFacet = {
   tier_from: ['output'],
   otherwise: '2K',
   on_caller_gone: 'bill',
+  missing_usage: 'review',
   over_return: 'bill',
 }
 const ofRequest: BillingFacet = { ...ofOutput, tier_from: ['request'] }
@@ -536,8 +537,8 @@ t.test('[6.8] empty text is no number, nor is the 0 that some clients write into
   }
   const empty = { n: '', size: '', quality: '', response_format: '' }
   t.same(sent(json({ ...empty, prompt: '', user: '', o: { count: '' } })), {
-    left: { prompt: '', user: '', o: {} },
-    dropped: ['n', 'size', 'quality', 'response_format', 'o.count'],
+    left: { prompt: '', o: {} },
+    dropped: ['n', 'size', 'quality', 'response_format', 'user', 'o.count'],
   })
   const fields = [
     text('n', '0'),

@@ -150,7 +150,11 @@ t.test('prices of a table are those of the vendor that is asked, and 0 in it is 
   t.equal(await input({ model: 'openrouter/gpt-4o' }), undefined, "another maker's price")
   const { plan, notes } = await translate(one({ model: 'gemini/gemini-2.5-pro' }))
   t.equal(plan.models.get('m')?.prices.get('input')?.micros, 1_250_000)
-  t.ok(notes.some(note => note.includes('input_cost_per_token_above_200k_tokens')))
+  t.match(plan.models.get('m')?.overrides, [{ if: { input_above: 200_000 } }])
+  t.same(
+    notes.filter(note => note.includes('not charged')),
+    [],
+  )
   t.match((await translate(one({ model: 'gemini/gemini-2.5-flash' }))).text, 'ends: 2027-06-30')
 })
 

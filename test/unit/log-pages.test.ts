@@ -19,6 +19,7 @@ import { silentLog } from '../contract/storage.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { caseName } from '../harness/case-name.ts'
 import { count, insertOld, makeFile, minute, noon, open, rowAt, write } from '../harness/log-pages.ts'
+import { seed } from '../harness/seed.ts'
 
 t.test('[9.4] a page gives back the rows it was made of, in the order of their ids, each id once', async t => {
   const word = fc.string({ unit: 'binary' })
@@ -47,7 +48,7 @@ t.test('[9.4] a page gives back the rows it was made of, in the order of their i
         [Math.min(...list.map(one => one.ms)), Math.max(...list.map(one => one.ms))],
       )
     }),
-    { numRuns: 60 },
+    { numRuns: 60, seed },
   )
 })
 
@@ -88,7 +89,7 @@ t.test('[9.4] whatever is asked of bound and loose pages is what a look at every
       const page = isOnward ? wanted.slice(0, limit) : wanted.slice(-limit)
       t.same(found, page.toReversed(), caseName({ asked, from, limit, isOnward }))
     }),
-    { numRuns: 150 },
+    { numRuns: 150, seed },
   )
   fc.assert(
     fc.property(match, fc.constantFrom(minute, 60 * minute, 999_999), (asked, stepMs) => {
@@ -105,7 +106,7 @@ t.test('[9.4] whatever is asked of bound and loose pages is what a look at every
         caseName({ asked, stepMs }),
       )
     }),
-    { numRuns: 60 },
+    { numRuns: 60, seed },
   )
   for (const [since, until] of [
     [noon, noon + 700 * minute],

@@ -1,9 +1,10 @@
 import t from 'tap'
 import { parseJson } from '../../src/wire/index.ts'
 import { scanObject } from '../../src/engine/fields.ts'
-import { asksForImageTool } from '../../src/kit/index.ts'
+import { imageToolOf } from '../../src/kit/index.ts'
 
-const asksForImages = (text: string): boolean => asksForImageTool({ kind: 'json', json: scanObject(Buffer.from(text)) })
+const asksForImages = (text: string): boolean =>
+  imageToolOf({ kind: 'json', json: scanObject(Buffer.from(text)) }) !== undefined
 
 t.test('a name with an escape is what it says, whatever was read before it [6.2]', async t => {
   for (const [before, name] of [

@@ -8,8 +8,10 @@ import {
   type PriceSource,
   shiftPoint,
   withoutNoise,
+  withoutUndercharging,
 } from '../../src/tools/prices/index.ts'
 import { caseName } from '../harness/case-name.ts'
+import { costingFields, unchargedFields } from '../harness/walk-price-fields.ts'
 
 function read(from: PriceSource) {
   const text = readFileSync(new URL(`../fixtures/prices/${from}.json`, import.meta.url), 'utf8')
@@ -28,14 +30,19 @@ t.test('a table of LiteLLM: exact prices per million, by what the mode is priced
     id: 'gpt-4o',
     mode: 'chat',
     provider: 'openai',
-    prices: { input: '2.50', cached_input: '1.25', output: '10.00' },
-    unmapped: ['input_cost_per_token_priority', 'search_context_cost_per_query'],
+    prices: { input: '2.50', cached_input: '1.25', output: '10.00', web_search: '25.00' },
+    overrides: [
+      { if: { service_tier: ['priority', 'fast'] }, prices: { input: '4.25' } },
+      { if: { service_tier: 'batch' }, prices: { input: '1.25', output: '5.00' } },
+    ],
   })
-  t.same(of('claude-sonnet-4-5')?.unmapped, [
-    'cache_creation_input_token_cost',
-    'cache_creation_input_token_cost_above_1hr',
-    'input_cost_per_token_above_200k_tokens',
-  ])
+  t.same(of('claude-sonnet-4-5'), {
+    id: 'claude-sonnet-4-5',
+    mode: 'chat',
+    provider: 'anthropic',
+    prices: { input: '3.00', cached_input: '0.30', cache_write: '3.75', cache_write_1h: '6.00', output: '15.00' },
+    overrides: [{ if: { input_above: 200_000 }, prices: { input: '6.00' } }],
+  })
   t.same(
     of('deepseek/deepseek-chat'),
     {
@@ -68,12 +75,9 @@ t.test('a price of 0 is not known, unless the name says free or the model runs o
 
 t.test('a model is left out, with the reason, where what it answers has a price that nothing counts', t => {
   const { why, rows, left } = read('litellm')
-  t.match(why('gemini/gemini-2.5-flash'), /output_cost_per_reasoning_token/)
-  t.match(why('gpt-4o-transcribe'), /input_cost_per_audio_token/)
   t.match(why('tiny-embedding'), /six decimal places/)
   t.match(why('1024-x-1024/dall-e-3'), /one size/)
   t.match(why('dall-e-3'), /depends on the size/)
-  t.match(why('gemini/gemini-3-pro-image'), /output_cost_per_image_token/)
   t.match(why('stability/sd3'), /what is sent, or of what is made/)
   t.match(why('veo-3'), /video_generation/)
   t.equal(rows.length + left.length, 22, 'nothing is lost without a word')
@@ -86,15 +90,19 @@ t.test('an answer of OpenRouter: decimals as text, a variable price and 0 are no
     id: 'openai/gpt-4o',
     provider: 'openrouter',
     prices: { input: '2.50', cached_input: '1.25', output: '10.00' },
-    unmapped: ['image'],
+    unmapped: ['image (no answer counts by it)'],
   })
-  t.same(of('anthropic/claude-sonnet-4.5')?.unmapped, ['input_cache_write'])
+  t.same(of('anthropic/claude-sonnet-4.5'), {
+    id: 'anthropic/claude-sonnet-4.5',
+    provider: 'openrouter',
+    prices: { input: '3.00', cached_input: '0.30', cache_write: '3.75', output: '15.00' },
+  })
   t.match(of('z-ai/glm-4.5-air:free'), { free: true })
   t.same(of('some/by-request')?.prices, { request: '0.005' })
   t.match(why('openrouter/auto'), /varies/)
   t.match(why('some/unknown'), /nobody knew/)
   t.match(why('some/half'), /completion/)
-  t.match(why('google/gemini-2.5-flash-image'), /image_output/)
+  t.match(of('google/gemini-2.5-flash-image')?.unmapped, [/^image_output/])
   t.end()
 })
 
@@ -106,8 +114,7 @@ t.test(
     t.same(of('claude-sonnet-4-5'), {
       id: 'claude-sonnet-4-5',
       provider: 'new-api',
-      prices: { input: '3.00', cached_input: '0.30', output: '15.00' },
-      unmapped: ['CreateCacheRatio'],
+      prices: { input: '3.00', cached_input: '0.30', cache_write: '3.75', cache_write_1h: '6.00', output: '15.00' },
     })
     t.same(of('mj_imagine')?.prices, { request: '0.10' })
     t.match(why('no-completion'), /CompletionRatio/)
@@ -136,6 +143,181 @@ t.test(
     t.end()
   },
 )
+
+const fieldsText = readFileSync(new URL('../fixtures/prices/litellm-fields.json', import.meta.url), 'utf8')
+const fieldRows = JSON.parse(fieldsText) as { readonly [id: string]: { readonly [name: string]: unknown } }
+
+t.test('every price of every row of LiteLLM that comes out is charged, and what is refused says why', t => {
+  const { rows = [], left = [] } = readSourceTable('litellm', fieldsText) ?? {}
+  t.equal(rows.length + left.length, Object.keys(fieldRows).length)
+  const out = rows.filter(row => !row.unmapped)
+  t.ok(out.length >= 25, `${out.length} rows`)
+  for (const row of out) t.same(unchargedFields(fieldRows[row.id] ?? {}, row), [], row.id)
+  const fields = new Set(out.flatMap(row => costingFields(fieldRows[row.id] ?? {})))
+  t.ok(fields.size >= 120, `${fields.size} kinds of prices are charged`)
+  for (const { id, unmapped = [] } of rows.filter(row => row.unmapped))
+    for (const told of unmapped) t.match(told, /^[\w.]+ \(.+\)$/, `${id}: ${told}`)
+  t.end()
+})
+
+t.test('what walks the prices sees one that is missing', t => {
+  const { rows = [] } = readSourceTable('litellm', fieldsText) ?? {}
+  for (const row of rows.filter(one => !one.unmapped)) {
+    const own = fieldRows[row.id] ?? {}
+    for (const label of Object.keys(row.prices)) {
+      const { [label]: _gone, ...prices } = row.prices
+      // What costs the same as what includes it is charged without a price of its own.
+      const changed = { ...row, prices: { ...prices, [label]: '777.00' } }
+      t.not(unchargedFields(own, changed).length, 0, `${row.id} with another price for ${label}`)
+    }
+    const { overrides, times, ...plain } = row
+    if (overrides || times) t.not(unchargedFields(own, plain).length, 0, `${row.id} without its conditions`)
+  }
+  t.end()
+})
+
+t.test('conditions of LiteLLM: tiers before sizes, hours in the zone of the days, factors of tokens', t => {
+  const row = (id: string) => readSourceTable('litellm', fieldsText)?.rows.find(one => one.id === id)
+  t.same(row('gpt-5.4')?.overrides, [
+    {
+      if: { service_tier: ['priority', 'fast'] },
+      prices: { input: '5.00', cached_input: '0.50', output: '30.00' },
+    },
+    { if: { service_tier: 'flex', input_above: 272_000 }, prices: { output: '11.25' } },
+    { if: { service_tier: 'flex' }, prices: { input: '1.25', cached_input: '0.13', output: '7.50' } },
+    { if: { service_tier: 'batch', input_above: 272_000 }, prices: { output: '11.25' } },
+    { if: { service_tier: 'batch' }, prices: { input: '1.25', cached_input: '0.13', output: '7.50' } },
+    { if: { input_above: 272_000 }, prices: { input: '5.00', cached_input: '0.50', output: '22.50' } },
+  ])
+  t.same(row('claude-opus-5')?.times, [
+    { if: { region: 'us' }, by: '1.1' },
+    { if: { speed: 'fast' }, by: '2' },
+  ])
+  const offPeak = { input: '0.66', cached_input: '0.022', output: '1.98' }
+  t.same(row('deepseek/deepseek-v4-pro')?.overrides, [
+    {
+      if: { days: 'mon-fri', hours: ['00:00-01:00', '04:00-06:00', '10:00-24:00'], zone: 'UTC' },
+      prices: offPeak,
+    },
+    { if: { days: 'sat-sun', zone: 'UTC' }, prices: offPeak },
+  ])
+  t.same(row('tencent/deepseek-v4-pro-0813')?.overrides?.[0]?.if, {
+    days: 'mon-fri',
+    hours: ['08:00-09:00', '12:00-14:00', '18:00-08:00'],
+    zone: 'Asia/Shanghai',
+  })
+  t.same(row('xai/grok-4.5')?.overrides, [
+    { if: { input_from: 200_000 }, prices: { input: '4.00', cached_input: '0.60', output: '12.00' } },
+  ])
+  t.same(row('gemini/gemini-2.5-pro')?.prices, {
+    input: '1.25',
+    cached_input: '0.125',
+    output: '10.00',
+    grounding: '35.00',
+    maps: '25.00',
+  })
+  t.same(row('gpt-image-1')?.prices, {
+    input: '5.00',
+    cached_input: '1.25',
+    cached_input_image: '2.50',
+    input_image: '10.00',
+    output: '40.00',
+  })
+  t.same(row('cloudflare/@cf/openai/whisper')?.prices, { minute: '0.00045' }, 'a second has more than six places')
+  t.end()
+})
+
+t.test('a table without what would be undercharged', t => {
+  const table = readSourceTable('litellm', fieldsText) ?? { rows: [], left: [] }
+  const strict = withoutUndercharging(table)
+  t.ok(strict.rows.every(row => !row.unmapped))
+  t.equal(strict.rows.length + strict.left.length, table.rows.length + table.left.length)
+  t.match(
+    strict.left.find(one => one.id === 'perplexity/sonar')?.why,
+    /would be undercharged: search_context_cost_per_query \(it depends on the size/,
+  )
+  t.ok(withoutUndercharging(table, true).rows.some(row => row.id === 'perplexity/sonar'))
+  t.end()
+})
+
+t.test('OpenRouter: prices by the size of the prompt', t => {
+  const read = (overrides: unknown) => {
+    const pricing = { prompt: '0.000003', completion: '0.000015', web_search: '0.01', overrides }
+    return readSourceTable('openrouter', JSON.stringify({ data: [{ id: 'a/b', pricing }] }))
+  }
+  t.same(read([{ min_prompt_tokens: 200_000, prompt: '0.000006', completion: '0.0000225' }])?.rows, [
+    {
+      id: 'a/b',
+      provider: 'openrouter',
+      prices: { input: '3.00', output: '15.00', web_search: '10.00' },
+      overrides: [{ if: { input_from: 200_000 }, prices: { input: '6.00', output: '22.50' } }],
+    },
+  ])
+  t.match(read([{ utc_start: 1200, prompt: '0.1' }])?.left, [{ why: /a condition that nothing here knows/ }])
+  t.match(read([{ min_prompt_tokens: 10, image: '0.1' }])?.left, [{ why: /image, and nothing here counts/ }])
+  t.end()
+})
+
+t.test('new-api: an expression is translated, or refused with the reason; its ratios are none of it then', t => {
+  const read = (expression: string) =>
+    readSourceTable(
+      'new-api',
+      JSON.stringify({
+        data: [
+          {
+            model_name: 'a',
+            quota_type: 0,
+            model_ratio: 1,
+            completion_ratio: 1,
+            billing_mode: 'tiered_expr',
+            billing_expr: expression,
+          },
+        ],
+      }),
+    )
+  const row = (expression: string) => read(expression)?.rows[0]
+  t.same(row('tier("base", p * 3 + c * 15 + cr * 0.3 + cc * 3.75 + cc1h * 6)'), {
+    id: 'a',
+    provider: 'new-api',
+    prices: { input: '3.00', cached_input: '0.30', cache_write: '3.75', cache_write_1h: '6.00', output: '15.00' },
+  })
+  t.same(
+    row('len <= 200000 ? tier("standard", p*3 + c*15 + cr*0.3) : tier("long_context", p * 6 + c * 22.5)'),
+    {
+      id: 'a',
+      provider: 'new-api',
+      prices: { input: '3.00', cached_input: '0.30', output: '15.00' },
+      overrides: [{ if: { input_above: 200_000 }, prices: { input: '6.00', cached_input: '6.00', output: '22.50' } }],
+    },
+    'what has no price there costs what includes it',
+  )
+  t.same(
+    row('v1:len < 32000 ? tier("a", p*1+c*2) : len < 128000 ? tier("b", p*2+c*4) : tier("c", p*3+c*6)')?.overrides,
+    [
+      { if: { input_from: 128_000 }, prices: { input: '3.00', output: '6.00' } },
+      { if: { input_from: 32_000 }, prices: { input: '2.00', output: '4.00' } },
+    ],
+  )
+  t.same(row('tier("request", fixed(0.01))')?.prices, { request: '0.01' })
+  t.same(row('(tier("base", p * 5 + c * 25)) * (param("service_tier") == "fast" ? 2 : 1)')?.times, [
+    { if: { service_tier: 'fast' }, by: '2' },
+  ])
+  for (const [expression, why] of [
+    ['', /is not expected|not known/],
+    ['tier("base", p * 3)', /p and c are not both priced/],
+    ['tier("base", max(p, 10) * 3 + c * 2)', /not known|not expected/],
+    ['p <= 1000 ? tier("a", p * 1 + c * 1) : tier("b", p * 2 + c * 2)', /not expected/],
+    ['len <= 10 ? tier("a", fixed(1)) : tier("b", p * 2 + c * 2)', /stands beside others/],
+    ['len <= 10 ? tier("a", p*1+c*1) : len < 20 ? tier("b", p*2+c*2) : tier("c", p*3+c*3)', /compared in two ways/],
+    ['len > 10 ? tier("a", p*1+c*1) : len > 20 ? tier("b", p*2+c*2) : tier("c", p*3+c*3)', /do not rise/],
+    ['tier("base", p * 5 + c * 25)|||when(header("x") has "y") * 6', /not known here/],
+    ['tier("base", p * 5 + c * 25) * (param("n") == "2" ? 2 : 1)', /goes by the field n/],
+    ['tier("base", p * 5 + c * 25) * (hour("UTC") == "2" ? 2 : 1)', /not expected/],
+    ['tier("base", p * 0.1234567 + c * 25)', /six decimal places/],
+  ] as const)
+    t.match(read(expression)?.left, [{ id: 'a', why }], expression)
+  t.end()
+})
 
 t.test('a text that is no such table is told from one', t => {
   for (const from of ['litellm', 'openrouter', 'new-api'] as const)

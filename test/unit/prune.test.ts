@@ -4,8 +4,7 @@ import { findCuts } from '../../src/wire/index.ts'
 import type { Json, JsonObjectView } from '../../src/kit/index.ts'
 import { seeded } from '../harness/exchange.ts'
 import { caseName } from '../harness/case-name.ts'
-
-const seed = Number(process.env['SEED'] ?? Date.now() % 1e9)
+import { seed } from '../harness/seed.ts'
 
 /** What a plain reader makes of the text once members with these names are gone. */
 function without(value: Json, names: ReadonlySet<string>): Json {

@@ -11,14 +11,14 @@ import { StreamEstimate } from '../../plugins/token-usage/stream-estimate.ts'
 import { bodyRefusals, scanObject, scanObjectInTurns } from '../../src/engine/fields.ts'
 import { Gather } from '../../src/engine/gather.ts'
 import { type LongTurn, Stopwatch, Turns } from '../../src/engine/turns.ts'
-import { asksForImageTool, Failure, type Json, systemClock } from '../../src/kit/index.ts'
+import { imageToolOf, Failure, type Json, systemClock } from '../../src/kit/index.ts'
 import { ObjectScan, parseJson } from '../../src/wire/index.ts'
 import { jsonTexts } from '../cases/json-texts.ts'
 import { around, fill, jsonBodies } from '../growth/bodies.ts'
 import { seeded } from '../harness/exchange.ts'
 import { caseName } from '../harness/case-name.ts'
+import { seed } from '../harness/seed.ts'
 
-const seed = Number(process.env['TOLLGATE_TEST_SEED'] ?? Date.now() % 1_000_000)
 const random = seeded(seed)
 t.comment(`seed ${seed}`)
 
@@ -196,10 +196,10 @@ t.test(
 
 t.test('[6.1] a tool that makes images is found however it is written, and a long list of others is not parsed', t => {
   const others = around('{"tools":[{"type":"function","name":"', fill(3_000_000, 'x'), '"}]}')
-  t.equal(asksForImageTool(bodyOf(others)), false)
+  t.equal(imageToolOf(bodyOf(others)), undefined)
   for (const type of ['image_generation', 'image\\u005fgeneration'])
-    t.equal(asksForImageTool(bodyOf(Buffer.from(`{"tools":[{"type":"${type}"}]}`))), true, type)
-  t.equal(asksForImageTool(bodyOf(Buffer.from('{"tools":"image_generation"}'))), false)
+    t.ok(imageToolOf(bodyOf(Buffer.from(`{"tools":[{"type":"${type}"}]}`))), type)
+  t.ok(imageToolOf(bodyOf(Buffer.from('{"tools":"image_generation"}'))), 'a text in their place')
   t.end()
 })
 
@@ -306,7 +306,7 @@ t.test('[6.1] a large event keeps what tells its use, and nothing that is long',
   }
   const pruned = pruneEvent(Buffer.from(JSON.stringify(event, undefined, 1)))
   const { length } = JSON.stringify(pruned)
-  t.ok(length < 2_000, `${length} bytes`)
+  t.ok(length < 2_500, `${length} bytes`)
   t.match(pruned, {
     type: 'response.completed',
     candidates: [{ finishReason: 'STOP' }],

@@ -30,6 +30,11 @@ async function load(text: string, env: { readonly [name: string]: string } = {})
   return { plan: loaded.ok ? loaded.plan : undefined, said: loaded.ok ? loaded.notes : loaded.findings }
 }
 
+/** Vertex shares a family whose prices for text count only where its own style is offered too. */
+function isUnexpected({ name }: Recipe): (one: { readonly code: string }) => boolean {
+  return ({ code }) => !(name === 'gemini-image/on-vertex' && code === 'price_unused')
+}
+
 for (const one of recipes)
   t.test(
     `[10] ${one.name} alone is a valid configuration, laid out, and adds to the shipped one byte for byte`,
@@ -37,7 +42,7 @@ for (const one of recipes)
       const { files } = await draftConfig(t.testdir(), { upstreams: new Map() }, [one])
       const text = files['gateway.yaml']
       const { plan, said } = await load(text, required(one))
-      t.strictSame(said, [])
+      t.strictSame(said.filter(isUnexpected(one)), [])
       t.strictSame([...(plan?.models.keys() ?? [])].sort(), one.models.map(({ name }) => name).sort())
       const families = new Set([...(plan?.models.values() ?? [])].map(model => model.family.name))
       t.strictSame([...(plan?.families.keys() ?? [])].sort(), [...families].sort(), 'and no family is left over')
@@ -55,7 +60,7 @@ for (const one of recipes)
 
       const merged = await mergeRecipes(shipped, [one])
       const whole = await load(merged.text, required(one))
-      t.strictSame(whole.said, [])
+      t.strictSame(whole.said.filter(isUnexpected(one)), [])
       for (const { name } of one.models) t.ok(whole.plan?.models.has(name), name)
       const ours = shipped.split('\n').filter(line => !line.startsWith('pipeline:'))
       let at = 0

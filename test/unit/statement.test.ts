@@ -6,9 +6,9 @@ import { clockAt, silentLog } from '../contract/storage.ts'
 import { caseName } from '../harness/case-name.ts'
 import { runMany } from '../harness/many-commands.ts'
 import { type Made, makeBooks } from '../harness/random-books.ts'
+import { seed } from '../harness/seed.ts'
 
 type Account = ReturnType<typeof showAccount>
-const seed = Number(process.env['SEED'] ?? 5)
 const micros = (text: string): number => parseMoney(text) ?? Number.NaN
 const sum = (all: readonly Made[]): number => all.reduce((total, { amount }) => total + amount, 0)
 

@@ -31,7 +31,7 @@ async function sqliteBase(): Promise<Base> {
   const path = harness.url.replace('sqlite:', '')
   new DatabaseSync(path).close()
   const connection = new Connection(path)
-  migrate(connection, path)
+  migrate(connection)
   return {
     run: async (at, steps) => connection.transact(() => connection.run(steps(at))),
     async close() {
@@ -44,7 +44,7 @@ async function sqliteBase(): Promise<Base> {
 async function postgresBase(): Promise<Base> {
   const url = await postgres.createDatabase()
   const pool = createPool(url, 1)
-  await prepareDatabase(pool, url, systemClock)
+  await prepareDatabase(pool, url, { clock: systemClock, isOwn: true, onWait: () => undefined })
   return {
     run: (at, steps) =>
       useClient(pool, async client => {

@@ -34,6 +34,8 @@ function planOf(sql: string): string {
     .join(' | ')
 }
 
+const byAccount =
+  /^SEARCH account USING PRIMARY KEY \(kind=\? AND name=\?\)(?: \| CORRELATED SCALAR SUBQUERY \d+ \| SEARCH s USING .*\([^)]*name=\?[^)]*\))*$/
 const byTime = /^SEARCH log_page USING COVERING INDEX log_page_time \(last_ms>\?\)$/
 const byWord =
   /SCAN log_page USING INDEX log_page_loose .* SEARCH log_word USING PRIMARY KEY \(word=\?\) \| SEARCH log_page USING INTEGER PRIMARY KEY \(rowid=\?\)$/
@@ -115,7 +117,7 @@ t.test('where keys stand is read from the accounts above them, however many ther
   let given = 0
   let next = steps.next()
   while (next.done !== true) {
-    t.equal(planOf(next.value.sql), 'SEARCH account USING PRIMARY KEY (kind=? AND name=?)', next.value.sql)
+    t.match(planOf(next.value.sql), byAccount, next.value.sql)
     const rows = prepare(next.value.sql).all(...next.value.params)
     given += rows.length
     next = steps.next(rows as Rows)

@@ -211,7 +211,15 @@ await t.test('a transaction that somebody else was in the way of is made again [
     }),
   )
   t.equal(settled.filter(Boolean).length, 100)
-  t.same(await storage.books.verify(), { charges: 100, lines: 100, entries: 100, left: 0, problems: [], sums: [] })
+  t.same(await storage.books.verify(), {
+    charges: 100,
+    lines: 100,
+    entries: 100,
+    left: 0,
+    problems: [],
+    sums: [],
+    budgets: 0,
+  })
 })
 
 await t.test('conflicts in bursts are waited out: none of what a caller waits for counts as failed', async t => {

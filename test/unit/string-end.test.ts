@@ -1,8 +1,7 @@
 import t from 'tap'
 import { StringEnd, unended } from '../../src/wire/index.ts'
 import { seeded } from '../harness/exchange.ts'
-
-const seed = Number(process.env['SEED'] ?? Date.now() % 1e9)
+import { seed } from '../harness/seed.ts'
 
 /** As it is read byte by byte: a backslash hides what follows it. */
 function plainEnd(text: string): number {

@@ -1,25 +1,34 @@
 import t from 'tap'
 import { createTold, type Heard } from '../../src/kit/index.ts'
 import { describe } from '../../plugins/translate/describe.ts'
-import { PictureWriter } from '../../plugins/translate/picture-writer.ts'
 import { readAnswer } from '../../plugins/translate/read-answer.ts'
 import type { Section } from '../../plugins/translate/schema.ts'
-import { Values } from '../../plugins/translate/values.ts'
+import { AnswerValues, PictureWriter } from '../../src/wire/index.ts'
 
 type Read = { readonly text: string; readonly count: number; readonly told: ReturnType<typeof createTold> }
 
 const picture = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ'
 
 /** What is written of answers that come in pieces of so many bytes. */
-async function read(section: object, answers: readonly string[], bytes = 1): Promise<Read> {
+async function read(
+  section: object,
+  answers: readonly string[],
+  bytes = 1,
+  {
+    seen = [],
+    type = 'application/json',
+    hasRoom = true,
+    ...writing
+  }: { event?: string; waits?: boolean; seen?: string[]; type?: string; hasRoom?: boolean } = {},
+): Promise<Read> {
   const told = createTold()
-  const writer = new PictureWriter(told, { created: 1 })
+  const writer = new PictureWriter(told, { created: 1, ...writing })
   const reader = {
     reading: describe(section as Section),
     writer,
     told,
-    sums: { usage: new Map<string, number>() },
-    claim: () => true,
+    sums: { usage: new Map<string, number>(), words: new Map<string, string>() },
+    claim: { take: () => hasRoom, give: () => undefined },
     isOneOfSeveral: answers.length > 1,
     follow: () => {
       throw new Error('no link is followed')
@@ -27,17 +36,21 @@ async function read(section: object, answers: readonly string[], bytes = 1): Pro
   }
   let text = ''
   for (const answer of answers)
-    for await (const chunk of readAnswer(heard(answer, bytes), reader)) text += chunk.toString()
-  writer.finish({ usage: undefined })
+    for await (const chunk of readAnswer(heard(answer, bytes, type), reader)) {
+      text += chunk.toString()
+      seen.push(chunk.toString())
+    }
+  const { usage, words } = reader.sums
+  writer.finish({ usage: usage.size > 0 ? Object.fromEntries(usage) : undefined, words })
   for (const chunk of writer.take()) text += String(Buffer.isBuffer(chunk) ? chunk : chunk.url)
   return { text, count: writer.count, told }
 }
 
-function heard(answer: string, bytes: number): Heard {
+function heard(answer: string, bytes: number, type: string): Heard {
   const all = Buffer.from(answer)
   return {
     status: 200,
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': type },
     body: (async function* () {
       for (let at = 0; at < all.length; at += bytes) yield all.subarray(at, at + bytes)
     })(),
@@ -104,8 +117,96 @@ t.test('[10] of several answers of which one counts nothing, none is uncounted',
 })
 
 t.test('[10] what an answer says last is known, however often it says it', async t => {
-  const values = new Values()
+  const values = new AnswerValues()
   for (let i = 0; i < 1_000; i++) values.add('usage.total', String(i))
   t.equal(values.last('usage.total'), '999')
   t.ok(values.of('usage.total').length <= 64, 'and what is kept of it is bounded')
+})
+
+t.test('what SDKs read of an answer beside its pictures is in the one that callers get', async t => {
+  const section = {
+    usage: {
+      input_tokens: 'usage.input_tokens',
+      'input_tokens_details.text_tokens': 'usage.input_tokens_details.text_tokens',
+      'input_tokens_details.image_tokens': 'usage.input_tokens_details.image_tokens',
+    },
+  }
+  const usage = { input_tokens: 9, input_tokens_details: { text_tokens: 4, image_tokens: 5 } }
+  const words = { size: '1024x1024', quality: 'high', background: 'opaque', output_format: 'png' }
+  const answer = JSON.stringify({ ...words, data: [{ b64_json: picture }], usage })
+  const { text } = await read(section, [answer])
+  t.same(JSON.parse(text), { created: 1, data: [{ b64_json: picture }], ...words, usage })
+  const odd = JSON.stringify({ quality: 'a sentence of the vendor', size: { a: 1 }, data: [{ b64_json: picture }] })
+  t.same(JSON.parse((await read({}, [odd])).text), { created: 1, data: [{ b64_json: picture }] })
+})
+
+t.test('the event of a picture has what its answer says was used, and waits for that alone', async t => {
+  const section = { usage: { input_tokens: 'usage.in' }, answer: { at: 'data', picture: 'b64_json' } }
+  const answers = [4, 5].map(used =>
+    JSON.stringify({ data: [{ b64_json: picture }, { b64_json: picture }], usage: { in: used } }),
+  )
+  const { text } = await read(section, answers, 7, { event: 'image_generation.completed', waits: true })
+  const events = text
+    .split('\n\n')
+    .filter(one => one !== '')
+    .map(one => JSON.parse(one.split('data: ')[1] as string) as object)
+  const event = { type: 'image_generation.completed', b64_json: picture }
+  t.same(events, [event, { ...event, usage: { input_tokens: 4 } }, event, { ...event, usage: { input_tokens: 5 } }])
+})
+
+t.test('a picture that came before its answer broke off has an event that is whole', async t => {
+  const seen: string[] = []
+  const broken = `{"data":[{"b64_json":"${picture}"},`
+  await t.rejects(read({}, [broken], 9, { event: 'image_generation.completed', waits: true, seen }))
+  t.match(seen.join(''), /^event: image_generation\.completed\ndata: \{.*\}\n\n$/)
+})
+
+const streamed = { type: 'text/event-stream', event: 'image_generation.completed' }
+const eventsOf = (...all: readonly object[]): string => all.map(one => `data: ${JSON.stringify(one)}\n\n`).join('')
+const roles = { stream: { events: { done: 'image' }, picture: 'b64' } }
+
+t.test('[13.2] what no description covers does not cut a stream whose picture has gone', async t => {
+  for (const [strange, shape] of [
+    [eventsOf({ type: 'strange', b64: picture }), "a picture in an event 'strange'"],
+    ['data: ["https://cdn.example/a.png"]\n\n', 'an event whose data is no JSON object'],
+    [eventsOf({ type: 'done', b64: 'data:text/plain,a' }), 'a data: URL that is not base64'],
+    ['data: {"type":"other"}{}\n\n', 'something behind the JSON object'],
+  ] as const)
+    for (const events of [
+      [eventsOf({ type: 'done', b64: picture }), strange],
+      [strange, eventsOf({ type: 'done', b64: picture })],
+    ]) {
+      const { text, count, told } = await read(roles, [events.join('')], 7, streamed)
+      t.equal(count, 1, shape)
+      t.match(text, picture, shape)
+      t.equal(told.omitted, shape, shape)
+    }
+})
+
+t.test('[13.2] where there is nothing else, what no description covers waits for a person', async t => {
+  const reading = read(roles, [eventsOf({ type: 'strange', b64: picture })], 7, streamed)
+  await t.rejects(reading, { code: 'upstream_answer_undescribed', message: /a picture in an event 'strange'/ })
+})
+
+t.test('[13.7] a picture that comes again in one stream is written once, numbered or not', async t => {
+  const again = eventsOf({ type: 'done', b64: picture }, { type: 'done', b64: picture })
+  t.equal((await read(roles, [again], 7, streamed)).count, 1, 'in events')
+  const whole = eventsOf({ data: [{ b64_json: picture }] }, { data: [{ b64_json: picture }] })
+  const answers = { stream: { each: 'answer' } }
+  t.equal((await read(answers, [whole], 7, streamed)).count, 1, 'in answers')
+  const numbered = { stream: { ...roles.stream, index: 'n' } }
+  const two = eventsOf({ type: 'done', n: 0, b64: picture }, { type: 'done', n: 1, b64: picture })
+  t.equal((await read(numbered, [two], 7, streamed)).count, 2, 'those of other numbers are others')
+  t.equal(
+    (await read(answers, [eventsOf({ data: [{ b64_json: picture }, { b64_json: picture }] })], 7, streamed)).count,
+    2,
+  )
+})
+
+t.test('[13.7] where no memory is left, the pictures of a stream of answers go on as they come', async t => {
+  const whole = eventsOf({ data: [{ b64_json: picture }, { url: 'https://cdn.example/a.png' }] })
+  const { text, count } = await read({ stream: { each: 'answer' } }, [whole], 7, { ...streamed, hasRoom: false })
+  t.equal(count, 2)
+  t.match(text, `"b64_json":"${picture}"`)
+  t.match(text, '"url":"https://cdn.example/a.png"')
 })

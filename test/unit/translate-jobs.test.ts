@@ -2,6 +2,8 @@ import t from 'tap'
 import { type Asker, createTold, type Heard, type Question } from '../../src/kit/index.ts'
 import { describe } from '../../plugins/translate/describe.ts'
 import { awaitJob, readTaken } from '../../plugins/translate/job.ts'
+import { shapeRequest } from '../../plugins/translate/shape-request.ts'
+import { scanObject } from '../../src/engine/fields.ts'
 import type { Section } from '../../plugins/translate/schema.ts'
 
 const job = {
@@ -36,7 +38,7 @@ function polling(section: object, deadlineAt: number) {
     deadlineAt,
     now: () => 1_000,
     random: { bytes: (size: number) => Buffer.alloc(size) },
-    claim: () => true,
+    claim: { take: () => true, give: () => undefined },
   }
 }
 
@@ -86,4 +88,120 @@ t.test('[10.5] an answer without pictures that says that a job runs is no refusa
     kind: 'job',
     note: { id: 'j1' },
   })
+})
+
+/** A budget of so many bytes. */
+function budgetOf(bytes: number) {
+  let held = 0
+  let most = 0
+  const claim = {
+    take(more: number): boolean {
+      if (held + more > bytes) return false
+      held += more
+      most = Math.max(most, held)
+      return true
+    },
+    give: (less: number): void => void (held -= less),
+  }
+  return { claim, held: () => held, most: () => most }
+}
+
+/** An upstream that answers polls in turn, in pieces as a connection brings them. */
+function polled(...answers: readonly string[]): { readonly asker: Asker; readonly asked: () => number } {
+  let asked = 0
+  const ask = (): Promise<Heard> => {
+    const text = answers[Math.min(asked++, answers.length - 1)] as string
+    const body = (async function* () {
+      for (let at = 0; at < text.length; at += 65_536) yield Buffer.from(text.slice(at, at + 65_536))
+    })()
+    return Promise.resolve({ status: 200, headers: { 'content-type': 'application/json' }, body })
+  }
+  return { asker: { ask, sleep: () => Promise.resolve() } as unknown as Asker, asked: () => asked }
+}
+
+async function textOf(heard: Heard): Promise<string> {
+  let text = ''
+  for await (const chunk of heard.body) text += chunk.toString()
+  return text
+}
+
+t.test('[10.5] an answer about a job is billed while it is held, and handed on as it came', async t => {
+  const picture = 'A'.repeat(300_000)
+  const running = JSON.stringify({ noise: Array.from({ length: 20_000 }, (_, i) => i), status: 'Pending' })
+  const done = JSON.stringify({ picture, status: 'Ready' })
+  const { asker, asked } = polled(running, running, done)
+  const { claim, held, most } = budgetOf(400_000)
+  const answer = await awaitJob(asker, { id: 'a' }, { ...polling({}, 9_000), claim })
+  t.equal(asked(), 3)
+  t.ok(held() >= done.length && most() < 400_000, 'what says that it runs is given back')
+  t.equal(await textOf(answer), done)
+  t.equal(held(), 0, 'what was read again is given back')
+})
+
+t.test('[10.5] of an answer about a job whose result is elsewhere only the words of an error are held', async t => {
+  const own = { ...job, result: { path: '/result/{id}' } }
+  const large = JSON.stringify({ log: 'x'.repeat(500_000), status: 'Ready' })
+  const { asker, asked } = polled(large, '{"data":[]}')
+  const { claim, held, most } = budgetOf(200_000)
+  const answer = await awaitJob(asker, { id: 'a' }, { ...polling({ job: own }, 9_000), claim })
+  t.equal(await textOf(answer), '{"data":[]}')
+  t.equal(asked(), 2)
+  t.ok(most() > 0 && most() < 140_000)
+  t.equal(held(), 0)
+})
+
+t.test('[10.5] a job is asked for again when there was no memory for what came', async t => {
+  const done = JSON.stringify({ picture: 'A'.repeat(300_000), status: 'Ready' })
+  const { asker, asked } = polled(done)
+  const { claim, held } = budgetOf(400_000)
+  let isFull = true
+  const busy = {
+    take: (bytes: number): boolean => {
+      if (isFull && held() + bytes > 100_000) {
+        isFull = false
+        return false
+      }
+      return claim.take(bytes)
+    },
+    give: claim.give,
+  }
+  const answer = await awaitJob(asker, { id: 'a' }, { ...polling({}, 9_000), claim: busy })
+  t.equal(asked(), 2)
+  t.equal((await textOf(answer)).length, done.length)
+  t.equal(held(), 0)
+})
+
+t.test('[10.5] what a job says is found wherever it stands, however it is written and cut', async t => {
+  const answers = {
+    'behind everything': '{"a":[{"status":"Failed"},[1,"Failed"]],"status":"Ready"}',
+    'in a list': '[{"status":"Ready"}]',
+    'with an escaped name': String.raw`{"\u0073tatus":"R\u0065ady"}`,
+    'between blanks': ' \n{ "status" :\t"Ready" } \r\n',
+  }
+  for (const [name, text] of Object.entries(answers)) {
+    const body = (async function* () {
+      for (const byte of Buffer.from(text)) yield Buffer.from([byte])
+    })()
+    const heard = { status: 200, headers: {}, body }
+    const asker = { ask: () => Promise.resolve(heard), sleep: () => Promise.resolve() } as unknown as Asker
+    const answer = await awaitJob(asker, { id: 'a' }, polling({}, 9_000))
+    t.equal(await textOf(answer), text, name)
+  }
+  for (const text of ['{"status":"Ready"', '{"status":"Ready"}}', '{"status":"Ready",}', 'Ready', '']) {
+    const { asker } = polled(text)
+    await t.rejects(awaitJob(asker, { id: 'a' }, polling({}, 0)), { code: 'job_timeout' }, JSON.stringify(text))
+  }
+})
+
+t.test('a request with more pictures than any vendor takes is refused before any is read', t => {
+  const section = { request: { images: [{ url: '{image.url}' }] } } as unknown as Section
+  const shape = (count: number): unknown => {
+    const images = Array.from({ length: count }, (_, i) => `https://a.example/${i}`)
+    const body = { kind: 'json', json: scanObject(Buffer.from(JSON.stringify({ images }))) } as const
+    return shapeRequest(section, { body, model: 'm', n: 1, asked: undefined }, { bytes: size => Buffer.alloc(size) })
+      .value
+  }
+  t.equal((shape(256) as { images: readonly object[] }).images.length, 256)
+  t.throws(() => shape(257), { code: 'too_many_input_pictures', status: 400, param: 'images' })
+  t.end()
 })

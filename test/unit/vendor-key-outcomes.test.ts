@@ -16,8 +16,19 @@ t.test('every row of the table says what it says, by each of its statuses and co
     for (const one of status)
       for (const message of says)
         t.match(refuse(one, { error: { type: 'a_vendor_word', message } }), { class: saleClass, key }, message)
-  for (const { status, at, codes, says, when, class: saleClass, key } of outcomes)
-    for (const one of says || at ? [] : status)
+  for (const { status, mentions = [], where = '', class: saleClass, key } of outcomes)
+    for (const one of status)
+      for (const mentioned of mentions) {
+        // The first number of `where` is the larger one.
+        const [larger = ''] = where.split(' > ')
+        const fill = (isLarger: boolean): string =>
+          mentioned.replaceAll(/\{(\w+)\}/g, (_, name: string) => ((name === larger) === isLarger ? '40,012' : '0'))
+        const say = (message: string) => refuse(one, { error: { message, code: one } })
+        t.match(say(`So: ${fill(true).toUpperCase()}.`), { class: saleClass, key }, caseName({ one, mentioned }))
+        if (where !== '') t.not(say(fill(false)).key, key, caseName({ otherwise: mentioned, one }))
+      }
+  for (const { status, at, codes, says, mentions, when, class: saleClass, key } of outcomes)
+    for (const one of says || at || mentions ? [] : status)
       for (const code of codes ?? [when === 'code' ? 'a_vendor_word' : undefined]) {
         const body = code === undefined ? 'not JSON' : { error: { code, message: 'words' } }
         const judged = refuse(one, body, when === 'wait' ? 1_000 : undefined)

@@ -208,7 +208,7 @@ export const traps: readonly Trap[] = [
     trap: 'a page of status 200 where bytes of a picture are expected',
     by: [
       [translate, 'a page of status 200 is no picture, and a head that says no is a refusal'],
-      [here, 'a page in place of a picture is no picture, and its charge waits for a person'],
+      [here, 'a page in place of a picture is no picture, and costs nothing'],
     ],
   },
   {

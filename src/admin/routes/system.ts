@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { type LatencyRow, type Summary, sumReviews } from '../../kit/index.ts'
+import { diskBytesMin, type LatencyRow, type Summary, sumReviews } from '../../kit/index.ts'
 import { systemAnswer } from '../answers.ts'
 import { defineRoute } from '../api.ts'
 import { toMoment } from '../to-moment.ts'
@@ -72,7 +72,11 @@ export function systemRoutes() {
           memory: process.memoryUsage.rss(),
           event_loop_p99_ms: Math.round(Math.max(0, loop.percentile(99) / 1e6 - resolutionMs) * 10) / 10,
           open_requests: facts.open(),
-          storage: { kind: kindOf(plan.storage), healthy: storage.ledger.healthy() },
+          storage: {
+            kind: kindOf(plan.storage),
+            healthy: storage.ledger.healthy(),
+            trouble: storage.ledger.trouble?.() ?? null,
+          },
           counters: { kind: kindOf(plan.counters), healthy: facts.countersHealthy() },
           upstreams: [...plan.upstreams.values()].map(({ name, url }) => ({
             name,
@@ -82,6 +86,7 @@ export function systemRoutes() {
           needs_review: reviews.count,
           review_held: reviews.held,
           disk_free: await freeBytes(plan.storage).catch(() => null),
+          disk_min: diskBytesMin,
           connections: facts.connections(),
           bodies_memory: facts.heldBytes(),
           connections_max: facts.bounds().connections,

@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http'
+import { isTrusted, type ServerPlan } from '../../kit/index.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
 
@@ -6,11 +8,33 @@ type Headers = { readonly [name: string]: string | string[] | undefined }
 /** What a host and port look like; anything else in `Host` is somebody's trick. */
 const hostText = /^(?:[a-z0-9](?:[a-z0-9.-]{0,250}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
 
-/** @throws Failure invalid when it is not one host and port */
-export function readHost(hosts: readonly string[] | undefined): string {
-  const [host] = hosts ?? []
-  if (host === undefined || hosts?.length !== 1 || !hostText.test(host)) throw refuse('invalid', 'host', {})
-  return host.toLowerCase()
+/**
+ * The host and port that a browser shows. A trusted proxy that sends another `Host` to us says in `X-Forwarded-Host` which it
+ * was; a port that it leaves out is the one of `server.public_url`.
+ * @throws Failure invalid when it is not one host and port
+ */
+export function readHost(
+  { headersDistinct, socket }: Pick<IncomingMessage, 'headersDistinct' | 'socket'>,
+  scheme: 'http' | 'https',
+  { trustedProxies = [], publicUrl }: Pick<ServerPlan, 'trustedProxies' | 'publicUrl'>,
+): string {
+  const { host: hosts, 'x-forwarded-host': forwarded } = headersDistinct
+  if (hosts?.length !== 1) throw refuse('invalid', 'host', {})
+  const sent = parseHost(hosts[0], scheme)
+  if (!isTrusted(socket.remoteAddress ?? '', trustedProxies)) return sent.host
+  const last = forwarded?.at(-1)?.split(',').at(-1)?.trim()
+  const told = last === undefined || last === '' ? sent : parseHost(last, scheme)
+  // Of two that differ in the port alone, the one that has it.
+  const shown = told.port === '' && told.hostname === sent.hostname ? sent : told
+  const known = publicUrl === undefined ? undefined : new URL(publicUrl)
+  return shown.port === '' && known?.hostname === shown.hostname ? known.host : shown.host
+}
+
+/** Without the port that the scheme has by itself, as browsers show it. @throws Failure invalid */
+function parseHost(host: string | undefined, scheme: 'http' | 'https'): URL {
+  const url = `${scheme}://${host}`
+  if (host === undefined || !hostText.test(host) || !URL.canParse(url)) throw refuse('invalid', 'host', {})
+  return new URL(url)
 }
 
 /** Whether TLS ends here, or at a proxy in front. Who lies about it only gets a cookie that the browser refuses. */
@@ -33,7 +57,9 @@ export function requireSameSite(headers: Headers, host: string, hasBody: boolean
   const { origin } = headers
   if (site === undefined && origin === undefined) throw fail('cross_site')
   if (site !== undefined && site !== 'same-origin') throw fail('cross_site')
-  if (origin !== undefined && hostOf(origin) !== host) throw fail('cross_site')
+  if (origin === undefined || hostOf(origin) === host) return
+  const shown = String(origin).slice(0, 300)
+  throw refuse('cross_site', 'other_host', { origin: shown, host })
 }
 
 function hostOf(origin: string | string[]): string | undefined {

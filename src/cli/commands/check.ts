@@ -1,4 +1,4 @@
-import { checkConfig } from '../../index.ts'
+import { checkConfig, refusedByCheck } from '../../index.ts'
 import { countOf } from '../count-of.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
 import { tellFindings } from '../tell-findings.ts'
@@ -14,6 +14,12 @@ export async function check(file: string, { format, strict }: Options): Promise<
   if (!loaded.ok) throw new Exit(exitCodes.configInvalid, `${file}: ${countOf(count('error'), 'error')}`)
   if (strict && count('warning') > 0)
     throw new Exit(exitCodes.configInvalid, `${file}: ${countOf(count('warning'), 'warning')}, refused by --strict`)
+  const refused = findings.filter(({ code }) => refusedByCheck.has(code)).length
+  if (refused > 0)
+    throw new Exit(
+      exitCodes.configInvalid,
+      `${file}: ${countOf(refused, 'warning')}, with which a gateway starts and which is refused here`,
+    )
   const { models, families, routes, revision } = loaded.plan
   say(
     `${file} is valid: ${models.size} models in ${families.size} families, ${routes.length} routes, revision ${revision}`,

@@ -11,21 +11,26 @@ import {
   type Storage,
 } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
-import { withStorage } from '../open-books.ts'
+import { actor, withStorage } from '../open-books.ts'
 import { withProgress } from '../progress.ts'
 
-type VerifyOptions = Options & { readonly anchor?: string }
+type VerifyOptions = Options & { readonly anchor?: string; readonly rebuildSums?: boolean }
 type ReplayOptions = Options & { readonly rebuildSums?: boolean }
 type Options = { readonly config: string; readonly format: string }
 
 export async function verify(options: VerifyOptions): Promise<void> {
   const anchors = options.anchor === undefined ? [] : await readAnchors(options.anchor)
+  if (options.rebuildSums === true) await rebuildSums(options)
   await withStorage(options.config, async storage => {
     const audit = await withProgress('verifying the ledger', async () => storage.books.verify(anchors))
     if (options.format === 'json') print(JSON.stringify(audit))
     else {
       for (const problem of [...audit.problems, ...audit.sums]) print(problem)
       if (audit.sums.length > 0) say('the charges are sound: `tollgate ledger replay --rebuild-sums` adds them up anew')
+      if (audit.budgets > 0)
+        say(
+          `${audit.budgets} budgets are not what their charges say: \`tollgate ledger replay --rebuild-sums\` corrects them`,
+        )
       if (audit.left > 0) say(`${audit.left} charges are open and no gateway runs: its next start ends them`)
       if (options.anchor !== undefined) say(`held against ${anchors.length} anchors`)
       say(`${audit.charges} charges, ${audit.lines} lines, ${audit.entries} entries: ${audit.problems.length} problems`)
@@ -69,9 +74,9 @@ export async function anchor(options: { readonly config: string }): Promise<void
   await withStorage(options.config, async storage => print(JSON.stringify(await storage.books.anchor())))
 }
 
-/** Adds up anew what costs are read from. What was broken off goes on where it was. */
-async function rebuildSums(options: Options): Promise<void> {
-  await withStorage(options.config, async storage => {
+/** Adds up anew what costs are read from, and then budgets. What was broken off goes on where it was. */
+async function rebuildSums(options: Options) {
+  return withStorage(options.config, async (storage, { currency }) => {
     await withProgress('adding up charges', async progress => {
       for (
         let state = await storage.books.rebuildCosts();
@@ -82,14 +87,31 @@ async function rebuildSums(options: Options): Promise<void> {
           `${state.added.toLocaleString('en')} of ${state.all.toLocaleString('en')} places of the ledger added up`,
         )
     })
-    if (options.format === 'json') print(JSON.stringify({ rebuilt: true }))
-    else say('costs are read from the new sums')
+    say('costs are read from the new sums')
+    const corrections = await withProgress('comparing budgets with charges', () => storage.books.repairBudgets(actor))
+    if (!corrections)
+      throw new Exit(
+        exitCodes.failure,
+        'budgets were not corrected: the charges are not sound themselves (tollgate ledger verify says why)',
+      )
+    const budgets = corrections.map(({ payer, spent, held }) => ({
+      ...payer,
+      spent: formatMoney(spent),
+      held: formatMoney(held),
+    }))
+    for (const { kind, name, spent, held } of budgets)
+      say(`${kind} ${name}: ${spent} ${currency} added to what it has spent, ${held} ${currency} to what it holds`)
+    return budgets
   })
 }
 
 /** Rates every charge again from what was stored with it, by the plugin that made it. */
 export async function replay(options: ReplayOptions): Promise<void> {
-  if (options.rebuildSums === true) return await rebuildSums(options)
+  if (options.rebuildSums === true) {
+    const budgets = await rebuildSums(options)
+    if (options.format === 'json') print(JSON.stringify({ rebuilt: true, budgets }))
+    return
+  }
   await withStorage(options.config, async (storage, plan) => {
     let charges = 0
     let different = 0

@@ -26,6 +26,7 @@ type ImportFlags = {
   readonly from: PriceImport['from']
   readonly only: readonly string[]
   readonly provider: readonly string[]
+  readonly allowUndercharge: boolean
   readonly source?: string
   readonly asOf?: string
   readonly out?: string
@@ -35,17 +36,21 @@ type ImportFlags = {
 
 /** Makes a file of prices of somebody else's table; what is left out of it is told. */
 export async function importTable(file: string, options: ImportFlags): Promise<void> {
-  const { from, only, provider: providers, source, out, format } = options
+  const { from, only, provider: providers, source, out, format, allowUndercharge } = options
   const asOf = options.asOf ?? new Date().toISOString().slice(0, 10)
   if (!/^\d{4}-\d\d-\d\d$/.test(asOf) || !Date.parse(asOf))
     throw new Exit(exitCodes.usage, `--as-of ${asOf}: write a day, such as 2026-11-23`)
   const text = await readTable(file)
   const name = source ?? (file === '-' ? from : `${from} ${basename(file)}`)
-  const imported = await importPrices(text, { from, source: name, asOf, only, providers }).catch((error: unknown) => {
-    throw new Exit(exitCodes.failure, `${file}: ${messageOf(error)}`)
-  })
-  if (imported.rows.length === 0)
+  const imported = await importPrices(text, { from, source: name, asOf, only, providers, allowUndercharge }).catch(
+    (error: unknown) => {
+      throw new Exit(exitCodes.failure, `${file}: ${messageOf(error)}`)
+    },
+  )
+  if (imported.rows.length === 0) {
+    for (const line of tellLeft(imported)) say(line)
     throw new Exit(exitCodes.failure, `${file}: ${tellCount(imported)}; nothing was written`)
+  }
   if (out !== undefined) await writeTable(out, imported.text, options.force)
   if (format === 'json') print(JSON.stringify(recordOf(imported, out)))
   else {

@@ -24,7 +24,7 @@ function formatStatus(status: Status): string {
     ...(last?.findings ?? []).map(finding => `           ${finding}`),
     `requests   ${status.open_requests} open`,
     `memory     ${Math.round(status.memory / 1_048_576)} MiB, event loop late by ${status.event_loop_p99_ms} ms (p99)`,
-    `storage    ${health(storage)}`,
+    `storage    ${health(storage)}${storage.trouble ? `: ${storage.trouble}` : ''}`,
     `counters   ${health(counters)}`,
     `review     ${reviewText(status.reviews)}`,
     '',

@@ -1,4 +1,4 @@
-import { copyStorage, formatMoney } from '../../index.ts'
+import { copyStorage, formatMoney, migrateStorage } from '../../index.ts'
 import { countOf } from '../count-of.ts'
 import { print, say } from '../exit.ts'
 import { readBooksPlan } from '../open-books.ts'
@@ -33,4 +33,27 @@ export async function copy({ to, snapshot, config, format, ...options }: Options
   say(
     `To work on it, name it in 'storage' of ${config}. ${copied.from} is as it was: keep it until you will not go back.`,
   )
+}
+
+/** Brings the schema up to date, once nobody of an older version works on the storage. */
+export async function migrate({ config, format }: Pick<Options, 'config' | 'format'>): Promise<void> {
+  const { storage: url } = await readBooksPlan(config)
+  let said = ''
+  const { from, to } = await withProgress('opening the storage', progress =>
+    migrateStorage({
+      url,
+      onWait(waitsFor) {
+        const processes = waitsFor.join(', ')
+        if (processes === said) return
+        said = processes
+        progress.clear()
+        say(`Waiting until this has stopped: ${processes}`)
+        progress.tell(`waiting for ${processes}`)
+      },
+    }),
+  )
+  if (format === 'json') print(JSON.stringify({ from, to }))
+  if (from === to) say(`The schema is up to date (${to}).`)
+  else if (from === 0) say(`The storage was empty, and has the schema of this version now (${to}).`)
+  else say(`The schema was ${from} and is ${to} now.`)
 }

@@ -1,4 +1,13 @@
-import { csvLine, formatMoney, type UsageRow, type UsageSum, type VendorRow } from '../../index.ts'
+import {
+  beginningOf,
+  csvLine,
+  dateIn,
+  formatMoney,
+  type Storage,
+  type UsageRow,
+  type UsageSum,
+  type VendorRow,
+} from '../../index.ts'
 import { print, say } from '../exit.ts'
 import { describeSpan, readSpan, readZone } from '../moments.ts'
 import { withStorage } from '../open-books.ts'
@@ -56,7 +65,9 @@ export async function usage(options: UsageOptions): Promise<void> {
     const sums =
       by === 'group' || by === 'tier' || by === 'upstream'
         ? (await storage.journal.usageBy({ since, until, by })).map(toSum).sort((a, b) => b.micros - a.micros)
-        : addUp(await storage.journal.usage({ since, until }), by)
+        : by === 'day'
+          ? await sumDays(storage, { since, until }, zone)
+          : addUp(await storage.journal.usage({ since, until }), by)
     if (sums.length === 0) say('nothing was charged in that time')
     // Of tokens a tier is told by its own name, and how many.
     const counts = by === 'tier' ? (['quantity'] as const) : (['input_tokens', 'output_tokens'] as const)
@@ -73,6 +84,29 @@ export async function usage(options: UsageOptions): Promise<void> {
     if (format === 'json') for (const record of records) print(JSON.stringify(record))
     else printRows(format, headings, records)
   })
+}
+
+/** Use is kept by days of UTC: days of another zone are asked for one by one. */
+async function sumDays(
+  { journal }: Pick<Storage, 'journal'>,
+  { since, until }: { readonly since: number; readonly until: number },
+  zone: string,
+): Promise<readonly Sum[]> {
+  if (zone === 'UTC') return addUp(await journal.usage({ since, until }), 'day')
+  const sums: Sum[] = []
+  for (let date = dateIn(zone, since); beginningOf(zone, date) < until; date += dayMs) {
+    const from = Math.max(since, beginningOf(zone, date))
+    const before = Math.min(until, beginningOf(zone, date + dayMs))
+    const day = new Date(date).toISOString().slice(0, 10)
+    const rows = await journal.usage({ since: from, until: before })
+    sums.push(
+      ...addUp(
+        rows.map(row => ({ ...row, day })),
+        'day',
+      ),
+    )
+  }
+  return sums
 }
 
 function toSum({ inputTokens, outputTokens, amount, ...same }: UsageSum): Sum {

@@ -112,7 +112,7 @@ function priceModel(name: string, model: MapTree, rows: TableRows<PlacedRow>, re
   const [first, ...more] = found.map(one => one.row)
   if (!first) return { model }
   const other = more.find(row => !costsTheSame(row, first))
-  if (!other) return { model: withEntry(model, first.cost), row: first }
+  if (!other) return takeRow(name, model, first, report)
   const message = `the model '${name}' has a row for each of its upstreams, and they cost differently: ${told(first)}, ${told(other)}`
   report.add({
     code: 'price_row_several',
@@ -136,12 +136,25 @@ function priceFrom(name: string, model: MapTree, from: Entry, rows: TableRows<Pl
     return without
   }
   const row = id === undefined ? undefined : rows.get(id)
-  if (row) return { model: withEntry(withoutEntries(model, 'prices'), row.cost), row }
+  if (row) return takeRow(name, withoutEntries(model, 'prices'), row, report)
   const near = id === undefined ? undefined : suggest(id, rows.ids)
   const message = id === undefined ? 'found no name of a row' : `no table of price_tables has a row '${id}'`
   const remedy = near ?? 'write the name of a row as the table has it'
   report.add({ ...about, code: 'price_row_unknown', message, remedy })
   return without
+}
+
+/** The model with what its row says; what the model says itself stands. What the row does not charge is reported. */
+function takeRow(name: string, model: MapTree, row: PlacedRow, report: Report): PricedModel {
+  const { id, unmapped, cost, rest } = row
+  if (unmapped) {
+    const message = `the model '${name}' costs what the row ${id} says, which leaves out what else its vendor charges for: ${unmapped.join('; ')}`
+    const remedy = 'write its prices at the model, or refuse in its family what these are for'
+    const about = { path: ['models', name], span: cost.keySpan, severity: 'warning' } as const
+    report.add({ ...about, code: 'price_row_undercharges', message, remedy })
+  }
+  const laid = rest.filter(({ key }) => !entryOf(model, key))
+  return { model: [cost, ...laid].reduce(withEntry, model), row }
 }
 
 type Candidate = { readonly id: string; readonly provider: string }

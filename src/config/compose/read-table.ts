@@ -1,4 +1,4 @@
-import type { TableRow } from '../../kit/index.ts'
+import type { PriceConditions, TableRow } from '../../kit/index.ts'
 import type { Finding } from '../finding.ts'
 import { readYaml } from '../load.ts'
 import { Report } from '../report.ts'
@@ -17,8 +17,8 @@ export type ReadRow = TableRow & {
   readonly asOf?: string
 }
 
-/** A row with the entry that a model takes over: its prices have their places in the table. */
-export type PlacedRow = ReadRow & { readonly cost: Entry }
+/** A row with the entries that a model takes over, its prices first: they have their places in the table. */
+export type PlacedRow = ReadRow & { readonly cost: Entry; readonly rest: readonly Entry[] }
 
 /** A file of prices by itself. */
 export type PriceTableFile =
@@ -49,9 +49,14 @@ export async function readPriceTable(file: string, text: string): Promise<PriceT
     await checkTable(root, source, report)
   }
   if (!root || report.failed) return { ok: false, findings: report.findings(gatherSecrets(undefined, source.text, [])) }
-  const rows = rowsOf(root, source).map(({ cost: _cost, ...row }) => row)
+  const rows = rowsOf(root, source).map(({ cost: _cost, rest: _rest, ...row }) => row)
   return { ok: true, currency: textOf(root, 'currency') ?? '', rows }
 }
+
+/** As a file has it: prices stand beside the condition. */
+type Override = { readonly if: PriceConditions } & { readonly [label: string]: string }
+/** What a model takes of its row beside the price, unless it says these itself. */
+const takenOver = ['overrides', 'times', 'ends']
 
 function rowOf(
   { key: id, keySpan, value }: Entry,
@@ -62,18 +67,24 @@ function rowOf(
   if (!cost) return []
   const {
     prices = {},
+    overrides,
+    times,
     price,
     unmapped,
     mode,
     provider,
     ends,
-  } = toValue(value) as Partial<TableRow> & { price?: string }
+  } = toValue(value) as Omit<Partial<TableRow>, 'overrides'> & { overrides?: readonly Override[]; price?: string }
   const from = textOf(value, 'source') ?? about.source
   const asOf = textOf(value, 'as_of') ?? about.asOf
   return [
     {
       id,
       prices,
+      ...(overrides !== undefined && {
+        overrides: overrides.map(({ if: conditions, ...own }) => ({ if: conditions, prices: own })),
+      }),
+      ...(times !== undefined && { times }),
       ...(price !== undefined && { free: true }),
       ...(mode !== undefined && { mode }),
       ...(provider !== undefined && { provider }),
@@ -82,6 +93,7 @@ function rowOf(
       ...(from !== undefined && { source: from }),
       ...(asOf !== undefined && { asOf }),
       cost,
+      rest: takenOver.flatMap(key => entryOf(value, key) ?? []),
       place: source.locate(keySpan.start),
     },
   ]

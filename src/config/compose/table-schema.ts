@@ -1,4 +1,5 @@
 import type { SchemaData } from '../gateway-schema.ts'
+import { priceOverrides, priceTimes } from '../price-conditions.ts'
 
 /** A file of prices: what `price_tables` names. */
 export const tableSchema = {
@@ -30,6 +31,8 @@ export const tableSchema = {
             description: 'As in models.NAME.prices.',
             additionalProperties: { type: 'string', format: 'money', description: 'A quoted decimal, such as "0.04".' },
           },
+          overrides: priceOverrides,
+          times: priceTimes,
           price: { type: 'string', enum: ['free'], description: 'free, for a model that costs nothing.' },
           source: { type: 'string', minLength: 1, description: 'Where it was found, if not where the others were.' },
           as_of: { type: 'string', format: 'date', description: 'When it was found, if not when the others were.' },
@@ -39,7 +42,8 @@ export const tableSchema = {
           unmapped: {
             type: 'array',
             items: { type: 'string', minLength: 1 },
-            description: 'Fields of the source that cost something and have no price here: they are not charged.',
+            description:
+              'Fields of the source that cost something and have no price here, with the reason: they are not charged.',
           },
         },
       },

@@ -89,6 +89,21 @@ export const exposureRules: readonly Rule[] = [
     },
   },
   {
+    id: 'agents-102-behind-proxy',
+    severity: 'warning',
+    description:
+      'No caller that comes by a proxy gets a 102, because some proxies take one for the answer: the list is for those who come directly.',
+    remedy: 'write agents_accepting_102: [] where every caller comes by a proxy; streams keep long answers alive there',
+    *look({ plan }) {
+      const { agentsAccepting102, trustedProxies = [] } = plan.server
+      if (agentsAccepting102.length > 0 && trustedProxies.length > 0)
+        yield {
+          path: ['server', 'agents_accepting_102'],
+          message: 'a 102 is sent to nobody who comes by one of trusted_proxies',
+        }
+    },
+  },
+  {
     id: 'body-unbounded',
     severity: 'warning',
     description: 'One request may fill what the gateway keeps for all of them: then everybody else gets 503.',

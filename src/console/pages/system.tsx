@@ -32,6 +32,11 @@ export function System() {
                 <a href="/console/logs?charge=needs_review">{t('nav.logs')}</a>
               </p>
             )}
+            {system.disk_free !== null && system.disk_free < system.disk_min && (
+              <p class="note bad">
+                {t('system.disk.low', { free: bytes(system.disk_free), least: bytes(system.disk_min) })}
+              </p>
+            )}
             <Traffic of={system} />
             <div class="cards">
               <section class="card">
@@ -98,7 +103,7 @@ function ofMost(tell: (value: number) => string, value: number, most: number | n
   return most === null ? tell(value) : t('system.of', { value: tell(value), most: tell(most) })
 }
 
-function Store({ of: { kind, healthy } }: { readonly of: SystemState['storage'] }) {
+function Store({ of: { kind, healthy } }: { readonly of: SystemState['counters'] }) {
   return (
     <span class="inline">
       {kind} <Status name={healthy ? 'healthy' : 'unhealthy'} />

@@ -4,7 +4,7 @@ import { Connection, type Keeper } from './connection.ts'
 import type { Dialler } from './dial.ts'
 import { type Waiter, WaitingLine } from './waiting-line.ts'
 import { Waits, type WaitTimes } from './waits.ts'
-import { ConnectionClosed } from './wire-fault.ts'
+import { ConnectionClosed, QueueFull } from './wire-fault.ts'
 
 /** An idle connection is kept so long where the upstream does not say how long it keeps it. */
 const idleMs = 4_000
@@ -45,6 +45,7 @@ export class Pool implements Keeper, Timed {
   readonly #waitingFresh = new WaitingLine()
   readonly #waits = new Waits()
   #turns = 0
+  #turnedAway = 0
   #isClosed = false
 
   /** @param connectionsMax the most that are open, or being opened, at a time */
@@ -61,9 +62,31 @@ export class Pool implements Keeper, Timed {
     if (connection) return this.#begin(connection, waiter)
     waiter.turn = this.#turns++
     waiter.since = now
+    waiter.isQueued = this.#all.size >= this.#max && !(waiter.isFresh && this.#idle.length > 0)
+    if (waiter.isQueued && this.#queued >= (waiter.queueMax ?? Infinity) && !this.#makeRoom(waiter))
+      return this.turnAway(waiter)
     if (waiter.isFresh) this.#waitingFresh.join(waiter)
     else this.#waiting.join(waiter)
     this.#dial()
+  }
+
+  /** Requests that wait, without those for which a connection is being opened. */
+  get #queued(): number {
+    return this.#waiting.size + this.#waitingFresh.size - this.#dialled
+  }
+
+  /** Requests for which there was no place among those that wait. */
+  get turnedAway(): number {
+    return this.#turnedAway
+  }
+
+  /** A key that has fewer waiting than another one takes a place from that. @returns false where it has not */
+  #makeRoom({ payer, isFresh }: Waiter): boolean {
+    const line = isFresh ? this.#waitingFresh : this.#waiting
+    const last = line.mostCrowded
+    if (!last || line.countOf(last.payer) <= line.countOf(payer) + 1) return false
+    this.turnAway(last)
+    return true
   }
 
   /** How many connections carry something or are being opened, of how many there may be; who waits for one, and how long others did. */
@@ -156,7 +179,7 @@ export class Pool implements Keeper, Timed {
   #offer(connection: Connection, now: number): void {
     const waiter = this.#waiting.first
     if (waiter) {
-      this.#waiting.leave(waiter)
+      this.#waiting.serve(waiter)
       return this.#beginWaited(connection, waiter)
     }
     // What rested only to be listened to has been idle before.
@@ -201,7 +224,7 @@ export class Pool implements Keeper, Timed {
     if (connection.isGone) return this.#dial()
     const waiter = this.#nextWaiting()
     if (!waiter) return this.#offer(connection, this.#deadlines.clock.tick())
-    waiter.line?.leave(waiter)
+    waiter.line?.serve(waiter)
     this.#beginWaited(connection, waiter)
     // Who came first may have been one whom a resting connection would have served: then somebody else waits for his own.
     this.#dial()
@@ -221,11 +244,16 @@ export class Pool implements Keeper, Timed {
     return earlier(this.#waiting.first, this.#waitingFresh.first)
   }
 
-  /** Who came first of those that take any connection, behind as many as connections rest. */
+  /** Who is served next of those that take any connection, behind as many as connections rest. */
   get #firstUnserved(): Waiter | undefined {
-    let waiter = this.#waiting.first
-    for (let left = this.#resting.length + this.#listened.length; waiter && left > 0; left--) waiter = waiter.behind
-    return waiter
+    return this.#waiting.after(this.#resting.length + this.#listened.length)
+  }
+
+  /** It has waited for as long as it may. */
+  turnAway(waiter: Waiter): void {
+    this.#turnedAway++
+    const waiting = this.#waiting.size + this.#waitingFresh.size
+    this.#dismiss(waiter, new QueueFull(this.#waits.forecast(this.#deadlines.clock.tick(), waiting)))
   }
 
   #dismiss(waiter: Waiter, error: Error): void {

@@ -1,6 +1,9 @@
 /** Of so much time, and so many at most, the last waits are known. */
 const keptMs = 5 * 60_000
 const keptMost = 1_024
+/** The rate is that of so many at most, and of so much time. */
+const ratedMost = 16
+const ratedMs = 60_000
 
 /** How long requests of the last five minutes waited, of those that did. */
 export type WaitTimes = { readonly count: number; readonly p50Ms: number | null; readonly p95Ms: number | null }
@@ -16,6 +19,19 @@ export class Waits {
     this.#ended[this.#next] = now
     this.#waited[this.#next] = waitedMs
     this.#next = (this.#next + 1) % keptMost
+  }
+
+  /** How long so many take until it is their turn, at the rate of the last of a minute; undefined where there were none. */
+  forecast(now: number, waiting: number): number | undefined {
+    let served = 0
+    let since = now
+    for (let i = 1; i <= ratedMost; i++) {
+      const ended = this.#ended[(this.#next - i + keptMost) % keptMost]
+      if (ended === undefined || now - ended > ratedMs) break
+      served++
+      since = ended
+    }
+    return served === 0 ? undefined : (waiting * (now - since)) / served
   }
 
   read(now: number): WaitTimes {

@@ -12,6 +12,18 @@ export class ConnectionClosed extends Error {
   }
 }
 
+/** All connections are in use, and too many requests wait for one, or have waited for too long. */
+export class QueueFull extends Error {
+  override readonly name = 'QueueFull'
+  /** All who wait now will have been served in so many milliseconds, as far as it is known. */
+  readonly againMs: number | undefined
+
+  constructor(againMs?: number) {
+    super()
+    this.againMs = againMs
+  }
+}
+
 /** A request that cannot be written as it is: a fault of whoever made it. */
 export class UnsendableRequest extends Error {
   override readonly name = 'UnsendableRequest'

@@ -1,3 +1,4 @@
+import type { AnswerForm } from '../answer-form.ts'
 import type { AnswerHead } from '../call-request.ts'
 import { type Coding, unpackSmall } from '../codings.ts'
 import { isNothing, parseLoosely, type Refusal, refusalInside } from './judge.ts'
@@ -9,8 +10,14 @@ const insideBytesMax = 16_384
 const isEvents = /^text\/event-stream/i
 const isJson = /[/+]json/i
 
-/** What says of an answer what it is: all of a refusal, the first members of JSON, the first event of a stream. */
-export type Kind = 'refusal' | 'json' | 'events'
+/**
+ * What says of an answer what it is: all of a refusal, the first members of JSON, the first event of a stream, or of anything
+ * the first bytes that show its form.
+ */
+export type Kind = 'refusal' | 'json' | 'events' | 'form'
+
+/** The form that the beginning of an answer shows; undefined where more bytes decide. */
+export type FormOf = (begin: Buffer) => AnswerForm | undefined
 
 /** Undefined where it says nothing that could be read. */
 export function kindOf({ status, headers, codings }: AnswerHead): Kind | undefined {
@@ -24,18 +31,20 @@ export function kindOf({ status, headers, codings }: AnswerHead): Kind | undefin
 
 /** What an answer begins with: as much of it as shows whether it is an error, and which. */
 export class FirstWords {
-  readonly #kind: Kind
+  #kind: Kind
   readonly #bytesMax: number
+  readonly #formOf: FormOf
   readonly #chunks: Buffer[] = []
   #bytes = 0
   #isWhole = false
   /** The first event that says something. */
   #event: FirstEvent | undefined
 
-  /** @param bytesMax how much of a refusal is read */
-  constructor(kind: Kind, bytesMax = insideBytesMax) {
+  /** @param bytesMax how much of a refusal is read; `formOf`: absent where the answer has the form that its head says */
+  constructor(kind: Kind, bytesMax = insideBytesMax, formOf: FormOf = asDeclared) {
     this.#kind = kind
     this.#bytesMax = kind === 'refusal' ? bytesMax : insideBytesMax
+    this.#formOf = formOf
   }
 
   /** @returns true when no more is needed */
@@ -44,9 +53,18 @@ export class FirstWords {
     this.#bytes += chunk.length
     if (this.#bytes > this.#bytesMax) return true
     if (this.#kind === 'refusal') return false
-    if (this.#kind === 'json') return !mayBeError(this.#all())
+    if (this.#kind === 'form') return this.#formOf(this.#all()) !== undefined
+    if (this.#kind === 'events' && this.#isNoStream()) return true
+    if (this.#kind === 'json') return !mayBeError(this.#all()) && this.#formOf(this.#all()) !== undefined
     this.#event = firstEvent(this.#text())
     return this.#event !== undefined
+  }
+
+  /** Upstreams that fail in a stream may write JSON without the frame of an event: it is read as what it is. */
+  #isNoStream(): boolean {
+    const form = this.#formOf(this.#all())
+    if (form === 'object' || form === 'list') this.#kind = 'json'
+    return form === 'other'
   }
 
   end(): void {
@@ -76,6 +94,8 @@ export class FirstWords {
     return this.#all().toString()
   }
 }
+
+const asDeclared: FormOf = () => 'events'
 
 type FirstEvent = { readonly name: string; readonly data: string }
 

@@ -1,5 +1,6 @@
 import type { KeyEffect, OutcomeRow, SaleClass } from '../../kit/index.ts'
 import { valuesAt } from '../../wire/index.ts'
+import { mentions } from './match-message.ts'
 import { besideErrors, limitCodes, outcomes, usualPlaces } from './outcomes.ts'
 
 /** A machine-readable word is no longer than this. */
@@ -35,6 +36,8 @@ export type Judgement = {
   /** `401 invalid_api_key`: the status and the word that decided. */
   readonly code: string
   readonly retryAfterMs?: number
+  /** The body of the request may have brought it about: another one has to be refused so before it counts for the key. */
+  readonly confirm?: true
 }
 
 /** What the tables say of a refusal, an operator's rows first. `strike` takes our secrets out of a vendor's word. */
@@ -44,9 +47,10 @@ export function judge(refusal: Refusal, own: readonly OutcomeRow[] = [], strike 
     .find(one => one.code !== undefined)
   const isLimit = refusal.isInside && codesAt(refusal.body, usualPlaces).find(code => limitCodes.includes(code))
   if (!found && typeof isLimit !== 'string') return { class: 'final', key: 'none', code: told(refusal, '', strike) }
-  const { row, code = '' } = found ?? { row: { class: 'not_sold', key: 'cooling' } as const, code: String(isLimit) }
-  // In an answer that has begun well, only what is about the key was surely not sold.
-  const isProved = !refusal.isInside || ['invalid', 'no_credit', 'cooling'].includes(row.key)
+  const limited = { class: 'not_sold', key: 'cooling', confirm: true } as const
+  const { row, code = '' } = found ?? { row: limited, code: String(isLimit) }
+  // In an answer that has begun well, only what is about the key, or too much for it, was surely not sold.
+  const isProved = !refusal.isInside || ['invalid', 'no_credit', 'cooling', 'request'].includes(row.key)
   const saleClass = row.class === 'not_sold' && !isProved ? 'unknown' : row.class
   const { retryAfterMs } = refusal
   return {
@@ -54,6 +58,7 @@ export function judge(refusal: Refusal, own: readonly OutcomeRow[] = [], strike 
     key: saleClass === 'not_sold' ? row.key : 'none',
     code: told(refusal, code, strike),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(row.confirm === true && { confirm: true as const }),
   }
 }
 
@@ -72,9 +77,11 @@ function shown(code: string): string {
 }
 
 /** The word by which a row fits, '' for the status alone; undefined where it does not fit. */
-function fits({ status, at, codes, says, when }: OutcomeRow, refusal: Refusal): string | undefined {
+function fits(row: OutcomeRow, refusal: Refusal): string | undefined {
+  const { status, at, codes, says, when } = row
+  if (row.mentions && !mentions(row, refusal.body)) return undefined
   if (says) return status.includes(refusal.status ?? 0) && saysOneOf(refusal.body, says) ? '' : undefined
-  const isAnyStatus = refusal.status === undefined && codes !== undefined
+  const isAnyStatus = refusal.status === undefined && (codes ?? row.mentions) !== undefined
   if (!isAnyStatus && !status.includes(refusal.status ?? 0)) return undefined
   if (when === 'wait' && refusal.retryAfterMs === undefined) return undefined
   if (when === 'bare') return isBare(refusal.body) ? '' : undefined

@@ -5,7 +5,7 @@ import type { Conversation } from '../conversation.ts'
 import { fail } from '../errors.ts'
 import { strikeOut } from '../redact.ts'
 import { retryAfterMs } from '../verdict.ts'
-import { FirstWords, kindOf } from './first-words.ts'
+import { FirstWords, type FormOf, type Kind, kindOf } from './first-words.ts'
 import { type Judgement, judge, type Refusal } from './judge.ts'
 import { statusInside } from './status-inside.ts'
 
@@ -28,6 +28,8 @@ export class JudgedCall implements Call, Sink {
   readonly #conversation: Conversation | undefined
   readonly #clock: Clock
   readonly #isAlone: boolean
+  readonly #kind: Kind | undefined
+  readonly #formOf: FormOf | undefined
   /** Where the first words have to be waited for. */
   #heard: PromiseWithResolvers<void> | undefined
   #isHeard = false
@@ -44,8 +46,22 @@ export class JudgedCall implements Call, Sink {
   #isReplaced = false
   #failure: Error | undefined
 
-  constructor(inner: Call, clock: Clock, conversation: Conversation | undefined, isAlone = false) {
+  constructor(
+    inner: Call,
+    clock: Clock,
+    heard: {
+      readonly conversation?: Conversation | undefined
+      /** There is no other key to ask. */
+      readonly isAlone?: boolean
+      /** What is heard; as the answer's head says where it is absent. */
+      readonly kind?: Kind
+      readonly formOf?: FormOf
+    } = {},
+  ) {
+    const { conversation, isAlone = false, kind, formOf } = heard
     this.#isAlone = isAlone
+    this.#kind = kind
+    this.#formOf = formOf
     this.#inner = inner
     this.#conversation = conversation
     this.#clock = clock
@@ -79,13 +95,21 @@ export class JudgedCall implements Call, Sink {
       if (isRefused) this.judgement = judgeAll(this.#conversation, this.upstream, text => this.#strike(text))
       return head
     }
-    const kind = kindOf(head)
+    const kind = this.#kind ?? kindOf(head)
     if (kind === undefined) return this.#decide(head)
-    const listening = this.#listen(
-      new FirstWords(kind, errorBytesMax),
-      this.#isAlone && !isRefused ? hearAloneMs : hearMs,
-    )
+    // Of what is no stream the head leaves with the first bytes, whenever they come.
+    const isShort = this.#isAlone && kind === 'events'
+    const listening = this.#listen(new FirstWords(kind, errorBytesMax, this.#formOf), isShort ? hearAloneMs : hearMs)
     return listening ? listening.then(() => this.#decide(head)) : this.#decide(head)
+  }
+
+  /** What was heard, until it is handed on. */
+  get early(): readonly Buffer[] {
+    return this.#chunks
+  }
+
+  get isWhole(): boolean {
+    return this.#isWhole
   }
 
   /** What it is, by what was heard of it. */

@@ -17,6 +17,7 @@ import type { Judgement } from './judge.ts'
 import { demandsOf } from './demands-of.ts'
 import type { KeyBudgets } from './key-budgets.ts'
 import type { KeyStates } from './key-states.ts'
+import type { Asker } from './suspicions.ts'
 
 /** An upstream that cannot, whichever key it is asked with, is asked so often in one request. */
 const unableMax = 2
@@ -34,12 +35,14 @@ export type AttemptHost = {
   /** What became of it. */
   ended(key: VendorKey, outcome: KeyOutcome): void
   /** A refusal that was not sold. */
-  wasted(key: VendorKey, judgement: Judgement): void
+  wasted(key: VendorKey, judgement: Judgement, asker: Asker): void
 }
 
-type Asked = {
+/** A request, as its way through the keys has to know it. */
+export type Asked = {
   readonly model: string
   readonly request: string
+  readonly asker: Asker
   /** Absent where it uses none. */
   readonly tokens: TokenUse | undefined
   /** Nobody else is left to ask. */
@@ -63,6 +66,10 @@ export class KeyAttempt {
   #modelRefused: readonly { readonly key: VendorKey; readonly code: string }[] | undefined
   #ticket: Ticket | undefined
   #isTrial = false
+  /** It is tried for want of another key. */
+  #isResort = false
+  /** A key that may be asked was asked. */
+  #hasAskedOpen = false
   /** A token of its was good no more: a new one that is refused too is judged. */
   #renewed: Set<VendorKey> | undefined
   #unable = 0
@@ -94,7 +101,7 @@ export class KeyAttempt {
       this.#tried = (this.#tried ?? new Set()).add(key)
       if (!(await this.#take(key))) continue
       // Another may be trying it by now, or somebody have suspended it.
-      if (this.#isTrial && !this.#keys.states.tries(key)) {
+      if (this.#isTrial && !this.#tries(key)) {
         await this.#giveBack()
         continue
       }
@@ -102,6 +109,15 @@ export class KeyAttempt {
       return key.upstream
     }
     return undefined
+  }
+
+  #tries(key: VendorKey): boolean {
+    const { states } = this.#keys
+    if (!this.#isResort) return states.tries(key)
+    if (states.isUnproved(key, this.#asked.asker)) return true
+    if (!states.isResort(key)) return false
+    states.resorts(key)
+    return true
   }
 
   /** It is asked now. */
@@ -115,11 +131,14 @@ export class KeyAttempt {
     const { model } = this.#asked
     const open: VendorKey[] = []
     this.#isTrial = false
+    this.#isResort = false
+    const shut: VendorKey[] = []
     for (const key of this.upstream.keys ?? []) {
       if (key.weight === 0 || this.#tried?.has(key) || !serves(key.models, model)) continue
       const admission = states.admission(key, model)
       if (admission.kind === 'shut') {
         if (admission.waitMs !== null && admission.reason === 'limited') this.#waitsFor(admission.waitMs)
+        shut.push(key)
         continue
       }
       if (!budgets.hasRoom(key)) continue
@@ -129,9 +148,26 @@ export class KeyAttempt {
       }
       open.push(key)
     }
-    if (open.length <= 1) return open[0]
+    if (open.length === 0) return this.#chooseShut(shut)
+    this.#hasAskedOpen = true
+    if (open.length === 1) return open[0]
     let at = this.#keys.unit() * open.reduce((sum, key) => sum + key.weight, 0)
     return open.find(key => (at -= key.weight) < 0) ?? open.at(-1)
+  }
+
+  /**
+   * Where no key is open: one that was shut for what another client alone was refused; else, where nobody else is left to ask,
+   * one that is due, as a trial.
+   */
+  #chooseShut(shut: readonly VendorKey[]): VendorKey | undefined {
+    const { states, budgets } = this.#keys
+    const isNeeded = this.#asked.isLast && !this.#hasAskedOpen
+    const isTried = (key: VendorKey): boolean =>
+      states.isUnproved(key, this.#asked.asker) || (isNeeded && states.isResort(key))
+    const key = shut.find(one => budgets.hasRoom(one) && isTried(one))
+    this.#isTrial = key !== undefined
+    this.#isResort = key !== undefined
+    return key
   }
 
   /** A refusal costs nothing: an only key is asked rather than nobody, unless somebody has said that it is not. */
@@ -140,7 +176,7 @@ export class KeyAttempt {
     this.#isOnlyTried = true
     const { states } = this.#keys
     const admission = states.admission(key, this.#asked.model)
-    this.#isTrial = admission.kind === 'trial' && states.tries(key)
+    this.#isTrial = admission.kind === 'trial' ? states.tries(key) : states.isUnproved(key, this.#asked.asker)
     const isBarred = admission.kind === 'shut' && admission.reason === 'operator'
     const isAsked = admission.kind === 'open' || this.#isTrial || (this.#asked.isLast && !isBarred)
     if (!isAsked) return undefined
@@ -194,10 +230,12 @@ export class KeyAttempt {
     this.last = judgement
     this.fault = undefined
     if (judgement.class === 'unknown') return this.#doubt()
-    this.#keys.wasted(key, judgement)
+    this.#keys.wasted(key, judgement, this.#asked.asker)
     if (judgement.key === 'model') this.#modelRefused = [...(this.#modelRefused ?? []), { key, code: judgement.code }]
     if (judgement.key === 'none') this.#unable++
-    if (judgement.key === 'cooling' && key.isOnly === true) this.#waitsFor(judgement.retryAfterMs ?? soonMs)
+    // Of one that cools its state says how long.
+    if (judgement.key === 'cooling' && this.#keys.states.admission(key, this.#asked.model).kind !== 'shut')
+      this.#waitsFor(judgement.retryAfterMs ?? soonMs)
     return 'next_key'
   }
 
@@ -212,14 +250,17 @@ export class KeyAttempt {
     const { model } = this.#asked
     if (!this.key) return
     this.#keys.ended(this.key, 'answered')
-    this.#keys.states.succeeded(this.key, model, this.#isTrial)
-    for (const { key, code } of this.#modelRefused ?? []) this.#keys.states.modelRefused(key, model, code)
+    this.#keys.states.succeeded(this.key, model, this.#isTrial, this.#asked.tokens?.estimate)
+    // One of them: the next request proves the next.
+    const [refused] = this.#modelRefused ?? []
+    if (refused) this.#keys.states.modelRefused(refused.key, model, refused.code)
   }
 
   /** Whether the last answer may be shown where nobody else is left: it blames no key. */
   get isLastShown(): boolean {
     if (!this.last) return false
     const { key, code } = this.last
+    if (key === 'request') return true
     // What limits an only key is told as the upstream tells it, who may say more of its limit.
     if (key === 'cooling') return this.key?.isOnly === true && !/^40[123]\b/.test(code)
     // A 403 that says nothing of keys may be about what was asked for: its words are the caller's.
@@ -269,8 +310,8 @@ export class KeyAttempt {
 }
 
 function outcomeOf({ class: saleClass, key }: Judgement): KeyOutcome {
-  if (saleClass === 'final') return 'refused'
   if (saleClass === 'unknown') return 'unknown'
+  if (saleClass === 'final' || key === 'request') return 'refused'
   if (key === 'none') return 'unable'
   return key === 'cooling' ? 'limited' : key
 }

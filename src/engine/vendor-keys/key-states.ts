@@ -1,5 +1,6 @@
 import type { Clock, KeyReason, KeyStanding, VendorKey } from '../../kit/index.ts'
 import type { Judgement } from './judge.ts'
+import { type Asker, Suspicions } from './suspicions.ts'
 
 const minuteMs = 60_000
 /** A limited key is paused for so long where its vendor names no time; twice as long each time after. */
@@ -15,6 +16,10 @@ const probeMs = [1, 5, 15, 60].map(minutes => minutes * minuteMs)
 const trialMs = 30 * minuteMs
 /** When a request tries an only key once more that another upstream stands in for: it is refused for nothing. */
 const onlyTrialMs = { invalid: minuteMs, no_credit: 5 * minuteMs } as const
+
+/** Where no other key is left a suspended one is tried after so long, and after each try in vain twice as long as before. */
+const resortMs = 1_000
+const resortMaxMs = 30_000
 
 /** How a key may be asked now. `trial`: by one request, which decides. */
 export type Admission =
@@ -37,9 +42,13 @@ export class KeyStates {
   readonly #standings = new Map<string, KeyStanding>()
   /** When only keys that are suspended were tried here, by their ids. */
   readonly #tried = new Map<string, number>()
+  /** When keys were last tried for want of another one, and how often in a row, by their ids. */
+  readonly #resorts = new Map<string, { readonly at: number; readonly inARow: number }>()
+  readonly #suspicions: Suspicions
 
   constructor({ clock, onChange }: Parts) {
     this.#clock = clock
+    this.#suspicions = new Suspicions(clock)
     this.#onChange = onChange
   }
 
@@ -80,8 +89,35 @@ export class KeyStates {
     return true
   }
 
-  /** A request was answered that this key was asked with. Those that began before it was refused prove nothing. */
-  succeeded(key: VendorKey, model: string, wasTrial: boolean): void {
+  /** Whether one client alone, and not this one, was refused what has shut a key: its request may be the reason. */
+  isUnproved(key: VendorKey, { client }: Pick<Asker, 'client'>): boolean {
+    const standing = this.#find(key, '')
+    if (!standing || this.#admissionOf(standing).kind !== 'shut') return false
+    const { reason } = standing
+    return (reason === 'no_credit' || reason === 'limited') && this.#suspicions.isUnproved(key, client)
+  }
+
+  /** Whether a suspended key is to be tried for want of another one. */
+  isResort(key: VendorKey): boolean {
+    const standing = this.#find(key, '')
+    if (standing?.state !== 'suspended' || standing.reason === 'operator') return false
+    const { at, inARow } = this.#resorts.get(key.id) ?? { at: 0, inARow: 0 }
+    const forMs = Math.min(resortMs * 2 ** Math.min(inARow, 10), resortMaxMs)
+    return this.#clock.now() - Math.max(at, standing.since) >= forMs
+  }
+
+  /** It is tried for want of another one: until some time has passed no other request does. */
+  resorts(key: VendorKey): void {
+    const { inARow } = this.#resorts.get(key.id) ?? { inARow: 0 }
+    this.#resorts.set(key.id, { at: this.#clock.now(), inARow: inARow + 1 })
+  }
+
+  /**
+   * A request was answered that this key was asked with. Those that began before it was refused prove nothing.
+   * @param tokens what it may have come to, where it uses any
+   */
+  succeeded(key: VendorKey, model: string, wasTrial: boolean, tokens?: number): void {
+    this.#suspicions.served(key, tokens)
     if (this.#standings.size === 0) return
     for (const one of ['', model]) {
       const standing = this.#find(key, one)
@@ -91,11 +127,21 @@ export class KeyStates {
     }
   }
 
-  /** What a refusal says of the key. @returns whether it is suspended for it, and was not before */
-  refused(key: VendorKey, { key: effect, code, retryAfterMs }: Judgement): boolean {
-    if (effect === 'none' || effect === 'model') return false
+  /**
+   * What a refusal says of the key. What the body of its request may have brought about counts when another request is refused
+   * so too, and of all keys that one request is refused with it counts for one.
+   * @returns whether it is suspended for it, and was not before
+   */
+  refused(key: VendorKey, { key: effect, code, retryAfterMs, confirm }: Judgement, asker?: Asker): boolean {
+    if (effect === 'none' || effect === 'model' || effect === 'request') return false
     // Its upstream rests instead, as one that is sent no key: a limit may be of one model alone.
     if (effect === 'cooling' && key.isOnly === true) return false
+    if (asker) {
+      this.#suspicions.refused(key, asker)
+      if (confirm && !this.#suspicions.confirms(key, effect, asker)) return false
+      if (asker.hasChanged) return false
+      asker.hasChanged = true
+    }
     const before = this.#find(key, '')
     const now = this.#clock.now()
     // What somebody has suspended stays so for as long as was said.
@@ -206,6 +252,7 @@ export class KeyStates {
     if (known && known.changedAt >= standing.changedAt && !isWord) return undefined
     if (!known && standing.state === 'active') return undefined
     this.#standings.set(id, standing)
+    if (standing.state === 'active' && standing.model === '') this.#forget(`${standing.upstream}/${standing.key}`)
     return known ?? null
   }
 
@@ -223,9 +270,15 @@ export class KeyStates {
   }
 
   #resume(standing: KeyStanding): void {
+    if (standing.model === '') this.#forget(`${standing.upstream}/${standing.key}`)
     const now = this.#clock.now()
     const plain = { state: 'active', reason: null, code: null, until: null, tries: 0 } as const
     this.#put({ ...standing, ...plain, since: now, changedAt: now })
+  }
+
+  #forget(id: string): void {
+    this.#resorts.delete(id)
+    this.#suspicions.forget(id)
   }
 
   #put(given: KeyStanding): void {

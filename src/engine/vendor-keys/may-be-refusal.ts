@@ -1,27 +1,46 @@
 import type { AnswerHead, Call } from '../call-request.ts'
-import { FirstWords, kindOf } from './first-words.ts'
+import { FirstWords, type FormOf, type Kind, kindOf } from './first-words.ts'
 import { mayBeError } from './may-be-error.ts'
 
+/** What is known before an answer is heard. */
+export type Hearing = {
+  readonly hasKey: boolean
+  /** Where its first words come from; absent where several requests make the answer, which are heard one by one. */
+  readonly call: Call | undefined
+  readonly formOf: FormOf
+  /** JSON is no answer: it is an error, or of another form than was asked for. */
+  readonly wantsEvents: boolean
+}
+
 /**
- * Whether an answer has to be heard to know what it is: one of a status that is none, or one that may be an error all the
- * same. Of an upstream that is sent no key only streams are heard.
- * @param call where its first words come from; absent where several requests make the answer, which are heard one by one
+ * What has to be heard of an answer to know what it is: of a status that is none, of one that may be an error all the same,
+ * and of one whose form has not shown yet. Undefined where what came with the head shows all of it.
  */
-export function mayBeRefusal(head: AnswerHead, hasKey: boolean, call: Call | undefined): boolean {
-  if (head.status >= 400) return hasKey
-  const kind = kindOf(head)
-  if (!call || kind === undefined || (kind === 'json' && !hasKey)) return false
+export function kindToHear(head: AnswerHead, { hasKey, call, formOf, wantsEvents }: Hearing): Kind | undefined {
+  if (head.status >= 400) return hasKey ? 'refusal' : undefined
+  if (!call || head.codings.length > 0) return undefined
   // What came with the head is mostly enough, and then there is nothing to wait for.
   const { early = [] } = call
-  return kind === 'json' ? mayBeErrorAfter(early) : !beginsWithAnswer(early)
+  const kind = kindOf(head)
+  if (kind === 'events') return beginsWithAnswer(early, formOf) ? undefined : 'events'
+  // Of an upstream that is sent no key only streams are heard for errors.
+  const isJson = kind === 'json' && (hasKey || wantsEvents)
+  if (isJson && mayBeErrorAfter(early)) return 'json'
+  if (formOf(joined(early)) !== undefined) return undefined
+  return isJson ? 'json' : 'form'
 }
 
 function mayBeErrorAfter([first]: readonly Buffer[]): boolean {
   return first === undefined || mayBeError(first)
 }
 
-function beginsWithAnswer(events: readonly Buffer[]): boolean {
+function beginsWithAnswer(events: readonly Buffer[], formOf: FormOf): boolean {
   if (events.length === 0) return false
-  const words = new FirstWords('events')
+  const words = new FirstWords('events', undefined, formOf)
   return events.some(chunk => words.add(chunk)) && words.inside() === undefined
+}
+
+/** What has come. */
+export function joined(chunks: readonly Buffer[]): Buffer {
+  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
 }

@@ -2,10 +2,50 @@ import { noCreditSentences, type OutcomeRow } from '../../kit/index.ts'
 
 /**
  * What refusals mean, for all vendors alike: the first row that fits says it. What fits none is the caller's. Only status
- * and machine-readable words count: what a message says, a caller may have said first. One sentence of a vendor that has no
- * code for it counts where it is all that the message says.
+ * and machine-readable words count against a key: what a message says, a caller may have said first. One sentence of a vendor
+ * that has no code for it counts where it is all that the message says. In a key's favour a message and its numbers count: a
+ * caller who brings them about spares the key one refusal. Rows with `confirm` need a second request (`key-states.ts`).
  */
 export const outcomes: readonly OutcomeRow[] = [
+  // The vendor's numbers say that the key is alive, and this request too large for it.
+  {
+    status: [400, 402, 403, 429],
+    mentions: ['can only afford {left}'],
+    where: 'left > 0',
+    class: 'not_sold',
+    key: 'request',
+  },
+  {
+    status: [402, 403, 429],
+    mentions: [
+      'limit {limit}, requested {wanted}',
+      'limit: {limit}, requested: {wanted}',
+      'limit {limit}, used {used}, requested {wanted}',
+      'limit: {limit}, used: {used}, requested: {wanted}',
+      'limit exceeded: {wanted} > {limit}',
+    ],
+    where: 'wanted > limit',
+    class: 'not_sold',
+    key: 'request',
+  },
+  // Its words say so where it gives no numbers.
+  {
+    status: [402, 403, 429],
+    mentions: [
+      'request too large',
+      'is too long: {found} tokens',
+      'tokens must be reduced',
+      'reduce your message size',
+    ],
+    class: 'not_sold',
+    key: 'request',
+  },
+  {
+    status: [402, 403, 429],
+    codes: ['request_too_large', 'context_length_exceeded'],
+    class: 'not_sold',
+    key: 'request',
+  },
   // Too much in flight, or a budget that renews: it says how long to wait.
   { status: [402, 403], when: 'wait', class: 'not_sold', key: 'cooling' },
   {
@@ -43,10 +83,6 @@ export const outcomes: readonly OutcomeRow[] = [
     status: [400, 402, 403, 429],
     codes: [
       'insufficient_quota',
-      'insufficient_credits',
-      'insufficient_balance',
-      'insufficient_funds',
-      'InsufficientBalance',
       'credit_balance_exhausted',
       'credit_balance_too_low',
       'billing_error',
@@ -55,7 +91,6 @@ export const outcomes: readonly OutcomeRow[] = [
       'enforced_spend_limit_reached',
       'exceeded_current_quota_error',
       'spend_limit_exceeded',
-      'BILLING_BALANCE_NOT_ENOUGH',
       'BILLING_DISABLED',
       'Arrearage',
       'AccountOverdueError',
@@ -63,11 +98,32 @@ export const outcomes: readonly OutcomeRow[] = [
     class: 'not_sold',
     key: 'no_credit',
   },
+  // What is left may be enough for a smaller request.
+  {
+    status: [400, 402, 403, 429],
+    codes: [
+      'insufficient_credits',
+      'insufficient_balance',
+      'insufficient_funds',
+      'InsufficientBalance',
+      'BILLING_BALANCE_NOT_ENOUGH',
+    ],
+    class: 'not_sold',
+    key: 'no_credit',
+    confirm: true,
+  },
   { status: [400], says: noCreditSentences, class: 'not_sold', key: 'no_credit' },
   // A budget of the key or of what it belongs to is spent; the same status without it is about what was asked.
-  { status: [403], at: 'error.metadata.limit_source', when: 'code', class: 'not_sold', key: 'no_credit' },
+  {
+    status: [403],
+    at: 'error.metadata.limit_source',
+    when: 'code',
+    class: 'not_sold',
+    key: 'no_credit',
+    confirm: true,
+  },
   { status: [401], class: 'not_sold', key: 'invalid' },
-  { status: [402], class: 'not_sold', key: 'no_credit' },
+  { status: [402], class: 'not_sold', key: 'no_credit', confirm: true },
   // A body of a caller may bring these about too: they count for the key only where another one is served.
   {
     status: [403, 404],
@@ -90,7 +146,8 @@ export const outcomes: readonly OutcomeRow[] = [
   },
   // A key that may not, or what stands before the vendor; it is nothing to suspend a key for.
   { status: [403], when: 'bare', class: 'not_sold', key: 'none' },
-  { status: [429], class: 'not_sold', key: 'cooling' },
+  { status: [429], when: 'wait', class: 'not_sold', key: 'cooling' },
+  { status: [429], class: 'not_sold', key: 'cooling', confirm: true },
   { status: [503, 529], when: 'code', class: 'not_sold', key: 'none' },
   { status: [408, 409, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529], class: 'unknown', key: 'none' },
 ]
@@ -104,6 +161,20 @@ export const limitCodes: readonly string[] = [
   'RESOURCE_EXHAUSTED',
   'Throttling',
   'ThrottlingException',
+]
+
+/** Where a vendor's sentences stand. */
+export const messagePlaces: readonly string[] = [
+  'error.message',
+  'message',
+  'error.detail',
+  'detail.message',
+  'detail',
+  'errors.message',
+  'errors',
+  'error.metadata.raw',
+  'error',
+  'msg',
 ]
 
 /** Where machine-readable words stand. */

@@ -31,7 +31,6 @@ export async function probe(
         reuse: false,
       }),
       clock,
-      undefined,
     )
     const { status } = await call.head
     const { judgement } = call

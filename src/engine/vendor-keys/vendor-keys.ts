@@ -8,15 +8,15 @@ import {
   type Log,
   type Random,
   renewalAt,
-  type TokenUse,
   type Upstream,
   type VendorKey,
 } from '../../kit/index.ts'
 import type { Judgement } from './judge.ts'
-import { type AttemptHost, KeyAttempt } from './key-attempt.ts'
+import { type Asked, type AttemptHost, KeyAttempt } from './key-attempt.ts'
 import { KeyBudgets } from './key-budgets.ts'
 import { OutcomeCounts } from './key-outcomes.ts'
 import { KeyStates } from './key-states.ts'
+import type { Asker } from './suspicions.ts'
 
 export type VendorKeysParts = {
   readonly clock: Clock
@@ -51,15 +51,9 @@ export class VendorKeys implements AttemptHost {
     return this.#parts.random.unit()
   }
 
-  /** A request's way through the keys of one upstream. `tokens`: what it uses, where it uses any; `isLast`: nobody else is left to ask. */
-  attempt(
-    upstream: Upstream,
-    model: string,
-    request: string,
-    tokens: TokenUse | undefined,
-    isLast: boolean,
-  ): KeyAttempt {
-    return new KeyAttempt(this, upstream, { model, request, tokens, isLast })
+  /** A request's way through the keys of one upstream. */
+  attempt(upstream: Upstream, asked: Asked): KeyAttempt {
+    return new KeyAttempt(this, upstream, asked)
   }
 
   asked(key: VendorKey, request: string): void {
@@ -72,10 +66,10 @@ export class VendorKeys implements AttemptHost {
   }
 
   /** A refusal that was not sold. */
-  wasted(key: VendorKey, judgement: Judgement): void {
+  wasted(key: VendorKey, judgement: Judgement, asker: Asker): void {
     const facts = { upstream: key.upstream.name, key: key.name, reason: judgement.key, answer: judgement.code }
     // Once: whoever is under way beside it is refused too.
-    if (this.states.refused(key, judgement))
+    if (this.states.refused(key, judgement, asker))
       this.#parts.log.error(facts, "an upstream's key is refused and suspended until it is good again")
   }
 

@@ -15,7 +15,7 @@ type Holding = { readonly amount: number; readonly currency: string; readonly at
 type Overdrawn = Extract<HoldResult, { kind: 'overdrawn' }>
 
 /** What a row of an account has spent in the spell that it is now, as SQL. */
-const spentNow = (account: string, period: BudgetPeriod): string =>
+export const spentNow = (account: string, period: BudgetPeriod): string =>
   period === 'total'
     ? `${account}.spent`
     : `CASE WHEN ${account}.${period}_start BETWEEN ? AND ? THEN ${account}.${period}_spent

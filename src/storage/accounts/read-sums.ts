@@ -4,13 +4,13 @@ import { askIn } from '../ask-in.ts'
 import { bounds } from '../keys/spend.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text, whole } from '../rows.ts'
+import { spentNow } from './hold.ts'
 
 const sums = (which: string): string => `SELECT kind, name, sum(spent) AS spent, sum(held) AS held,
-    sum(CASE WHEN day_start BETWEEN ? AND ? THEN day_spent ELSE 0 END) AS day,
-    sum(CASE WHEN month_start BETWEEN ? AND ? THEN month_spent ELSE 0 END) AS month
+    sum(${spentNow('account', 'day')}) AS day, sum(${spentNow('account', 'month')}) AS month
   FROM account ${which} GROUP BY kind, name ORDER BY kind, name`
 
-/** What users, balances and groups have spent by now, and what is held of them: all rows of each together. Of those named, or of all. */
+/** As budgets are held by. What users, balances and groups have spent by now, and what is held of them: all rows of each together. Of those named, or of all. */
 export function* readSums({
   at,
   zone,
@@ -20,7 +20,8 @@ export function* readSums({
   readonly zone: string
   readonly of: readonly LevelName[] | null
 }): QueryProgram<readonly LevelSums[]> {
-  const spells = bounds({ zone }, at)
+  const [day, dayAhead, month, monthAhead] = bounds({ zone }, at)
+  const spells = [day, dayAhead, day, month, monthAhead, month]
   if (of === null) return (yield ask(sums(''), ...spells)).map(toSums)
   const found: LevelSums[] = []
   for (const [kind, some] of Map.groupBy(of, one => one.kind)) {

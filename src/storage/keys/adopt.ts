@@ -7,6 +7,7 @@ import { ask, lockRows, type QueryProgram } from '../query.ts'
 import { whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { createKey } from './write.ts'
+import { escapeUnprintable } from '../../kit/unprintable.ts'
 
 type AdoptedUser = Adoption['users'][number]
 
@@ -46,7 +47,10 @@ export function* adopt(identity: Scribe, given: Signed & { readonly adoption: Ad
     for (const { status, spentBefore, ...key } of user.keys) {
       const [known] = yield ask('SELECT id FROM key WHERE hash = ? OR old_hash = ?', key.hash, key.hash)
       if (known) continue
-      const made = yield* createKey(identity, { ...signed, key: { ...key, user: user.name } })
+      const made = yield* createKey(identity, {
+        ...signed,
+        key: { ...key, name: escapeUnprintable(key.name), user: user.name },
+      })
       if (status === 'disabled') yield ask('UPDATE key SET status = ? WHERE id = ?', status, made.id)
       yield* opens('key', made.id, made.budgetPeriod, spentBefore)
       adopted.keys++

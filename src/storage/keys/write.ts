@@ -15,6 +15,7 @@ import { findUser } from '../people/users.ts'
 import { ask, lockRows, type QueryProgram } from '../query.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { whole } from '../rows.ts'
+import { refuseUnprintable } from '../plain-names.ts'
 import { readKey } from './find.ts'
 
 /** By an administrator, whose word is how far the holder may go. */
@@ -58,6 +59,7 @@ function* insertKey(
   { key, by, at }: Signed & { readonly key: NewKey },
   bounds: KeyBounds,
 ): QueryProgram<Key> {
+  refuseUnprintable(key.name, key.group)
   const id = identity.ids.next('key_', at)
   const cells = {
     id,
@@ -120,6 +122,7 @@ function* writeChange(
   was: Key,
   bounds: KeyBounds,
 ): QueryProgram<Key | undefined> {
+  refuseUnprintable(change.name, change.group)
   const cells = Object.entries(cellsOf(changeable, { ...change, bounds }))
   if (cells.length === 0) return was
   yield ask(

@@ -4,6 +4,9 @@ import { readZoneSince } from './budget-zone.ts'
 import type { Findings } from './findings.ts'
 import { RunningSums } from './running-sums.ts'
 
+/** Later than any day or month. */
+const never = Infinity
+
 const words = { day: 'today', month: 'this month' } as const
 
 /** What the running day and month are proved by, and since when days have gone by this zone: no earlier one can be proved. */
@@ -11,9 +14,8 @@ export function* openRunning(
   zone: string | undefined,
   at: number,
 ): QueryProgram<{ readonly running: RunningSums | undefined; readonly since: number }> {
-  const since = zone === undefined ? undefined : yield* readZoneSince(zone)
-  if (zone === undefined || since === undefined) return { running: undefined, since: 0 }
-  return { running: new RunningSums(zone, at), since }
+  if (zone === undefined) return { running: undefined, since: never }
+  return { running: new RunningSums(zone, at), since: (yield* readZoneSince(zone)) ?? never }
 }
 
 /** The rows of each account, one or several where several gateways book at once, by kind and name. */
@@ -58,24 +60,53 @@ const placeOf = (payer: string, period: 'day' | 'month', start: number): string 
 /**
  * Proves what one who pays has spent in the day and in the month that are now. What ended in the hour before midnight may count
  * on the new day, where something of that was booked before it.
+ * @returns what is wrong
  */
 export function auditRunning(
-  { running, report }: Findings,
+  { running }: Findings,
   payer: string,
   rows: readonly Row[],
   { since, left }: Behind,
-): void {
-  for (const period of ['day', 'month'] as const) {
+): readonly string[] {
+  return (['day', 'month'] as const).flatMap(period => {
     const spells = running?.spells(period) ?? []
     const found = spells.filter(({ start }) => rows.some(row => whole(row, `${period}_start`) === start))
     const [spell] = found
     // Just at midnight some rows may be on the new day already: they can be proved a little later.
-    if (!running || !spell || found.length > 1 || spell.from < since) continue
-    const has = rows
-      .filter(row => whole(row, `${period}_start`) === spell.start)
-      .reduce((sum, row) => sum + whole(row, `${period}_spent`), left.get(placeOf(payer, period, spell.start)) ?? 0)
-    const { spent, late, lateBack } = running.of(payer, period, spell.start)
-    if (has < spent - lateBack || has > spent + late)
-      report(`${payer}: has spent ${has} ${words[period]}, its charges say ${spent}`)
-  }
+    if (!running || !spell || found.length > 1 || spell.from < since) return []
+    const { has, spent, isRight } = compare(running, payer, rows, { period, start: spell.start, left })
+    return isRight ? [] : [`${payer}: has spent ${has} ${words[period]}, its charges say ${spent}`]
+  })
+}
+
+/**
+ * What has to be added to the day or the month that is now, of one whose sums are wrong: also where no row of its is there yet,
+ * and where the charges of a day before the zone changed cannot prove it.
+ */
+export function missingOf(
+  { running }: Findings,
+  period: 'day' | 'month',
+  payer: string,
+  rows: readonly Row[],
+  { left }: Behind,
+): { readonly start: number; readonly spent: number } {
+  const spells = running?.spells(period) ?? []
+  const spell = spells.findLast(({ start }) => rows.some(row => whole(row, `${period}_start`) === start)) ?? spells[0]
+  if (!running || !spell) return { start: 0, spent: 0 }
+  const { start } = spell
+  const { has, spent, isRight } = compare(running, payer, rows, { period, start, left })
+  return { start, spent: isRight ? 0 : spent - has }
+}
+
+function compare(
+  running: RunningSums,
+  payer: string,
+  rows: readonly Row[],
+  { period, start, left }: { readonly period: 'day' | 'month'; readonly start: number; readonly left: LeftBehind },
+) {
+  const has = rows
+    .filter(row => whole(row, `${period}_start`) === start)
+    .reduce((sum, row) => sum + whole(row, `${period}_spent`), left.get(placeOf(payer, period, start)) ?? 0)
+  const { spent, late, lateBack } = running.of(payer, period, start)
+  return { has, spent, isRight: has >= spent - lateBack && has <= spent + late }
 }

@@ -1,5 +1,6 @@
 import { decidedTier } from '../../kit/charge.ts'
-import type { Anchor, Audit } from '../../kit/index.ts'
+import type { LevelKind } from '../../kit/budget.ts'
+import type { Anchor, Audit, BudgetCorrection } from '../../kit/index.ts'
 import { auditAnchors } from './anchor.ts'
 import { before } from '../accounts/opening.ts'
 import { balanceOf, cash, digestTopUp } from '../accounts/top-up.ts'
@@ -7,12 +8,13 @@ import { auditCosts } from '../costs/audit-costs.ts'
 import { ask, type Row, type Rows, type QueryProgram } from '../query.ts'
 import { text, whole, wholeOrNull } from '../rows.ts'
 import { addHeld, addSpent, type Findings, totalsOf } from './findings.ts'
-import { auditRunning, type Behind, openRunning, readLeftBehind, rowsOfAccounts } from './audit-running.ts'
+import { auditRunning, type Behind, missingOf, openRunning, readLeftBehind, rowsOfAccounts } from './audit-running.ts'
 import { auditChains } from './audit-chains.ts'
 import { auditOpenings } from './audit-openings.ts'
 import { auditSegments } from './audit-segments.ts'
 import { accountOf, digestCharge, type Entry, sales, toEntry } from './entries.ts'
 import { groupRows } from './find.ts'
+import { type Corrections, countRepairs } from './repair.ts'
 
 /** More than anybody reads; the rest are counted. */
 const problemsMax = 1_000
@@ -27,16 +29,30 @@ const byItself = new Set(['gateway', 'recovery'])
  * Proves the books from nothing but their rows: every charge against its lines and entries, every key against its
  * charges, every chain of entries against its hashes. Run on one snapshot; changes nothing.
  */
-export function* audit({
-  at,
-  zone,
-  anchors,
-}: {
+export function* audit(asked: Asked): QueryProgram<Audit> {
+  const { corrections, ...found } = yield* auditBooks(asked)
+  return { ...found, budgets: corrections.length }
+}
+
+type Asked = {
   readonly at: number
   /** By whose days and months budgets go; undefined where nobody knows, and totals alone are proved. */
   readonly zone: string | undefined
   readonly anchors: readonly Anchor[]
-}): QueryProgram<Audit> {
+}
+
+/**
+ * The same, for who is about to correct budgets: what has to be added to each, and whether the charges that this is known
+ * from are sound themselves.
+ */
+export function* findCorrections(asked: Omit<Asked, 'anchors'>): QueryProgram<Corrections> {
+  const repairs = yield* countRepairs()
+  const { corrections, problems } = yield* auditBooks({ ...asked, anchors: [] })
+  const ofBudgets = corrections.reduce((sum, { problems }) => sum + problems.length, 0)
+  return { repairs, corrections, isSound: problems.length === ofBudgets }
+}
+
+function* auditBooks({ at, zone, anchors }: Asked) {
   const problems: string[] = []
   let more = 0
   const { running, since } = yield* openRunning(zone, at)
@@ -48,6 +64,7 @@ export function* audit({
     totals: new Map(),
     accounts: new Map(),
     running,
+    corrections: [],
     report(problem) {
       if (problems.length < problemsMax) problems.push(problem)
       else more++
@@ -65,8 +82,8 @@ export function* audit({
   if (more > 0) problems.push(`and ${more} more`)
   const sums: string[] = []
   yield* auditCosts(problem => void (sums.length < problemsMax && sums.push(problem)))
-  const { charges, lines, entries, left } = findings
-  return { charges, lines, entries, left, problems, sums }
+  const { charges, lines, entries, left, corrections } = findings
+  return { charges, lines, entries, left, problems, sums, corrections }
 }
 
 /** Processes that may have charges reserved: those with a lease, or one that ran out just now. As `liveName` has them. */
@@ -171,12 +188,7 @@ function* auditKeys(findings: Findings, behind: Behind): QueryProgram<void> {
   const keys = yield ask('SELECT id, spent, held, day_start, day_spent, month_start, month_spent FROM key')
   for (const key of keys) {
     const id = text(key, 'id')
-    const { spent, held } = findings.totals.get(id) ?? { spent: 0, held: 0 }
-    if (whole(key, 'spent') !== spent)
-      findings.report(`key ${id}: has spent ${whole(key, 'spent')}, its entries say ${spent}`)
-    if (whole(key, 'held') !== held)
-      findings.report(`key ${id}: holds ${whole(key, 'held')}, its open charges say ${held}`)
-    auditRunning(findings, `key ${id}`, [key], behind)
+    auditPayer(findings, { kind: 'key', name: id }, [key], behind)
     findings.totals.delete(id)
   }
   for (const id of findings.totals.keys()) findings.report(`key ${id}: is gone, but has charges`)
@@ -185,15 +197,45 @@ function* auditKeys(findings: Findings, behind: Behind): QueryProgram<void> {
 /** Users, groups and balances: each is the sum of its rows, and of its charges. */
 function* auditAccounts(findings: Findings, behind: Behind): QueryProgram<void> {
   for (const [account, rows] of yield* rowsOfAccounts()) {
-    const sum = (column: string): number => rows.reduce((total, row) => total + whole(row, column), 0)
-    const { spent, held } = findings.accounts.get(account) ?? { spent: 0, held: 0 }
-    if (sum('spent') !== spent) findings.report(`${account}: has spent ${sum('spent')}, its charges say ${spent}`)
-    if (sum('held') !== held) findings.report(`${account}: holds ${sum('held')}, its open charges say ${held}`)
-    auditRunning(findings, account, rows, behind)
+    auditPayer(findings, payerOf(account), rows, behind)
     findings.accounts.delete(account)
   }
-  for (const [account, { spent, held }] of findings.accounts)
-    if (spent !== 0 || held !== 0) findings.report(`${account}: has no account, but charges of ${spent}`)
+  for (const account of findings.accounts.keys()) auditPayer(findings, payerOf(account), [], behind)
+}
+
+/** Whether the rows of one who pays are what the charges say; if not, what has to be added to them. */
+function auditPayer(findings: Findings, payer: BudgetCorrection['payer'], rows: Rows, behind: Behind): void {
+  const name = `${payer.kind} ${payer.name}`
+  const { spent, held } = (payer.kind === 'key' ? findings.totals.get(payer.name) : findings.accounts.get(name)) ?? {
+    spent: 0,
+    held: 0,
+  }
+  const sum = (column: string): number => rows.reduce((total, row) => total + whole(row, column), 0)
+  const [spentThere, heldThere] = [sum('spent'), sum('held')]
+  const problems: string[] = []
+  if (rows.length === 0) {
+    if (spent !== 0 || held !== 0) problems.push(`${name}: has no account, but charges of ${spent}`)
+  } else {
+    const whose = payer.kind === 'key' ? 'entries' : 'charges'
+    if (spentThere !== spent) problems.push(`${name}: has spent ${spentThere}, its ${whose} say ${spent}`)
+    if (heldThere !== held) problems.push(`${name}: holds ${heldThere}, its open charges say ${held}`)
+    problems.push(...auditRunning(findings, name, rows, behind))
+  }
+  if (problems.length === 0) return
+  for (const problem of problems) findings.report(problem)
+  findings.corrections.push({
+    payer,
+    problems,
+    spent: spent - spentThere,
+    held: held - heldThere,
+    day: missingOf(findings, 'day', name, rows, behind),
+    month: missingOf(findings, 'month', name, rows, behind),
+  })
+}
+
+function payerOf(account: string): BudgetCorrection['payer'] {
+  const at = account.indexOf(' ')
+  return { kind: account.slice(0, at) as LevelKind, name: account.slice(at + 1) }
 }
 
 /** Beside it stands what was spent elsewhere before. */

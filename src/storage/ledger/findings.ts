@@ -1,5 +1,6 @@
 import { levelKinds } from '../../kit/budget.ts'
 import { heldLevels, nameOf } from '../accounts/levels.ts'
+import type { BudgetCorrection } from '../../kit/index.ts'
 import type { Row } from '../query.ts'
 import { text } from '../rows.ts'
 import type { RunningSums } from './running-sums.ts'
@@ -19,6 +20,8 @@ export type Findings = {
   readonly accounts: Map<string, Totals>
   /** Of the day and the month that are now; undefined where they cannot be told. */
   readonly running: RunningSums | undefined
+  /** What would make keys and accounts what their charges say. */
+  readonly corrections: BudgetCorrection[]
   report(this: void, problem: string): void
 }
 

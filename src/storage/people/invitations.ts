@@ -7,6 +7,7 @@ import type { Scribe } from '../writer-identity.ts'
 import { findLinked, insertLink } from './sign-in.ts'
 import { leave, type Signed } from './trail.ts'
 import { createUser, refuseErased } from './users.ts'
+import { refuseUnprintable } from '../plain-names.ts'
 
 /** Whoever invites has to be able to make users still: an administrator, or somebody at the machine itself. */
 const isGood = `expires_at > ? AND created_at <= ? AND (made_by = 'command line' OR EXISTS
@@ -29,6 +30,7 @@ export function* createInvitation(
   { invitation, by, at }: Signed & { readonly invitation: NewInvitation },
 ): QueryProgram<Invitation> {
   const { hash, name, role, group, expiresAt } = invitation
+  refuseUnprintable(name, group)
   // Those that nobody took up are swept by the next.
   yield ask('DELETE FROM invitation WHERE expires_at <= ?', at)
   if (name !== null) {

@@ -6,6 +6,7 @@ import { ask, type QueryProgram } from '../query.ts'
 import { textOrNull, toUser } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { leave, type Signed } from './trail.ts'
+import { refuseUnprintable } from '../plain-names.ts'
 
 const columns = columnsOf(userMembers).join(', ')
 const changeable = {
@@ -66,6 +67,7 @@ export function* createUser(
   { user, by, at }: Signed & { readonly user: NewUser },
 ): QueryProgram<null> {
   const { name, group, role, passwordHash } = user
+  refuseUnprintable(name, group)
   yield* refuseErased(name)
   const [created] = yield ask(
     `INSERT INTO "user" (name, group_name, role, status, password_hash, created_at) VALUES (?, ?, ?, 'active', ?, ?)
@@ -89,6 +91,7 @@ export function* changeUser(
   given: Signed & { readonly name: string; readonly change: UserChange; readonly ways?: WaysIn | null },
 ): QueryProgram<User | undefined> {
   const { name, change, ways = null, by, at } = given
+  refuseUnprintable(change.group)
   // Touched first: of two changes at once one waits for the other, and the trail says what each found.
   yield ask('UPDATE "user" SET name = name WHERE name = ?', name)
   const was = yield* findUser(name)

@@ -1,6 +1,7 @@
 import { type SavedView, viewsMax } from '../../kit/saved-views.ts'
 import { ask, lockRows, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
+import { refuseUnprintable } from '../plain-names.ts'
 
 const where = 'user_name = ? AND page = ?'
 /** Two changes of one user's views wait for each other. */
@@ -21,6 +22,7 @@ export type ViewPut = { readonly user: string; readonly view: SavedView; readonl
 /** @returns false where the page has as many as may be, or there is no such user */
 export function* putView({ user, view, before }: ViewPut): QueryProgram<boolean> {
   const { page, name, query } = view
+  refuseUnprintable(name)
   if ((yield ask(owner, user)).length === 0) return false
   const rows = yield ask(`SELECT name, place FROM saved_view WHERE ${where} ORDER BY place`, user, page)
   const changed = rows.find(row => text(row, 'name') === (before ?? name))

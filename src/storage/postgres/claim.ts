@@ -1,19 +1,23 @@
 import type { Clock } from '../../kit/index.ts'
-import type { Claim } from '../options.ts'
+import type { Claim, Migration, OnWait } from '../options.ts'
 import { forget } from '../ledger/replicas.ts'
 import { useClient, transact } from './commit.ts'
+import { migrations } from '../migrations/list.ts'
 import { createPool } from './connect.ts'
-import { prepareDatabase } from './prepare.ts'
+import { readVersion } from './migrate.ts'
+import { prepareDatabase, startError } from './prepare.ts'
+
+type Claiming = { readonly clock: Clock; readonly onWait: OnWait }
 
 /**
  * What the process that starts workers keeps: on PostgreSQL any number of gateways may be at work, so nothing is claimed;
  * the schema is brought up to date, and the lease of a worker that died can be ended at once.
  * @throws StorageError `storage_newer`, `storage_unavailable`
  */
-export async function claimPostgres(url: string, clock: Clock): Promise<Claim> {
+export async function claimPostgres(url: string, { clock, onWait }: Claiming): Promise<Claim> {
   const pool = createPool(url, 1)
   try {
-    await prepareDatabase(pool, url, clock)
+    await prepareDatabase(pool, url, { clock, isOwn: true, onWait })
   } catch (error) {
     await pool.end()
     throw error
@@ -23,5 +27,19 @@ export async function claimPostgres(url: string, clock: Clock): Promise<Claim> {
       await useClient(pool, client => transact(client, clock, () => forget(owner)))
     },
     release: () => pool.end(),
+  }
+}
+
+/** Brings the schema up to date once no older process is at work. @throws StorageError `storage_newer`, `storage_unavailable` */
+export async function migratePostgres(url: string, { clock, onWait }: Claiming): Promise<Migration> {
+  const pool = createPool(url, 1)
+  try {
+    const from = await useClient(pool, client => readVersion(client, url))
+    await prepareDatabase(pool, url, { clock, isOwn: true, onWait })
+    return { from, to: migrations.length }
+  } catch (error) {
+    throw startError(error, url)
+  } finally {
+    await pool.end()
   }
 }

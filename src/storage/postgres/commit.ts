@@ -4,7 +4,9 @@ import type { Recovery } from '../ledger/recover.ts'
 import { type Op, stepsOf } from '../ops.ts'
 import type { QueryProgram } from '../query.ts'
 import type { Scribe } from '../writer-identity.ts'
+import { StorageError } from '../errors.ts'
 import { Session } from './connect.ts'
+import { refuseNewer } from './migrate.ts'
 import { isLost, mayRetry, storageFailure, toStorageError } from './failure.ts'
 
 /** What finds that somebody has made the same row is tried so often again. */
@@ -98,9 +100,13 @@ async function insist<T>(clock: Waits, attempt: () => Promise<Attempt<T>>): Prom
 async function attemptSteps<T>(client: pg.PoolClient, work: (session: Session) => Promise<T>): Promise<Attempt<T>> {
   const session = new Session(client)
   session.send('BEGIN')
+  const checked = session.run(refuseNewer())
+  // Its answer is looked at below, however the work ends.
+  checked.catch(() => undefined)
   let ours: unknown
   try {
     const value = await work(session)
+    await checked
     session.send('COMMIT')
     const committed = await session.settle()
     if (committed?.command === 'COMMIT') return { value }
@@ -108,13 +114,18 @@ async function attemptSteps<T>(client: pg.PoolClient, work: (session: Session) =
   } catch (error) {
     ours = error
   }
+  // Where the schema is newer, whatever else failed follows from that.
+  const newer = await checked.then(
+    () => undefined,
+    (error: unknown) => (error instanceof StorageError ? error : undefined),
+  )
   try {
     session.send('ROLLBACK')
     await session.settle()
   } catch (error) {
-    return { error, isFromDatabase: true }
+    return { error: newer ?? error, isFromDatabase: newer === undefined }
   }
-  return { error: ours, isFromDatabase: false }
+  return { error: newer ?? ours, isFromDatabase: false }
 }
 
 function faultOf({ error, isFromDatabase }: Failed): Error {
@@ -123,6 +134,7 @@ function faultOf({ error, isFromDatabase }: Failed): Error {
 }
 
 function failureOf({ error, isFromDatabase }: Failed) {
+  if (error instanceof StorageError && error.code === 'storage_newer') return { broken: error.message, isLost: false }
   const broken = isFromDatabase ? storageFailure(error) : undefined
   return broken === undefined ? undefined : { broken, isLost: isLost(error) }
 }

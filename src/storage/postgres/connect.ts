@@ -12,6 +12,11 @@ const connectMs = 2_000
 const settings = `SET synchronous_commit = on; SET idle_in_transaction_session_timeout = 10000; SET lock_timeout = 0;
   SET client_min_messages = warning; SET default_transaction_isolation = 'read committed'`
 
+/** What versions called their connections that did not check the schema before each commit. */
+export const uncheckedName = 'tollgate'
+/** What this version calls them. */
+const ownName = 'tollgate gateway'
+
 /** Connections to the database of an address, opened when they are needed and kept. */
 export function createPool(url: string, connectionsMax: number, statementMax = statementMs): Pool {
   const pool = new Pool({
@@ -21,7 +26,7 @@ export function createPool(url: string, connectionsMax: number, statementMax = s
     idleTimeoutMillis: 0,
     query_timeout: statementMax + silentMs,
     keepAlive: true,
-    application_name: 'tollgate',
+    application_name: ownName,
     pipeline: true,
     // What is asked next waits behind it.
     onConnect: client =>

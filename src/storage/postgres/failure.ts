@@ -47,6 +47,11 @@ export function mayRetry(error: unknown): 'conflict' | 'twice' | undefined {
   return state === sameRow ? 'twice' : undefined
 }
 
+/** True when a statement took longer than it may: on a lock, as a rule. */
+export function isStopped(error: unknown): boolean {
+  return stateOf(error) === '57014'
+}
+
 export function isWrongAddress(error: unknown): boolean {
   return wrongAddress.has(stateOf(error)?.slice(0, 2) ?? '')
 }

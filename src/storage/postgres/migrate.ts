@@ -2,7 +2,9 @@ import type pg from 'pg'
 import { copyMark } from '../copy/mark.ts'
 import { StorageError } from '../errors.ts'
 import { migrations, moves } from '../migrations/list.ts'
-import { describePlace, Session } from './connect.ts'
+import { ask, type QueryProgram } from '../query.ts'
+import { whole } from '../rows.ts'
+import { describePlace, Session, uncheckedName } from './connect.ts'
 import { translateSchema } from './translate.ts'
 
 /** Of the lock that those who migrate wait for: `tollgate` in bytes, as a number of 32 bits. */
@@ -10,32 +12,62 @@ const lockId = 0x746f6c6c
 
 /**
  * Brings the schema up to this version in one transaction: a process killed half-way leaves the database as it was, and of
- * several that start at once one migrates and the others find it done.
- * @throws StorageError `storage_newer` when a newer version has been here, `copy_unfinished`
+ * several that start at once one migrates and the others find it done. A database that has an older schema is migrated only
+ * where `isOwn`, and only when no process of the older version is left: such a process would go on writing as it always did.
+ * @returns the processes that it waits for; none when the schema is up to date
+ * @throws StorageError `storage_older`, `storage_newer` when a newer version has been here, `copy_unfinished`
  */
-export async function migrate(client: pg.PoolClient, url: string): Promise<void> {
-  if (await isCurrent(client, url)) return
+export async function migrate(client: pg.PoolClient, url: string, isOwn: boolean): Promise<readonly string[]> {
   await client.query('BEGIN')
   try {
     await client.query('SET LOCAL statement_timeout = 0')
     await client.query(`SELECT pg_advisory_xact_lock(${lockId})`)
+    // Every process reads the version before it writes: none does from here on until this is over.
+    if (await hasVersion(client)) await client.query('LOCK TABLE tollgate_schema IN ACCESS EXCLUSIVE MODE')
     const found = await readVersion(client, url)
     if (found === 0) {
       await makeVersion(client, 0)
       await makeClock(client)
+    } else if (found < migrations.length) {
+      if (!isOwn) throw olderError(url, found)
+      const waitsFor = await findOlder(client)
+      if (waitsFor.length > 0) {
+        await client.query('ROLLBACK')
+        return waitsFor
+      }
     }
     await migrateFrom(client, found)
     await client.query(`UPDATE tollgate_schema SET version = ${migrations.length}`)
     await client.query('COMMIT')
+    return []
   } catch (error) {
     await client.query('ROLLBACK').catch(() => undefined)
     throw error
   }
 }
 
-/** Whether nothing is left to do. @throws as `readVersion` */
-export async function isCurrent(client: pg.PoolClient, url: string): Promise<boolean> {
-  return (await readVersion(client, url)) === migrations.length
+export function olderError(url: string, found: number): StorageError {
+  return new StorageError('storage_older', { path: describePlace(url), found, known: migrations.length })
+}
+
+/**
+ * Processes of the version that the schema is of: those that have a lease, and those that are connected all the same, such as
+ * commands, and gateways that were frozen for longer than their lease. Versions that check the schema before each commit call
+ * their connections otherwise, and need not be waited for.
+ */
+async function findOlder(client: pg.PoolClient): Promise<readonly string[]> {
+  const { rows: tables } = await client.query(
+    `SELECT 1 FROM pg_catalog.pg_tables WHERE tablename = 'replica' AND schemaname = ANY (current_schemas(false))`,
+  )
+  const leases = `SELECT DISTINCT host FROM replica
+    WHERE lease_until >= (extract(epoch FROM clock_timestamp()) * 1000)::bigint ORDER BY host`
+  const hosts = tables.length === 0 ? [] : (await client.query<{ host: string }>(leases)).rows
+  if (hosts.length > 0) return hosts.map(({ host }) => `gateway ${host}`)
+  const { rows } = await client.query<{ pid: number; host: string | null }>(
+    `SELECT pid, host(client_addr) AS host FROM pg_catalog.pg_stat_activity WHERE datname = current_database()
+       AND usename = current_user AND application_name = '${uncheckedName}' ORDER BY pid`,
+  )
+  return rows.map(({ pid, host }) => `connection ${pid} from ${host ?? 'this machine'}`)
 }
 
 /** Brings the schema from a version up to this one, or to one on the way; the caller owns the transaction. */
@@ -62,15 +94,33 @@ export async function makeClock(client: pg.PoolClient): Promise<void> {
 
 /** 0 where nothing of ours is. @throws StorageError `storage_newer`, `copy_unfinished` */
 export async function readVersion(client: pg.PoolClient, url: string): Promise<number> {
+  if (!(await hasVersion(client))) return 0
+  const { rows } = await client.query('SELECT version FROM tollgate_schema')
+  const found = Number(rows[0]?.version ?? 0)
+  if (found === copyMark) throw new StorageError('copy_unfinished', { path: describePlace(url) })
+  if (found > migrations.length) throw newerError(describePlace(url), found)
+  return found
+}
+
+async function hasVersion(client: pg.PoolClient): Promise<boolean> {
   // Not `to_regclass`: it goes by what the session remembers, and one that has waited for another to migrate remembers none.
   const made = await client.query(
     `SELECT 1 FROM pg_catalog.pg_tables WHERE tablename = 'tollgate_schema' AND schemaname = ANY (current_schemas(false))`,
   )
-  if (made.rows.length === 0) return 0
-  const { rows } = await client.query('SELECT version FROM tollgate_schema')
-  const found = Number(rows[0]?.version ?? 0)
-  const known = migrations.length
-  if (found === copyMark) throw new StorageError('copy_unfinished', { path: describePlace(url) })
-  if (found > known) throw new StorageError('storage_newer', { path: describePlace(url), found, known })
-  return found
+  return made.rows.length > 0
+}
+
+/**
+ * Refuses to write where a newer version has changed the schema meanwhile. Run inside the transaction that writes: a migration
+ * waits for it to end.
+ * @throws StorageError `storage_newer`
+ */
+export function* refuseNewer(): QueryProgram<void> {
+  const [row] = yield ask('SELECT version FROM tollgate_schema')
+  const found = row ? whole(row, 'version') : 0
+  if (found > migrations.length) throw newerError('the database', found)
+}
+
+function newerError(path: string, found: number): StorageError {
+  return new StorageError('storage_newer', { path, found, known: migrations.length })
 }

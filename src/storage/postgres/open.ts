@@ -7,6 +7,7 @@ import type { StorageOptions } from '../options.ts'
 import { LogQueue } from '../journal/log-queue.ts'
 import { ChargeQueue, togetherFar } from '../ledger/charge-queue.ts'
 import { createPool } from './connect.ts'
+import { logWaits } from '../log-waits.ts'
 import { prepareDatabase } from './prepare.ts'
 import { Lookups, Reader } from './reader.ts'
 import { Writer } from './writer.ts'
@@ -22,7 +23,7 @@ export type PostgresOptions = StorageOptions & { readonly url: string }
 
 /** Opens a database, making its tables where needed. @throws StorageError `storage_newer`, `storage_unavailable`. */
 export async function openPostgres(options: PostgresOptions): Promise<Storage> {
-  const { clock, log, role, url, ids = new Ids() } = options
+  const { clock, log, role, url, ids = new Ids(), onWait = logWaits(clock, log) } = options
   const pool = createPool(url, writersMax)
   const lookups = createPool(url, lookupsMax)
   const lists = createPool(url, listsMax, listMs)
@@ -49,7 +50,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
   }
 
   try {
-    await prepareDatabase(pool, url, clock)
+    await prepareDatabase(pool, url, { clock, isOwn: role === 'gateway', onWait })
     if (role !== 'tool') {
       const recovery = await writer.begin(clock.now())
       if (recovery.settled + recovery.toReview > 0)

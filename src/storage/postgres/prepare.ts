@@ -1,25 +1,42 @@
 import type pg from 'pg'
 import type { Clock } from '../../kit/index.ts'
 import { StorageError } from '../errors.ts'
+import { migrations } from '../migrations/list.ts'
+import type { OnWait } from '../options.ts'
 import { useClient } from './commit.ts'
 import { createPool, describePlace } from './connect.ts'
-import { isLost, isWrongAddress, storageFailure, toStorageError } from './failure.ts'
-import { isCurrent, migrate } from './migrate.ts'
+import { isLost, isStopped, isWrongAddress, storageFailure, toStorageError } from './failure.ts'
+import { migrate, olderError, readVersion } from './migrate.ts'
 
 /** How long a start waits for a database that is itself starting. */
 const patienceMs = 5_000
 const againMs = 250
+/** How often a migration looks whether older processes have gone. */
+const waitMs = 1_000
 /** What one statement of a migration may take. */
 const migrationMs = 86_400_000
 
+/** How a database is prepared. */
+export type Preparation = {
+  readonly clock: Clock
+  /** Migrates a database that has an older schema; otherwise only a new one is made. */
+  readonly isOwn: boolean
+  readonly onWait: OnWait
+}
+
 /** Brings the schema up to date, when the database is there. @throws StorageError that says which database */
-export async function prepareDatabase(pool: pg.Pool, url: string, clock: Clock): Promise<void> {
+export async function prepareDatabase(pool: pg.Pool, url: string, preparation: Preparation): Promise<void> {
+  const { clock, isOwn } = preparation
   const until = clock.tick() + patienceMs
   for (;;) {
     try {
-      if (await useClient(pool, client => isCurrent(client, url))) return
-      return await migrateInItsTime(url)
+      const found = await useClient(pool, client => readVersion(client, url))
+      if (found === migrations.length) return
+      if (found > 0 && !isOwn) throw olderError(url, found)
+      return await migrateInItsTime(url, preparation)
     } catch (error) {
+      // Somebody else migrates, and nobody reads the version until that is over.
+      if (isOwn && isStopped(error)) return await migrateInItsTime(url, preparation)
       const isHopeless = error instanceof StorageError || isWrongAddress(error) || !isLost(error)
       if (isHopeless || clock.tick() >= until) throw startError(error, url)
     }
@@ -28,10 +45,15 @@ export async function prepareDatabase(pool: pg.Pool, url: string, clock: Clock):
 }
 
 /** A table of very many rows takes minutes to change, and so long do those wait that find somebody else at it. */
-async function migrateInItsTime(url: string): Promise<void> {
+async function migrateInItsTime(url: string, { clock, isOwn, onWait }: Preparation): Promise<void> {
   const pool = createPool(url, 1, migrationMs)
   try {
-    await useClient(pool, client => migrate(client, url))
+    for (;;) {
+      const waitsFor = await useClient(pool, client => migrate(client, url, isOwn))
+      if (waitsFor.length === 0) return
+      onWait(waitsFor)
+      await clock.sleep(waitMs)
+    }
   } finally {
     await pool.end()
   }

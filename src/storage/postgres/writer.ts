@@ -87,6 +87,10 @@ export class Writer implements Writing {
     this.#outage.onRecovered(call)
   }
 
+  trouble(): string | undefined {
+    return this.#outage.reason
+  }
+
   healthy(): boolean {
     return this.#outage.reason === undefined && !this.#closed && !this.#options.chargeQueue.overfull
   }

@@ -133,7 +133,7 @@ export class Draft {
 }
 
 function writeTerms({ facts, lines, delivery }: Posting): object {
-  const kinds = lines.map(({ tier, source, flags }) => [tier, source, flags])
+  const kinds = lines.map(({ tier, source, flags, told }) => [tier, source, flags, ...(told ? [told] : [])])
   return { ...cellsOf(termMembers, facts), rule: facts.rule, delivery, lines: kinds }
 }
 
@@ -154,6 +154,13 @@ function sameKind(a: Line, b: Line): boolean {
     a.tier === b.tier &&
     a.source === b.source &&
     a.flags.length === b.flags.length &&
+    sameFacts(a.told?.facts, b.told?.facts) &&
     a.flags.every((flag, i) => flag === b.flags[i])
   )
+}
+
+type LineFacts = NonNullable<Line['told']>['facts']
+
+function sameFacts(a: LineFacts, b: LineFacts): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b)
 }

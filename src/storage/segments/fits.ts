@@ -25,7 +25,7 @@ export function fits({ facts, lines, at }: Posting): boolean {
 }
 
 function isCounted({ index, width, height, price, quantity, source, told }: Line, place: number): boolean {
-  const isTold = source === 'told' || told !== undefined
+  const isTold = source === 'told' || told?.size !== undefined
   return index === place && !isTold && width === null && height === null && isCount(price) && isCount(quantity)
 }
 

@@ -1,4 +1,4 @@
-import { type Charge, type ChargeRule, factMembers, type TierSource } from '../../kit/charge.ts'
+import { type Charge, type ChargeRule, factMembers, type TierSource, type ToldOfLine } from '../../kit/charge.ts'
 import type { Columns } from '../../kit/shapes/member.ts'
 
 const { id: _, keyId, user, group, rule: __, ...plain } = factMembers
@@ -17,5 +17,5 @@ export type Terms = Columns<typeof termMembers> & {
   readonly rule: ChargeRule
   readonly delivery: Charge['delivery']
   /** Of each line what is not counted. */
-  readonly lines: readonly (readonly [tier: string, source: TierSource, flags: readonly string[]])[]
+  readonly lines: readonly (readonly [tier: string, source: TierSource, flags: readonly string[], told?: ToldOfLine])[]
 }

@@ -44,7 +44,7 @@ function parseCharge(item: readonly unknown[], items: readonly unknown[], base: 
 }
 
 function linesOf({ terms, counts }: Booked): readonly Line[] {
-  return terms.lines.map(([tier, source, flags], index) => ({
+  return terms.lines.map(([tier, source, flags, told], index) => ({
     index,
     tier,
     source,
@@ -53,6 +53,7 @@ function linesOf({ terms, counts }: Booked): readonly Line[] {
     price: counts[2 * index] as number,
     flags,
     quantity: counts[2 * index + 1] as number,
+    ...(told && { told }),
   }))
 }
 

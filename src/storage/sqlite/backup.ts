@@ -6,7 +6,7 @@ import { StorageError } from '../errors.ts'
 import { audit } from '../ledger/audit.ts'
 import { Connection } from './connect.ts'
 import { storageFailure } from './failure.ts'
-import { migrate } from './migrate.ts'
+import { isCurrent, migrate } from './migrate.ts'
 import { takePlace } from './place.ts'
 import { runInTurns } from './run-in-turns.ts'
 import { sync } from './sync.ts'
@@ -104,7 +104,7 @@ async function prove(part: string, from: string, at: number): Promise<Audit> {
     if (tables.length === 0) throw refuse('it is no database of this gateway')
     const [checked] = connection.all({ sql: 'PRAGMA quick_check(1)', params: [] })
     if (checked?.['quick_check'] !== 'ok') throw refuse('it is damaged')
-    migrate(connection, from, true)
+    if (!isCurrent(connection, from)) migrate(connection)
     const found = await runInTurns(connection, audit({ at, zone: undefined, anchors: [] }))
     if (found.problems.length > 0) throw refuse(`its books do not hold: ${found.problems.slice(0, 3).join('; ')}`)
     // All of it into the one file that takes the place.

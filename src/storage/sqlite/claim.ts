@@ -1,12 +1,14 @@
+import { existsSync } from 'node:fs'
 import { defaultThresholds } from '../../kit/budget.ts'
 import { StorageError } from '../errors.ts'
-import type { Claim, StorageOptions } from '../options.ts'
+import type { Claim, Migration, OnWait, StorageOptions } from '../options.ts'
+import type { Clock } from '../../kit/index.ts'
+import { migrations } from '../migrations/list.ts'
 import { clear } from '../ledger/recover.ts'
 import { forget } from '../ledger/replicas.ts'
 import type { QueryProgram } from '../query.ts'
-import { Connection } from './connect.ts'
 import { openingFailure } from './failure.ts'
-import { migrate } from './migrate.ts'
+import { openCurrent, versionOf } from './migrate.ts'
 import { takePlace } from './place.ts'
 
 type Claiming = Pick<StorageOptions, 'clock' | 'log' | 'timeZone' | 'thresholds'>
@@ -39,11 +41,47 @@ export function claimSqlite(
 
 /** On a connection of its own: who claims does nothing for hours. */
 function transact<T>(path: string, steps: QueryProgram<T>): T {
-  const connection = new Connection(path)
+  const connection = openCurrent(path, { isOwn: true })
   try {
-    migrate(connection, path)
     return connection.transact(() => connection.run(steps))
   } finally {
     connection.close()
+  }
+}
+
+/** How often it is looked whether the file is free. */
+const againMs = 1_000
+
+/** Brings the schema up to date once nobody else has the file. @throws StorageError `storage_newer`, `storage_unavailable` */
+export async function migrateSqlite(
+  wanted: string,
+  { clock, onWait }: { readonly clock: Pick<Clock, 'sleep'>; readonly onWait: OnWait },
+): Promise<Migration> {
+  // A database that is current needs no migration, so nothing is waited for.
+  if (existsSync(wanted) && versionOf(wanted) === migrations.length)
+    return { from: migrations.length, to: migrations.length }
+  for (;;) {
+    try {
+      return migrateFree(wanted)
+    } catch (error) {
+      const reason = openingFailure(error, wanted)
+      if (reason !== undefined) throw new StorageError('storage_unavailable', { reason })
+      if (!(error instanceof StorageError)) throw error
+      if (error.code === 'storage_in_use') onWait([`gateway${error.params['by']}`])
+      else if (error.code === 'storage_open') onWait(['a process that has the file open'])
+      else throw error
+    }
+    await clock.sleep(againMs)
+  }
+}
+
+function migrateFree(wanted: string): Migration {
+  const { path, release } = takePlace(wanted, { isClaimed: true })
+  try {
+    const from = existsSync(path) ? versionOf(path) : 0
+    openCurrent(path, { isOwn: true }).close()
+    return { from, to: migrations.length }
+  } finally {
+    release()
   }
 }

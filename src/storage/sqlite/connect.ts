@@ -11,6 +11,8 @@ export type ConnectOptions = {
   readonly busyMs?: number
   /** The file never grows beyond; undefined for no bound. */
   readonly bytesMax?: number
+  /** No other connection may be open, nor is any opened until this one closes. */
+  readonly isExclusive?: boolean
 }
 
 /** A connection that keeps its statements prepared. */
@@ -24,19 +26,31 @@ export class Connection {
   constructor(path: string, options: ConnectOptions = {}) {
     const readOnly = options.readOnly ?? false
     this.db = new DatabaseSync(path, { readOnly, timeout: options.busyMs ?? busyMs, enableForeignKeyConstraints: true })
+    try {
+      this.#prepare(readOnly, options)
+      this.#file = statSync(path)
+    } catch (error) {
+      // Left open it would keep its lock.
+      this.db.close()
+      throw error
+    }
+    this.#path = path
+    this.#busyMs = options.busyMs ?? busyMs
+  }
+
+  #prepare(readOnly: boolean, options: ConnectOptions): void {
     this.db.exec('PRAGMA trusted_schema = OFF')
     // The clock of leases is the one that the storage was handed. PostgreSQL has a function of this name that tells its own time.
     this.db.function('now_ms', at => BigInt(Math.trunc(Number(at))))
     if (!readOnly) {
+      // Before the first look at the file: its lock is taken then, and kept.
+      if (options.isExclusive === true) this.db.exec('PRAGMA locking_mode = EXCLUSIVE')
       // FULL: a commit is on the disk before anybody is told. The log of the last checkpoint is cut back to 64 MiB.
       this.db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864')
       // 32 MiB of pages at hand, as far as there are so many: of a million keys, each that is in use is on a page of its own.
       this.db.exec('PRAGMA cache_size = -32768')
       if (options.bytesMax !== undefined) this.db.exec(`PRAGMA max_page_count = ${Math.ceil(options.bytesMax / 4096)}`)
     }
-    this.#path = path
-    this.#busyMs = options.busyMs ?? busyMs
-    this.#file = statSync(path)
   }
 
   /** SQLite goes on writing to a file that has been deleted; nobody would ever read those rows. */
@@ -112,6 +126,6 @@ export class Connection {
 
   close(): void {
     this.#prepared.clear()
-    this.db.close()
+    if (this.db.isOpen) this.db.close()
   }
 }

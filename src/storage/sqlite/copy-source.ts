@@ -51,7 +51,7 @@ function claim(wanted: string, isSnapshot: boolean) {
     return takePlace(wanted, { isClaimed: !isSnapshot })
   } catch (error) {
     if (error instanceof StorageError && error.code === 'storage_in_use')
-      throw new StorageError('copy_in_use', { path: wanted })
+      throw new StorageError('copy_in_use', { path: `${wanted}${error.params['by'] ?? ''}` })
     throw error
   }
 }

@@ -39,7 +39,7 @@ export async function openTarget(wanted: string, tables: readonly TableLayout[])
     // SQLite fills an empty file; made here, so that it is nobody else's to read from its first byte on.
     await (await open(part, 'wx', 0o600)).close()
     const opened = (connection = new Connection(part))
-    const triggers = prepare(opened, part, tables)
+    const triggers = prepare(opened, tables)
     return {
       place: path,
       holdsNul: true,
@@ -77,8 +77,8 @@ export async function openTarget(wanted: string, tables: readonly TableLayout[])
 }
 
 /** Tables without rows and without triggers. @returns what makes the triggers again */
-function prepare(connection: Connection, part: string, tables: readonly TableLayout[]): readonly string[] {
-  migrate(connection, part, true)
+function prepare(connection: Connection, tables: readonly TableLayout[]): readonly string[] {
+  migrate(connection)
   // All of it goes to the disk once, when it is kept.
   connection.db.exec(`PRAGMA user_version = ${copyMark}; PRAGMA synchronous = OFF`)
   const rows = connection.all({ sql: `SELECT name, sql FROM sqlite_master WHERE type = 'trigger'`, params: [] })

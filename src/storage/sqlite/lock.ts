@@ -14,7 +14,21 @@ export function claim(path: string): () => void {
     lock.exec('BEGIN EXCLUSIVE')
   } catch (error) {
     lock.close()
-    throw isBusy(error) ? new StorageError('storage_in_use', { path }) : error
+    throw isBusy(error) ? new StorageError('storage_in_use', { path, by: describeHolders(path) }) : error
   }
   return () => lock.close()
+}
+
+/** Which gateway has a claim, as far as the database says: every version since the third schema writes down its processes. */
+function describeHolders(path: string): string {
+  let database: DatabaseSync | undefined
+  try {
+    database = new DatabaseSync(path, { readOnly: true, timeout: 0 })
+    const hosts = database.prepare('SELECT DISTINCT host FROM replica ORDER BY host').all()
+    return hosts.length === 0 ? '' : ` (${hosts.map(({ host }) => String(host)).join(', ')})`
+  } catch {
+    return ''
+  } finally {
+    database?.close()
+  }
 }

@@ -1,11 +1,16 @@
-import type { StorageErrorCode } from '../errors.ts'
+import type { StorageError, StorageErrorCode } from '../errors.ts'
 import type { Recovery } from '../ledger/recover.ts'
 import type { Op } from '../ops.ts'
 import type { Reading, Readings } from '../readings.ts'
 import type { ConnectOptions } from './connect.ts'
 
 /** An error as it crosses threads. */
-export type Fault = { readonly message: string; readonly code?: StorageErrorCode }
+export type Fault = {
+  readonly message: string
+  readonly code?: StorageErrorCode
+  /** What the text names, where there is a code. */
+  readonly params?: StorageError['params']
+}
 
 export type WriterStart = {
   readonly path: string

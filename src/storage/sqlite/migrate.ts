@@ -2,18 +2,75 @@ import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from '
 import { DatabaseSync } from 'node:sqlite'
 import { copyMark } from '../copy/mark.ts'
 import { StorageError } from '../errors.ts'
-import type { Connection } from './connect.ts'
-import { storageFailure } from './failure.ts'
+import { Connection, type ConnectOptions } from './connect.ts'
+import { isBusy, storageFailure } from './failure.ts'
 import { migrations, moves } from '../migrations/list.ts'
 
 /**
- * Brings the schema up to this version in one transaction: a process killed half-way leaves the file as it was. A file that an
- * older version has filled is copied first, to `PATH.before-schema-N`, so that one can go back; `isCopy` for what is one already.
- * @throws StorageError `storage_newer` when a newer version has been here, `storage_unavailable` when there is no room for the copy
+ * Opens a file with the schema of this version. A new file gets it; a file that has an older one gets it only where
+ * `isOwn`, by the process that has claimed the file: a gateway of the older version would go on writing as it always did.
+ * @throws StorageError `storage_older`, `storage_newer`, `storage_open`, `storage_unavailable` when there is no room for the copy
  */
-export function migrate(connection: Connection, path: string, isCopy = false): void {
-  if (isCurrent(connection, path)) return
-  if (!isCopy) keepCopy(connection, path)
+export function openCurrent(
+  path: string,
+  { isOwn, ...options }: ConnectOptions & { readonly isOwn: boolean },
+): Connection {
+  let connection = new Connection(path, options)
+  try {
+    const found = readVersion(connection)
+    const known = migrations.length
+    if (isCurrent(connection, path)) return connection
+    if (found > 0) {
+      if (!isOwn) throw new StorageError('storage_older', { path, found, known })
+      connection.close()
+      migrateAlone(path, options)
+      connection = new Connection(path, options)
+    } else migrate(connection)
+    return connection
+  } catch (error) {
+    connection.close()
+    throw error
+  }
+}
+
+/**
+ * True when a command can read the file at once, without a writer having to make it.
+ * @throws StorageError `storage_older`, `storage_newer`
+ */
+export function isReady(path: string): boolean {
+  let connection: Connection | undefined
+  try {
+    connection = new Connection(path, { readOnly: true })
+    if (isCurrent(connection, path)) return true
+    const found = readVersion(connection)
+    if (found > 0) throw new StorageError('storage_older', { path, found, known: migrations.length })
+    return false
+  } catch (error) {
+    if (error instanceof StorageError) throw error
+    return false
+  } finally {
+    connection?.close()
+  }
+}
+
+/** Commands claim no file: that nobody has it open is known by opening it for one process only. */
+function migrateAlone(path: string, options: ConnectOptions): void {
+  let connection: Connection
+  try {
+    connection = new Connection(path, { ...options, isExclusive: true })
+  } catch (error) {
+    throw isBusy(error) ? new StorageError('storage_open', { path }) : error
+  }
+  try {
+    keepCopy(connection, path)
+    migrate(connection)
+  } finally {
+    connection.close()
+  }
+}
+
+/** Brings the schema up to this version in one transaction: a process killed half-way leaves the file as it was. */
+export function migrate(connection: Connection): void {
   connection.transact(() => {
     // Another process may have been faster.
     for (const migration of migrations.slice(readVersion(connection))) {
@@ -25,6 +82,15 @@ export function migrate(connection: Connection, path: string, isCopy = false): v
   })
 }
 
+/**
+ * Refuses to write where a newer version has changed the schema meanwhile. Run inside the transaction that writes.
+ * @throws StorageError `storage_newer`
+ */
+export function refuseNewer(connection: Connection, path: string): void {
+  isCurrent(connection, path)
+}
+
+/** A file that an older version has filled is copied first, to `PATH.before-schema-N`, so that one can go back. */
 function keepCopy(connection: Connection, path: string): void {
   const version = readVersion(connection)
   const copy = `${path}.before-schema-${migrations.length}`
@@ -49,7 +115,8 @@ function keepCopy(connection: Connection, path: string): void {
   }
 }
 
-function versionOf(path: string): number {
+/** The version that a file has; 0 where nothing of ours is in it. */
+export function versionOf(path: string): number {
   const database = new DatabaseSync(path, { readOnly: true })
   try {
     return Number(database.prepare('PRAGMA user_version').get()?.['user_version'])

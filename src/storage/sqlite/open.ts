@@ -1,25 +1,30 @@
 import { hostname } from 'node:os'
 import { Ids } from '../../kit/ids.ts'
+import { diskBytesMin } from '../../kit/disk.ts'
 import type { Storage } from '../../kit/index.ts'
 import { defaultThresholds } from '../../kit/budget.ts'
 import { assembleStorage, type Lists } from '../assemble.ts'
-import { StorageError } from '../errors.ts'
 import type { StorageOptions } from '../options.ts'
 import type { Reading } from '../readings.ts'
 import { LogQueue } from '../journal/log-queue.ts'
 import { ChargeQueue } from '../ledger/charge-queue.ts'
 import { Connection, type ConnectOptions } from './connect.ts'
-import { isCurrent } from './migrate.ts'
+import { isReady } from './migrate.ts'
 import { takePlace } from './place.ts'
 import { Reader } from './reader.ts'
 import { type StartThread, startThread } from './thread.ts'
 import { Writer } from './writer.ts'
 
-/** Room for the lines and ends of every charge that may be in flight when the disk fills up. */
-const diskBytesMin = 256 * 1_048_576
-
 /** What goes through many rows: it has a thread of its own, so that no list waits for it. */
-const takesLong = new Set<Reading>(['audit', 'pageCharges', 'statement', 'totals', 'usageBy', 'vendorCosts'])
+const takesLong = new Set<Reading>([
+  'audit',
+  'corrections',
+  'pageCharges',
+  'statement',
+  'totals',
+  'usageBy',
+  'vendorCosts',
+])
 
 export type SqliteOptions = StorageOptions &
   ConnectOptions & {
@@ -107,18 +112,4 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
 
 function connectOptions({ busyMs, bytesMax }: ConnectOptions): ConnectOptions {
   return { ...(busyMs === undefined ? {} : { busyMs }), ...(bytesMax === undefined ? {} : { bytesMax }) }
-}
-
-/** True when a tool can read the file at once, without a writer having to prepare it. */
-function isReady(path: string): boolean {
-  let connection: Connection | undefined
-  try {
-    connection = new Connection(path, { readOnly: true })
-    return isCurrent(connection, path)
-  } catch (error) {
-    if (error instanceof StorageError) throw error
-    return false
-  } finally {
-    connection?.close()
-  }
 }

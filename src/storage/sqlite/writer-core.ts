@@ -11,10 +11,10 @@ import { LoosePages } from '../pages/loose.ts'
 import { ask } from '../query.ts'
 import { whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
-import { Connection } from './connect.ts'
+import type { Connection } from './connect.ts'
 import { isFull, openingFailure, storageFailure } from './failure.ts'
 import type { Fault, FromWriter, Port, ToWriter, WriterStart } from './messages.ts'
-import { migrate } from './migrate.ts'
+import { openCurrent, refuseNewer } from './migrate.ts'
 
 const fileGone = 'the database file has been moved or deleted'
 const roomEveryMs = 2_000
@@ -45,13 +45,12 @@ class WriterCore {
   }
 
   begin(): void {
-    const { path, epoch, connect, owner, host, chain, part, zone, thresholds, logPageRows } = this.#start
+    const { path, epoch, connect, owner, host, chain, part, zone, thresholds, isAlone, logPageRows } = this.#start
     try {
       // A writer that takes the place of another must not begin an empty file where the old one has gone.
       if (epoch !== null && !existsSync(path)) throw new Error(fileGone)
       makeFile(path)
-      const connection = new Connection(path, connect)
-      migrate(connection, path)
+      const connection = openCurrent(path, { ...connect, isOwn: isAlone })
       const recovery = this.#beginOn(connection)
       const self = { owner, host, chain, part, zone, thresholds, epoch: recovery.epoch }
       this.#identity = { ...self, ids: this.#ids, loose: new LoosePages(logPageRows) }
@@ -110,7 +109,7 @@ class WriterCore {
     if (!connection.isFileThere()) return broken(fileGone)
     const together = this.#commit(connection, ops)
     if (!together.error) return { kind: 'group', values: together.values, faults: [], broken: undefined }
-    const reason = storageFailure(together.error)
+    const reason = failureOf(together.error)
     // The log may find the disk full where the charges do not.
     const retry = reason === undefined || (isFull(together.error) && ops.some(op => op.change === 'batch'))
     return retry ? this.#commitApart(connection, ops) : broken(reason)
@@ -121,7 +120,7 @@ class WriterCore {
     const faults: (Fault | undefined)[] = []
     for (const op of ops) {
       const { values: own, error } = this.#commit(connection, [op])
-      const reason = storageFailure(error)
+      const reason = failureOf(error)
       if (reason !== undefined && op.change !== 'batch') return broken(reason, values, faults)
       values.push(own[0])
       faults.push(error && toFault(error))
@@ -132,7 +131,10 @@ class WriterCore {
   #commit(connection: Connection, ops: readonly Op[]): { values: unknown[]; error: Error | undefined } {
     try {
       const identity = this.#identity
-      const work = () => ops.map(op => connection.run(stepsOf(op.change, op.given as never, identity)))
+      const work = () => {
+        refuseNewer(connection, this.#start.path)
+        return ops.map(op => connection.run(stepsOf(op.change, op.given as never, identity)))
+      }
       const values = ops.some(isErasing) ? connection.transactErasing(work) : connection.transact(work)
       // A process that has lost its lease goes on in another epoch.
       ops.forEach((op, at) => {
@@ -165,9 +167,14 @@ function makeFile(path: string): void {
   }
 }
 
+/** Why nothing can be written at all; undefined when the error is one operation's own. */
+function failureOf(error: unknown): string | undefined {
+  return error instanceof StorageError && error.code === 'storage_newer' ? error.message : storageFailure(error)
+}
+
 function toFault(error: unknown, reasonOf = storageFailure): Fault {
-  if (error instanceof StorageError) return { message: error.message, code: error.code }
   const reason = reasonOf(error)
-  if (reason !== undefined) return { message: `the storage cannot be written: ${reason}`, code: 'storage_unavailable' }
+  const known = reason === undefined ? error : new StorageError('storage_unavailable', { reason })
+  if (known instanceof StorageError) return { message: known.message, code: known.code, params: known.params }
   return { message: error instanceof Error ? error.message : String(error) }
 }

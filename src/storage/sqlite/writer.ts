@@ -69,6 +69,10 @@ export class Writer implements Writing {
     return this.#inFlight === undefined || this.#options.clock.tick() - this.#sentAt < hangMs
   }
 
+  trouble(): string | undefined {
+    return this.#outage.reason ?? this.#short
+  }
+
   /** Called when writing works again after it did not. */
   onRecovered(call: () => void): void {
     this.#outage.onRecovered(call)
@@ -264,8 +268,5 @@ export class Writer implements Writing {
 }
 
 function toError(fault: Fault): Error {
-  if (fault.code === undefined) return new Error(fault.message)
-  const error = new StorageError(fault.code)
-  error.message = fault.message
-  return error
+  return fault.code === undefined ? new Error(fault.message) : new StorageError(fault.code, fault.params)
 }

@@ -3,7 +3,7 @@ import { readFile, stat, statfs } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { loadPlan } from '../../config/index.ts'
-import { CountersDown, type Plan, systemClock } from '../../kit/index.ts'
+import { diskBytesMin, CountersDown, type Plan, systemClock } from '../../kit/index.ts'
 import { knownNames } from '../../gateway/known-names.ts'
 import { createLog } from '../../observe/index.ts'
 import { findOpsUrl } from '../../gateway/ops-url.ts'
@@ -15,7 +15,7 @@ import type { Checked } from './checked.ts'
 import { reach, whyTaken } from './reach.ts'
 
 const nodeLeast = [24, 14, 1] as const
-const diskBytes = { fail: 256 * 1_048_576, warn: 1_024 * 1_048_576 }
+const diskBytes = { fail: diskBytesMin, warn: 1_024 * 1_048_576 }
 const skewMs = { warn: 1_000, fail: 30_000 }
 const askMs = 2_000
 const dayMs = 86_400_000

@@ -5,14 +5,18 @@ export type FamilyText = { readonly family: string; readonly routes: readonly st
 
 const post = (paths: string, rest: string): string => `{ match: POST ${paths}, ${rest} }`
 
-/** Where tools name a model that they run. */
-const toolModels = 'further_models: { beside: [tools.model, tools.parameters.model] }'
+/** What upstreams run for agents, none of which makes images or has another model answer. */
+const vendorTools = {
+  chat: 'vendor_tools: [web_search, "web_search_*", tool_search]',
+  messages: 'vendor_tools: ["web_search_*", "web_fetch_*", "tool_search_tool_*"]',
+  generative: 'vendor_tools: [googleSearch, google_search, urlContext, url_context]',
+}
 
 export const familyTexts: { readonly [name: string]: FamilyText } = {
   chat: {
     family: `streams: [chat, responses]
     forward: { chat: { all: true }, responses: { all: true, except: [background] } }
-    ${toolModels}
+    ${vendorTools.chat}
     token-usage: {}`,
     routes: [
       post('/v1/chat/completions', 'operation: chat, dialect: openai'),
@@ -22,7 +26,7 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
   messages: {
     family: `streams: [messages]
     forward: { messages: { all: true }, messages.count: { all: true } }
-    ${toolModels}
+    ${vendorTools.messages}
     token-usage: { free_operations: [messages.count] }`,
     routes: [
       post('/v1/messages', 'operation: messages, dialect: anthropic'),
@@ -32,6 +36,7 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
   generative: {
     family: `streams: [generate]
     forward: { generate: { all: true }, generate.count: { all: true }, generate.embed: { all: true } }
+    ${vendorTools.generative}
     token-usage: { free_operations: [generate.count] }`,
     routes: [
       `{ match: ["POST /v1beta/models/{model}:generateContent", "/models/{model}:generateContent"], operation: generate, dialect: google, stream: never }`,

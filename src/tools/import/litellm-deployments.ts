@@ -2,7 +2,8 @@ import type { TableRow } from '../../kit/index.ts'
 import { familyOf, knownModes, styleNote } from './families.ts'
 import type { Fields } from './fields.ts'
 import { findPlace, type PlaceDefaults, readSaid } from './litellm-places.ts'
-import { costOf, priceName, pricesLeft } from './litellm-prices.ts'
+import { isPrice } from '../prices/index.ts'
+import { costOf, pricesLeft, wholeCostOf } from './litellm-prices.ts'
 import { type Vendor, vendors } from './litellm-vendors.ts'
 import { costOfRow, type PriceTable } from './price-table.ts'
 import type { SecretBook } from './secret-book.ts'
@@ -239,9 +240,11 @@ function costFor(
   const said = costOf(given, family)
   const isSaid = Object.keys(given).length > 0
   if (said.kind !== 'unknown') {
-    for (const field of pricesLeft(given, family))
+    const left = pricesLeft(given, family)
+    const whole = left.length > 0 ? wholeCostOf(given, family) : undefined
+    for (const field of whole?.left ?? left)
       note(`${name}: ${field} is not translated, and not charged: no price here says the same`)
-    return said
+    return whole?.cost ?? said
   }
   if (about.isNamedFree) return { kind: 'free' }
   if (isLocal && !isSaid) {
@@ -265,7 +268,7 @@ function costFor(
 function priceFields(entry: Tracked): Fields {
   const fields: { [name: string]: unknown } = {}
   for (const part of [entry.in('model_info'), entry.in('litellm_params')])
-    for (const key of part.keys()) if (priceName.test(key) && part.has(key)) fields[key] = part.take(key)
+    for (const key of part.keys()) if (isPrice.test(key) && part.has(key)) fields[key] = part.take(key)
   return fields
 }
 

@@ -1,9 +1,7 @@
+import { isPrice, readLitellmPrices } from '../prices/index.ts'
 import { shiftPoint, toDecimal, toPrice } from './decimals.ts'
 import type { Fields } from './fields.ts'
 import type { Cost } from './write-config.ts'
-
-/** What LiteLLM calls its prices. */
-export const priceName: RegExp = /_cost_per_|_cost$/
 
 /** One label, and the fields that it may come from. LiteLLM gives prices each, we give those of tokens per million. */
 type Row = {
@@ -58,13 +56,45 @@ function costBy(rows: readonly Row[], given: Fields, family: string): Cost {
   return left.length === 0 ? { kind: 'free' } : { kind: 'unknown', why: `it costs nothing but ${left.join(', ')}` }
 }
 
+/** The modes that models of a family are priced in. */
+const modes: { readonly [family: string]: string } = {
+  chat: 'chat',
+  messages: 'chat',
+  generative: 'chat',
+  embedding: 'embedding',
+  speech: 'audio_speech',
+  transcription: 'audio_transcription',
+  rerank: 'rerank',
+}
+
+/** The same with what depends on tier, size, hours or region, and what is left of the fields then; undefined where that is nothing. */
+export function wholeCostOf(
+  given: Fields,
+  family: string,
+): { readonly cost: Cost; readonly left: readonly string[] } | undefined {
+  const mode = modes[family]
+  const read = mode === undefined ? undefined : readLitellmPrices(asTexts(given) as Fields, mode)
+  if (typeof read !== 'object') return undefined
+  const { prices, overrides, times, unmapped: left = [] } = read
+  const conditions = { ...(overrides && { overrides }), ...(times && { times }) }
+  return { cost: { kind: 'prices', prices: new Map(Object.entries(prices)), ...conditions }, left }
+}
+
+/** Numbers as the texts that they are read from elsewhere. */
+function asTexts(value: unknown): unknown {
+  if (typeof value === 'number') return String(value)
+  if (Array.isArray(value)) return value.map(asTexts)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, asTexts(inner)]))
+}
+
 /** Fields that cost something, and that no price of the family says. */
 export function pricesLeft(given: Fields, family: string): readonly string[] {
   const said = new Map(
     (ways[family] ?? []).flat().flatMap(row => row.fields.map(field => [field, decimalOf(given, row)] as const)),
   )
   return Object.keys(given)
-    .filter(name => priceName.test(name))
+    .filter(name => isPrice.test(name))
     .filter(name => {
       const value = given[name]
       const decimal = toDecimal(value)

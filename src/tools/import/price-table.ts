@@ -1,5 +1,5 @@
-import { type TableRow, TableRows } from '../../kit/index.ts'
-import type { SourceTable } from '../prices/index.ts'
+import { type TableRow, TableRows, treeOf } from '../../kit/index.ts'
+import { type SourceTable, withoutUndercharging } from '../prices/index.ts'
 import type { Cost } from './write-config.ts'
 
 /** A table of prices, as it is looked up for what is imported. */
@@ -11,28 +11,41 @@ export type PriceTable = {
   readonly left: ReadonlyMap<string, string>
 }
 
-export function createPriceTable(name: string, { rows, left }: SourceTable): PriceTable {
+/** @param isAllowed rows that leave out something that costs are taken too */
+export function createPriceTable(name: string, table: SourceTable, isAllowed = false): PriceTable {
+  const { rows, left } = withoutUndercharging(table, isAllowed)
   return { name, rows: new TableRows(rows), left: new Map(left.map(({ id, why }) => [id, why])) }
 }
 
+/** What a request of any kind may be priced by. */
+const callLabels = ['request', 'web_search', 'grounding', 'maps', 'code_execution', 'file_search']
+const inputLabels = treeOf('input')
+const tokenLabels = [...inputLabels, ...treeOf('output'), ...callLabels]
+const timeLabels = ['second', 'minute', 'hour']
+
 /** The labels that models of a family can be charged by. */
 const labels: { readonly [family: string]: readonly string[] } = {
-  chat: ['input', 'cached_input', 'output', 'request'],
-  messages: ['input', 'cached_input', 'output', 'request'],
-  generative: ['input', 'cached_input', 'output', 'request'],
-  embedding: ['input', 'request'],
-  speech: ['character', 'request'],
-  transcription: ['second', 'input', 'output', 'request'],
-  rerank: ['search_unit', 'input', 'request'],
+  chat: tokenLabels,
+  messages: tokenLabels,
+  generative: tokenLabels,
+  embedding: [...inputLabels, ...callLabels],
+  speech: ['character', ...tokenLabels],
+  transcription: [...timeLabels, ...tokenLabels],
+  rerank: ['search_unit', ...inputLabels, 'request'],
   image: ['each'],
 }
 
 /** What a row says that a model of a family costs. */
-export function costOfRow({ prices, free }: TableRow, family: string): Cost {
+export function costOfRow({ prices, free, overrides, times }: TableRow, family: string): Cost {
   if (free === true) return { kind: 'free' }
   const known = labels[family] ?? []
   const other = Object.keys(prices).find(label => !known.includes(label))
   if (other !== undefined)
     return { kind: 'unknown', why: `it is priced by ${other}, and models of its kind are not here` }
-  return { kind: 'prices', prices: new Map(Object.entries(prices)) }
+  return {
+    kind: 'prices',
+    prices: new Map(Object.entries(prices)),
+    ...(overrides && { overrides }),
+    ...(times && { times }),
+  }
 }

@@ -1,10 +1,12 @@
+import type { TableRow } from '../../kit/index.ts'
 import { familyTexts } from './families.ts'
 import type { UpstreamBook } from './upstream-book.ts'
+import { conditionKeys, writePrices } from './write-prices.ts'
 import { isName, writeComment, writeForeign, writeMap, writeScalar } from './yaml-words.ts'
 
 /** What a model costs: by label as the configuration writes it, nothing, or why that is not known. */
 export type Cost =
-  | { readonly kind: 'prices'; readonly prices: ReadonlyMap<string, string> }
+  | ({ readonly kind: 'prices'; readonly prices: ReadonlyMap<string, string> } & Pick<TableRow, 'overrides' | 'times'>)
   | { readonly kind: 'free' }
   | { readonly kind: 'unknown'; readonly why: string }
 
@@ -101,7 +103,8 @@ function writeModel(model: DraftModel): string {
     ['upstream', single && writeScalar(single.upstream)],
     ['send_as', single && sent(single.sendAs)],
     ['upstreams', single || routes.length === 0 ? undefined : `[${several.join(', ')}]`],
-    ['prices', cost.kind === 'prices' ? writeCost(cost) : undefined],
+    ['prices', cost.kind === 'prices' ? writePrices(cost.prices) : undefined],
+    ...(cost.kind === 'prices' ? conditionKeys(cost) : []),
     ['price', cost.kind === 'free' ? 'free' : undefined],
     ['limits', rpm === undefined ? undefined : writeMap([['rpm', String(rpm)]])],
     ['ends', ends],
@@ -109,15 +112,23 @@ function writeModel(model: DraftModel): string {
   return `  ${isActive(model) ? '' : '# '}${writeScalar(name)}: ${fields}`
 }
 
+/** The same text for what costs the same. */
 export function writeCost(cost: Cost): string {
   if (cost.kind !== 'prices') return cost.kind
-  return writeMap([...cost.prices].map(([label, price]) => [label, JSON.stringify(price)] as const))
+  return [writePrices(cost.prices), ...conditionKeys(cost).map(([, written]) => written)].join(' ')
 }
 
 /** What of several costs nobody sells below: the dearest of each label; one that costs something is never free by another. */
 export function dearest(costs: readonly Cost[]): Cost {
   const priced = costs.filter(cost => cost.kind === 'prices')
   if (priced.length === 0) return costs.find(cost => cost.kind === 'free') ?? (costs[0] as Cost)
+  const conditional = priced.some(cost => cost.overrides ?? cost.times)
+  if (conditional && new Set(priced.map(writeCost)).size > 1)
+    return {
+      kind: 'unknown',
+      why: 'its deployments cost differently, and by conditions: nobody knows which is the dearest',
+    }
+  if (conditional) return priced[0] as Cost
   const labels = new Set(priced.flatMap(({ prices }) => [...prices.keys()]))
   // Of a label that one of them lacks, what it is charged as there counts: input for what came from a cache.
   const all = [...labels].map(label => {

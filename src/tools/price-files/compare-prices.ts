@@ -1,5 +1,5 @@
 import { costsTheSame, formatMoney, type FoundRow, parseMoney, type TableRow, TableRows } from '../../kit/index.ts'
-import type { PriceInUse } from './prices-in-use.ts'
+import { factorUnit, type PriceInUse, unitWhere } from './prices-in-use.ts'
 
 /** One price that a newer table has otherwise; money as decimals, null for none. */
 export type PriceDifference = {
@@ -87,10 +87,16 @@ function sideOf(row: Placed | undefined): Side {
   if (!row) return {}
   const where = `${row.place.file}:${row.place.line}`
   if (row.free === true) return { free: { price: formatMoney(0), where } }
-  return Object.fromEntries(
-    Object.entries(row.prices).map(
-      ([unit, price]) => [unit, { price: formatMoney(parseMoney(price) ?? 0), where }] as const,
+  const { prices, overrides = [], times = [] } = row
+  const all = [
+    ...Object.entries(prices),
+    ...overrides.flatMap(one =>
+      Object.entries(one.prices).map(([unit, price]) => [unitWhere(unit, one.if), price] as const),
     ),
+    ...times.map(one => [unitWhere(factorUnit, one.if), one.by] as const),
+  ]
+  return Object.fromEntries(
+    all.map(([unit, price]) => [unit, { price: formatMoney(parseMoney(price) ?? 0), where }] as const),
   )
 }
 

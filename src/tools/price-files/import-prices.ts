@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { TableRow } from '../../kit/index.ts'
 import { isName } from '../import/yaml-words.ts'
-import { parseExact, type PriceSource, readSourceTable, tableExamples } from '../prices/index.ts'
+import { parseExact, type PriceSource, readSourceTable, tableExamples, withoutUndercharging } from '../prices/index.ts'
 import { namedBy } from './named-by.ts'
 import { writeTable } from './write-table.ts'
 
@@ -16,6 +16,8 @@ export type PriceImport = {
   readonly only?: readonly string[]
   /** Providers as the table calls them, or what stands before a name's first slash; all when there are none. */
   readonly providers?: readonly string[]
+  /** Rows that leave out something that costs are taken, each with what it leaves out. */
+  readonly allowUndercharge?: boolean
 }
 
 /** A file of prices, and what became of the table that it was made of. */
@@ -32,11 +34,12 @@ export type ImportedPrices = {
 /** Makes a file of prices of somebody else's table. @throws Error for a text that is none */
 export function importPrices(text: string, options: PriceImport): ImportedPrices {
   const { from, source, asOf, only = [], providers = [] } = options
-  const table = readSourceTable(from, text)
-  if (!table)
+  const read = readSourceTable(from, text)
+  if (!read)
     throw new Error(
       parseExact(text) ? `this is no table of ${from}: ${tableExamples[from]}` : 'this is no JSON, or was cut short',
     )
+  const table = withoutUndercharging(read, options.allowUndercharge)
   const isAsked = askedFor(only, providers)
   const fit = table.rows.filter(row => isName(row.id))
   const misnamed = table.rows

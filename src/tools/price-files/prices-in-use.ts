@@ -1,4 +1,15 @@
-import { formatMoney, type Model, type Plan, type PricedModel, type PriceList, type TableRow } from '../../kit/index.ts'
+import {
+  formatMoney,
+  type Model,
+  parseMoney,
+  type Plan,
+  type Price,
+  type PriceConditions,
+  type PricedModel,
+  type PriceList,
+  type TableRow,
+} from '../../kit/index.ts'
+import { conditionText } from '../../pricing/index.ts'
 import type { TracedValue } from '../../config/trace-values.ts'
 import { formatPath } from '../../config/tree.ts'
 
@@ -48,23 +59,31 @@ export function pricesInUse(
     }
     if (model.free)
       return [{ ...shared, unit: 'free', price: formatMoney(0), per: null, ...freeAt(model, row, places) }]
-    return [...model.prices].map(
-      ([
-        unit,
-        {
-          micros,
-          origin: { file, line },
-        },
-      ]) => ({
-        ...shared,
-        unit,
-        price: formatMoney(micros),
-        per: perOf(unit, listed.get(model.name)),
-        file,
-        line,
-      }),
-    )
+    const priced = listed.get(model.name)
+    const told = (unit: string, { micros, origin: { file, line } }: Price, conditions?: PriceConditions) => ({
+      ...shared,
+      unit: conditions ? unitWhere(unit, conditions) : unit,
+      price: formatMoney(micros),
+      per: perOf(unit, priced),
+      file,
+      line,
+    })
+    return [
+      ...[...model.prices].map(([unit, price]) => told(unit, price)),
+      ...(model.overrides ?? []).flatMap(one => [...one.prices].map(([unit, price]) => told(unit, price, one.if))),
+      ...(model.times ?? []).map(({ if: conditions, by, origin }) =>
+        told(factorUnit, { micros: parseMoney(by) ?? 0, origin }, conditions),
+      ),
+    ]
   })
+}
+
+/** What a factor of tokens is called beside prices. */
+export const factorUnit = 'factor'
+
+/** A price that holds under a condition, beside the one that holds without. */
+export function unitWhere(unit: string, conditions: PriceConditions): string {
+  return `${unit} where ${conditionText(conditions)}`
 }
 
 function freeAt({ name, origin }: Model, row: Row | undefined, places: ReadonlyMap<string, TracedValue>) {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { TableRow } from '../../kit/index.ts'
+import { conditionKeys, writePrices } from '../import/write-prices.ts'
 import { writeMap, writeScalar } from '../import/yaml-words.ts'
 
 type Table = {
@@ -45,10 +46,11 @@ function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-function writeRow({ id, prices, free, mode, provider, ends, unmapped }: TableRow): string {
-  const amounts = Object.entries(prices).map(([label, price]) => [label, JSON.stringify(price)] as const)
+function writeRow(row: TableRow): string {
+  const { id, prices, free, mode, provider, ends, unmapped } = row
   const fields = writeMap([
-    ['prices', free === true ? undefined : writeMap(amounts)],
+    ['prices', free === true ? undefined : writePrices(Object.entries(prices))],
+    ...conditionKeys(row),
     ['price', free === true ? 'free' : undefined],
     ['mode', mode === undefined ? undefined : writeScalar(mode)],
     ['provider', provider === undefined ? undefined : writeScalar(provider)],

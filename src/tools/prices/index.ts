@@ -4,8 +4,9 @@ import { readOpenrouterTable } from './openrouter-table.ts'
 import type { SourceTable } from './source-table.ts'
 
 export { multiply, readDecimal, shiftPoint, toDecimal, toPrice, withoutNoise } from './decimals.ts'
-export { parseExact, type SourceTable } from './source-table.ts'
-export { readLitellmTable } from './litellm-table.ts'
+export { parseExact, type SourceTable, withoutUndercharging } from './source-table.ts'
+export { isPrice } from './litellm-fields.ts'
+export { readLitellmPrices, readLitellmTable } from './litellm-table.ts'
 export { readNewApiRatios } from './new-api-ratios.ts'
 
 export const priceSources = ['litellm', 'openrouter', 'new-api'] as const

@@ -1,59 +1,41 @@
-import type { TableRow } from '../../kit/index.ts'
-import { isZero, readDecimal, shiftPoint, toPrice, withoutNoise } from './decimals.ts'
+import { type PriceConditions, type RowOverride, type TableRow, type UnitName, units } from '../../kit/index.ts'
+import { isZero, multiply, readDecimal, shiftPoint, toPrice, withoutNoise } from './decimals.ts'
+import { isPrice, isRestated, isUnreachable, readTokenField } from './litellm-fields.ts'
+import { readWindows } from './off-peak.ts'
+import { PriceGrid } from './price-grid.ts'
 import { repeatedNames } from './repeated-names.ts'
 import { type Fields, fieldsOf, parseExact, saidTwice, type SourceTable, textOf } from './source-table.ts'
 
-/** What a mode is priced by: a label of ours, and the fields that say it. LiteLLM gives prices each, we those of tokens per million. */
-type Rate = {
-  readonly label: string
-  readonly fields: readonly string[]
-  readonly perMillion: boolean
-  /** Without it the model would give something away. */
-  readonly needed: boolean
-}
+/** A way to price a mode: by tokens, or by one thing that is counted otherwise. */
+type Way = { readonly tokens: readonly UnitName[] } | { readonly label: string; readonly fields: readonly string[] }
 
-const rate = (label: string, fields: readonly string[], perMillion = true, needed = true): Rate => ({
-  label,
-  fields,
-  perMillion,
-  needed,
-})
-const input = rate('input', ['input_cost_per_token'])
-const tokens = [
-  input,
-  rate('cached_input', ['cache_read_input_token_cost'], true, false),
-  rate('output', ['output_cost_per_token']),
-]
-const images = ['1K', '2K', '4K'].map(tier => rate(tier, [`output_cost_per_image_${tier}`], false, false))
+const talk: Way = { tokens: ['input', 'output'] }
+const sent: Way = { tokens: ['input'] }
+const tiers: readonly Way[] = ['1K', '2K', '4K'].map(label => ({ label, fields: [`output_cost_per_image_${label}`] }))
+const each: Way = { label: 'each', fields: ['output_cost_per_image'] }
+const seconds: Way = { label: 'second', fields: ['input_cost_per_second', 'output_cost_per_second'] }
 
 /** Each mode by the ways in which it may be priced; the first that the row has counts. */
-const ways: { readonly [mode: string]: readonly (readonly Rate[])[] } = {
-  chat: [tokens],
-  completion: [tokens],
-  responses: [tokens],
-  embedding: [[input]],
-  audio_transcription: [
-    [rate('second', ['input_cost_per_second', 'output_cost_per_second'], false)],
-    [input, rate('output', ['output_cost_per_token'])],
-  ],
-  audio_speech: [[rate('character', ['input_cost_per_character'])]],
-  rerank: [[rate('search_unit', ['input_cost_per_query'], false)], [input]],
-  image_generation: [images, [rate('each', ['output_cost_per_image'], false)]],
-  image_edit: [images, [rate('each', ['output_cost_per_image'], false)]],
+const ways: { readonly [mode: string]: readonly (readonly Way[])[] } = {
+  chat: [[talk]],
+  completion: [[talk]],
+  responses: [[talk]],
+  embedding: [[sent]],
+  audio_transcription: [[talk], [seconds]],
+  audio_speech: [[{ label: 'character', fields: ['input_cost_per_character'] }], [talk]],
+  rerank: [[{ label: 'search_unit', fields: ['input_cost_per_query'] }], [sent]],
+  image_generation: [[talk], tiers, [each]],
+  image_edit: [[talk], tiers, [each]],
 }
 
-const isPrice = /(?:^|_)(?:cost|price|pricing)(?:_|$)/
-/** Of what can be asked for only where the request says so, and then costs less. */
-const isCheaper = /_(?:batches|flex)$/
-/** Prices of answers: where no price of ours says them, the answer would be given away in part. */
-const ofAnswers = /^output_cost_per_(?:reasoning_token|audio_token|image|pixel|second|video)/
-/** Modes whose answers are text, counted in tokens. */
-const answering = new Set(['chat', 'completion', 'responses'])
 /** Modes whose answers have no tokens. */
 const answerless = new Set(['embedding', 'rerank'])
 const localProviders = new Set(['ollama', 'ollama_chat', 'lm_studio', 'llamafile', 'hosted_vllm', 'vllm', 'local'])
 /** `low/1024-x-1024/model`: one row for each size. */
 const sized = /(?:^|\/)\d+-x-\d+\//
+/** Such a model says a price of its answers once for all kinds of them. */
+const kindsOfOutput: readonly UnitName[] = ['output_image', 'output_audio']
+const sixPlaces = 'is no amount with at most six decimal places'
 
 /** Reads a `model_prices_and_context_window.json` of LiteLLM. Undefined when the text is none. */
 export function readLitellmTable(text: string): SourceTable | undefined {
@@ -90,33 +72,275 @@ function readRow(id: string, own: Fields, bySize: ReadonlySet<string>): TableRow
     const free = id.endsWith(':free') || (provider !== undefined && localProviders.has(provider))
     return free ? { ...about, prices: {}, free: true } : 'it says no price, or 0, which may mean that nobody knew'
   }
-  if (mode.startsWith('image')) {
-    const why = imageFault(id, costing, bySize)
-    if (why !== undefined) return why
+  const cost = new RowReading(own, costing, provider).price(known, mode)
+  const isByTokens = typeof cost === 'object' && cost.prices['input'] !== undefined
+  const why = mode.startsWith('image') && !isByTokens ? imageFault(id, costing, bySize) : undefined
+  if (why !== undefined) return why
+  if (typeof cost === 'string') return cost
+  if (!cost) return `it has no ${known.map(way => way.flatMap(fieldsOfWay).join(' and ')).join(', or ')}`
+  return { ...about, ...cost }
+}
+
+function fieldsOfWay(way: Way): readonly string[] {
+  if ('label' in way) return way.fields.slice(0, 1)
+  return way.tokens.map(unit => `${unit}_cost_per_token`)
+}
+
+/**
+ * What fields of LiteLLM say that a model of a mode costs, numbers as texts; a text says why that cannot be charged by, undefined
+ * that they say no price of such a model.
+ */
+export function readLitellmPrices(own: Fields, mode: string): Cost | string | undefined {
+  const costing = Object.keys(own).filter(name => isPrice.test(name) && costs(own[name]))
+  return new RowReading(own, costing, undefined).price(ways[mode] ?? [], mode)
+}
+
+type Cost = Pick<TableRow, 'prices' | 'overrides' | 'times' | 'unmapped'>
+
+/** One row on its way into prices of ours; every field that costs something is charged, said again by another, or told. */
+class RowReading {
+  readonly #own: Fields
+  readonly #costing: readonly string[]
+  readonly #provider: string | undefined
+
+  constructor(own: Fields, costing: readonly string[], provider: string | undefined) {
+    this.#own = own
+    this.#costing = costing
+    this.#provider = provider
   }
-  const way = known.find(rates => rates.some(one => one.fields.some(name => costing.includes(name))))
-  if (!way)
-    return `it has no ${known.map(rates => rates.flatMap(one => one.fields[0] ?? []).join(' and ')).join(', or ')}`
-  const prices: { [label: string]: string } = {}
-  const said = new Set<string>()
-  for (const { label, fields, perMillion, needed } of way) {
-    const field = fields.find(name => costing.includes(name))
-    if (field === undefined) {
-      if (needed) return `it has no ${fields.join(' or ')}`
-      continue
+
+  /** By the first way that can be charged by. */
+  price(known: readonly (readonly Way[])[], mode: string): Cost | string | undefined {
+    const found = known.map(way => this.#priceBy(way, mode)).filter(cost => cost !== undefined)
+    return found.find(one => typeof one !== 'string') ?? found[0]
+  }
+
+  /** Undefined where the row is not priced so; a text says why it cannot be charged by. */
+  #priceBy(way: readonly Way[], mode: string): Cost | string | undefined {
+    const [first] = way
+    return first && 'tokens' in first ? this.#byTokens(first.tokens, mode) : this.#byLabels(way)
+  }
+
+  #byLabels(way: readonly Way[]): Cost | string | undefined {
+    const prices: { [label: string]: string } = {}
+    const charged = new Set<string>()
+    for (const one of way) {
+      if (!('label' in one)) continue
+      const given = one.fields.filter(name => this.#costing.includes(name))
+      const [field] = given
+      if (field === undefined) continue
+      if (new Set(given.map(name => this.#own[name])).size > 1) return `${given.join(' and ')} say different prices`
+      const text = textOf(this.#own[field]) ?? ''
+      const found = one.label === 'second' ? timePrice(text) : onePrice(one.label, text)
+      if (!found) return `${field} ${sixPlaces}`
+      prices[found.label] = found.price
+      for (const name of given) charged.add(name)
     }
-    const price = priceOf(textOf(own[field]) ?? '', perMillion ? 6 : 0)
-    if (price === undefined) return `${field} is no amount with at most six decimal places`
-    prices[label] = price
-    said.add(field)
+    if (charged.size === 0) return undefined
+    const rest = this.#costing.filter(name => !charged.has(name)).flatMap(name => this.#left(name, charged))
+    return { prices, ...unmappedOf(rest) }
   }
-  const unmapped = costing.filter(name => !said.has(name) && !isCheaper.test(name) && !saysTheSame(name, own))
-  const given = answering.has(mode) ? unmapped.find(name => ofAnswers.test(name)) : undefined
-  if (given !== undefined) return `${given} is a price of answers, and nothing here counts by it`
-  if (mode.startsWith('audio') && prices['input'] !== undefined && unmapped.includes('input_cost_per_audio_token'))
-    return 'input_cost_per_audio_token: sound costs more than text, and nothing here counts it apart'
-  const counted = unmapped.filter(name => !(answerless.has(mode) && name === 'output_cost_per_token'))
-  return { ...about, prices, ...(counted.length > 0 && { unmapped: counted }) }
+
+  #byTokens(needed: readonly UnitName[], mode: string): Cost | string | undefined {
+    const own = this.#own
+    const tiered = own['tiered_pricing']
+    const grid = new PriceGrid(this.#provider === 'xai')
+    const charged = new Set<string>()
+    const rest: string[] = []
+    const fault = Array.isArray(tiered)
+      ? this.#readTiers(tiered.map(fieldsOf), grid, charged)
+      : this.#readFields(grid, charged, rest, mode)
+    if (fault !== undefined) return fault
+    const kind = kindsOfOutput.find(unit => grid.get(unit) !== undefined)
+    if (grid.get('output') === undefined && kind && !answerless.has(mode) && mode !== 'chat')
+      grid.set('output', grid.get(kind) as string)
+    const missing = needed.find(unit => grid.get(unit) === undefined)
+    if (missing !== undefined)
+      return needed.some(unit => grid.get(unit) !== undefined) ? `it has no ${missing}_cost_per_token` : undefined
+    const beside: { [label: string]: string } = {}
+    const times: { if: PriceConditions; by: string }[] = []
+    const windows: RowOverride[] = []
+    for (const name of this.#costing) {
+      if (charged.has(name)) continue
+      const read = this.#readBeside(name, grid)
+      if (typeof read === 'string') return `${name} ${read}`
+      if (read?.price) Object.assign(beside, read.price)
+      if (read?.times) times.push(...read.times)
+      if (read?.overrides) windows.push(...read.overrides)
+      if (read) charged.add(name)
+    }
+    times.push(...this.#specificFactors(rest))
+    for (const name of this.#costing) if (!charged.has(name)) rest.push(...this.#left(name, charged, mode))
+    const overrides = [...windows, ...grid.overrides()]
+    return {
+      prices: { ...grid.prices(), ...beside },
+      ...(overrides.length > 0 && { overrides }),
+      ...(times.length > 0 && { times }),
+      ...unmappedOf(rest),
+    }
+  }
+
+  /** @returns why the row cannot be charged by */
+  #readFields(grid: PriceGrid, charged: Set<string>, rest: string[], mode: string): string | undefined {
+    for (const name of this.#costing) {
+      const field = readTokenField(name)
+      if (!field) continue
+      const { unit, cell } = field
+      // Tables name a price of what such answers do not have.
+      if (answerless.has(mode) && unit === 'output') {
+        charged.add(name)
+        continue
+      }
+      const price = priceOf(textOf(this.#own[name]) ?? '', 6)
+      if (price === undefined) return `${name} ${sixPlaces}`
+      const before = grid.get(unit, cell)
+      if (before === undefined) grid.set(unit, price, cell)
+      else if (before !== price) rest.push(`${name} (another price of the same is ${before})`)
+      charged.add(name)
+    }
+    return undefined
+  }
+
+  /** `tiered_pricing`: one price for the whole request, by its input. @returns why the row cannot be charged by */
+  #readTiers(list: readonly Fields[], grid: PriceGrid, charged: Set<string>): string | undefined {
+    const ranges = list.map(tier => ({ tier, from: rangeOf(tier) })).toSorted((a, b) => (a.from ?? 0) - (b.from ?? 0))
+    for (const [i, { tier, from }] of ranges.entries()) {
+      if (from === undefined) return 'tiered_pricing has no range of tokens'
+      for (const name of Object.keys(tier)) {
+        if (name === 'range' || !costs(tier[name])) continue
+        const field = readTokenField(name)
+        if (!field || field.cell.tier !== undefined || field.cell.above !== undefined)
+          return `tiered_pricing has ${name}, and nothing here counts by it`
+        const price = priceOf(textOf(tier[name]) ?? '', 6)
+        if (price === undefined) return `${name} of tiered_pricing ${sixPlaces}`
+        grid.set(field.unit, price, i === 0 ? {} : { above: from })
+      }
+    }
+    charged.add('tiered_pricing')
+    for (const name of this.#costing) {
+      const field = readTokenField(name)
+      if (!field) continue
+      const price = priceOf(textOf(this.#own[name]) ?? '', 6)
+      // What stands beside the ranges is the price of the first.
+      if (price !== undefined && grid.get(field.unit, field.cell) === price) charged.add(name)
+    }
+    return undefined
+  }
+
+  /** What is no price of tokens: calls, factors, hours. A text says why its price cannot be said; undefined for none of these. */
+  #readBeside(
+    name: string,
+    grid: PriceGrid,
+  ):
+    | {
+        readonly price?: { readonly [label: string]: string }
+        readonly times?: readonly { readonly if: PriceConditions; readonly by: string }[]
+        readonly overrides?: readonly RowOverride[]
+      }
+    | string
+    | undefined {
+    const value = this.#own[name]
+    if (name === 'search_context_cost_per_query') {
+      const prices = new Set(Object.values(fieldsOf(value)).map(String))
+      const [only, ...more] = prices
+      if (only === undefined || more.length > 0) return undefined
+      return calls(this.#searchUnit(), only, 3)
+    }
+    if (name === 'google_maps_grounding_cost_per_query') return calls('maps', String(value), 3)
+    if (name === 'input_cost_per_request') return calls('request', String(value), 0)
+    const region = /^regional_processing_uplift_multiplier_(\w+)$/.exec(name)?.[1]
+    if (region !== undefined) return factor({ region }, value)
+    if (name === 'fedramp_uplift_multiplier') return factor({ region: 'fedramp' }, value)
+    if (name === 'regional_endpoint_uplift_multiplier') return factor({ region: 'regional' }, value)
+    if (name !== 'off_peak_pricing' || grid.hasConditions) return undefined
+    const block = fieldsOf(value)
+    const windows = readWindows(block)
+    const prices = new PriceGrid()
+    for (const field of Object.keys(block)) {
+      const read = isPrice.test(field) ? readTokenField(field) : undefined
+      const price = read && priceOf(String(block[field]), 6)
+      if (read && price === undefined) return sixPlaces
+      if (read) prices.set(read.unit, price as string)
+    }
+    return windows && { overrides: windows.map(one => ({ if: one, prices: prices.prices() })) }
+  }
+
+  /** One vendor counts prompts that were grounded, or the queries that this took. */
+  #searchUnit(): UnitName {
+    const isGoogle = /^(?:gemini|vertex_ai)/.test(this.#provider ?? '')
+    return isGoogle && this.#own['web_search_billing_unit'] !== 'per_query' ? 'grounding' : 'web_search'
+  }
+
+  /** `provider_specific_entry`: factors by region and speed, among marks of other kinds. */
+  #specificFactors(rest: string[]): readonly { if: PriceConditions; by: string }[] {
+    const times: { if: PriceConditions; by: string }[] = []
+    for (const [name, value] of Object.entries(fieldsOf(this.#own['provider_specific_entry']))) {
+      const by = typeof value === 'string' ? readDecimal(value) : undefined
+      if (by === undefined || by === '1') continue
+      if (name === 'fast') times.push({ if: { speed: name }, by })
+      else if (/^[a-z]{2}$/.test(name)) times.push({ if: { region: name }, by })
+      else rest.push(`provider_specific_entry.${name} (nothing here says what it is a factor of)`)
+    }
+    return times
+  }
+
+  /** What is told of a field that no price of ours says; nothing where it is said again by another. */
+  #left(name: string, charged: ReadonlySet<string>, mode = ''): readonly string[] {
+    if (isRestated(name, charged) || isUnreachable(name)) return []
+    const modalities = this.#own['supported_output_modalities']
+    const isImage = /^output_cost_per_image(?:_token)?(?:_|$)/.test(name)
+    if (mode === 'chat' && isImage && Array.isArray(modalities) && !modalities.includes('image')) return []
+    return [`${name} (${whyNot(name)})`]
+  }
+}
+
+function whyNot(name: string): string {
+  if (name === 'search_context_cost_per_query') return 'it depends on the size of the search, which no answer tells'
+  if (name === 'off_peak_pricing') return 'its hours cannot be told in one time zone, or stand beside other conditions'
+  if (name === 'tiered_pricing') return 'it has no ranges'
+  return 'no answer counts by it'
+}
+
+function unmappedOf(rest: readonly string[]): Pick<TableRow, 'unmapped'> {
+  return rest.length > 0 ? { unmapped: rest } : {}
+}
+
+function calls(label: string, text: string, places: number) {
+  const price = priceOf(text, places)
+  return price === undefined ? sixPlaces : { price: { [label]: price } }
+}
+
+function factor(conditions: PriceConditions, value: unknown) {
+  const by = readDecimal(String(value))
+  if (by === undefined || (by.split('.')[1] ?? '').length > 6) return sixPlaces
+  return { times: [{ if: conditions, by }] }
+}
+
+/** A price of a second, or of a minute or an hour where that takes no more than six places. */
+function timePrice(text: string): { readonly label: string; readonly price: string } | undefined {
+  const decimal = readDecimal(text)
+  if (decimal === undefined) return undefined
+  for (const [label, seconds] of [
+    ['second', '1'],
+    ['minute', '60'],
+    ['hour', '3600'],
+  ] as const) {
+    const price = toPrice(withoutNoise(multiply(decimal, seconds)))
+    if (price !== undefined) return { label, price }
+  }
+  return undefined
+}
+
+function onePrice(label: string, text: string): { readonly label: string; readonly price: string } | undefined {
+  const price = priceOf(text, units.get(label)?.per === 1_000_000 ? 6 : 0)
+  return price === undefined ? undefined : { label, price }
+}
+
+/** The fewest input tokens of a tier, which it begins above. */
+function rangeOf(tier: Fields): number | undefined {
+  const { range } = tier
+  const from = Array.isArray(range) ? Number(range[0]) : Number.NaN
+  return Number.isSafeInteger(from) && from >= 0 ? from : undefined
 }
 
 /** Whether a field says that something costs: a number above 0, or several in a mapping or a list. */
@@ -136,14 +360,6 @@ function isAmount(value: unknown): boolean {
 export function priceOf(text: string, places: number): string | undefined {
   const decimal = readDecimal(text)
   return decimal === undefined ? undefined : toPrice(withoutNoise(shiftPoint(decimal, places)))
-}
-
-/** Reasoning is answered at the price of answers. */
-function saysTheSame(name: string, own: Fields): boolean {
-  return (
-    name === 'output_cost_per_reasoning_token' &&
-    priceOf(String(own[name]), 6) === priceOf(String(own['output_cost_per_token']), 6)
-  )
 }
 
 /** One price of an image that has several sizes hides what the large ones cost. */

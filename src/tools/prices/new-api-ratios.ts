@@ -1,5 +1,7 @@
-import type { TableRow } from '../../kit/index.ts'
+import type { TableRow, UnitName } from '../../kit/index.ts'
 import { isZero, multiply, readDecimal, toPrice, withoutNoise } from './decimals.ts'
+import { readExpression } from './new-api-expression.ts'
+import { PriceGrid } from './price-grid.ts'
 import { repeatedNames } from './repeated-names.ts'
 import { type Fields, fieldsOf, parseExact, saidTwice, type SourceTable, textOf } from './source-table.ts'
 
@@ -9,8 +11,12 @@ type Ratios = { readonly [map: string]: Fields }
 /** A ratio of 1 is so much per million tokens, in USD. */
 const perRatio = '2'
 const quotaPerUnit = '500000'
-const unmappedMaps = ['CreateCacheRatio', 'ImageRatio', 'AudioRatio', 'AudioCompletionRatio']
-const pricing = ['ModelPrice', 'ModelRatio', 'CompletionRatio', 'CacheRatio', ...unmappedMaps]
+const kinds = ['CreateCacheRatio', 'ImageRatio', 'AudioRatio', 'AudioCompletionRatio']
+const pricing = ['ModelPrice', 'ModelRatio', 'CompletionRatio', 'CacheRatio', ...kinds]
+/** What such a model is priced by instead of ratios, in its options and in what a running one answers. */
+const modes = ['billing_setting.billing_mode', 'billing_setting.billing_expr'] as const
+/** Written for an hour costs so many times what is written for five minutes, by its code. */
+const hourOverMinutes = '1.6'
 /** The same in an answer of `/api/pricing`, one object for each model. */
 const ofPricing: { readonly [field: string]: string } = {
   model_ratio: 'ModelRatio',
@@ -32,7 +38,7 @@ export function readNewApiRatios(text: string): SourceTable | undefined {
   if (!ratios) return undefined
   const unit = ratios['']?.['QuotaPerUnit']
   if (unit !== undefined && readDecimal(textOf(unit) ?? '') !== quotaPerUnit) return undefined
-  const names = new Set([...Object.keys(ratios['ModelRatio'] ?? {}), ...Object.keys(ratios['ModelPrice'] ?? {})])
+  const names = new Set(['ModelRatio', 'ModelPrice', modes[1]].flatMap(map => Object.keys(ratios[map] ?? {})))
   const rows: TableRow[] = []
   const left: { id: string; why: string }[] = []
   const twice = repeatedModels(text, parsed.value)
@@ -56,7 +62,7 @@ function ratiosIn(value: unknown): Ratios | undefined {
     if (typeof inner === 'object') maps[name] = fieldsOf(inner)
     else if (name === 'QuotaPerUnit') maps[''] = { QuotaPerUnit: inner }
   }
-  return maps['ModelRatio'] || maps['ModelPrice'] ? maps : undefined
+  return maps['ModelRatio'] || maps['ModelPrice'] || maps[modes[1]] ? maps : undefined
 }
 
 /** Models that a map names twice, or the list of `/api/pricing` does. */
@@ -78,6 +84,12 @@ function ratiosOfPricing(list: readonly Fields[]): Ratios {
   for (const one of list) {
     const model = textOf(one['model_name'])
     if (model === undefined) continue
+    if (one['billing_mode'] !== undefined)
+      for (const [field, map] of [
+        ['billing_mode', modes[0]],
+        ['billing_expr', modes[1]],
+      ] as const)
+        (maps[map] ??= {})[model] = one[field]
     // Of type 1 are those that are charged by the call.
     if (one['quota_type'] === '1') (maps['ModelPrice'] ??= {})[model] = one['model_price']
     else
@@ -89,6 +101,12 @@ function ratiosOfPricing(list: readonly Fields[]): Ratios {
 
 function readRow(id: string, ratios: Ratios): TableRow | string {
   if (id.includes('*')) return 'a pattern is no model'
+  const mode = textOf(ratios[modes[0]]?.[id]) ?? 'ratio'
+  if (mode === 'tiered_expr') {
+    const read = readExpression(textOf(ratios[modes[1]]?.[id]) ?? '')
+    return typeof read === 'string' ? read : { id, provider: 'new-api', ...read }
+  }
+  if (mode !== 'ratio') return `nothing here counts what the mode '${mode}' is priced by`
   const ratio = (map: string): string | undefined => {
     const decimal = readDecimal(textOf(ratios[map]?.[id]) ?? '')
     return decimal === undefined || isZero(decimal) ? undefined : decimal
@@ -99,8 +117,6 @@ function readRow(id: string, ratios: Ratios): TableRow | string {
   })
   if (unread !== undefined) return `its ${unread} is no amount`
   const about = { id, provider: 'new-api' }
-  const unmapped = unmappedMaps.filter(map => ratio(map) !== undefined)
-  const more = unmapped.length > 0 ? { unmapped } : {}
   // The price of a call comes before ratios there, too.
   const call = ratio('ModelPrice')
   if (call !== undefined) {
@@ -111,16 +127,22 @@ function readRow(id: string, ratios: Ratios): TableRow | string {
   if (model === undefined) return 'its ratio is 0, which may mean that nobody knew'
   if (completion === undefined)
     return 'there is no CompletionRatio of it: it stands in the code there, and in what /api/pricing of a running one answers'
-  const prices: { [label: string]: string } = {}
-  const factors = {
+  const [written, image, audio, spoken] = kinds.map(ratio)
+  const grid = new PriceGrid()
+  const factors: { readonly [unit in UnitName]?: readonly string[] } = {
     input: [model],
     ...(cached !== undefined && { cached_input: [model, cached] }),
+    ...(written !== undefined && { cache_write: [model, written] }),
+    ...(written !== undefined && /claude/i.test(id) && { cache_write_1h: [model, written, hourOverMinutes] }),
+    ...(image !== undefined && { input_image: [model, image] }),
+    ...(audio !== undefined && { input_audio: [model, audio] }),
     output: [model, completion],
+    ...((audio ?? spoken) !== undefined && { output_audio: [model, audio ?? '1', spoken ?? '1'] }),
   }
-  for (const [label, own] of Object.entries(factors)) {
+  for (const [unit, own] of Object.entries(factors)) {
     const price = toPrice(withoutNoise(multiply(perRatio, ...own)))
-    if (price === undefined) return `${label} has more than six decimal places`
-    prices[label] = price
+    if (price === undefined) return `${unit} has more than six decimal places`
+    grid.set(unit as UnitName, price)
   }
-  return { ...about, prices, ...more }
+  return { ...about, prices: grid.prices() }
 }

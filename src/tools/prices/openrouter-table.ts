@@ -1,18 +1,28 @@
-import type { TableRow } from '../../kit/index.ts'
+import type { TableRow, UnitName } from '../../kit/index.ts'
 import { isZero, readDecimal } from './decimals.ts'
 import { priceOf } from './litellm-table.ts'
+import { PriceGrid } from './price-grid.ts'
 import { repeatedNames } from './repeated-names.ts'
 import { type Fields, fieldsOf, parseExact, saidTwice, type SourceTable, textOf } from './source-table.ts'
 
 /** OpenRouter's names and ours; prices of tokens are given each. */
-const labels: readonly (readonly [field: string, label: string, places: number])[] = [
-  ['prompt', 'input', 6],
-  ['input_cache_read', 'cached_input', 6],
-  ['completion', 'output', 6],
-  ['request', 'request', 0],
-]
-/** Prices of answers that have no label of ours. */
-const ofAnswers = ['image_output', 'audio_output', 'image_token']
+const tokens: { readonly [field: string]: UnitName } = {
+  prompt: 'input',
+  input_cache_read: 'cached_input',
+  input_cache_write: 'cache_write',
+  input_cache_write_1h: 'cache_write_1h',
+  audio: 'input_audio',
+  input_audio_cache: 'cached_input_audio',
+  image_token: 'input_image',
+  completion: 'output',
+  internal_reasoning: 'reasoning',
+  audio_output: 'output_audio',
+}
+/** What is counted by the request and by the search: our label, and how many one price of ours is for, as a power of ten. */
+const calls: { readonly [field: string]: readonly [label: string, places: number] } = {
+  request: ['request', 0],
+  web_search: ['web_search', 3],
+}
 
 /** Reads an answer of OpenRouter's `GET /api/v1/models`. Undefined when the text is none. */
 export function readOpenrouterTable(text: string): SourceTable | undefined {
@@ -38,37 +48,63 @@ function readRow(id: string, pricing: Fields): TableRow | string {
   const about = { id, provider: 'openrouter' }
   if (Object.values(pricing).some(value => typeof value === 'string' && value.trim().startsWith('-')))
     return 'its price varies: another model answers each time'
-  const unread = Object.keys(pricing).find(name => {
-    const value = pricing[name]
-    return name !== 'discount' && typeof value === 'string' && readDecimal(value) === undefined
+  const { overrides, discount: _discount, ...own } = pricing
+  const unread = Object.keys(own).find(name => {
+    const value = own[name]
+    return typeof value === 'string' && readDecimal(value) === undefined
   })
   if (unread !== undefined) return `${unread} is no amount`
-  const costing = Object.keys(pricing).filter(name => {
-    const decimal = readDecimal(textOf(pricing[name]) ?? '')
-    return decimal !== undefined && !isZero(decimal)
-  })
+  const costing = Object.keys(own).filter(name => isCosting(own[name]))
   if (costing.length === 0)
     return id.endsWith(':free')
       ? { ...about, prices: {}, free: true }
       : 'it says no price, or 0, which may mean that nobody knew'
-  const prices: { [label: string]: string } = {}
-  for (const [field, label, places] of labels) {
-    if (!costing.includes(field)) continue
-    const price = priceOf(textOf(pricing[field]) ?? '', places)
-    if (price === undefined) return `${field} has more than six decimal places`
-    prices[label] = price
+  // A size that is named is the least that has the price.
+  const grid = new PriceGrid(true)
+  const beside: { [label: string]: string } = {}
+  const unmapped: string[] = []
+  for (const name of costing) {
+    const text = textOf(own[name]) ?? ''
+    const call = Object.hasOwn(calls, name) ? calls[name] : undefined
+    const price = priceOf(text, call ? call[1] : 6)
+    if (price === undefined) return `${name} has more than six decimal places`
+    if (call) beside[call[0]] = price
+    else if (Object.hasOwn(tokens, name)) grid.set(tokens[name] as UnitName, price)
+    else unmapped.push(`${name} (no answer counts by it)`)
   }
   const missing = ['prompt', 'completion'].find(field => !costing.includes(field))
   if (
     missing !== undefined &&
-    (prices['request'] === undefined || costing.includes('prompt') || costing.includes('completion'))
+    (beside['request'] === undefined || costing.includes('prompt') || costing.includes('completion'))
   )
     return `it says no price, or 0, for ${missing}`
-  const same = (name: string): boolean => priceOf(String(pricing[name]), 6) === prices['output']
-  const unmapped = costing.filter(
-    name => labels.every(([field]) => field !== name) && !(name === 'internal_reasoning' && same(name)),
-  )
-  const given = unmapped.find(name => name === 'internal_reasoning' || ofAnswers.includes(name))
-  if (given !== undefined) return `${given} is a price of answers, and nothing here counts by it`
-  return { ...about, prices, ...(unmapped.length > 0 && { unmapped }) }
+  const fault = Array.isArray(overrides) ? readOverrides(overrides.map(fieldsOf), grid) : undefined
+  if (fault !== undefined) return fault
+  const replaced = grid.overrides()
+  return {
+    ...about,
+    prices: { ...grid.prices(), ...beside },
+    ...(replaced.length > 0 && { overrides: replaced }),
+    ...(unmapped.length > 0 && { unmapped }),
+  }
+}
+
+function isCosting(value: unknown): boolean {
+  const decimal = readDecimal(textOf(value) ?? '')
+  return decimal !== undefined && !isZero(decimal)
+}
+
+/** Prices by the size of the prompt. @returns why the row cannot be charged by */
+function readOverrides(list: readonly Fields[], grid: PriceGrid): string | undefined {
+  for (const { min_prompt_tokens: size, ...prices } of list) {
+    const above = Number(size)
+    if (!Number.isSafeInteger(above) || above < 1) return 'overrides has a condition that nothing here knows'
+    for (const [name, value] of Object.entries(prices)) {
+      if (!Object.hasOwn(tokens, name)) return `overrides has ${name}, and nothing here counts by it`
+      const price = priceOf(textOf(value) ?? '', 6)
+      if (price === undefined) return `${name} of overrides is no amount with at most six decimal places`
+      grid.set(tokens[name] as UnitName, price, { above })
+    }
+  }
+  return undefined
 }

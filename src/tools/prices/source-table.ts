@@ -11,6 +11,15 @@ export type SourceTable = {
 /** Why a row is left of which a table says two things. */
 export const saidTwice = 'it stands there twice, or a part of it does'
 
+/** The table without the rows that leave out something that costs, unless these are wanted all the same. */
+export function withoutUndercharging({ rows, left }: SourceTable, isAllowed = false): SourceTable {
+  if (isAllowed) return { rows, left }
+  const out = rows.flatMap(({ id, unmapped }) =>
+    unmapped ? [{ id, why: `it would be undercharged: ${unmapped.join('; ')}` }] : [],
+  )
+  return { rows: rows.filter(row => !row.unmapped), left: [...left, ...out] }
+}
+
 export type Fields = { readonly [name: string]: unknown }
 
 /** Undefined for a text that is no JSON, or is nested too deeply. Every number stays the text it was, as no other way keeps all of its digits. */

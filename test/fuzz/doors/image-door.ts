@@ -50,6 +50,7 @@ const facet: BillingFacet = {
   tier_from: ['output'],
   otherwise: '2K',
   on_caller_gone: 'bill',
+  missing_usage: 'review',
   over_return: 'bill',
   answers: { responses: 'output' },
 }

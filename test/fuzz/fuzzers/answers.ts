@@ -239,6 +239,8 @@ const stricter: { readonly [why: string]: RegExp } = {
   // Other codings, or one twice.
   'it is coded in a way that is not known':
     /^transfer-encoding: *(?!chunked\r\n)\S|^transfer-encoding:.*^transfer-encoding:/ims,
+  // Node counts the names and values of a head, and not what stands between them.
+  'its head is too long': /[^]{16384}/,
   // Blank lines before a head.
   'it is another protocol': /^[\r\n]|\r\n\r\n[\r\n]/,
   // The same, or what no reason may hold.

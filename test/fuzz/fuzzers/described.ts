@@ -44,13 +44,27 @@ function readTruth(text: string, stream: boolean): Truth | undefined {
   try {
     const texts = stream ? readEvents(text).map(({ data }) => data) : [text]
     const answers = texts.filter(one => one !== '' && one !== '[DONE]').map(one => JSON.parse(one) as Answer)
-    const parts = answers.flatMap(({ candidates }) => listed(candidates).flatMap(one => listed(one?.content?.parts)))
-    const own = parts.filter(part => part?.thought !== true && part?.thought !== 'true')
-    const strings = own.map(part => part?.inlineData?.data).filter(one => typeof one === 'string' && one !== '')
-    return { pictures: strings.length, thoughts: texts.flatMap(one => thoughtsIn(readJson(one))) }
+    const told = new Set<unknown>()
+    let pictures = 0
+    for (const { candidates } of answers) {
+      const parts = listed(candidates).flatMap(one => listed(one?.content?.parts))
+      const own = parts.filter(part => part?.thought !== true && part?.thought !== 'true')
+      const strings = own.map(part => part?.inlineData?.data).filter(one => typeof one === 'string' && one !== '')
+      // What an earlier event had is that one again.
+      pictures += strings.filter(one => !told.has(one)).length
+      for (const one of strings) told.add(one)
+    }
+    return { pictures, thoughts: texts.flatMap(one => thoughtsIn(readJson(one))) }
   } catch {
     return undefined
   }
+}
+
+/** What was left out has left an answer that everybody can read. */
+function insistComplete(received: Buffer, stream: boolean): void {
+  const texts = stream ? readEvents(received.toString()).map(({ data }) => data.trim()) : [received.toString()]
+  for (const text of texts)
+    if (text !== '' && text !== '[DONE]') insist(readJson(text) !== undefined, () => `spoilt: ${text.slice(0, 300)}`)
 }
 
 function thoughtsIn(tree: Tree | undefined, isThought = false): readonly string[] {
@@ -88,7 +102,9 @@ function judge(one: DescribedCase, planted: boolean): number {
   const received = Buffer.concat(out)
   const truth = readTruth(bytes.toString(), one.stream)
   const held = readHeld(received, mark => ids.get(mark))
-  const free = readHeld(Buffer.from(JSON.stringify(truth?.thoughts ?? [])), mark => ids.get(mark))
+  // A link beside a picture that was left out is a link by itself.
+  const idOfHeld = (mark: string): number | undefined => (held.pictures.has(mark) ? ids.get(mark) : undefined)
+  const free = readHeld(Buffer.from(JSON.stringify(truth?.thoughts ?? [])), idOfHeld)
   const owed = [...held.pictures].filter(mark => !free.pictures.has(mark)).length + held.links - free.links
   const mayThink = truth === undefined ? bytes.toString().split('hought').length - 1 : 0
   insist(
@@ -96,9 +112,12 @@ function judge(one: DescribedCase, planted: boolean): number {
     () => `free picture: ${owed} are held, ${lines} lines${refusal ? `, ${refusal}` : ''}`,
   )
   if (!refusal) {
-    insist(received.equals(bytes), () => `changed: ${received.length} bytes came of ${bytes.length}`)
-    insist(truth !== undefined, () => 'what nobody can read passed')
-    insist(lines >= truth.pictures, () => `${truth.pictures} pictures, ${lines} lines`)
+    insist(received.length === bytes.length, () => `changed: ${received.length} bytes came of ${bytes.length}`)
+    if (scanner.omitted === undefined) {
+      insist(received.equals(bytes), () => 'changed, and nothing was left out')
+      insist(truth !== undefined, () => 'what nobody can read passed')
+      insist(lines >= truth.pictures, () => `${truth.pictures} pictures, ${lines} lines`)
+    } else insistComplete(received, one.stream)
   }
   if (one.isKnown) {
     insist(!refusal, () => `false refusal: ${refusal}`)

@@ -1,7 +1,7 @@
-import { createRequire } from 'node:module'
-import { Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import * as fc from 'fast-check'
 import { Failure, type Part } from '../../../src/kit/index.ts'
+import { readForm } from '../../../src/simulator/read-form.ts'
 import { readAll, startPlugin, streamOf } from '../../unit/multipart-rewrite-kit.ts'
 import { cuts, type Fuzzer, insist, pieces } from '../fuzzer.ts'
 import type { Meter } from '../meter.ts'
@@ -133,7 +133,8 @@ const slips = fc.oneof(
 
 export const forms: Fuzzer<FormCase> = {
   name: 'forms',
-  promise: 'a form is read as busboy and as Response.formData read it, whatever its chunks are, or refused',
+  promise:
+    'a form is read alike whatever its chunks are, or refused; a well-formed one as a strict reader reads it, and what is sent is well formed',
   cases: fc.record({
     bytes: fc.tuple(valid, slips).map(([bytes, all]) => all.reduce(slipInto, bytes).toString('latin1')),
     cuts,
@@ -164,7 +165,9 @@ function slipInto(from: Buffer, { at: far, how, text }: { at: number; how: strin
   return Buffer.concat([from.subarray(0, at), put, from.subarray(how === 'drop' ? at + 1 : at)])
 }
 
-type Reader = (bytes: Buffer, lengths: readonly number[]) => Promise<readonly Read[] | string>
+/** What was read, and what every reader finds in what is sent. */
+type Outcome = { readonly read: readonly Read[]; readonly sent: Buffer; readonly sentType: string } | string
+type Reader = (bytes: Buffer, lengths: readonly number[]) => Promise<Outcome>
 
 /** Ours, through the plugin's own door; `planted` forgets the last byte of every file. */
 function reader(plugin: Awaited<ReturnType<typeof startPlugin>>, meter: Meter, planted: boolean): Reader {
@@ -173,7 +176,9 @@ function reader(plugin: Awaited<ReturnType<typeof startPlugin>>, meter: Meter, p
     try {
       const form = await plugin.read(source, { contentType: type, bytes: bytes.length })
       try {
-        return await Promise.all(form.parts.map(one => toRead(one, planted)))
+        const encoded = form.encode(form.parts)
+        const read = await Promise.all(form.parts.map(one => toRead(one, planted)))
+        return { read, sent: await readAll(encoded.open()), sentType: encoded.contentType }
       } finally {
         meter.turn(() => form.discard())
       }
@@ -191,58 +196,55 @@ async function toRead(one: Part, planted: boolean): Promise<Read> {
   return { name: one.name, file: true, bytes: bytes.subarray(0, planted ? -1 : undefined).toString('latin1') }
 }
 
-async function judge(bytes: Buffer, ours: readonly Read[] | string, again: readonly Read[] | string): Promise<void> {
-  insist(show(ours) === show(again), () => `depends on its chunks: ${show(ours)} or ${show(again)}`)
+async function judge(bytes: Buffer, ours: Outcome, again: Outcome): Promise<void> {
+  const read = show(ours)
+  insist(read === show(again), () => `depends on its chunks: ${read} or ${show(again)}`)
   if (typeof ours === 'string') return
-  const [busboys, platforms] = await Promise.all([readByBusboy(bytes), readByPlatform(bytes)])
-  const same = sameAs(bytes)
-  insist(
-    nulled(bytes) || show(busboys, same) === show(ours, same),
-    () => `ours ${show(ours)}, busboy's ${show(busboys)}`,
-  )
-  if (typeof platforms === 'string') return
-  insist(show(platforms, same) === show(ours, same), () => `ours ${show(ours)}, the platform's ${show(platforms)}`)
+  const { sent, sentType } = ours
+  const sentParts = show(readStrictly(sent, sentType), true)
+  insist(sentParts === show(ours, true), () => `ours ${read}, sent ${sentParts}`)
+  const platforms = show(await readByPlatform(sent, sentType), true)
+  insist(platforms === sentParts, () => `sent ${sentParts}, the platform reads ${platforms}`)
+  const strict = readStrictly(bytes, type)
+  if (typeof strict === 'string' || isOurs(bytes, strict)) return
+  insist(show(strict) === read, () => `ours ${read}, a strict reader's ${show(strict)}`)
 }
 
-/** Whether a part with an empty filename, or a type of bytes and no filename, is a file: readers differ, and we write it anew. */
-const sameAs = (bytes: Buffer): boolean => !/filename=""|octet-stream/i.test(bytes.toString('latin1'))
-
-/** A filename may have control characters, since it goes nowhere; busboy gives such a form up. */
-const nulled = (bytes: Buffer): boolean => /filename="?[^\r\n]*\p{Cc}/u.test(bytes.toString('latin1'))
-
-function show(read: readonly Read[] | string, withKind = true): string {
-  if (typeof read === 'string') return read
-  const utf8 = (bytes: string): string => Buffer.from(bytes, 'latin1').toString()
-  const parts = read.map(({ name, file, bytes }) => (withKind ? [name, bytes, file] : [name, utf8(bytes)]))
-  return JSON.stringify(parts).slice(0, 2_000)
+/**
+ * Where busboy and we decide otherwise than the words of RFC 7578 (`docs/decisions/0025-busboy-reads-forms.md`): escapes in
+ * quotes, empty file inputs, types and charsets, texts that are not UTF-8.
+ */
+function isOurs(bytes: Buffer, strict: readonly Read[]): boolean {
+  const text = bytes.toString('latin1')
+  if (/\\"|filename=""|octet-stream|charset/i.test(text)) return true
+  return strict.some(({ file, bytes }) => !file && Buffer.from(bytes, 'latin1').toString().includes('\ufffd'))
 }
 
-const busboy = createRequire(import.meta.url)('busboy') as typeof import('busboy')
-
-function readByBusboy(bytes: Buffer): Promise<readonly Read[] | string> {
-  return new Promise(resolve => {
-    const found: { name: string; file: boolean; bytes: string }[] = []
-    const parser = busboy({ headers: { 'content-type': type }, defParamCharset: 'utf8', defCharset: 'utf8' })
-    const onFile = (name: string, stream: Readable): void => {
-      const one = { name, file: true, bytes: '' }
-      found.push(one)
-      stream.on('error', () => undefined)
-      void readAll(stream).then(
-        all => {
-          one.bytes = all.toString('latin1')
-        },
-        () => undefined,
-      )
-    }
-    parser.on('field', (name, value) => void found.push({ name, file: false, bytes: latin1(value) }))
-    parser.on('file', onFile)
-    parser.on('error', error => resolve(`error: ${error instanceof Error ? error.message : ''}`))
-    parser.on('close', () => setImmediate(() => resolve(found)))
-    parser.end(bytes)
-  })
+/** @param isSent by names as they are sent: those of files without brackets, quotes escaped */
+function show(outcome: Outcome | readonly Read[], isSent = false): string {
+  if (typeof outcome === 'string') return outcome
+  const read = 'read' in outcome ? outcome.read : outcome
+  const nameOf = ({ name, file }: Read): string => {
+    if (!isSent) return name
+    return (file ? name.replace(/(?<=.)\[\d*\]$/, '') : name).replaceAll('"', '%22')
+  }
+  return JSON.stringify(read.map(one => [nameOf(one), one.bytes, one.file])).slice(0, 2_000)
 }
 
-async function readByPlatform(bytes: Buffer): Promise<readonly Read[] | string> {
+/** The simulator's reader, which takes what is well formed and nothing else. */
+function readStrictly(bytes: Buffer, contentType: string): readonly Read[] | string {
+  try {
+    return readForm(bytes, contentType).map(({ name, fileName, content }) => ({
+      name,
+      file: fileName !== undefined,
+      bytes: content.toString('latin1'),
+    }))
+  } catch (error) {
+    return `error: ${error instanceof Error ? error.message : ''}`
+  }
+}
+
+async function readByPlatform(bytes: Buffer, type: string): Promise<readonly Read[] | string> {
   try {
     const form = await new Response(new Uint8Array(bytes), { headers: { 'content-type': type } }).formData()
     return await Promise.all(

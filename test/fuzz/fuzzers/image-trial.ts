@@ -1,6 +1,8 @@
 import { type Answered, bill, type Billed } from '../doors/image-door.ts'
 import { insist, type Trial } from '../fuzzer.ts'
 import type { Meter } from '../meter.ts'
+import { readEvents } from '../readers/read-events.ts'
+import { readJson } from '../readers/read-json.ts'
 import { countNamed, readHeld } from '../readers/read-held.ts'
 import { type Encoding, render, type Rendered } from '../readers/render.ts'
 
@@ -47,7 +49,21 @@ function judge(one: ImageCase, rendered: Rendered, billed: Billed): void {
   insist(billed.lines <= most, () => `phantom line: ${billed.lines} lines for an answer with ${most} images at most`)
   if (billed.lines > 0 && billed.ends[0]?.startsWith('void')) insist(false, () => 'voided with lines')
   judgeRefusal(billed)
+  if (billed.lines > 0 && one.stop === null) judgeDelivery(one, billed)
   if (one.images !== null && one.stop === null) judgeKnown(one, one.images, bytes, billed)
+}
+
+/** Nobody is charged and given nothing: an answer of which images were charged, and which can be read, is whole. */
+function judgeDelivery(one: ImageCase, { refusal, received, ends }: Billed): void {
+  if (refusal?.code === 'upstream_answer_malformed') return
+  insist(!refusal, () => `charged and withheld: ${refusal?.message}`)
+  insist(ends[0]?.startsWith('settle') === true, () => `it came whole and ended with ${ends[0]}`)
+  const isStream = one.type?.startsWith('text/event-stream') === true || one.stream
+  const texts = isStream
+    ? readEvents(received.toString()).map(({ data }) => data.trim())
+    : [received.toString().replace(/^\uFEFF/, '')]
+  for (const text of texts)
+    if (text !== '' && text !== '[DONE]') insist(readJson(text) !== undefined, () => `spoilt: ${text.slice(0, 300)}`)
 }
 
 /** Of each number of lines the last moment it was so. */

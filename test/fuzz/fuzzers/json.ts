@@ -156,6 +156,7 @@ export const json: Fuzzer<JsonCase> = {
 function forgetful(view: JsonObjectView): JsonObjectView {
   return {
     bytes: view.bytes,
+    declared: view.declared,
     names: () => view.names().map(one => JSON.stringify(one).slice(1, -1)),
     has: one => view.has(one),
     get: one => view.get(one),

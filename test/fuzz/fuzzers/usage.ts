@@ -5,7 +5,16 @@ import { anthropic } from '../../../src/dialects/anthropic.ts'
 import { google } from '../../../src/dialects/google.ts'
 import { openai } from '../../../src/dialects/openai.ts'
 import { scanObject } from '../../../src/engine/fields.ts'
-import { callerSlot, type Ledger, type Line, type Reply, type Stage, type Stores } from '../../../src/kit/index.ts'
+import {
+  callerSlot,
+  type Ledger,
+  type Line,
+  type Reply,
+  type Stage,
+  type Stores,
+  treeOf,
+  type UnitName,
+} from '../../../src/kit/index.ts'
 import { someExchange, someGroup, someHost, someKey, someTarget } from '../../harness/exchange.ts'
 import { type Fuzzer, insist, pieces } from '../fuzzer.ts'
 import type { Meter } from '../meter.ts'
@@ -34,11 +43,13 @@ const dialects = { chat: openai, responses: openai, messages: anthropic, generat
 const facet: UsageFacet = {
   include_usage: false,
   free_operations: [],
+  beside_images: 'bill',
   image_tools: 'refuse',
   missing_usage: 'estimate',
   on_caller_gone: 'estimate',
   unseen_tokens_max: 1_000_000,
-  estimate: { bytes_per_token: 4, file_tokens: 1500, output_tokens: 4096 },
+  estimate: { bytes_per_token: 4, file_tokens: 1500, output_tokens: 4096, calls: 10 },
+  unpriced: 'parent',
 }
 
 /** The lines that a whole answer is charged; `planted` loses the last piece before it is read. */
@@ -136,17 +147,24 @@ function useOf(kind: Style, told: Told, isEvent = false): Use {
 }
 
 function judge(use: Use, lines: readonly Line[], one: UsageCase): void {
-  const booked = (unit: string): number => lines.find(line => line.tier === unit)?.quantity ?? 0
-  // Whatever was asked is an input: a report of nothing at all is none.
+  /** Of a unit and all of its kinds. */
+  const booked = (unit: UnitName): number => {
+    const tree: readonly string[] = treeOf(unit)
+    return lines.reduce((sum, line) => (tree.includes(line.tier) ? sum + (line.quantity ?? 0) : sum), 0)
+  }
+  // A request always has an input: a report of nothing at all is no report.
   const isNothing = (use.input === null && use.output === null) || (use.input === 0 && !use.output)
   if (isNothing)
     return insist(
       lines.every(line => line.flags.length > 0),
       () => `nothing was reported, and booked without a flag: ${show(lines)}`,
     )
-  const wanted = { input: (use.input ?? 0) - (use.cached ?? 0), cached_input: use.cached ?? 0, output: use.output ?? 0 }
-  for (const [unit, quantity] of Object.entries(wanted))
-    insist(booked(unit) === quantity, () => `${one.style}: ${quantity} of ${unit} were told, booked: ${show(lines)}`)
+  const wanted = { input: use.input ?? 0, cached_input: use.cached ?? 0, output: use.output ?? 0 } as const
+  for (const unit of ['input', 'cached_input', 'output'] as const)
+    insist(
+      booked(unit) === wanted[unit],
+      () => `${one.style}: ${wanted[unit]} of ${unit} were told, booked: ${show(lines)}`,
+    )
 }
 
 const show = (lines: readonly Line[]): string =>

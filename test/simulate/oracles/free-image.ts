@@ -1,4 +1,5 @@
 import { had, isImages, isReplay, statusOf } from '../play/asks.ts'
+import { toolOf } from '../play/callers.ts'
 import type { Oracle } from './oracle.ts'
 
 export const freeImage: Oracle = {
@@ -7,6 +8,8 @@ export const freeImage: Oracle = {
     'A picture that a caller has whole stands on a line, or its charge waits for a person and the answer was not whole.',
   *judge({ stage, books }) {
     for (const ask of stage.asks) {
+      if (ask.wish.operation === 'chat' && had(ask).length > 0)
+        yield ['a picture of a text model is free', `ask ${ask.no}: ${toolOf(ask.wish)}, ${statusOf(ask)}`]
       if (!isImages(ask) || isReplay(ask)) continue
       const pictures = had(ask)
       const charge = books.chargeOf(ask)

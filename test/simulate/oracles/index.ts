@@ -7,8 +7,10 @@ import { faultless } from './faultless.ts'
 import { freeImage } from './free-image.ts'
 import { idempotent } from './idempotent.ts'
 import { keys } from './keys.ts'
+import { kind } from './kind.ts'
 import { limits } from './limits.ts'
 import { memory } from './memory.ts'
+import { neighbours } from './neighbours.ts'
 import type { Oracle } from './oracle.ts'
 import { overdraft } from './overdraft.ts'
 import { phantom } from './phantom.ts'
@@ -22,6 +24,7 @@ import { told } from './told.ts'
 import { tokens } from './tokens.ts'
 import { unrecognised } from './unrecognised.ts'
 import { vendorKeys } from './vendor-keys.ts'
+import { withheld } from './withheld.ts'
 
 /** Those that hold for one gateway and for several alike. */
 export const commonOracles: readonly Oracle[] = [
@@ -37,6 +40,8 @@ export const commonOracles: readonly Oracle[] = [
   audit,
   spendable,
   delivered,
+  withheld,
+  kind,
   answered,
   idempotent,
   memory,
@@ -45,4 +50,4 @@ export const commonOracles: readonly Oracle[] = [
 ]
 
 /** All that judge one seed; `sometimes` judges many together. */
-export const oracles: readonly Oracle[] = [...commonOracles, durable, limits, tokens, keys, told, time]
+export const oracles: readonly Oracle[] = [...commonOracles, durable, limits, tokens, keys, told, time, neighbours]

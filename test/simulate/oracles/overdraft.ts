@@ -1,12 +1,12 @@
 import { type Ask, had, isImages } from '../play/asks.ts'
-import { factorOf, imagePrices, tierOf } from '../play/settings.ts'
+import { factorOf, imagePrices, isBeyond, tierOf } from '../play/settings.ts'
 import type { LiveKey, Stage } from '../play/stage.ts'
 import type { Oracle } from './oracle.ts'
 
 export const overdraft: Oracle = {
   name: 'overdraft',
   promise:
-    'A budget for images, of a day and of a month too, is never exceeded: neither by what was spent and is held nor by what callers have.',
+    'A budget for images, of a day and of a month too, is never exceeded, save by what is flagged: neither by what was spent and is held nor by what callers have.',
   *judge({ stage }) {
     lookForOverdrafts(stage)
     for (const { problem, at, when } of stage.overdrafts)
@@ -34,8 +34,16 @@ export const overdraft: Oracle = {
 function worthOf(stage: Stage, ask: Ask): number {
   const inUse = stage.settingsOf(ask)
   const factor = Math.min(...inUse.map(settings => factorOf(ask.wish.model, settings)))
-  return had(ask).reduce((sum, one) => sum + imagePrices[tierOf(Math.max(one.width, one.height))] * factor, 0)
+  return had(ask).reduce((sum, one) => {
+    const tier = tierOf(Math.max(one.width, one.height))
+    // What a larger image costs beyond its hold is flagged, and `price` looks at that.
+    return sum + imagePrices[isBeyond(ask.wish.model, tier) ? '2K' : tier] * factor
+  }, 0)
 }
+
+/** What was charged; of a charge with an image that is larger than its family expects no more than its hold. */
+const withinHold = `CASE WHEN EXISTS (SELECT 1 FROM line l WHERE l.charge_id = charge.id
+  AND l.flags LIKE '%larger_than_expected%') THEN min(hold, amount) ELSE amount END`
 
 /**
  * Checked again and again: the sum of what was charged, in the day or the month that it is where the budget is for one, and of
@@ -47,9 +55,9 @@ export function lookForOverdrafts(stage: Stage): void {
     const since = sinceOf(stage, key)
     if (!bounds(key) || since === undefined) continue
     const [row] = stage.look(
-      `SELECT coalesce(sum(CASE state WHEN 'reserved' THEN max(hold, amount)
+      `SELECT coalesce(sum(CASE state WHEN 'reserved' THEN max(hold, ${withinHold})
            WHEN 'needs_review' THEN CASE kept WHEN 1 THEN hold ELSE 0 END
-           WHEN 'settled' THEN CASE WHEN ended_at >= ? THEN amount - coalesce((SELECT sum(e.amount) FROM entry e
+           WHEN 'settled' THEN CASE WHEN ended_at >= ? THEN ${withinHold} - coalesce((SELECT sum(e.amount) FROM entry e
              WHERE e.charge_id = charge.id AND e.kind = 'refund'), 0) ELSE 0 END ELSE 0 END), 0) AS sum
        FROM charge WHERE key_id = ? AND id NOT IN (SELECT value FROM json_each(?))`,
       since,

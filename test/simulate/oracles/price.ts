@@ -1,7 +1,7 @@
 import type { Row } from '../world/storage.ts'
 import { type Ask, isRepeated, isReplay, made, statusOf, type Usage } from '../play/asks.ts'
 import type { Stage } from '../play/stage.ts'
-import { factorOf, imagePrices, multiplierOf, tierOf, tokenPrices } from '../play/settings.ts'
+import { factorOf, imagePrices, isBeyond, multiplierOf, tierOf, tokenPrices } from '../play/settings.ts'
 import type { Oracle } from './oracle.ts'
 
 /** Charges for text are written together behind their answers: a crash loses those of one batch. */
@@ -9,17 +9,18 @@ const batchMs = 2_000
 
 export const price: Oracle = {
   name: 'price',
-  promise: 'Each line has the price of what it is for: of an image by its real size, of tokens exactly, rounded once.',
+  promise:
+    'Each line has the price of what it is for: of an image by its real size, of tokens exactly, rounded once with what earlier charges of the key left over.',
   *judge({ stage, books }) {
     for (const ask of stage.asks) {
       if (isReplay(ask)) continue
       const charge = books.chargeOf(ask)
       const { operation } = ask.wish
-      const ofImages = operation === 'image' || operation === 'edit' || operation === 'responses'
+      const isBoth = operation === 'responses' || operation === 'sketch'
+      const ofImages = operation === 'image' || operation === 'edit' || isBoth
       if (charge && ofImages) yield* judgeImages(stage, ask, books.linesOf(String(charge['id'])))
-      const use = operation === 'responses' ? books.chargeOf(ask, '.u') : ofImages ? undefined : charge
-      if (!ofImages || operation === 'responses')
-        yield* judgeUse(stage, ask, use, use && books.linesOf(String(use['id'])))
+      const use = isBoth ? books.chargeOf(ask, '.u') : ofImages ? undefined : charge
+      if (!ofImages || isBoth) yield* judgeUse(stage, ask, use, use && books.linesOf(String(use['id'])))
     }
   },
 }
@@ -38,6 +39,8 @@ function* judgeImages(stage: Stage, ask: Ask, lines: readonly Row[]): Iterable<r
     if (!byRequest && !sizes.includes(size)) yield ['a line for a size that nobody made', detail]
     else if (!factors.some(factor => line['price'] === imagePrices[wanted] * factor))
       yield ['an image has another price', detail]
+    if (isBeyond(ask.wish.model, wanted) !== String(line['flags']).includes('larger_than_expected'))
+      yield ['an image is charged beyond its hold without a flag, or flagged without reason', detail]
   }
 }
 
@@ -65,12 +68,28 @@ function* judgeUse(
     )
   const found = lines.reduce((sum, line) => sum + BigInt(String(line['price'])), 0n)
   const isLost = stage.lives.crashes.some(at => at >= ask.sentAt && at < (ask.endedAt ?? at) + batchMs)
-  if (charge === undefined && sums.every(sum => sum > 0n) && !isLost)
-    yield ['what was used has no charge', `ask ${ask.no}: ${sums[0]} micro-units`]
-  else if (charge !== undefined && !sums.includes(found))
-    yield ['what was used has another price', `ask ${ask.no}: ${found}, not ${sums.join(' or ')}`]
+  if (charge === undefined && sums.every(sum => sum >= microParts) && !isLost)
+    yield ['what was used has no charge', `ask ${ask.no}: ${Number(sums[0]) / 1e6} micro-units`]
+  else if (charge !== undefined && !sums.some(sum => isRounded(found, sum)))
+    yield [
+      'what was used has another price',
+      `ask ${ask.no}: ${found}, not ${sums
+        .map(Number)
+        .map(sum => sum / 1e6)
+        .join(' or ')}`,
+    ]
 }
 
+/** Parts of a micro-unit that sums are counted in. */
+const microParts = 1_000_000n
+
+/** What rounding left over of earlier charges is at most half a micro-unit, and so is what it leaves of this one. */
+function isRounded(found: bigint, sum: bigint): boolean {
+  const away = found * microParts - sum
+  return away <= microParts && away >= -microParts
+}
+
+/** In parts of a micro-unit. */
 function sumOf(
   model: string,
   { input, cached, output }: Usage,
@@ -78,11 +97,8 @@ function sumOf(
   factor: number,
 ): bigint {
   const prices = tokenPrices[model] ?? {}
-  const cost = (tokens: number, unit: string): bigint => {
-    const under = 1_000_000n * by.under
-    const exact = BigInt(tokens) * BigInt((prices[unit] ?? 0) * factor) * by.over
-    return (2n * exact + under) / (2n * under)
-  }
+  const cost = (tokens: number, unit: string): bigint =>
+    (BigInt(tokens) * BigInt((prices[unit] ?? 0) * factor) * by.over * microParts) / (1_000_000n * by.under)
   const isCachedCheaper = prices['cached_input'] !== undefined
   const fresh = isCachedCheaper ? input - cached : input
   return cost(fresh, 'input') + (isCachedCheaper ? cost(cached, 'cached_input') : 0n) + cost(output, 'output')

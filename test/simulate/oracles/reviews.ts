@@ -1,6 +1,6 @@
 import { type Ask, isRepeated, made } from '../play/asks.ts'
 import type { Books } from '../play/books.ts'
-import { factorOf, imagePrices, tierOf } from '../play/settings.ts'
+import { dearestTier, factorOf, imagePrices, tierOf } from '../play/settings.ts'
 import type { Stage } from '../play/stage.ts'
 import type { Oracle } from './oracle.ts'
 
@@ -64,7 +64,7 @@ function* judgeUnknown(stage: Stage, books: Books, ask: Ask): Iterable<readonly 
 
 /** Own arithmetic: as many as were asked for, by the dearest tier that can come out. */
 function dearestOf({ wish }: Ask): number {
-  if (!wish.model.startsWith('beta')) return wish.n * imagePrices['4K']
+  if (!wish.model.startsWith('beta')) return wish.n * imagePrices[dearestTier(wish.model)]
   const asked = wish.size?.split('x').map(Number) ?? [2_048]
   return wish.n * imagePrices[tierOf(Math.max(...asked))]
 }

@@ -35,6 +35,7 @@ export const met = [
   'an old secret is tried',
   'a person decides: amount',
   'odd request',
+  'a text model is asked for a picture',
   'connection kept',
   'request pipelined',
   'spooled',

@@ -1,4 +1,5 @@
 import type { Row } from '../world/storage.ts'
+import { bodyRefusalNames } from '../play/answers.ts'
 import { type Arrival, type Ask, codeOf, isRepeated, isReplay, statusOf } from '../play/asks.ts'
 import type { Books } from '../play/books.ts'
 import { backMs, effectOf, nameOf, type PoolKey, poolKeys, secretOf, servesModel } from '../play/pool.ts'
@@ -13,6 +14,9 @@ const atOnceMs = 10_000
 const heardMs = 8_000
 /** What a gateway has found is on the disk after, where nothing is wrong with that. */
 const writtenMs = 20_000
+/** Where no other key is left one is tried so often: after a second, then twice as long each time, half a minute at most. */
+const resortsAt = [1, 3, 7, 15, 31].map(seconds => seconds * 1_000)
+const resortMs = 30_000
 /** A key without credit is tried so often. */
 const trialMs = 30 * minute
 /** Until a charge has ended that a caller knows nothing of. */
@@ -39,6 +43,7 @@ export const vendorKeys: Oracle = {
     yield* judgeWithdrawn(stage, asks)
     yield* judgeLimits(stage, asks)
     yield* judgeBudgets(stage, books, asks)
+    for (const said of stage.upstreams.keys.stuck) yield ['a key that is well stays suspended', said]
     for (const { key, isAlone, status, code, asked } of stage.upstreams.keys.returns) {
       const said = `${key}: ${status} ${code ?? ''}, asked ${asked.join(', ')}`
       if (status !== 200 || nameOf(asked.at(-1) ?? '') !== key) yield ['a key that is well is not asked again', said]
@@ -88,6 +93,8 @@ function* judgeWords(ask: Ask): Iterable<Finding> {
 function* judgeFailure(stage: Stage, asks: readonly Ask[], ask: Ask): Iterable<Finding> {
   const code = codeOf(ask)
   if (ask.endedAt === undefined || ask.disturbed !== undefined || ask.left || isReplay(ask)) return
+  // What one client's requests have brought about shuts nobody else out; it may shut out itself for a while.
+  if (hasBroughtAbout(asks, ask)) return
   const last = ask.arrivals.at(-1)
   const isGivenUp = code === 'upstream_credentials' || code === 'upstream_limited'
   // An error of the vendor's own that nobody sold is handed on when nobody else is left.
@@ -104,6 +111,16 @@ function* judgeFailure(stage: Stage, asks: readonly Ask[], ask: Ask): Iterable<F
         `ask ${ask.no}: ${statusOf(ask)} ${code ?? ''} after ${ask.arrivals.map(one => `${one.secret} ${one.shape}`).join(', ') || 'nobody'}: ${key.name} was well`,
       ]
   }
+}
+
+function hasBroughtAbout(asks: readonly Ask[], { wish, sentAt, endedAt = Infinity }: Ask): boolean {
+  return asks.some(
+    one =>
+      one.wish.key === wish.key &&
+      one.sentAt <= endedAt &&
+      (one.endedAt ?? Infinity) > sentAt - 30 * minute &&
+      one.arrivals.some(({ shape }) => bodyRefusalNames.includes(shape)),
+  )
 }
 
 /** In the file, well for long enough, suspended by nobody, with room and money left. */
@@ -126,7 +143,11 @@ function isSurelyOpen(stage: Stage, asks: readonly Ask[], ask: Ask, key: PoolKey
     one => one !== ask && one.arrivals.some(arrival => nameOf(arrival.secret ?? '') === key.name),
   )
   if (key.budget !== undefined && mine.reduce((sum, { wish }) => sum + wish.n * dearest, 0) >= key.budget) return false
-  const near = mine.filter(one => one.sentAt <= end && (one.endedAt ?? Infinity) > ask.sentAt - 2 * minute)
+  // A request that its client left may have taken a place of the key before it came to the vendor.
+  const unseen = asks.filter(one => one !== ask && one.left && one.arrivals.length === 0)
+  const near = [...mine, ...unseen].filter(
+    one => one.sentAt <= end && (one.endedAt ?? Infinity) > ask.sentAt - 2 * minute,
+  )
   return near.length < Math.min(key.rpm ?? Infinity, key.concurrency ?? Infinity)
 }
 
@@ -153,7 +174,9 @@ function* judgeSuspended(stage: Stage, asks: readonly Ask[]): Iterable<Finding> 
     const { secret, ill, wholeAt } = arrival
     if (secret === undefined || ill === undefined || wholeAt === undefined || ask.left) continue
     const effect = effectOf(ill)
-    if (effect !== 'invalid' && effect !== 'no_credit') continue
+    // One request changes one key, and what its body may have brought about changes none by itself.
+    const isFirst = ask.arrivals.find(one => one.ill !== undefined)?.secret === secret
+    if ((effect !== 'invalid' && ill !== 'out of quota') || !isFirst) continue
     const ends = [
       ...keys.looks.filter(look => look.secret === secret && look.status !== 401).map(({ at }) => at),
       ...keys.words.filter(({ key }) => key === nameOf(secret)).flatMap(({ from, until }) => [from, until]),
@@ -162,19 +185,27 @@ function* judgeSuspended(stage: Stage, asks: readonly Ask[]): Iterable<Finding> 
       ...(effect === 'no_credit' ? [wholeAt + trialMs - 1_000] : []),
     ]
     const release = Math.min(...ends.filter(at => at > wholeAt - heardMs))
-    for (const later of arrivals)
-      if (
+    const laters = arrivals.filter(
+      later =>
         later.arrival.secret === secret &&
         later.ask.sentAt > wholeAt + heardMs &&
         later.arrival.at < release &&
         later.ask.disturbed === undefined &&
-        !isBroken(stage, wholeAt)
-      )
+        !isBroken(stage, wholeAt),
+    )
+    for (const [i, later] of laters.entries())
+      if (i + 1 > resortsWithin(later.arrival.at - wholeAt))
         yield [
           'a suspended key is asked',
           `${secret}: ${ill} for ask ${ask.no} at ${Math.round(wholeAt)}, asked by ask ${later.ask.no} at ${Math.round(later.arrival.at)}`,
         ]
   }
+}
+
+/** How often a key may have been tried for want of another one. */
+function resortsWithin(ms: number): number {
+  const last = resortsAt.at(-1) ?? 0
+  return resortsAt.filter(at => at <= ms).length + Math.max(0, Math.floor((ms - last) / resortMs))
 }
 
 /** Whether what was found is in the storage when somebody dies. */

@@ -194,6 +194,61 @@ function chat(tells: 'usage' | 'unsaid' | 'null' | 'absurd' | 'absurd-input'): S
   }
 }
 
+/** A chat whose tool has drawn, though its model is one for text. */
+const drawn: Shape = given => {
+  const usage = use(given.random)
+  const made = paint(given, 1)
+  const images = made.map(({ base64 }) => ({
+    type: 'image_url',
+    image_url: { url: `data:image/png;base64,${base64}` },
+  }))
+  const message = { role: 'assistant', content: prose(given.random), images }
+  const told = { id: 'chat', usage: usageOfChat(usage) }
+  if (!given.asked.stream)
+    return {
+      ...plain,
+      usage,
+      made,
+      pieces: [json({ ...told, choices: [{ index: 0, message, finish_reason: 'stop' }] })],
+    }
+  const chunk = event('', { ...told, choices: [{ index: 0, delta: message }] })
+  return { ...events, usage, made, pieces: [chunk, 'data: [DONE]\n\n'] }
+}
+
+/** Pieces of a text that a picture is cut into: shorter than any picture. */
+const pieceChars = 80
+
+/** A chat with a model that makes images: where its picture is, and how often it comes. */
+function sketch(where: 'images' | 'content' | 'reasoning', times = 1): Shape {
+  return given => {
+    const { asked, random } = given
+    const made = paint(given, 1)
+    const url = `data:image/png;base64,${made[0]?.base64 ?? ''}`
+    const told = { id: 'chat', model: 'sketch-one' }
+    const usage = usageOfChat(use(random))
+    const image = { type: 'image_url', image_url: { url } }
+    const text = where === 'content' ? `Here it is: ![a boat](${url})` : url
+    const parts: object[] =
+      where === 'images'
+        ? Array.from({ length: times }, () => ({ content: 'a boat', images: [image] }))
+        : Array.from({ length: asked.stream ? Math.ceil(text.length / pieceChars) : 1 }, (_, i) => ({
+            [where]: asked.stream ? text.slice(i * pieceChars, (i + 1) * pieceChars) : text,
+          }))
+    if (!asked.stream) {
+      const message = { role: 'assistant', content: null, ...parts[0] }
+      return {
+        ...plain,
+        made,
+        pieces: [json({ ...told, choices: [{ index: 0, message, finish_reason: 'stop' }], usage })],
+      }
+    }
+    const chunk = (choices: readonly object[], more: object = {}): string => event('', { ...told, choices, ...more })
+    const deltas = parts.map(delta => chunk([{ index: 0, delta }]))
+    const last = chunk([{ index: 0, delta: {}, finish_reason: 'stop' }])
+    return { ...events, made, pieces: [...deltas, last, chunk([], { usage }), 'data: [DONE]\n\n'] }
+  }
+}
+
 /** A response whose tool draws. */
 function drawing(count: number): Shape {
   return given => {
@@ -240,6 +295,60 @@ const failing = {
 const unknownImages = Object.fromEntries(Object.keys(unknownShapes).map(name => [name, unknown(name)]))
 const emptyList: Shape = () => ({ ...plain, made: [], pieces: [json({ created: 1, data: [] })] })
 
+/** What a vendor refuses of one request alone: for its words or numbers, or for nothing that it says. */
+const bodyRefusals: { readonly [name: string]: Shape } = {
+  'too dear': refuseBody(402, 'This request requires more credits, or fewer max_tokens, but can only afford 18721.'),
+  'too large': refuseBody(429, 'Request too large on tokens per min (TPM): Limit 30000, Requested 40012.'),
+  'too dear, unsaid': refuseBody(402, 'Payment required'),
+  'too large, unsaid': refuseBody(429, 'Slow down'),
+}
+export const bodyRefusalNames = Object.keys(bodyRefusals)
+
+function refuseBody(status: number, message: string): Shape {
+  return () => ({ ...plain, status, made: [], pieces: [json({ error: { message, code: status } })] })
+}
+
+const stray = 'https://stray.example/of/no/picture.png'
+
+/** Pictures with links around them that lead to none of them. */
+const linked: Shape = given => {
+  if (given.asked.stream) {
+    const strayEvent = event('image.saved', { type: 'image.saved', url: stray })
+    const streamed = imageEvents('VERB.completed', true)(given)
+    return { ...streamed, pieces: [strayEvent, ...streamed.pieces, strayEvent] }
+  }
+  const made = paint(given)
+  const list = made.map(one => ({ thumbnail: stray, ...element(given.random, one), preview: { href: stray } }))
+  const body = { links: { self: stray }, created: 1, data: list, images: [{ href: stray }], next: stray }
+  return { ...plain, made, pieces: [json(body)] }
+}
+
+/** JSON where a stream was asked for, and the reverse. */
+const turned: Shape = given => {
+  const { asked, wish } = given
+  if (wish.operation === 'chat') {
+    const other = { ...given, asked: { ...asked, stream: !asked.stream } }
+    return { ...chat('usage')(other), known: false, usage: undefined }
+  }
+  if (given.asked.stream) return data(given)
+  return given.wish.model.startsWith('beta') ? data(given) : imageEvents('VERB.completed', true)(given)
+}
+
+/** A page of an error, of status 200: nothing was made. */
+const page: Shape = () => ({
+  ...plain,
+  type: 'text/html',
+  known: false,
+  made: [],
+  pieces: ['<!doctype html><title>Sign in</title><p>Sign in to go on.'],
+})
+
+/** Answers to requests for pictures that are not as they should be. */
+const strange: { readonly [name: string]: Shape } = { linked, turned, page }
+export const strangeNames = Object.keys(strange)
+/** What a model that makes images answers in a chat. */
+export const sketchNames = ['data', 'in-text', 'in-thoughts', 'twice', 'words', 'words']
+
 /** The shapes of each kind of answer, by name. */
 const grammar: { readonly [kind: string]: { readonly [name: string]: Shape } } = {
   images: {
@@ -271,6 +380,15 @@ const grammar: { readonly [kind: string]: { readonly [name: string]: Shape } } =
     'before-data': broken(chat('usage'), 'before'),
     ...failing,
   },
+  sketch: {
+    data: sketch('images'),
+    'in-text': sketch('content'),
+    'in-thoughts': sketch('reasoning'),
+    twice: sketch('images', 2),
+    words: chat('usage'),
+    'amid-data': broken(sketch('content'), 'amid'),
+    ...failing,
+  },
   responses: {
     data: drawing(1),
     two: drawing(2),
@@ -293,8 +411,10 @@ export function shapeNames(wish: Pick<Wish, 'operation' | 'stream'>): readonly s
 
 /** The answer of a shape; of a name that the operation does not know, the ordinary one. */
 export function compose(name: string, given: Given): Answer {
+  // No plan has it: it answers a request, not a wish.
+  if (name === 'drawn') return drawn(given)
   const shapes = grammar[kindOf({ ...given.wish, stream: given.asked.stream })] ?? {}
-  const shape = shapes[name] ?? shapes['data']
+  const shape = bodyRefusals[name] ?? strange[name] ?? shapes[name] ?? shapes['data']
   if (!shape) throw new Error(`there is no answer to ${given.wish.operation}`)
   return shape(given)
 }

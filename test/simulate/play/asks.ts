@@ -12,7 +12,8 @@ export type Picture = {
 /** What an upstream says was used. */
 export type Usage = { readonly input: number; readonly cached: number; readonly output: number }
 
-export type Operation = 'image' | 'edit' | 'chat' | 'responses' | 'embeddings'
+/** `sketch`: a chat with a model that makes images. */
+export type Operation = 'image' | 'edit' | 'chat' | 'sketch' | 'responses' | 'embeddings'
 
 /** What a caller is going to ask, all of it drawn before. */
 export type Wish = {
@@ -135,11 +136,20 @@ export function made(ask: Ask): readonly Picture[] {
 /** The pictures that the caller has whole. */
 export function had(ask: Ask, pictures: readonly Picture[] = made(ask)): readonly Picture[] {
   const text = ask.answer?.body.toString('latin1') ?? ''
-  return text === '' ? [] : pictures.filter(picture => text.includes(picture.proof))
+  if (text === '') return []
+  const joined = ask.wish.operation === 'sketch' ? text + joinTexts(text) : text
+  return pictures.filter(picture => joined.includes(picture.proof))
+}
+
+/** The texts of a stream as its reader joins them. */
+function joinTexts(stream: string): string {
+  return ['content', 'reasoning']
+    .map(name => Array.from(stream.matchAll(new RegExp(`"${name}":"([^"]*)"`, 'g')), ([, text]) => text).join(''))
+    .join(' ')
 }
 
 export function isImages({ wish }: Ask): boolean {
-  return wish.operation === 'image' || wish.operation === 'edit' || wish.operation === 'responses'
+  return wish.operation === 'image' || ['edit', 'responses', 'sketch'].includes(wish.operation)
 }
 
 /** Asked more than once: which answer belongs to whom only the gateway knows. */

@@ -1,4 +1,5 @@
 import { form } from '../../harness/forms.ts'
+import { imageTools } from '../../cases/client-tools.ts'
 import { png } from '../../harness/pictures.ts'
 import { Random } from '../world/random.ts'
 import type { Wish } from './asks.ts'
@@ -7,9 +8,18 @@ const paths = {
   image: '/v1/images/generations',
   edit: '/v1/images/edits',
   chat: '/v1/chat/completions',
+  sketch: '/v1/chat/completions',
   responses: '/v1/responses',
   embeddings: '/v1/embeddings',
 } as const
+
+/** Those that may stand beside the fields of a chat. */
+const declarations = imageTools.filter(text => !text.startsWith('{"messages"'))
+
+/** The tool by which a caller of a text model tries to get a picture, as it is written; undefined for most. */
+export function toolOf({ operation, seed }: Pick<Wish, 'operation' | 'seed'>): string | undefined {
+  return operation === 'chat' && seed % 8 === 0 ? declarations[(seed / 8) % declarations.length] : undefined
+}
 
 /** The bytes of a request; `name` is what the upstream knows it by. */
 export function writeRequest(wish: Wish, name: number, secret: string): Buffer {
@@ -40,15 +50,17 @@ function writeBody(wish: Wish, name: number): { readonly body: Buffer; readonly 
     const { body, contentType } = form({ model, prompt: text, n, ...given, ...files })
     return { body, type: contentType }
   }
+  const chat = {
+    model,
+    messages: [{ role: 'user', content: text }],
+    max_tokens: 3_100,
+    ...(stream && { stream }),
+    ...(stream && includeUsage && { stream_options: { include_usage: true } }),
+  }
   const fields = {
     image: { model, prompt: text, ...counts, ...given },
-    chat: {
-      model,
-      messages: [{ role: 'user', content: text }],
-      max_tokens: 3_100,
-      ...(stream && { stream }),
-      ...(stream && includeUsage && { stream_options: { include_usage: true } }),
-    },
+    chat,
+    sketch: chat,
     responses: {
       model,
       input: text,
@@ -59,5 +71,9 @@ function writeBody(wish: Wish, name: number): { readonly body: Buffer; readonly 
     },
     embeddings: { model, input: text },
   }[operation]
-  return { body: Buffer.from(JSON.stringify(fields)), type: 'application/json' }
+  const tool = toolOf(wish)
+  const told = JSON.stringify(fields)
+  // Written by hand: some say a thing twice.
+  const body = tool === undefined ? told : `${tool.slice(0, -1)},${told.slice(1)}`
+  return { body: Buffer.from(body), type: 'application/json' }
 }

@@ -2,6 +2,7 @@ import { Random } from '../world/random.ts'
 import { shapeNames } from './answers.ts'
 import type { Operation, Wish } from './asks.ts'
 import { goAtPools, type PoolKind } from './pool-plan.ts'
+import { answerStrangely } from './strange-plan.ts'
 import type { GroupName } from './settings.ts'
 import { codings, wires } from './upstreams.ts'
 
@@ -104,7 +105,10 @@ export function drawPlan(seed: number, length = 45): Plan {
   const weights = drawWeights(random, calm, squeeze)
   const appetite = drawAppetite(random, calm, squeeze)
   const operations = Array.from({ length }, (_, no) => drawOperation(random, no, weights, appetite))
-  return { seed, calm, keys: drawKeys(random), operations: goAtPools(seed, operations, faults) }
+  const atPools = goAtPools(seed, operations, faults)
+  // Stories of vendors' keys are as they were.
+  const planned = atPools === operations ? answerStrangely(seed, operations) : atPools
+  return { seed, calm, keys: drawKeys(random), operations: planned }
 }
 
 /** Some seeds go at one thing: budgets that are nearly spent, limits that are nearly reached. */
@@ -157,6 +161,7 @@ function drawAppetite(random: Random, calm: boolean, squeeze: Squeeze): Appetite
     image: 2 + random.int(4),
     edit: random.int(3),
     chat: random.int(3) + (squeeze === 'tokens' ? 12 : 0),
+    sketch: 0,
     responses: random.int(2),
     embeddings: random.int(2),
   }
@@ -179,7 +184,7 @@ const keyCount = 10
 /** Near what an image costs, so that budgets run out: where mistakes about them show. */
 function drawKeys(random: Random): readonly PlannedKey[] {
   const images: readonly Operation[] = ['image', 'edit']
-  const all: readonly Operation[] = ['image', 'edit', 'chat', 'responses', 'embeddings']
+  const all: readonly Operation[] = ['image', 'edit', 'chat', 'sketch', 'responses', 'embeddings']
   const cents = (least: number, most: number): number => (least + random.int(most - least)) * 20_000
   const key = (name: string, more: Partial<PlannedKey>): PlannedKey => ({
     name,
@@ -235,6 +240,7 @@ function drawWish(random: Random, appetite: Appetite): Wish {
     image: random.pick(imageModels),
     edit: random.pick(imageModels),
     chat: random.pick(['sim-chat', 'chat-pair', 'chat-review', 'chat-refuse']),
+    sketch: 'sketch-one',
     responses: 'draws-one',
     embeddings: 'sim-embedding',
   }[operation]

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { createKey } from '../../../src/index.ts'
 import { type Ask, codeOf, statusOf, type Wish } from './asks.ts'
 import { effectOf, type PoolKey, poolKeys, type Returned, secretOf } from './pool.ts'
@@ -86,6 +87,24 @@ async function awaitKeys(stage: Stage, caller: number): Promise<void> {
   await time.pass(isRefused ? untilBackMs : untilCoolMs)
   // One that had no credit is tried by a request, and no two at once.
   for (const _ of poolKeys) await ask(stage, caller, 'pool-pair')
+  await time.pass(heardMs)
+  await stage.admin(async storage => {
+    const all = await storage.vendorKeys.list()
+    stage.upstreams.keys.stuck = all.flatMap(({ upstream, key, hash, state, model, reason }) => {
+      // The second vendor is asked only where the first has nobody; what is known of an earlier secret counts no more.
+      const inUse = poolKeys.find(one => one.name === key)
+      const isWell = upstream === 'pool' && model === '' && inUse !== undefined && hash === hashOf(inUse)
+      return isWell && state === 'suspended' && reason !== 'operator' ? `${key}: ${reason}` : []
+    })
+  })
+}
+
+/** As the gateway names the secret of a key. */
+function hashOf(key: PoolKey): string {
+  return createHash('sha256')
+    .update(secretOf(key) ?? '')
+    .digest('hex')
+    .slice(0, 32)
 }
 
 /** Each is asked in the end where all others are limited. */

@@ -1,4 +1,5 @@
 import { Random } from '../world/random.ts'
+import { bodyRefusalNames } from './answers.ts'
 import type { Wish } from './asks.ts'
 import { poolModels } from './pool.ts'
 
@@ -22,14 +23,26 @@ export function goAtPools<O extends { readonly kind: string; readonly gap: numbe
   const isQuiet = random.chance(0.5)
   const share = 0.4 + 0.6 * random.unit()
   const ill = 0.1 + 0.25 * random.unit()
+  const refuse = refuseBodies(seed, operations)
   return operations.map(operated => {
     const isOfKeys = random.chance(ill)
     const kind = random.weigh<PoolKind>({ 'sick key': 6, 'suspend key': 1, 'change keys': 1.5 })
-    const wish = atPool(operated.wish, random, random.chance(share))
+    const wish = refuse(atPool(operated.wish, random, random.chance(share)))
     const gap = random.chance(0.04) ? random.int(40 * minute) : operated.gap
     if (isOfKeys) return { ...operated, kind, gap }
     return { ...operated, wish, gap, kind: isQuiet && faults.has(operated.kind) ? 'ask' : operated.kind }
   })
+}
+
+/** In half of them one client asks for what its vendor refuses of that request alone, whatever key it is asked with. */
+function refuseBodies(seed: number, operations: readonly { readonly wish: Wish }[]): (wish: Wish) => Wish {
+  const random = new Random(seed, 'bodies')
+  const noisy = random.chance(0.5) ? operations[random.int(operations.length)]?.wish.key : undefined
+  return wish => {
+    if (wish.key !== noisy || !wish.model.startsWith('pool-') || !random.chance(0.6)) return wish
+    const shape = random.pick(bodyRefusalNames)
+    return { ...wish, shapes: Array.from({ length: 8 }, () => shape) }
+  }
 }
 
 function atPool(wish: Wish, random: Random, isForIt: boolean): Wish {

@@ -149,6 +149,8 @@ export class KeyDesk {
   readonly words: Word[] = []
   /** For each key that was well at the end, and the only one that was to be asked, what became of a request. */
   readonly returns: Returned[] = []
+  /** Keys that were well for as long as it takes, and that the storage has as suspended all the same. */
+  stuck: readonly string[] = []
   /** What the storage has of what was charged for what was asked with keys, in all, at the end. */
   spent: readonly { readonly key: string; readonly spent: number }[] = []
   readonly #world: World

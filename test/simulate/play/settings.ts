@@ -58,8 +58,16 @@ const groupsOf = ({ narrow }: Settings): string => `
   tokens: { rpm: 60, tpm: ${narrow ? 6_500 : 13_000} }
   partner: { rpm: 600, tpm: 5000000, multiplier: "0.9" }`
 
+/** Of an upstream that one client can fill. */
+export const narrowest = { connections: 3, queueMax: 6, queueForMs: 60_000 } as const
+
 const upstreamsOf = ({ alone, pool }: Settings): string =>
   poolsOf(pool, hosts) +
+  `
+  narrow:
+    url: "http://${hosts.text}"
+    connections: ${narrowest.connections}
+    queue: { max: ${narrowest.queueMax}, for: ${narrowest.queueForMs / 1000}s }` +
   (alone
     ? ''
     : `
@@ -89,6 +97,22 @@ const familiesOf = ({ doubts }: Settings): string => `
       tiers: [{ tier: 1K, long_edge_max: 1024 }, { tier: 2K, long_edge_max: 2048 }, { tier: 4K }]
       tier_from: [output]
       otherwise: 2K
+  sketches:
+    streams: [chat]
+    forward: { chat: { all: true } }
+    vendor_tools: []
+    image-tier-billing:
+      texts: [content, reasoning]
+      tiers: [{ tier: 1K, long_edge_max: 1024 }, { tier: 2K, long_edge_max: 2048 }, { tier: 4K }]
+      tier_from: [output]
+      otherwise: 2K
+      answers:
+        chat:
+          at: [choices.message.images, choices.delta.images]
+          picture: image_url.url
+          stream: { each: answer }
+          refused: [{ if: { choices.finish_reason: any } }]
+    token-usage: { beside_images: free }
   pairs:
     streams: [chat]
     forward: { chat: { all: true } }
@@ -121,6 +145,8 @@ function modelsOf({ dear, alone }: Settings): string {
   chat-pair: { family: pairs, upstreams: [{ upstream: text }${second('text-two')}], prices: { ${words} } }
   chat-review: { family: reviewed, upstream: text, prices: { ${words} } }
   chat-refuse: { family: refused, upstream: text, prices: { ${words} } }
+  narrow-chat: { family: pairs, upstream: narrow, prices: { ${words} } }
+  sketch-one: { family: sketches, upstream: text, prices: { ${plainImages}, input: "0.50", output: "1.50" } }
   draws-one: { family: draws, upstream: text, prices: { 1K: "0.02", 2K: "0.04", 4K: "0.08", input: "5", output: "15" } }`
 }
 
@@ -141,7 +167,14 @@ export function configuration(settings: Settings = plainSettings): string {
 }
 
 /** Models whose prices change with the configuration. */
-const dearer: ReadonlySet<string> = new Set(['alpha-pair', 'counted', 'chat-pair', 'chat-review', 'chat-refuse'])
+const dearer: ReadonlySet<string> = new Set([
+  'alpha-pair',
+  'counted',
+  'chat-pair',
+  'chat-review',
+  'chat-refuse',
+  'narrow-chat',
+])
 
 /** How many times its usual price a model costs. */
 export function factorOf(model: string, { dear }: Settings): number {
@@ -150,7 +183,7 @@ export function factorOf(model: string, { dear }: Settings): number {
 
 /** What becomes of a chat answer that does not say what was used. */
 export function missingOf(model: string, { doubts }: Settings): 'estimate' | 'review' | 'refuse' {
-  if (model === 'chat-review' || (['chat-pair', 'pool-chat'].includes(model) && doubts)) return 'review'
+  if (model === 'chat-review' || (['chat-pair', 'pool-chat', 'narrow-chat'].includes(model) && doubts)) return 'review'
   return model === 'chat-refuse' ? 'refuse' : 'estimate'
 }
 
@@ -164,6 +197,8 @@ export const tokenPrices: { readonly [model: string]: { readonly [unit: string]:
   'chat-review': { input: 500_000, cached_input: 50_000, output: 1_500_000 },
   'chat-refuse': { input: 500_000, cached_input: 50_000, output: 1_500_000 },
   'pool-chat': { input: 500_000, cached_input: 50_000, output: 1_500_000 },
+  'narrow-chat': { input: 500_000, cached_input: 50_000, output: 1_500_000 },
+  'sketch-one': { input: 500_000, output: 1_500_000 },
   'draws-one': { input: 5_000_000, output: 15_000_000 },
   'sim-embedding': { input: 20_000 },
 }
@@ -171,6 +206,18 @@ export const tokenPrices: { readonly [model: string]: { readonly [unit: string]:
 export function tierOf(longEdge: number): Tier {
   if (longEdge <= 1_024) return '1K'
   return longEdge <= 2_048 ? '2K' : '4K'
+}
+
+/** Models of the family that expects no image above 2K: a larger one may cost more than was held for it, and is flagged. */
+const expecting: ReadonlySet<string> = new Set(['alpha-image-2', 'alpha-pair', 'pool-image', 'pool-pair'])
+
+export function isBeyond(model: string, tier: Tier): boolean {
+  return expecting.has(model) && tier === '4K'
+}
+
+/** The dearest tier that is held for. */
+export function dearestTier(model: string): Tier {
+  return expecting.has(model) ? '2K' : '4K'
 }
 
 export type GroupName = 'default' | 'tight' | 'team' | 'tokens' | 'partner'

@@ -5,7 +5,7 @@ import type { Row } from '../world/storage.ts'
 import type { SimSocket } from '../world/sockets.ts'
 import type { World } from '../world/world.ts'
 import type { Ask, Entry, Wish } from './asks.ts'
-import { writeRequest } from './callers.ts'
+import { toolOf, writeRequest } from './callers.ts'
 import { Lives } from './life.ts'
 import type { Cast, Operated, PlannedKey } from './plan.ts'
 import { OddRequests } from './odd-requests.ts'
@@ -217,6 +217,7 @@ export class Stage {
       return ask
     }
     const secret = isOld ? this.#key(wish.key).old?.secret : this.#key(wish.key).secret
+    if (toolOf(wish) !== undefined) this.world.mark('a text model is asked for a picture')
     this.#talkFor(wish).send(ask, writeRequest(wish, ask.first.no, secret ?? 'none'))
     return ask
   }

@@ -3,8 +3,9 @@ import { type Message, WireReader } from '../world/http-wire.ts'
 import { Random } from '../world/random.ts'
 import type { SimSocket } from '../world/sockets.ts'
 import type { Door, World } from '../world/world.ts'
-import { type Answer, compose } from './answers.ts'
+import { type Answer, bodyRefusalNames, compose } from './answers.ts'
 import type { Arrival, Ask, Wish } from './asks.ts'
+import { toolOf } from './callers.ts'
 import { Painter } from './pictures.ts'
 import { answerIll, effectOf, KeyDesk, secretIn } from './pool.ts'
 import { hosts } from './settings.ts'
@@ -96,7 +97,9 @@ export class Upstreams {
     }
     const { wish } = ask
     const random = new Random(wish.seed, `answer ${ask.no} ${ask.arrivals.length}`)
-    const shape = this.#sick.has(host) ? 'error503' : (wish.shapes[ask.arrivals.length] ?? 'data')
+    // A lenient vendor runs whatever tool it is asked for, however that is written.
+    const asked = toolOf(wish) === undefined ? (wish.shapes[ask.arrivals.length] ?? 'data') : 'drawn'
+    const shape = this.#sick.has(host) ? 'error503' : asked
     const stream = /"stream":\s?true|name="stream"\r\n\r\ntrue/.test(text)
     const includeUsage = /"include_usage":\s?true/.test(text)
     const secret = secretIn(message)
@@ -115,7 +118,7 @@ export class Upstreams {
       ill,
       made: answer.breaks === undefined ? answer.made : madeBefore(answer),
       known: answer.known,
-      refusal: ill === undefined ? [429, 503].includes(answer.status) : effectOf(ill) !== 'maybe',
+      refusal: ill === undefined ? isRefusal(answer, shape) : effectOf(ill) !== 'maybe',
       failed: answer.status >= 400 || ill !== undefined,
       usage: answer.usage,
       odd: answer.odd,
@@ -141,6 +144,10 @@ export class Upstreams {
   #show(socket: SimSocket, text: string | undefined): void {
     if (text !== undefined) this.#world.time.after(30, 'upstream says', () => void socket.write(text), null)
   }
+}
+
+function isRefusal({ status }: Answer, shape: string): boolean {
+  return [429, 503].includes(status) || bodyRefusalNames.includes(shape)
 }
 
 /** Of an answer that breaks off everything may have been made: whoever got it has it. */

@@ -118,7 +118,7 @@ function Why({ of }: { readonly of: BillingRecord }) {
       <p class="quiet">{multiplierText(rule)}</p>
       {of.flags.map(flag => (
         <p key={flag} class="note warn">
-          {tName('flag', flag)}
+          {flagText(flag)}
         </p>
       ))}
       {of.warnings.map(text => {
@@ -190,4 +190,12 @@ function Prices({ of: { rule, lines, currency } }: { readonly of: BillingRecord 
       />
     </div>
   )
+}
+
+/** `unpriced:web_search` names what has no price. */
+function flagText(flag: string): string {
+  const [name, what] = flag.split(':', 2)
+  return name === 'unpriced' && what !== undefined
+    ? t('flag.unpriced', { name: tName('unit', what) })
+    : tName('flag', flag)
 }

@@ -36,6 +36,8 @@ const read = new Set([
   'ModelPrice',
   'GroupRatio',
   'QuotaPerUnit',
+  'billing_setting.billing_mode',
+  'billing_setting.billing_expr',
 ])
 /** Ratios of what is no text: a model that has one is for more than to talk. */
 const ofMedia = ['ImageRatio', 'AudioRatio', 'AudioCompletionRatio']

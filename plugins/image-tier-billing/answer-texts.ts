@@ -1,0 +1,154 @@
+import type { JsonWalk } from '../../src/wire/index.ts'
+import { cutEscape, unescapeText } from './judge-text.ts'
+import { TextChannel, type TextPicture } from './text-channel.ts'
+
+/** Members of one answer whose texts are followed by their own place; those of all others are followed together. */
+const channelsMax = 64
+/** So much of a text may wait for the end of a picture, or of what may be nothing but links. */
+const heldBytesMax = 1024 * 1024
+/** A longer string is read as it comes. */
+const readAtOnceBytes = 16 * 1024
+/** Members that hold addresses: a link there is what the member is for. */
+const addressName = /(?:ur[il]|link|href)s?$/i
+
+type Channels = Map<string, TextChannel>
+const none: readonly TextPicture[] = []
+type Waiting = { key: string; readonly text: string; readonly at: number }
+
+/** What the strings of an answer say, the pieces that one member has in many records or elements put together. */
+export class AnswerTexts {
+  readonly #perRecord: boolean
+  readonly #channels: Channels = new Map()
+  /** The same of members in which no picture may stand. */
+  readonly #strays: Channels = new Map()
+  /** Texts of the record that is being read: which list element each belongs to may stand behind it. */
+  #waiting: Waiting[] = []
+  /** By depth: how many were waiting when the container began, and the `index` that it says. */
+  readonly #begun: number[] = []
+  readonly #indexes: (string | undefined)[] = []
+  /** The string that is read as it comes, and the escape that its last piece ended in. */
+  #current: TextChannel | undefined
+  #escape = ''
+  /** Links that were found in texts. */
+  readonly #links = new Set<string>()
+
+  /** @param perRecord the answer comes in records, which have no more than pieces of its texts */
+  constructor(perRecord: boolean) {
+    this.#perRecord = perRecord
+  }
+
+  /** Where the first byte stands that has to wait. */
+  get from(): number | undefined {
+    let from = this.#waiting[0]?.at
+    for (const channel of this.#channels.values())
+      if (channel.from !== undefined && (from === undefined || channel.from < from)) from = channel.from
+    return from
+  }
+
+  /** The pictures that were found since the last call. */
+  take(): readonly TextPicture[] {
+    if (this.#channels.size === 0) return none
+    const found = [...this.#channels.values()].flatMap(channel => channel.take())
+    for (const { image, mark } of found) if (image.kind === 'link') this.#links.add(mark)
+    return found
+  }
+
+  /** A text was this link, and it was charged as a picture. */
+  hasLink(link: string): boolean {
+    return this.#links.has(link)
+  }
+
+  opened(depth: number): void {
+    this.#begun[depth] = this.#waiting.length
+    this.#indexes[depth] = undefined
+  }
+
+  /** A container that was `depth` deep is over: its index belongs to the texts in it. */
+  closed(depth: number): void {
+    const index = this.#indexes[depth]
+    if (index === undefined) return
+    for (const one of this.#waiting.slice(this.#begun[depth])) one.key = `${index} ${one.key}`
+    this.#indexes[depth] = undefined
+  }
+
+  scalar(walk: JsonWalk, value: string): void {
+    if (walk.name === 'index') this.#indexes[walk.depth] = value
+  }
+
+  /** A string is read as it comes. */
+  get isReading(): boolean {
+    return this.#current !== undefined
+  }
+
+  /** Reads a piece of a long string in which pictures are charged. @returns whether it is within one */
+  readOn(walk: JsonWalk, pieces: readonly Buffer[], length: number, at: number): boolean {
+    if (!this.#current && length <= readAtOnceBytes) return false
+    if (!this.#current) {
+      this.flush()
+      this.#current = channelOf(this.#channels, walk.path())
+    }
+    const [whole, escape] = cutEscape(this.#escape + Buffer.concat(pieces).toString('latin1'))
+    this.#escape = escape
+    this.#current.write(unescapeText(Buffer.from(whole, 'latin1')), at)
+    return this.#current.hasPicture
+  }
+
+  /** A string in which pictures are charged is over. */
+  end(walk: JsonWalk, text: string, at: number): void {
+    if (this.#current) this.#endString(this.#current)
+    else if (this.#perRecord) this.#waiting.push({ key: walk.path(), text, at })
+    else {
+      const channel = channelOf(this.#channels, walk.path())
+      channel.write(text, at)
+      this.#endString(channel)
+    }
+    this.#current = undefined
+    this.#escape = ''
+  }
+
+  #endString(channel: TextChannel): void {
+    if (!this.#perRecord) channel.endString()
+  }
+
+  /** Reads a string in which no picture may stand. @returns whether it holds some of one */
+  isPicture(walk: JsonWalk, text: string, at: number): boolean {
+    const channel = channelOf(this.#strays, walk.path(), false)
+    channel.write(text, at)
+    channel.settle()
+    channel.take()
+    return channel.hasPicture
+  }
+
+  /** The record is over, and is handed out. */
+  flush(): void {
+    for (const { key, text, at } of this.#waiting) channelOf(this.#channels, key).write(text, at)
+    this.#waiting = []
+  }
+
+  /** The record is over, and another begins. */
+  forget(): void {
+    this.#waiting = []
+    this.#indexes.length = 0
+    this.#current = undefined
+    this.#escape = ''
+  }
+
+  /** All has come. */
+  endAll(): void {
+    this.flush()
+    for (const channel of this.#channels.values()) channel.end()
+  }
+
+  /** All up to `end` has come: of what would be too much to hold nothing waits any longer. */
+  bound(end: number): void {
+    const { from } = this
+    if (from !== undefined && end - from > heldBytesMax) for (const channel of this.#channels.values()) channel.settle()
+  }
+}
+
+function channelOf(channels: Channels, path: string, areTexts = true): TextChannel {
+  const key = channels.has(path) || channels.size < channelsMax ? path : ''
+  let channel = channels.get(key)
+  if (!channel) channels.set(key, (channel = new TextChannel(areTexts && !addressName.test(key))))
+  return channel
+}

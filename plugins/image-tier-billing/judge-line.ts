@@ -1,0 +1,11 @@
+import { fieldCharsMax } from '../../src/wire/index.ts'
+import { findPicture, isLink } from './judge-text.ts'
+
+const fieldNames: ReadonlySet<string> = new Set(['event', 'id', 'retry', ''])
+
+/** What is wrong with a line of an event stream that is no data; undefined where nothing is. */
+export function flawOf(name: string, value: string): string | undefined {
+  if (!fieldNames.has(name)) return `a line '${name.slice(0, 40)}', which no event has`
+  if (value.length > fieldCharsMax) return `more than ${fieldCharsMax} characters in a line that is no data`
+  return isLink(value) || findPicture(value) !== undefined ? `a link or a picture in a line '${name}'` : undefined
+}

@@ -1,0 +1,148 @@
+import { ImageHead } from './image-head.ts'
+import { beginnings, beginsAnother } from './judge-text.ts'
+import { sizeOf } from './measure.ts'
+import type { FoundImage } from './scanned.ts'
+
+const headChars = 64
+const beginningChars = 4
+const schemeBytesMax = 256
+const comma = 0x2c
+const colon = 0x3a
+const backslash = 0x5c
+const slash = 0x2f
+/** What may stand between two pictures: padding, a comma, a blank, an escape of one. Others stand behind one of these. */
+const borders = [0x3d, comma, 0x20, backslash]
+const betweenBytes = new Set(Buffer.from('=,;| nrt'))
+const base64Byte = /[A-Za-z0-9+/_-]/
+
+/** `body`: no border is near; `between`: behind one; `begun`: base64 follows it; `scheme`: a `data:` scheme does. */
+type Phase = 'body' | 'between' | 'begun' | 'scheme'
+
+/**
+ * The pictures of one string, as it stands on the wire. Mostly there is one; a string of several blocks of base64, one behind
+ * the other, is as many pictures.
+ */
+export class PictureBlocks {
+  readonly first: ImageHead
+  /** Those behind the first. */
+  readonly more: ImageHead[] = []
+  /** Where the piece ends in which the second began, of several. */
+  second: number | undefined
+  #phase: Phase = 'body'
+  /** The base64 that follows a border, as far as it has come. */
+  #begun = ''
+  #isEscape = false
+  /** More of the border has come than a backslash. */
+  #isPastBorder = false
+  #schemeBytes = 0
+  #isPastScheme = false
+  #hasBegun = false
+
+  constructor(kind: { readonly link: boolean }) {
+    this.first = new ImageHead(kind)
+  }
+
+  /** Reads on, in the bytes of `piece` from `from` to `to`; the last stands before `end`. @returns whether another picture has begun */
+  write(piece: Buffer, from: number, to: number, end: number): boolean {
+    const before = this.more.length
+    const last = this.more.at(-1) ?? this.first
+    if (!last.settled) last.write(piece, from, to)
+    const next = borders.map(() => -1)
+    for (let at = this.#start(piece, from, to); at < to; )
+      if (this.#phase === 'body') at = this.#toBorder(piece, at, to, next)
+      else this.#step(piece, at++, to)
+    if (this.more.length > 0) this.second ??= end
+    return this.more.length > before
+  }
+
+  /** The pictures, once the string is over: mostly one. */
+  measure(): readonly Omit<FoundImage, 'index'>[] {
+    return [this.first, ...this.more].map(head => ({ kind: 'bytes', ...sizeOf(head.end()) }))
+  }
+
+  /** Where the first picture's base64 has begun: what stands before it is no border. */
+  #start(piece: Buffer, from: number, to: number): number {
+    if (this.#hasBegun) return from
+    if (this.first.isOpening) return to
+    let at = from
+    if (!this.#isPastScheme && this.first.inline) {
+      const found = piece.indexOf(comma, from)
+      this.#isPastScheme = found >= 0 && found < to
+      at = this.#isPastScheme ? found + 1 : to
+    }
+    for (; at < to && !this.#hasBegun; at++) {
+      const byte = piece[at] as number
+      const wasEscape = this.#isEscape
+      this.#isEscape = !wasEscape && byte === backslash
+      this.#hasBegun = wasEscape ? byte === slash : base64Byte.test(String.fromCharCode(byte))
+    }
+    return at
+  }
+
+  #toBorder(piece: Buffer, from: number, to: number, next: number[]): number {
+    let least = to
+    for (const [i, byte] of borders.entries()) {
+      if ((next[i] as number) < from) {
+        const found = piece.indexOf(byte, from)
+        next[i] = found < 0 ? to : found
+      }
+      least = Math.min(least, next[i] as number)
+    }
+    if (least < to) {
+      this.#phase = 'between'
+      this.#isPastBorder = false
+    }
+    return least
+  }
+
+  #step(piece: Buffer, at: number, to: number): void {
+    const byte = piece[at] as number
+    const wasEscape = this.#isEscape
+    this.#isEscape = !wasEscape && byte === backslash
+    if (this.#isEscape) return
+    if (this.#phase === 'scheme') return this.#scheme(byte)
+    const isBlank = betweenBytes.has(byte) && (wasEscape || byte < 0x60)
+    // A slash may be escaped anywhere.
+    if (this.#phase === 'between' && !this.#isPastBorder && wasEscape && byte === slash) return this.#reset('body')
+    if (isBlank) this.#isPastBorder = true
+    if (this.#phase === 'between' && isBlank) return
+    if (this.#begun === 'data' && byte === colon) {
+      this.#phase = 'scheme'
+      this.#schemeBytes = 0
+      return
+    }
+    const char = String.fromCharCode(byte)
+    if (!base64Byte.test(char) || (wasEscape && byte !== slash)) return this.#reset(isBlank ? 'between' : 'body')
+    this.#phase = 'begun'
+    this.#begun += char
+    if (this.#begun.length > beginningChars && this.#begun.startsWith('data')) return this.#reset('body')
+    if (this.#begun.length === beginningChars && this.#begun !== 'data' && !beginnings.includes(this.#begun))
+      return this.#reset('body')
+    if (this.#begun.length === headChars) this.#begin(piece, at + 1, to)
+  }
+
+  #scheme(byte: number): void {
+    if (byte === comma) this.#reset('between')
+    else if (++this.#schemeBytes > schemeBytesMax) this.#reset('body')
+  }
+
+  #reset(phase: Phase): void {
+    this.#begun = ''
+    this.#phase = phase
+  }
+
+  #begin(piece: Buffer, from: number, to: number): void {
+    if (beginsAnother(this.#begun)) {
+      const head = new ImageHead({ link: false })
+      head.write(Buffer.from(this.#begun, 'latin1'), 0, headChars)
+      head.write(piece, from, to)
+      this.more.push(head)
+    }
+    this.#reset('body')
+  }
+}
+
+/** @returns the pictures behind the links of a string: mostly one */
+export function linkedImages(text: string): readonly Omit<FoundImage, 'index'>[] {
+  return text.split(/[\s,;|](?=(?:https?:)?\/\/)/i).map(() => ({ kind: 'link', size: null }))
+}

@@ -1,0 +1,250 @@
+import { PictureDigest } from '../../src/wire/index.ts'
+import { ImageHead } from './image-head.ts'
+import { beginnings, beginsAnother, beginsAsPicture, spokenCharsMax } from './judge-text.ts'
+import { loneLinksOf, mayBeLoneLinks } from './lone-links.ts'
+import { sizeOf } from './measure.ts'
+import { type FoundImage, tailBytes } from './scanned.ts'
+
+/** Lines of base64 are longer; a shorter stretch between blanks is a word. */
+const stretchMin = 16
+/** A longer text of nothing but links is decided by what has come. */
+const linksCharsMax = 8192
+const beginningChars = 4
+const contextChars = 64
+const schemeBefore = /data:[a-z0-9.+/;=-]*,$/i
+const stretchOf = /[A-Za-z0-9+/_-]+/y
+
+const other = 0
+const base64 = 1
+const padding = 2
+const blank = 3
+const kinds = new Uint8Array(128)
+for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_')
+  kinds[char.charCodeAt(0)] = base64
+for (const char of ' \t\r\n') kinds[char.charCodeAt(0)] = blank
+kinds[0x3d] = padding
+
+/** A picture or a link that a text holds. */
+export type TextPicture = {
+  readonly image: Omit<FoundImage, 'index'>
+  /** Equal for equal pictures: a digest, or the link itself. */
+  readonly mark: string
+}
+
+/** A stretch of base64, lines of which may be broken, that may be a picture. */
+type Run = {
+  chars: string
+  /** Since the last blank. */
+  stretch: number
+  hasBlank: boolean
+  isPadded: boolean
+  /** The `data:` scheme that stands before it. */
+  readonly scheme: string
+}
+
+/** A run that is a picture, as far as it has come. */
+type Open = {
+  readonly run: Run
+  readonly head: ImageHead
+  readonly digest: PictureDigest
+  chars: number
+  /** Its charge did not wait for its end. */
+  isCharged: boolean
+  /** Pieces that hold its last characters: where each stands, and how many characters came before it. */
+  tail: { readonly at: number; readonly before: number }[]
+}
+
+/**
+ * One text that comes in pieces, such as the deltas of a stream: finds the pictures in it, however they are cut. A picture is
+ * base64 that begins as one and is longer than anybody speaks of, or a text that is nothing but links.
+ */
+export class TextChannel {
+  readonly #mayBeLinks: boolean
+  #found: TextPicture[] = []
+  #runs: Run[] = []
+  #open: Open | undefined
+  /** What came just before. */
+  #context = ''
+  /** A run may begin at the next character. */
+  #isBorder = true
+  /** The whole text, as long as it may be nothing but links, and where it begins. */
+  #start: { text: string; from: number | undefined } | undefined
+  /** The last piece held some of a picture. */
+  hasPicture = false
+
+  /** @param mayBeLinks a text of nothing but links is a picture for each */
+  constructor(mayBeLinks: boolean) {
+    this.#mayBeLinks = mayBeLinks
+    if (mayBeLinks) this.#start = { text: '', from: undefined }
+  }
+
+  /** Where the first byte stands that has to wait until it is known what it belongs to. */
+  get from(): number | undefined {
+    return this.#open?.tail[0]?.at ?? this.#start?.from
+  }
+
+  /** The pictures that have ended since the last call. */
+  take(): readonly TextPicture[] {
+    const found = this.#found
+    if (found.length > 0) this.#found = []
+    return found
+  }
+
+  /** Reads the next piece, unescaped, whose first byte stands at `at`. */
+  write(text: string, at: number): void {
+    if (text === '') return
+    this.hasPicture = this.#open !== undefined
+    this.#readStart(text, at)
+    const open = this.#open
+    // A piece may begin with a picture, also while another one has not ended.
+    this.#isBorder = true
+    if (open && !open.isCharged) open.tail.push({ at, before: open.chars })
+    for (let i = 0; i < text.length; ) i = this.#step(text, i, at)
+    this.#context = (this.#context + text.slice(-contextChars)).slice(-contextChars)
+    this.#shorten()
+  }
+
+  /** One string of the text is over, which may be nothing but links. */
+  endString(): void {
+    this.#links(this.#start?.text ?? '')
+    this.#start = this.#mayBeLinks ? { text: '', from: undefined } : undefined
+  }
+
+  /** The text is over. */
+  end(): void {
+    if (this.#open) this.#close(this.#open)
+    this.#runs = []
+    this.endString()
+  }
+
+  /** No more of it can be held: what has come of a picture is charged, and the rest of it passes. */
+  settle(): void {
+    const open = this.#open
+    if (open && !open.isCharged) {
+      this.#report(open)
+      open.isCharged = true
+      open.tail = []
+    }
+    this.#links(this.#start?.text ?? '')
+    this.#start = undefined
+  }
+
+  #readStart(text: string, at: number): void {
+    const start = this.#start
+    if (!start) return
+    start.text += text
+    if (start.from === undefined && start.text.trim() !== '') start.from = at
+    if (!mayBeLoneLinks(start.text)) this.#start = undefined
+    else if (start.text.length > linksCharsMax) this.settle()
+  }
+
+  #links(text: string): void {
+    for (const mark of loneLinksOf(text)) this.#found.push({ image: { kind: 'link', size: null }, mark })
+  }
+
+  #step(text: string, i: number, at: number): number {
+    const open = this.#open
+    if (open && this.#runs.length === 0 && !this.#isBorder) {
+      stretchOf.lastIndex = i
+      const stretch = stretchOf.exec(text)?.[0]
+      if (stretch !== undefined) {
+        this.#more(open, stretch)
+        return i + stretch.length
+      }
+    }
+    const code = text.charCodeAt(i)
+    const kind = code < 128 ? (kinds[code] as number) : other
+    if (kind === base64) this.#char(text, i, at)
+    else this.#border(kind)
+    return i + 1
+  }
+
+  #char(text: string, i: number, at: number): void {
+    const char = text[i] as string
+    if (this.#open?.run.isPadded) this.#close(this.#open)
+    if (this.#isBorder) this.#runs.push(this.#begin(text, i))
+    this.#isBorder = false
+    if (this.#open) this.#more(this.#open, char)
+    if (this.#runs.length === 0) return
+    for (const run of this.#runs) {
+      run.chars += char
+      run.stretch++
+    }
+    this.#runs = this.#runs.filter(mayBePicture)
+    const run = this.#runs.find(one => isPicture(one) && (!this.#open || beginsAnother(one.chars)))
+    if (run) this.#promote(run, at)
+  }
+
+  #begin(text: string, i: number): Run {
+    const before = i < contextChars ? this.#context + text.slice(0, i) : text.slice(i - contextChars, i)
+    const scheme = schemeBefore.exec(before)?.[0] ?? ''
+    return { chars: '', stretch: 0, hasBlank: false, isPadded: false, scheme }
+  }
+
+  #promote(run: Run, at: number): void {
+    if (this.#open) this.#close(this.#open)
+    this.#runs = []
+    this.hasPicture = true
+    this.#start = undefined
+    const digest = new PictureDigest()
+    digest.write(Buffer.from(run.scheme), 0, run.scheme.length)
+    const tail = [{ at, before: 0 }]
+    this.#open = { run, head: new ImageHead({ link: false }), digest, chars: 0, isCharged: false, tail }
+    const { chars } = run
+    run.chars = ''
+    this.#more(this.#open, chars)
+  }
+
+  #more(open: Open, text: string): void {
+    open.chars += text.length
+    open.run.stretch += text.length
+    const bytes = Buffer.from(text, 'latin1')
+    open.digest.write(bytes, 0, bytes.length)
+    if (!open.head.settled) open.head.write(bytes, 0, bytes.length)
+  }
+
+  #border(kind: number): void {
+    this.#isBorder = true
+    const runs = this.#open ? [...this.#runs, this.#open.run] : this.#runs
+    for (const run of runs) {
+      if (kind === padding) run.isPadded = true
+      else if (kind === other || run.stretch < stretchMin) this.#drop(run)
+      else {
+        run.stretch = 0
+        run.hasBlank = true
+      }
+    }
+    if (this.#open && kind === padding) this.#open.digest.write(Buffer.from('='), 0, 1)
+  }
+
+  #drop(run: Run): void {
+    if (this.#open?.run === run) this.#close(this.#open)
+    else this.#runs = this.#runs.filter(one => one !== run)
+  }
+
+  #close(open: Open): void {
+    this.#open = undefined
+    if (!open.isCharged) this.#report(open)
+  }
+
+  #report({ head, digest }: Open): void {
+    this.#found.push({ image: { kind: 'bytes', ...sizeOf(head.end()) }, mark: digest.end() })
+  }
+
+  /** Of a picture only its last characters wait. */
+  #shorten(): void {
+    const open = this.#open
+    if (!open) return
+    while (open.tail[1] && open.chars - open.tail[1].before >= tailBytes) open.tail.shift()
+  }
+}
+
+function mayBePicture({ chars, isPadded }: Run): boolean {
+  if (isPadded) return false
+  if (chars.length <= beginningChars) return beginnings.some(one => one.startsWith(chars))
+  return chars.length <= spokenCharsMax || beginsAsPicture(chars)
+}
+
+function isPicture({ chars, stretch, hasBlank }: Run): boolean {
+  return chars.length > spokenCharsMax && (!hasBlank || stretch >= stretchMin)
+}

@@ -1,0 +1,215 @@
+import { createTold, type Passed, type Stage } from '../../src/kit/index.ts'
+import {
+  AnswerReader,
+  type AnswerPlace,
+  type AnswerReading,
+  AnswerValues,
+  type ByteBudget,
+  ByteClaim,
+  EventReader,
+  type EventRole,
+  normalPath,
+  type Path,
+  PictureWriter,
+  type ReadingFaults,
+  skipBlanks,
+} from '../../src/wire/index.ts'
+import { holdsNothing } from './foreign-answer.ts'
+import { loneLinksOf } from './lone-links.ts'
+import { Unreadable, Unrecognised } from './scanned.ts'
+
+/** An event says that there is no image. */
+export class SaidNo extends Error {
+  override readonly name = 'SaidNo'
+}
+
+const faults: ReadingFaults = {
+  unreadable: why => new Unreadable(why),
+  undescribed: shape => new Unrecognised(shape),
+  busy: () => new Unreadable('too many answers are held in memory at once'),
+  refused,
+}
+
+/** A message that is nothing but a link leads to an image. */
+function refused(message: string): SaidNo | Unrecognised {
+  return loneLinksOf(message).length > 0
+    ? new Unrecognised('a message that is nothing but a link')
+    : new SaidNo(message)
+}
+
+/** What an answer says of all its images, in one piece and in each event alike. */
+const texts = ['background', 'output_format', 'quality', 'size'].map(normalPath)
+const counts = ['total_tokens', 'input_tokens', 'output_tokens']
+const details = ['input_tokens_details', 'output_tokens_details']
+const detailCounts = ['text_tokens', 'image_tokens', 'cached_tokens', 'audio_tokens']
+const usageNames = [...counts, ...details.flatMap(detail => detailCounts.map(count => `${detail}.${count}`))]
+const created = normalPath('created')
+const messages = ['error.message', 'error', 'message'].map(normalPath)
+
+const kinds = ['image_generation', 'image_edit']
+const roles: ReadonlyMap<string, EventRole> = new Map([
+  ...kinds.flatMap((kind): [string, EventRole][] => [
+    [`${kind}.completed`, 'image'],
+    [`${kind}.partial_image`, 'partial'],
+  ]),
+  ['error', 'error'],
+])
+
+const reading: AnswerReading = {
+  places: [placeAt('data')],
+  messages,
+  stream: {
+    kind: 'events',
+    type: normalPath('type'),
+    roles,
+    place: placeAt(''),
+    error: normalPath('error'),
+    index: normalPath('index'),
+  },
+  wanted: new Set([
+    ...texts,
+    ...usageNames.map(name => normalPath(`usage.${name}`)),
+    created,
+    ...messages,
+    ...['created_at', 'type', 'index', 'revised_prompt', 'data.revised_prompt', 'error.code'].map(normalPath),
+  ]),
+  faults,
+}
+
+function placeAt(at: string): AnswerPlace {
+  const within = (name: string): Path => normalPath(at === '' ? name : `${at}.${name}`)
+  return {
+    at,
+    pictures: ['b64_json', 'url'].map(within),
+    bytes: false,
+    size: [],
+    skip: [],
+    keep: [],
+    error: undefined,
+    texts: [['revised_prompt', within('revised_prompt')]],
+  }
+}
+
+type Turning = {
+  /** What came: the other one is written. */
+  readonly isStream: boolean
+  /** Name of the events that carry an image. */
+  readonly event: string
+  /** Seconds since the epoch. */
+  readonly created: number
+  /** Of memory that all share, for one event at a time. */
+  readonly budget: ByteBudget
+  /** Makes the failure of what a reader throws. */
+  readonly onFault: (cause: unknown) => unknown
+  /** Told of what may be an image, and is not handed on. */
+  readonly onOmitted: (shape: string) => void
+}
+
+/**
+ * Turns an answer of the other kind into that which was asked for: one JSON answer into events, as it passes, or events into
+ * one JSON answer, of which one event is held at a time. Previews have no place in the latter.
+ */
+export class TurnedAnswer implements Stage {
+  readonly letsGo = true
+  readonly #isStream: boolean
+  readonly #created: number
+  readonly #writer: PictureWriter
+  readonly #values = new AnswerValues()
+  readonly #reader: AnswerReader | EventReader
+  readonly #claim: ByteClaim
+  readonly #onFault: (cause: unknown) => unknown
+  readonly #onOmitted: (shape: string) => void
+  /** Only blanks have come. */
+  #isEmpty = true
+
+  constructor({ isStream, event, created, budget, onFault, onOmitted }: Turning) {
+    this.#onOmitted = onOmitted
+    this.#isStream = isStream
+    this.#created = created
+    this.#onFault = onFault
+    this.#claim = new ByteClaim(budget)
+    this.#writer = new PictureWriter(createTold(), { created, event: isStream ? undefined : event, waits: true })
+    const claim = {
+      take: (bytes: number): boolean => this.#claim.hold(this.#claim.bytes + bytes),
+      give: (bytes: number): boolean => this.#claim.hold(this.#claim.bytes - bytes),
+    }
+    this.#reader = isStream
+      ? new EventReader(reading, this.#writer, claim, this.#values)
+      : new AnswerReader(reading, this.#writer, claim)
+  }
+
+  write(chunk: Buffer): Passed {
+    this.#isEmpty &&= skipBlanks(chunk) === chunk.length
+    return this.#read(() => this.#reader.write(chunk))
+  }
+
+  end(): Passed {
+    const last = this.#read(() => {
+      this.#endReader()
+      const values = this.#reader.values
+      if (this.#writer.count === 0) this.#refuse(values)
+      if (this.#reader.omitted !== undefined) this.#onOmitted(this.#reader.omitted)
+      const facts = { usage: usageOf(values), words: this.#words(values) }
+      this.#writer.settle(facts)
+      this.#writer.finish(facts)
+    })
+    this.close()
+    return last
+  }
+
+  /** Gives back what it holds. Idempotent. */
+  close(): void {
+    this.#claim.free()
+  }
+
+  #read(read: () => void): Passed {
+    try {
+      read()
+    } catch (cause) {
+      this.close()
+      throw this.#onFault(cause)
+    }
+    return this.#writer.take() as Buffer[]
+  }
+
+  /** @throws Unrecognised, Unreadable */
+  #endReader(): void {
+    if (this.#isEmpty) throw new Unrecognised('an empty answer', true)
+    try {
+      this.#reader.end()
+    } catch (cause) {
+      const foreign = this.#reader instanceof AnswerReader ? this.#reader.foreign : undefined
+      if (foreign === undefined || !(cause instanceof Unrecognised)) throw cause
+      throw new Unrecognised(cause.shape, holdsNothing(foreign))
+    }
+  }
+
+  /** @throws SaidNo, Unrecognised */
+  #refuse(values: AnswerValues): never {
+    const { omitted } = this.#reader
+    if (omitted !== undefined) throw new Unrecognised(omitted)
+    const message = values.first(messages)
+    if (message !== undefined) throw refused(message)
+    throw new Unrecognised(`no image; ${this.#reader.shape}`)
+  }
+
+  #words(values: AnswerValues): ReadonlyMap<string, string | number> {
+    const words = new Map<string, string | number>()
+    for (const path of texts) {
+      const text = values.last(path)
+      if (text !== undefined) words.set(path, text)
+    }
+    const when = Number(values.last(created))
+    if (!this.#isStream) words.set('created_at', Number.isSafeInteger(when) && when > 0 ? when : this.#created)
+    return words
+  }
+}
+
+/** The counts of tokens, by names with dots. */
+function usageOf(values: AnswerValues): { readonly [name: string]: number } | undefined {
+  const counted = usageNames.flatMap(name => {
+    const count = Number(values.last(normalPath(`usage.${name}`)))
+    return Number.isFinite(count) ? [[name, count] as const] : []
+  })
+  return counted.length === 0 ? undefined : Object.fromEntries(counted)
+}

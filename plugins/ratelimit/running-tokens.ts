@@ -1,0 +1,89 @@
+import type { Clock, LimitStatus } from '../../src/kit/index.ts'
+import type { Limit } from './limits.ts'
+
+/** Shorter waits cost as much as they save. */
+const waitMinMs = 1_000
+/** Of so many limits the averages are known. */
+const limitsMax = 10_000
+/** How much the last request counts for what the next one is expected to do. */
+const share = 0.2
+
+type Running = { readonly reserved: number; readonly since: number }
+
+/** What is known of one limit of tokens in this process. */
+type Known = {
+  readonly running: Set<Running>
+  reserved: number
+  /** What was used of each reserved token, on the average. */
+  usedShare: number
+  /** How long a request took, on the average; undefined while none has ended. */
+  tookMs: number | undefined
+}
+
+/**
+ * The tokens that running requests have reserved, by limit. Most of them are given back when the requests end: whoever is refused
+ * for them waits for that, and not for a minute. What other processes have reserved is not known here.
+ */
+export class RunningTokens {
+  readonly #clock: Pick<Clock, 'tick'>
+  readonly #limits = new Map<string, Known>()
+
+  constructor(clock: Pick<Clock, 'tick'>) {
+    this.#clock = clock
+  }
+
+  /** Of all limits of tokens that a request has taken. */
+  reserve(limits: readonly Limit[]): readonly ((used: number) => void)[] {
+    return limits.flatMap(({ counts, id, amount }) =>
+      counts === 'tokens' && amount > 0 ? this.#begin(id, amount) : [],
+    )
+  }
+
+  /** @returns what ends it, with what was used */
+  #begin(id: string, reserved: number): (used: number) => void {
+    const known = this.#limits.get(id) ?? { running: new Set(), reserved: 0, usedShare: 0, tookMs: undefined }
+    // The one used last is the last.
+    this.#limits.delete(id)
+    this.#limits.set(id, known)
+    if (this.#limits.size > limitsMax) this.#forgetIdle()
+    const one = { reserved, since: this.#clock.tick() }
+    known.running.add(one)
+    known.reserved += reserved
+    return used => {
+      if (!known.running.delete(one)) return
+      known.reserved -= reserved
+      const tookMs = this.#clock.tick() - one.since
+      known.usedShare += share * (Math.min(1, used / reserved) - known.usedShare)
+      known.tookMs = known.tookMs === undefined ? tookMs : known.tookMs + share * (tookMs - known.tookMs)
+    }
+  }
+
+  #forgetIdle(): void {
+    for (const [id, { running }] of this.#limits) {
+      if (running.size > 0) continue
+      this.#limits.delete(id)
+      return
+    }
+  }
+
+  /**
+   * How long it takes until `missing` tokens more are free: until the oldest of the running requests is expected to end, where
+   * they give that much back; else `waitMs`, when what was used leaves the window.
+   */
+  waitMs(id: string, missing: number, waitMs: number): number {
+    const known = this.#limits.get(id)
+    if (!known || known.reserved * (1 - known.usedShare) < missing) return waitMs
+    const [oldest] = known.running
+    const age = this.#clock.tick() - (oldest?.since ?? 0)
+    return Math.min(waitMs, Math.max(waitMinMs, Math.ceil((known.tookMs ?? age) - age)))
+  }
+
+  /** Where limits stand, with the waits for those of tokens as they are expected to be. */
+  expected(limits: readonly Limit[], standings: readonly LimitStatus[]): readonly LimitStatus[] {
+    return standings.map((standing, i) => {
+      const { counts, id, amount } = limits[i] as Limit
+      if (counts !== 'tokens' || standing.waitMs === 0) return standing
+      return { ...standing, waitMs: this.waitMs(id, amount - standing.remaining, standing.waitMs) }
+    })
+  }
+}

@@ -1,0 +1,96 @@
+import { type Body, type Json, readField, type UnitName, type UsageFacts } from '../../src/kit/index.ts'
+import { isObject } from './is-object.ts'
+
+/** Where requests of any API format say what prices may depend on. */
+const factFields = [
+  ['service_tier', ['service_tier', 'serviceTier']],
+  ['speed', ['speed']],
+  ['region', ['inference_geo']],
+] as const satisfies readonly (readonly [keyof UsageFacts, readonly string[]])[]
+
+/** Values that leave the choice to the upstream. */
+const openValues: ReadonlySet<string> = new Set(['auto', 'default', 'standard_only', 'on_demand'])
+
+/** What the request asks for that prices may depend on. */
+export function askedFacts(body: Body): UsageFacts {
+  let facts: { -readonly [name in keyof UsageFacts]: string } | undefined
+  for (const [name, fields] of factFields)
+    for (const field of fields) {
+      const value = readField(body, field)
+      if (typeof value === 'string' && value !== '' && !openValues.has(value.toLowerCase()))
+        (facts ??= {})[name] = value.toLowerCase()
+    }
+  return facts ?? none
+}
+
+const none: UsageFacts = {}
+
+/** Values that mean the standard tier, as answers report it. */
+export function ordinaryFacts(facts: UsageFacts): UsageFacts {
+  const { service_tier: tier } = facts
+  return tier !== undefined && openValues.has(tier) ? { ...facts, service_tier: 'standard' } : facts
+}
+
+/** What has to stand in a request for its answer to use a kind of tokens. Any of these words, in any API format. */
+const wordsOf: { readonly [unit in UnitName]?: readonly string[] } = {
+  input_audio: ['audio', 'AUDIO'],
+  cached_input_audio: ['audio', 'AUDIO'],
+  input_video: ['video', 'VIDEO'],
+  output_audio: ['audio', 'AUDIO'],
+  cache_write_1h: ['1h', '12h', '24h'],
+}
+/** Any character may be written as an escape. */
+const escape = String.raw`\u`
+
+/** Whether an answer to this request may use a kind of tokens. */
+export function mayUse(body: Body, unit: UnitName): boolean {
+  const words = wordsOf[unit]
+  if (!words || body.kind !== 'json') return true
+  const { bytes } = body.json
+  return words.some(word => bytes.includes(word)) || bytes.includes(escape)
+}
+
+/** Types of tools that upstreams run, and what they are charged by; a type begins so. */
+const callsOfTools: readonly (readonly [RegExp, UnitName])[] = [
+  [/^(?:[a-z]+:)?web_?search/i, 'web_search'],
+  [/^google_?search/i, 'grounding'],
+  [/^(?:google_?maps|enterprise_?web_?search)/i, 'maps'],
+  [/^(?:code_?execution|code_?interpreter)/i, 'code_execution'],
+  [/^file_?search/i, 'file_search'],
+]
+/** Fields that ask for a search without a tool. */
+const searchFields = ['web_search_options', 'search_parameters', 'plugins'] as const
+
+/** Calls that a request allows the upstream to make, and at most how many where the request bounds them. */
+export function askedCalls(body: Body): ReadonlyMap<UnitName, number | undefined> {
+  const calls = new Map<UnitName, number | undefined>()
+  const tools = readField(body, 'tools')
+  for (const tool of Array.isArray(tools) ? (tools as readonly Json[]) : []) {
+    if (!isObject(tool)) continue
+    const { type, max_uses: max } = tool
+    // A tool without a type is named by its only members: `{ googleSearch: {} }`.
+    const names = typeof type === 'string' ? [type] : Object.keys(tool)
+    for (const [pattern, unit] of callsOfTools)
+      if (names.some(name => pattern.test(name.trim())))
+        calls.set(unit, typeof max === 'number' && max >= 1 ? Math.floor(max) : undefined)
+  }
+  for (const field of searchFields) {
+    const value = readField(body, field)
+    const isAsked = field === 'plugins' ? JSON.stringify(value ?? null).includes('"web"') : isObject(value)
+    if (isAsked) calls.set('web_search', undefined)
+  }
+  return calls
+}
+
+/** Kinds of tokens that the request itself asks for, as far as it says so in a name or a value of its own. */
+export function askedKinds(body: Body): readonly UnitName[] {
+  if (body.kind !== 'json') return []
+  const kinds: UnitName[] = []
+  const modalities = readField(body, 'modalities')
+  if (Array.isArray(modalities) && modalities.includes('audio')) kinds.push('output_audio')
+  const { bytes } = body.json
+  if (bytes.includes('"input_audio"')) kinds.push('input_audio')
+  if (bytes.includes('"cache_control"') && bytes.includes('"ttl"') && bytes.includes('"1h"'))
+    kinds.push('cache_write_1h')
+  return kinds
+}

@@ -1,0 +1,19 @@
+import { type Body, type Model, type UnitName, type UsageRule } from '../../src/kit/index.ts'
+import { isGoverned, priceListOf, unpricedFacts } from '../../src/pricing/index.ts'
+import { askedCalls, askedFacts, askedKinds } from './asked-facts.ts'
+import { fail } from './errors.ts'
+
+/**
+ * Refuses a request that itself asks for something without a price, before anything is bought.
+ * @throws Failure unpriced
+ */
+export function refuseUnpriced(model: Model, rule: UsageRule | undefined, body: Body): void {
+  if (!rule) return
+  const asked = askedFacts(body)
+  const [fact] = unpricedFacts(rule, asked)
+  if (fact !== undefined) throw fail('unpriced', { model: model.name, what: fact })
+  const prices = priceListOf(rule, { input: 0, facts: asked, at: 0 })
+  const units: readonly UnitName[] = [...askedCalls(body).keys(), ...askedKinds(body)]
+  const unit = units.find(one => isGoverned(one) && !prices.find(one).isOwn && !prices.covers(one))
+  if (unit !== undefined) throw fail('unpriced', { model: model.name, what: unit })
+}

@@ -1,0 +1,24 @@
+import { type Body, type ForwardRule, type Model, serves } from '../kit/index.ts'
+import { fail } from './errors.ts'
+import { passes } from './passes.ts'
+
+/**
+ * Refuses tools that the upstream would run and the model's family does not name, and any tool that says twice what it is:
+ * the upstream may take the other one. What does not go upstream declares nothing.
+ * @throws Failure vendor_tool_refused, tool_repeated
+ */
+export function checkTools(model: Model, body: Body, rule: ForwardRule | undefined): void {
+  if (body.kind !== 'json') return
+  const { tools } = body.json.declared
+  if (tools.length === 0) return
+  const { family } = model
+  const sent = tools.filter(({ field }) => passes(rule, field))
+  for (const { name, place, isDoubled } of sent)
+    if (isDoubled) throw fail('tool_repeated', { place, tool: name }, { param: place })
+  if (!family.vendorTools) return
+  for (const { name, place, isPart } of sent) {
+    // What stands within another tool comes and goes with it.
+    if (isPart || serves(family.vendorTools, name)) continue
+    throw fail('vendor_tool_refused', { model: model.name, tool: name, place, family: family.name }, { param: place })
+  }
+}

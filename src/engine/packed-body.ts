@@ -1,0 +1,87 @@
+import type { IncomingMessage } from 'node:http'
+import { formatBytes, type Route } from '../kit/index.ts'
+import type { Coding } from './codings.ts'
+import { type DecodeFailures, DecodedSource, type Source } from './decode.ts'
+import { fail } from './errors.ts'
+import type { Sink } from './transport.ts'
+
+export const stillArriving = 'it was still arriving at that point'
+
+export function tooLarge(bytesMax: number, path: string, received: string): Error {
+  return fail('body_too_large', { max: formatBytes(bytesMax), path, received })
+}
+
+/** A body that its caller compressed, as it was before. @param count told of each chunk that comes */
+export function undoCodings(
+  req: IncomingMessage,
+  codings: readonly Coding[],
+  route: Route,
+  count: (chunk: Buffer) => void,
+): DecodedSource {
+  const { bodyBytesMax, path } = route
+  const failures: DecodeFailures = {
+    tooLarge: max => tooLarge(max, path, 'once its content-encoding is undone'),
+    tooDense: ratio => fail('body_too_dense', { ratio }),
+    damaged: (coding, isEarly, cause) =>
+      fail('body_undecodable', { why: `its ${coding} ${isEarly ? 'ends too soon' : 'cannot be read'}` }, { cause }),
+    trailing: coding => fail('body_undecodable', { why: `bytes stand behind the end of its ${coding}` }),
+  }
+  return new DecodedSource(new PackedBody(req, route, count), codings, bodyBytesMax, failures)
+}
+
+/** A body as it comes, bounded like any other; given up, it is left to whoever throws the rest away. */
+class PackedBody implements Source {
+  readonly #req: IncomingMessage
+  readonly #route: Route
+  readonly #count: (chunk: Buffer) => void
+  #stopListening: (() => void) | undefined
+
+  constructor(req: IncomingMessage, route: Route, count: (chunk: Buffer) => void) {
+    this.#req = req
+    this.#route = route
+    this.#count = count
+  }
+
+  start(sink: Sink): void {
+    const req = this.#req
+    const { bodyBytesMax, path } = this.#route
+    let bytes = 0
+    const onData = (chunk: Buffer): void => {
+      bytes += chunk.length
+      if (bytes > bodyBytesMax) return onCut(tooLarge(bodyBytesMax, path, stillArriving))
+      this.#count(chunk)
+      sink.data(chunk)
+    }
+    const onEnd = (): void => {
+      this.abort()
+      sink.end()
+    }
+    const onCut = (failure: Error): void => {
+      this.abort()
+      sink.cut(failure)
+    }
+    const onClose = (): void => onCut(fail('body_incomplete'))
+    this.#stopListening = () => void req.off('data', onData).off('end', onEnd).off('close', onClose)
+    const early = readBacklog(req)
+    req.on('data', onData).on('end', onEnd).on('close', onClose)
+    if (early) onData(early)
+  }
+
+  pause(): void {
+    this.#req.pause()
+  }
+
+  resume(): void {
+    if (this.#stopListening) this.#req.resume()
+  }
+
+  abort(): void {
+    this.#stopListening?.()
+    this.#stopListening = undefined
+  }
+}
+
+/** What has come while nobody read, as one chunk: a body may come byte by byte, and each would be read by itself. */
+export function readBacklog(req: IncomingMessage): Buffer | null {
+  return req.readableLength > 0 ? (req.read() as Buffer | null) : null
+}

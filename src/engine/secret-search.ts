@@ -1,0 +1,150 @@
+import {
+  asBase64,
+  cutEscape,
+  hasOddEscape,
+  type Level,
+  levelsMax,
+  levelsOf,
+  mayEscape,
+  placeOf,
+  undo,
+} from './escapes.ts'
+
+/** The longest way in which a sign is looked for where chunks cut it: `\u0026#x041;` */
+const signBytesMax = 12
+
+const asTextBytesMax = 2_048
+
+/** Bytes of a text. */
+export type Range = { readonly from: number; readonly to: number }
+
+/** What every base64 of a secret has in it; where the signs around it hold bits of the secret's ends, too. */
+type Base64 = { readonly text: Buffer; readonly isCutBefore: boolean; readonly isCutBehind: boolean }
+
+/**
+ * Finds secrets in a text in whatever way it quotes them: as they are, with escapes of JSON, of addresses and of pages in part or
+ * throughout, in base64 of either alphabet, whatever stands before the secret in it, and in hexadecimal digits. It costs so much
+ * for a byte, and nothing that grows otherwise.
+ */
+export class SecretSearch {
+  readonly #plain: readonly Buffer[]
+  readonly #digits: readonly Buffer[]
+  /** By how the secret falls on groups of three bytes. */
+  readonly #base64: readonly Base64[]
+  /** Runs of letters and digits, one of which stands in every text that quotes a secret without escaping letters. */
+  readonly #runs: readonly Buffer[]
+  readonly #runTexts: readonly string[]
+  /** No quotation that is looked for across chunks is longer, in bytes. */
+  readonly bytesMax: number
+
+  constructor(secrets: readonly string[]) {
+    this.#plain = secrets.map(secret => Buffer.from(secret))
+    this.#digits = this.#plain.flatMap(one => [one.toString('hex'), one.toString('hex').toUpperCase()].map(toBuffer))
+    this.#base64 = this.#plain.flatMap(one => [0, 1, 2].map(before => base64Of(one, before)))
+    const looked = [...this.#plain, ...this.#base64.map(({ text }) => text)]
+    this.#runs = looked.map(longestRun)
+    this.#runTexts = this.#runs.map(String)
+    this.bytesMax = signBytesMax * Math.max(0, ...looked.map(({ length }) => length))
+  }
+
+  get isEmpty(): boolean {
+    return this.#plain.length === 0
+  }
+
+  /** Whether a secret may be in it, at a glance; in digits it is not seen. */
+  mayHave(text: Buffer): boolean {
+    if (text.length > asTextBytesMax) return this.#runs.some(run => text.includes(run)) || hasOddEscape(text)
+    // To search a short text once more costs less than to call a buffer.
+    const short = text.toString('latin1')
+    for (const run of this.#runTexts) if (short.includes(run)) return true
+    return mayEscape(short) && hasOddEscape(text)
+  }
+
+  find(text: Buffer): readonly Range[] {
+    const ranges: Range[] = []
+    for (const level of levelsOf(text)) {
+      const add = (from: number, to: number): void => {
+        ranges.push({ from: placeOf(level, from), to: placeOf(level, to) })
+      }
+      for (const one of [...this.#plain, ...this.#digits])
+        for (const at of placesOf(level.text, one)) add(at, at + one.length)
+      const { text, signs } = asBase64(level)
+      const signOf = (at: number): number => (signs ? (signs[at] as number) : at)
+      for (const { text: one, isCutBefore, isCutBehind } of this.#base64)
+        for (const at of placesOf(text, one)) {
+          const end = at + one.length
+          const first = isCutBefore && isBase64(text[at - 1]) ? at - 1 : at
+          const last = isCutBehind && isBase64(text[end]) ? end : end - 1
+          add(signOf(first), signOf(last) + 1)
+        }
+    }
+    return ranges
+  }
+
+  /** Where a secret may begin that the text ends within; its length where none does. */
+  begun(text: Buffer): number {
+    let begun = text.length
+    let level: Level | undefined = { text }
+    for (let i = 0; level && i <= levelsMax; i++) {
+      const cut = cutEscape(level.text)
+      const whole: Level = { ...level, text: level.text.subarray(0, cut) }
+      begun = Math.min(begun, placeOf(level, Math.min(cut, this.#begunIn(whole.text))))
+      level = undo(whole)
+    }
+    return begun
+  }
+
+  #begunIn(whole: Buffer): number {
+    const plain = begunIn(whole, this.#plain)
+    const { text, signs } = asBase64({ text: whole })
+    const base64 = begunIn(
+      text,
+      this.#base64.map(one => one.text),
+    )
+    return Math.min(plain, base64 === text.length ? whole.length : signs ? (signs[base64] as number) : base64)
+  }
+}
+
+/** Stars in the place of what was found, as many as there were bytes. */
+export function strike(text: Buffer, ranges: readonly Range[]): void {
+  for (const { from, to } of ranges) text.fill('*', from, to)
+}
+
+function* placesOf(text: Buffer, sought: Buffer): Generator<number> {
+  for (let at = text.indexOf(sought); at >= 0; at = text.indexOf(sought, at + sought.length)) yield at
+}
+
+/** The first place where one of them begins and the text ends before it does, or with it: what follows may belong to it. */
+function begunIn(text: Buffer, sought: readonly Buffer[]): number {
+  let begun = text.length
+  for (const one of sought) {
+    const first = one[0] as number
+    let at = text.indexOf(first, Math.max(0, text.length - one.length))
+    while (at >= 0 && at < begun) {
+      if (text.compare(one, 0, text.length - at, at) === 0) begun = at
+      else at = text.indexOf(first, at + 1)
+    }
+  }
+  return begun
+}
+
+/** The signs of its base64 that are the same whatever stands around it, where so many bytes stand before it. */
+function base64Of(secret: Buffer, before: number): Base64 {
+  const text = Buffer.concat([Buffer.alloc(before), secret]).toString('base64')
+  const bits = (before + secret.length) * 8
+  const whole = Buffer.from(text.slice(before === 0 ? 0 : before + 1, Math.floor(bits / 6)))
+  return { text: whole, isCutBefore: before > 0, isCutBehind: bits % 6 > 0 }
+}
+
+function longestRun(text: Buffer): Buffer {
+  const runs = text.toString('latin1').match(/[A-Za-z0-9]+/g) ?? ['']
+  return Buffer.from(runs.reduce((a, b) => (b.length > a.length ? b : a)))
+}
+
+function isBase64(byte: number | undefined): boolean {
+  return byte !== undefined && /[A-Za-z0-9+/]/.test(String.fromCharCode(byte))
+}
+
+function toBuffer(text: string): Buffer {
+  return Buffer.from(text)
+}

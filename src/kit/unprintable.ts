@@ -1,0 +1,7 @@
+/** What a terminal obeys instead of showing: control characters, line ends among them, and what turns text around. */
+const obeyed = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
+
+/** One line of text as one line: such characters are written as `\u001b`. */
+export function escapeUnprintable(text: string): string {
+  return text.replaceAll(obeyed, char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}

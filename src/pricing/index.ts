@@ -1,0 +1,28 @@
+export { type Allowed, type Ceiling, ceilingOf } from './ceiling.ts'
+export { conditionText, daysOf, factNames, holds, holdsAt, listOf, parseHours, type Situation } from './conditions.ts'
+export {
+  type Exact,
+  exactAmount,
+  type Factor,
+  multiply,
+  parseFactor,
+  partsPerMicro,
+  priceQuantity,
+  roundHalfUp,
+  roundUp,
+} from './exact.ts'
+export {
+  exactItem,
+  flagOf,
+  inputOf,
+  isGoverned,
+  priceListOf,
+  type RatedUsage,
+  rateUsage,
+  sumOf,
+  unpricedFacts,
+  type UsageAsk,
+  type Use,
+  usesOf,
+} from './rate-usage.ts'
+export { exactLines, situationOf } from './replay-usage.ts'

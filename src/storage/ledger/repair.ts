@@ -1,0 +1,93 @@
+import { levelKinds } from '../../kit/budget.ts'
+import type { BudgetCorrection } from '../../kit/index.ts'
+import { mainPart } from '../accounts/levels.ts'
+import { lockKeys } from '../keys/lock.ts'
+import { leave, type Signed } from '../people/trail.ts'
+import { ask, type QueryProgram } from '../query.ts'
+import { whole } from '../rows.ts'
+import type { Scribe } from '../writer-identity.ts'
+
+/** What an audit found to be corrected, as of the repairs that there were by then. */
+export type Corrections = {
+  readonly repairs: number
+  readonly corrections: readonly BudgetCorrection[]
+  /** False where something else is wrong: then the charges are no measure of budgets. */
+  readonly isSound: boolean
+}
+
+const repairsName = 'budget_repairs'
+
+const ofSpell = (period: 'day' | 'month', table: string, start: string, spent: string): string =>
+  `${period}_spent = CASE WHEN ${table}.${period}_start = ${start} THEN ${table}.${period}_spent + ${spent}
+     WHEN ${table}.${period}_start < ${start} THEN ${spent} ELSE ${table}.${period}_spent END,
+   ${period}_start = CASE WHEN ${table}.${period}_start < ${start} THEN ${start} ELSE ${table}.${period}_start END`
+
+const correctKey = `UPDATE key SET spent = spent + ?, held = held + ?,
+  ${ofSpell('day', 'key', '?', '?')}, ${ofSpell('month', 'key', '?', '?')} WHERE id = ?`
+
+const correctAccount = `INSERT INTO account (kind, name, part, spent, held, day_start, day_spent, month_start, month_spent)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (kind, name, part) DO UPDATE SET spent = account.spent + excluded.spent, held = account.held + excluded.held,
+    ${ofSpell('day', 'account', 'excluded.day_start', 'excluded.day_spent')},
+    ${ofSpell('month', 'account', 'excluded.month_start', 'excluded.month_spent')}`
+
+/** How often budgets were corrected. */
+export function* countRepairs(): QueryProgram<number> {
+  const [row] = yield ask('SELECT value FROM meta WHERE name = ?', repairsName)
+  return row ? whole(row, 'value') : 0
+}
+
+/**
+ * Adds to keys and accounts what an audit found missing. Whatever is booked beside it adds to both sides alike, so the
+ * differences hold, unless somebody else has corrected them meanwhile.
+ * @returns false when somebody has: then it has to be found out again
+ */
+export function* repairBudgets(
+  identity: Scribe,
+  { corrections, repairs, by, at }: Signed & Pick<Corrections, 'corrections' | 'repairs'>,
+): QueryProgram<boolean> {
+  const [first] = yield ask(
+    `INSERT INTO meta (name, value) VALUES (?, 1)
+     ON CONFLICT (name) DO UPDATE SET value = meta.value + 1 WHERE meta.value = ? RETURNING value`,
+    repairsName,
+    repairs,
+  )
+  if (!first) return false
+  // In the order of all who lock several.
+  const keys = corrections.filter(({ payer }) => payer.kind === 'key')
+  yield* lockKeys(keys.map(({ payer }) => payer.name))
+  for (const { payer, spent, held, day, month } of keys)
+    yield ask(correctKey, spent, held, ...spellParams(day), ...spellParams(month), payer.name)
+  for (const { payer, spent, held, day, month } of corrections.filter(isOfAccount).sort(byOrder))
+    yield ask(
+      correctAccount,
+      payer.kind,
+      payer.name,
+      mainPart,
+      spent,
+      held,
+      day.start,
+      day.spent,
+      month.start,
+      month.spent,
+    )
+  for (const { payer, spent, held } of corrections)
+    yield* leave(identity, { by, at }, 'budget.correct', `${payer.kind} ${payer.name}`, null, { spent, held })
+  return true
+}
+
+type Spell = BudgetCorrection['day']
+
+function spellParams({ start, spent }: Spell): readonly number[] {
+  return [start, spent, start, spent, start, start]
+}
+
+function isOfAccount({ payer }: BudgetCorrection): boolean {
+  return payer.kind !== 'key'
+}
+
+function byOrder({ payer: a }: BudgetCorrection, { payer: b }: BudgetCorrection): number {
+  const order = ({ kind, name }: BudgetCorrection['payer']): string =>
+    `${levelKinds.findIndex(one => one === kind)} ${mainPart} ${name}`
+  return order(a) < order(b) ? -1 : 1
+}

@@ -1,0 +1,20 @@
+import type { Clock, Log } from '../kit/index.ts'
+import type { OnWait } from './options.ts'
+
+const againMs = 30_000
+
+/** Logs which older processes a migration waits for: when they change, and every half minute. */
+export function logWaits(clock: Pick<Clock, 'tick'>, log: Pick<Log, 'warn'>): OnWait {
+  let said = ''
+  let nextAt = 0
+  return waitsFor => {
+    const processes = waitsFor.join(', ')
+    if (processes === said && clock.tick() < nextAt) return
+    said = processes
+    nextAt = clock.tick() + againMs
+    log.warn(
+      { processes: waitsFor },
+      `the schema of the storage is older; its migration waits for processes of the older version to stop: ${processes}`,
+    )
+  }
+}

@@ -1,0 +1,13 @@
+import { escapeUnprintable } from '../kit/unprintable.ts'
+import { StorageError } from './errors.ts'
+
+/**
+ * Refuses names that a terminal would obey instead of showing them, whoever gives them: an interface, a command or a program.
+ * Absent ones are none. @throws StorageError `name_unprintable`
+ */
+export function refuseUnprintable(...names: readonly (string | null | undefined)[]): void {
+  for (const name of names) {
+    const shown = escapeUnprintable(name ?? '')
+    if (shown !== (name ?? '')) throw new StorageError('name_unprintable', { name: shown })
+  }
+}

@@ -1,0 +1,71 @@
+import type { UnitName } from '../../kit/index.ts'
+import type { Cell } from './price-grid.ts'
+
+/** What a field of LiteLLM's table is a price of. */
+export type PriceField = { readonly unit: UnitName; readonly cell: Cell }
+
+/** Fields without their conditions. Prices are of one token there, and of a million here. */
+const unitsOfFields: { readonly [field: string]: UnitName } = {
+  input_cost_per_token: 'input',
+  input_cost_per_audio_token: 'input_audio',
+  input_cost_per_image_token: 'input_image',
+  input_cost_per_video_token: 'input_video',
+  cache_read_input_token_cost: 'cached_input',
+  input_cost_per_token_cache_hit: 'cached_input',
+  cache_read_input_audio_token_cost: 'cached_input_audio',
+  cache_read_input_image_token_cost: 'cached_input_image',
+  cache_creation_input_token_cost: 'cache_write',
+  cache_creation_input_token_cost_above_1hr: 'cache_write_1h',
+  cache_creation_input_token_cost_above_12hr: 'cache_write_1h',
+  output_cost_per_token: 'output',
+  output_cost_per_reasoning_token: 'reasoning',
+  output_cost_per_audio_token: 'output_audio',
+  output_cost_per_image_token: 'output_image',
+}
+
+/** Endings of fields, and the service tier that answers report. */
+const tiersOfFields: { readonly [ending: string]: string } = {
+  priority: 'priority',
+  flex: 'flex',
+  batches: 'batch',
+  ultrafast: 'ultrafast',
+  balanced: 'balanced',
+}
+const fieldText = /^(.+?)(?:_above_(\d+)(k?)_tokens)?(?:_(priority|flex|batches|ultrafast|balanced))?$/
+
+/** Undefined for a field that is no price of tokens. */
+export function readTokenField(name: string): PriceField | undefined {
+  const [, base = '', size, thousands, tier] = fieldText.exec(name) ?? []
+  const unit = Object.hasOwn(unitsOfFields, base) ? unitsOfFields[base] : undefined
+  if (!unit) return undefined
+  const above = size === undefined ? undefined : Number(size) * (thousands === 'k' ? 1000 : 1)
+  return {
+    unit,
+    cell: { ...(tier !== undefined && { tier: tiersOfFields[tier] }), ...(above !== undefined && { above }) },
+  }
+}
+
+/** Whether a field costs something, by its name. */
+export const isPrice: RegExp = /(?:^|_)(?:cost|price|pricing|uplift|multiplier)(?:_|$)/
+
+/** Fields that say another way what the fields behind them say: a picture or a second in so many tokens, or its usual size. */
+const restated: { readonly [field: string]: readonly string[] } = {
+  output_cost_per_image: ['output_cost_per_image_token', 'output_cost_per_image_1K', 'output_cost_per_image_2K'],
+  input_cost_per_image: ['input_cost_per_image_token', 'output_cost_per_image_token'],
+  output_cost_per_second: ['output_cost_per_audio_token', 'output_cost_per_token'],
+  input_cost_per_second: ['input_cost_per_audio_token', 'input_cost_per_token'],
+  cost_per_second: ['input_cost_per_second'],
+  // In the units that one vendor sells, and in money beside.
+  input_dbu_cost_per_token: ['input_cost_per_token'],
+  output_dbu_cost_per_token: ['output_cost_per_token'],
+}
+
+/** Whether a field says again what others say that are charged. */
+export function isRestated(name: string, charged: ReadonlySet<string>): boolean {
+  return Object.hasOwn(restated, name) && (restated[name] ?? []).some(field => charged.has(field))
+}
+
+/** Of what no request can ask for here: there is no route for it. */
+export function isUnreachable(name: string): boolean {
+  return name.endsWith('_decisions')
+}

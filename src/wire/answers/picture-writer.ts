@@ -1,0 +1,180 @@
+import type { Told } from '../../kit/index.ts'
+
+/** Stands in what is written where a link has to be followed first. */
+export class LinkToFollow {
+  readonly url: string
+  /** Which picture of the answer it is. */
+  readonly index: number
+
+  constructor(url: string, index: number) {
+    this.url = url
+    this.index = index
+  }
+}
+
+/** What is written: bytes, or a link to follow in their place. */
+export type Written = Buffer | LinkToFollow
+
+/** What is said of a picture beside itself. */
+export type PictureFacts = {
+  readonly size: { readonly width: number; readonly height: number } | undefined
+  readonly texts: readonly (readonly [name: string, text: string])[]
+}
+
+/** The last words of an answer: what was used, by names with dots for what stands in one another, and what it says of its pictures. */
+export type AnswerFacts = {
+  readonly usage: { readonly [name: string]: number } | undefined
+  readonly words?: ReadonlyMap<string, string | number>
+}
+
+/**
+ * Writes pictures in the one style that everything behind reads, as one JSON answer or as a stream of events. What was
+ * written is taken by `take`.
+ */
+export class PictureWriter {
+  readonly #told: Told
+  readonly #created: number
+  /** The event of a finished picture; undefined for one JSON answer. */
+  readonly #event: string | undefined
+  /** Links are not written as they are. */
+  readonly #follows: boolean
+  #out: Written[] = []
+  #count = 0
+  #hasBegun = false
+  #isOpen = false
+  /** The event of a picture that is whole waits for what its answer says at its end. */
+  readonly #waits: boolean
+  #isWaiting = false
+
+  /** @param options.created seconds since the epoch; `event`: the name of events that carry a picture */
+  constructor(
+    told: Told,
+    options: {
+      readonly created: number
+      readonly event?: string | undefined
+      readonly follows?: boolean
+      readonly waits?: boolean
+    },
+  ) {
+    this.#told = told
+    this.#created = options.created
+    this.#event = options.event
+    this.#follows = options.follows === true
+    this.#waits = options.waits === true
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  /** A picture has begun and is not whole. */
+  get isOpen(): boolean {
+    return this.#isOpen
+  }
+
+  take(): Written[] {
+    const out = this.#out
+    this.#out = []
+    return out
+  }
+
+  #text(text: string): void {
+    this.#out.push(Buffer.from(text))
+  }
+
+  #begin(): void {
+    this.settle()
+    const event = this.#event
+    if (event !== undefined) this.#text(`event: ${event}\ndata: {"type":${JSON.stringify(event)},`)
+    else if (!this.#hasBegun) this.#text(`{"created":${this.#created},"data":[{`)
+    else this.#text(',{')
+    this.#hasBegun = true
+  }
+
+  /** A picture begins, whose base64 follows piece by piece. */
+  open(): void {
+    this.#begin()
+    this.#isOpen = true
+    this.#text('"b64_json":"')
+  }
+
+  /** More of its base64, as JSON writes it. */
+  piece(bytes: Buffer): void {
+    this.#out.push(bytes)
+  }
+
+  /** It is whole. */
+  close(facts: PictureFacts): void {
+    this.#tell(facts)
+    this.#text(`"${this.#rest(facts)}`)
+    this.#isOpen = false
+    this.#end()
+  }
+
+  link(url: string, facts: PictureFacts): void {
+    this.#tell(facts)
+    this.#begin()
+    if (this.#follows) this.#out.push(new LinkToFollow(url, this.#count - 1))
+    else this.#text(`"url":${JSON.stringify(url)}`)
+    this.#text(this.#rest(facts))
+    this.#end()
+  }
+
+  /** A preview, of streams alone. */
+  partial(pieces: readonly Buffer[], index: number): void {
+    const event = this.#event?.replace('completed', 'partial_image')
+    if (event === undefined) return
+    this.settle()
+    this.#text(`event: ${event}\ndata: {"type":${JSON.stringify(event)},"partial_image_index":${index},"b64_json":"`)
+    this.#out.push(...pieces)
+    this.#text('"}\n\n')
+  }
+
+  /** All has been said. */
+  finish(facts: AnswerFacts): void {
+    this.settle()
+    if (this.#event !== undefined) return
+    if (!this.#hasBegun) this.#text(`{"created":${this.#created},"data":[`)
+    this.#text(`]${writeFacts(facts)}}`)
+  }
+
+  /** Nothing more is said of the picture whose event waits. */
+  settle(facts?: AnswerFacts): void {
+    if (!this.#isWaiting) return
+    this.#isWaiting = false
+    this.#text(`${facts ? writeFacts(facts) : ''}}\n\n`)
+  }
+
+  /** Before the bytes that complete it. */
+  #tell({ size }: PictureFacts): void {
+    if (size) this.#told.sizes.set(this.#count, size)
+    this.#count++
+  }
+
+  #rest({ texts }: PictureFacts): string {
+    return texts.map(([name, text]) => `,${JSON.stringify(name)}:${JSON.stringify(text)}`).join('')
+  }
+
+  #end(): void {
+    if (this.#event === undefined) return this.#text('}')
+    this.#isWaiting = true
+    if (!this.#waits) this.settle()
+  }
+}
+
+function writeFacts({ usage, words }: AnswerFacts): string {
+  const told = [...(words ?? [])].map(([name, word]) => `,${JSON.stringify(name)}:${JSON.stringify(word)}`)
+  return told.join('') + (usage ? `,"usage":${JSON.stringify(nest(usage))}` : '')
+}
+
+/** `input_tokens_details.text_tokens` stands in an object of its own, as SDKs read it. */
+function nest(usage: { readonly [name: string]: number }): object {
+  const nested: { [name: string]: number | { [name: string]: number } } = Object.create(null)
+  for (const [name, used] of Object.entries(usage)) {
+    const dot = name.indexOf('.')
+    const outer = dot < 0 ? undefined : (nested[name.slice(0, dot)] ??= Object.create(null))
+    if (typeof outer === 'object') outer[name.slice(dot + 1)] = used
+    else nested[name] = used
+  }
+  return nested
+}

@@ -1,0 +1,438 @@
+import type { Declared, DeclaredModel, DeclaredTool, DeclaredWord, Meaning } from '../kit/index.ts'
+
+/** By which words a reader knows declarations: `declarationRules` of the kit. */
+type DeclarationRules = {
+  readonly endings: readonly string[]
+  wordOf(name: string): DeclaredWord
+  readonly ownEnvironment: string
+}
+
+/** What an object, a list or a text that comes next is. */
+type Role =
+  | 'open'
+  | 'skipped'
+  | 'tools'
+  | 'toolsAlone'
+  | 'plugins'
+  | 'tool'
+  | 'part'
+  | 'choice'
+  | 'field'
+  | 'models'
+  | 'fallbacks'
+  | 'environment'
+  | 'environmentType'
+  | 'type'
+  | 'partType'
+
+/** The declaration of one tool, as far as it has been read. */
+type Tool = {
+  readonly outer: Tool | undefined
+  readonly kind: 'tool' | 'plugin' | 'choice'
+  /** Texts that say what it is. */
+  readonly types: string[]
+  isNamed: boolean
+  isClient: boolean
+  /** Members that are no tool known to be the client's: they say what it is where nothing else does. */
+  readonly members: string[]
+  /** Found inside of it: counts where it turns out that it is not the client's. */
+  readonly parts: Found[]
+}
+
+type Found =
+  | { readonly kind: 'tool'; readonly tool: DeclaredTool }
+  | { readonly kind: 'model'; readonly model: DeclaredModel }
+
+/** One object or list that is open. */
+type Level = {
+  role: Role
+  isObject: boolean
+  /** Of the member that is being read, quotes included. */
+  nameFrom: number
+  nameEnd: number
+  isEscaped: boolean
+  index: number
+  tool: Tool | undefined
+  sink: Found[]
+}
+
+/** Longer texts are no name. */
+const textBytesMax = 256
+/** More than this stands in no request that anybody means. */
+const foundMax = 4096
+
+/** By the last two bytes of a name: how long it is at least if it means anything; 0 for none that does. */
+type Endings = Uint8Array
+
+/**
+ * Finds the tools that a JSON text declares and the models that it names, at any depth, while somebody else scans the text: it
+ * is told of every bracket, name and value once. What clients and their tools have written (schemas, arguments, results) is passed over.
+ * A tool is judged when it ends, since its type may come last: what was found inside of it is kept until then.
+ */
+export class DeclaredReader {
+  readonly #rules: DeclarationRules
+  readonly #endings: Endings
+  readonly #tooMany: () => Error
+  readonly #root: Found[] = []
+  readonly #levels: Level[] = []
+  #bytes: Buffer | undefined
+  #depth = 0
+  /** Within something that is passed over, and how deep it began. */
+  #skippedFrom = 0
+  /** What the value of the member is that was named last. */
+  #next: Role = 'open'
+  #found = 0
+
+  /** @param tooMany the error for a text that declares more than anybody means */
+  constructor(rules: DeclarationRules, tooMany: () => Error) {
+    this.#rules = rules
+    this.#endings = endingsOf(rules)
+    this.#tooMany = tooMany
+  }
+
+  /** @param none what is reported where nothing was found, so that most requests need nothing of their own */
+  result(none: Declared): Declared {
+    if (this.#root.length === 0) return none
+    const tools: DeclaredTool[] = []
+    const models: DeclaredModel[] = []
+    for (const one of this.#root) {
+      if (one.kind === 'tool') tools.push(one.tool)
+      else models.push(one.model)
+    }
+    return { tools, models }
+  }
+
+  opened(isObject: boolean): void {
+    const depth = ++this.#depth
+    if (this.#skippedFrom > 0) return
+    const outer = this.#levels[depth - 1]
+    const due = this.#value(outer)
+    // A list of fields is one field: its elements are looked into, and are none.
+    const role = due === 'field' && outer?.isObject !== true ? 'open' : roleOf(due, isObject)
+    if (due === 'type' && isObject) outer?.tool?.types.push('')
+    if (role === 'skipped') {
+      this.#skippedFrom = depth
+      return
+    }
+    let level = this.#levels[depth]
+    if (level) {
+      level.role = role
+      level.isObject = isObject
+      level.index = -1
+      level.tool = outer?.tool
+      level.sink = outer?.sink ?? this.#root
+    } else {
+      level = {
+        role,
+        isObject,
+        nameFrom: 0,
+        nameEnd: 0,
+        isEscaped: false,
+        index: -1,
+        tool: outer?.tool,
+        sink: outer?.sink ?? this.#root,
+      }
+      this.#levels[depth] = level
+    }
+    if (role === 'tool' || role === 'choice') this.#beginTool(level, outer)
+    else if (role === 'part' && level.tool && outer?.role === 'tool') level.sink = level.tool.parts
+    else if (role === 'field' && isObject) {
+      this.#addField(depth - 1)
+      level.role = 'open'
+    }
+  }
+
+  closed(): void {
+    const depth = this.#depth--
+    if (this.#skippedFrom > 0) {
+      if (this.#skippedFrom === depth) this.#skippedFrom = 0
+      return
+    }
+    const level = this.#levels[depth] as Level
+    if (level.role === 'tool' || level.role === 'choice') this.#endTool(level, this.#levels[depth - 1])
+    else if (level.role === 'field' && !level.isObject && level.index >= 0) this.#addField(depth - 1)
+  }
+
+  /** A member's name, from its opening quote to behind the closing one. */
+  named(bytes: Buffer, from: number, end: number, isEscaped: boolean): void {
+    if (this.#skippedFrom > 0) return
+    this.#bytes = bytes
+    const level = this.#levels[this.#depth] as Level
+    level.nameFrom = from
+    level.nameEnd = end
+    level.isEscaped = isEscaped
+    if (level.role === 'tool' || level.role === 'choice') this.#next = this.#nameInTool(level)
+    else if (level.role === 'environment') this.#next = this.#word().plain === 'type' ? 'environmentType' : 'part'
+    else if (level.role === 'part') this.#next = this.#nameInPart(level)
+    else {
+      // Of most names their end says that they mean nothing.
+      const least = this.#endings[((bytes[end - 3] as number) << 8) | (bytes[end - 2] as number)] as number
+      const isPassed = !isEscaped && (least === 0 || end - from - 2 < least)
+      this.#next = isPassed ? 'open' : this.#nameOutside()
+    }
+  }
+
+  /** A text as a value, from its opening quote to behind the closing one. */
+  text(bytes: Buffer, from: number, end: number, isEscaped: boolean): void {
+    if (this.#skippedFrom > 0) return
+    const level = this.#levels[this.#depth] as Level
+    const role = this.#value(level)
+    if (role === 'open' || role === 'part' || role === 'skipped' || role === 'tools' || role === 'tool') return
+    this.#textIn(level, role, readText(bytes, from, end, isEscaped))
+  }
+
+  /** A number or a word as a value, whose first byte stands there. */
+  scalar(first: number): void {
+    if (this.#skippedFrom > 0) return
+    const level = this.#levels[this.#depth] as Level
+    const role = this.#value(level)
+    if (first === 0x6e || first === 0x66) return
+    if (role === 'field' && level.isObject) this.#addField(this.#depth)
+    else if (role === 'type' && level.tool) level.tool.types.push('')
+  }
+
+  /** What the next value is, in what is open. */
+  #value(level: Level | undefined): Role {
+    if (!level) return 'open'
+    if (level.isObject) return this.#next
+    level.index++
+    return level.role
+  }
+
+  #nameOutside(): Role {
+    const word = this.#word()
+    const meaning = this.#depth === 1 ? word.atTop : word.within
+    if (meaning === 'payload') return 'skipped'
+    return meaning === 'nothing' || meaning === 'environment' ? 'open' : meaning
+  }
+
+  #nameInPart(level: Level): Role {
+    const { within: meaning, plain, draws } = this.#word()
+    if (isDeclaring(meaning) && meaning !== 'environment') return meaning
+    if (plain === 'type') return 'partType'
+    if (draws) this.#addPart(level, this.#name())
+    return 'part'
+  }
+
+  #nameInTool({ tool }: Level): Role {
+    const { kind, types, members, isClient } = tool as Tool
+    const { plain, ofTool: meaning, isChoice, isClientTool } = this.#word()
+    if (plain === 'type' || (kind === 'plugin' && plain === 'id')) return 'type'
+    if (plain === 'name') {
+      ;(tool as Tool).isNamed = true
+      return 'part'
+    }
+    if (isDeclaring(meaning)) return meaning
+    const isOwn = kind === 'choice' ? isChoice : isClientTool
+    if (!isOwn && members.length < foundMax) members.push(this.#name())
+    // What a client's tool takes is its own, whatever it is called.
+    const isPassed = isClient || (types.length === 0 && isOwn) || meaning === 'payload'
+    return kind === 'tool' && isPassed ? 'skipped' : 'part'
+  }
+
+  #textIn(level: Level, role: Role, text: string): void {
+    const { tool } = level
+    switch (role) {
+      case 'type':
+        if (tool) this.#takeType(tool, text)
+        break
+      case 'partType':
+        if (this.#rules.wordOf(text).draws) this.#addPart(level, text)
+        break
+      case 'toolsAlone':
+      case 'plugins':
+        if (!this.#rules.wordOf(text).isClientTool) this.#addTool(level, text)
+        break
+      case 'choice':
+        if (!this.#rules.wordOf(text).isChoice) this.#addTool(level, text)
+        break
+      case 'environmentType':
+        if (text !== this.#rules.ownEnvironment) this.#addTool(level, text)
+        break
+      case 'models':
+      case 'fallbacks':
+        if (text !== '') this.#addModel(level, role, text)
+        break
+      case 'field':
+        // A list of them is one field, and is known by its end.
+        if (level.isObject) this.#addField(this.#depth)
+        break
+      default:
+    }
+  }
+
+  #beginTool(level: Level, outer: Level | undefined): void {
+    const isPlugin = this.#roleBefore(outer) === 'plugins'
+    level.tool = {
+      outer: outer?.tool,
+      kind: level.role === 'choice' ? 'choice' : isPlugin ? 'plugin' : 'tool',
+      types: [],
+      isNamed: false,
+      isClient: false,
+      members: [],
+      parts: [],
+    }
+  }
+
+  #roleBefore(outer: Level | undefined): Role {
+    return outer?.isObject ? this.#next : (outer?.role ?? 'open')
+  }
+
+  #takeType(tool: Tool, text: string): void {
+    tool.types.push(text)
+    const { isChoice, isClientTool } = this.#rules.wordOf(text)
+    const isOwn = tool.kind === 'choice' ? isChoice : isClientTool
+    tool.isClient = tool.kind !== 'plugin' && isOwn && tool.types.length === 1
+  }
+
+  #endTool(level: Level, outer: Level | undefined): void {
+    const { types, isNamed, isClient, members, parts, kind } = level.tool as Tool
+    const sink = outer?.sink ?? this.#root
+    const isTyped = types.length > 0
+    const isOwn = isTyped ? isClient : kind !== 'plugin' && (isNamed || members.length === 0)
+    const isKind = !isTyped && !isOwn && kind !== 'plugin'
+    for (const name of members) {
+      // One that says by its type that it is the client's may name one that draws all the same.
+      const isPart = !isKind
+      if (isPart && !this.#rules.wordOf(name).draws) continue
+      this.#add(sink, this.#toolOf(name, `${this.#place(this.#depth)}.${name}`, { ...(isPart && { isPart }) }))
+    }
+    if (isOwn) {
+      this.#found -= parts.length
+      return
+    }
+    const place = this.#place(this.#depth)
+    const typePlace = `${place}.${kind === 'plugin' ? 'id' : 'type'}`
+    if (types.length > 1) this.#add(sink, this.#toolOf(types.join(' and '), typePlace, { isDoubled: true }))
+    for (const type of types) this.#add(sink, this.#toolOf(type, typePlace))
+    if (!isTyped && kind === 'plugin') this.#add(sink, this.#toolOf('plugins', place))
+    for (const part of parts) sink.push(part)
+  }
+
+  #addTool(level: Level, name: string): void {
+    this.#add(level.sink, this.#toolOf(name, this.#place(this.#depth)))
+  }
+
+  #addPart(level: Level, name: string): void {
+    this.#add(level.sink, this.#toolOf(name, this.#place(this.#depth), { isPart: true }))
+  }
+
+  /** A field at the top that is a tool by being there. */
+  #addField(depth: number): void {
+    const level = this.#levels[depth] as Level
+    const place = this.#place(depth)
+    this.#add(level.sink, this.#toolOf(this.#nameOf(level), place))
+  }
+
+  #addModel(level: Level, role: Role, name: string): void {
+    const path = this.#path(this.#depth)
+    const runs = role === 'fallbacks' ? 'instead' : 'beside'
+    this.#add(level.sink, { kind: 'model', model: { name, path, place: writePlace(path), runs } })
+  }
+
+  #toolOf(name: string, place: string, more: Pick<DeclaredTool, 'isPart' | 'isDoubled'> = {}): Found {
+    const { draws } = this.#rules.wordOf(name)
+    const field = this.#nameOf(this.#levels[1] as Level)
+    return { kind: 'tool', tool: { name, place, field, draws, ...more } }
+  }
+
+  #add(sink: Found[], found: Found): void {
+    if (++this.#found > foundMax) throw this.#tooMany()
+    sink.push(found)
+  }
+
+  #word(): DeclaredWord {
+    return this.#rules.wordOf(this.#name())
+  }
+
+  #name(): string {
+    return this.#nameOf(this.#levels[this.#depth] as Level)
+  }
+
+  #nameOf({ nameFrom, nameEnd, isEscaped }: Level): string {
+    return this.#bytes ? readText(this.#bytes, nameFrom, nameEnd, isEscaped) : ''
+  }
+
+  #place(depth: number): string {
+    return writePlace(this.#path(depth))
+  }
+
+  #path(depth: number): (string | number)[] {
+    const path: (string | number)[] = []
+    for (let at = 1; at <= depth; at++) {
+      const level = this.#levels[at] as Level
+      path.push(level.isObject ? this.#nameOf(level) : level.index)
+    }
+    return path
+  }
+}
+
+/** Whether a member of a tool is one by itself, or names others. */
+function isDeclaring(meaning: Meaning): meaning is Exclude<Meaning, 'nothing' | 'payload' | 'field'> {
+  return meaning !== 'nothing' && meaning !== 'payload' && meaning !== 'field'
+}
+
+const endingsKnown = new WeakMap<DeclarationRules, Endings>()
+
+function endingsOf(rules: DeclarationRules): Endings {
+  const known = endingsKnown.get(rules)
+  if (known) return known
+  const table = new Uint8Array(65_536)
+  for (let last = 0; last < 256; last++)
+    for (let before = 0; before < 256; before++)
+      // What is no letter or digit may be left out by a reader: such names are looked at.
+      if (!isPlain(last) || !isPlain(before)) table[(before << 8) | last] = 1
+  for (const word of rules.endings)
+    for (const before of casesOf(word.at(-2)))
+      for (const last of casesOf(word.at(-1))) {
+        const at = (before << 8) | last
+        table[at] = Math.min(table[at] || word.length, word.length)
+      }
+  endingsKnown.set(rules, table)
+  return table
+}
+
+function isPlain(byte: number): boolean {
+  return (byte >= 0x30 && byte <= 0x39) || (byte >= 0x41 && byte <= 0x5a) || (byte >= 0x61 && byte <= 0x7a)
+}
+
+function casesOf(letter = ''): readonly number[] {
+  return [letter.toLowerCase().charCodeAt(0), letter.toUpperCase().charCodeAt(0)]
+}
+
+/** What a value is that begins as an object or a list where one of this role is due. */
+function roleOf(role: Role, isObject: boolean): Role {
+  switch (role) {
+    case 'tools':
+    case 'toolsAlone':
+    case 'plugins':
+      return isObject ? 'tool' : role
+    case 'models':
+    case 'fallbacks':
+      return isObject ? 'open' : role
+    case 'choice':
+      return isObject ? 'choice' : 'tools'
+    case 'environment':
+      return isObject ? 'environment' : 'part'
+    case 'type':
+    case 'partType':
+      return isObject ? 'part' : role
+    case 'environmentType':
+      return 'part'
+    default:
+      return role
+  }
+}
+
+function readText(bytes: Buffer, from: number, end: number, isEscaped: boolean): string {
+  const isLong = end - from > textBytesMax
+  if (!isLong && isEscaped) return JSON.parse(bytes.toString('utf8', from, end)) as string
+  const text = bytes.toString('utf8', from + 1, isLong ? from + textBytesMax : end - 1)
+  return isLong ? `${text}…` : text
+}
+
+function writePlace(path: readonly (string | number)[]): string {
+  let place = ''
+  for (const one of path) place += typeof one === 'number' ? `[${one}]` : `${place === '' ? '' : '.'}${one}`
+  return place.length > 200 ? `${place.slice(0, 200)}…` : place
+}

@@ -1,0 +1,47 @@
+import { type Scanned, Unrecognised } from '../../plugins/image-tier-billing/scanned.ts'
+import { readEvents } from '../fuzz/readers/read-events.ts'
+
+type Scanner = { write(chunk: Buffer): Scanned; end(): Scanned; readonly omitted: string | undefined }
+
+/** What came of an answer of which some may be an image that nobody knows. */
+export type LeftOut = {
+  readonly shape: string
+  /** It was refused; else it went out complete, without that. */
+  readonly isRefused: boolean
+  readonly out: string
+  readonly images: number
+}
+
+/** @throws Error where the answer passes as if nothing were wrong with it, or goes out spoilt */
+export function leaveOut(scanner: Scanner, parts: readonly Buffer[]): LeftOut {
+  const text = Buffer.concat(parts).toString()
+  const out: Buffer[] = []
+  let images = 0
+  const take = (scanned: Scanned): void => {
+    out.push(...scanned.out)
+    images += scanned.done.length
+  }
+  const tell = (shape: string, isRefused: boolean): LeftOut => {
+    return { shape, isRefused, out: Buffer.concat(out).toString(), images }
+  }
+  try {
+    for (const part of parts) take(scanner.write(part))
+    take(scanner.end())
+  } catch (error) {
+    if (error instanceof Unrecognised) return tell(error.shape, true)
+    throw error
+  }
+  if (scanner.omitted === undefined) throw new Error(`it passes as it came: ${text.slice(0, 200)}`)
+  const told = tell(scanner.omitted, false)
+  if (Buffer.byteLength(told.out) !== Buffer.byteLength(text)) throw new Error('it has another length')
+  const isStream = /^\s*[\w:]/.test(text)
+  for (const one of isStream ? readEvents(told.out).map(({ data }) => data) : [told.out])
+    if (one.trim() !== '' && one.trim() !== '[DONE]') JSON.parse(one)
+  return told
+}
+
+/** A text in pieces of so many bytes. */
+export function inPieces(text: string, step: number): Buffer[] {
+  const bytes = Buffer.from(text)
+  return Array.from({ length: Math.ceil(bytes.length / step) }, (_, i) => bytes.subarray(i * step, (i + 1) * step))
+}

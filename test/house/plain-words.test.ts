@@ -1,0 +1,17 @@
+import t from 'tap'
+import { findWords, rateOf, readBounds } from './plain-words.ts'
+
+t.test('no folder has more words to decipher than its bound allows', t => {
+  const bounds = readBounds()
+  const folders = findWords()
+  t.strictSame([...folders.keys()].toSorted(), Object.keys(bounds).toSorted(), 'each folder has a bound')
+  for (const [name, folder] of folders) {
+    const rate = rateOf(folder)
+    const bound = bounds[name] ?? 0
+    t.ok(rate <= bound, `${name}: ${rate} in 1,000 lines, at most ${bound}`)
+    if (rate <= bound) continue
+    for (const { file, line, word, better } of folder.found.slice(-40))
+      t.comment(`${file}:${line}: "${word}": ${better}`)
+  }
+  t.end()
+})

@@ -1,0 +1,88 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+const root = resolve(import.meta.dirname, '../..')
+const boundsFile = join(import.meta.dirname, 'plain-words.json')
+
+/** Words that make a reader decipher a sentence, and what to write. */
+const words: readonly (readonly [word: string, better: string])[] = [
+  ['tell|tells|told|telling', 'return, report, show'],
+  ['ask|asks|asked|asking', 'request, call, send'],
+  ['stand|stands|stood|standing', 'is, is defined in, status'],
+  ['whoever|somebody|anybody', 'the client, the caller, a person'],
+  ['nobody', 'no one, no client'],
+  ['anew', 'again'],
+  ['beside', 'next to, with'],
+  ['behind', 'after, following'],
+  ['vouch|vouches|vouched|vouching', 'verify'],
+  ['bear|bears|bore|borne|bearing', 'carry, accept'],
+  ['thereof|therein', 'of it, in it'],
+]
+const pattern = new RegExp(`\\b(${words.map(([word]) => word).join('|')})\\b`, 'gi')
+const comment = /^\s*(?:\/\/|\/\*|\*)|\s\/\/ /
+
+export type Place = { readonly file: string; readonly line: number; readonly word: string; readonly better: string }
+export type Folder = { readonly lines: number; readonly found: readonly Place[] }
+
+/** The words in comments of code, in prose of pages and in English console texts, by folder. */
+export function findWords(): ReadonlyMap<string, Folder> {
+  const listed = execFileSync('git', ['ls-files', '-z', 'src', 'plugins', 'docs', 'README.md'], { cwd: root })
+  const files = listed
+    .toString()
+    .split('\0')
+    .filter(file => /\.(?:ts|md)$/.test(file) || file === 'src/console/words/en.json')
+  const folders = new Map<string, { lines: number; found: Place[] }>()
+  for (const file of files) {
+    const name = folderOf(file)
+    const folder = folders.get(name) ?? { lines: 0, found: [] }
+    folders.set(name, folder)
+    const lines = readFileSync(join(root, file), 'utf8').split('\n')
+    folder.lines += lines.length
+    for (const [i, text] of proseOf(file, lines).entries())
+      for (const [word] of text.matchAll(pattern))
+        folder.found.push({ file, line: i + 1, word, better: betterOf(word) })
+  }
+  return folders
+}
+
+/** Folders of `src` are bounded by themselves, so that one that gets worse cannot hide in one that gets better. */
+function folderOf(file: string): string {
+  const [top = '', second = '', third] = file.split('/')
+  if (top === 'docs') return second === 'decisions' ? 'docs/decisions' : 'docs'
+  if (file === 'README.md') return 'README.md'
+  if (file.endsWith('.json')) return 'console texts'
+  return third === undefined ? top : `${top}/${second}`
+}
+
+/** Of each line what people read; empty where that is nothing. */
+function proseOf(file: string, lines: readonly string[]): readonly string[] {
+  if (file.endsWith('.json')) return lines.map(line => /: "(.*)",?$/.exec(line)?.[1] ?? '')
+  if (!file.endsWith('.md')) return lines.map(line => (comment.test(line) ? line : ''))
+  let isCode = false
+  return lines.map(line => {
+    if (line.startsWith('```')) isCode = !isCode
+    return isCode ? '' : line.replaceAll(/`[^`]*`/g, '')
+  })
+}
+
+function betterOf(found: string): string {
+  return words.find(([word]) => new RegExp(`^(?:${word})$`, 'i').test(found))?.[1] ?? ''
+}
+
+/** How many there are in 1,000 lines, rounded up to a tenth. */
+export function rateOf({ lines, found }: Folder): number {
+  return Math.ceil((found.length * 10_000) / lines) / 10
+}
+
+/** The most in 1,000 lines, by folder. A bound goes down and never up. */
+export function readBounds(): { readonly [folder: string]: number } {
+  return JSON.parse(readFileSync(boundsFile, 'utf8')) as { readonly [folder: string]: number }
+}
+
+// `node test/house/plain-words.ts` lowers each bound to what is there now.
+if (process.argv[1] === import.meta.filename) {
+  const bounds = readBounds()
+  const lower = [...findWords()].map(([name, folder]) => [name, Math.min(bounds[name] ?? Infinity, rateOf(folder))])
+  writeFileSync(boundsFile, `${JSON.stringify(Object.fromEntries(lower), null, 2)}\n`)
+}
