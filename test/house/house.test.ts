@@ -212,6 +212,15 @@ t.test('every npm script asks for the right Node first', async t => {
   t.equal(first, "require('./guard.cjs')", 'the command asks first')
 })
 
+t.test(
+  'random cases of the suite come from one seed (test/harness/seed.ts): a rare find fails no other change',
+  async t => {
+    const tests = tracked.filter(file => /^test\/.*\.test\.ts$/.test(file) && file !== 'test/house/house.test.ts')
+    t.ok(tests.length > 300)
+    t.strictSame(await findLines(tests, /Math\.random\(|Date\.now\(\) %|rev-parse|randomInt\(/), [])
+  },
+)
+
 t.test('errors', async t => {
   const tables = await readErrorTables()
 

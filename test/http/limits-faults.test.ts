@@ -4,6 +4,7 @@ import { systemClock } from '../../src/kit/index.ts'
 import { RedisCounters } from '../../src/storage/counters/redis/counters.ts'
 import { until } from '../harness/edits.ts'
 import { HandClock, KeptLog, RunningClock, seeded } from '../harness/exchange.ts'
+import { seed } from '../harness/seed.ts'
 import { redisMissing, startRedis } from '../harness/redis.ts'
 import { type Edits, type Started, start, type StartOptions } from '../harness/start.ts'
 import type { Reaction } from '../harness/upstream.ts'
@@ -86,7 +87,6 @@ async function streamAnyhow(res: ServerResponse, isCut: boolean): Promise<void> 
 }
 
 async function leaksNothing(t: Test, options: StartOptions): Promise<void> {
-  const seed = Date.now() % 2 ** 31
   t.comment(`seed ${seed}`)
   const random = seeded(seed)
   // What upstreams never send is given up by this clock.

@@ -22,6 +22,7 @@ import {
   someKey,
   someTarget,
 } from '../harness/exchange.ts'
+import { seed } from '../harness/seed.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const minute = 60_000
@@ -97,7 +98,6 @@ t.test('of 1,000 requests at once at a limit of 100 exactly 100 are admitted, ev
 })
 
 t.test('any 60 seconds of a random schedule of 10 minutes admit at most the limit', async t => {
-  const seed = Date.now() % 2 ** 31
   t.comment(`seed ${seed}`)
   const random = seeded(seed)
   for (const limit of [1, 7, 8, 60]) {
@@ -124,7 +124,6 @@ t.test('any 60 seconds of a random schedule of 10 minutes admit at most the limi
 })
 
 t.test('whoever waits as long as Retry-After says is admitted, and nobody who waits a millisecond less', async t => {
-  const seed = Date.now() % 2 ** 31
   t.comment(`seed ${seed}`)
   const random = seeded(seed)
   let tried = 0
@@ -224,7 +223,6 @@ t.test(
 )
 
 t.test('nothing leaks in 10,000 requests that fail in every way', async t => {
-  const seed = Date.now() % 2 ** 31
   t.comment(`seed ${seed}`)
   const random = seeded(seed)
   const { hooks, arrive, ask, clock } = setUp()
@@ -447,7 +445,6 @@ t.test('a request that began before a reload gives back what it took', async t =
 })
 
 t.test('nothing leaks in 10,000 requests with tokens and places that end in every way [R8] [LIM-3]', async t => {
-  const seed = Date.now() % 2 ** 31
   t.comment(`seed ${seed}`)
   const random = seeded(seed)
   const { hooks, arrive, clock } = setUp()

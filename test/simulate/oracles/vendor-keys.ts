@@ -140,11 +140,11 @@ function isSurelyOpen(stage: Stage, asks: readonly Ask[], ask: Ask, key: PoolKey
   }
   if (keys.words.some(one => one.key === key.name && one.from <= end && isHeard(stage, one, ask))) return false
   const mine = asks.filter(
-    one => one !== ask && one.arrivals.some(arrival => nameOf(arrival.secret ?? '') === key.name),
+    one => one.no !== ask.no && one.arrivals.some(arrival => nameOf(arrival.secret ?? '') === key.name),
   )
   if (key.budget !== undefined && mine.reduce((sum, { wish }) => sum + wish.n * dearest, 0) >= key.budget) return false
   // A request that its client left may have taken a place of the key before it came to the vendor.
-  const unseen = asks.filter(one => one !== ask && one.left && one.arrivals.length === 0)
+  const unseen = asks.filter(one => one.no !== ask.no && one.left && one.arrivals.length === 0)
   const near = [...mine, ...unseen].filter(
     one => one.sentAt <= end && (one.endedAt ?? Infinity) > ask.sentAt - 2 * minute,
   )
@@ -194,12 +194,27 @@ function* judgeSuspended(stage: Stage, asks: readonly Ask[]): Iterable<Finding> 
         !isBroken(stage, wholeAt),
     )
     for (const [i, later] of laters.entries())
-      if (i + 1 > resortsWithin(later.arrival.at - wholeAt))
+      if (i + 1 > resortsWithin(later.arrival.at - wholeAt) || hasAnother(stage, asks, later))
         yield [
           'a suspended key is asked',
           `${secret}: ${ill} for ask ${ask.no} at ${Math.round(wholeAt)}, asked by ask ${later.ask.no} at ${Math.round(later.arrival.at)}`,
         ]
   }
+}
+
+type AskedWith = { readonly ask: Ask; readonly arrival: Arrival }
+
+/** A suspended key is tried only for want of another key of its vendor. */
+function hasAnother(stage: Stage, asks: readonly Ask[], { ask, arrival }: AskedWith): boolean {
+  const own = poolKeys.find(({ name }) => name === nameOf(arrival.secret ?? ''))
+  const before = { ...ask, arrivals: ask.arrivals.filter(one => one.at < arrival.at) }
+  return poolKeys.some(
+    other =>
+      other !== own &&
+      other.upstream === own?.upstream &&
+      servesModel(other, ask.wish.model) &&
+      isSurelyOpen(stage, asks, before, other),
+  )
 }
 
 /** How often a key may have been tried for want of another one. */

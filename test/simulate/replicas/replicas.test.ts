@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
@@ -11,6 +10,7 @@ import { readFleet, recordFleet, type RecordedFleet } from './record.ts'
 import { fleetSabotages } from './sabotages.ts'
 import { startServers } from './servers.ts'
 import { caseName } from '../../harness/case-name.ts'
+import { seed } from '../../harness/seed.ts'
 
 /**
  * A fault that a seed of several gateways has found. What several do at one server at once goes one way or another by the
@@ -61,8 +61,6 @@ t.test('several gateways on one PostgreSQL and one Redis keep every promise, wha
       t.ok(isFound, 'and would be found again')
     })
 
-  const commit = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: import.meta.dirname, encoding: 'utf8' })
-  const seed = Number.parseInt(commit.slice(0, 8), 16)
   const { alarms, asks } = await runFleet(drawFleetPlan(seed), servers)
   t.strictSame(alarms, [], `npm run simulate -- --replicas --seed ${seed}`)
   t.ok(asks > 5)
