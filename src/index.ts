@@ -46,6 +46,7 @@ import type {
 } from './tools/price-files/index.ts'
 import type { Copied } from './storage/index.ts'
 import type { UpstreamShown } from './tools/read-upstreams.ts'
+import type { RepriceOptions, RepriceReport } from './gateway/reprice-charges.ts'
 import type { WhatIfOptions } from './gateway/what-if.ts'
 import type { Workers } from './gateway/workers.ts'
 
@@ -93,6 +94,7 @@ export { offerSetup } from './tools/setup.ts'
 export type { Checked } from './tools/doctor/checked.ts'
 export type { ProcessStatus, Status } from './gateway/status.ts'
 export { readVersion } from './gateway/version.ts'
+export type { RepriceOptions, RepriceReport } from './gateway/reprice-charges.ts'
 export type { WhatIfOptions } from './gateway/what-if.ts'
 export type { Copied } from './storage/index.ts'
 export { ByteBudget, ByteClaim, Holdback, JsonWalk, RecordReader } from './wire/index.ts'
@@ -452,6 +454,16 @@ export async function replayCosts(
   options?: WhatIfOptions,
 ): Promise<WhatIf> {
   return (await import('./gateway/what-if.ts')).replayCosts(plan, books, span, options)
+}
+
+/** Compares past charges with the prices of a configuration and, with `apply`, refunds and books again those that differ. */
+export async function repriceCharges(
+  plan: Plan,
+  { books, ledger }: Pick<Storage, 'books' | 'ledger'>,
+  span: CostSpan,
+  options?: RepriceOptions,
+): Promise<RepriceReport> {
+  return (await import('./gateway/reprice-charges.ts')).repriceCharges(plan, books, ledger, span, options)
 }
 
 /**

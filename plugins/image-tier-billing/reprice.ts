@@ -25,20 +25,20 @@ const keptFields = ['size', 'quality'] as const
  * of the answer and those of the request that are kept with it.
  */
 export function reprice(charge: Charge, to: RepriceAsk, facet: BillingFacet): Repriced {
-  if (to.model.free) return { amount: 0 }
+  if (to.model.free) return { rule: charge.rule, lines: [] }
   // Charges of this kind are written by this plugin alone.
   const old = charge.rule as TierRule
   try {
     const rule = ruleNow(charge, to, facet)
     if (!rule) return { reason: 'measure_not_kept' }
     checkCombination(rule, to.model)
-    let amount = 0
+    const lines: Line[] = []
     for (const line of charge.lines) {
-      const price = line.quantity === null ? imageNow(rule, old, line, facet) : besideNow(rule, line)
-      if (price === undefined) return { reason: 'measure_not_kept' }
-      amount += price
+      const rated = line.quantity === null ? imageNow(rule, old, line, facet) : besideNow(rule, line)
+      if (rated === undefined) return { reason: 'measure_not_kept' }
+      lines.push({ ...line, ...rated })
     }
-    return { amount }
+    return { rule, lines }
   } catch (error) {
     if (error instanceof Failure) return { reason: 'refused' }
     throw error
@@ -118,19 +118,23 @@ function shapeOf(
   return Object.entries({ ...line, first: first?.name ?? null, isTold }).sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
-/** The price of an image; undefined where it goes by what is not kept. */
-function imageNow(rule: TierRule, old: TierRule, line: Line, facet: BillingFacet): number | undefined {
+type RatedNow = Pick<Line, 'tier' | 'source' | 'price'>
+
+/** An image at the new prices; undefined where they go by what is not kept. */
+function imageNow(rule: TierRule, old: TierRule, line: Line, facet: BillingFacet): RatedNow | undefined {
   const isCapped = facet.over_return === 'cap' && ['over_return', 'uncounted'].some(flag => line.flags.includes(flag))
   // What is charged with an image that is not charged is not charged either, and has no lines.
   if (isCapped !== line.flags.includes('capped') && rule.lines?.some(({ once }) => !once)) return undefined
-  if (isCapped) return 0
-  if (needsTold(rule, line) && !knowsTold(old, line)) return undefined
-  return priceImage(rule, comeOf(line)).price
+  if (!isCapped && needsTold(rule, line) && !knowsTold(old, line)) return undefined
+  const { label, source, price } = priceImage(rule, comeOf(line))
+  return { tier: label, source, price: isCapped ? 0 : price }
 }
 
-function besideNow(rule: TierRule, line: Line): number | undefined {
+function besideNow(rule: TierRule, line: Line): RatedNow | undefined {
   const again = replayLine(rule, line)
-  return 'fault' in again ? undefined : again.price
+  if ('fault' in again) return undefined
+  const { tier, source, price } = again
+  return { tier, source, price }
 }
 
 /** Whether the size that the answer tells decides, before what is known anyhow. */

@@ -1,5 +1,6 @@
 import {
   type Charge,
+  type Line,
   type Repriced,
   type RepriceAsk,
   rootOf,
@@ -7,18 +8,18 @@ import {
   units,
   type UsageRule,
 } from '../../src/kit/index.ts'
-import { exactLines, partsPerMicro, sumOf } from '../../src/pricing/index.ts'
+import { exactLines, partsPerMicro, rateUsage, situationOf, sumOf } from '../../src/pricing/index.ts'
 import { isFree } from './is-free.ts'
 import type { UsageFacet } from './schema.ts'
 import { usageRule } from './usage-rule.ts'
 
-/** What the use of a stored charge costs by other prices: each quantity as it was counted then. */
+/** A stored charge of use at other prices: each quantity as it was counted then. */
 export function reprice(
   charge: Charge,
   { model, multiplier, operation, traits }: RepriceAsk,
   facet: UsageFacet,
 ): Repriced {
-  if (model.free || isFree({ operation, traits }, facet)) return { amount: 0 }
+  if (model.free || isFree({ operation, traits }, facet)) return { rule: charge.rule, lines: [] }
   const rule = usageRule(model, multiplier)
   if (!rule) return { reason: 'charged_otherwise' }
   // Charges of this kind are written by this plugin alone.
@@ -27,8 +28,23 @@ export function reprice(
   const then = sumOf(exactLines(old, charge).filter(amount => amount !== undefined))
   const now = sumOf(exactLines(rule, charge).filter(amount => amount !== undefined))
   // What was rounded then stays as it was: without a change of prices, nothing changes.
-  const rest = (now.part - then.part) / partsPerMicro
-  return { amount: Math.max(0, charge.amount + now.whole - then.whole + Math.round(rest)) }
+  if (then.whole === now.whole && then.part === now.part) return { rule: charge.rule, lines: charge.lines }
+  const { facts, at } = situationOf(charge)
+  const uses = charge.lines.map(({ tier, quantity, source }) => ({ unit: tier, quantity: quantity ?? 0, source }))
+  const carried = clampCarried((charge.amount - then.whole) * partsPerMicro - then.part)
+  const { lines } = rateUsage(rule, { uses, facts, at, carried })
+  return { rule, lines: lines.map(line => ({ ...line, flags: flagsOf(line, charge) })) }
+}
+
+/** What is carried is from -half of a micro-unit to less than half of one. */
+function clampCarried(parts: number): number {
+  return Math.min(Math.max(parts, -partsPerMicro / 2), partsPerMicro / 2 - 1)
+}
+
+/** The flags of the stored line, but those about its price: the new price has its own. */
+function flagsOf({ tier, flags }: Line, { lines }: Charge): readonly string[] {
+  const before = lines.find(line => line.tier === tier)?.flags ?? []
+  return [...new Set([...before.filter(flag => !flag.startsWith('unpriced:')), ...flags])]
 }
 
 /**

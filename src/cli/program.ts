@@ -439,6 +439,20 @@ function addLedger(program: Command): void {
     .addOption(configOption())
     .action(async (id, options) => (await import('./commands/ledger.ts')).refund(id, options))
   ledger
+    .command('reprice')
+    .description(
+      'apply the prices of the configuration to past charges: each that differs is refunded and booked again',
+    )
+    .requiredOption('--since <moment>', 'from then on: a date, a moment, a time ago (7d), today or yesterday')
+    .option('--until <moment>', 'before then; now by default')
+    .option('--zone <name>', 'the time zone of these; that of the budgets by default')
+    .option('--dry-run', 'print the differences and book nothing')
+    .option('--apply', 'book the differences')
+    .option('--reason <text>', 'why; it stands in both entries', 'prices corrected')
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async options => (await import('./commands/reprice.ts')).reprice(options))
+  ledger
     .command('find-withheld')
     .description('list charges that were settled although the answer was cut off for something unknown in it')
     .option('--refund', 'give back what was charged, with a reason, by an opposite entry for each', false)

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { scanObject } from '../engine/fields.ts'
 import {
+  amountOfLines,
   type Body,
   type Charge,
   chargerOf,
@@ -49,29 +50,39 @@ export type WhatIfOptions = {
 export async function replayCosts(
   plan: Plan,
   books: Pick<Storage['books'], 'all'>,
-  { since, until }: CostSpan,
+  span: CostSpan,
   { signal, inUse, onProgress }: WhatIfOptions = {},
 ): Promise<WhatIf> {
-  const sums = new Sums()
+  const sums = new CostSums()
+  let looked = 0
+  for await (const page of repricedPages(plan, books, span)) {
+    signal?.throwIfAborted()
+    for (const { charge, repriced } of page) sums.add(charge, repriced)
+    onProgress?.((looked += page.length))
+  }
+  return { ...span, currency: plan.currency, ...sums.told(), uncounted: uncountedBy(plan, inUse) }
+}
+
+/** A stored charge, and what it is at the prices of a configuration. */
+export type RepricedCharge = { readonly charge: Charge; readonly repriced: Repriced }
+
+/** The charges of some time at the prices of a configuration, page after page. Voided ones are left out: they cost nothing. */
+export async function* repricedPages(
+  plan: Plan,
+  books: Pick<Storage['books'], 'all'>,
+  { since, until }: CostSpan,
+): AsyncGenerator<readonly RepricedCharge[]> {
   const terms = new Terms(plan)
   const end = firstIdAt('req_', until)
-  let looked = 0
   for (let after: string | null = firstIdAt('req_', Math.max(since - openedMs, 0)); after !== null; ) {
-    signal?.throwIfAborted()
     const page: readonly Charge[] = await books.all(after, pageSize)
-    for (const charge of page) {
-      if (charge.id >= end || charge.createdAt < since || charge.createdAt >= until) continue
-      // What was never sold costs nothing by any price.
-      if (charge.state === 'voided') continue
-      looked++
-      sums.add(charge, terms.reprice(charge))
-    }
-    onProgress?.(looked)
+    yield page
+      .filter(({ id, createdAt, state }) => id < end && createdAt >= since && createdAt < until && state !== 'voided')
+      .map(charge => ({ charge, repriced: terms.reprice(charge) }))
     const last: Charge | undefined = page.at(-1)
     after = last !== undefined && page.length === pageSize && last.id < end ? last.id : null
     await nextTurn()
   }
-  return { since, until, currency: plan.currency, ...sums.told(), uncounted: uncountedBy(plan, inUse) }
 }
 
 function uncountedBy(plan: Plan, inUse: Plan | undefined): readonly string[] {
@@ -152,7 +163,7 @@ type Pair = { -readonly [N in keyof CostPair]: CostPair[N] }
 type Left = { -readonly [N in keyof NotComparable]: NotComparable[N] }
 
 /** Sums of what was compared, and of what was not. */
-class Sums {
+export class CostSums {
   readonly #all: Pair = { charges: 0, before: 0, after: 0 }
   readonly #by = {
     model: new Map<string | null, Pair>(),
@@ -165,7 +176,7 @@ class Sums {
     const net = charge.amount - charge.refunded
     if ('reason' in repriced) return this.#leave(charge, repriced.reason, net)
     // What was given back would have been.
-    const after = charge.refunded > 0 ? 0 : repriced.amount
+    const after = charge.refunded > 0 ? 0 : amountOfLines(repriced.lines)
     addTo(this.#all, net, after)
     for (const part of ['model', 'group', 'user'] as const) addTo(placeIn(this.#by[part], charge[part]), net, after)
   }

@@ -1,3 +1,4 @@
+import type { Charge, ChargeRule, Line } from './charge.ts'
 import type { Family, Model } from './model.ts'
 import type { OperationTraits } from './operation.ts'
 import type { Slots } from './slots.ts'
@@ -41,5 +42,27 @@ export type RepriceAsk = {
   readonly slots: Slots
 }
 
-/** What a charge would have cost, or why nobody can tell. */
-export type Repriced = { readonly amount: Micros } | { readonly reason: Incomparable }
+/** A charge at other prices: its rule and its lines, none where it is free; or why the configuration gives no price for it. */
+export type Repriced =
+  | { readonly rule: ChargeRule; readonly lines: readonly Line[] }
+  | { readonly reason: Incomparable }
+
+/** A settled charge, and what it becomes at other prices. */
+export type Repricing = {
+  readonly charge: Charge
+  readonly rule: ChargeRule
+  readonly lines: readonly Line[]
+  /** The configuration whose prices these are. */
+  readonly configRevision: string
+  readonly by: string
+  readonly reason: string
+}
+
+export function amountOfLines(lines: readonly Line[]): Micros {
+  return lines.reduce((sum, { price }) => sum + price, 0)
+}
+
+/** The id of the charge that replaces a repriced one. */
+export function repricedId(id: string): string {
+  return `${id}.r`
+}

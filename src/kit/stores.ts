@@ -1,4 +1,5 @@
 import type { Refund } from './refund.ts'
+import type { Repricing } from './reprice.ts'
 import type { Awaitable } from './awaitable.ts'
 import type { Charge, ChargeFacts, Line } from './charge.ts'
 import type { ConfigHistory } from './config-history.ts'
@@ -210,6 +211,8 @@ export type Storage = Omit<Stores, 'counters'> & {
     refundOf(id: string): Awaitable<Refund | undefined>
     /** An opposite entry for what was charged and not yet refunded; returns the micros given back, 0 when nothing was left. */
     refund(id: string, by: string, reason: string): Promise<Micros>
+    /** Refunds a charge and books it again at other prices; false when it was refunded or repriced before. */
+    reprice(repricing: Repricing): Promise<boolean>
   }
   /** What waits to be written: changes that somebody waits for, rows of the log, charges that nobody waits for. */
   waiting(): { readonly changes: number; readonly rows: number; readonly charges: number }

@@ -142,6 +142,7 @@ export function assembleStorage(parts: StorageParts): Storage {
         writer.submit('resolve', { id, how, by, reason, amount, at: clock.now() }),
       lapse: until => writer.submit('lapse', { until, at: clock.now() }),
       refund: (id, by, reason) => writer.submit('refund', { id, by, reason, at: clock.now() }),
+      reprice: repricing => writer.submit('reprice', { ...repricing, at: clock.now() }),
     },
     waiting: () => ({ changes: underWay(), rows: logQueue.size, charges: chargeQueue.size }),
     flush: () => writer.flush(),

@@ -23,6 +23,7 @@ import type {
   Refused,
   RefusedTry,
   RebuildState,
+  Repricing,
   Rotation,
   Session,
   Settlement,
@@ -56,6 +57,7 @@ import { hold } from './ledger/hold.ts'
 import { lapse } from './ledger/lapse.ts'
 import { addLine } from './ledger/line.ts'
 import { markDelivered } from './ledger/mark-delivered.ts'
+import { reprice } from './ledger/reprice.ts'
 import { type Decision, refund, resolve } from './ledger/resolve.ts'
 import type { Posted } from './ledger/charge-queue.ts'
 import { postCharges } from './ledger/post-charges.ts'
@@ -99,6 +101,7 @@ export type Changes = {
   endEmpty: { given: EmptyEnd; gives: boolean }
   resolve: { given: Decision; gives: boolean }
   refund: { given: Omit<Decision, 'how' | 'amount'>; gives: number }
+  reprice: { given: Repricing & { readonly at: number }; gives: boolean }
   /** Gives whether `eraseLate` has something to look for. */
   sweep: { given: { readonly at: number }; gives: boolean }
   lapse: { given: { readonly until: number; readonly at: number }; gives: number }
@@ -211,6 +214,7 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   endEmpty,
   resolve,
   refund,
+  reprice,
   sweep: (identity, { at }) => sweepAll(identity, at),
   lapse: (_self, given) => lapse(given),
   beat: (identity, { at }) => beat(identity, at),

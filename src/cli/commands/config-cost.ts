@@ -1,20 +1,10 @@
-import {
-  type CostPairOf,
-  type CostSpan,
-  formatMoney,
-  lastMonth,
-  replayCosts,
-  showWhatIf,
-  type WhatIf,
-} from '../../index.ts'
-import { countOf } from '../count-of.ts'
+import { type CostSpan, lastMonth, replayCosts, showWhatIf } from '../../index.ts'
 import { exitCodes, print, say } from '../exit.ts'
 import { describeSpan, readSpan, readZone } from '../moments.ts'
 import { needFile } from '../need-file.ts'
 import { readBooksPlan, withStorage } from '../open-books.ts'
 import { withProgress } from '../progress.ts'
-import { formatTable } from '../table.ts'
-import { writeOut } from '../write-out.ts'
+import { printCosts } from '../print-costs.ts'
 
 type Options = {
   readonly config: string
@@ -22,23 +12,6 @@ type Options = {
   readonly since?: string
   readonly until?: string
   readonly zone?: string
-}
-
-/** Rows that are printed of each kind; JSON has more. */
-const rowsMax = 20
-
-/** Why charges are left out, for people; FILE is the one that they are rated by. */
-const reasons: { readonly [reason in WhatIf['notComparable'][number]['reason']]: string } = {
-  model_gone: 'FILE has no such model',
-  group_gone: 'FILE has no such group',
-  other_currency: 'charged in another currency',
-  charged_otherwise: 'the model would be charged by something else',
-  measure_not_kept: 'the new prices go by what was not kept of the requests',
-  refused: 'such requests would be refused',
-  decided: 'the amount was decided by a person',
-  refunded_in_part: 'a part was given back',
-  not_reproducible: 'what was kept does not give the amount',
-  open: 'not settled yet',
 }
 
 /** What charges would have cost by the prices of another configuration. */
@@ -58,7 +31,7 @@ export async function configCost(file: string, options: Options): Promise<void> 
     )
     say(`charges ${describeSpan({ ...span, zone })}`)
     if (options.format === 'json') return print(JSON.stringify(showWhatIf(costs)))
-    tell(costs, file)
+    printCosts(costs, file)
   })
 }
 
@@ -70,56 +43,4 @@ function spanOf(
   const month = lastMonth(zone, until ?? now)
   if (since === undefined && until === undefined) return { since: month.from, until: month.until }
   return { since: since ?? month.from, until: until ?? now }
-}
-
-function tell(costs: WhatIf, file: string): void {
-  const { charges, before, after, currency, notComparable, uncounted } = costs
-  for (const [heading, rows] of [
-    ['MODEL', costs.byModel],
-    ['GROUP', costs.byGroup],
-    ['USER', costs.byUser],
-  ] as const)
-    if (rows.length > 0) print(`${tableOf(heading, rows)}\n`)
-  print(
-    `${countOf(charges, 'charge')}: ${formatMoney(before)} ${currency} as charged, ${formatMoney(after)} by ${file}`,
-  )
-  print(`difference ${changeOf(before, after)} ${currency}`)
-  for (const { reason, model, currency: own, charges: count, cost } of notComparable.slice(0, rowsMax))
-    print(
-      writeOut(
-        `not compared: ${countOf(count, 'charge')} of ${model ?? 'other models'}, ${formatMoney(cost)} ${own}: ${reasons[reason].replace('FILE', () => file)}`,
-      ),
-    )
-  const more = notComparable.slice(rowsMax)
-  if (more.length > 0) {
-    const charges = more.reduce((sum, one) => sum + one.charges, 0)
-    print(`not compared: ${countOf(charges, 'charge')} more; --format json has the reasons`)
-  }
-  if (uncounted.length > 0) say(`not counted, because they cost nothing now and left no charges: ${namesOf(uncounted)}`)
-}
-
-function namesOf(models: readonly string[]): string {
-  const names = writeOut(models.slice(0, rowsMax).join(', '))
-  return models.length > rowsMax ? `${names}, and ${models.length - rowsMax} more` : names
-}
-
-function tableOf(heading: string, rows: readonly CostPairOf[]): string {
-  const cells = rows
-    .slice(0, rowsMax)
-    .map(({ name, charges, before, after }) => [
-      name ?? 'others',
-      String(charges),
-      formatMoney(before),
-      formatMoney(after),
-      changeOf(before, after),
-    ])
-  return formatTable(
-    [heading, 'CHARGES', 'AS CHARGED', 'WOULD BE', 'DIFFERENCE'],
-    cells.map(row => row.map(writeOut)),
-  )
-}
-
-/** With its sign: what is dearer is not told from what is cheaper by a minus alone. */
-function changeOf(before: number, after: number): string {
-  return after > before ? `+${formatMoney(after - before)}` : formatMoney(after - before)
 }

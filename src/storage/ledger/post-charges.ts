@@ -4,19 +4,20 @@ import { insertRows } from '../insert-rows.ts'
 import { lockKeys } from '../keys/lock.ts'
 import { spendAll } from '../keys/spend-all.ts'
 import { ask, type Row, type QueryProgram, type Value } from '../query.ts'
-import { text, whole } from '../rows.ts'
+import { text, textOrNull, whole } from '../rows.ts'
 import type { Segment, Spent } from '../segments/draft.ts'
 import { findBooked } from '../segments/find.ts'
 import { totalMax } from '../segments/fits.ts'
 import { writeSegment } from '../segments/write.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import { accountOf, digestCharge, type Entry, postAll, sales } from './entries.ts'
-import type { Posted, PostedCharge, PostedLine, PostedRows } from './charge-queue.ts'
+import type { Posted, PostedCharge, PostedRows } from './charge-queue.ts'
 import { lineColumns } from './line.ts'
 import { factColumns } from './fact-values.ts'
 import { bookAll, type Ended } from './settle.ts'
 
 const ended = 'rule state reason hold amount line_count delivery owner epoch created_at ended_at'.split(' ')
+/** The columns of a charge that is written when it has ended. */
 const chargeColumns = [...factColumns, ...ended]
 
 /**
@@ -118,12 +119,13 @@ function* endHeld(identity: WriterIdentity, charge: Row, lines: readonly Row[]):
   return [{ charge: settled as Row, heldNow: whole(held, 'hold'), at }]
 }
 
-/** Lines first: a charge that has ended takes no more of them. */
-function* insertSettled(
+/** Books new charges that have ended. Lines first: a charge that has ended takes no more of them. */
+export function* insertSettled(
   identity: WriterIdentity,
   charges: readonly Row[],
   linesOf: ReadonlyMap<string, readonly Row[]>,
   now: number,
+  actor = 'gateway',
 ): QueryProgram<void> {
   const spent: Spent[] = []
   const entries: Entry[] = []
@@ -131,7 +133,7 @@ function* insertSettled(
   for (const charge of charges) {
     const own = linesOf.get(text(charge, 'id')) ?? []
     lines.push(...own)
-    entries.push(settleEntry(charge, own))
+    entries.push(settleEntry(charge, own, actor))
     const [amount, at] = [whole(charge, 'amount'), whole(charge, 'ended_at')]
     spent.push([text(charge, 'key_id'), amount, at, text(charge, 'user_name'), text(charge, 'group_name')])
   }
@@ -142,20 +144,20 @@ function* insertSettled(
   yield* postAll(identity, entries)
 }
 
-function settleEntry(charge: Row, lines: readonly Row[]): Entry {
+function settleEntry(charge: Row, lines: readonly Row[], actor: string): Entry {
   return {
     chargeId: text(charge, 'id'),
     kind: 'settle',
     debit: accountOf(text(charge, 'key_id')),
     credit: sales,
     amount: whole(charge, 'amount'),
-    actor: 'gateway',
-    reason: null,
+    actor,
+    reason: textOrNull(charge, 'reason'),
     at: whole(charge, 'ended_at'),
     digest: digestCharge(charge, lines),
   }
 }
 
-function toRow(columns: readonly string[], values: PostedLine): Row {
+export function toRow(columns: readonly string[], values: readonly Value[]): Row {
   return Object.fromEntries(columns.map((column, i) => [column, values[i] as Value]))
 }

@@ -1,0 +1,52 @@
+import { repriceCharges, showWhatIf } from '../../index.ts'
+import { countOf } from '../count-of.ts'
+import { Exit, exitCodes, print, say } from '../exit.ts'
+import { describeSpan, readSpan, readZone } from '../moments.ts'
+import { actor, withStorage } from '../open-books.ts'
+import { printCosts } from '../print-costs.ts'
+import { withProgress } from '../progress.ts'
+
+type Options = {
+  readonly config: string
+  readonly format: string
+  readonly since: string
+  readonly until?: string
+  readonly zone?: string
+  readonly reason: string
+  readonly dryRun?: boolean
+  readonly apply?: boolean
+}
+
+/** Past charges at the prices that the configuration has now: compared, or refunded and booked again. */
+export async function reprice(options: Options): Promise<void> {
+  const isApplied = options.apply === true
+  if (isApplied === (options.dryRun === true))
+    throw new Exit(
+      exitCodes.usage,
+      'ledger reprice: --dry-run shows the differences, --apply books them; give one of them',
+    )
+  await withStorage(options.config, async (storage, plan) => {
+    const zone = readZone(options.zone, plan.timeZone)
+    const now = Date.now()
+    const { since = 0, until = now } = readSpan(options, now, zone)
+    const report = await withProgress('repricing charges', async progress =>
+      repriceCharges(
+        plan,
+        storage,
+        { since, until },
+        {
+          ...(isApplied && { apply: { by: actor, reason: options.reason } }),
+          onProgress: charges => progress.tell(`${charges.toLocaleString('en')} charges compared`),
+        },
+      ),
+    )
+    const { changed, booked } = report
+    say(`charges ${describeSpan({ since, until, zone })}`)
+    if (options.format === 'json') print(JSON.stringify({ ...showWhatIf(report), changed, booked }))
+    else printCosts(report, options.config)
+    if (isApplied) say(`${countOf(booked, 'charge')} refunded and booked again`)
+    else if (changed > 0) say(`${countOf(changed, 'charge')} would be refunded and booked again: --apply does it`)
+    if (isApplied && booked < changed)
+      say(`${countOf(changed - booked, 'charge')} left: refunded or repriced by someone else meanwhile`)
+  })
+}

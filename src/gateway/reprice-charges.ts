@@ -1,0 +1,57 @@
+import { amountOfLines, type CostSpan, type Plan, repricedId, type Storage, type WhatIf } from '../kit/index.ts'
+import { CostSums, type RepricedCharge, repricedPages } from './what-if.ts'
+
+export type RepriceOptions = {
+  /** Who reprices, and why. Absent: nothing is written. */
+  readonly apply?: { readonly by: string; readonly reason: string }
+  /** Is called with how many charges have been read, after each page. */
+  readonly onProgress?: (charges: number) => void
+}
+
+export type RepriceReport = WhatIf & {
+  /** Charges whose amount differs at the prices of the configuration. */
+  readonly changed: number
+  /** How many of these were refunded and booked again. */
+  readonly booked: number
+}
+
+/**
+ * Compares the charges of some time with the prices of a configuration and, with `apply`, books each one that differs again.
+ * Each charge is one transaction, so that a run that was cut off can be repeated. Refunded charges stay refunded.
+ */
+export async function repriceCharges(
+  plan: Plan,
+  books: Pick<Storage['books'], 'all' | 'reprice'>,
+  ledger: Pick<Storage['ledger'], 'find'>,
+  span: CostSpan,
+  { apply, onProgress }: RepriceOptions = {},
+): Promise<RepriceReport> {
+  const sums = new CostSums()
+  const counts = { looked: 0, changed: 0, booked: 0 }
+  // The replacement of the last charge of a page comes on the next page.
+  let own: string | undefined
+  for await (const page of repricedPages(plan, books, span)) {
+    for (const { charge, repriced } of page) {
+      if (charge.id === own || (await isReplaced({ charge, repriced }, ledger))) continue
+      counts.looked++
+      sums.add(charge, repriced)
+      if ('reason' in repriced || amountOfLines(repriced.lines) === charge.amount) continue
+      counts.changed++
+      if (!apply) continue
+      own = repricedId(charge.id)
+      const { rule, lines } = repriced
+      if (await books.reprice({ charge, rule, lines, configRevision: plan.revision, ...apply })) counts.booked++
+    }
+    onProgress?.(counts.looked)
+  }
+  const { changed, booked } = counts
+  return { ...span, currency: plan.currency, ...sums.told(), uncounted: [], changed, booked }
+}
+
+/** Refunded, or free and charged since: its replacement counts instead. */
+async function isReplaced({ charge, repriced }: RepricedCharge, ledger: Pick<Storage['ledger'], 'find'>) {
+  if (charge.state !== 'settled') return false
+  if (charge.amount > 0) return charge.refunded === charge.amount
+  if ('reason' in repriced || amountOfLines(repriced.lines) === 0) return false
+  return (await ledger.find(repricedId(charge.id))) !== undefined
+}

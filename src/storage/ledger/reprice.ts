@@ -1,0 +1,42 @@
+import { amountOfLines, repricedId, type Repricing } from '../../kit/reprice.ts'
+import { ask, type QueryProgram } from '../query.ts'
+import type { Scribe } from '../writer-identity.ts'
+import { factColumns, factValues } from './fact-values.ts'
+import { lineColumns, lineValues } from './line.ts'
+import { insertSettled, toRow } from './post-charges.ts'
+import { refund } from './resolve.ts'
+
+/**
+ * Refunds a charge and books its replacement at other prices, in one transaction: the charge itself does not change. A
+ * replacement that costs nothing is not booked.
+ * @returns false when the charge was refunded or repriced before
+ */
+export function* reprice(
+  identity: Scribe,
+  { charge, rule, lines, configRevision, by, reason, at }: Repricing & { readonly at: number },
+): QueryProgram<boolean> {
+  const id = repricedId(charge.id)
+  const [known] = yield ask('SELECT 1 AS known FROM charge WHERE id = ?', id)
+  if (known) return false
+  const why = `repriced as ${id}: ${reason}`
+  if (charge.amount > 0 && (yield* refund(identity, { id: charge.id, by, reason: why, at })) === 0) return false
+  const amount = amountOfLines(lines)
+  if (amount === 0) return true
+  const row = {
+    ...toRow(factColumns, factValues({ ...charge, id, rule, configRevision })),
+    rule: JSON.stringify(rule),
+    state: 'settled',
+    reason: `reprices ${charge.id}: ${reason}`,
+    hold: 0,
+    amount,
+    line_count: lines.length,
+    delivery: charge.delivery,
+    owner: identity.owner,
+    epoch: identity.epoch,
+    created_at: charge.createdAt,
+    ended_at: at,
+  }
+  const own = lines.map(line => toRow(lineColumns, lineValues(id, line)))
+  yield* insertSettled(identity, [row], new Map([[id, own]]), at, by)
+  return true
+}
