@@ -542,7 +542,7 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: 'never-back',
     oracle: 'vendor-keys',
-    seed: 2,
+    seed: 6,
     says: 'a free look that finds a key good changes nothing',
     edits: [
       [

@@ -34,8 +34,9 @@ export const vendorKeys: Oracle = {
     const asks = stage.asks.filter(ask => ask.first === ask && ask.wish.model.startsWith('pool-'))
     if (asks.length === 0) return
     for (const ask of asks) {
-      yield* judgeOrder(ask, isRepeated(stage.asks, ask))
-      yield* judgeWords(ask)
+      const isOneOfSeveral = isRepeated(stage.asks, ask)
+      yield* judgeOrder(ask, isOneOfSeveral)
+      yield* judgeWords(ask, isOneOfSeveral)
       yield* judgeFailure(stage, asks, ask)
       yield* judgeCharge(stage, books, ask)
     }
@@ -56,7 +57,7 @@ const isUnsold = ({ refusal }: Arrival): boolean => refusal
 
 /** Nobody is asked behind what may have been sold, and each key once. */
 function* judgeOrder(ask: Ask, isOneOfSeveral: boolean): Iterable<Finding> {
-  // Asked again by its caller, it is asked for again where nothing was sold: which is whose nobody outside knows.
+  // Asked again by its client, it is bought again where nothing was sold: which arrival is whose is not known outside.
   const own = ask.arrivals.filter(({ at, life }) => at <= (ask.endedAt ?? Infinity) && life === ask.life)
   const isAlone = !isOneOfSeveral && own.length === ask.arrivals.length
   const said = `ask ${ask.no}: ${own.map(({ secret, shape }) => `${secret} ${shape}`).join(', ')}`
@@ -72,13 +73,13 @@ function* judgeOrder(ask: Ask, isOneOfSeveral: boolean): Iterable<Finding> {
 }
 
 /** What is wrong with a vendor's key is no fault of the caller's, and no secret of a vendor's is shown. */
-function* judgeWords(ask: Ask): Iterable<Finding> {
+function* judgeWords(ask: Ask, isOneOfSeveral: boolean): Iterable<Finding> {
   const status = statusOf(ask)
   const text = ask.answer?.body.toString('latin1') ?? ''
   const said = `ask ${ask.no}: ${status} ${codeOf(ask) ?? ''}, ${ask.arrivals.map(one => one.shape).join(', ')}`
   if (text.includes('pool-secret-')) yield ["a vendor's key is shown to a caller", said]
   const last = ask.arrivals.at(-1)
-  if (!last?.ill || isReplay(ask)) return
+  if (!last?.ill || isReplay(ask) || isOneOfSeveral) return
   const effect = effectOf(last.ill)
   const isOfKey = effect === 'invalid' || effect === 'no_credit'
   if (isOfKey && ask.disturbed === undefined && !ask.left && ask.endedAt !== undefined) {
@@ -148,7 +149,12 @@ function isSurelyOpen(stage: Stage, asks: readonly Ask[], ask: Ask, key: PoolKey
   const near = [...mine, ...unseen].filter(
     one => one.sentAt <= end && (one.endedAt ?? Infinity) > ask.sentAt - 2 * minute,
   )
-  return near.length < Math.min(key.rpm ?? Infinity, key.concurrency ?? Infinity)
+  // A request that was asked again has taken a place each time.
+  const places = near.reduce(
+    (sum, { arrivals }) => sum + Math.max(1, arrivals.filter(({ secret = '' }) => nameOf(secret) === key.name).length),
+    0,
+  )
+  return places < Math.min(key.rpm ?? Infinity, key.concurrency ?? Infinity)
 }
 
 /** A word may still be in the way of whoever asks. */
@@ -241,7 +247,8 @@ function* judgeWithdrawn(stage: Stage, asks: readonly Ask[]): Iterable<Finding> 
       const name = nameOf(secret)
       const said = `ask ${ask.no}, sent at ${Math.round(ask.sentAt)}: ${secret} at ${Math.round(at)}`
       const key = poolKeys.find(one => one.name === name)
-      const isInFile = stage.settingsOf(ask).some(({ pool }) => key && secretOf(key, pool) === secret)
+      const settings = stage.asks.filter(({ first }) => first === ask).flatMap(one => stage.settingsOf(one))
+      const isInFile = settings.some(({ pool }) => key && secretOf(key, pool) === secret)
       if (!isInFile && ask.endedAt !== undefined) yield ['a key that is not in the file is asked', said]
       const isSaid = keys.words.some(
         word => word.isKnown && word.key === name && ask.sentAt > word.from + heardMs && at < word.until,
