@@ -21,7 +21,6 @@ import {
   tellOverdrawn,
   timeOfId,
   tokenUseSlot,
-  type UnpricedPolicy,
   type UsageRule,
   useChargeId,
   withField,
@@ -31,7 +30,7 @@ import { LRUCache } from 'lru-cache'
 import { fail } from './errors.ts'
 import { askedFacts, ordinaryFacts } from './asked-facts.ts'
 import { inspect } from './inspect.ts'
-import { refuseUnpriced } from './refuse-unpriced.ts'
+import { policyOf, refuseUnpriced } from './refuse-unpriced.ts'
 import { isFree } from './is-free.ts'
 import { isObject } from './is-object.ts'
 import { judgeUsage, withoutPretence, type Judged } from './judge-usage.ts'
@@ -304,11 +303,6 @@ function needsPerson(
   const { implausible, missing, unpriced } = found
   if (implausible.length > 0 || (unpriced.length > 0 && policyOf(model, facet) !== 'parent')) return true
   return facet.missing_usage !== 'estimate' && missing.some(unit => unit !== 'character')
-}
-
-/** What happens to use without a price. */
-function policyOf(model: Model, facet: UsageFacet): UnpricedPolicy {
-  return model.unpriced ?? facet.unpriced
 }
 
 /** When the request began, as its id says: a stored charge is rated again by the same. */

@@ -1,8 +1,17 @@
-import type { Body, Imagined, OperationTraits, Quote, UsageFacts, UsageRule } from '../../src/kit/index.ts'
+import {
+  type Body,
+  formatMoney,
+  type Imagined,
+  type OperationTraits,
+  type Quote,
+  type UsageFacts,
+  type UsageRule,
+} from '../../src/kit/index.ts'
 import { type Ceiling, ceilingOf, rateUsage, usesOf } from '../../src/pricing/index.ts'
 import { askedCalls, askedFacts, mayUse } from './asked-facts.ts'
 import { estimateRequest } from './estimate-request.ts'
 import { isFree } from './is-free.ts'
+import { policyOf, refuseUnpriced } from './refuse-unpriced.ts'
 import type { UsageFacet } from './schema.ts'
 import { usageRule } from './usage-rule.ts'
 
@@ -35,15 +44,17 @@ function inputMaxOf(body: Body): number {
 /**
  * What a request would be held for, and what it costs where the question says what is used: else that is known from the
  * answer alone. Without a group there is no factor.
+ * @throws Failure unpriced where the request would be refused
  */
 export function quoteRequest(request: Imagined, facet: UsageFacet): Quote | undefined {
   const { body, model, uses, multiplier, traits } = request
   if (isFree(request, facet)) return undefined
   const rule = usageRule(model, multiplier ?? '1')
   if (!rule) return undefined
+  if (policyOf(model, facet) === 'refuse') refuseUnpriced(model, rule, body)
   const { items, amount } = rateMost(rule, body, facet, traits)
-  const parts = items.map(item => `${item.quantity} ${item.unit}`).join(', ')
-  const factor = multiplier === undefined ? "times the group's multiplier" : `times ${multiplier}`
+  const parts = items.map(item => `${item.quantity} ${item.unit} ${formatMoney(item.amount)}`).join(', ')
+  const factor = multiplier === undefined ? "times the group's multiplier" : `times ${multiplier} included`
   const asked = usesOf(uses ?? {}, 'request')
   const priced = rateUsage(rule, { uses: asked, facts: askedFacts(body), at: Date.UTC(2000, 0, 1) })
   const units = rule.prices.map(({ unit, price, per, at }) => {
@@ -62,6 +73,6 @@ export function quoteRequest(request: Imagined, facet: UsageFacet): Quote | unde
       prices: [],
       units,
     },
-    warnings: [`charged by what is used; reserved is the most that can be: ${parts}, ${factor}`],
+    warnings: [`charged by what is used; the hold is the most that the request allows: ${parts}, ${factor}`],
   }
 }

@@ -1,7 +1,13 @@
-import { type Body, type Model, type UnitName, type UsageRule } from '../../src/kit/index.ts'
+import { type Body, type Model, type UnitName, type UnpricedPolicy, type UsageRule } from '../../src/kit/index.ts'
 import { isGoverned, priceListOf, unpricedFacts } from '../../src/pricing/index.ts'
 import { askedCalls, askedFacts, askedKinds } from './asked-facts.ts'
 import { fail } from './errors.ts'
+import type { UsageFacet } from './schema.ts'
+
+/** What happens to use without a price. */
+export function policyOf(model: Model, facet: UsageFacet): UnpricedPolicy {
+  return model.unpriced ?? facet.unpriced
+}
 
 /**
  * Refuses a request that itself asks for something without a price, before anything is bought.

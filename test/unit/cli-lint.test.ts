@@ -122,7 +122,7 @@ const cases: readonly (readonly [rule: string, severity: string, edits: readonly
     'shadow',
   ],
   ['ratelimit-missing', 'error', [['pipeline: [auth, ratelimit,', 'pipeline: [auth,']], 'pipeline'],
-  ['expensive-model-without-limits', 'warning', [['output: "1.50" }', 'output: "150.00" }']], 'sim-chat:'],
+  ['expensive-model-without-limits', 'warning', [['output: "1.50",', 'output: "150.00",']], 'sim-chat:'],
   ['multiplier-zero', 'warning', [['multiplier: "0.9"', 'multiplier: "0"']], 'multiplier'],
   ['counters-apart', 'warning', [[storage, 'storage: postgres://127.0.0.1/x']], 'counters'],
   ['storage-forgets', 'error', [[storage, 'storage: "sqlite::memory:"']], 'storage'],
@@ -184,14 +184,14 @@ t.test('an upstream with several keys is sent one of them', async t => {
 
 t.test('a rule is still silenced by its old name, and a note says the new one', async t => {
   const dear: Edit = [
-    'output: "1.50" } }',
-    'output: "150.00" } } # tollgate-ignore: dear-model-without-limits measured',
+    'output: "1.50", web_search: "10" } }',
+    'output: "150.00", web_search: "10" } } # tollgate-ignore: dear-model-without-limits measured',
   ]
   t.match(await lintOf([dear]), {
     ignored: 1,
     findings: [{ code: 'ignore-old-name', severity: 'note', remedy: /write expensive-model-without-limits/ }],
   })
-  const unasked = ['output: "1.50" }', 'output: "150.00" }'] as const
+  const unasked = ['output: "1.50",', 'output: "150.00",'] as const
   t.match(await lintOf([unasked], {}, ['dear-model-without-limits']), { ignored: 0, findings: [] })
   t.match(await lintOf([unasked]), { findings: [{ message: /costs 150\.00 USD per million output tokens/ }] })
 })

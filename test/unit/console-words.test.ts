@@ -88,8 +88,8 @@ t.test('warnings that charges keep are told in Chinese, by the facts in them', a
     t.equal(tWarning(describeMismatch(mismatch, 'beta-image')), tMismatch(mismatch), caseName({ mismatch }))
   for (const text of [
     'this is the price of the images; what else the request used is charged as req_1-use',
-    "charged by what is used; reserved is the most that can be: 12 input, 256 output, times the group's multiplier",
-    'charged by what is used; reserved is the most that can be: 3 character, times 0.5',
+    "charged by what is used; the hold is the most that the request allows: 12 input 0.000006, 256 output 0.000384, times the group's multiplier",
+    'charged by what is used; the hold is the most that the request allows: 3 character 0.000045, times 0.5 included',
   ])
     t.match(tWarning(text), han, text)
   t.equal(tWarning('what a plugin of somebody else says'), undefined)

@@ -20,7 +20,7 @@ const known: readonly (readonly [sentence: RegExp, tell: (...facts: readonly str
     (id = '') => t('warning.part', { id }),
   ],
   [
-    /^charged by what is used; reserved is the most that can be: (.+), times (?:the group's multiplier|(\S+))$/,
+    /^charged by what is used; the hold is the most that the request allows: (.+), times (?:the group's multiplier|(\S+) included)$/,
     (told = '', multiplier) =>
       t('warning.use', {
         told,

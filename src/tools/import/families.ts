@@ -17,7 +17,7 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
     family: `streams: [chat, responses]
     forward: { chat: { all: true }, responses: { all: true, except: [background] } }
     ${vendorTools.chat}
-    token-usage: {}`,
+    token-usage: { unpriced: refuse }`,
     routes: [
       post('/v1/chat/completions', 'operation: chat, dialect: openai'),
       post('/v1/responses', 'operation: responses, dialect: openai'),
@@ -27,7 +27,7 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
     family: `streams: [messages]
     forward: { messages: { all: true }, messages.count: { all: true } }
     ${vendorTools.messages}
-    token-usage: { free_operations: [messages.count] }`,
+    token-usage: { unpriced: refuse, free_operations: [messages.count] }`,
     routes: [
       post('/v1/messages', 'operation: messages, dialect: anthropic'),
       post('/v1/messages/count_tokens', 'operation: messages.count, dialect: anthropic'),
@@ -37,7 +37,7 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
     family: `streams: [generate]
     forward: { generate: { all: true }, generate.count: { all: true }, generate.embed: { all: true } }
     ${vendorTools.generative}
-    token-usage: { free_operations: [generate.count] }`,
+    token-usage: { unpriced: refuse, free_operations: [generate.count] }`,
     routes: [
       `{ match: ["POST /v1beta/models/{model}:generateContent", "/models/{model}:generateContent"], operation: generate, dialect: google, stream: never }`,
       `{ match: ["POST /v1beta/models/{model}:streamGenerateContent", "/models/{model}:streamGenerateContent"], operation: generate, dialect: google, stream: always }`,
