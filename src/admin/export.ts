@@ -1,4 +1,4 @@
-import { csvLine, type LogMatch, type LogRecord, logRecord, logView } from '../kit/index.ts'
+import { countsCell, csvLine, type LogMatch, type LogRecord, logRecord, logView } from '../kit/index.ts'
 import type { Ask } from './api.ts'
 
 const pageRows = 500
@@ -67,6 +67,7 @@ const columns: readonly (readonly [name: string, read: Read])[] = [
   ['flags', ofBill(bill => bill.flags.join(' '))],
   ['text', ofBill(bill => bill.text)],
   ['vendor_cost', ofBill(bill => bill.vendor_cost)],
+  ['counts', ofBill(countsCell)],
 ]
 
 /** UTF-8 with a mark at its head, without which spreadsheets take Chinese for something else. */

@@ -147,6 +147,11 @@ export function billingRecord(charge: Charge, known: readonly KnownPlugin[]): Bi
   return billView.show({ charge, account, byItem: account.count !== null })
 }
 
+/** The counts of a charge in one cell of a table: `input=10 cached_input=2`; empty where nothing was counted. */
+export function countsCell({ lines }: Pick<BillingRecord, 'lines'>): string {
+  return lines.flatMap(({ tier, quantity }) => (quantity === null ? [] : `${tier}=${quantity}`)).join(' ')
+}
+
 const omittedFlag = 'parts_omitted'
 
 /** Its answer was handed out without something that nobody knew. */

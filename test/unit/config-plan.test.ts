@@ -475,9 +475,17 @@ t.test('every model of the shipped gateway.yaml serves what the contract says, a
     [
       ['alpha-image-2', ['image.generate', 'image.edit'], ['1K', '2K', '4K']],
       ['beta-imagine-image', ['image.generate', 'image.edit'], ['1K', '2K', '4K']],
-      ['sim-chat', ['chat', 'responses'], ['input', 'cached_input', 'output']],
-      ['sim-messages', ['messages', 'messages.count'], ['input', 'cached_input', 'output']],
-      ['sim-generative', ['generate', 'generate.count', 'generate.embed'], ['input', 'cached_input', 'output']],
+      ['sim-chat', ['chat', 'responses'], ['input', 'cached_input', 'output', 'web_search']],
+      [
+        'sim-messages',
+        ['messages', 'messages.count'],
+        ['input', 'cached_input', 'cache_write', 'cache_write_1h', 'output', 'web_search'],
+      ],
+      [
+        'sim-generative',
+        ['generate', 'generate.count', 'generate.embed'],
+        ['input', 'cached_input', 'input_audio', 'output', 'grounding'],
+      ],
       ['sim-embedding', ['embeddings'], ['input']],
       ['sim-speech', ['audio.speech'], ['character']],
       ['sim-transcription', ['audio.transcribe'], ['request']],

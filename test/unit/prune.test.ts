@@ -92,7 +92,9 @@ t.test('[6.4] the cost grows as the length does, whatever stands in the strings'
       findCuts(bytes, member => member === 'n')
       return Number(process.hrtime.bigint() - began)
     }
-    const ratios = Array.from({ length: 9 }, () => timeOf(large) / timeOf(small)).toSorted((a, b) => a - b)
-    t.ok((ratios[4] as number) < 12, `${name}: four times the bytes cost ${ratios[4]?.toFixed(1)} times as much`)
+    // The best of several: other work on the machine only adds.
+    const best = (bytes: Buffer): number => Math.min(...Array.from({ length: 9 }, () => timeOf(bytes)))
+    const ratio = best(large) / best(small)
+    t.ok(ratio < 12, `${name}: four times the bytes cost ${ratio.toFixed(1)} times as much`)
   }
 })

@@ -1,5 +1,6 @@
 import {
   type BillingRecord,
+  countsCell,
   csvLine,
   followLog,
   justEnded,
@@ -206,6 +207,7 @@ const columns: readonly (readonly [name: string, read: (record: LogRecord) => Ce
   ['refunded', record => record.billing?.refunded],
   ['currency', record => record.billing?.currency],
   ['text', record => record.billing?.text],
+  ['counts', record => record.billing && countsCell(record.billing)],
 ]
 
 export async function showLog(

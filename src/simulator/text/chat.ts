@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type Fields, readFields, readFlag, readInteger, readRequired } from '../asked.ts'
 import { fail } from '../errors.ts'
 import type { Call } from '../upstream.ts'
+import { inputPartsOf } from './input-parts.ts'
 import { type Marks, readMarks } from './marks.ts'
 import { perform, type Rehearsed, scriptEvents, scriptJson, writeRecord } from './perform.ts'
 import { type Prose, splitProse, writeJson, writeProse } from './prose.ts'
@@ -64,18 +65,20 @@ function callOf(fields: Fields, prompt: string): ToolCall | undefined {
 
 function usageOf(messages: readonly unknown[], choices: readonly Choice[], marks: Marks): object {
   const prompt = countWords(textOf(messages))
-  const completion = choices.reduce((sum, { prose, call }) => sum + prose.words.length + (call ? wordsOf(call) : 0), 0)
+  const { cached, written, audio } = inputPartsOf(prompt, marks)
+  const said = choices.reduce((sum, { prose, call }) => sum + prose.words.length + (call ? wordsOf(call) : 0), 0)
+  const completion = said + marks.reasoningTokens
   return {
     prompt_tokens: prompt,
     completion_tokens: completion,
     total_tokens: prompt + completion,
     prompt_tokens_details: {
-      cached_tokens: Math.min(marks.cachedTokens, prompt),
-      cache_write_tokens: 0,
-      audio_tokens: 0,
+      cached_tokens: cached,
+      cache_write_tokens: written,
+      audio_tokens: audio,
     },
     completion_tokens_details: {
-      reasoning_tokens: 0,
+      reasoning_tokens: marks.reasoningTokens,
       audio_tokens: 0,
       accepted_prediction_tokens: 0,
       rejected_prediction_tokens: 0,

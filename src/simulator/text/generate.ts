@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type Fields, readFields } from '../asked.ts'
 import { fail } from '../errors.ts'
 import type { Call } from '../upstream.ts'
+import { inputPartsOf } from './input-parts.ts'
 import { type Marks, readMarks } from './marks.ts'
 import { perform, type Script, scriptJson } from './perform.ts'
 import { type Prose, writeJson, writeProse } from './prose.ts'
@@ -92,14 +93,14 @@ function rehearse(call: Call): { marks: Marks; chunks: readonly Chunk[]; whole: 
       const last = i === parts.length - 1
       said += tool ? 1 + countWords(JSON.stringify(tool.input)) : 1
       chunks.push({
-        part: { candidates: [candidate(index, last ? trim(part) : part, last ? finishOf(prose) : undefined)] },
+        part: { candidates: [candidate(index, last ? trim(part) : part, last ? endOf(prose, marks) : {})] },
         tail: tailOf(call, prompt, said, marks, id),
       })
     }
   }
   const whole = {
     candidates: answers.map((prose, index) =>
-      candidate(index, tool ? partOf(tool) : { text: prose.text }, finishOf(prose)),
+      candidate(index, tool ? partOf(tool) : { text: prose.text }, endOf(prose, marks)),
     ),
   }
   return { marks, chunks, whole }
@@ -111,23 +112,34 @@ function say(config: Shape, marks: Marks, index: number, wordsMax: number | unde
   return type === 'application/json' ? writeJson(schema, marks, wordsMax) : writeProse(marks, index, wordsMax)
 }
 
-function tailOf({ params }: Call, prompt: number, said: number, { cachedTokens }: Marks, id: string): object {
-  const cached = Math.min(cachedTokens, prompt)
+function tailOf({ params }: Call, prompt: number, said: number, marks: Marks, id: string): object {
+  const { cached, audio } = inputPartsOf(prompt, marks)
+  const thoughts = marks.reasoningTokens
   return {
     usageMetadata: {
       promptTokenCount: prompt,
       candidatesTokenCount: said,
-      totalTokenCount: prompt + said,
+      ...(thoughts > 0 && { thoughtsTokenCount: thoughts }),
+      totalTokenCount: prompt + said + thoughts,
       ...(cached > 0 && { cachedContentTokenCount: cached }),
-      promptTokensDetails: [{ modality: 'TEXT', tokenCount: prompt }],
+      promptTokensDetails: [
+        { modality: 'TEXT', tokenCount: prompt - audio },
+        ...(audio > 0 ? [{ modality: 'AUDIO', tokenCount: audio }] : []),
+      ],
     },
     modelVersion: params['model'],
     responseId: id,
   }
 }
 
-function candidate(index: number, part: object, finishReason: string | undefined): object {
-  return { content: { parts: [part], role: 'model' }, ...(finishReason !== undefined && { finishReason }), index }
+function candidate(index: number, part: object, end: object): object {
+  return { content: { parts: [part], role: 'model' }, ...end, index }
+}
+
+/** What the last part of a candidate comes with: why it ended, and what was searched for. */
+function endOf(prose: Prose, { searches, text }: Marks): object {
+  const webSearchQueries = Array.from({ length: searches }, () => text)
+  return { finishReason: finishOf(prose), ...(searches > 0 && { groundingMetadata: { webSearchQueries } }) }
 }
 
 function partOf({ name, input }: ToolCall): object {

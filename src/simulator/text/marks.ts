@@ -6,6 +6,11 @@ export const demands = {
   '[[pause N]]': 'wait N milliseconds before each event of a stream',
   '[[words N]]': 'answer with N words, 10000 at most',
   '[[cached N]]': 'report N of the input tokens as read from a cache',
+  '[[written N]]':
+    'report N of the input tokens as written to a cache; [[written 9 4]] reports 4 of 9 as kept for an hour',
+  '[[audio N]]': 'report N of the input tokens as audio',
+  '[[reasoning N]]': 'report N more output tokens, spent on reasoning',
+  '[[searches N]]': 'report N web searches',
   '[[cut]]': 'break the connection off in the middle of the answer',
   '[[error-event]]': 'go wrong in the middle of a stream, in its own style; otherwise an error with status 200',
 } as const
@@ -18,12 +23,19 @@ export type Marks = {
   readonly pauseMs: number
   readonly words: number | undefined
   readonly cachedTokens: number
+  readonly writtenTokens: number
+  readonly writtenHourTokens: number
+  readonly audioTokens: number
+  readonly reasoningTokens: number
+  readonly searches: number
   readonly cut: boolean
   readonly errorEvent: boolean
 }
 
-const mark = /\[\[(status|slow|pause|words|cached|cut|error-event)(?: (\d{1,5}))?(?: (\d{1,5}))?\]\]/g
+const mark =
+  /\[\[(status|slow|pause|words|cached|written|audio|reasoning|searches|cut|error-event)(?: (\d{1,5}))?(?: (\d{1,5}))?\]\]/g
 const wordsMax = 10_000
+const searchesMax = 20
 
 /** Reads the marks of a prompt, so that every fault of an upstream can be had on demand; the last of a kind counts. */
 export function readMarks(prompt: string): Marks {
@@ -40,6 +52,11 @@ export function readMarks(prompt: string): Marks {
     pauseMs: number('pause') ?? 0,
     words: limit(number('words'), wordsMax),
     cachedTokens: number('cached') ?? 0,
+    writtenTokens: number('written') ?? 0,
+    writtenHourTokens: toNumber(found.get('written')?.second) ?? 0,
+    audioTokens: number('audio') ?? 0,
+    reasoningTokens: number('reasoning') ?? 0,
+    searches: limit(number('searches'), searchesMax) ?? 0,
     cut: found.has('cut'),
     errorEvent: found.has('error-event'),
   }

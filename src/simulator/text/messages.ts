@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { type Fields, readFields, readFlag, readInteger, readRequired } from '../asked.ts'
 import { fail } from '../errors.ts'
 import type { Call } from '../upstream.ts'
-import { readMarks } from './marks.ts'
+import { inputPartsOf } from './input-parts.ts'
+import { type Marks, readMarks } from './marks.ts'
 import { perform, type Rehearsed, scriptEvents, scriptJson, writeNamedRecord } from './perform.ts'
 import { type Prose, writeJson, writeProse } from './prose.ts'
 import { countWords, listOf, readList, type Shape, shapeOf, textOf } from './read.ts'
@@ -28,9 +29,9 @@ function rehearseMessage(call: Call): Rehearsed {
   const format = formatOf(fields)
   const prose = format ? writeJson(format['schema'], marks, wordsMax) : writeProse(marks, 0, wordsMax)
   const input = countInput(fields, list)
-  const cached = Math.min(marks.cachedTokens, input)
-  const read = { input_tokens: input - cached, cache_creation_input_tokens: 0, cache_read_input_tokens: cached }
-  const output = tool ? 1 + countWords(JSON.stringify(tool.input)) : prose.words.length
+  const read = readTokens(input, marks)
+  const said = tool ? 1 + countWords(JSON.stringify(tool.input)) : prose.words.length
+  const output = said + marks.reasoningTokens
   const open = {
     id: `msg_${randomUUID().replaceAll('-', '')}`,
     type: 'message',
@@ -50,6 +51,18 @@ function rehearseMessage(call: Call): Rehearsed {
   }
   const usage = { ...open.usage, output_tokens: output }
   return { marks, script: scriptJson({ ...open, content: [block], ...end, usage }) }
+}
+
+/** What was read, and what was searched for. */
+function readTokens(input: number, marks: Marks): object {
+  const { cached, written, writtenHour } = inputPartsOf(input, marks)
+  return {
+    input_tokens: input - cached - written,
+    cache_creation_input_tokens: written,
+    cache_creation: { ephemeral_5m_input_tokens: written - writtenHour, ephemeral_1h_input_tokens: writtenHour },
+    cache_read_input_tokens: cached,
+    ...(marks.searches > 0 && { server_tool_use: { web_search_requests: marks.searches } }),
+  }
 }
 
 function rehearseCount(call: Call): Rehearsed {

@@ -4,6 +4,7 @@ import { fail } from '../errors.ts'
 import { seedOf } from '../pictures/picture.ts'
 import { alphaSize } from '../sizes.ts'
 import type { Call } from '../upstream.ts'
+import { inputPartsOf } from './input-parts.ts'
 import { type Marks, readMarks } from './marks.ts'
 import { perform, type Rehearsed, scriptEvents, scriptJson, writeNamedRecord } from './perform.ts'
 import { type Prose, writeJson, writeProse } from './prose.ts'
@@ -22,6 +23,7 @@ type Output =
   | { readonly kind: 'text'; readonly prose: Prose }
   | { readonly kind: 'call'; readonly call: ToolCall }
   | { readonly kind: 'picture'; readonly size: string; readonly base64: string }
+  | { readonly kind: 'search'; readonly query: string }
 
 /** An output as it stands in the answer, and the events that tell of it between its first and its last. */
 type Written = { readonly begun: Shape; readonly done: Shape; readonly between: (index: number) => readonly Event[] }
@@ -34,7 +36,8 @@ async function rehearse(call: Call): Promise<Rehearsed> {
   if (input === undefined) throw fail('missing_required_parameter', { name: 'input' }, { param: 'input' })
   const messages = Array.isArray(input) ? input : [input]
   const marks = readMarks(textOf(messages.at(-1)))
-  const outputs = await putOut(call, fields, messages, marks)
+  const searches = Array.from({ length: marks.searches }, () => ({ kind: 'search', query: marks.text }) as const)
+  const outputs = [...searches, ...(await putOut(call, fields, messages, marks))]
   const truncated = outputs.some(output => output.kind === 'text' && output.prose.truncated)
   const written = outputs.map(writeOutput)
   const open = {
@@ -120,12 +123,13 @@ function usageOf(
   marks: Marks,
 ): { readonly [name: string]: unknown } {
   const input = countWords(textOf(messages)) + countWords(textOf(fields.get('instructions') ?? ''))
-  const output = outputs.reduce((sum, one) => sum + tokensOf(one), 0)
+  const output = outputs.reduce((sum, one) => sum + tokensOf(one), 0) + marks.reasoningTokens
+  const { cached, written } = inputPartsOf(input, marks)
   return {
     input_tokens: input,
-    input_tokens_details: { cached_tokens: Math.min(marks.cachedTokens, input), cache_write_tokens: 0 },
+    input_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
     output_tokens: output,
-    output_tokens_details: { reasoning_tokens: 0 },
+    output_tokens_details: { reasoning_tokens: marks.reasoningTokens },
     total_tokens: input + output,
   }
 }
@@ -137,6 +141,7 @@ function tokensOf(output: Output): number {
 
 function writeOutput(output: Output): Written {
   if (output.kind === 'text') return writeMessage(output.prose)
+  if (output.kind === 'search') return writeSearch(output.query)
   return output.kind === 'call' ? writeCall(output.call) : writePicture(output.size, output.base64)
 }
 
@@ -173,6 +178,18 @@ function writeCall({ name, input }: ToolCall): Written {
       { type: 'response.function_call_arguments.delta', item_id: id, output_index: index, delta: text },
       { type: 'response.function_call_arguments.done', item_id: id, output_index: index, name, arguments: text },
     ],
+  }
+}
+
+function writeSearch(query: string): Written {
+  const search = { id: `ws_${randomUUID().replaceAll('-', '')}`, type: 'web_search_call' }
+  const step = (index: number, name: string): Event => {
+    return { type: `response.web_search_call.${name}`, item_id: search.id, output_index: index }
+  }
+  return {
+    begun: { ...search, status: 'in_progress' },
+    done: { ...search, status: 'completed', action: { type: 'search', query } },
+    between: index => ['in_progress', 'searching', 'completed'].map(name => step(index, name)),
   }
 }
 

@@ -1,0 +1,105 @@
+import t from 'tap'
+import { runCli } from '../harness/cli.ts'
+import { start } from '../harness/start.ts'
+import { enterAsAdmin } from '../harness/visitor.ts'
+
+const words = 'one two three four five six seven eight nine ten'
+const all = `${words} [[cached 2]][[written 4 1]][[audio 3]][[reasoning 5]][[searches 2]]`
+
+type Case = {
+  readonly path: string
+  readonly body: object
+  /** Written as the column `counts` has them. */
+  readonly counts: string
+}
+
+const messages = [{ role: 'user', content: all }]
+const contents = [{ role: 'user', parts: [{ text: all }] }]
+const cases: readonly Case[] = [
+  {
+    path: '/v1/messages',
+    body: { model: 'sim-messages', max_tokens: 99, messages },
+    counts: 'input=11 cached_input=2 cache_write=3 cache_write_1h=1 output=18 web_search=2',
+  },
+  {
+    path: '/v1/chat/completions',
+    body: { model: 'sim-chat', messages },
+    counts: 'input=8 cached_input=2 cache_write=4 input_audio=3 output=13 reasoning=5',
+  },
+  {
+    path: '/v1/responses',
+    body: { model: 'sim-chat', input: all },
+    counts: 'input=11 cached_input=2 cache_write=4 output=13 reasoning=5 web_search=2',
+  },
+  {
+    path: '/v1beta/models/sim-generative:generateContent',
+    body: { contents },
+    counts: 'input=12 cached_input=2 input_audio=3 output=13 reasoning=5 web_search=2 grounding=1',
+  },
+]
+const streamed = ({ path, body, counts }: Case): Case =>
+  path.startsWith('/v1beta')
+    ? { path: path.replace(':generateContent', ':streamGenerateContent?alt=sse'), body, counts }
+    : { path, body: { ...body, stream: true }, counts }
+
+t.test('[14.10] every count that the simulator reports is in the charge, streamed or not', async t => {
+  const started = await start(t, {
+    simulated: true,
+    edit: [[/unpriced: refuse/, 'unpriced: parent']],
+  })
+  const admin = await enterAsAdmin(started)
+  for (const one of [...cases, ...cases.map(streamed)]) {
+    const answer = await started.post(one.path, one.body)
+    t.equal(answer.status, 200, await answer.text())
+    await started.settled()
+    const id = answer.headers.get('x-request-id') ?? ''
+    const charge = (await (await started.get(`/v1/charges/${id}`)).json()) as { lines: Line[] }
+    t.equal(countsOf(charge.lines), one.counts, `${one.path}: GET /v1/charges/{id}`)
+    const { body } = (await admin.get(`/api/logs/${id}`)) as { body: { billing: { lines: Line[] } } }
+    t.equal(countsOf(body.billing.lines), one.counts, `${one.path}: the console's page of the request`)
+  }
+})
+
+type Line = { readonly tier: string; readonly quantity: number; readonly why: string }
+const countsOf = (lines: readonly Line[]): string => lines.map(({ tier, quantity }) => `${tier}=${quantity}`).join(' ')
+
+t.test('[14.10] lists, tables, statements and prices have every count', async t => {
+  const started = await start(t, { simulated: true })
+  const { path, body, counts } = cases[0] as Case
+  const answer = await started.post(path, body)
+  await answer.arrayBuffer()
+  await started.settled()
+  const id = answer.headers.get('x-request-id') ?? ''
+  const admin = await enterAsAdmin(started)
+  const cli = (...args: string[]) => runCli({ folder: started.folder }, ...args)
+  const units = counts.split(' ').map(one => one.split('=')) as [string, string][]
+
+  t.match((await cli('logs', '--format', 'csv')).stdout, `,${counts}\n`, 'tollgate logs')
+  t.match(
+    (await cli('logs')).stdout,
+    'input 11, cached input 2, cache write 3, cache write 1h 1, output 18, web search 2',
+  )
+  const explained = (await cli('explain', 'log', id)).stdout
+  for (const why of [
+    '2 cached input tokens × 0.10 / 1M',
+    '1 cache write 1h tokens × 2.00 / 1M',
+    '2 web searches × 10.00 / 1K',
+  ])
+    t.match(explained, why, `explain log: ${why}`)
+  const table = await admin.get('/api/logs/export?format=csv')
+  t.match(table.text, `,${counts}\r\n`, 'the table of the log')
+
+  const month = new Date().toISOString().slice(0, 7)
+  const statement = (await admin.get(`/api/statements?month=${month}`)).body as {
+    accounts: { lines: { tier: string; quantity: number }[] }[]
+  }
+  const told = new Map(statement.accounts[0]?.lines.map(({ tier, quantity }) => [tier, String(quantity)]))
+  t.strictSame(told, new Map(units.toSorted()), 'the statement')
+  const lines = (await cli('statement', '--month', month, '--format', 'csv')).stdout
+  for (const [unit, quantity] of units)
+    t.match(lines, new RegExp(`,${unit},0,${quantity},`), `the statement as a table: ${unit}`)
+
+  const page = await (await fetch(`${started.url}/pricing`)).text()
+  for (const words of ['Cached input', 'Cache write tokens', 'Cache write tokens, 1 hour', 'Web search'])
+    t.match(page, new RegExp(words, 'i'), `the price page: ${words}`)
+})
