@@ -19,7 +19,7 @@ export const optionsSchema = {
     token_url: {
       type: 'string',
       pattern: '^https?://[^\\s/?#@]+/[^\\s#]*$',
-      description: 'Where the token is asked for; absent for the token_uri of the key file.',
+      description: 'Where to request the token; absent for the token_uri of the key file.',
     },
   },
 } as const satisfies Schema

@@ -22,7 +22,7 @@ const conditions = {
     type: ['string', 'number', 'boolean', 'array'],
     maxItems: 64,
     items: { type: ['string', 'number', 'boolean'] },
-    description: 'The value that stands there, or a list of values; any for whatever there is, none for nothing.',
+    description: 'The value there, or a list of values; any for any value, none for no value.',
   },
 } as const satisfies Schema
 

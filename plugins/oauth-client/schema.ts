@@ -8,17 +8,17 @@ export const optionsSchema = {
     token_url: {
       type: 'string',
       pattern: '^https?://[^\\s/?#@]+/[^\\s#]*$',
-      description: 'Where tokens are asked for: https://login.vendor.example/oauth2/v2.0/token.',
+      description: 'Where to request tokens: https://login.vendor.example/oauth2/v2.0/token.',
     },
-    client_id: { type: 'string', minLength: 1, description: 'Who asks.' },
+    client_id: { type: 'string', minLength: 1, description: 'The client ID.' },
     client_secret: { type: 'string', minLength: 1, description: 'The secret of the client: "${CLIENT_SECRET}".' },
     scope: { type: 'string', minLength: 1, description: 'What tokens are for, as the vendor writes it.' },
-    audience: { type: 'string', minLength: 1, description: 'Whom tokens are for, where the vendor asks for it.' },
+    audience: { type: 'string', minLength: 1, description: 'The audience of tokens, where the vendor requires it.' },
     authenticate: {
       type: 'string',
       enum: ['body', 'basic'],
       default: 'body',
-      description: 'Whether id and secret stand in the form or in the header authorization (Basic).',
+      description: 'Whether ID and secret are sent in the form or in the header authorization (Basic).',
     },
   },
 } as const satisfies Schema

@@ -26,7 +26,7 @@ const conditions = {
   maxProperties: 16,
   additionalProperties: {
     ...words,
-    description: 'The value that stands there, or a list of values; any for whatever there is, none for nothing.',
+    description: 'The value there, or a list of values; any for any value, none for no value.',
   },
 } as const satisfies Schema
 
@@ -48,7 +48,8 @@ const place = {
     bytes: {
       type: 'boolean',
       const: true,
-      description: 'The answer is no JSON but the picture itself, told by its content-type and its first bytes.',
+      description:
+        'The answer is the picture itself instead of JSON, recognized by its content-type and its first bytes.',
     },
     size: {
       ...paths,
@@ -72,7 +73,7 @@ const places = {
   minItems: 1,
   maxItems: 8,
   items: place,
-  description: 'Where pictures stand in answers; one place or a list of them.',
+  description: 'Where to find pictures in answers; one place or a list of them.',
 } as const satisfies Schema
 
 const refusals = {
@@ -210,7 +211,7 @@ const job = {
   type: 'object',
   additionalProperties: false,
   required: ['id', 'poll', 'state', 'done'],
-  description: 'The vendor answers with a job, which is asked for until it is done.',
+  description: 'The vendor answers with a job, which the gateway polls until it is done.',
   properties: {
     id: { ...path, description: 'Path of its id in the first answer.' },
     keep: {
@@ -220,13 +221,13 @@ const job = {
       description:
         'More of the first answer that is kept, by names: for templates as {poll_url}, for facts and cost as job.NAME.',
     },
-    poll: { ...step, description: 'How it is asked for.' },
+    poll: { ...step, description: 'How to poll it.' },
     result: { ...step, description: 'Where the result is fetched, where it is not in the answer that says done.' },
     state: { ...path, description: 'Path of its state; `http_status` is that of the answer.' },
     running: { ...words, default: [], description: 'States in which it goes on.' },
     done: { ...words, description: 'States in which it has succeeded.' },
     failed: { ...words, default: [], description: 'States in which it has failed.' },
-    every: { ...duration, default: '2s', description: 'How often it is asked for.' },
+    every: { ...duration, default: '2s', description: 'How often to poll it.' },
     within: { ...duration, default: '10m', description: 'How long it is waited for at most.' },
   },
 } as const satisfies Schema
@@ -247,7 +248,7 @@ const links = {
       maxItems: 16,
       items: { type: 'string', format: 'host-pattern', maxLength: 200 },
       default: [],
-      description: 'Hosts that are fetched from beside the upstream itself: "*.vendor.example".',
+      description: 'Hosts to fetch from in addition to the upstream itself: "*.vendor.example".',
     },
     max: { type: 'string', format: 'bytes', default: '40MiB', description: 'The largest that is fetched.' },
   },
@@ -268,7 +269,7 @@ const shared = {
   values: {
     type: 'object',
     maxProperties: 32,
-    description: 'By name of a placeholder: what stands for each value; otherwise for the others.',
+    description: 'By name of a placeholder: the replacement of each value; otherwise for the others.',
     additionalProperties: {
       type: 'object',
       minProperties: 1,
@@ -288,7 +289,7 @@ const shared = {
   errors: {
     type: 'object',
     additionalProperties: false,
-    description: 'Where answers with an error status say what is wrong, beside the usual places.',
+    description: 'Where answers with an error status say what is wrong, in addition to the usual places.',
     properties: { message: paths, code: paths },
   },
   stream,

@@ -11,7 +11,7 @@ const tpm = { type: 'integer', minimum: 1, description: 'Tokens in any 60 second
 
 const concurrency = { type: 'integer', minimum: 1, description: 'Requests at once.' } as const satisfies Schema
 
-const shadowDescription = 'Limits that count and log what they would refuse, and refuse nobody.'
+const shadowDescription = 'Limits that count and log what they would refuse, and refuse no request.'
 
 const server = {
   type: 'object',
@@ -98,7 +98,7 @@ const server = {
       type: 'string',
       format: 'duration',
       default: '30s',
-      description: 'How long requests in flight may go on when the gateway is told to stop.',
+      description: 'How long requests in flight may run after the gateway receives a signal to stop.',
     },
     drain_wait: {
       type: 'string',
@@ -111,7 +111,7 @@ const server = {
       type: 'string',
       format: 'duration-or-off',
       default: '15s',
-      description: 'Silence after which a stream gets a sign of life, so that nobody on its way cuts it; or off.',
+      description: 'Silence after which the gateway sends a heartbeat on a stream, so that no proxy closes it; or off.',
     },
     agents_accepting_102: {
       type: 'array',
@@ -185,18 +185,18 @@ const retention = {
 const events = {
   type: 'object',
   additionalProperties: false,
-  description: 'Who is told of what happens.',
+  description: 'Receivers of events.',
   default: {},
   properties: {
     webhooks: {
       type: 'object',
       propertyNames: { minLength: 1 },
       default: {},
-      description: 'Receivers, by name. Each is told of every event of its kinds at least once.',
+      description: 'Receivers, by name. Each gets every event of its kinds at least once.',
       additionalProperties: {
         type: 'object',
         additionalProperties: false,
-        description: 'One that is told.',
+        description: 'One receiver.',
         required: ['url', 'kinds'],
         properties: {
           url: {
@@ -226,7 +226,7 @@ const events = {
             minItems: 1,
             uniqueItems: true,
             items: { type: 'string', enum: kindWords },
-            description: 'What it is told of: kinds, charge.* for all of a sort, or "*" for everything.',
+            description: 'Events that it receives: kinds, charge.* for all of a sort, or "*" for everything.',
           },
           allow_private: {
             type: 'boolean',
@@ -251,7 +251,7 @@ const events = {
 const issuer = {
   type: 'object',
   additionalProperties: false,
-  description: 'One that vouches for people, by OpenID Connect.',
+  description: 'An OpenID Connect provider.',
   required: ['issuer', 'client_id'],
   properties: {
     issuer: {
@@ -275,25 +275,25 @@ const issuer = {
       type: 'string',
       enum: ['basic', 'post'],
       default: 'basic',
-      description: 'How the secret is told: client_secret_basic or client_secret_post.',
+      description: 'How the client secret is sent: client_secret_basic or client_secret_post.',
     },
     scopes: {
       type: 'array',
       uniqueItems: true,
       items: { type: 'string', pattern: '^[!#-~]+$' },
       default: ['openid', 'profile', 'email'],
-      description: 'What is asked for; openid is always among it.',
+      description: 'Scopes to request; openid is always added.',
     },
     allow_http: {
       type: 'boolean',
       default: false,
-      description: 'Whether it may be asked without encryption: for one on the same machine.',
+      description: 'Whether it may be called without encryption: for one on the same machine.',
     },
     groups_claim: {
       type: 'string',
       minLength: 1,
       default: 'groups',
-      description: 'Where the groups of a person stand: a claim, or a path such as realm_access.roles.',
+      description: 'Where to read the groups of a person: a claim, or a path such as realm_access.roles.',
     },
     roles: {
       type: 'object',
@@ -301,7 +301,7 @@ const issuer = {
       additionalProperties: {
         type: 'string',
         enum: roles,
-        description: 'The role of whoever is in this group: user, viewer, billing or admin.',
+        description: 'The role of members of this group: user, viewer, billing or admin.',
       },
       description:
         'Roles by group, taken over at each sign-in: of several admin goes before billing, viewer and user. Absent: roles are given here.',
@@ -317,7 +317,7 @@ const issuer = {
       additionalProperties: {
         type: 'string',
         minLength: 1,
-        description: 'The group here of whoever is in this group.',
+        description: 'The Tollgate group of members of this group.',
       },
       description:
         'Groups here by groups there, taken over at each sign-in: the first that fits counts, and who is in none has `group`. Absent: groups are given here.',
@@ -332,7 +332,7 @@ const issuer = {
     allow_sign_up: {
       type: 'boolean',
       default: false,
-      description: 'Whether whoever is not known becomes a user.',
+      description: 'Whether an unknown person becomes a user.',
     },
     group: {
       type: 'string',
@@ -382,7 +382,7 @@ const signIn = {
 const observability = {
   type: 'object',
   additionalProperties: false,
-  description: 'What the gateway tells of itself beyond /metrics and its log.',
+  description: 'What the gateway reports besides /metrics and its log.',
   default: {},
   properties: {
     otlp: {
@@ -408,7 +408,7 @@ const observability = {
         traces: {
           type: 'boolean',
           default: true,
-          description: 'A span for each request, and for each upstream asked.',
+          description: 'A span for each request, and for each call of an upstream.',
         },
         metrics: {
           type: 'boolean',
@@ -419,7 +419,7 @@ const observability = {
         forward_traceparent: {
           type: 'boolean',
           default: false,
-          description: 'Whether upstreams are told of the trace, in the header traceparent.',
+          description: 'Whether upstreams get the trace, in the header traceparent.',
         },
       },
     },
@@ -430,7 +430,7 @@ const budgets = {
   type: 'object',
   additionalProperties: false,
   default: {},
-  description: 'How budgets are renewed, and when it is told that they are nearly spent.',
+  description: 'How budgets are renewed, and when an event reports that they are nearly spent.',
   properties: {
     time_zone: {
       type: 'string',
@@ -525,9 +525,13 @@ const group = {
     },
     limits_per_user: {
       ...limitsTogether,
-      description: 'Limits of all keys of one user together, of each user of the group, beside those of each key.',
+      description:
+        'Limits of all keys of one user together, of each user of the group, in addition to those of each key.',
     },
-    limits_in_all: { ...limitsTogether, description: 'Limits of all keys of the group together, beside the others.' },
+    limits_in_all: {
+      ...limitsTogether,
+      description: 'Limits of all keys of the group together, in addition to the others.',
+    },
     budget: { ...budgetOf, description: 'What all keys of the group may spend together; absent for no bound.' },
     user_budget: {
       ...budgetOf,
@@ -571,7 +575,7 @@ const call = {
     stream: {
       type: 'object',
       additionalProperties: false,
-      description: 'What differs when a stream is asked for.',
+      description: 'What differs when the client requests a stream.',
       properties: { path: callPath, query: callQuery },
     },
   },
@@ -608,13 +612,13 @@ const vendorKey = {
     value: {
       type: 'string',
       format: 'header-value',
-      description: 'What stands for {key}: "${ALPHA_KEY_1}", or "${file:/run/secrets/alpha-1}". It is secret.',
+      description: 'The value of {key}: "${ALPHA_KEY_1}", or "${file:/run/secrets/alpha-1}". It is secret.',
     },
     weight: {
       type: 'integer',
       minimum: 0,
       default: 1,
-      description: 'Its share of the requests among the keys that may be asked; 0 gives it none.',
+      description: 'Its share of the requests among the keys that may be used; 0 gives it none.',
     },
     models: {
       type: 'array',
@@ -623,13 +627,13 @@ const vendorKey = {
       items: { type: 'string', minLength: 1 },
       description: 'The models that it serves, by our names, * for the rest of a name; absent for all.',
     },
-    rpm: { ...rpm, description: 'Requests in any 60 seconds that it is asked with; absent for no limit.' },
-    tpm: { ...tpm, description: 'Tokens in any 60 seconds that it is asked with; absent for no limit.' },
-    concurrency: { ...concurrency, description: 'Requests at once that it is asked with; absent for no limit.' },
+    rpm: { ...rpm, description: 'Requests in any 60 seconds that use it; absent for no limit.' },
+    tpm: { ...tpm, description: 'Tokens in any 60 seconds of requests that use it; absent for no limit.' },
+    concurrency: { ...concurrency, description: 'Concurrent requests that use it; absent for no limit.' },
     budget: {
       type: 'object',
       additionalProperties: false,
-      description: 'When that has been charged for what was asked with it, it is asked no more; absent for no bound.',
+      description: 'Spending cap; the key is skipped once reached. Absent for no cap.',
       required: ['amount'],
       properties: {
         amount: { type: 'string', format: 'money', description: 'A quoted decimal, such as "100.00".' },
@@ -637,7 +641,7 @@ const vendorKey = {
           type: 'string',
           enum: ['total', 'day', 'month'],
           default: 'total',
-          description: 'For all of its life, or anew with each day or month of `budgets.time_zone`.',
+          description: 'For all of its life, or for each day or month of `budgets.time_zone`.',
         },
       },
     },
@@ -661,7 +665,7 @@ const outcome = {
     at: {
       type: 'string',
       minLength: 1,
-      description: 'Where the code stands in its JSON, such as error.code; the usual places when absent.',
+      description: 'Where to read the code in its JSON, such as error.code; the usual places when absent.',
     },
     codes: {
       type: 'array',
@@ -784,7 +788,7 @@ const upstream = {
     },
     concurrency: {
       ...concurrency,
-      description: 'Requests that it is sent at once, at most; beyond them the next upstream of the model is asked.',
+      description: 'The most concurrent requests to it; beyond them the next upstream of the model is called.',
     },
     connections: {
       type: 'integer',
@@ -882,7 +886,7 @@ const family = {
   description: 'Models that behave alike. Each plugin of the pipeline may have a section here, under its name.',
   properties: {
     streams: { ...names, default: [], description: 'Operations that may answer as a stream of events.' },
-    n_max: { type: 'integer', minimum: 1, default: 128, description: 'The largest `n` that a caller may ask for.' },
+    n_max: { type: 'integer', minimum: 1, default: 128, description: 'The largest `n` that a caller may request.' },
     forward: {
       type: 'object',
       description: "By operation: which of the caller's fields go upstream. An operation left out forwards them all.",
@@ -922,7 +926,7 @@ const family = {
     },
     calls: {
       ...calls,
-      description: "By operation: where upstreams are asked for these models; else at the route's own path.",
+      description: "By operation: where upstreams are called for these models; else at the route's own path.",
     },
     notes: {
       type: 'object',
@@ -960,7 +964,7 @@ const candidate = {
       type: 'integer',
       minimum: 1,
       default: 1,
-      description: 'Those of 1 are asked first, those of 2 when none of 1 takes the request.',
+      description: 'Those of 1 are called first, those of 2 when none of 1 takes the request.',
     },
     send_as: { ...sendAs, description: "The name that this upstream knows the model by; absent for the model's own." },
   },
@@ -998,7 +1002,7 @@ const model = {
     upstreams: {
       type: 'array',
       minItems: 1,
-      description: 'Several that serve it: which is asked first follows from priority and weight.',
+      description: 'Several that serve it: which is called first follows from priority and weight.',
       items: candidate,
     },
     routes: { type: 'string', minLength: 1, description: 'Name of one of route_sets; instead of upstreams.' },
@@ -1010,7 +1014,7 @@ const model = {
     limits: {
       type: 'object',
       additionalProperties: false,
-      description: "Limits of the model, beside those of the caller's group.",
+      description: "Limits of the model, in addition to those of the caller's group.",
       default: {},
       properties: {
         rpm,
@@ -1112,7 +1116,7 @@ const composition = {
   include: {
     ...files,
     description:
-      'More files of settings, read as if they stood here: paths from this file on, or patterns such as models/*.yaml. A name that two of them set is refused.',
+      'More files of settings, read as if they were written here: paths from this file on, or patterns such as models/*.yaml. A name that two of them set is refused.',
   },
   price_tables: {
     ...files,
@@ -1136,7 +1140,7 @@ const composition = {
     additionalProperties: {
       type: 'array',
       minItems: 1,
-      description: 'Which is asked first follows from priority and weight.',
+      description: 'Which is called first follows from priority and weight.',
       items: candidate,
     },
   },
