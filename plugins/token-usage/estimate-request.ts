@@ -5,15 +5,15 @@ import { measureText } from './measure-text.ts'
 import type { Use } from '../../src/pricing/index.ts'
 import type { UsageFacet } from './schema.ts'
 
+/** Where clients say how long an answer may be, and how many there shall be, in the words of every style. */
+const limitFields = ['max_completion_tokens', 'max_tokens', 'max_output_tokens']
 const configFields = ['generationConfig', 'generation_config']
-/** Where callers say how long an answer may be, and how many there shall be, in the words of every style. */
-const limitFields = [
-  'max_completion_tokens',
-  'max_tokens',
-  'max_output_tokens',
-  ...configFields.flatMap(name => [`${name}.maxOutputTokens`, `${name}.max_output_tokens`]),
+const configLimits = ['maxOutputTokens', 'max_output_tokens']
+const configChoices = ['candidateCount', 'candidate_count']
+const limitPaths: readonly string[] = [
+  ...limitFields,
+  ...configFields.flatMap(config => configLimits.map(name => `${config}.${name}`)),
 ]
-const choiceFields = ['n', ...configFields.flatMap(name => [`${name}.candidateCount`, `${name}.candidate_count`])]
 /** A number that is written as text. */
 const numeral = /^\s*\d{1,15}(?:\.\d{0,15})?\s*$/
 /** Speech at 128 kbit/s; what is compressed further is settled at what it was. */
@@ -47,11 +47,37 @@ export function estimateRequest(body: Body, facet: UsageFacet, traits?: Operatio
  * nothing: by such a one it is longer, and never shorter.
  */
 export function estimateOutput(body: Body, otherwise: number, traits?: OperationTraits): number {
-  const own = traits?.answerLimits ?? limitFields
-  const binding = largest(own.map(path => readNumber(body, path)))
-  const told = largest([...limitFields, ...own].map(path => numberIn(readNumber(body, path))))
-  const choices = largest(choiceFields.map(path => numberIn(readNumber(body, path))))
-  return Math.max(binding ?? otherwise, told ?? 0) * (choices ?? 1)
+  const own = traits?.answerLimits ?? limitPaths
+  const limits = new Limits(own)
+  let choices = positive(numberIn(readField(body, 'n')))
+  for (const name of limitFields) limits.read(name, readField(body, name))
+  for (const config of configFields) {
+    const object = readField(body, config)
+    if (!isObject(object)) continue
+    for (const name of configLimits) limits.read(`${config}.${name}`, object[name])
+    for (const name of configChoices) choices = Math.max(choices, positive(numberIn(object[name])))
+  }
+  for (const path of own) if (!limitPaths.includes(path)) limits.read(path, readNumber(body, path))
+  return Math.max(limits.binding || otherwise, limits.told) * (choices || 1)
+}
+
+/** The largest limits of a request; 0 where it sets none. */
+class Limits {
+  /** By the words of its own style, as numbers. */
+  binding = 0
+  /** By the words of any style, also as text. */
+  told = 0
+  readonly #own: readonly string[]
+
+  constructor(own: readonly string[]) {
+    this.#own = own
+  }
+
+  read(path: string, value: Json | undefined): void {
+    if (value === undefined) return
+    this.told = Math.max(this.told, positive(numberIn(value)))
+    if (this.#own.includes(path)) this.binding = Math.max(this.binding, positive(value))
+  }
 }
 
 /** What stands at a path of at most two names. */
@@ -67,11 +93,6 @@ function numberIn(value: Json | undefined): Json | undefined {
   return typeof value === 'string' && numeral.test(value) ? Number(value) : value
 }
 
-function largest(values: readonly (Json | undefined)[]): number | undefined {
-  const known = values.map(positive).filter(value => value !== undefined)
-  return known.length === 0 ? undefined : Math.max(...known)
-}
-
 /** A form is text, and files that count as any file does; what nobody has read counts as one. */
 function estimateOther(body: Exclude<Body, { kind: 'json' }>, { estimate }: UsageFacet): number {
   if (body.kind === 'none') return 0
@@ -82,9 +103,9 @@ function estimateOther(body: Exclude<Body, { kind: 'json' }>, { estimate }: Usag
   return Math.ceil(tokens)
 }
 
-/** A whole number above 0; larger ones than any model answers with are held at a million. */
-function positive(value: Json | undefined): number | undefined {
-  if (typeof value !== 'number' || !Number.isFinite(value) || value < 1) return undefined
+/** A whole number above 0, and 0 for anything else; larger ones than any model answers with are held at a million. */
+function positive(value: Json | undefined): number {
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < 1) return 0
   return Math.min(Math.floor(value), 1_000_000)
 }
 

@@ -31,6 +31,7 @@ export class TokenCount implements TokenUse {
   readonly #isMute: boolean
   readonly #answered: () => Answered
   #input: number | undefined
+  #most: number | undefined
 
   constructor({ body, model }: Target, asked: Asked, answered: () => Answered) {
     const { facet, traits } = asked
@@ -43,8 +44,8 @@ export class TokenCount implements TokenUse {
 
   get estimate(): number {
     const otherwise = this.#isMute ? 0 : this.#facet.estimate.output_tokens
-    const most = estimateOutput(this.#body, otherwise, this.#traits)
-    return this.#estimatedInput + most
+    this.#most ??= estimateOutput(this.#body, otherwise, this.#traits)
+    return this.#estimatedInput + this.#most
   }
 
   actual(outcome: Outcome): number {
