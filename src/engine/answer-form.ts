@@ -93,6 +93,12 @@ export function formReader(head: Pick<AnswerHead, 'status' | 'headers'>, wanted:
     wanted && hasForm(head.status) ? findForm(begin, typeof type === 'string' ? type : '', wanted, false) : 'other'
 }
 
+/** One piece as it is: copying it would cost as much as the answer is long. */
+function joined(pieces: readonly Buffer[]): Buffer {
+  const [first] = pieces
+  return first && pieces.length === 1 ? first : Buffer.concat(pieces)
+}
+
 /** A 204 has no body, and a refusal passes as it is. */
 function hasForm(status: number): boolean {
   return status >= 200 && status < 300 && status !== 204 && status !== 205
@@ -125,7 +131,7 @@ export class FormJudge {
     const isJudged = hasForm(status) && !(call instanceof Conversation)
     const wanted = isJudged ? wantedForm(ex, target) : undefined
     const early = isPlain ? (call.early ?? []) : []
-    const form = wanted && findForm(Buffer.concat(early), type, wanted, isPlain && call.isWhole === true)
+    const form = wanted && findForm(joined(early), type, wanted, isPlain && call.isWhole === true)
     this.#ex = ex
     this.#wanted = wanted
     this.#form = form ?? declaredForm(type)
