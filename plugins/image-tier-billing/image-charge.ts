@@ -1,18 +1,18 @@
-import type {
-  Clock,
-  Exchange,
-  Failure,
-  Ledger,
-  Line,
-  Micros,
-  Outcome,
-  StoredAnswer,
-  Told,
+import {
+  type Clock,
+  type Exchange,
+  type Failure,
+  type Ledger,
+  type Line,
+  type Micros,
+  type Outcome,
+  readCost,
+  type StoredAnswer,
+  type Told,
 } from '../../src/kit/index.ts'
 import { fail } from './errors.ts'
 import { holdsNothing } from './foreign-answer.ts'
 import { readable } from './scanned.ts'
-import { readCost } from './decimals.ts'
 import { comeOf, rateImage, rateWithImage, type Rating } from './rate-image.ts'
 import { isSilent, rateLines, type Unplaced } from './rate-lines.ts'
 import { measure } from './measure.ts'

@@ -118,7 +118,7 @@ export const facetSchema = {
       maxItems: 3,
       uniqueItems: true,
       description:
-        'What decides the tier, in this order: told (the size that the answer says), output (the pixels that came back), request (the size that was asked for).',
+        'What decides the tier, in this order: told (the size that the answer reports), output (the pixels that came back), request (the requested size).',
       items: { enum: ['told', 'output', 'request'] },
     },
     otherwise: {
@@ -142,7 +142,7 @@ export const facetSchema = {
       uniqueItems: true,
       items: fieldPath,
       description:
-        'What the price of an image is looked up by: fields of the request (dots between the names of members), facts that the answer tells (which stand before the request), or tier. A model has a price for each combination: the values with a blank between them, in this order, in any case: "high 2K". Absent: tier.',
+        'What sets the price of an image: fields of the request (dots between the names of members), facts that the answer reports (which override the request), or tier. A model has a price for each combination: the values with a blank between them, in this order, in any case: "high 2K". Absent: tier.',
     },
     times: {
       type: 'array',
@@ -183,7 +183,7 @@ export const facetSchema = {
       type: 'array',
       maxItems: 16,
       description:
-        'What is charged beside images, each by a price of the model that has its name; all add up. A line is rounded once, half up, to a millionth of the currency.',
+        "What is charged in addition to images, each by the model's price of that name; all add up. A line is rounded once, half up, to a millionth of the currency.",
       items: {
         type: 'object',
         additionalProperties: false,
@@ -245,7 +245,7 @@ export const facetSchema = {
           from: {
             ...fieldPath,
             description:
-              'step, second, token: what says how many: a field of the request, or a fact that the answer tells, which stands before it.',
+              'step, second, token: the source of the quantity: a field of the request, or a fact that the answer reports, which overrides it.',
           },
           otherwise: {
             type: 'number',
@@ -277,7 +277,7 @@ export const facetSchema = {
       type: 'object',
       additionalProperties: { anyOf: [{ enum: ['data', 'output', 'none'] }, described] },
       description:
-        "By operation, where images stand in its answers: data (image.generate and image.edit, where nothing else is said), output (what tools have made), or none: nothing is charged by the image. Or a mapping, for answers that go on in the vendor's own style.",
+        "By operation, where images are in its answers: data (the default of image.generate and image.edit), output (images of tools), or none: nothing is charged per image. Or a mapping, for answers in the vendor's own format.",
     },
     texts: {
       type: 'array',
@@ -285,7 +285,7 @@ export const facetSchema = {
       uniqueItems: true,
       items: { type: 'string', minLength: 1, maxLength: 64 },
       description:
-        'Members of answers that hold text of the vendor, by name, wherever they stand: links among words are no images; a picture in base64, or a text of links alone, is charged. Those that most vendors have (revised_prompt, message …) need not be named.',
+        'Members of answers with text of the vendor, by name, at any depth: links among words are no images; a picture in base64, or a text of nothing but links, is charged. Common members (revised_prompt, message …) need not be named.',
     },
     links: {
       type: 'array',
@@ -321,7 +321,7 @@ export const facetSchema = {
       enum: ['bill', 'cap'],
       default: 'bill',
       description:
-        'When more images come back than were asked for: bill each (bill), or at most n, and at most as many as the answer says that the vendor counts (cap).',
+        'When more images come back than requested: bill each (bill), or at most n, and at most as many as the answer says that the vendor counts (cap).',
     },
   },
 } as const satisfies Schema

@@ -12,7 +12,7 @@ export const facetSchema = {
     rule: {
       enum: ['ratio', 'snap'],
       description:
-        'ratio: the upstream takes of a size no more than its shape; size is sent as it came and the table tells what comes back. snap: a size becomes the nearest resolution and ratio that the upstream has.',
+        'ratio: the upstream uses only the shape of a size; the size is forwarded unchanged and the table gives the resulting size. snap: a size becomes the nearest resolution and ratio of the upstream.',
     },
     ratios: {
       type: 'array',

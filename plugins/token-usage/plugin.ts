@@ -12,6 +12,7 @@ import {
   type Model,
   type Outbound,
   type Outcome,
+  readCost,
   readField,
   type Reply,
   type Stores,
@@ -251,9 +252,10 @@ function settle(tools: Tools, ex: Exchange, outcome: Outcome, counting: Counting
     const facts = chargeFacts(ex, { ...target, model }, { id: chargeId(ex), rule })
     const delivery = outcome.kind === 'answered' ? 'confirmed' : 'partial'
     tools.carried.set(keyId, rated.carried)
+    const vendorCost = usage?.cost === undefined ? undefined : readCost(usage.cost)
     if (unread !== undefined || needsPerson(facet, model, { implausible, ...rated }))
-      return reviewCharge({ ledger, log }, { ...rated, facts, delivery, held })
-    ledger.post(facts, rated.lines, delivery)
+      return reviewCharge({ ledger, log }, { ...rated, facts, delivery, held, vendorCost })
+    ledger.post(facts, rated.lines, delivery, vendorCost)
     return undefined
   }
   if (!held) return undefined

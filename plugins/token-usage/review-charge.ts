@@ -1,4 +1,4 @@
-import type { ChargeFacts, Ledger, Line, Log } from '../../src/kit/index.ts'
+import type { ChargeFacts, Ledger, Line, Log, Micros } from '../../src/kit/index.ts'
 
 /** An estimated charge that waits for a person. */
 type Doubted = {
@@ -8,6 +8,8 @@ type Doubted = {
   readonly delivery: 'confirmed' | 'partial'
   /** A hold has opened it already. */
   readonly held: boolean
+  /** What the upstream reports that it charges; undefined where it reports nothing. */
+  readonly vendorCost?: Micros | undefined
 }
 
 /**
@@ -17,7 +19,7 @@ type Doubted = {
  */
 export async function reviewCharge(
   { ledger, log }: { readonly ledger: Ledger; readonly log: Log },
-  { facts, lines, reason, delivery, held }: Doubted,
+  { facts, lines, reason, delivery, held, vendorCost }: Doubted,
 ): Promise<void> {
   const { id } = facts
   const hold = lines.reduce((sum, line) => sum + line.price, 0)
@@ -30,6 +32,8 @@ export async function reviewCharge(
     log.error({ charge: id, err: cause }, 'a charge could not be left to a person; it is charged as estimated')
   }
   // One that has lines already is settled by them; one that has none, or is not open, takes all of them at once.
-  const isSettled = isOpen && (await ledger.settle({ id, delivery, reason }).catch(() => false))
-  if (!isSettled) ledger.post(facts, lines, delivery)
+  const isSettled =
+    isOpen &&
+    (await ledger.settle({ id, delivery, reason, ...(vendorCost !== undefined && { vendorCost }) }).catch(() => false))
+  if (!isSettled) ledger.post(facts, lines, delivery, vendorCost)
 }

@@ -15,7 +15,7 @@ export const facetSchema = {
       type: 'boolean',
       default: true,
       description:
-        'Ask upstreams of chat streams for their usage (stream_options.include_usage), and take the extra event out again where the caller did not ask.',
+        'Request the usage of chat streams from upstreams (stream_options.include_usage), and remove the extra event if the client did not request it.',
     },
     count_characters_of: {
       type: 'string',
@@ -39,7 +39,7 @@ export const facetSchema = {
       enum: ['refuse', 'bill'],
       default: 'refuse',
       description:
-        'What becomes of a request whose tools make images: it is refused, since use alone would not pay them, or its images are charged by the image-tier-billing of the family beside its use.',
+        "For a request whose tools make images: refuse it, since its use would not pay for them, or bill its images by the family's image-tier-billing in addition to its use.",
     },
     missing_usage: {
       enum: ['estimate', 'review', 'refuse'],
@@ -51,13 +51,13 @@ export const facetSchema = {
       enum: ['refuse', 'review', 'parent'],
       default: 'parent',
       description:
-        'When a request uses something that has no price of its own (searches and other calls, a service tier or speed, cache writes, audio, video): refuse it with 400 where the request asks for it and leave the charge to a person where only the answer reports it, leave every such charge to a person, or charge it at the price of what includes it and flag the charge.',
+        'When a request uses something without a price (searches and other calls, a service tier or speed, cache writes, audio, video): refuse it with 400 if the request names it, and hold the charge for review if only the answer reports it (refuse); hold every such charge for review (review); or charge it at the price of its parent and flag the charge (parent).',
     },
     on_caller_gone: {
       enum: ['estimate', 'bill'],
       default: 'estimate',
       description:
-        'When the caller leaves before the end of the answer: break the call off and charge what was reported and an estimate of the rest, or read it to the end and bill what was used, as is right for models that think before they answer, of which no estimate knows how long they did. A stream that has said its last word is read on either way, for the use that it tells behind it.',
+        'When the client leaves before the end of the answer: end the call and charge the reported use and an estimate of the rest, or read it to the end and bill the use, which is right for models that think before they answer, since no estimate knows for how long. A stream whose text is complete is always read on, for the use that it reports last.',
     },
     unseen_tokens_max: {
       type: 'integer',
@@ -71,7 +71,7 @@ export const facetSchema = {
       additionalProperties: false,
       default: {},
       description:
-        'How use is estimated where nobody has counted it: for holds, for answers without a report, and for streams that were cut.',
+        'How uncounted use is estimated: for holds, for answers without a report, and for streams that were cut.',
       properties: {
         bytes_per_token: {
           type: 'number',

@@ -43,7 +43,7 @@ const place = {
     picture: {
       ...paths,
       description:
-        'Path within an item of what is handed on: base64, a data: URL or a link, told apart by its first characters; `.` is the item itself. Of several the first that has something.',
+        'Path within an item to the picture: base64, a data: URL or a link, distinguished by the first characters; `.` is the item itself. Of several the first with a value.',
     },
     bytes: {
       type: 'boolean',
@@ -241,7 +241,7 @@ const links = {
       enum: ['pass', 'inline', 'as-asked', 'measure'],
       default: 'pass',
       description:
-        'pass: handed on. inline: fetched, and handed on as base64. as-asked: as response_format says, a link when it says nothing. measure: handed on, when their first 64 KiB have told the pixels.',
+        'pass: forward links. inline: fetch the picture and return base64. as-asked: as response_format says, a link by default. measure: read the pixels from the first 64 KiB and forward the link.',
     },
     hosts: {
       type: 'array',

@@ -41,7 +41,7 @@ export function composeSchema(plugins: PluginsByStep, unopened: readonly string[
         format: 'counters',
         default: 'memory:',
         description:
-          'Where limits are counted: memory: for one process, redis://[USER:PASSWORD@]HOST[:PORT][/DB] or rediss://… for several, with ?cluster behind it where HOST is one node of a cluster, ?cluster=spread to count on all of its nodes.',
+          'Where limits are counted: memory: for one process, redis://[USER:PASSWORD@]HOST[:PORT][/DB] or rediss://… for several, followed by ?cluster where HOST is one node of a cluster, ?cluster=spread to count on all of its nodes.',
       },
       retention: parts.retention,
       events: parts.events,

@@ -105,7 +105,7 @@ const server = {
       format: 'duration-or-none',
       default: '0s',
       description:
-        'How long the gateway takes work after it was told to stop, while /readyz says 503: behind a load balancer, as long as that takes to look away.',
+        'How long the gateway accepts requests after the signal to stop, while /readyz returns 503: as long as a load balancer needs to notice.',
     },
     heartbeat: {
       type: 'string',
@@ -177,7 +177,7 @@ const retention = {
       format: 'duration-or-off',
       default: '90d',
       description:
-        'How long events are kept, and how far back /api/events goes; what a webhook has not been told yet stays. off for ever.',
+        'How long events are kept, and how far back /api/events goes; events that a webhook has not received remain. off: forever.',
     },
   },
 } as const satisfies Schema
@@ -367,7 +367,7 @@ const signIn = {
       type: 'boolean',
       default: true,
       description:
-        'Whether a password lets anybody in. Where it does not and no administrator is known to an issuer, the start offers the setup link again.',
+        'Whether people can sign in with a password. If not, and no administrator is linked to an issuer, the gateway prints the setup link again at its start.',
     },
     issuers: {
       type: 'object',
@@ -445,7 +445,7 @@ const budgets = {
       items: { type: 'integer', minimum: 1, maximum: 100 },
       default: [80, 100],
       description:
-        'Percents of a budget at which the event budget.threshold is told, once in each day, month or amount; [] for none.',
+        'Percentages of a budget at which the gateway sends the event budget.threshold, once per day, month or amount; [] for none.',
     },
   },
 } as const satisfies Schema
@@ -515,7 +515,7 @@ const group = {
       uniqueItems: true,
       items: { type: 'string', minLength: 1 },
       description:
-        'Models that its keys may ask for, by name; `*` at the end stands for the rest of one. A key with a list of its own may ask for what is in both. Absent for all.',
+        'Models that its keys may use, by name; a final `*` matches any ending. A key with its own list may use the models in both. Absent: all.',
     },
     multiplier: {
       type: 'string',
@@ -544,7 +544,7 @@ const callPath = {
   type: 'string',
   format: 'call-path',
   description:
-    'Where the upstream is asked: a path with {model}, whose slashes stay, {model:segment}, where they are escaped, and the {names} of the route.',
+    'The path at the upstream, with {model}, which keeps slashes, {model:segment}, which escapes them, and the {names} of the route.',
 } as const satisfies Schema
 
 const callQuery = {
@@ -678,7 +678,7 @@ const outcome = {
       minItems: 1,
       items: { type: 'string', minLength: 1 },
       description:
-        "Parts of the vendor's message, in any case, of which one has to be in it; {name} stands for a number: 'can only afford {left}'.",
+        "Parts of the vendor's message, in any case; one of them has to occur. {name} matches a number: 'can only afford {left}'.",
     },
     where: {
       type: 'string',
@@ -689,7 +689,7 @@ const outcome = {
       type: 'string',
       enum: saleClasses,
       description:
-        "not_sold: the next key or upstream is asked. unknown: it may have been sold, and nobody else is. final: the answer is the caller's.",
+        'not_sold: the request goes to the next key or upstream. unknown: it may have been sold, and goes nowhere else. final: the client gets the response.',
     },
     key: {
       type: 'string',
@@ -749,7 +749,7 @@ const upstream = {
     calls: {
       ...calls,
       description:
-        "By operation: where this upstream is asked, where that is another path than the family's and the route's. What stands here comes before what the family says.",
+        "By operation: the path at this upstream, if it differs from the family's and the route's. It overrides the family's.",
     },
     timeouts: {
       type: 'object',
@@ -799,7 +799,7 @@ const upstream = {
       type: 'object',
       additionalProperties: false,
       description:
-        'Where all connections are in use requests wait for one; clients take turns. Beyond, the next upstream of the model is asked, else the client gets 429.',
+        "If all connections are in use, requests wait for one, and clients take turns. Beyond these bounds the request goes to the model's next upstream, or the client gets 429.",
       properties: {
         max: { type: 'integer', minimum: 0, description: 'So many requests wait, at most (1024 when absent),' },
         for: { type: 'string', format: 'duration', description: 'each for so long (30s when absent).' },
@@ -831,7 +831,7 @@ const upstream = {
       type: 'object',
       minProperties: 1,
       description:
-        'Several keys of one vendor, by names: each request is asked with one of them, which stands for {key} in the values of `credential`. One that is refused is paused until it is good again.',
+        'Several keys of one vendor, by name: each request uses one of them as {key} in the values of `credential`. A refused key is paused until it works again.',
       propertyNames: { type: 'string', minLength: 1 },
       additionalProperties: vendorKey,
     },
@@ -857,7 +857,7 @@ const upstream = {
       type: 'string',
       enum: ['stop', 'pay_twice'],
       description:
-        'What may have been sold, and did not come, is asked for nowhere else (stop, also when absent), or with the next key or upstream, which may have to be paid once more (pay_twice).',
+        'A request that may have been sold without a response goes nowhere else (stop, also when absent), or to the next key or upstream, which may cost twice (pay_twice).',
     },
   },
 } as const satisfies Schema
@@ -907,7 +907,7 @@ const family = {
       type: 'object',
       additionalProperties: false,
       description:
-        'Where bodies name models beside their own: fields, or members within them with dots between the names; lists are looked through. Each must be a model here that the caller may use and that runs on the same upstream.',
+        'Where bodies name further models: fields, or members within them with dots between the names; lists are searched. Each must be a model here that the client may use and that runs on the same upstream.',
       default: {},
       properties: {
         instead: {
@@ -922,7 +922,7 @@ const family = {
     vendor_tools: {
       ...names,
       description:
-        'Tools that the upstream runs and callers may ask for, by what requests call them: web_search, googleSearch, web_search_options; a last * stands for the rest of a name. Others are refused. Tools that the client runs need no entry. Absent, every tool is sent on but for those that make images.',
+        'Tools that the upstream runs and clients may use, by their names in requests: web_search, googleSearch, web_search_options; a final * matches any ending. Others are refused. Tools that the client runs need no entry. Absent: every tool is forwarded, except those that make images.',
     },
     calls: {
       ...calls,
@@ -932,7 +932,7 @@ const family = {
       type: 'object',
       additionalProperties: false,
       description:
-        'What callers should know of these models; shown in the documentation, on the price page and beside the playground.',
+        'What clients should know about these models; shown in the documentation, on the price page and next to the playground.',
       default: {},
       properties: {
         en: { ...sentences, description: 'Sentences in English.' },
@@ -1038,7 +1038,7 @@ const model = {
       type: 'string',
       format: 'date',
       description:
-        'The day, UTC, from which its vendor serves it no longer: 2026-12-01. Told 60 days before to whoever checks or starts, and to callers; nothing is refused.',
+        'The day, UTC, from which its vendor no longer serves it: 2026-12-01. check, the start and clients report it from 60 days before; nothing is refused.',
     },
     enabled: {
       type: 'boolean',
@@ -1058,7 +1058,7 @@ const route = {
       type: ['string', 'array'],
       format: 'route',
       description:
-        'Method and path; {name} takes what stands there: "GET /v1/models/{id}". A list gives more spellings of the path; upstreams are asked at the first.',
+        'Method and path; {name} captures the text in its place: "GET /v1/models/{id}". A list gives more spellings of the path; upstreams get the first.',
       minItems: 1,
       items: [{ type: 'string', format: 'route' }],
       additionalItems: { type: 'string', format: 'route-spelling' },
@@ -1085,7 +1085,7 @@ const route = {
       type: 'string',
       enum: ['wait', 'accept'],
       description:
-        'Of what upstreams make as jobs: wait answers when it is done (also when absent), accept answers 202 at once, and GET /v1/jobs/{id} tells the rest. Callers that send `prefer: respond-async` are answered so anyway.',
+        'For jobs of upstreams: wait answers when the job is done (also when absent), accept answers 202 at once, and GET /v1/jobs/{id} returns the result. Clients that send `prefer: respond-async` always get 202.',
     },
     reuse: {
       type: 'boolean',

@@ -31,7 +31,8 @@ export class UsageReport {
 
   /** The amount that the upstream itself charges. */
   cost(value: Json | undefined): void {
-    const text = typeof value === 'number' ? String(value) : value
+    // No exponent: 0.00000015 is written as it is.
+    const text = typeof value === 'number' && value >= 0 && value < 1e9 ? value.toFixed(12) : value
     if (typeof text === 'string' && /^\d/.test(text)) this.#cost = text
   }
 

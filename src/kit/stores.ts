@@ -79,9 +79,9 @@ export type Ledger = {
   /**
    * A charge whose amount is known only afterwards, opened and settled in one step, or settled where a hold has opened
    * it; queued and written in groups, and nobody waits: a crash loses at most what was queued. No lines make no charge.
-   * Once per id. `find` knows it at once.
+   * Once per id. `find` knows it at once. `vendorCost`: what the upstream reports that it charges.
    */
-  post(facts: ChargeFacts, lines: readonly Line[], delivery: Settlement['delivery']): void
+  post(facts: ChargeFacts, lines: readonly Line[], delivery: Settlement['delivery'], vendorCost?: Micros): void
   /**
    * Ends a charge without lines: nothing was bought. Its idempotency key is free again. `vendorCost`: what the upstream says
    * that it charges all the same.

@@ -15,6 +15,17 @@ export function parseMoney(text: string): Micros | undefined {
   return Number(match[1]) * 1_000_000 + Number((match[2] ?? '').padEnd(6, '0'))
 }
 
+const costText = /^(\d{1,9})(?:\.(\d{1,30}))?$/
+
+/** Reads a decimal of any number of places, as vendors report costs, into micro-units, rounded half up; undefined when it is not one. */
+export function readCost(text: string): Micros | undefined {
+  const match = costText.exec(text)
+  if (!match) return undefined
+  const [, whole = '', places = ''] = match
+  const kept = Number(whole + places.slice(0, 6).padEnd(6, '0'))
+  return kept + (Number(places[6] ?? 0) >= 5 ? 1 : 0)
+}
+
 /** Writes micro-units as a decimal string with at least two places: 40_000 → `"0.04"`, 1_500 → `"0.0015"`. */
 export function formatMoney(micros: Micros): string {
   const sign = micros < 0 ? '-' : ''

@@ -57,8 +57,8 @@ export function watchCharges(ledger: Ledger, tell: (charge: EndedCharge) => void
       if (isOurs) ended(settlement.id, 'settled', settlement.upstream)
       return isOurs
     },
-    post(facts, lines, delivery) {
-      ledger.post(facts, lines, delivery)
+    post(facts, lines, delivery, vendorCost) {
+      ledger.post(facts, lines, delivery, vendorCost)
       open.delete(facts.id)
       if (lines.length > 0) tellOf(facts, 'settled', lines)
     },

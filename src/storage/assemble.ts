@@ -431,9 +431,9 @@ function createLedger(parts: StorageParts, endings: Endings): Storage['ledger'] 
         change: 'settle',
         given: { settlement: withOwnBytes(settlement), at: clock.now() },
       }),
-    post(facts, lines, delivery) {
+    post(facts, lines, delivery, vendorCost) {
       if (lines.length === 0) return
-      chargeQueue.append({ facts, lines, delivery, at: clock.now() })
+      chargeQueue.append({ facts, lines, delivery, at: clock.now(), ...(vendorCost !== undefined && { vendorCost }) })
       writer.touch()
     },
     void(id, reason, vendorCost) {

@@ -50,6 +50,18 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
     t.same(await books.verify(), { charges: 3, lines: 6, entries: 3, left: 0, problems: [], sums: [], budgets: 0 })
   })
 
+  await t.test('[14.1] a posted charge keeps what its vendor charges, held before or not', async t => {
+    const { storage, key, ledger, books } = await start(t)
+    const [plain, held] = [facts(key), facts(key)]
+    await ledger.hold(holdOf(key, 500, held))
+    for (const one of [plain, held]) ledger.post(one, used, 'confirmed', 42)
+    t.match(await ledger.find(plain.id), { amount: 100, vendorCost: 42 }, 'while it waits')
+    await storage.flush()
+    for (const { id } of [plain, held])
+      t.match(await ledger.find(id), { amount: 100, vendorCost: 42, state: 'settled' })
+    t.match(await books.verify(), { charges: 2, problems: [], sums: [], budgets: 0 })
+  })
+
   await t.test('[9.4] all charges are paged in the order of their ids, wherever they stand', async t => {
     const clock = clockAt(Date.UTC(2026, 9, 1))
     const { storage, key, ledger, books } = await start(t, clock)

@@ -52,7 +52,7 @@ t.test('events, refusals and traces that the pages list are those that there are
   // `invalid` is of a table of its own: its texts are those of reasons.
   const codes = rows('For programs').map(row => row.split('|')[1] ?? '')
   t.strictSame([...named(codes.join(' '))].toSorted(), ['invalid', ...Object.keys(consoleErrors)].toSorted())
-  const traces = named(rows('What leaves a trace').join(' '))
+  const traces = named(rows('Audit log').join(' '))
   const actions = Object.keys(english).flatMap(word => /^action\.(.+)/.exec(word)?.[1] ?? [])
   t.strictSame([...traces].toSorted(), actions.toSorted())
 })

@@ -25,7 +25,7 @@ const usageMembers = words('day user key_id model requests images input_tokens o
 const csvHead =
   words(`id time key_id user group model operation status outcome error duration_ms upstream config_revision
   client_request_id input_tokens output_tokens state 大小 请求品质 生成数量 图片档位 来源 实际尺寸 currency amount refunded
-  flags text vendor_cost`)
+  flags text vendor_cost counts`)
 
 /** Of a value inside the answer to a path: where it is, and its members in their order. */
 const answers: readonly { readonly path: string; readonly at: string; readonly members: readonly string[] }[] = [

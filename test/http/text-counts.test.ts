@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import t from 'tap'
 import { runCli } from '../harness/cli.ts'
 import { start } from '../harness/start.ts'
@@ -102,4 +103,31 @@ t.test('[14.10] lists, tables, statements and prices have every count', async t 
   const page = await (await fetch(`${started.url}/pricing`)).text()
   for (const words of ['Cached input', 'Cache write tokens', 'Cache write tokens, 1 hour', 'Web search'])
     t.match(page, new RegExp(words, 'i'), `the price page: ${words}`)
+})
+
+t.test('[14.1] what an aggregator says that a text costs is kept with its charge', async t => {
+  const started = await start(t, { upstreams: ['text'] })
+  const usage = { prompt_tokens: 12, completion_tokens: 34, cost: 0.0000426 }
+  const choice = { index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }
+  const ask = async (stream: boolean) => {
+    const answer = await started.post('/v1/chat/completions', {
+      model: 'sim-chat',
+      messages: [{ role: 'user', content: 'hello' }],
+      stream,
+    })
+    await answer.text()
+    await started.settled()
+    return (await started.get(`/v1/charges/${answer.headers.get('x-request-id')}`)).json()
+  }
+  started.upstream.answer({ choices: [choice], usage })
+  t.match(await ask(false), { amount: '0.000057', vendor_cost: '0.000043' })
+  started.upstream.answer((res: ServerResponse) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' })
+    const chunk = (rest: object) => `data: ${JSON.stringify({ object: 'chat.completion.chunk', ...rest })}\n\n`
+    const { message, ...end } = choice
+    res.end(`${chunk({ choices: [{ ...end, delta: message }] })}${chunk({ choices: [], usage })}data: [DONE]\n\n`)
+  })
+  t.match(await ask(true), { amount: '0.000057', vendor_cost: '0.000043' }, 'at the end of a stream')
+  const compared = await runCli({ folder: started.folder }, 'usage', '--against-vendor', '--format', 'json')
+  t.match(compared.stdout, '"0.000086"', 'and compared with ours')
 })

@@ -3,7 +3,6 @@ import { measureInputs } from '../../plugins/image-tier-billing/input-pixels.ts'
 import { inspect } from '../../plugins/image-tier-billing/inspect.ts'
 import { imageTierBilling } from '../../plugins/image-tier-billing/plugin.ts'
 import { priceQuantity, multiply } from '../../src/pricing/index.ts'
-import { readCost } from '../../plugins/image-tier-billing/decimals.ts'
 import { quote, type Quote } from '../../plugins/image-tier-billing/quote.ts'
 import { rateImage, rateWithImage } from '../../plugins/image-tier-billing/rate-image.ts'
 import { rateLines } from '../../plugins/image-tier-billing/rate-lines.ts'
@@ -22,6 +21,7 @@ import {
   type Json,
   type Line,
   type Model,
+  readCost,
   type Told,
   type TierRule,
 } from '../../src/kit/index.ts'

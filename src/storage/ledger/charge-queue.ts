@@ -18,7 +18,7 @@ export const togetherFar = 2_048
 /** What is kept of one until it is written. `hasRows`: no segment can hold it, or it may have been written before. */
 type Waiting = Posting & { readonly hasRows: boolean }
 
-/** A charge as plain values: its facts in their order, the place of its rule, amount, number of lines, delivery, time. */
+/** A charge as plain values: its facts in their order, the place of its rule, amount, number of lines, delivery, time, vendor cost. */
 export type PostedCharge = readonly [id: string, ...Value[]]
 /** A line as plain values: its charge, and the columns of `line` in their order. */
 export type PostedLine = readonly [chargeId: string, ...Value[]]
@@ -87,9 +87,8 @@ export class ChargeQueue {
 
   /** A second posting under one id is the first one again. */
   append(posting: Posting): void {
-    const { facts, lines, delivery, at } = posting
-    const mayBeThere = this.#known.note(facts.id, at)
-    this.#waiting.push({ facts, lines, delivery, at, hasRows: mayBeThere || !fits(posting) })
+    const mayBeThere = this.#known.note(posting.facts.id, posting.at)
+    this.#waiting.push({ ...posting, hasRows: mayBeThere || !fits(posting) })
     this.appended++
   }
 
@@ -136,7 +135,7 @@ export class ChargeQueue {
     const isIt = ({ facts }: Posting): boolean => facts.id === id
     const posting = this.#taken?.postings.find(isIt) ?? this.#owed?.postings.find(isIt) ?? this.#waiting.find(isIt)
     if (!posting) return undefined
-    const { facts, lines, delivery, at } = posting
+    const { facts, lines, delivery, at, vendorCost = null } = posting
     return {
       ...facts,
       state: 'settled',
@@ -147,7 +146,7 @@ export class ChargeQueue {
       refunded: 0,
       createdAt: at,
       endedAt: at,
-      vendorCost: null,
+      vendorCost,
       delivery,
       lines,
     }
@@ -184,12 +183,12 @@ function flatten(postings: readonly Posting[]): PostedRows {
   const ids = new Set<string>()
   const charges: PostedCharge[] = []
   const lines: PostedLine[] = []
-  for (const { facts, lines: own, delivery, at } of postings) {
+  for (const { facts, lines: own, delivery, at, vendorCost = null } of postings) {
     if (ids.has(facts.id)) continue
     ids.add(facts.id)
     let place = places.get(facts.rule)
     if (place === undefined) places.set(facts.rule, (place = places.size))
-    charges.push([...factValues(facts), place, sumOf(own), own.length, delivery, at])
+    charges.push([...factValues(facts), place, sumOf(own), own.length, delivery, at, vendorCost])
     for (const line of own) lines.push(lineValues(facts.id, line))
   }
   return { rules: [...places.keys()].map(rule => JSON.stringify(rule)), charges, lines }

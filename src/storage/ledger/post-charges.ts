@@ -4,7 +4,7 @@ import { insertRows } from '../insert-rows.ts'
 import { lockKeys } from '../keys/lock.ts'
 import { spendAll } from '../keys/spend-all.ts'
 import { ask, type Row, type QueryProgram, type Value } from '../query.ts'
-import { text, textOrNull, whole } from '../rows.ts'
+import { text, textOrNull, whole, wholeOrNull } from '../rows.ts'
 import type { Segment, Spent } from '../segments/draft.ts'
 import { findBooked } from '../segments/find.ts'
 import { totalMax } from '../segments/fits.ts'
@@ -16,7 +16,7 @@ import { lineColumns } from './line.ts'
 import { factColumns } from './fact-values.ts'
 import { bookAll, type Ended } from './settle.ts'
 
-const ended = 'rule state reason hold amount line_count delivery owner epoch created_at ended_at'.split(' ')
+const ended = 'rule state reason hold amount line_count delivery owner epoch created_at ended_at vendor_cost'.split(' ')
 /** The columns of a charge that is written when it has ended. */
 const chargeColumns = [...factColumns, ...ended]
 
@@ -66,8 +66,8 @@ function* postRows(identity: WriterIdentity, { rules, charges, lines }: PostedRo
 
 /** @throws Error for an amount that could be written and never be read again */
 function chargeRow({ owner, epoch }: WriterIdentity, posted: PostedCharge, rules: readonly string[]): Row {
-  const rest = posted.slice(factColumns.length) as [number, number, number, string, number]
-  const [rule, amount, lineCount, delivery, at] = rest
+  const rest = posted.slice(factColumns.length) as [number, number, number, string, number, number | null]
+  const [rule, amount, lineCount, delivery, at, vendorCost] = rest
   if (!Number.isSafeInteger(amount) || amount > totalMax)
     throw new Error(`charge ${posted[0]} would come to ${amount} micro-units`)
   return {
@@ -83,6 +83,7 @@ function chargeRow({ owner, epoch }: WriterIdentity, posted: PostedCharge, rules
     epoch,
     created_at: at,
     ended_at: at,
+    vendor_cost: vendorCost,
   }
 }
 
@@ -111,9 +112,10 @@ function* endHeld(identity: WriterIdentity, charge: Row, lines: readonly Row[]):
   yield* insertRows('line', lineColumns, lines)
   const at = whole(charge, 'ended_at')
   const [settled] = yield ask(
-    `UPDATE charge SET state = 'settled', delivery = ?, ended_at = ? WHERE id = ? RETURNING *`,
+    `UPDATE charge SET state = 'settled', delivery = ?, ended_at = ?, vendor_cost = ? WHERE id = ? RETURNING *`,
     text(charge, 'delivery'),
     at,
+    wholeOrNull(charge, 'vendor_cost'),
     id,
   )
   return [{ charge: settled as Row, heldNow: whole(held, 'hold'), at }]

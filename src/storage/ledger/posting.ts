@@ -1,4 +1,4 @@
-import type { ChargeFacts, Line, Settlement } from '../../kit/index.ts'
+import type { ChargeFacts, Line, Micros, Settlement } from '../../kit/index.ts'
 
 /** A charge that is known wholly: what it is for, and what it comes to. */
 export type Posting = {
@@ -6,4 +6,6 @@ export type Posting = {
   readonly lines: readonly Line[]
   readonly delivery: Settlement['delivery']
   readonly at: number
+  /** What the upstream reports that it charges; absent where it reports nothing. */
+  readonly vendorCost?: Micros
 }

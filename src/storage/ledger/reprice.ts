@@ -35,6 +35,8 @@ export function* reprice(
     epoch: identity.epoch,
     created_at: charge.createdAt,
     ended_at: at,
+    // The upstream charges once: the cost stays with the replaced charge.
+    vendor_cost: null,
   }
   const own = lines.map(line => toRow(lineColumns, lineValues(id, line)))
   yield* insertSettled(identity, [row], new Map([[id, own]]), at, by)

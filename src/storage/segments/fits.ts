@@ -9,12 +9,13 @@ const togetherMax = 1e13
 const plainId = /^req_[0-9a-z]+(?:\.u)?$/
 
 /**
- * A charge that a segment can hold: of things that are counted, for a request that began not long ago. All others have rows of
- * their own, which say what is wrong with them too.
+ * A charge that a segment can hold: of things that are counted, without a vendor cost, for a request that began not long ago.
+ * All others have rows of their own, which say what is wrong with them too.
  */
-export function fits({ facts, lines, at }: Posting): boolean {
+export function fits({ facts, lines, at, vendorCost }: Posting): boolean {
   const age = at - begunAt(facts.id)
   return (
+    vendorCost === undefined &&
     age <= ageMaxMs &&
     age >= -aheadMs &&
     plainId.test(facts.id) &&
