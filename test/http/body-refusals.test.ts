@@ -128,7 +128,7 @@ t.test('a key without credit is suspended when a second, different request finds
 })
 
 t.test('suspended keys are tried within a second where no other is left, and back off to half a minute', async t => {
-  const { send, always, states, vendor, clock } = await open(t, undefined)
+  const { send, always, states, vendor, clock, settled } = await open(t, undefined)
   for (const key of keys) always.set(key, [401, { error: { code: 'invalid_api_key' } }])
   for (let i = 0; i < 3; i++) await send(ask('a word'))
   t.same(states(), ['suspended', 'suspended', 'suspended'])
@@ -146,6 +146,8 @@ t.test('suspended keys are tried within a second where no other is left, and bac
   }
   t.same(gaps, [1, 2, 4, 8], 'at a bounded rate')
   always.clear()
+  // A commit under way would seem to take the half minute.
+  await settled()
   clock.pass(30_000)
   t.equal((await send(ask('a word'))).status, 200, 'mended, it is found to be so by an ordinary request')
   t.ok(states().includes('active'))

@@ -394,6 +394,13 @@ t.test('a gateway is served, and every command works beside it', async t => {
     await reached.promise
     gateway.process.kill('SIGTERM')
     await gateway.hears(/^SIGTERM: finishing 1 request, at most 30 s\. Again to end at once\.$/m)
+    // The door closes after the message: some milliseconds, more on a busy machine.
+    const isShut = async (): Promise<boolean> =>
+      fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${firstKey}` } }).then(
+        answer => answer.status === 503,
+        () => true,
+      )
+    await until(isShut)
     const late = await generate(url, firstKey, { model: 'alpha-image-2' }).then(
       answer => answer.status,
       () => 'refused',
