@@ -1,4 +1,4 @@
-import type { JsonWalk } from '../../src/wire/index.ts'
+import { joined, type JsonWalk } from '../../src/wire/index.ts'
 import { AnswerTexts } from './answer-texts.ts'
 import { findBase64, findDrawing, findPicture, isBase64, isLink, unescapeText } from './judge-text.ts'
 import { loneLinksOf } from './lone-links.ts'
@@ -260,7 +260,7 @@ export class Remainder {
       this.spoke = true
       return ''
     }
-    const text = unescapeText(this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces))
+    const text = unescapeText(joined(this.#pieces))
     const seen = this.#judge(walk, text, from)
     if (seen !== undefined) {
       this.#omission.string(from, to, `${walk.path()} (${seen})`)

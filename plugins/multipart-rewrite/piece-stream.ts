@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { type Awaitable, isPromise } from '../../src/kit/index.ts'
+import { joined } from '../../src/wire/index.ts'
 import { blockBytes, giveBlock, takeBlock } from './blocks.ts'
 
 /** Bytes that are at hand, or are fetched when their turn comes. */
@@ -57,7 +58,7 @@ export class PieceStream extends Readable {
         left -= chunk.length
       }
       if (ready.length === 0) this.push(null)
-      else this.push(ready.length === 1 ? ready[0] : Buffer.concat(ready))
+      else this.push(joined(ready))
     } catch (error) {
       this.destroy(error as Error)
     }

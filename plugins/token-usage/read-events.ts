@@ -1,5 +1,5 @@
 import type { Passed } from '../../src/kit/index.ts'
-import { Holdback, RecordReader, type RecordVisitor } from '../../src/wire/index.ts'
+import { Holdback, joined, RecordReader, type RecordVisitor } from '../../src/wire/index.ts'
 
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
@@ -133,7 +133,7 @@ export class EventReader implements RecordVisitor {
     if (data.length > 0) this.#data = []
     this.#event = ''
     if (!isWhole || (data.length === 0 && event === '')) return false
-    return this.#onRecord(data.length === 1 ? (data[0] as Buffer) : Buffer.concat(data), event)
+    return this.#onRecord(joined(data), event)
   }
 }
 

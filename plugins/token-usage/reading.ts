@@ -1,4 +1,5 @@
 import type { Dialect, Json, Passed, Stage, Usage } from '../../src/kit/index.ts'
+import { joined } from '../../src/wire/index.ts'
 import { isObject } from './is-object.ts'
 import { mergeUsage } from './merge-usage.ts'
 import { pruneEvent } from './prune-event.ts'
@@ -80,7 +81,7 @@ export class JsonReading implements Reading {
   end(): Passed {
     const short = this.#short
     if (!short) return []
-    const json = parse(short.length === 1 ? (short[0] as Buffer) : Buffer.concat(short))
+    const json = parse(joined(short))
     if (!isObject(json)) return []
     this.#short = undefined
     for (let i = 0; i < usageMembers.length; i++) {

@@ -1,4 +1,4 @@
-import type { ChargeFacts, Ledger, Line, Log, Micros } from '../../src/kit/index.ts'
+import { amountOfLines, type ChargeFacts, type Ledger, type Line, type Log, type Micros } from '../../src/kit/index.ts'
 
 /** An estimated charge that waits for a person. */
 type Doubted = {
@@ -22,7 +22,7 @@ export async function reviewCharge(
   { facts, lines, reason, delivery, held, vendorCost }: Doubted,
 ): Promise<void> {
   const { id } = facts
-  const hold = lines.reduce((sum, line) => sum + line.price, 0)
+  const hold = amountOfLines(lines)
   let isOpen = held
   try {
     isOpen ||= (await ledger.hold({ facts, hold, idempotency: null })).kind === 'held'

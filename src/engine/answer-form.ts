@@ -1,5 +1,5 @@
 import { type Exchange, type Passed, readField, type Reply, type Stage, type Target } from '../kit/index.ts'
-import { skipBlanks } from '../wire/index.ts'
+import { joined, skipBlanks } from '../wire/index.ts'
 import type { AnswerHead, Call } from './call-request.ts'
 import { Conversation } from './conversation.ts'
 import { fail } from './errors.ts'
@@ -91,12 +91,6 @@ export function formReader(head: Pick<AnswerHead, 'status' | 'headers'>, wanted:
   const type = head.headers['content-type']
   return (begin: Buffer): AnswerForm | undefined =>
     wanted && hasForm(head.status) ? findForm(begin, typeof type === 'string' ? type : '', wanted, false) : 'other'
-}
-
-/** One piece as it is: copying it would cost as much as the answer is long. */
-function joined(pieces: readonly Buffer[]): Buffer {
-  const [first] = pieces
-  return first && pieces.length === 1 ? first : Buffer.concat(pieces)
 }
 
 /** A 204 has no body, and a refusal passes as it is. */

@@ -13,6 +13,7 @@ import {
   inflateSync,
   zstdDecompressSync,
 } from 'node:zlib'
+import { joined } from '../wire/index.ts'
 
 /** Codings of contents that are undone (RFC 9110 8.4.1, RFC 8878). */
 export type Coding = 'gzip' | 'deflate' | 'br' | 'zstd'
@@ -136,7 +137,7 @@ export class Unpacker {
   }
 
   #pour(): void {
-    const input = this.#waiting.length === 1 ? (this.#waiting[0] as Buffer) : Buffer.concat(this.#waiting)
+    const input = joined(this.#waiting)
     this.#waiting = []
     this.#isBusy = true
     const stream = this.#stream ?? this.#open(input)

@@ -50,7 +50,7 @@ import { CircuitBreaker } from './circuit-breaker.ts'
 import { Conversation, type Sent } from './conversation.ts'
 import { replyHeaders } from './headers.ts'
 import { discardRest } from './discard-rest.ts'
-import { type BodyPace, type BodyPatience, bodyPace, noRoom, type Taken, takeBody } from './intake.ts'
+import { type BodyPace, type BodyPatience, bodyPace, noRoom, paidBytes, type Taken, takeBody } from './intake.ts'
 import { toLogRow } from './log-row.ts'
 import { orderCandidates } from './order-candidates.ts'
 import { addressOf, callOf, outgoingHeaders, shapeOutbound, upstreamPath } from './outbound.ts'
@@ -341,8 +341,7 @@ export class Engine {
 
   /** Nobody waits for a job's answer, so it waits for memory: it has been paid. @throws Failure over_capacity after a minute */
   async #waitForRoom(memory: ByteClaim, bytes: number): Promise<void> {
-    // What is larger than all that there is has been paid all the same.
-    const wanted = Math.min(bytes, this.#running.plan.server.memoryBytesMax / 2)
+    const wanted = paidBytes(bytes, this.#running.plan.server.memoryBytesMax)
     for (let tries = 0; !memory.hold(wanted); tries++) {
       if (tries === roomTries) throw noRoom()
       await this.#parts.clock.sleep(roomEveryMs)
@@ -830,8 +829,7 @@ export class Engine {
     const { memoryBytesMax } = running.plan.server
     if (body.length <= smallAnswerBytes) return
     const memory = new ByteClaim(this.#budget, memoryBytesMax, payer)
-    // What is larger than all that there is has been paid all the same.
-    if (!memory.hold(Math.min(body.length, memoryBytesMax / 2))) throw noRoom()
+    if (!memory.hold(paidBytes(body.length, memoryBytesMax))) throw noRoom()
     if (res.closed) memory.free()
     else res.once('close', () => memory.free())
   }

@@ -1,4 +1,4 @@
-import { freeMemory } from '../wire/index.ts'
+import { freeMemory, joined } from '../wire/index.ts'
 
 /** Chunks up to this size are put together: each Buffer costs more than a hundred bytes, whatever it holds. */
 const smallBytes = 4_096
@@ -49,7 +49,7 @@ export class Gather {
     this.#endBlock()
     const chunks = this.#chunks
     this.#chunks = []
-    return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, this.#length)
+    return joined(chunks, this.#length)
   }
 
   #addLarge(chunk: Buffer): void {

@@ -251,6 +251,11 @@ class JsonIntake implements BodyTaker, Taken {
   }
 }
 
+/** How much of the memory bytes take that have been paid: half of it, where they are more than there is. */
+export function paidBytes(bytes: number, memoryBytesMax: number): number {
+  return Math.min(bytes, memoryBytesMax / 2)
+}
+
 export function noRoom(): Error {
   return fail('over_capacity', {}, { retryAfterMs: 2_000 })
 }

@@ -51,6 +51,10 @@ export type ToldOfLine = {
 /** One priced thing that the upstream returned. */
 export type Line = Values<typeof lineMembers> & { readonly told?: ToldOfLine }
 
+export function amountOfLines(lines: readonly Pick<Line, 'price'>[]): Micros {
+  return lines.reduce((total, { price }) => total + price, 0)
+}
+
 /** What is known of a charge when it is opened, in the order of its columns; enough to rate it again later. */
 export const factMembers = {
   /** The request's id. */

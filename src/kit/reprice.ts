@@ -2,7 +2,6 @@ import type { Charge, ChargeRule, Line } from './charge.ts'
 import type { Family, Model } from './model.ts'
 import type { OperationTraits } from './operation.ts'
 import type { Slots } from './slots.ts'
-import type { Micros } from './units.ts'
 
 /** Why it cannot be told what a charge would have cost by other prices. */
 export const incomparable = [
@@ -56,10 +55,6 @@ export type Repricing = {
   readonly configRevision: string
   readonly by: string
   readonly reason: string
-}
-
-export function amountOfLines(lines: readonly Line[]): Micros {
-  return lines.reduce((sum, { price }) => sum + price, 0)
 }
 
 /** The id of the charge that replaces a repriced one. */

@@ -1,3 +1,4 @@
+import { joined } from './joined.ts'
 import { StringEnd, unended } from './string-end.ts'
 
 const quote = 0x22
@@ -53,7 +54,7 @@ export class PassedValue {
   take(): Buffer | undefined {
     const kept = this.#kept
     this.#kept = undefined
-    return kept?.length === 1 ? kept[0] : kept && Buffer.concat(kept)
+    return kept && joined(kept)
   }
 
   #enter(depth: number, inString: boolean, isRest: boolean): void {

@@ -1,11 +1,11 @@
 import { tokenUsage } from '../../plugins/token-usage/plugin.ts'
-import type { UsageFacet } from '../../plugins/token-usage/schema.ts'
 import { scanObject } from '../../src/engine/fields.ts'
 import { type Charge, replayCharge } from '../../src/index.ts'
 import { callerSlot, Ids, type Key, type Reply, type Stage, type Storage, systemClock } from '../../src/kit/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { newKey, silentLog } from '../contract/storage.ts'
 import { seeded, someExchange, someGroup, someHost, someKey, someTarget } from '../harness/exchange.ts'
+import { usageFacet as facet } from '../harness/usage-facet.ts'
 
 /** Charges for a few tokens each, most of which cost a fraction of a micro-unit. */
 export type SmallCharges = {
@@ -30,17 +30,6 @@ export type SmallChargesReport = {
   readonly problems: number
 }
 
-const facet: UsageFacet = {
-  include_usage: false,
-  free_operations: [],
-  beside_images: 'bill',
-  image_tools: 'refuse',
-  missing_usage: 'estimate',
-  on_caller_gone: 'estimate',
-  unseen_tokens_max: 1_000_000,
-  estimate: { bytes_per_token: 4, file_tokens: 1500, output_tokens: 4096, calls: 10 },
-  unpriced: 'parent',
-}
 /** Micro-units per million tokens. */
 const models = [
   { name: 'embed', input: 20_000, cached_input: 20_000, output: 0 },

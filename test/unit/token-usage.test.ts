@@ -38,18 +38,9 @@ import {
 import { KeptLog, seeded, someTarget } from '../harness/exchange.ts'
 import { caseName } from '../harness/case-name.ts'
 import { seed } from '../harness/seed.ts'
+import { usageFacet } from '../harness/usage-facet.ts'
 
-const facet: UsageFacet = {
-  include_usage: true,
-  free_operations: [],
-  beside_images: 'bill',
-  image_tools: 'refuse',
-  missing_usage: 'estimate',
-  on_caller_gone: 'estimate',
-  unseen_tokens_max: 1_000_000,
-  estimate: { bytes_per_token: 4, file_tokens: 1500, output_tokens: 4096, calls: 10 },
-  unpriced: 'parent',
-}
+const facet: UsageFacet = { ...usageFacet, include_usage: true }
 
 const rule: UsageRule = {
   kind: 'usage',

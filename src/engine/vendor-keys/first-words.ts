@@ -1,3 +1,4 @@
+import { joined } from '../../wire/index.ts'
 import type { AnswerForm } from '../answer-form.ts'
 import type { AnswerHead } from '../call-request.ts'
 import { type Coding, unpackSmall } from '../codings.ts'
@@ -53,16 +54,17 @@ export class FirstWords {
     this.#bytes += chunk.length
     if (this.#bytes > this.#bytesMax) return true
     if (this.#kind === 'refusal') return false
-    if (this.#kind === 'form') return this.#formOf(this.#all()) !== undefined
-    if (this.#kind === 'events' && this.#isNoStream()) return true
-    if (this.#kind === 'json') return !mayBeError(this.#all()) && this.#formOf(this.#all()) !== undefined
-    this.#event = firstEvent(this.#text())
+    const bytes = joined(this.#chunks)
+    if (this.#kind === 'form') return this.#formOf(bytes) !== undefined
+    if (this.#kind === 'events' && this.#isNoStream(bytes)) return true
+    if (this.#kind === 'json') return !mayBeError(bytes) && this.#formOf(bytes) !== undefined
+    this.#event = firstEvent(bytes.toString())
     return this.#event !== undefined
   }
 
   /** Upstreams that fail in a stream may write JSON without the frame of an event: it is read as what it is. */
-  #isNoStream(): boolean {
-    const form = this.#formOf(this.#all())
+  #isNoStream(bytes: Buffer): boolean {
+    const form = this.#formOf(bytes)
     if (form === 'object' || form === 'list') this.#kind = 'json'
     return form === 'other'
   }
@@ -86,12 +88,8 @@ export class FirstWords {
     return this.#isWhole ? refusalInside(this.value()) : undefined
   }
 
-  #all(): Buffer {
-    return this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks)
-  }
-
   #text(): string {
-    return this.#all().toString()
+    return joined(this.#chunks).toString()
   }
 }
 

@@ -1,3 +1,4 @@
+import { joined } from '../../wire/index.ts'
 import type { AnswerHead, Call } from '../call-request.ts'
 import { FirstWords, type FormOf, type Kind, kindOf } from './first-words.ts'
 import { mayBeError } from './may-be-error.ts'
@@ -38,9 +39,4 @@ function beginsWithAnswer(events: readonly Buffer[], formOf: FormOf): boolean {
   if (events.length === 0) return false
   const words = new FirstWords('events', undefined, formOf)
   return events.some(chunk => words.add(chunk)) && words.inside() === undefined
-}
-
-/** What has come. */
-export function joined(chunks: readonly Buffer[]): Buffer {
-  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
 }

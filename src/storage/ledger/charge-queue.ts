@@ -1,4 +1,5 @@
-import type { Charge, ChargeRule, Line } from '../../kit/index.ts'
+import { amountOfLines } from '../../kit/charge.ts'
+import type { Charge, ChargeRule } from '../../kit/index.ts'
 import type { Value } from '../query.ts'
 import { factValues } from './fact-values.ts'
 import { lineValues } from './line.ts'
@@ -142,7 +143,7 @@ export class ChargeQueue {
       reason: null,
       hold: 0,
       held: 0,
-      amount: sumOf(lines),
+      amount: amountOfLines(lines),
       refunded: 0,
       createdAt: at,
       endedAt: at,
@@ -188,13 +189,8 @@ function flatten(postings: readonly Posting[]): PostedRows {
     ids.add(facts.id)
     let place = places.get(facts.rule)
     if (place === undefined) places.set(facts.rule, (place = places.size))
-    charges.push([...factValues(facts), place, sumOf(own), own.length, delivery, at, vendorCost])
+    charges.push([...factValues(facts), place, amountOfLines(own), own.length, delivery, at, vendorCost])
     for (const line of own) lines.push(lineValues(facts.id, line))
   }
   return { rules: [...places.keys()].map(rule => JSON.stringify(rule)), charges, lines }
-}
-
-/** What lines come to, in micro-units. */
-export function sumOf(lines: readonly Line[]): number {
-  return lines.reduce((sum, line) => sum + line.price, 0)
 }

@@ -65,7 +65,7 @@ function* postRows(identity: WriterIdentity, { rules, charges, lines }: PostedRo
 }
 
 /** @throws Error for an amount that could be written and never be read again */
-function chargeRow({ owner, epoch }: WriterIdentity, posted: PostedCharge, rules: readonly string[]): Row {
+export function chargeRow({ owner, epoch }: WriterIdentity, posted: PostedCharge, rules: readonly string[]): Row {
   const rest = posted.slice(factColumns.length) as [number, number, number, string, number, number | null]
   const [rule, amount, lineCount, delivery, at, vendorCost] = rest
   if (!Number.isSafeInteger(amount) || amount > totalMax)

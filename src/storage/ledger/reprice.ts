@@ -1,9 +1,10 @@
-import { amountOfLines, repricedId, type Repricing } from '../../kit/reprice.ts'
+import { amountOfLines } from '../../kit/charge.ts'
+import { repricedId, type Repricing } from '../../kit/reprice.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import type { Scribe } from '../writer-identity.ts'
-import { factColumns, factValues } from './fact-values.ts'
+import { factValues } from './fact-values.ts'
 import { lineColumns, lineValues } from './line.ts'
-import { insertSettled, toRow } from './post-charges.ts'
+import { chargeRow, insertSettled, toRow } from './post-charges.ts'
 import { refund } from './resolve.ts'
 
 /**
@@ -22,22 +23,11 @@ export function* reprice(
   if (charge.amount > 0 && (yield* refund(identity, { id: charge.id, by, reason: why, at })) === 0) return false
   const amount = amountOfLines(lines)
   if (amount === 0) return true
-  const row = {
-    ...toRow(factColumns, factValues({ ...charge, id, rule, configRevision })),
-    rule: JSON.stringify(rule),
-    state: 'settled',
-    reason: `reprices ${charge.id}: ${reason}`,
-    hold: 0,
-    amount,
-    line_count: lines.length,
-    delivery: charge.delivery,
-    owner: identity.owner,
-    epoch: identity.epoch,
-    created_at: charge.createdAt,
-    ended_at: at,
-    // The upstream charges once: the cost stays with the replaced charge.
-    vendor_cost: null,
-  }
+  const facts = factValues({ ...charge, id, rule, configRevision })
+  // The upstream charges once: its cost stays with the replaced charge.
+  const posted = [...facts, 0, amount, lines.length, charge.delivery, at, null] as const
+  const settled = chargeRow(identity, posted, [JSON.stringify(rule)])
+  const row = { ...settled, reason: `reprices ${charge.id}: ${reason}`, created_at: charge.createdAt }
   const own = lines.map(line => toRow(lineColumns, lineValues(id, line)))
   yield* insertSettled(identity, [row], new Map([[id, own]]), at, by)
   return true

@@ -1,4 +1,4 @@
-import type { Line } from '../../kit/charge.ts'
+import { amountOfLines, type Line } from '../../kit/charge.ts'
 import type { Posting } from '../ledger/posting.ts'
 import { ageMaxMs, aheadMs, begunAt } from './reach.ts'
 
@@ -20,7 +20,7 @@ export function fits({ facts, lines, at, vendorCost }: Posting): boolean {
     age >= -aheadMs &&
     plainId.test(facts.id) &&
     lines.every(isCounted) &&
-    lines.reduce((sum, { price }) => sum + price, 0) <= togetherMax &&
+    amountOfLines(lines) <= togetherMax &&
     Number.isSafeInteger(facts.n)
   )
 }

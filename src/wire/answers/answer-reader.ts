@@ -6,7 +6,7 @@ import { type HeldPicture, PictureText } from './picture-text.ts'
 import type { PictureFacts, PictureWriter } from './picture-writer.ts'
 import type { AnswerPlace, AnswerReading } from './reading.ts'
 import { AnswerValues, objectMark } from './values.ts'
-import { unescapeText } from './value-reader.ts'
+import { pathOfValue, unescapeText } from './value-reader.ts'
 
 /** Of a text that is looked at so much is kept; longer than any message. */
 const textBytesMax = 64 * 1024
@@ -148,10 +148,7 @@ export class AnswerReader implements JsonVisitor {
   /** Of the value that begins here. */
   #path(): Path {
     this.seen++
-    const { depth, objects, name } = this.#walk
-    const open = this.#open[depth] ?? ''
-    if (!objects[depth]) return open
-    return open === '' ? name : `${open}.${name}`
+    return pathOfValue(this.#walk, this.#open)
   }
 
   #see(path: Path): void {

@@ -76,11 +76,15 @@ export class ValueReader implements JsonVisitor {
   /** Of the value that begins here. */
   #path(): Path {
     this.seen++
-    const { depth, objects, name } = this.#walk
-    const open = this.#open[depth] ?? ''
-    if (!objects[depth]) return open
-    return open === '' ? name : `${open}.${name}`
+    return pathOfValue(this.#walk, this.#open)
   }
+}
+
+/** The path of the value that begins here. @param open the paths of the objects and lists around it, by their depth */
+export function pathOfValue({ depth, objects, name }: JsonWalk, open: readonly Path[]): Path {
+  const around = open[depth] ?? ''
+  if (!objects[depth]) return around
+  return around === '' ? name : `${around}.${name}`
 }
 
 const leading = new WeakMap<ReadonlySet<Path>, ReadonlySet<Path>>()

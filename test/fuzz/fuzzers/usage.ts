@@ -1,6 +1,5 @@
 import * as fc from 'fast-check'
 import { tokenUsage } from '../../../plugins/token-usage/plugin.ts'
-import type { UsageFacet } from '../../../plugins/token-usage/schema.ts'
 import { anthropic } from '../../../src/dialects/anthropic.ts'
 import { google } from '../../../src/dialects/google.ts'
 import { openai } from '../../../src/dialects/openai.ts'
@@ -16,6 +15,7 @@ import {
   type UnitName,
 } from '../../../src/kit/index.ts'
 import { someExchange, someGroup, someHost, someKey, someTarget } from '../../harness/exchange.ts'
+import { usageFacet as facet } from '../../harness/usage-facet.ts'
 import { type Fuzzer, insist, pieces } from '../fuzzer.ts'
 import type { Meter } from '../meter.ts'
 import { readEvents } from '../readers/read-events.ts'
@@ -40,17 +40,6 @@ export const usage: Fuzzer<UsageCase> = {
 }
 
 const dialects = { chat: openai, responses: openai, messages: anthropic, generate: google }
-const facet: UsageFacet = {
-  include_usage: false,
-  free_operations: [],
-  beside_images: 'bill',
-  image_tools: 'refuse',
-  missing_usage: 'estimate',
-  on_caller_gone: 'estimate',
-  unseen_tokens_max: 1_000_000,
-  estimate: { bytes_per_token: 4, file_tokens: 1500, output_tokens: 4096, calls: 10 },
-  unpriced: 'parent',
-}
 
 /** The lines that a whole answer is charged; `planted` loses the last piece before it is read. */
 async function book(
