@@ -22,6 +22,8 @@ import {
   tellOverdrawn,
   timeOfId,
   tokenUseSlot,
+  type UnitPrice,
+  type UnitRow,
   type UsageRule,
   useChargeId,
   withField,
@@ -95,9 +97,13 @@ export const tokenUsage = definePlugin({
   inspect,
   quote: quoteRequest,
   prices({ model }) {
-    // A page has no group, so it tells prices without a factor.
-    const rule = usageRule(model, '1')
-    return { units: (rule?.prices ?? []).map(({ unit, price, per }) => ({ unit, price: formatMoney(price), per })) }
+    // A page has no group, so it shows prices without a multiplier.
+    const { prices = [], overrides = [], times = [] } = usageRule(model, '1') ?? {}
+    return {
+      units: prices.map(toUnitPrice),
+      overrides: overrides.map(one => ({ if: one.if, units: one.prices.map(toUnitPrice) })),
+      times: times.map(({ if: conditions, by }) => ({ if: conditions, by })),
+    }
   },
   record,
   replay,
@@ -379,4 +385,8 @@ function openReading(reply: Reply, options: ReadingOptions & { readonly fileToke
   if (isPlain && type.startsWith('text/event-stream')) return new EventReading(options)
   if (isPlain && type.includes('json')) return new JsonReading(options)
   return new PlainReading({ ...options, isText: !isPlain || type.startsWith('text/') })
+}
+
+function toUnitPrice({ unit, price, per }: UnitRow): UnitPrice {
+  return { unit, price: formatMoney(price), per }
 }

@@ -4,6 +4,7 @@ import { budgetView } from '../kit/shapes/budget.ts'
 import { billOrNull, logView } from '../kit/log-record.ts'
 import { keyView } from '../kit/shapes/key.ts'
 import { limitsSchema } from '../kit/shapes/limits.ts'
+import { priceConditions } from '../kit/shapes/price-conditions.ts'
 import { upstreamKeyView } from '../kit/shapes/upstream-key.ts'
 import {
   moment,
@@ -352,6 +353,20 @@ export const modelsAnswer = object({
       operations: texts,
       upstreams: texts,
       prices: listOf(object({ unit: text, price: text, currency: text, per: whole, at: text })),
+      overrides: {
+        ...listOf(
+          object({
+            if: priceConditions,
+            prices: listOf(object({ unit: text, price: text, currency: text, per: whole })),
+          }),
+        ),
+        description:
+          'Prices that replace others where their conditions hold: of the first entry whose conditions hold.',
+      },
+      times: {
+        ...listOf(object({ if: priceConditions, by: text })),
+        description: 'Factors of the prices of tokens; all apply whose conditions hold.',
+      },
       free: truth,
       limits: limitsSchema,
       ends: textOrNull,

@@ -35,5 +35,7 @@ function priceModel(plan: Plan, model: Model): PricedModel {
     notes: notesOf(model),
     images: prices.find(one => one.images)?.images ?? null,
     units: prices.flatMap(one => one.units ?? []),
+    overrides: prices.flatMap(one => one.overrides ?? []),
+    times: prices.flatMap(one => one.times ?? []),
   }
 }

@@ -1,5 +1,6 @@
 import type { BesidePrice } from './beside-price.ts'
 import type { SizeMismatch } from './explanation.ts'
+import type { PriceConditions } from './usage.ts'
 
 /** What everything costs, by the same functions that charge for it. Money is a decimal string in `currency`. */
 export type PriceList = { readonly currency: string; readonly models: readonly PricedModel[] }
@@ -17,6 +18,10 @@ export type PricedModel = {
   readonly images: ImagePrices | null
   /** Prices of what is used; empty where nothing but images is charged, and where it is free. */
   readonly units: readonly UnitPrice[]
+  /** Prices that replace those of `units` where their conditions hold; the first entry whose conditions hold counts. */
+  readonly overrides: readonly UnitOverride[]
+  /** Factors of the prices of tokens; all apply whose conditions hold. */
+  readonly times: readonly UnitFactor[]
 }
 
 export type ImagePrices = {
@@ -82,3 +87,8 @@ export type UnitPrice = {
   /** How many of them the price is for. */
   readonly per: number
 }
+
+export type UnitOverride = { readonly if: PriceConditions; readonly units: readonly UnitPrice[] }
+
+/** `by` is a decimal. */
+export type UnitFactor = { readonly if: PriceConditions; readonly by: string }

@@ -4,7 +4,7 @@ import type { TierSource } from './charge.ts'
 import type { ImaginedRequest, RequestExplanation, SizeMismatch } from './explanation.ts'
 import type { Family, Model } from './model.ts'
 import type { OperationTraits } from './operation.ts'
-import type { ImagePrices, UnitPrice } from './price-list.ts'
+import type { ImagePrices, UnitFactor, UnitOverride, UnitPrice } from './price-list.ts'
 import type { Slots } from './slots.ts'
 import type { Micros } from './units.ts'
 
@@ -92,4 +92,7 @@ export type Prices = {
   readonly images?: ImagePrices
   /** By what is used. */
   readonly units?: readonly UnitPrice[]
+  /** As `PricedModel` has them. */
+  readonly overrides?: readonly UnitOverride[]
+  readonly times?: readonly UnitFactor[]
 }

@@ -105,6 +105,35 @@ t.test('[14.10] lists, tables, statements and prices have every count', async t 
     t.match(page, new RegExp(words, 'i'), `the price page: ${words}`)
 })
 
+t.test('[14.10] the price list has the prices of text under conditions, and factors', async t => {
+  const started = await start(t, {
+    upstreams: ['text'],
+    edit: [
+      [
+        /^( {2}sim-chat: .*?) \}$/m,
+        '$1, overrides: [{ if: { input_above: 128000 }, input: "4.44" }], times: [{ if: { service_tier: flex }, by: "0.5" }] }',
+      ],
+    ],
+  })
+  const conditional = {
+    overrides: [{ if: { input_above: 128_000 }, units: [{ unit: 'input', price: '4.44', per: 1_000_000 }] }],
+    unit_times: [{ if: { service_tier: 'flex' }, by: '0.5' }],
+  }
+  const { models } = (await (await fetch(`${started.url}/api/pricing`)).json()) as { models: { name: string }[] }
+  t.match(
+    models.find(({ name }) => name === 'sim-chat'),
+    conditional,
+  )
+  t.notMatch(
+    models.find(({ name }) => name !== 'sim-chat'),
+    { overrides: [] },
+    'a model without conditions says nothing of them',
+  )
+  const page = await (await fetch(`${started.url}/pricing`)).text()
+  t.match(page, /more than 128,000 input tokens<.*?4\.44/s)
+  t.match(page, /service tier flex<.*?× 0\.5/s)
+})
+
 t.test('[14.1] what an aggregator says that a text costs is kept with its charge', async t => {
   const started = await start(t, { upstreams: ['text'] })
   const usage = { prompt_tokens: 12, completion_tokens: 34, cost: 0.0000426 }

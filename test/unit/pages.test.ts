@@ -34,6 +34,8 @@ function renderModel(name: string, reaches: readonly TierReach[]): string {
       labels: [],
     },
     units: [],
+    overrides: [],
+    times: [],
   }
   return pages.renderPricing({ language: 'en', list: { currency: 'USD', models: [model] }, calculation: undefined })
 }
@@ -60,6 +62,8 @@ t.test(
         labels: [],
       },
       units: [],
+      overrides: [],
+      times: [],
     }
     const list = { currency: 'USD', models: [model] }
     const asked = { model: 'm-1', operation: 'image.generate', size: '', n: '1', fields: { quality: 'ultra' } }
@@ -80,6 +84,41 @@ t.test(
     t.match(chinese, /每张图片.*0\.03/s)
   },
 )
+
+t.test('[14.10] the page of prices shows the prices of text under conditions, and factors', async t => {
+  const model: PricedModel = {
+    name: 't-1',
+    family: 'a family',
+    operations: ['chat'],
+    free: false,
+    notes: { en: [], zh: [] },
+    images: null,
+    units: [{ unit: 'input', price: '0.5', per: 1_000_000 }],
+    overrides: [
+      { if: { input_above: 200_000 }, units: [{ unit: 'input', price: '4.44', per: 1_000_000 }] },
+      {
+        if: { service_tier: ['flex', 'batch'], days: 'mon-fri', hours: '00:00-08:00', zone: 'Asia/Shanghai' },
+        units: [{ unit: 'web_search', price: '7', per: 1_000 }],
+      },
+    ],
+    times: [{ if: { region: 'us', speed: 'fast', input_from: 9 }, by: '1.1' }],
+  }
+  const list = { currency: 'USD', models: [model] }
+  const english = pages.renderPricing({ language: 'en', list, calculation: undefined })
+  for (const row of [
+    /Input tokens<.*?0\.5 .*?1M/s,
+    /Input tokens<.*?more than 200,000 input tokens<.*?4\.44 .*?1M/s,
+    /Web searches<.*?service tier flex or batch, on mon-fri, at 00:00-08:00, time zone Asia\/Shanghai<.*?7 .*?1K/s,
+    /Factor of token prices<.*?region us, speed fast, 9 or more input tokens<.*?× 1\.1/s,
+  ])
+    t.match(english, row)
+  const chinese = pages.renderPricing({ language: 'zh', list, calculation: undefined })
+  t.match(chinese, /输入超过 200,000 词元<.*?4\.44/s)
+  t.match(chinese, /服务档位 flex 或 batch，星期 mon-fri，时段 00:00-08:00，时区 Asia\/Shanghai</)
+  const plain = { ...model, overrides: [], times: [] }
+  const without = pages.renderPricing({ language: 'en', list: { ...list, models: [plain] }, calculation: undefined })
+  t.notMatch(without, /Where<|condition/, 'no column and no text where nothing has conditions')
+})
 
 t.test('a page takes markup from nobody but itself', async t => {
   const hostile = `<a href="x" title='y'>&</a>`

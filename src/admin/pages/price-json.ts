@@ -5,7 +5,18 @@ export function toPriceJson({ currency, models }: PriceList): object {
   return { currency, models: models.map(toModelJson) }
 }
 
-function toModelJson({ name, family, operations, free, ends, notes, images, units }: PricedModel): object {
+function toModelJson({
+  name,
+  family,
+  operations,
+  free,
+  ends,
+  notes,
+  images,
+  units,
+  overrides,
+  times,
+}: PricedModel): object {
   const warnings = (images?.sizes ?? [])
     .filter(({ mismatch }) => mismatch && mismatch.kind !== 'ignored')
     .flatMap(({ warning }) => warning ?? [])
@@ -30,6 +41,8 @@ function toModelJson({ name, family, operations, free, ends, notes, images, unit
     otherwise: images?.otherwise ?? null,
     ...(images?.by && { price_by: images.by }),
     ...(images?.times && { times: images.times }),
+    ...(overrides.length > 0 && { overrides }),
+    ...(times.length > 0 && { unit_times: times }),
     ...(images?.beside && { beside: images.beside }),
     warnings: [...new Set(warnings)],
     sizes: (images?.sizes ?? []).map(

@@ -26,6 +26,11 @@ function modelRecord(ask: Ask, model: Model) {
       per: per.get(unit) ?? perUnitDefault,
       at: `${origin.file}:${origin.line}`,
     })),
+    overrides: (priced?.overrides ?? []).map(one => ({
+      if: one.if,
+      prices: one.units.map(price => ({ ...price, currency: plan.currency })),
+    })),
+    times: priced?.times ?? [],
     free: model.free,
     limits: showLimits(model.limits),
     ends: model.ends?.date ?? null,

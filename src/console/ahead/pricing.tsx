@@ -1,9 +1,11 @@
 import type { PricingPage } from '../../admin/pages/page-data.ts'
 import type { PricedModel, PriceList } from '../../kit/price-list.ts'
+import type { PriceConditions } from '../../kit/usage.ts'
 import { Empty } from '../kit/empty.tsx'
 import { Money } from '../kit/money.tsx'
 import { Notes } from '../kit/notes.tsx'
 import { type Column, Table } from '../kit/table.tsx'
+import { tConditions } from '../words/condition.ts'
 import { tEdge } from '../words/edge.ts'
 import { language, tName } from '../words/index.ts'
 import { Calculator } from './calculator.tsx'
@@ -140,33 +142,58 @@ function Beside({ rows, currency }: { readonly rows: readonly BesideRow[]; reado
   )
 }
 
-type Use = { readonly model: string; readonly unit: PricedModel['units'][number] | null }
+/** One row of the table: a price, a factor of token prices, or a model that costs nothing. */
+type Use = {
+  readonly model: string
+  readonly when?: PriceConditions
+} & (
+  | { readonly kind: 'price'; readonly price: PricedModel['units'][number] }
+  | { readonly kind: 'factor'; readonly by: string }
+  | { readonly kind: 'free' }
+)
+
+function usesOf({ name: model, units, overrides, times, free }: PricedModel): readonly Use[] {
+  if (free || units.length === 0) return [{ model, kind: 'free' }]
+  return [
+    ...units.map(price => ({ model, kind: 'price' as const, price })),
+    ...overrides.flatMap(one => one.units.map(price => ({ model, kind: 'price' as const, price, when: one.if }))),
+    ...times.map(one => ({ model, kind: 'factor' as const, by: one.by, when: one.if })),
+  ]
+}
 
 function UsePrices({ models, currency }: { readonly models: readonly PricedModel[]; readonly currency: string }) {
-  const rows = models.flatMap(({ name, units, free }): readonly Use[] =>
-    free || units.length === 0 ? [{ model: name, unit: null }] : units.map(unit => ({ model: name, unit })),
-  )
+  const rows = models.flatMap(usesOf)
   const columns: readonly Column<Use>[] = [
     { head: t('model'), heading: true, wide: true, cell: ({ model }) => model },
-    { head: t('bill.unit'), sparse: true, cell: ({ unit }) => unit && tName('unit', unit.unit) },
+    { head: t('bill.unit'), sparse: true, cell: unitOf },
+    { head: t('pricing.use.when'), sparse: true, wide: true, cell: ({ when }) => when && tConditions(when) },
     {
       head: t('price'),
-      cell: ({ unit }) =>
-        unit === null ? t('free') : <Money amount={unit.price} currency={currency} per={unit.per} />,
+      cell: use => {
+        if (use.kind === 'free') return t('free')
+        if (use.kind === 'factor') return `× ${use.by}`
+        return <Money amount={use.price.price} currency={currency} per={use.price.per} />
+      },
     },
   ]
   return (
     <section class="chapter" aria-labelledby="use">
       <h2 id="use">{t('pricing.use')}</h2>
       <p>{t('pricing.use.text')}</p>
+      {rows.some(({ when }) => when) && <p>{t('pricing.use.overrides')}</p>}
       <div class="sheet">
         <Table
           label={t('pricing.use')}
           columns={columns}
           rows={rows}
-          rowKey={({ model, unit }) => `${model} ${unit?.unit}`}
+          rowKey={use => `${use.model} ${unitOf(use)} ${JSON.stringify(use.when)}`}
         />
       </div>
     </section>
   )
+}
+
+function unitOf(use: Use): string {
+  if (use.kind === 'free') return ''
+  return use.kind === 'factor' ? t('price.factor') : tName('unit', use.price.unit)
 }

@@ -9,6 +9,7 @@ import { Status } from '../kit/status.tsx'
 import { Table } from '../kit/table.tsx'
 import { Tag } from '../kit/tag.tsx'
 import { useQuery } from '../query.ts'
+import { tConditions } from '../words/condition.ts'
 import { language, t, tName } from '../words/index.ts'
 import { tOperation } from '../words/operation.ts'
 import { limitText } from './tokens/key-drawer.tsx'
@@ -78,6 +79,17 @@ function columns() {
               <li key={unit}>
                 {tName('unit', unit)} <Money amount={price} currency={currency} per={per} />
               </li>
+            ))}
+            {model.overrides.flatMap(one =>
+              one.prices.map(({ unit, price, currency, per }) => (
+                <li key={`${unit} ${JSON.stringify(one.if)}`}>
+                  {tName('unit', unit)} <Money amount={price} currency={currency} per={per} />{' '}
+                  <span class="quiet">{tConditions(one.if)}</span>
+                </li>
+              )),
+            )}
+            {model.times.map(({ if: conditions, by }) => (
+              <li key={JSON.stringify(conditions)}>{t('price.times', { by, when: tConditions(conditions) })}</li>
             ))}
           </ul>
         ),
