@@ -231,6 +231,12 @@ const costSum = {
   amount: text,
   refunded: { ...text, description: 'Of the amount, what was given back since.' },
   net: text,
+  quantity: {
+    ...wholeOrNull,
+    description:
+      'How many of the tier or unit; null for images, and where costs are neither split by nor narrowed to one.',
+  },
+  tokens: { ...whole, description: 'Input and output tokens of all kinds.' },
 } as const
 const costs = listOf(
   object({

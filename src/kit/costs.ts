@@ -35,6 +35,10 @@ export type CostRow = {
   readonly amount: Micros
   /** Of that, what was given back since, whenever that was. */
   readonly refunded: Micros
+  /** Of one unit, where costs are split by or narrowed to one; else the sum of several units, which means nothing. */
+  readonly quantity: number
+  /** Input and output tokens of all kinds. */
+  readonly tokens: number
 }
 
 export type Costs = {

@@ -53,7 +53,15 @@ function* fill(chargesADay: number, keys: number): QueryProgram<void> {
         tier: n % 2 ? '4K' : 'input',
         currency: 'USD',
       }
-      sums.add(place, { charges: 1, firsts: 1, images: n % 2, amount: 1 + draw(1_000), refunded: 0 })
+      sums.add(place, {
+        charges: 1,
+        firsts: 1,
+        images: n % 2,
+        amount: 1 + draw(1_000),
+        refunded: 0,
+        quantity: n,
+        tokens: n,
+      })
       if (n % 2) sums.addImage(place, kind, 1)
     }
     yield* writeSums(sums, 0)

@@ -15,6 +15,7 @@ import { placeOf } from '../../src/console/pages/audit/place-of.ts'
 import { isNone, valueText } from '../../src/console/pages/audit/value-text.ts'
 import { findPlace, forgetPlaces, keepPlace } from '../../src/console/pages/playground/places.ts'
 import { sheetsOf } from '../../src/console/pages/costs/sheets.ts'
+import { unitCostOf } from '../../src/console/pages/costs/unit-cost.ts'
 import { zoneOf } from '../../src/console/zone.ts'
 import { textsOf, whereOf, wordOf } from '../../src/console/pages/alerts/told.ts'
 import english from '../../src/console/words/en.json' with { type: 'json' }
@@ -232,6 +233,8 @@ t.test('costs by key have the sessions of the playground as one', async t => {
     amount: net,
     refunded: '0.00',
     net,
+    quantity: 5,
+    tokens: 7,
   })
   const answer = {
     zone: 'UTC',
@@ -261,9 +264,24 @@ t.test('costs by key have the sessions of the playground as one', async t => {
       [null, '1.00', 0, 1],
     ],
   )
-  t.strictSame(folded.before.rows, [{ ...row(sessionKeys, '5.00'), charges: 2, images: 4 }])
+  t.strictSame(folded.before.rows, [{ ...row(sessionKeys, '5.00'), charges: 2, images: 4, quantity: 10, tokens: 14 }])
   t.equal(folded.names[sessionKeys], 'Playground')
   t.strictSame(foldSessions({ ...answer, sessions: [] }, '').rows, answer.rows, 'nothing is folded where nobody played')
+})
+
+t.test('[14.10] the average cost of an image, of a unit, and of tokens', t => {
+  const part = { net: 44_400_000n, images: 0, quantity: 0, tokens: 0 }
+  t.strictSame(unitCostOf({ ...part, tokens: 10_000_000 }, null), { amount: '4.44', per: 1_000_000 })
+  t.strictSame(unitCostOf({ ...part, tokens: 3_000_000, quantity: 3_000_000 }, 'input'), {
+    amount: '14.80',
+    per: 1_000_000,
+  })
+  t.strictSame(unitCostOf({ ...part, quantity: 4_440 }, 'web_search'), { amount: '10.00', per: 1_000 })
+  t.strictSame(unitCostOf({ ...part, quantity: 7 }, 'second'), { amount: '6.342857', per: 1 })
+  t.strictSame(unitCostOf({ ...part, images: 1_110 }, '2K'), { amount: '0.04', per: 1 })
+  t.equal(unitCostOf({ ...part, images: 3, tokens: 9 }, null), undefined, 'images and tokens have no average')
+  t.equal(unitCostOf(part, null), undefined)
+  t.end()
 })
 
 t.test('an hour that comes twice is told with its offset, and no other', async t => {
@@ -305,7 +323,16 @@ t.test('after the door nobody is led out of the console', async t => {
 })
 
 t.test('the rows of costs add up to their sum, in the days before too', t => {
-  const sum = (net: string) => ({ currency: 'USD', charges: 1, images: 1, amount: net, refunded: '0', net })
+  const sum = (net: string) => ({
+    currency: 'USD',
+    charges: 1,
+    images: 1,
+    amount: net,
+    refunded: '0',
+    net,
+    quantity: null,
+    tokens: 0,
+  })
   const [sheet] = sheetsOf({
     zone: 'UTC',
     since: '2026-09-02T00:00:00.000Z',

@@ -24,6 +24,7 @@ import { readCosts } from '../../src/storage/costs/read.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { costs } from '../../src/storage/migrations/0014-costs.ts'
 import { costSpans } from '../../src/storage/migrations/0020-cost-spans.ts'
+import { costCounts } from '../../src/storage/migrations/0026-cost-counts.ts'
 import { costKeys } from '../../src/storage/migrations/0025-cost-keys.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
 import { createPool, Session } from '../../src/storage/postgres/connect.ts'
@@ -103,7 +104,7 @@ async function sell(
       else
         lines.push(
           line(at, {
-            tier: ['input', 'cached_input', 'output'][at] ?? '',
+            tier: ['input', 'cached_input', i % 2 ? 'output' : 'web_search'][at] ?? '',
             source: 'output',
             width: null,
             height: null,
@@ -197,7 +198,17 @@ function count(sold: readonly Sold[], question: CostQuestion): readonly CostRow[
       const own = by === null ? '' : parts[by]
       const what = names && !names.has(own) ? null : own
       const name = `${bar} ${what} ${one.currency}`
-      const blank = { bar, what, currency: one.currency, charges: 0, images: 0, amount: 0, refunded: 0 }
+      const blank = {
+        bar,
+        what,
+        currency: one.currency,
+        charges: 0,
+        images: 0,
+        amount: 0,
+        refunded: 0,
+        quantity: 0,
+        tokens: 0,
+      }
       const { row, seen } = rows.get(name) ?? { row: blank, seen: new Set<string>() }
       rows.set(name, { row, seen })
       // One of two tiers is one of each, also where both are among the others.
@@ -207,6 +218,8 @@ function count(sold: readonly Sold[], question: CostQuestion): readonly CostRow[
       row.images += quantity === null ? 1 : 0
       row.amount += price
       row.refunded += one.isRefunded ? price : 0
+      row.quantity += quantity ?? 0
+      row.tokens += tier === 'web_search' ? 0 : (quantity ?? 0)
     }
   }
   return [...rows.values()].map(({ row }) => row).sort(bySum)
@@ -384,7 +397,7 @@ t.test('costs are what the ledger says, at every stage of adding up', async t =>
   const damages = [
     'UPDATE cost_part_sum SET amount = amount + 1 WHERE what = (SELECT max(what) FROM cost_part_sum)',
     'DELETE FROM cost_place_sum WHERE span = (SELECT max(span) FROM cost_place_sum)',
-    `INSERT INTO cost_part_sum VALUES ('model', 8, 'another', 'USD', 1, 1, 0, 5, 0)`,
+    `INSERT INTO cost_part_sum VALUES ('model', 8, 'another', 'USD', 1, 1, 0, 5, 0, 0, 0)`,
     'UPDATE cost_image_sum SET images = images + 1',
     'UPDATE cost_key_sum SET amount = amount + 1 WHERE key_id = (SELECT max(key_id) FROM cost_key_sum)',
   ]
@@ -504,6 +517,8 @@ async function migrateAgain(pool: ReturnType<typeof createPool>): Promise<void> 
   await migrateFrom(client, at, at + 1)
   const keys = migrations.indexOf(costKeys)
   await migrateFrom(client, keys, keys + 1)
+  const counted = migrations.indexOf(costCounts)
+  await migrateFrom(client, counted, counted + 1)
   await client.query('COMMIT')
   client.release()
 }

@@ -62,18 +62,20 @@ export const costRoutes = [
       ])
       const { rows } = now
       const before = await journal.costs({ ...past, by, apart: await namesWith(ask, rows, { ...past, by }) })
-      if (query.format === 'csv') return asCsv(rows, bars, query.by)
+      const isNarrowed = where.tier !== undefined
+      const show = (row: CostRow) => showRow(row, isNarrowed || (by === 'tier' && row.what !== null))
+      if (query.format === 'csv') return asCsv(rows.map(show), bars, query.by)
       return {
         zone,
         since: toMoment(since),
         until: toMoment(until),
         bars: bars.map(at => toMoment(at)),
         rows: rows.map(show),
-        totals: totalsOf((all ?? now).rows),
+        totals: totalsOf((all ?? now).rows, isNarrowed),
         before: {
           since: toMoment(earlier),
           rows: before.rows.map(show),
-          totals: totalsOf((allBefore ?? before).rows),
+          totals: totalsOf((allBefore ?? before).rows, isNarrowed),
         },
         ...(await namesTold(ask, by, [...namesOf([...rows, ...before.rows])], where.key)),
       }
@@ -95,35 +97,39 @@ function namesOf(rows: readonly CostRow[]): ReadonlySet<string> {
   return new Set(rows.flatMap(({ what }) => (what === null ? [] : [what])))
 }
 
-function show({ bar, what, ...sum }: CostRow) {
-  return { bar, what, ...showSum(sum) }
+/** `isOfOneUnit`: whether what was used is all counted in one unit. */
+function showRow({ bar, what, ...sum }: CostRow, isOfOneUnit: boolean) {
+  return { bar, what, ...showSum(sum, isOfOneUnit) }
 }
 
 type Sum = Omit<CostRow, 'bar' | 'what'>
 
-function showSum({ currency, charges, images, amount, refunded }: Sum) {
+function showSum({ currency, charges, images, amount, refunded, quantity, tokens }: Sum, isOfOneUnit: boolean) {
   const money = { amount: formatMoney(amount), refunded: formatMoney(refunded), net: formatMoney(amount - refunded) }
-  return { currency, charges, images, ...money }
+  return { currency, charges, images, ...money, quantity: isOfOneUnit && images === 0 ? quantity : null, tokens }
 }
 
 /** All of them together, by currency. */
-function totalsOf(rows: readonly CostRow[]) {
+function totalsOf(rows: readonly CostRow[], isOfOneUnit: boolean) {
   const totals = new Map<string, { -readonly [N in keyof Sum]: Sum[N] }>()
-  for (const { currency, charges, images, amount, refunded } of rows) {
-    const total = totals.get(currency) ?? { currency, charges: 0, images: 0, amount: 0, refunded: 0 }
-    total.charges += charges
-    total.images += images
-    total.amount += amount
-    total.refunded += refunded
-    totals.set(currency, total)
+  for (const { bar: _bar, what: _what, ...sum } of rows) {
+    const total = totals.get(sum.currency)
+    if (!total) {
+      totals.set(sum.currency, sum)
+      continue
+    }
+    for (const name of ['charges', 'images', 'amount', 'refunded', 'quantity', 'tokens'] as const)
+      total[name] += sum[name]
   }
-  return [...totals.values()].sort((a, b) => (a.currency < b.currency ? -1 : 1)).map(showSum)
+  return [...totals.values()]
+    .sort((a, b) => (a.currency < b.currency ? -1 : 1))
+    .map(total => showSum(total, isOfOneUnit))
 }
 
-function asCsv(rows: readonly CostRow[], bars: readonly number[], by: string | undefined): Reply {
-  const head = ['from', by ?? 'all', 'currency', 'charges', 'images', 'amount', 'refunded', 'net']
+function asCsv(rows: readonly ReturnType<typeof showRow>[], bars: readonly number[], by: string | undefined): Reply {
+  const head = ['from', by ?? 'all', 'currency', 'charges', 'images', 'amount', 'refunded', 'net', 'quantity', 'tokens']
   const lines = rows.map(row => {
-    const { bar, what, ...rest } = show(row)
+    const { bar, what, ...rest } = row
     return [toMoment(bars[bar] ?? 0), what ?? '', ...Object.values(rest)]
   })
   const headers = {

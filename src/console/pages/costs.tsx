@@ -104,6 +104,7 @@ export function Costs() {
                   answer={answer}
                   range={range}
                   by={by}
+                  where={where}
                   parts={partsFor(readsAll)}
                   hrefOf={hrefOf}
                 />

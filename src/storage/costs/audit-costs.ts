@@ -13,6 +13,7 @@ import {
   type Counts,
   kindColumns,
   nameOfKind,
+  noCounts,
   toKind,
 } from './sums.ts'
 import { details } from './write-sums.ts'
@@ -133,15 +134,15 @@ function isNothing(counts: Counts): boolean {
 }
 
 function countsOf(row: Row): Counts {
-  const counts = { charges: 0, firsts: 0, images: 0, amount: 0, refunded: 0 }
+  const counts = { ...noCounts }
   for (const name of countNames) counts[name] = whole(row, name)
   return counts
 }
 
 function amountOnly(amount: number): Counts {
-  return { charges: 0, firsts: 0, images: 0, amount, refunded: 0 }
+  return { ...noCounts, amount }
 }
 
 function imagesOnly(images: number): Counts {
-  return { charges: 0, firsts: 0, images, amount: 0, refunded: 0 }
+  return { ...noCounts, images }
 }

@@ -1,4 +1,5 @@
 import { quarterMs } from '../../kit/costs.ts'
+import { treeOf } from '../../kit/usage.ts'
 import { askIn } from '../ask-in.ts'
 import { groupRows } from '../ledger/find.ts'
 import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
@@ -58,7 +59,7 @@ function* addRows(sums: CostSums, rows: Rows): QueryProgram<number> {
     const priced = (lines.get(text(row, 'id')) ?? []).map(line => ({
       tier: text(line, 'tier'),
       price: whole(line, 'price'),
-      isImage: line['quantity'] === null,
+      quantity: line['quantity'] === null ? null : whole(line, 'quantity'),
     }))
     const sign = text(row, 'kind') === 'settle' ? 1 : -1
     addLines(sums, place, priced, sign)
@@ -70,7 +71,11 @@ function* addRows(sums: CostSums, rows: Rows): QueryProgram<number> {
 }
 
 function addBooked(sums: CostSums, { payer, terms, at, counts }: Booked, sign: 1 | -1): void {
-  const priced = terms.lines.map(([tier], i) => ({ tier, price: counts[2 * i] as number, isImage: false }))
+  const priced = terms.lines.map(([tier], i) => ({
+    tier,
+    price: counts[2 * i] as number,
+    quantity: counts[2 * i + 1] as number,
+  }))
   const { key_id, user_name, group_name } = payer
   const { model, operation, upstream, currency } = terms
   const place = {
@@ -91,19 +96,24 @@ function placeOf(row: Row, at: number): Omit<Place, 'tier'> {
   return { quarter: Math.floor(at / quarterMs), ...(names as Omit<Place, 'quarter' | 'tier'>) }
 }
 
-type Priced = { readonly tier: string; readonly price: number; readonly isImage: boolean }
+/** `quantity`: null for an image. */
+type Priced = { readonly tier: string; readonly price: number; readonly quantity: number | null }
+
+const tokenUnits = new Set<string>([...treeOf('input'), ...treeOf('output')])
 
 /** Lines of one charge: those of a tier together. `sign`: -1 for what is given back. */
 function addLines(sums: CostSums, place: Omit<Place, 'tier'>, lines: readonly Priced[], sign: 1 | -1): void {
   const seen = new Set<string>()
-  for (const { tier, price, isImage } of lines) {
+  for (const { tier, price, quantity } of lines) {
     const isBooked = sign === 1
     const counts: Counts = {
       charges: isBooked && !seen.has(tier) ? 1 : 0,
       firsts: isBooked && seen.size === 0 ? 1 : 0,
-      images: isBooked && isImage ? 1 : 0,
+      images: isBooked && quantity === null ? 1 : 0,
       amount: isBooked ? price : 0,
       refunded: isBooked ? 0 : price,
+      quantity: isBooked ? (quantity ?? 0) : 0,
+      tokens: isBooked && tokenUnits.has(tier) ? (quantity ?? 0) : 0,
     }
     seen.add(tier)
     sums.add({ ...place, tier }, counts)

@@ -6,7 +6,9 @@ import { findNames, type Names, namesTogether, tellWhole } from './names.ts'
 import { addPlaces, openChains } from './places.ts'
 import { type Pass, spansOver } from './spans.ts'
 import { inOneBar, isAsked, quarterOf, statementOf } from './statements.ts'
-import { columnOf, CostSums, countNames, type Counts, type Place } from './sums.ts'
+import { columnOf, CostSums, countNames, type Counts, noCounts, type Place } from './sums.ts'
+
+const { firsts: _firsts, ...nothing } = noCounts
 
 /** What the ledger comes to: what has been added up, and what stands behind that, read on one state of the database. */
 export function* readCosts(question: CostQuestion): QueryProgram<Costs> {
@@ -81,7 +83,7 @@ function* addSpans(answer: Answer, question: CostQuestion, names: Names, pass: P
 }
 
 function countsOf(row: Row, sign: 1 | -1): Counts {
-  const counts = { charges: 0, firsts: 0, images: 0, amount: 0, refunded: 0 }
+  const counts = { ...noCounts }
   for (const name of countNames) counts[name] = sign * whole(row, name)
   return counts
 }
@@ -112,18 +114,20 @@ class Answer {
   add(bar: number, what: string | null, currency: string, counts: Counts): void {
     const name = JSON.stringify([bar, currency, what])
     let row = this.#rows.get(name)
-    if (!row) this.#rows.set(name, (row = { bar, what, currency, charges: 0, images: 0, amount: 0, refunded: 0 }))
+    if (!row) this.#rows.set(name, (row = { bar, what, currency, ...nothing }))
     row.charges += this.#countsTiers ? counts.charges : counts.firsts
     row.images += counts.images
     row.amount += counts.amount
     row.refunded += counts.refunded
+    row.quantity += counts.quantity
+    row.tokens += counts.tokens
   }
 
   /** The dearest of each bar first, the others behind all. */
   inOrder(): readonly CostRow[] {
     const rows = [...this.#rows.values()].filter(
-      ({ what, charges, images, amount, refunded }) =>
-        what !== null || charges !== 0 || images !== 0 || amount !== 0 || refunded !== 0,
+      ({ what, bar: _bar, currency: _currency, ...counts }) =>
+        what !== null || Object.values(counts).some(count => count !== 0),
     )
     return rows.sort((a, b) => a.bar - b.bar || Number(a.what === null) - Number(b.what === null) || byAmount(a, b))
   }

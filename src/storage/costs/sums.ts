@@ -39,8 +39,10 @@ export const columnOf = {
   tier: 'tier',
 } as const satisfies { readonly [P in CostPart]: keyof Place }
 
-export const countNames = ['charges', 'firsts', 'images', 'amount', 'refunded'] as const
+/** `quantity` is in the unit of each line, so it means something for one tier alone; `tokens` is what of it is tokens. */
+export const countNames = ['charges', 'firsts', 'images', 'amount', 'refunded', 'quantity', 'tokens'] as const
 export type Counts = { readonly [N in (typeof countNames)[number]]: number }
+export const noCounts: Counts = { charges: 0, firsts: 0, images: 0, amount: 0, refunded: 0, quantity: 0, tokens: 0 }
 export type Sum = { readonly place: Place; readonly counts: { -readonly [N in keyof Counts]: number } }
 
 /** How an image was priced: the columns of `cost_kind`, as `charge` and `line` have them. */

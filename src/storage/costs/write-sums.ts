@@ -15,6 +15,7 @@ import {
   factColumns,
   kindColumns,
   nameOfKind,
+  noCounts,
   type Place,
 } from './sums.ts'
 
@@ -25,15 +26,12 @@ export type Detail = (typeof details)[number]
 const placeColumns = ['id', 'detail', ...factColumns]
 const kindRow = ['id', 'hash', ...kindColumns]
 
-/**
- * Adds sums to those of a pass: each to every span that it is in. Whoever asks has locked the sums. `keys`: false where there is no
- * table yet of what each key came to.
- */
-export function* writeSums(sums: CostSums, pass: Pass, { keys = true } = {}): QueryProgram<void> {
+/** Adds sums to those of a pass: each to every span that it is in. The caller has locked the sums. */
+export function* writeSums(sums: CostSums, pass: Pass): QueryProgram<void> {
   const places = new Places()
   for (const { place } of sums.all()) {
     places.note(place)
-    if (keys) places.note(beforeTiers(place), ['all'])
+    places.note(beforeTiers(place), ['all'])
   }
   for (const { place } of sums.kinds()) places.note(place)
   yield* places.find()
@@ -45,19 +43,13 @@ export function* writeSums(sums: CostSums, pass: Pass, { keys = true } = {}): Qu
       for (const part of ['', ...costParts] as const)
         parts.add([part, span, part === '' ? '' : place[columnOf[part]], place.currency], countsIn(part, counts))
       // What is given back is no less of what was charged.
-      if (keys && counts.charges > 0) ofKeys.add([places.idOf(beforeTiers(place), 'all'), span, place.key_id], counts)
+      if (counts.charges > 0) ofKeys.add([places.idOf(beforeTiers(place), 'all'), span, place.key_id], counts)
     }
   const kinds = yield* findKinds(sums)
   for (const { place, kind, images: count } of sums.kinds())
     for (const span of spansAround(place.quarter, pass))
       for (const detail of details)
-        images.add([places.idOf(place, detail), span, kinds.get(nameOfKind(kind)) ?? 0], {
-          charges: 0,
-          firsts: 0,
-          images: count,
-          amount: 0,
-          refunded: 0,
-        })
+        images.add([places.idOf(place, detail), span, kinds.get(nameOfKind(kind)) ?? 0], { ...noCounts, images: count })
   yield* parts.write(['part', 'span', 'what', 'currency'], countNames)
   yield* all.write(['place', 'span'], countNames)
   yield* images.write(['place', 'span', 'kind'], ['images'])

@@ -1,15 +1,8 @@
 import { costParts } from '../../kit/costs.ts'
-import { addPlaces } from '../costs/places.ts'
-import { CostSums } from '../costs/sums.ts'
-import { writeSums } from '../costs/write-sums.ts'
-import { ask, type QueryProgram } from '../query.ts'
-import { text, whole } from '../rows.ts'
 
 const names = ['charges', 'firsts', 'images', 'amount', 'refunded'] as const
 const counts = names.map(name => `${name} INTEGER NOT NULL`).join(', ')
 const facts = 'key_id, user_name, group_name, model, operation, upstream, currency, tier'
-/** Sums that are written together. */
-const sumsTogether = 8_192
 
 export const costSpans: readonly string[] = [
   // Locks what is added up under: a gateway of the version before on PostgreSQL could else add to what has been copied.
@@ -52,21 +45,3 @@ export const costSpans: readonly string[] = [
   `DROP TABLE cost_chain`,
   `INSERT INTO meta (name, value) VALUES ('cost_rebuild', 0)`,
 ]
-
-/**
- * All that had been added up, once more, from the ledger: images were not told apart by how they were priced, and charges stood
- * where they were held, not where they were settled.
- */
-export function* addUpAgain(): QueryProgram<void> {
-  let sums = new CostSums()
-  for (const row of yield ask('SELECT chain, position FROM cost_progress WHERE pass = 0')) {
-    const [chain, last] = [text(row, 'chain'), whole(row, 'position')]
-    for (let from = 0; from < last; ) {
-      from = (yield* addPlaces(sums, chain, from, last)).upto
-      if (sums.size < sumsTogether) continue
-      yield* writeSums(sums, 0, { keys: false })
-      sums = new CostSums()
-    }
-  }
-  yield* writeSums(sums, 0, { keys: false })
-}

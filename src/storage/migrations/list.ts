@@ -17,12 +17,13 @@ import { adopted } from './0016-adopted.ts'
 import { vendorKeys } from './0017-vendor-keys.ts'
 import { budgetTold } from './0018-budget-told.ts'
 import { watch } from './0019-watch.ts'
-import { addUpAgain, costSpans } from './0020-cost-spans.ts'
+import { costSpans } from './0020-cost-spans.ts'
 import { erased } from './0021-erased.ts'
 import { configHistory } from './0022-config-history.ts'
 import { pageCharges } from './0023-page-charges.ts'
 import { savedViews } from './0024-saved-views.ts'
 import { costKeys } from './0025-cost-keys.ts'
+import { addUpAgain, costCounts } from './0026-cost-counts.ts'
 import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
@@ -56,11 +57,12 @@ export const migrations: readonly (readonly string[])[] = [
   pageCharges,
   savedViews,
   costKeys,
+  costCounts,
 ]
 
 /** What no statement can say, behind the migration that it belongs to. */
 export const moves: ReadonlyMap<readonly string[], () => QueryProgram<void>> = new Map([
   [logPages, bindOldLog],
   [accounts, openAccounts],
-  [costSpans, addUpAgain],
+  [costCounts, addUpAgain],
 ])

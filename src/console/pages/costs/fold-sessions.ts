@@ -36,6 +36,8 @@ function add(sum: Row, row: Row): Row {
     ...sum,
     charges: sum.charges + row.charges,
     images: sum.images + row.images,
+    quantity: sum.quantity === null || row.quantity === null ? null : sum.quantity + row.quantity,
+    tokens: sum.tokens + row.tokens,
     amount: both('amount'),
     refunded: both('refunded'),
     net: both('net'),

@@ -18,6 +18,8 @@ import { sessionKeys } from './fold-sessions.ts'
 import { nameOf, partName } from './parts.ts'
 import { daysOfBar, type Range } from './range.ts'
 import type { Part, Sheet } from './sheets.ts'
+import { unitCostOf } from './unit-cost.ts'
+import type { Where } from './where.ts'
 
 const Bars = later(async () => (await import('../../kit/bars.tsx')).Bars, 'bars')
 
@@ -27,6 +29,8 @@ type Given = {
   readonly answer: CostsAnswer
   readonly range: Range
   readonly by: CostPart
+  /** What costs are narrowed to. */
+  readonly where: Where
   readonly parts: readonly CostPart[]
   readonly hrefOf: (change: { readonly [name: string]: string | null }) => string
 }
@@ -50,6 +54,7 @@ export function CostSheet(given: Given) {
         </div>
         <Figure name={t('costs.charges')} value={count(sheet.charges)} />
         {sheet.images > 0 && <Figure name={t('label.count')} value={count(sheet.images)} />}
+        {sheet.tokens > 0 && <Figure name={t('costs.tokens')} value={count(sheet.tokens)} />}
         {sheet.refunded > 0n && (
           <div class="figure">
             <span>{t('costs.refunded')}</span>
@@ -93,7 +98,7 @@ function Figure({ name, value }: { readonly name: string; readonly value: string
   )
 }
 
-function columns({ of: sheet, answer, by, hrefOf }: Given): readonly Column<Part & { readonly at: number }>[] {
+function columns({ of: sheet, answer, by, where, hrefOf }: Given): readonly Column<Part & { readonly at: number }>[] {
   return [
     {
       head: partName(by),
@@ -125,7 +130,30 @@ function columns({ of: sheet, answer, by, hrefOf }: Given): readonly Column<Part
     { head: t('costs.change'), numeric: true, cell: ({ net, before }) => changeOf(net, before) },
     { head: t('costs.charges'), numeric: true, cell: ({ charges }) => count(charges) },
     ...(sheet.images > 0 ? [{ head: t('label.count'), numeric: true, cell: ({ images }: Part) => count(images) }] : []),
+    ...(by === 'tier' || where.tier !== undefined
+      ? [{ head: t('costs.quantity'), numeric: true, sparse: true, cell: quantityOf }]
+      : [
+          {
+            head: t('costs.tokens'),
+            numeric: true,
+            sparse: true,
+            cell: ({ tokens }: Part) => tokens > 0 && count(tokens),
+          },
+        ]),
+    {
+      head: t('costs.unit'),
+      numeric: true,
+      sparse: true,
+      cell: part => {
+        const cost = unitCostOf(part, by === 'tier' ? (part.what ?? '') : (where.tier ?? null))
+        return cost && <Money amount={cost.amount} currency={sheet.currency} per={cost.per} />
+      },
+    },
   ]
+}
+
+function quantityOf({ quantity }: Part): string | false {
+  return quantity > 0 && count(quantity)
 }
 
 /** How costs went, as bars and as a table; of each there is the way to that time alone. */

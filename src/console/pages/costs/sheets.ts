@@ -8,6 +8,9 @@ export type Part = {
   readonly before: bigint
   readonly charges: number
   readonly images: number
+  /** Of one unit; 0 where nothing was counted, or several units. */
+  readonly quantity: number
+  readonly tokens: number
   /** By the numbers of the bars. */
   readonly bars: readonly bigint[]
 }
@@ -20,13 +23,16 @@ export type Sheet = {
   readonly refunded: bigint
   readonly charges: number
   readonly images: number
+  readonly tokens: number
   /** The dearest first, the rest last. */
   readonly parts: readonly Part[]
 }
 
+const unused = { net: 0n, charges: 0, images: 0, quantity: 0, tokens: 0 }
+
 /** A sheet for each currency, that of most charges first. */
 export function sheetsOf({ rows, totals, before, bars }: CostsAnswer): readonly Sheet[] {
-  const sheets = totals.map(({ currency, net, refunded, charges, images }) => {
+  const sheets = totals.map(({ currency, net, refunded, charges, images, tokens }) => {
     const own = rows.filter(row => row.currency === currency)
     const earlier = new Map(
       before.rows.flatMap(row => (row.currency === currency ? [[row.what, microsOf(row.net)] as const] : [])),
@@ -40,13 +46,15 @@ export function sheetsOf({ rows, totals, before, bars }: CostsAnswer): readonly 
         before: earlier.get(what) ?? 0n,
         charges: some.reduce((sum, row) => sum + row.charges, 0),
         images: some.reduce((sum, row) => sum + row.images, 0),
+        quantity: some.reduce((sum, row) => sum + (row.quantity ?? 0), 0),
+        tokens: some.reduce((sum, row) => sum + row.tokens, 0),
         bars: sums,
       }
     })
     // What was used before and is not now has no row: without one the column would not add up.
     const used = new Set(parts.map(({ what }) => what))
     for (const [what, sum] of earlier)
-      if (!used.has(what)) parts.push({ what, net: 0n, before: sum, charges: 0, images: 0, bars: bars.map(() => 0n) })
+      if (!used.has(what)) parts.push({ ...unused, what, before: sum, bars: bars.map(() => 0n) })
     const all = before.totals.find(one => one.currency === currency)
     return {
       currency,
@@ -55,6 +63,7 @@ export function sheetsOf({ rows, totals, before, bars }: CostsAnswer): readonly 
       refunded: microsOf(refunded),
       charges,
       images,
+      tokens,
       parts: parts.sort(byCost),
     }
   })
