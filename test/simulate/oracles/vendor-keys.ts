@@ -172,6 +172,10 @@ function* judgeCharge(stage: Stage, books: Books, ask: Ask): Iterable<Finding> {
     yield ['a charge names another upstream', `ask ${ask.no}: ${String(charge['upstream'])}, sold by ${name}`]
 }
 
+function isRefusal({ ill, shape }: Arrival): boolean {
+  return ill !== undefined || bodyRefusalNames.includes(shape)
+}
+
 /** Whoever was refused is asked for nothing that costs, until a free look, a person or its time says otherwise. */
 function* judgeSuspended(stage: Stage, asks: readonly Ask[]): Iterable<Finding> {
   const { keys } = stage.upstreams
@@ -180,8 +184,8 @@ function* judgeSuspended(stage: Stage, asks: readonly Ask[]): Iterable<Finding> 
     const { secret, ill, wholeAt } = arrival
     if (secret === undefined || ill === undefined || wholeAt === undefined || ask.left) continue
     const effect = effectOf(ill)
-    // One request changes one key, and what its body may have brought about changes none by itself.
-    const isFirst = ask.arrivals.find(one => one.ill !== undefined)?.secret === secret
+    // One request changes one key: this one only if nothing before it may have confirmed what another request was refused.
+    const isFirst = ask.arrivals.find(isRefusal)?.secret === secret
     if ((effect !== 'invalid' && ill !== 'out of quota') || !isFirst) continue
     const ends = [
       ...keys.looks.filter(look => look.secret === secret && look.status !== 401).map(({ at }) => at),
@@ -205,6 +209,8 @@ function* judgeSuspended(stage: Stage, asks: readonly Ask[]): Iterable<Finding> 
           'a suspended key is asked',
           `${secret}: ${ill} for ask ${ask.no} at ${Math.round(wholeAt)}, asked by ask ${later.ask.no} at ${Math.round(later.arrival.at)}`,
         ]
+      // Tried for want of another key and served, it is in use again.
+      else if (!isRefusal(later.arrival)) break
   }
 }
 
