@@ -21,6 +21,7 @@ import {
   modelOf,
   priceOf,
   textTiers,
+  tokensOf,
   timeOf,
   upstream,
   userOf,
@@ -177,23 +178,24 @@ function placesOf(charges: Charges): readonly Place[] {
 function eachSum(
   { sorted: { order, starts }, bucket, isOfImages }: Place,
   spans: Spans,
-  put: (span: number, charges: number, amount: number) => void,
+  put: (span: number, charges: number, amount: number, tokens: number) => void,
 ): void {
   const [from, to] = [starts[bucket] as number, starts[bucket + 1] as number]
   for (const length of lengths) {
-    let [span, count, amount] = [-1, 0, 0]
+    let [span, count, amount, tokens] = [-1, 0, 0, 0]
     for (let at = from; at < to; at++) {
       const n = order[at] as number
       const own = spans.of(n, length)
       if (own !== span && count > 0) {
-        put(span, count, amount)
-        count = amount = 0
+        put(span, count, amount, tokens)
+        count = amount = tokens = 0
       }
       span = own
       count++
       amount += isOfImages ? imagePrice : priceOf(n)
+      tokens += isOfImages ? 0 : tokensOf(n)
     }
-    put(span, count, amount)
+    put(span, count, amount, tokens)
   }
 }
 
@@ -211,8 +213,8 @@ function writePlaces(db: DatabaseSync, charges: Charges, spans: Spans, onStep: (
     toPlace.add(id, detail, ...factColumns.map(column => facts[column]))
     if (isOfImages && !kinds.has(facts.model)) kinds.set(facts.model, kinds.size + 1)
     const kind = kinds.get(facts.model) ?? 0
-    eachSum(place, spans, (span, count, amount) => {
-      toSum.add(id, span, count, tier === 0 ? count : 0, isOfImages ? count : 0, amount, 0)
+    eachSum(place, spans, (span, count, amount, tokens) => {
+      toSum.add(id, span, count, tier === 0 ? count : 0, isOfImages ? count : 0, amount, 0, tokens, tokens)
       if (isOfImages) toImage.add(id, span, kind, count)
       if (++written % 1_000_000 === 0) onStep(`${written} sums of places`)
     })
@@ -318,13 +320,15 @@ function writeParts(db: DatabaseSync, charges: Charges, spans: Spans, onStep: (t
   const toSum = new Inserter(db, 'cost_part_sum', ['part', 'span', 'what', 'currency', ...countNames])
   for (const { part, names, of } of partsOf(charges)) {
     const rankOf = new Map([...names].sort(compareTexts).map((name, rank) => [name, rank]))
-    const sums = names.map(name => ({ name, rank: rankOf.get(name) ?? 0, charges: 0, firsts: 0, images: 0, amount: 0 }))
+    const none = { charges: 0, firsts: 0, images: 0, amount: 0, tokens: 0 }
+    const sums = names.map(name => ({ name, rank: rankOf.get(name) ?? 0, ...none }))
     for (const length of lengths) {
       let touched: typeof sums = []
       const flush = (span: number): void => {
         for (const sum of touched.sort((a, b) => a.rank - b.rank)) {
-          toSum.add(part, span, sum.name, currency, sum.charges, sum.firsts, sum.images, sum.amount, 0)
-          sum.charges = sum.firsts = sum.images = sum.amount = 0
+          const { name, charges: count, firsts, images, amount, tokens } = sum
+          toSum.add(part, span, name, currency, count, firsts, images, amount, 0, tokens, tokens)
+          Object.assign(sum, none)
         }
         touched = []
       }
@@ -339,6 +343,7 @@ function writeParts(db: DatabaseSync, charges: Charges, spans: Spans, onStep: (t
           sum.firsts += firsts
           sum.images += isImage(n) ? 1 : 0
           sum.amount += lines * (isImage(n) ? imagePrice : priceOf(n))
+          sum.tokens += isImage(n) ? 0 : lines * tokensOf(n)
         }
         if (n === charges.count - 1) flush(span)
       }

@@ -19,6 +19,8 @@ export type Charges = {
 
 export const upstream = 'alpha'
 export const currency = 'USD'
+/** Tokens of each line of a text. */
+export const tokensOf = (n: number): number => 100 + (n % 900)
 export const textTiers = ['input', 'output'] as const
 export const imageTier = '4K'
 export const imagePrice = 60_000
@@ -89,7 +91,7 @@ export async function sell(
       storage.ledger.post(
         { ...own, rule: usageRule },
         textTiers.map((tier, i) =>
-          line(i, { tier, width: null, height: null, price: priceOf(n), quantity: 100 + (n % 900) }),
+          line(i, { tier, width: null, height: null, price: priceOf(n), quantity: tokensOf(n) }),
         ),
         'confirmed',
       )

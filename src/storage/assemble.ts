@@ -1,4 +1,13 @@
-import type { Awaitable, Clock, HoldResult, Log, Settlement, Storage, StoredAnswer } from '../kit/index.ts'
+import type {
+  Awaitable,
+  Clock,
+  HoldResult,
+  Log,
+  RebuildState,
+  Settlement,
+  Storage,
+  StoredAnswer,
+} from '../kit/index.ts'
 import { boundsOf } from '../kit/charge-facts.ts'
 import { createConfigHistory, newestConfig } from './config-history.ts'
 import { StorageError } from './errors.ts'
@@ -175,6 +184,8 @@ function startChores(parts: StorageParts, endings: Endings) {
     try {
       for (let count = 1; count > 0 && !chores.isOver && writer.healthy(); )
         count = (await writer.submit('addUpCosts', null)) + (await writer.submit('sumUp', { at: clock.now() }))
+      for (let state: RebuildState | null = null; state?.isDone !== true && !chores.isOver && writer.healthy(); )
+        state = await writer.submit('finishRebuild', state)
       await keepCharges()
     } catch (error) {
       log.warn({ err: error }, 'charges could not be added up')

@@ -36,7 +36,7 @@ import type {
 } from '../kit/index.ts'
 import { keepConfig, type PackedConfig } from './config-history.ts'
 import { addUpCosts } from './costs/add-up.ts'
-import { rebuildCosts } from './costs/rebuild.ts'
+import { finishRebuild, rebuildCosts } from './costs/rebuild.ts'
 import { topUp } from './accounts/top-up.ts'
 import { closeUser, eraseLate, eraseUser, hasLate } from './erase/erase.ts'
 import { eraseLogs } from './erase/logs.ts'
@@ -193,6 +193,7 @@ export type Changes = {
   dropChanged: { given: { readonly at: number }; gives: { readonly places: number; readonly isDue: boolean } }
   keepPageCharges: { given: PageCharges; gives: boolean }
   rebuildCosts: { given: RebuildState | null; gives: RebuildState }
+  finishRebuild: { given: RebuildState | null; gives: RebuildState }
   repairBudgets: { given: Signed & Pick<Corrections, 'corrections' | 'repairs'>; gives: boolean }
   pruneLogs: { given: { readonly until: number; readonly limit: number }; gives: number }
   /** `at`: when they are written; each says when it ended. */
@@ -271,6 +272,7 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   dropChanged: (_self, { at }) => dropChanged(at),
   keepPageCharges: (_self, given) => keepPageCharges(given),
   rebuildCosts: (_self, from) => rebuildCosts(from),
+  finishRebuild: (_self, from) => finishRebuild(from),
   repairBudgets,
   pruneLogs: (_self, given) => pruneLogs(given),
   post: postCharges,

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import * as fc from 'fast-check'
 import t, { type Test } from 'tap'
 import {
@@ -456,6 +457,53 @@ t.test('costs are what the ledger says, at every stage of adding up', async t =>
   const net = ask(everything).rows.reduce((sum, { amount, refunded }) => sum + amount - refunded, 0)
   t.equal(net, totals?.['spent'], 'as the keys have spent')
   t.same((await storage.journal.costs(everything)).rows, ask(everything).rows, 'as the storage answers')
+})
+
+t.test('a gateway adds up anew what a version before had added up without quantities', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-costs-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, 'tollgate.db')
+  const clock = quietClock()
+  const storage = await openStorage({ url: `sqlite:${path}`, clock, log: silentLog, role: 'gateway' })
+  const { sold } = await sell(storage, clock, 60, 7)
+  const connection = new Connection(path)
+  while (connection.transact(() => connection.run(addUpCosts())) > 0);
+  connection.close()
+  await storage.close()
+  const old = join(folder, 'old.db')
+  copyAsOf(migrations.indexOf(costCounts), path, old)
+
+  const chores: (() => void)[] = []
+  const paced = {
+    ...clock,
+    every(_ms: number, chore: () => void) {
+      chores.push(chore)
+      return { cancel() {} }
+    },
+  }
+  const migrated = await openStorage({ url: `sqlite:${old}`, clock: paced, log: silentLog, role: 'gateway' })
+  t.teardown(() => migrated.close())
+  const asked = fc.sample(questions, { numRuns: 40, seed: 3 })
+  const everything = {
+    since: 0,
+    until: Math.ceil((until + dayMs) / quarterMs) * quarterMs,
+    bars: [0],
+    by: null,
+    where: {},
+  }
+  const [before] = (await migrated.journal.costs(everything)).rows
+  t.match(before, { tokens: 0, quantity: 0 }, 'the sums of before have no quantities')
+  t.ok((before?.amount ?? 0) > 0)
+  t.same((await migrated.books.verify()).sums, [], 'and are not called wrong for it')
+  for (const chore of chores) chore()
+  for (const look = new Connection(old); ; await setTimeout(5)) {
+    const [row] = look.all({ sql: `SELECT value FROM meta WHERE name = 'cost_rebuild'`, params: [] })
+    if (row?.['value'] !== 0) continue
+    look.close()
+    break
+  }
+  await compare(t, sold, asked, question => migrated.journal.costs(question), 'made anew by the gateway')
+  t.same((await migrated.books.verify()).sums, [], 'and every sum is right')
 })
 
 t.test('the same on PostgreSQL, added up by three at once', async t => {

@@ -3,6 +3,7 @@ import { ask, type Query, type QueryProgram, type Row, type Value } from '../que
 import { text, whole } from '../rows.ts'
 import { addPlaces } from './places.ts'
 import { readPass } from './read.ts'
+import { isRebuilding } from './rebuild.ts'
 import { dayLength, dayOfSpan, lengthCount, lengthOfSpan, numbersOf, type Pass } from './spans.ts'
 import {
   addCounts,
@@ -42,7 +43,11 @@ const progress = `SELECT s.chain, s.position, coalesce(c.position, 0) AS last
  */
 export function* auditCosts(report: (problem: string) => void): QueryProgram<void> {
   const pass = yield* readPass()
-  const tally = new Tally()
+  // Sums of a version that did not count what was used say nothing of it until they are made anew.
+  const kept = (yield* isRebuilding())
+    ? countNames.filter(name => name !== 'quantity' && name !== 'tokens')
+    : countNames
+  const tally = new Tally(kept)
   yield* tallyCharges(tally, pass, report)
   const read = (sql: string): Query => ask(sql, ...numbersOf(pass))
   const lengths = Array.from({ length: lengthCount }, (_, i) => String(i))
@@ -106,7 +111,13 @@ type Tallied = {
 
 /** What charges come to, each of which stands in several copies of the sums. */
 class Tally {
+  readonly #kept: readonly (keyof Counts)[]
   readonly #all = new Map<string, Tallied>()
+
+  /** `kept`: the counts that are held against the charges. */
+  constructor(kept: readonly (keyof Counts)[]) {
+    this.#kept = kept
+  }
 
   add(name: Name, counts: Counts): void {
     const known = this.#all.get(JSON.stringify(name))
@@ -117,7 +128,7 @@ class Tally {
   /** What a copy says. */
   take(name: Name, copy: string, counts: Counts): void {
     const known = this.#all.get(JSON.stringify(name))
-    if (known && countNames.every(count => known.counts[count] === counts[count])) known.found.add(copy)
+    if (known && this.#kept.every(count => known.counts[count] === counts[count])) known.found.add(copy)
     // One that no charge is of: its place is empty, and so never found.
     else if (!known && !isNothing(counts)) this.add(name, { ...counts, charges: Number.NaN })
   }

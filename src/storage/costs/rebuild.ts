@@ -45,6 +45,21 @@ export function* rebuildCosts(from: RebuildState | null): QueryProgram<RebuildSt
   return { ...state, cleared: 0 }
 }
 
+/**
+ * The next step of a rebuild that a migration has asked for, or that was broken off. `from`: as the step before gave it, or null.
+ * @returns a state that is done where there is none
+ */
+export function* finishRebuild(from: RebuildState | null): QueryProgram<RebuildState> {
+  const before = from ?? { isDone: false, added: 0, all: 0, cleared: 0 }
+  return (yield* isRebuilding()) ? yield* rebuildCosts(before) : { ...before, isDone: true }
+}
+
+/** Whether sums are being made anew: until then those that are read may be of a version that kept fewer counts. */
+export function* isRebuilding(): QueryProgram<boolean> {
+  const [row] = yield ask(`SELECT value FROM meta WHERE name = 'cost_rebuild'`)
+  return whole(row ?? {}, 'value') !== steps.none
+}
+
 function* enter(step: number): QueryProgram<void> {
   yield ask(`UPDATE meta SET value = ? WHERE name = 'cost_rebuild'`, step)
 }

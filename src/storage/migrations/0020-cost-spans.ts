@@ -41,7 +41,8 @@ export const costSpans: readonly string[] = [
   // asks for it, and takes its place. \`cost_rebuild\` says how far that has come.
   `CREATE TABLE cost_progress (
     pass INTEGER NOT NULL, chain TEXT NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (pass, chain)) STRICT, WITHOUT ROWID`,
-  `INSERT INTO cost_progress (pass, chain, position) SELECT 0, chain, position FROM cost_chain`,
+  // Gateways add everything up anew: images were not told apart by how they were priced, and charges stood where they were held,
+  // not where they were settled.
   `DROP TABLE cost_chain`,
   `INSERT INTO meta (name, value) VALUES ('cost_rebuild', 0)`,
 ]

@@ -23,7 +23,7 @@ import { configHistory } from './0022-config-history.ts'
 import { pageCharges } from './0023-page-charges.ts'
 import { savedViews } from './0024-saved-views.ts'
 import { costKeys } from './0025-cost-keys.ts'
-import { addUpAgain, costCounts } from './0026-cost-counts.ts'
+import { costCounts } from './0026-cost-counts.ts'
 import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
@@ -64,5 +64,4 @@ export const migrations: readonly (readonly string[])[] = [
 export const moves: ReadonlyMap<readonly string[], () => QueryProgram<void>> = new Map([
   [logPages, bindOldLog],
   [accounts, openAccounts],
-  [costCounts, addUpAgain],
 ])
