@@ -81,7 +81,15 @@ function rateWhole(ended: Ended): RatedExchange {
   const missing = missingOf(ended.rule, known, none)
   const reason = reasonOf(ended, missing)
   const uses = missing.length > 0 ? [...known, ...missingUses(ended, missing)] : known
-  return { ...charged(ended, uses, reason, reason === 'nothing_used' ? [] : [reason]), missing }
+  const rated = charged(ended, uses, reason, reason === 'nothing_used' ? [] : [reason])
+  return { ...rated, missing, reason: reason === 'nothing_used' ? unpricedReason(rated.unpriced) : reason }
+}
+
+/** `unpriced: web_search, service_tier` names what has no price of its own. */
+function unpricedReason(unpriced: readonly string[]): string {
+  if (unpriced.length === 0) return 'nothing_used'
+  // The value of a fact is the upstream's: only its name is told.
+  return `unpriced: ${unpriced.map(name => name.split('=', 1)[0]).join(', ')}`
 }
 
 function nothing({ carried = 0 }: Ended, reason: string): RatedExchange {

@@ -8,13 +8,13 @@ export type SchemaError = {
   readonly params: { readonly [name: string]: unknown }
   /** The schema that was not met. */
   readonly schema: SchemaData
-  /** Where that schema stands in the whole: `#/properties/…/type`. */
+  /** The place of that schema in the whole: `#/properties/…/type`. */
   readonly schemaPath: string
   /** Set when it is a key that does not fit. */
   readonly key: string | undefined
 }
 
 export type Validator = {
-  /** Fills defaults into `value` and tells every schema error; none means that it fits. */
+  /** Fills defaults into `value` and returns every schema error; none means that it is valid. */
   validate(value: unknown): readonly SchemaError[]
 }

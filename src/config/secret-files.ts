@@ -7,7 +7,7 @@ import type { Source } from './source.ts'
 import { type ScalarTree, scalarsOf, type Tree } from './tree.ts'
 
 const secretFileBytesMax = 64 * 1024
-/** Marks of contents tell nothing outside of this process, and nothing to whoever guesses at a content. */
+/** Marks of contents have no meaning outside this process: a person who guesses a content cannot verify it. */
 const markKey = systemRandom.bytes(32)
 
 /** Files that `${file:…}` names, by their whole paths, each with the mark of what it held; `''` of one that held nothing. */
@@ -19,12 +19,12 @@ export type ReadSecrets = {
   readonly files: SecretFiles
 }
 
-/** What a text may name of what is secret. */
+/** The secrets that a text may name. */
 export type Nameable = { readonly files: ReadonlySet<string>; readonly variables: ReadonlySet<string> }
 
 /**
- * `inUse` are the marks of what is in use: a file that held something and is empty now is being written, or was lost. Of what is
- * not `nameable` nothing is read, and nothing told.
+ * `inUse`: the marks of the secrets in use. A file that had content and is empty now is being written, or was lost. What is not
+ * `nameable` is neither read nor reported.
  */
 export async function readSecretFiles(
   root: Tree,
@@ -52,7 +52,7 @@ export async function readSecretFiles(
   return { contents, files }
 }
 
-/** The folder of the file that a scalar stands in. */
+/** The folder of the file that has a scalar. */
 export function folderOf({ span }: ScalarTree, source: Source): string {
   return dirname(source.sheetOf(span.start).file)
 }

@@ -123,6 +123,15 @@ export const billView = viewOf<Explained>()({
   reason: own('reason'),
   delivery: own('delivery'),
   vendor_cost: own('vendorCost', 'What the upstream says that it charges for it; null where it does not say.'),
+  facts: computed(
+    {
+      type: 'object',
+      additionalProperties: schemas.text,
+      description:
+        'What the answer, or else the request, says that prices may depend on: service_tier, speed and region of a text. Without what differs between images.',
+    } as const,
+    ({ charge }: Explained) => factsOf(charge),
+  ),
   lines: computed({ type: 'array', items: lineView.schema }, ({ charge, account }: Explained) =>
     charge.lines.map(line => lineView.show({ line, told: explainLine(line, charge, account) })),
   ),
@@ -151,6 +160,15 @@ export function billingRecord(charge: Charge, known: readonly KnownPlugin[]): Bi
 export function countsCell({ lines }: Pick<BillingRecord, 'lines'>): string {
   return lines.flatMap(({ tier, quantity }) => (quantity === null ? [] : `${tier}=${quantity}`)).join(' ')
 }
+
+function factsOf({ lines }: Charge): { readonly [name: string]: string } {
+  const all = lines.flatMap(({ told }) => (told?.facts ? [told.facts] : []))
+  const [first = {}] = all
+  return Object.fromEntries(Object.entries(first).filter(([name, value]) => all.every(facts => facts[name] === value)))
+}
+
+/** The facts of a text, as columns of a table. */
+export const factColumns = ['service_tier', 'speed', 'region'] as const
 
 const omittedFlag = 'parts_omitted'
 

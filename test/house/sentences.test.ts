@@ -261,7 +261,7 @@ const lists: { readonly [prefix: string]: readonly string[] } = {
   charge_reason: [
     ...written(
       /^(?:plugins|src\/storage)\//,
-      /ledger\.void\(id, '(\w+)'|#?[rR]eview\((?:facts\.id, )?'(\w+)'|delivery: '\w+', reason: '(\w+)'|state: '\w+', reason: '(\w+)'|nothing\('(\w+)'\)|missing: \[\], reason: '(\w+)'|return '(usage_missing|usage_implausible|nothing_used)'|\? '(line_not_recorded)' : '(\w+)'|return `(answer_unrecognised|parts_omitted): /g,
+      /ledger\.void\(id, '(\w+)'|#?[rR]eview\((?:facts\.id, )?'(\w+)'|delivery: '\w+', reason: '(\w+)'|state: '\w+', reason: '(\w+)'|nothing\('(\w+)'\)|missing: \[\], reason: '(\w+)'|return '(usage_missing|usage_implausible|nothing_used)'|\? '(line_not_recorded)' : '(\w+)'|return `(answer_unrecognised|parts_omitted|unpriced): /g,
     ),
     ...['caller', 'upstream', 'deadline', 'gateway'].map(who => `cut_by_${who}`),
     ...['unknown', 'truncated'].map(reach => `outcome_${reach}`),

@@ -12,7 +12,7 @@ const words = (text: string): readonly string[] => text.trim().split(/\s+/)
 const lineMembers = words('index tier source width height size quantity price flags why at')
 const billMembers =
   words(`state size quality count tier source actual_size currency amount held refunded flags warnings reason
-  delivery vendor_cost lines text sum rule`)
+  delivery vendor_cost facts lines text sum rule`)
 const logMembers =
   words(`id time key_id user group model operation status outcome error duration_ms upstream config_revision
   forwarded dropped client_request_id billing usage marks error_values upstream_said`)
@@ -25,7 +25,7 @@ const usageMembers = words('day user key_id model requests images input_tokens o
 const csvHead =
   words(`id time key_id user group model operation status outcome error duration_ms upstream config_revision
   client_request_id input_tokens output_tokens state 大小 请求品质 生成数量 图片档位 来源 实际尺寸 currency amount refunded
-  flags text vendor_cost counts`)
+  flags text vendor_cost counts service_tier speed region`)
 
 /** Of a value inside the answer to a path: where it is, and its members in their order. */
 const answers: readonly { readonly path: string; readonly at: string; readonly members: readonly string[] }[] = [
@@ -76,7 +76,9 @@ const answers: readonly { readonly path: string; readonly at: string; readonly m
   {
     path: '/api/models',
     at: 'models.0',
-    members: words('name family operations upstreams prices free limits ends notes streams enabled usable'),
+    members: words(
+      'name family operations upstreams prices overrides times free limits ends notes streams enabled usable',
+    ),
   },
   { path: '/api/models', at: 'models.0.prices.0', members: words('unit price currency per at') },
   { path: '/api/config', at: '', members: words('file revision loaded_at text origins last_reload') },

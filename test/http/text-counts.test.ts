@@ -75,7 +75,7 @@ t.test('[14.10] lists, tables, statements and prices have every count', async t 
   const cli = (...args: string[]) => runCli({ folder: started.folder }, ...args)
   const units = counts.split(' ').map(one => one.split('=')) as [string, string][]
 
-  t.match((await cli('logs', '--format', 'csv')).stdout, `,${counts}\n`, 'tollgate logs')
+  t.match((await cli('logs', '--format', 'csv')).stdout, `,${counts},standard,,\n`, 'tollgate logs')
   t.match(
     (await cli('logs')).stdout,
     'input 11, cached input 2, cache write 3, cache write 1h 1, output 18, web search 2',
@@ -88,7 +88,7 @@ t.test('[14.10] lists, tables, statements and prices have every count', async t 
   ])
     t.match(explained, why, `explain log: ${why}`)
   const table = await admin.get('/api/logs/export?format=csv')
-  t.match(table.text, `,${counts}\r\n`, 'the table of the log')
+  t.match(table.text, `,${counts},standard,,\r\n`, 'the table of the log')
 
   const month = new Date().toISOString().slice(0, 7)
   const statement = (await admin.get(`/api/statements?month=${month}`)).body as {
@@ -132,6 +132,37 @@ t.test('[14.10] the price list has the prices of text under conditions, and fact
   const page = await (await fetch(`${started.url}/pricing`)).text()
   t.match(page, /more than 128,000 input tokens<.*?4\.44/s)
   t.match(page, /service tier flex<.*?× 0\.5/s)
+})
+
+t.test('[14.10] service tier, speed and region of a text are fields of its charge and columns of tables', async t => {
+  const started = await start(t, {
+    upstreams: ['text'],
+    edit: [[/unpriced: refuse/, 'unpriced: parent']],
+  })
+  const choice = { index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }
+  started.upstream.answer({
+    choices: [choice],
+    service_tier: 'priority',
+    usage: { prompt_tokens: 1_000, completion_tokens: 20 },
+  })
+  const answer = await started.post('/v1/chat/completions', {
+    model: 'sim-chat',
+    messages: [{ role: 'user', content: 'hello' }],
+  })
+  t.equal(answer.status, 200, await answer.text())
+  await started.settled()
+  const id = answer.headers.get('x-request-id') ?? ''
+  const facts = { service_tier: 'priority' }
+  t.strictSame(((await (await started.get(`/v1/charges/${id}`)).json()) as { facts: object }).facts, facts)
+  const admin = await enterAsAdmin(started)
+  t.match((await admin.get(`/api/logs/${id}`)).body, { billing: { facts } })
+  t.match(
+    (await admin.get('/api/logs/export?format=csv')).text,
+    /,service_tier,speed,region\r\n[^]*,input=1000 output=20,priority,,\r\n/,
+  )
+  const cli = (...args: string[]) => runCli({ folder: started.folder }, ...args)
+  t.match((await cli('logs', '--format', 'csv')).stdout, ',priority,,\n')
+  t.match((await cli('explain', 'log', id)).stdout, 'facts      service_tier priority')
 })
 
 t.test('[14.1] what an aggregator says that a text costs is kept with its charge', async t => {

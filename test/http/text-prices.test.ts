@@ -394,8 +394,12 @@ t.test('what only the answer reports is reviewed, or charged as its parent and f
     await (await post('/v1/chat/completions', { model, messages: [{ role: 'user', content: 'hi' }] })).text()
     return (await charges(1))[0]
   }
-  t.match(await ask('strict'), { state: 'needs_review', lines: [{}, {}, { tier: 'web_search', quantity: 2 }] })
-  t.match(await ask('reviewed'), { state: 'needs_review' })
+  t.match(await ask('strict'), {
+    state: 'needs_review',
+    reason: 'unpriced: web_search',
+    lines: [{}, {}, { tier: 'web_search', quantity: 2 }],
+  })
+  t.match(await ask('reviewed'), { state: 'needs_review', reason: 'unpriced: web_search' })
   const parent = await ask('plain')
   t.match(parent, { state: 'settled', amount: '0.00101' })
   t.match(parent?.lines[2], { tier: 'web_search', quantity: 2, price: '0.00', flags: ['unpriced:web_search'] })

@@ -111,7 +111,7 @@ t.test('[14.10] the page of prices shows the prices of text under conditions, an
     /Web searches<.*?service tier flex or batch, on mon-fri, at 00:00-08:00, time zone Asia\/Shanghai<.*?7 .*?1K/s,
     /Factor of token prices<.*?region us, speed fast, 9 or more input tokens<.*?× 1\.1/s,
   ])
-    t.match(english, row)
+    t.match(english, row, String(row))
   const chinese = pages.renderPricing({ language: 'zh', list, calculation: undefined })
   t.match(chinese, /输入超过 200,000 词元<.*?4\.44/s)
   t.match(chinese, /服务档位 flex 或 batch，星期 mon-fri，时段 00:00-08:00，时区 Asia\/Shanghai</)

@@ -1,6 +1,7 @@
 import {
   type BillingRecord,
   countsCell,
+  factColumns,
   csvLine,
   followLog,
   justEnded,
@@ -208,6 +209,7 @@ const columns: readonly (readonly [name: string, read: (record: LogRecord) => Ce
   ['currency', record => record.billing?.currency],
   ['text', record => record.billing?.text],
   ['counts', record => record.billing && countsCell(record.billing)],
+  ...factColumns.map(name => [name, (record: LogRecord) => record.billing?.facts[name]] as const),
 ]
 
 export async function showLog(
@@ -284,12 +286,16 @@ function tellUse({ text, rule, lines }: BillingRecord): string {
 /** A charge for people: the one line with six labels, then why. Lines of tokens say themselves what multiplied them. */
 export function formatBill(billing: BillingRecord): readonly string[] {
   const plain = billing.lines.every(({ quantity }) => quantity === null) ? '; no group multiplier applies' : ''
+  const facts = Object.entries(billing.facts)
+    .map(entry => entry.join(' '))
+    .join(', ')
   return [
     tellUse(billing),
     ...billing.lines.map(
       line =>
         `  #${line.index}  ${line.why}  →  ${line.price} ${billing.currency}${line.at ? `  (${line.at})` : ''}${line.flags.length > 0 ? `  [${line.flags.join(', ')}]` : ''}`,
     ),
+    ...(facts === '' ? [] : [`facts      ${facts}`]),
     `charged    ${billing.amount} ${billing.currency}, ${billing.state}${billing.reason ? ` (${billing.reason})` : ''}${billing.held === '0.00' ? '' : `, ${billing.held} held`}${billing.refunded === '0.00' ? '' : `, ${billing.refunded} given back`}${plain}`,
     ...billing.warnings.map(warning => `note       ${warning}`),
   ]

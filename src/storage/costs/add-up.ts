@@ -11,21 +11,21 @@ const moveOn = `INSERT INTO cost_progress (pass, chain, position, keyed) VALUES 
   ON CONFLICT (pass, chain) DO UPDATE SET position = excluded.position`
 
 /**
- * Adds up what stands next in one chain of the ledger. How far it has come is written with the sums: nothing counts twice, and
- * whoever reads takes what is behind that place from the ledger itself.
+ * Adds up the next entries of one chain of the ledger. The position is written with the sums: nothing counts twice, and readers
+ * take what is after that position from the ledger itself.
  * @returns how many charges; 0 when there is nothing left to do
  */
 export function* addUpCosts(): QueryProgram<number> {
   return yield* addUpTo(yield* lockSums())
 }
 
-/** The pass that is read, for somebody who changes sums: others wait until that is committed. */
+/** The pass that is read, for a caller that changes sums: others wait until it commits. */
 export function* lockSums(): QueryProgram<Pass> {
   const [row] = yield ask(wait)
   return whole(row ?? {}, 'value') === 1 ? 1 : 0
 }
 
-/** As `addUpCosts`, of either pass. Whoever asks has locked the sums. */
+/** As `addUpCosts`, of either pass. The caller has locked the sums. */
 export function* addUpTo(pass: Pass): QueryProgram<number> {
   for (const row of yield ask(openChains, pass)) {
     const [chain, from, last] = [text(row, 'id'), whole(row, 'upto'), whole(row, 'last')]

@@ -43,7 +43,7 @@ const progress = `SELECT s.chain, s.position, coalesce(c.position, 0) AS last
  */
 export function* auditCosts(report: (problem: string) => void): QueryProgram<void> {
   const pass = yield* readPass()
-  // Sums of a version that did not count what was used say nothing of it until they are made anew.
+  // Sums of a version that did not count quantities lack them until they are made anew.
   const kept = (yield* isRebuilding())
     ? countNames.filter(name => name !== 'quantity' && name !== 'tokens')
     : countNames
@@ -105,11 +105,11 @@ type Name = readonly [what: 'by' | 'of' | 'day' | 'priced' | 'key', ...rest: Val
 type Tallied = {
   readonly name: Name
   readonly counts: { -readonly [N in keyof Counts]: number }
-  /** In which copies of the sums it stands as it should. */
+  /** The copies of the sums in which it is right. */
   readonly found: Set<string>
 }
 
-/** What charges come to, each of which stands in several copies of the sums. */
+/** What charges come to; each is in several copies of the sums. */
 class Tally {
   readonly #kept: readonly (keyof Counts)[]
   readonly #all = new Map<string, Tallied>()
@@ -125,11 +125,11 @@ class Tally {
     else this.#all.set(JSON.stringify(name), { name, counts: { ...counts }, found: new Set() })
   }
 
-  /** What a copy says. */
+  /** Compares with what a copy has. */
   take(name: Name, copy: string, counts: Counts): void {
     const known = this.#all.get(JSON.stringify(name))
     if (known && this.#kept.every(count => known.counts[count] === counts[count])) known.found.add(copy)
-    // One that no charge is of: its place is empty, and so never found.
+    // A sum that no charge belongs to: it is never found, and so reported.
     else if (!known && !isNothing(counts)) this.add(name, { ...counts, charges: Number.NaN })
   }
 

@@ -4,8 +4,8 @@ import { readPass, readTail } from './read.ts'
 import { lengthCount, lengthOfSpan, numbersOf } from './spans.ts'
 
 /**
- * How many charges of a user stand in the ledger: those that were added up, from the longest spans (each charge is in one of every
- * length), and those behind them.
+ * How many charges of a user are in the ledger: those that are added up, from the longest spans (each charge is in one span of
+ * every length), and those after them.
  */
 export function* countCharges(user: string): QueryProgram<number> {
   const pass = yield* readPass()

@@ -24,13 +24,13 @@ export const openChains = `SELECT c.id, c.position AS last, coalesce(s.position,
   FROM chain c LEFT JOIN cost_progress s ON s.pass = ? AND s.chain = c.id
   WHERE c.position > coalesce(s.position, 0) ORDER BY c.id`
 
-/** Whose price may be more than it had to be: of it what came back says nothing. */
+/** Sources of a tier that the returned image does not decide: such a price may be higher than necessary. */
 const pricedUnseen = new Set<unknown>(['request', 'default'])
 
 /**
- * Adds what stands in the next places of a chain: settled charges, in rows and in segments, and refunds, each at the time when its
- * charge was settled and under the names of that.
- * @returns the last place that was added, and how many charges
+ * Adds the next entries of a chain: settled charges, in rows and in segments, and refunds, each at the time at which its charge was
+ * settled and under the names of that charge.
+ * @returns the last position that was added, and how many charges
  */
 export function* addPlaces(
   sums: CostSums,
@@ -40,7 +40,7 @@ export function* addPlaces(
 ): QueryProgram<{ readonly upto: number; readonly charges: number }> {
   const upto = Math.min(from + placesTogether, last)
   let charges = yield* addRows(sums, yield ask(settled, chain, from, upto))
-  // Somebody has damaged what cannot be read: an audit tells.
+  // What cannot be read was damaged: an audit reports it.
   for (const row of yield ask(segments, chain, from, upto))
     for (const booked of readSound(row) ?? []) {
       charges++

@@ -10,7 +10,7 @@ import { columnOf, CostSums, countNames, type Counts, noCounts, type Place } fro
 
 const { firsts: _firsts, ...nothing } = noCounts
 
-/** What the ledger comes to: what has been added up, and what stands behind that, read on one state of the database. */
+/** What the ledger comes to: the sums, and the entries after them, read on one state of the database. */
 export function* readCosts(question: CostQuestion): QueryProgram<Costs> {
   const pass = yield* readPass()
   const { sums, charges: tail } = yield* readTail(pass)
@@ -28,7 +28,7 @@ export function* readPass(): QueryProgram<Pass> {
   return whole(row ?? {}, 'value') === 1 ? 1 : 0
 }
 
-/** What no pass has added up yet: within a minute somebody does. */
+/** What is not added up yet: a gateway does so within a minute. */
 export function* readTail(pass: Pass): QueryProgram<{ readonly sums: CostSums; readonly charges: number }> {
   const sums = new CostSums()
   let charges = 0
@@ -67,7 +67,7 @@ function* addSpans(answer: Answer, question: CostQuestion, names: Names, pass: P
       countsOf(row, sign),
     )
   if (names === undefined || by === 'tier') {
-    // A charge counts once for each of its tiers: there is no sum of all that the others could be told from.
+    // A charge counts once for each of its tiers: there is no sum of all to take the others from.
     for (const row of yield* read(question)) add(row, answer.nameOf(text(row, 'what')), 1)
     return
   }
@@ -77,7 +77,7 @@ function* addSpans(answer: Answer, question: CostQuestion, names: Names, pass: P
     ...(yield* readNamed(question, told.parted)),
   ]
   for (const row of named) add(row, text(row, 'what'), 1)
-  // Others are what there is beside those that have names.
+  // The others are the sum of all without those that have names.
   for (const row of yield* read({ ...question, by: null })) add(row, null, 1)
   for (const row of named) add(row, null, -1)
 }
@@ -91,7 +91,7 @@ function countsOf(row: Row, sign: 1 | -1): Counts {
 class Answer {
   readonly #question: CostQuestion
   readonly #names: Names
-  /** A charge counts once for each tier where tiers are asked about. */
+  /** A charge counts once for each tier where the question is about tiers. */
   readonly #countsTiers: boolean
   readonly #rows = new Map<string, { -readonly [N in keyof CostRow]: CostRow[N] }>()
 

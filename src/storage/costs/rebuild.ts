@@ -9,16 +9,16 @@ import { numbersOf, type Pass } from './spans.ts'
 const rowsTogether = 4_096
 const placesTogether = 16
 
-/** `cost_rebuild` in `meta`: what is done about the pass that nobody reads. */
+/** `cost_rebuild` in `meta`: what is done about the pass that is not read. */
 const steps = { none: 0, clear: 1, add: 2, clearOld: 3 } as const
 
 const ofParts = `DELETE FROM cost_part_sum WHERE (part, span, what, currency) IN
   (SELECT part, span, what, currency FROM cost_part_sum WHERE part = ? AND span >= ? AND span < ? LIMIT ?) RETURNING part`
 
 /**
- * The next step of adding everything up anew, in a pass of its own that takes the place of the other when it has come as far. Whoever
- * reads has the other until then, a gateway goes on adding to it, and what was broken off goes on where it was.
- * `from`: as the step before gave it, or null.
+ * The next step of a rebuild: everything is added up anew, in a pass of its own, which replaces the other one when it has caught up.
+ * Until then the other pass is read, and a gateway goes on adding to it. An interrupted rebuild continues where it was.
+ * `from`: the state that the step before returned, or null.
  */
 export function* rebuildCosts(from: RebuildState | null): QueryProgram<RebuildState> {
   const pass = yield* lockSums()
@@ -27,12 +27,12 @@ export function* rebuildCosts(from: RebuildState | null): QueryProgram<RebuildSt
   const step = whole(row ?? {}, 'value')
   const [added, all] = yield* measure(spare)
   const state = { isDone: false, added, all, cleared: step === steps.add ? 0 : (from?.cleared ?? 0) }
-  // Whoever begins wants new sums: that those before were put in use, and the old ones not quite away, is no reason for none.
+  // A caller that begins wants new sums, also when the last ones are in use already and only the old ones are still being removed.
   if (step === steps.none || (step === steps.clearOld && from === null)) yield* enter(steps.clear)
   else if (step === steps.add) {
     if ((yield* addUpTo(spare)) > 0) return state
     yield ask(`UPDATE meta SET value = ? WHERE name = 'costed'`, spare)
-    // What is kept beside pages of the log is made anew as well, in its time.
+    // What is kept next to pages of the log is made anew later.
     yield ask('DELETE FROM log_page_charge')
     yield* enter(steps.clearOld)
   } else {
@@ -46,8 +46,9 @@ export function* rebuildCosts(from: RebuildState | null): QueryProgram<RebuildSt
 }
 
 /**
- * The next step of a rebuild that a migration has asked for, or that was broken off. `from`: as the step before gave it, or null.
- * @returns a state that is done where there is none
+ * The next step of a rebuild that a migration requested, or that was interrupted. `from`: the state that the step before
+ * returned, or null.
+ * @returns a state that is done where there is no rebuild
  */
 export function* finishRebuild(from: RebuildState | null): QueryProgram<RebuildState> {
   const before = from ?? { isDone: false, added: 0, all: 0, cleared: 0 }
@@ -74,7 +75,7 @@ function* measure(pass: Pass): QueryProgram<readonly [added: number, all: number
   return [whole(row ?? {}, 'added'), whole(row ?? {}, 'whole')]
 }
 
-/** Takes away some sums of a pass, of places behind one. @returns how far it has come; undefined when nothing is left */
+/** Removes some sums of a pass, of places after one. @returns the last place; undefined when nothing is left */
 function* clearSome(pass: Pass, after: number): QueryProgram<number | undefined> {
   const [from, to] = numbersOf(pass)
   for (const part of ['', ...costParts]) {

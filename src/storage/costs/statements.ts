@@ -4,7 +4,7 @@ import type { Value } from '../query.ts'
 import type { Detail } from './write-sums.ts'
 import { columnOf, countNames, type Place } from './sums.ts'
 
-/** Whether charges of a place are asked about. */
+/** Whether charges of a place belong to the question. */
 export function isAsked(
   place: Place,
   { since, until, where }: Pick<CostQuestion, 'since' | 'until' | 'where'>,
@@ -16,7 +16,7 @@ export function isAsked(
 
 const counted = countNames.map(name => `sum(${name}) AS ${name}`).join(', ')
 
-/** Where there is one bar, which span it was says nothing. */
+/** Where there is one bar, the span does not matter. */
 export function inOneBar(sql: string): string {
   return `SELECT 0 AS span, what, currency, ${counted} FROM (${sql}) spans GROUP BY what, currency`
 }
@@ -28,16 +28,16 @@ export function narrowedBy(where: CostQuestion['where']): readonly CostPart[] {
   return costParts.filter(part => where[part] !== undefined)
 }
 
-/** Whether there are sums by one part alone that tell what is asked. */
+/** Whether sums by one part alone answer the question. */
 export function isOfOnePart({ by, where }: Narrowed): boolean {
   const asked = narrowedBy(where)
   return asked.length === 0 || (asked.length === 1 && (asked[0] === by || by === null))
 }
 
 /**
- * Rows of spans (`(…)`), of what is asked about. Its parameters stand before the spans. By one part alone there are sums that are
- * no more than its names; else the places of the smallest detail that tells what is asked. `named`: of some names alone, no more
- * than one statement takes.
+ * Rows of spans (`(…)`) that answer a question. Its parameters come before the spans. By one part alone there are few sums, one for
+ * each name; else it reads the places of the smallest detail that answers the question. `named`: of some names alone, no more than
+ * one statement takes.
  */
 export function statementOf(question: Narrowed, named?: readonly string[]): Statement {
   const { by, where } = question
@@ -59,7 +59,7 @@ export function statementOf(question: Narrowed, named?: readonly string[]): Stat
   return { sql, params: [...params, ...names] }
 }
 
-/** A condition on `cost_place p`: places of the smallest detail that tells what is asked. */
+/** A condition on `cost_place p`: places of the smallest detail that answers the question. */
 export function placesOf(where: CostQuestion['where'], by: CostQuestion['by']): Statement {
   const conditions = conditionsOf(where)
   return {
@@ -68,15 +68,15 @@ export function placesOf(where: CostQuestion['where'], by: CostQuestion['by']): 
   }
 }
 
-/** What places are told apart by at least, for what is asked. */
+/** The smallest detail of places that answers a question. */
 export function detailOf({ by, where }: Narrowed): Detail {
   const isTold = (part: 'key' | 'user'): boolean => by === part || where[part] !== undefined
   return isTold('key') ? 'key' : isTold('user') ? 'user' : 'all'
 }
 
 /**
- * The same of some names. Their index has every column: names are looked up in it, and what they are narrowed to is told there, for
- * a database that thinks of looking for that too thinks of going through all places instead.
+ * The same of some names. Their index has every column: names are looked up in it, and the other conditions are an expression, so
+ * that the planner does not choose to read all places for them.
  */
 function placesOfNames(where: CostQuestion['where'], by: CostPart): Statement {
   const asked = askedOf(where)
@@ -85,7 +85,7 @@ function placesOfNames(where: CostQuestion['where'], by: CostPart): Statement {
   return { sql: `p.detail = ?${isInOrder} AND ${asked.sql} = 1`, params: [detail, ...asked.params] }
 }
 
-/** Whether a place `p` is asked about: 1, else 0. */
+/** Whether a place `p` belongs to the question: 1, else 0. */
 export function askedOf(where: CostQuestion['where']): Statement {
   const conditions = conditionsOf(where)
   return { sql: `CASE WHEN ${conditions.sql.join(' AND ')} THEN 1 ELSE 0 END`, params: conditions.params }

@@ -19,7 +19,7 @@ import {
   type Place,
 } from './sums.ts'
 
-/** What a place is told apart by: neither who nor by which key, who too, both too. */
+/** What places distinguish: neither users nor keys, users too, or both. */
 export const details = ['all', 'user', 'key'] as const
 export type Detail = (typeof details)[number]
 
@@ -42,7 +42,7 @@ export function* writeSums(sums: CostSums, pass: Pass): QueryProgram<void> {
       for (const detail of details) all.add([places.idOf(place, detail), span], counts)
       for (const part of ['', ...costParts] as const)
         parts.add([part, span, part === '' ? '' : place[columnOf[part]], place.currency], countsIn(part, counts))
-      // What is given back is no less of what was charged.
+      // A refund does not reduce what was charged.
       if (counts.charges > 0) ofKeys.add([places.idOf(beforeTiers(place), 'all'), span, place.key_id], counts)
     }
   const kinds = yield* findKinds(sums)
@@ -56,7 +56,7 @@ export function* writeSums(sums: CostSums, pass: Pass): QueryProgram<void> {
   yield* ofKeys.write(['place', 'span', 'key_id'], ['amount'])
 }
 
-/** Where what each key came to is kept: a place in which tiers are not told apart either. */
+/** The place of what each key came to: it does not distinguish tiers either. */
 export function beforeTiers(place: Place): Place {
   return { ...place, tier: '' }
 }
@@ -155,7 +155,7 @@ class Places {
   }
 }
 
-/** What the columns that a detail does without have: so that the index of all of them finds it. */
+/** The columns that a detail lacks are empty: the condition lets the index of all columns find it. */
 const beside: { readonly [D in Detail]: string } = {
   all: ` AND key_id = '' AND user_name = ''`,
   user: ` AND key_id = ''`,

@@ -2,6 +2,7 @@ import type { BillingRecord } from '../../api/shapes.ts'
 import { Money } from '../../kit/money.tsx'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
+import { tConditions } from '../../words/condition.ts'
 import { tEdge } from '../../words/edge.ts'
 import { language, t, tName } from '../../words/index.ts'
 import { tWarning } from '../../words/warning.ts'
@@ -41,6 +42,7 @@ export function Bill({ of }: { readonly of: BillingRecord }) {
         {of.text}
       </p>
       {images && <SixParts of={of} />}
+      {!images && Object.keys(of.facts).length > 0 && <p>{t('bill.facts', { facts: tConditions(of.facts) })}</p>}
       {of.reason && (
         <p>
           {t('reason')}
