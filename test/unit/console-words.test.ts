@@ -114,8 +114,26 @@ t.test('what was used, and why a charge ended, is told in Chinese', async t => {
   const told = { ...line, index: 0, price: '0', at: null, why: '7 input tokens × 0.50 / 1M × 0.9' }
   t.equal(tWhy({ size: null, rule }, told), '7 输入词元 × 0.50 / 100万 × 0.9')
   t.equal(
-    tWhy({ size: null, rule: { ...rule, multiplier: 'group multiplier ×1' } }, { ...told, source: 'default' }),
+    tWhy({ size: null, rule }, { ...told, source: 'default', why: '7 input tokens (estimated) × 0.50 / 1M' }),
     '7 输入词元（估算）× 0.50 / 100万',
+  )
+  const rows = [
+    row,
+    { ...row, tier: 'output', price: '1.50' },
+    { ...row, tier: 'web_search', price: '10.00', per: 1_000 },
+  ]
+  const all = { ...rule, rows, multiplier: 'group multiplier ×2, service_tier flex ×0.5' }
+  const reasoned = '50 reasoning tokens × 1.50 / 1M (the price of output tokens) × 2 × 0.5'
+  t.equal(
+    tWhy({ size: null, rule: all }, { ...told, tier: 'reasoning', quantity: 50, why: reasoned }),
+    '50 推理词元 × 1.50 / 100万（按输出词元的价格） × 2 × 0.5',
+  )
+  t.equal(
+    tWhy(
+      { size: null, rule: all },
+      { ...told, tier: 'web_search', quantity: 2, why: '2 web searches × 10.00 / 1K × 2' },
+    ),
+    '2 网页搜索 × 10.00 / 1000 × 2',
   )
   const decided = { ...told, tier: 'decided', why: 'decided by a person: seen in the bucket' }
   t.equal(tWhy({ size: null, rule }, decided), '由人工决定：seen in the bucket')

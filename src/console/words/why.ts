@@ -1,4 +1,6 @@
 import type { BillingRecord } from '../api/shapes.ts'
+import { units } from '../../kit/usage.ts'
+import { shortCount } from '../numbers.ts'
 import { language, t, tName } from './index.ts'
 
 type Line = BillingRecord['lines'][number]
@@ -21,14 +23,21 @@ export function tWhy({ size, rule }: Pick<BillingRecord, 'size' | 'rule'>, line:
   })
 }
 
-/** So much of a unit at its price, times the multiplier where there is one. */
-function tUse({ rows, multiplier }: BillingRecord['rule'], { tier, source, quantity, why }: Line): string {
-  const row = rows.find(one => one.tier === tier)
+/** So much of a unit at its price, or its parent's, times the factors that the reason names. */
+function tUse({ rows }: BillingRecord['rule'], { tier, source, quantity, why }: Line): string {
+  const row = rowOf(rows, tier)
   if (!row) return why
-  const factor = multiplier.includes('×') ? multiplier.slice(multiplier.lastIndexOf('×') + 1) : '1'
-  const price = row.per === 1_000_000 ? t('why.use.million', { price: row.price }) : row.price
+  const price = row.per === 1 ? row.price : t('why.use.per', { price: row.price, per: shortCount(row.per) })
   const values = { quantity: quantity ?? 0, unit: tName('unit', tier), price }
-  return t(source === 'default' ? 'why.use.estimated' : 'why.use', values) + (factor === '1' ? '' : ` × ${factor}`)
+  const inherited = row.tier === tier ? '' : t('why.use.inherited', { unit: tName('unit', row.tier) })
+  const factors = [...why.matchAll(/ × [\d.]+/g)].slice(1).join('')
+  return t(source === 'default' ? 'why.use.estimated' : 'why.use', values) + inherited + factors
+}
+
+function rowOf(rows: BillingRecord['rule']['rows'], unit: string): BillingRecord['rule']['rows'][number] | undefined {
+  const own = rows.find(one => one.tier === unit)
+  const parent = units.get(unit)?.parent
+  return own ?? (parent === undefined ? undefined : rowOf(rows, parent))
 }
 
 /** Why a charge ended as it did: a code of the gateway's, or what a person wrote. */
