@@ -255,9 +255,7 @@ async function openCharge(
   // Known before the hold is: when its commit is in doubt, the end of the exchange still gives it back.
   ex.slots.put(billingSlot, { charge, n, keyed: idempotency !== null, stage: undefined })
   ex.slots.put(imagesMadeSlot, () => charge.images)
-  const held = await ledger.hold({ facts, hold: quoted.atMost, idempotency }).catch((cause: unknown) => {
-    throw fail('storage_unavailable', {}, { cause, retryAfterMs: unavailableMs })
-  })
+  const held = await ledger.hold({ facts, hold: quoted.atMost, idempotency }).catch(throwUnavailable)
   if (held.kind !== 'held') {
     ex.slots.put(billingSlot, undefined)
     return answerWithout(held, quoted.atMost, facts.currency, stores)
@@ -339,9 +337,22 @@ async function answerWithout(
   const { chargeId: charge } = held
   if (held.kind === 'running') throw fail('idempotency_in_progress', { charge }, { retryAfterMs: runningMs })
   if (held.kind === 'mismatch') throw fail('idempotency_mismatch', { charge })
-  const answer = held.answer ?? (await jobs.find(charge))?.answer
+  const answer = held.answer ?? (await answerOfJob(jobs, charge))
   if (!answer) throw fail('already_completed', { charge })
   return replayed(answer)
+}
+
+/** The answer of a job that has ended. @throws Failure storage_unavailable */
+async function answerOfJob(jobs: Host['stores']['jobs'], id: string): Promise<StoredAnswer | null | undefined> {
+  try {
+    return (await jobs.find(id))?.answer
+  } catch (cause) {
+    return throwUnavailable(cause)
+  }
+}
+
+function throwUnavailable(cause: unknown): never {
+  throw fail('storage_unavailable', {}, { cause, retryAfterMs: unavailableMs })
 }
 
 function replayed(answer: StoredAnswer): Answer {

@@ -1,4 +1,4 @@
-import { type ErrorTable, failures } from '../../src/kit/index.ts'
+import { type ErrorTable, failures, sharedRows } from '../../src/kit/index.ts'
 
 export const errors = {
   rate_limit_exceeded: {
@@ -18,6 +18,7 @@ export const errors = {
     text: 'The store that limits are counted in does not answer. Nothing was sent upstream; try again shortly.',
     operator: 'Is Redis there? `tollgate doctor` tries `counters`.',
   },
+  storage_unavailable: sharedRows.storage_unavailable,
 } as const satisfies ErrorTable
 
 export const fail = failures(errors)

@@ -1,16 +1,18 @@
 import type { Exchange, JobStore } from '../../src/kit/index.ts'
 import { decisions } from './decisions.ts'
+import { fail } from './errors.ts'
 import type { Limit } from './limits.ts'
 import { refusal } from './refusal.ts'
 
 /** When a job ends nobody knows; asking again after a second costs nobody much. */
 const openJobMs = 1_000
+const unavailableMs = 5_000
 
 /**
  * Refuses a job where its key has as many open as it may. They are counted where they are stored: what the counters know of them
  * ends with the processes that hold their places. The places of this request are taken by now, so no other one is admitted
  * meanwhile.
- * @throws Failure rate_limit_exceeded
+ * @throws Failure rate_limit_exceeded, storage_unavailable
  */
 export async function refuseFull(
   ex: Exchange,
@@ -18,7 +20,7 @@ export async function refuseFull(
   keyId: string,
   limits: readonly Limit[],
 ): Promise<undefined> {
-  const open = await jobs.openOf(keyId)
+  const open = await countOpen(jobs, keyId)
   const full = limits.filter(
     ({ name, shadow, limit }) => (name === 'key_jobs' || name === 'key_concurrency') && !shadow && open + 1 > limit,
   )
@@ -26,4 +28,12 @@ export async function refuseFull(
   const standings = full.map(() => ({ remaining: 0, waitMs: openJobMs, resetMs: 0 }))
   ex.notes.limits = decisions(full, standings, false)
   throw refusal(full, standings)
+}
+
+async function countOpen(jobs: Pick<JobStore, 'openOf'>, keyId: string): Promise<number> {
+  try {
+    return await jobs.openOf(keyId)
+  } catch (cause) {
+    throw fail('storage_unavailable', {}, { cause, retryAfterMs: unavailableMs })
+  }
 }
