@@ -18,7 +18,9 @@ export type TextMeasure = { readonly textBytes: number; readonly files: number }
 
 /** Read at once; longer bodies are read in slices of it, each in a turn of the event loop of its own. */
 const turnBytes = 1024 * 1024
-/** What was found in a body, since it is asked for more than once. */
+/** Measuring a shorter body takes less time than a look-up. */
+const keptBytesMin = 16 * 1024
+/** What was found in a long body: several callers measure the same one. */
 const measured = new WeakMap<Buffer, TextMeasure>()
 
 /**
@@ -26,7 +28,7 @@ const measured = new WeakMap<Buffer, TextMeasure>()
  * where such a run would have to reach to, so that text is hardly read at all.
  */
 export function measureText(bytes: Buffer): TextMeasure {
-  const known = measured.get(bytes)
+  const known = bytes.length >= keptBytesMin ? measured.get(bytes) : undefined
   if (known) return known
   const measuring = new Measuring(bytes)
   measuring.read(bytes.length)
@@ -78,7 +80,7 @@ class Measuring {
 
   result(): TextMeasure {
     const result = { textBytes: this.#bytes.length - this.#encoded, files: this.#files }
-    measured.set(this.#bytes, result)
+    if (this.#bytes.length >= keptBytesMin) measured.set(this.#bytes, result)
     return result
   }
 

@@ -110,6 +110,8 @@ function unitName(unit: string): string {
   return isTokens(unit) ? `${name} tokens` : name
 }
 
+const tokenUnits: ReadonlySet<string> = new Set([...treeOf('input'), ...treeOf('output')])
+
 function isTokens(unit: string): boolean {
-  return treeOf('input').some(one => one === unit) || treeOf('output').some(one => one === unit)
+  return tokenUnits.has(unit)
 }

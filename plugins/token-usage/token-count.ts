@@ -11,6 +11,8 @@ import { judgeUsage } from './judge-usage.ts'
 import type { Reading } from './reading.ts'
 import type { UsageFacet } from './schema.ts'
 
+const outputUnits = treeOf('output')
+
 /** What is known of the answer when the exchange is over. */
 export type Answered = {
   /** Undefined where there was no answer, or one that tells nothing. */
@@ -39,7 +41,7 @@ export class TokenCount implements TokenUse {
     this.#facet = facet
     this.#traits = traits
     this.#answered = answered
-    this.#isMute = model.prices.size > 0 && !treeOf('output').some(unit => model.prices.has(unit))
+    this.#isMute = model.prices.size > 0 && !outputUnits.some(unit => model.prices.has(unit))
   }
 
   get estimate(): number {

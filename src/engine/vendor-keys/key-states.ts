@@ -257,6 +257,7 @@ export class KeyStates {
   }
 
   #find(key: VendorKey, model: string): KeyStanding | undefined {
+    if (this.#standings.size === 0) return undefined
     const standing = this.#standings.get(`${key.id} ${model}`)
     // A changed secret is another key; an operator's word is of the name.
     if (!standing || (standing.hash !== key.hash && standing.reason !== 'operator')) return undefined
