@@ -15,14 +15,28 @@ import { policyOf, refuseUnpriced } from './refuse-unpriced.ts'
 import type { UsageFacet } from './schema.ts'
 import { usageRule } from './usage-rule.ts'
 
-/** The most that a request may come to, as far as it can be known before its answer: what is held for it. */
-export function rateMost(rule: UsageRule, body: Body, facet: UsageFacet, traits?: OperationTraits): Ceiling {
-  const uses = estimateRequest(body, facet, traits)
+const noCounts = {}
+
+/**
+ * The most that a request may come to, as far as it can be known before its answer: what is held for it. `counts`: what a
+ * question says of the request besides its body; it counts where it is more than the estimate.
+ */
+export function rateMost(
+  rule: UsageRule,
+  body: Body,
+  facet: UsageFacet,
+  traits?: OperationTraits,
+  counts: { readonly [unit: string]: number } = noCounts,
+): Ceiling {
+  const uses = estimateRequest(body, facet, traits).map(use => {
+    const count = counts[use.unit] ?? 0
+    return count > use.quantity ? { ...use, quantity: count } : use
+  })
   const calls = [...askedCalls(body)].map(([unit, max]) => ({ unit, quantity: max ?? facet.estimate.calls }))
   const asked = askedFacts(body)
   return ceilingOf(rule, {
     uses: [...uses, ...calls],
-    inputMax: inputMaxOf(body),
+    inputMax: Math.max(inputMaxOf(body), counts['input'] ?? 0),
     facts: { service_tier: possible(asked, 'service_tier'), speed: possible(asked, 'speed') },
     mayUse: unit => mayUse(body, unit),
   })
@@ -52,7 +66,7 @@ export function quoteRequest(request: Imagined, facet: UsageFacet): Quote | unde
   const rule = usageRule(model, multiplier ?? '1')
   if (!rule) return undefined
   if (policyOf(model, facet) === 'refuse') refuseUnpriced(model, rule, body)
-  const { items, amount } = rateMost(rule, body, facet, traits)
+  const { items, amount } = rateMost(rule, body, facet, traits, uses)
   const parts = items.map(item => `${item.quantity} ${item.unit} ${formatMoney(item.amount)}`).join(', ')
   const factor = multiplier === undefined ? "times the group's multiplier" : `times ${multiplier} included`
   const asked = usesOf(uses ?? {}, 'request')

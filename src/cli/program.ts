@@ -1,6 +1,6 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander'
-import type { Json } from '../index.ts'
 import { say } from './exit.ts'
+import { parseFields } from './parse-fields.ts'
 
 const version = 'version'
 
@@ -95,6 +95,7 @@ function addExplain(program: Command): void {
     .option('--model <name>', 'the model asked for (needed)')
     .hook('preAction', needs('model'))
     .option('--message <text>', 'what is asked', 'Hello!')
+    .option('--body <file>', 'the body of a request as JSON, in place of a message; - for standard input')
     .option('--max-tokens <count>', 'how long the answer may be', parseCount)
     .option('--input-tokens <count>', 'what it costs when so many are read', parseCount)
     .option('--output-tokens <count>', 'what it costs when so many are written', parseCount)
@@ -846,17 +847,6 @@ function parseUpstream(text: string, before: ReadonlyMap<string, string>): Reado
 
 function splitNames(text: string, before: readonly string[]): readonly string[] {
   return [...before, ...text.split(',').map(name => name.trim())]
-}
-
-function parseFields(text: string): { readonly [name: string]: Json } {
-  try {
-    const fields = JSON.parse(text) as Json
-    if (typeof fields === 'object' && fields !== null && !Array.isArray(fields))
-      return fields as { readonly [name: string]: Json }
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-  }
-  throw new InvalidArgumentError('a JSON object is needed.')
 }
 
 function parseCount(text: string): number {

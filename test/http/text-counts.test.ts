@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
 import { runCli } from '../harness/cli.ts'
@@ -164,6 +166,35 @@ t.test('[14.10] service tier, speed and region of a text are fields of its charg
   t.match((await cli('logs', '--format', 'csv')).stdout, ',priority,,\n')
   t.match((await cli('explain', 'log', id)).stdout, 'facts      service_tier priority')
 })
+
+t.test(
+  '[14.7] explain chat holds no less than what it says the counts cost, and takes the body of a request',
+  async t => {
+    const started = await start(t, { upstreams: ['text'] })
+    const cli = (...args: string[]) =>
+      runCli({ folder: started.folder }, 'explain', 'chat', '--model', 'sim-chat', ...args)
+    const quoteOf = async (...args: string[]) => {
+      const { stdout, stderr } = await cli('--format', 'json', ...args)
+      t.equal(stderr, '', args.join(' '))
+      return (JSON.parse(stdout) as { quote: { at_most: string; expected: string | null } }).quote
+    }
+    const { at_most: most, expected } = await quoteOf('--input-tokens', '500000', '--output-tokens', '90000')
+    t.equal(expected, '0.385', '500,000 × 0.50 / 1M + 90,000 × 1.50 / 1M')
+    t.ok(Number(most) >= 0.385, most)
+
+    const body = join(started.folder, 'body.json')
+    writeFileSync(
+      body,
+      JSON.stringify({ model: 'other', max_tokens: 7, messages: [{ role: 'user', content: 'x'.repeat(4_000) }] }),
+    )
+    const short = await quoteOf('--message', 'x', '--max-tokens', '7')
+    const long = await quoteOf('--body', body)
+    t.ok(Number(long.at_most) > 10 * Number(short.at_most), `${long.at_most}, ${short.at_most}`)
+    writeFileSync(body, '[]')
+    t.match(await cli('--body', body), { code: 2, stderr: /--body .*: a JSON object is needed/ })
+    t.match(await cli('--body', `${body}.gone`), { code: 2, stderr: /ENOENT/ })
+  },
+)
 
 t.test('[14.1] what an aggregator says that a text costs is kept with its charge', async t => {
   const started = await start(t, { upstreams: ['text'] })

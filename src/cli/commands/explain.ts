@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
 import {
   explainRequest,
   Failure,
@@ -9,6 +11,7 @@ import {
 } from '../../index.ts'
 import { Exit, exitCodes, print } from '../exit.ts'
 import { readBooksPlan } from '../open-books.ts'
+import { parseFields } from '../parse-fields.ts'
 
 type Options = {
   readonly model: string
@@ -35,6 +38,8 @@ type ChatOptions = {
   readonly group?: string
   readonly operation?: string
   readonly fields?: { readonly [name: string]: Json }
+  /** A file with the body of a request; `-` is standard input. */
+  readonly body?: string
   readonly config: string
   readonly format: string
 }
@@ -79,11 +84,28 @@ export async function explainChat(options: ChatOptions): Promise<void> {
     size: undefined,
     quality: undefined,
     n: undefined,
-    fields: { ...(questions[operation ?? ''] ?? askChat)(message, maxTokens), ...options.fields },
+    fields: {
+      ...(options.body === undefined
+        ? (questions[operation ?? ''] ?? askChat)(message, maxTokens)
+        : await readBody(options.body)),
+      ...options.fields,
+    },
     ...(Object.keys(uses).length > 0 && { uses }),
     ...(multiplier !== undefined && { multiplier }),
   }).catch(refuse)
   print(options.format === 'json' ? JSON.stringify(explanation) : describe(explanation))
+}
+
+/** The body of a request, without its model. @throws Exit 2 for a file that cannot be read, or is no JSON object */
+async function readBody(file: string): Promise<{ readonly [name: string]: Json }> {
+  try {
+    const { model: _model, ...fields } = parseFields(
+      file === '-' ? await text(process.stdin) : await readFile(file, 'utf8'),
+    )
+    return fields
+  } catch (error) {
+    throw new Exit(exitCodes.usage, `--body ${file}: ${error instanceof Error ? error.message : String(error)}`)
+  }
 }
 
 /** The operation is the first that the model is offered for, by default. */
