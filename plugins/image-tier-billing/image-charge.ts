@@ -252,11 +252,11 @@ export class ImageCharge {
 
   /** Its lines are an estimate: they are booked when a person settles it. */
   #doubt(): Promise<boolean> {
-    return this.#ledger.review(this.#terms.id, 'usage_missing', undefined, 'lined', this.#upstream)
+    return this.#ledger.review(this.#terms.id, 'usage_missing', { lined: true, ...this.#seller, ...this.#cost })
   }
 
   #review(reason: string, hold?: 'kept'): Promise<boolean> {
-    return this.#ledger.review(this.#terms.id, reason, hold, undefined, this.#upstream)
+    return this.#ledger.review(this.#terms.id, reason, { ...(hold && { hold }), ...this.#seller, ...this.#cost })
   }
 
   get #seller(): { readonly upstream?: string } {

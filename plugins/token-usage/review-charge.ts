@@ -27,7 +27,7 @@ export async function reviewCharge(
   try {
     isOpen ||= (await ledger.hold({ facts, hold, idempotency: null })).kind === 'held'
     const written = isOpen ? await Promise.all(lines.map(line => ledger.line(id, line, facts.upstream))) : [false]
-    if (written.every(Boolean) && (await ledger.review(id, reason, 'kept', 'lined'))) return
+    if (written.every(Boolean) && (await ledger.review(id, reason, { hold: 'kept', lined: true, vendorCost }))) return
   } catch (cause) {
     log.error({ charge: id, err: cause }, 'a charge could not be left to a person; it is charged as estimated')
   }

@@ -87,12 +87,8 @@ export type Ledger = {
    * that it charges all the same.
    */
   void(id: string, reason: string, vendorCost?: Micros): Promise<boolean>
-  /**
-   * What was bought is unknown and no line exists: a person decides, or what the configuration says. The hold is given back,
-   * unless it is `kept`: then it is held until somebody has decided. One that is `lined` may have lines, which are an
-   * estimate: they are booked when somebody settles it, and are not when somebody voids it. `upstream`: which was asked last.
-   */
-  review(id: string, reason: string, hold?: 'kept' | 'released', lines?: 'lined', upstream?: string): Promise<boolean>
+  /** What was bought is unknown and no line exists: a person decides, or what the configuration says. */
+  review(id: string, reason: string, about?: Review): Promise<boolean>
   /** The answer reached the caller wholly; informational. */
   delivered(id: string): void
   find(id: string): Awaitable<Charge | undefined>
@@ -155,6 +151,18 @@ export type Anchor = {
   /** Which database: copies of one are alike. */
   readonly database: string
   readonly chains: readonly ChainEnd[]
+}
+
+/** How a charge is left to a person. */
+export type Review = {
+  /** The hold is given back, unless it is `kept`: then it is held until a person has decided. */
+  readonly hold?: 'kept' | 'released'
+  /** It may have lines, which are an estimate: they are booked when it is settled, and are not when it is voided. */
+  readonly lined?: boolean
+  /** The upstream that was asked last. */
+  readonly upstream?: string | undefined
+  /** What the upstream reports that it charges. */
+  readonly vendorCost?: Micros | undefined
 }
 
 /** How far the sums that costs are read from have been made anew, in places of the ledger. */

@@ -67,9 +67,9 @@ export function watchCharges(ledger: Ledger, tell: (charge: EndedCharge) => void
       if (isOurs) ended(id, 'voided')
       return isOurs
     },
-    async review(id, reason, hold, lines, upstream) {
-      const isOurs = await ledger.review(id, reason, hold, lines, upstream)
-      if (isOurs) ended(id, 'needs_review', upstream)
+    async review(id, reason, about) {
+      const isOurs = await ledger.review(id, reason, about)
+      if (isOurs) ended(id, 'needs_review', about?.upstream)
       return isOurs
     },
   }

@@ -80,9 +80,7 @@ export function assembleStorage(parts: StorageParts): Storage {
   const stopChores = startChores({ ...parts, writer }, endings)
   let closing: Promise<void> | undefined
   writer.onRecovered(() => endings.payOwed())
-  chargeQueue.onRefused(
-    ({ facts }) => void endings.review(facts.id, 'not_recordable', 'released').catch(() => undefined),
-  )
+  chargeQueue.onRefused(({ facts }) => void endings.review(facts.id, 'not_recordable').catch(() => undefined))
 
   return {
     keys: createKeys({ ...parts, writer }, changes),
@@ -457,7 +455,7 @@ function createLedger(parts: StorageParts, endings: Endings): Storage['ledger'] 
       } as const
       return endings.end(id, { change: 'endEmpty', given })
     },
-    review: (id, reason, hold, lines, upstream) => endings.review(id, reason, hold, lines, upstream),
+    review: (id, reason, about) => endings.review(id, reason, about),
     delivered(id) {
       logQueue.delivered(id)
       writer.touch()

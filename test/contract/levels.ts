@@ -145,7 +145,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
     await ledger.review((await open(100)).id, 'nobody knows')
     await stands(0, 0)
     const [decided, refused, late] = [await open(100), await open(100), await open(100)]
-    for (const { id } of [decided, refused, late]) await ledger.review(id, 'nobody knows', 'kept')
+    for (const { id } of [decided, refused, late]) await ledger.review(id, 'nobody knows', { hold: 'kept' })
     await stands(0, 300)
     await books.resolve(decided.id, 'settle', 'boss', 'it came', 30)
     await stands(30, 200)
@@ -348,7 +348,7 @@ export async function mixedContract(t: Test, make: Harness): Promise<void> {
       if (held?.kind !== 'held') return
       if (how === 1) return void (await ledger.void(id, 'nothing came'))
       if (how === 2) {
-        await ledger.review(id, 'nobody knows', price % 2 === 0 ? 'kept' : 'released')
+        await ledger.review(id, 'nobody knows', { hold: price % 2 === 0 ? 'kept' : 'released' })
         if (price % 3 === 0) await books.resolve(id, 'void', 'boss', 'no')
         return
       }

@@ -16,7 +16,7 @@ export async function reviewsContract(t: Test, make: Harness): Promise<void> {
     const review = async (hold: 'kept' | 'released') => {
       const request = holdOf(key, 40_000)
       await ledger.hold(request)
-      t.equal(await ledger.review(request.facts.id, 'answer_unknown', hold), true)
+      t.equal(await ledger.review(request.facts.id, 'answer_unknown', { hold }), true)
       return request.facts.id
     }
     const problems = async () => (await books.verify()).problems
@@ -63,7 +63,7 @@ export async function reviewsContract(t: Test, make: Harness): Promise<void> {
     const [kept, released] = [holdOf(key, 40_000), holdOf(key, 40_000)]
     await first.ledger.hold(kept)
     await first.ledger.hold(released)
-    await first.ledger.review(kept.facts.id, 'answer_unknown', 'kept')
+    await first.ledger.review(kept.facts.id, 'answer_unknown', { hold: 'kept' })
     await first.ledger.review(released.facts.id, 'timeout')
     await first.close()
     for (const jump of [400 * day, -400 * day, 0]) {
@@ -144,7 +144,7 @@ export async function reviewsContract(t: Test, make: Harness): Promise<void> {
     const idempotency = { key: 'once', fingerprint: 'abc' }
     const first = { ...holdOf(key, 40_000), idempotency }
     await ledger.hold(first)
-    await ledger.review(first.facts.id, 'answer_unknown', 'kept')
+    await ledger.review(first.facts.id, 'answer_unknown', { hold: 'kept' })
     const again = async () => ledger.hold({ ...holdOf(key, 40_000), idempotency })
     clock.set(now + 30 * day)
     t.same(await again(), { kind: 'ended', chargeId: first.facts.id, answer: null })

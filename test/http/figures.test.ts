@@ -72,7 +72,7 @@ t.test('the figures tell what became of images, money, limits and upstreams', as
     const { ledger, keys } = gateway.storage
     const request = holdOf(await keys.create(newKey()), 40_000)
     await ledger.hold(request)
-    await ledger.review(request.facts.id, 'answer_unknown', 'kept')
+    await ledger.review(request.facts.id, 'answer_unknown', { hold: 'kept' })
     const text = await scrape()
     t.equal(valueOf(text, 'tollgate_charges_needing_review'), 2)
     t.equal(valueOf(text, 'tollgate_review_held_micros{currency="USD"}'), 40_000)

@@ -90,7 +90,7 @@ async function sell(storage: Storage, clock: ReturnType<typeof clockAt>, count: 
     await storage.ledger.hold({ facts: own, hold: 400_000, idempotency: null })
     for (const each of lines) await storage.ledger.line(id, each)
     if (draw(12) === 0) {
-      await storage.ledger.review(id, 'x', 'released')
+      await storage.ledger.review(id, 'x', { hold: 'released' })
       continue
     }
     await storage.ledger.settle({ id, delivery: 'confirmed', reason: null })

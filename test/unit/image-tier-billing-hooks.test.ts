@@ -14,6 +14,7 @@ import {
   type Json,
   type Ledger,
   type Line,
+  type Review,
   type Outcome,
   type Passed,
   type Reply,
@@ -69,7 +70,7 @@ class MemoryLedger implements Ledger {
 
   post = (): void => void this.asked.push('post')
   void = async (_id: string, reason: string): Promise<boolean> => this.#say(`void ${reason}`)
-  review = async (_id: string, reason: string, hold = 'released'): Promise<boolean> =>
+  review = async (_id: string, reason: string, { hold }: Review = {}): Promise<boolean> =>
     this.#say(`review ${reason}${hold === 'kept' ? ' kept' : ''}`)
   delivered = (): void => void this.asked.push('delivered')
   find = (): undefined => undefined

@@ -18,7 +18,7 @@ t.test('a charge is told with the upstream that sold it, where that is another t
   }
   await watched.ledger.settle({ id: 'one', delivery: 'complete', reason: null, upstream: 'beta' } as never)
   await watched.ledger.settle({ id: 'two', delivery: 'complete', reason: null } as never)
-  await watched.ledger.review('three', 'odd', 'kept', 'lined', 'beta')
+  await watched.ledger.review('three', 'odd', { hold: 'kept', lined: true, upstream: 'beta' })
   await watched.ledger.review('four', 'odd')
   t.same(
     told.map(({ id, state, upstream }) => [id, state, upstream]),

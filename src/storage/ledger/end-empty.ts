@@ -1,3 +1,4 @@
+import type { Review } from '../../kit/index.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { payerColumns } from '../accounts/levels.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
@@ -7,17 +8,7 @@ export type EmptyEnd = {
   readonly id: string
   readonly reason: string
   readonly at: number
-} & (
-  | { readonly state: 'voided'; readonly vendorCost?: number }
-  /** `kept`: the hold stays with the key until somebody has decided. */
-  /** `lined`: it may have lines all the same, an estimate that waits for a person. */
-  | {
-      readonly state: 'needs_review'
-      readonly hold: 'kept' | 'released'
-      readonly lined?: boolean
-      readonly upstream?: string
-    }
-)
+} & ({ readonly state: 'voided'; readonly vendorCost?: number } | ({ readonly state: 'needs_review' } & Review))
 
 /**
  * Ends a reserved charge of ours that has no line and gives its hold back, unless it is kept for a review. A voided one also
@@ -27,7 +18,6 @@ export function* endEmpty(identity: WriterIdentity, end: EmptyEnd): QueryProgram
   const { id, state, reason, at } = end
   const underReview = state === 'needs_review' ? 1 : 0
   const kept = state === 'needs_review' && end.hold === 'kept' ? 1 : 0
-  const vendorCost = end.state === 'voided' ? (end.vendorCost ?? null) : null
   const upstream = end.state === 'needs_review' ? (end.upstream ?? null) : null
   const lined = state === 'needs_review' && end.lined === true ? 1 : 0
   const [charge] = yield ask(
@@ -38,7 +28,7 @@ export function* endEmpty(identity: WriterIdentity, end: EmptyEnd): QueryProgram
     reason,
     at,
     kept,
-    vendorCost,
+    end.vendorCost ?? null,
     upstream,
     underReview,
     underReview,

@@ -1,4 +1,4 @@
-import type { Clock } from '../../kit/index.ts'
+import type { Clock, Review } from '../../kit/index.ts'
 import { StorageError } from '../errors.ts'
 import type { Writing } from '../writing.ts'
 import { type Ending, RetryQueue } from './retry-queue.ts'
@@ -36,16 +36,8 @@ export class Endings {
     }
   }
 
-  review(
-    id: string,
-    reason: string,
-    hold: 'kept' | 'released' = 'released',
-    lines?: 'lined',
-    upstream?: string,
-  ): Promise<boolean> {
-    const at = this.#clock.now()
-    const more = { ...(lines && { lined: true }), ...(upstream !== undefined && { upstream }) }
-    const given = { id, state: 'needs_review', reason, hold, at, ...more } as const
+  review(id: string, reason: string, about: Review = {}): Promise<boolean> {
+    const given = { id, state: 'needs_review', reason, at: this.#clock.now(), ...about } as const
     return this.end(id, { change: 'endEmpty', given })
   }
 

@@ -9,6 +9,7 @@ import {
   type HoldResult,
   type Ledger,
   type Line,
+  type Review,
   type Outcome,
   type Passed,
   type Reply,
@@ -73,8 +74,8 @@ class SlowLedger implements Ledger {
   }
   settle = async ({ reason }: { readonly reason: string | null }): Promise<boolean> => this.#end(`settle ${reason}`)
   void = async (_id: string, reason: string): Promise<boolean> => this.#end(`void ${reason}`)
-  review = async (_id: string, reason: string, hold?: string): Promise<boolean> =>
-    this.#end(`review ${reason} ${hold ?? 'released'}`)
+  review = async (_id: string, reason: string, { hold = 'released' }: Review = {}): Promise<boolean> =>
+    this.#end(`review ${reason} ${hold}`)
   post = (): void => undefined
   delivered = (): void => undefined
   find = (): undefined => undefined
