@@ -128,8 +128,8 @@ export const fleetSabotages: readonly FleetSabotage[] = [
       ],
       [
         'plugins/image-tier-billing/plugin.ts',
-        'ledger.hold({ facts, hold: quoted.atMost, idempotency }).catch((cause: unknown) => {',
-        'ledger.hold({ facts, hold: quoted.atMost, idempotency }).catch((cause: unknown) => {\n ex.slots.put(billingSlot, undefined)',
+        'ledger.hold({ facts, hold: quoted.atMost, idempotency }).catch(throwUnavailable)',
+        'ledger.hold({ facts, hold: quoted.atMost, idempotency }).catch(cause => {\n ex.slots.put(billingSlot, undefined)\n throwUnavailable(cause) })',
       ],
       [
         'plugins/token-usage/plugin.ts',
