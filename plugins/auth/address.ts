@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 import { parseAddressRange, plainAddress } from '../../src/kit/index.ts'
 
-/** Addresses and CIDR blocks as one list. An entry that is neither is left out, so that it admits nobody. */
+/** Addresses and CIDR blocks as one list. An entry that is neither is left out, so that it admits no client. */
 export function readAddressList(entries: readonly string[]): BlockList {
   const list = new BlockList()
   for (const entry of entries) {

@@ -3,7 +3,7 @@ import { type ErrorTable, failures, sharedRows } from '../../src/kit/index.ts'
 const bad = 'invalid_request_error'
 
 export const errors = {
-  // One text for unknown, malformed, disabled, revoked and expired keys: which of them it was is not told.
+  // One text for unknown, malformed, disabled, revoked and expired keys: the answer does not distinguish them.
   invalid_api_key: {
     status: 401,
     type: bad,

@@ -25,13 +25,13 @@ export type KnownKey = {
   readonly addresses: BlockList | null
 }
 
-/** Keys by the hash of their secret (never by the secret), and hashes that are nobody's key. */
+/** Keys by the hash of their secret (never by the secret), and hashes of unknown keys. */
 export class KeyCache {
   readonly #store: KeyStore
   readonly #log: Log
   readonly #clock: Clock
   readonly #known: LRUCache<string, KnownKey>
-  // A list of its own: somebody who makes up keys may not push the real ones out.
+  // A list of its own: a client that invents keys may not push the real ones out.
   readonly #unknown: LRUCache<string, true>
   readonly #polls: Pending
   /** Lookups under way since the cache was last emptied; replaced with it, so that none of them is joined or kept. */
@@ -79,7 +79,7 @@ export class KeyCache {
     return isPromise(found) ? found.then(keep) : keep(found)
   }
 
-  /** Forgets what was changed by anybody. */
+  /** Forgets all changed keys. */
   async poll(): Promise<void> {
     if (this.#polling) return
     this.#polling = true
@@ -131,7 +131,7 @@ export class KeyCache {
     return revision === undefined ? undefined : this.#store.changesSince(revision)
   }
 
-  /** Those that have changed; all of them where nobody can say which. What is looked up meanwhile is not kept. */
+  /** Those that have changed; all of them where that is not known. What is looked up meanwhile is not kept. */
   #forget(changed: KeyChanges | undefined): void {
     if (!changed) return this.#empty()
     const gone: string[] = []

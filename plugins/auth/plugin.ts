@@ -63,7 +63,7 @@ function unavailable(cause: unknown): Failure {
   return fail('storage_unavailable', {}, { cause, retryAfterMs: retryMs })
 }
 
-/** Who is asking (`docs/rules.md#keys`): checks the key before a byte of the body is read, and gives the caller. */
+/** The caller (`docs/rules.md#keys`): checks the key before a byte of the body is read, and gives the caller. */
 export const auth = definePlugin({
   name: 'auth',
   options: optionsSchema,

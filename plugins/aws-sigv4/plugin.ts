@@ -1,7 +1,7 @@
 import { defineSigner, isPromise, type Signature, type Unsigned } from '../../src/kit/index.ts'
 import { optionsSchema } from './schema.ts'
 
-/** Keys that are derived of a day are kept; of more than so many nobody needs the older ones. */
+/** Keys that are derived of a day are kept, the newest so many. */
 const derivedMax = 16
 
 /** AWS Signature Version 4, in headers: over method, path, query, host and the body's hash. */
@@ -20,7 +20,7 @@ export const awsSigv4 = defineSigner({
       const signer = new AwsV4Signer({
         method,
         url,
-        // Beside these the host is signed. What stands between us and the service may change other headers.
+        // Besides these the host is signed. A proxy between us and the service may change other headers.
         headers: { 'x-amz-content-sha256': digest },
         accessKeyId,
         secretAccessKey,

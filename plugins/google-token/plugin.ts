@@ -2,7 +2,7 @@ import { askForToken, defineSigner, signAsBearer, Tokens } from '../../src/kit/i
 import { parseKey, type ServiceAccount } from './parse-key.ts'
 import { optionsSchema } from './schema.ts'
 
-/** What is asked for; longer is refused. */
+/** The requested lifetime; longer is refused. */
 const lifeS = 3_600
 const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
@@ -29,7 +29,7 @@ export const googleToken = defineSigner({
   },
 })
 
-/** What says, signed by the account's key, that it asks for a token (RFC 7523). @throws Error when the key is none */
+/** The assertion, signed by the account's key, that requests a token (RFC 7523). @throws Error for an invalid key */
 async function createAssertion(
   { email, privateKey, keyId, tokenUri }: ServiceAccount,
   scope: string,
@@ -37,7 +37,7 @@ async function createAssertion(
   const { importPKCS8, SignJWT } = await import('jose')
   const key = await importPKCS8(privateKey, 'RS256')
   const head = { alg: 'RS256', typ: 'JWT', ...(keyId !== undefined && { kid: keyId }) }
-  // For whom it is, is said in the key file, wherever it is asked.
+  // Its audience is in the key file, whatever the address of the request.
   return now =>
     new SignJWT({ iss: email, scope, aud: tokenUri, exp: now + lifeS, iat: now }).setProtectedHeader(head).sign(key)
 }

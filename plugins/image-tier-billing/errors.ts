@@ -17,7 +17,7 @@ export const errors = {
   count_in_address: {
     status: 400,
     type: 'invalid_request_error',
-    text: "The address names a number of images ('{name}'), which nobody would hold money for: say it in the body",
+    text: "The address names a number of images ('{name}'), which no hold would cover: set it in the body",
   },
   invalid_response_format: {
     status: 400,
@@ -29,7 +29,7 @@ export const errors = {
     status: 400,
     type: 'invalid_request_error',
     param: 'response_format',
-    text: 'response_format url cannot be combined with stream: ask for b64_json, or do not stream',
+    text: 'response_format url cannot be combined with stream: request b64_json, or do not stream',
   },
   invalid_idempotency_key: {
     status: 400,
@@ -41,7 +41,7 @@ export const errors = {
   idempotency_in_progress: {
     status: 409,
     type: 'invalid_request_error',
-    text: 'A request with this Idempotency-Key is still running as {charge}; ask again later',
+    text: 'A request with this Idempotency-Key is still running as {charge}; retry later',
     retry: true,
   },
   idempotency_mismatch: {
@@ -87,7 +87,7 @@ export const errors = {
   charge_not_recorded: {
     status: 503,
     type: 'service_unavailable_error',
-    text: 'An image came back but its charge could not be recorded, so it was not handed out; charge {charge} tells what became of it',
+    text: 'An image came back but its charge could not be recorded, so it was not handed out; charge {charge} shows what became of it',
     retry: false,
   },
   upstream_answer_malformed: {
@@ -113,7 +113,7 @@ export const errors = {
   upstream_answer_encoded: {
     status: 502,
     type: 'server_error',
-    text: 'The upstream sent content-encoding {encoding} although none was asked for, so its images cannot be counted',
+    text: 'The upstream sent content-encoding {encoding} although none was requested, so its images cannot be counted',
     retry: false,
   },
 } as const

@@ -1,7 +1,7 @@
 import { defineSigner, isPromise, parseDuration, type Signature, Tokens } from '../../src/kit/index.ts'
 import { optionsSchema } from './schema.ts'
 
-/** Tokens are good a little before they were made: the other side's clock may be behind. */
+/** Tokens are valid a little before they were made: the other side's clock may be slow. */
 const earlierS = 5
 
 /** A JSON Web Token of our own making, signed with a shared secret (HS256), sent as a bearer's. */

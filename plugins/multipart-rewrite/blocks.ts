@@ -8,7 +8,7 @@ const sparesMax = 96
 
 const spares: Buffer[] = []
 
-/** Memory of `blockBytes`, with whatever stood in it before. */
+/** Memory of `blockBytes`, with its earlier contents. */
 export function takeBlock(): Buffer {
   return spares.pop() ?? Buffer.allocUnsafeSlow(blockBytes)
 }

@@ -3,7 +3,7 @@ import { fail } from './errors.ts'
 const type = /^[ \t]*multipart\/form-data[ \t]*(?=;|$)/i
 /** RFC 9110 5.6.6: parameters may be empty, and a list may end in a semicolon. */
 const parameter = /[ \t]*;[ \t]*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s";]*)))?/gy
-/** RFC 2046 5.1.1: blanks may stand inside, but not at the end. */
+/** RFC 2046 5.1.1: blanks are allowed inside, but not at the end. */
 const boundaryText = /^[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]$/
 
 /**

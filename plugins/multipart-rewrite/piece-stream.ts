@@ -14,9 +14,9 @@ export type Piece =
 
 /** What one chunk may hold. */
 const chunkBytes = blockBytes
-/** Only chunks are lent of which no two fit into the stream, or into a socket that does not ask for `drain`. */
+/** Only chunks are lent of which no two fit into the stream, or into a socket that does not emit `drain`. */
 const lentBytesMin = chunkBytes / 2
-/** The chunk that the reader has, the one that waits behind it, and the one being fetched. */
+/** The chunk that the reader has, the next one, and the one being fetched. */
 const lentMax = 3
 
 /**

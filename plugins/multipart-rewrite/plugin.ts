@@ -53,7 +53,7 @@ export const multipartRewrite = definePlugin({
       textBytesMax: bytesOf(options.text_bytes_max),
       textFields: new Set(options.text_fields),
     }
-    /** By operation: the model, and so its family, may stand behind the files. */
+    /** By operation: the model, and so its family, may come after the files. */
     const limitsOf = new Map<string, FormLimits>()
     for (const { operation, traits } of host.plan.routes) {
       const fileFields = fileFieldsOf(host.plan.families.values(), operation)

@@ -15,7 +15,7 @@ export type FormLimits = {
   readonly textBytesMax: number
   /** Fields that are one text each: as a file, as a list or a second time they are refused. */
   readonly textFields: ReadonlySet<string>
-  /** Fields under which files stand, in some family that this may be for: what is there needs no filename to be one. */
+  /** Fields of files, in some family that this may be for: such a part is a file without a filename too. */
   readonly fileFields?: ReadonlySet<string>
   /** Files are images: what the client says that they are goes nowhere. */
   readonly areImages?: boolean
@@ -36,7 +36,7 @@ const smallBytes = 16_384
 const fileBytesAhead = 1024 * 1024
 const identities = new Set(['7bit', '8bit', 'binary'])
 const nothing = Buffer.alloc(0)
-/** What stands for bytes that no text is made of. */
+/** The replacement of bytes that are no text. */
 const lost = '\ufffd'
 
 /**
@@ -62,7 +62,7 @@ export async function readForm(
  */
 type Reader = busboy.Busboy & { readonly _complete: boolean }
 
-/** What the form says of a file, and where its bytes stand in the spool. */
+/** What the form says of a file, and where its bytes are in the spool. */
 type Found = {
   readonly kind: 'found'
   readonly name: string
@@ -107,12 +107,12 @@ class FormReading {
       .on('error', error => this.#judge(() => throwMalformed(error)))
   }
 
-  /** Whether nobody needs the chunks any more that came so far: busboy keeps views of them while it reads a text. */
+  /** Whether the chunks that came so far are no longer needed: busboy keeps views of them while it reads a text. */
   get isCopied(): boolean {
     return this.#last?.readableEnded === false
   }
 
-  /** @throws Failure. A promise says that the disk is behind. */
+  /** @throws Failure. A promise means that the disk is slower. */
   take(chunk: Buffer): Promise<void> | undefined {
     if (chunk.length >= smallBytes) {
       this.#flush()
@@ -135,7 +135,7 @@ class FormReading {
     const parts: Part[] = []
     for (const part of this.#found) {
       if (part.kind !== 'found') parts.push(part)
-      // What a browser sends for a file input that nobody has filled in.
+      // What a browser sends for an empty file input.
       else if (part.bytes > 0 || part.fileName !== undefined) parts.push(this.#toFile(part))
     }
     return parts
@@ -153,7 +153,7 @@ class FormReading {
     if (this.#failure) throw this.#failure
   }
 
-  /** The first failure counts; busboy's streams call at moments when nobody would catch it. What follows the end is ignored. */
+  /** The first failure counts; busboy's streams call at moments when it would not be caught. What follows the end is ignored. */
   #judge(take?: () => void): void {
     if (this.#failure || this.#busboy._complete) return
     try {
@@ -174,7 +174,7 @@ class FormReading {
       if (file) return void this.#found.push(file)
     } else if (!isText(info.mimeType)) throw nameless(this.#parts, info)
     if (wanted !== name && textFields.has(wanted)) throw fail('form_field_not_list', { name, wanted }, { param: name })
-    // Which of two values counts would be anybody's guess: ours for the bill, the upstream's for the work.
+    // Which of two values counts is not defined: ours for the bill may differ from the upstream's for the work.
     if (textFields.has(name) && this.#names.has(name)) throw fail('form_field_duplicate', { name }, { param: name })
     this.#names.add(name)
     if (++this.#texts > textPartsMax) throw fail('form_too_complex', { what: 'more text fields', max: textPartsMax })
@@ -225,7 +225,7 @@ class FormReading {
     this.#spool.append(bytes)
   }
 
-  /** @throws Failure of what nobody can use, whatever the part is */
+  /** @throws Failure for an unusable part */
   #judgeHead(
     name: string | undefined,
     { encoding, mimeType }: Omit<FieldInfo, 'nameTruncated' | 'valueTruncated'>,

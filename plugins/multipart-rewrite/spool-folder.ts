@@ -54,7 +54,7 @@ export class SpoolFolder implements SpoolFiles {
     this.#claim = claim
   }
 
-  /** A file for reading and writing. Whoever asked gives it back. */
+  /** A file for reading and writing. The caller gives it back. */
   async take(bytesMax: number): Promise<SpoolFile> {
     this.#inUse++
     try {

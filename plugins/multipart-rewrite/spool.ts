@@ -74,7 +74,7 @@ export class Spool {
     }
   }
 
-  /** Settles when the disk has caught up; undefined when it is not behind. Rejects with a Failure when it refused. */
+  /** Settles when the disk has caught up; undefined when it has. Rejects with a Failure when it refused. */
   backlog(): Promise<void> | undefined {
     return this.#failed || this.#blocks.length > 0 ? this.#writing : undefined
   }
@@ -115,7 +115,7 @@ export class Spool {
     this.#used = 0
   }
 
-  /** What an upload before has left behind the end would take room on the disk that nobody accounts for. */
+  /** What an earlier upload has left after the end would take disk space that is not accounted for. */
   async #shorten(): Promise<void> {
     const file = this.#file
     if (!file || file.bytes <= this.#written) return
@@ -162,7 +162,7 @@ export class Spool {
   }
 
   async #readFile(at: number, most: number, give: () => Buffer = () => Buffer.allocUnsafeSlow(most)): Promise<Buffer> {
-    // Behind its end an upload before may still stand.
+    // After its end there may be bytes of an earlier upload.
     if (at + most > this.#written) throw new RangeError(`a form of ${this.#bytes} bytes was read at ${at}`)
     const target = give()
     try {

@@ -60,7 +60,7 @@ export function takeChunks(source: Readable, taker: ChunkTaker): Promise<void> {
   const onEnd = () => (waiting ? waiting.then(() => stop(resolve), refuse) : stop(resolve))
   const onClose = () => source.readableEnded || refuse(fail('form_incomplete'))
 
-  // Stays for good: whoever drains the rest may destroy the stream, and an error that nobody hears ends the process.
+  // Stays for good: the code that drains the rest may destroy the stream, and an unhandled error ends the process.
   source.on('error', broke)
   if (source.errored) broke(source.errored)
   else if (source.destroyed || source.readableEnded) refuse(fail('form_incomplete'))

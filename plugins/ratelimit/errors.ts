@@ -9,7 +9,7 @@ export const errors = {
   tokens_over_limit: {
     status: 400,
     type: 'invalid_request_error',
-    text: 'This request may use {estimate} tokens, and the limit {limit} admits {max} in any 60 seconds: it could never be admitted. Shorten it, or ask for a shorter answer (max_tokens).',
+    text: 'This request may use {estimate} tokens, and the limit {limit} admits {max} in any 60 seconds: it could never be admitted. Shorten it, or limit its answer (max_tokens).',
     retry: false,
   },
   counters_unavailable: {

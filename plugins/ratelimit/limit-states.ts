@@ -3,7 +3,7 @@ import type { Limit } from './limits.ts'
 
 const none: readonly LimitState[] = []
 
-/** Where the tightest limit of each kind stands, as callers are told. Of what refuses nobody they are told nothing. */
+/** The state of the tightest limit of each kind, for callers. Limits that never refuse are left out. */
 export function limitStates(limits: readonly Limit[], standings: readonly LimitStatus[]): readonly LimitState[] {
   let requests: LimitState | undefined
   let tokens: LimitState | undefined

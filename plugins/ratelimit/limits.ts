@@ -36,11 +36,11 @@ const ofUsers: { readonly [kind in LimitKind]: Shape } = {
   tpm: { name: 'user_tpm', counts: 'tokens', kind: 'window' },
   concurrency: { name: 'key_concurrency', counts: 'places', kind: 'places' },
 }
-/** How much a request asks of a limit; its tokens are another's to say. */
+/** How much a request takes of a limit; another plugin knows its tokens. */
 const asked = { requests: 1, tokens: 0, places: 1 } as const
 const kinds = Object.keys(ofUsers) as readonly LimitKind[]
 
-/** Found once for a key as it is and its group as it is: they are asked for twice in every request. */
+/** Computed once for a key and its group as they are: every request needs them twice. */
 const limitsOfKeys = new WeakMap<Key, { readonly group: Group; readonly limits: readonly Limit[] }>()
 
 /**
@@ -65,7 +65,7 @@ function findUserLimits(key: Key, group: Group): readonly Limit[] {
     limit: number,
     shadow = false,
   ): void => {
-    // A shadow is counted apart: what it would have refused beside a limit that does refuse.
+    // A shadow is counted apart: what it would have refused next to a limit that does refuse.
     const id = `${shadow ? 'shadow ' : ''}${counted.id}`
     const at = limits.findIndex(one => one.id === id)
     if (at !== -1 && (limits[at] as Limit).limit <= limit) return

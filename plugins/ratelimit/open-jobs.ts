@@ -4,7 +4,7 @@ import { fail } from './errors.ts'
 import type { Limit } from './limits.ts'
 import { refusal } from './refusal.ts'
 
-/** When a job ends nobody knows; asking again after a second costs nobody much. */
+/** The end of a job is not known; a retry after a second costs little. */
 const openJobMs = 1_000
 const unavailableMs = 5_000
 

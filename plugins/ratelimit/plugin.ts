@@ -86,12 +86,12 @@ export const ratelimit = definePlugin({
         return undefined
       }
       const others = limits.some((limit, i) => refuses(limit, standings[i] as LimitStatus))
-      // Only the first upstream is full: `onForward` asks the next.
+      // Only the first upstream is full: `onForward` tries the next.
       if (place && !others && target.model.upstreams.length > 1) return admit(ex, target, limits, undefined)
       throw refusal(all, running.expected(all, standings))
     }
 
-    /** A place at an upstream other than the first. @throws Failure rate_limit_exceeded, for the next to be asked */
+    /** A place at an upstream other than the first. @throws Failure rate_limit_exceeded, so that the next is tried */
     function enterNext<T>(ex: Exchange, place: Limit, { ticket, standings }: LimitReservation, out: T): T {
       ex.notes.limits = [...(ex.notes.limits ?? []), ...decisions([place], standings, ticket !== undefined)]
       if (!ticket) throw refusal([place], standings)
@@ -152,13 +152,13 @@ export const ratelimit = definePlugin({
   },
 })
 
-/** Looks where the limits stand, where that is worth it. @throws Failure rate_limit_exceeded */
+/** Reads the limits early, where that is worth it. @throws Failure rate_limit_exceeded */
 function lookEarly(ex: Exchange, counters: Counters, whenDown: WhenDown): Awaitable<void> {
   const limits = userLimits(ex.slots.need(callerSlot))
   if (limits.length === 0) return
   const known = knownOf(counters, limits, whenDown)
   if (known) return look(ex, limits, known)
-  // What is as short as this has arrived before a store across the network would have answered: `onAdmit` asks it, once.
+  // A body as short as this has arrived before a store across the network would have answered: `onAdmit` reads it, once.
   if (bodyBytesOf(ex.head) <= shortBodyBytes) return
   return then(counters.peek(limits, whenDown), standings => look(ex, limits, standings))
 }
@@ -171,7 +171,7 @@ function look(ex: Exchange, limits: readonly Limit[], standings: readonly LimitS
   throw refusal(limits, standings)
 }
 
-/** Goes on with what was asked of the counters, at once where they are in memory. @throws Failure counters_unavailable */
+/** Continues with the counters' answer, at once where they are in memory. @throws Failure counters_unavailable */
 function then<T, U>(asked: Awaitable<T>, goOn: (value: T) => Awaitable<U>): Awaitable<U> {
   if (!isPromise(asked)) return goOn(asked)
   return asked.then(goOn, refuseWithout)
@@ -196,7 +196,7 @@ function bodyBytesOf({ headers }: Head): number {
   return Number(headers['content-length'] ?? 0)
 }
 
-/** Limits of tokens ask for what the request may come to. @throws Failure tokens_over_limit */
+/** Limits of tokens take what the request may come to. @throws Failure tokens_over_limit */
 function withTokens(limits: readonly Limit[], tokens: TokenUse | undefined): readonly Limit[] {
   if (!tokens || !limits.some(limit => limit.counts === 'tokens')) return limits
   return limits.map(limit => {

@@ -47,7 +47,7 @@ export function refusal(limits: readonly Limit[], standings: readonly LimitStatu
         seconds: Math.ceil(waitMs / 1000),
       },
       ...(limit.counts === 'tokens' && { type: limit.counts }),
-      // Of the limits only an upstream's own leaves something to ask elsewhere.
+      // Only the limit of one upstream leaves another one to try.
       ...(limit.name === 'upstream_concurrency' && { elsewhere: true }),
     },
   )

@@ -78,7 +78,7 @@ export class RunningTokens {
     return Math.min(waitMs, Math.max(waitMinMs, Math.ceil((known.tookMs ?? age) - age)))
   }
 
-  /** Where limits stand, with the waits for those of tokens as they are expected to be. */
+  /** The state of limits, with the expected waits for those of tokens. */
   expected(limits: readonly Limit[], standings: readonly LimitStatus[]): readonly LimitStatus[] {
     return standings.map((standing, i) => {
       const { counts, id, amount } = limits[i] as Limit

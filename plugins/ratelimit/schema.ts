@@ -1,6 +1,6 @@
 import type { Schema } from '../../src/kit/index.ts'
 
-/** The limits themselves stand in the file's `groups`, `models` and `upstreams`. */
+/** The limits themselves are in the file's `groups`, `models` and `upstreams`. */
 export const optionsSchema = {
   type: 'object',
   additionalProperties: false,

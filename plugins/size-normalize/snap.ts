@@ -20,7 +20,7 @@ export function nearestRatio(width: number, height: number, ratios: readonly Rat
   let least = Infinity
   for (const ratio of ratios) {
     const distance = Math.abs(wanted - Math.log(ratio.value))
-    // Logarithms are rounded: what differs by less than they can tell is a tie, and the first listed keeps it.
+    // Logarithms are rounded: what differs by less than their precision is a tie, and the first listed keeps it.
     if (distance < least - 1e-12) {
       nearest = ratio
       least = distance

@@ -11,7 +11,7 @@ const factFields = [
 /** Values that leave the choice to the upstream. */
 const openValues: ReadonlySet<string> = new Set(['auto', 'default', 'standard_only', 'on_demand'])
 
-/** What the request asks for that prices may depend on. */
+/** The facts of the request that prices may depend on. */
 export function askedFacts(body: Body): UsageFacts {
   let facts: { -readonly [name in keyof UsageFacts]: string } | undefined
   for (const [name, fields] of factFields)
@@ -31,7 +31,7 @@ export function ordinaryFacts(facts: UsageFacts): UsageFacts {
   return tier !== undefined && openValues.has(tier) ? { ...facts, service_tier: 'standard' } : facts
 }
 
-/** What has to stand in a request for its answer to use a kind of tokens. Any of these words, in any API format. */
+/** The words of a request whose answer may use a kind of tokens. Any of these words, in any API format. */
 const wordsOf: { readonly [unit in UnitName]?: readonly string[] } = {
   input_audio: ['audio', 'AUDIO'],
   cached_input_audio: ['audio', 'AUDIO'],
@@ -58,7 +58,7 @@ const callsOfTools: readonly (readonly [RegExp, UnitName])[] = [
   [/^(?:code_?execution|code_?interpreter)/i, 'code_execution'],
   [/^file_?search/i, 'file_search'],
 ]
-/** Fields that ask for a search without a tool. */
+/** Fields that request a search without a tool. */
 const searchFields = ['web_search_options', 'search_parameters', 'plugins'] as const
 
 /** Calls that a request allows the upstream to make, and at most how many where the request bounds them. */
@@ -82,7 +82,7 @@ export function askedCalls(body: Body): ReadonlyMap<UnitName, number | undefined
   return calls
 }
 
-/** Kinds of tokens that the request itself asks for, as far as it says so in a name or a value of its own. */
+/** Kinds of tokens that the request itself requests, as far as it says so in a name or a value of its own. */
 export function askedKinds(body: Body): readonly UnitName[] {
   if (body.kind !== 'json') return []
   const kinds: UnitName[] = []

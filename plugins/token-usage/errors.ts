@@ -6,7 +6,7 @@ export const errors = {
     status: 400,
     type: 'invalid_request_error',
     param: 'tools',
-    text: "The model '{model}' does not make images as a tool here: take '{tool}' ({place}) out of the request, and ask for images at /v1/images/generations",
+    text: "The model '{model}' does not make images as a tool here: take '{tool}' ({place}) out of the request, and request images at /v1/images/generations",
     operator:
       'Where its images are to be charged by tiers: `image_tools: bill` and an `image-tier-billing` section in the family.',
     retry: false,
@@ -21,7 +21,7 @@ export const errors = {
   unpriced: {
     status: 400,
     type: 'invalid_request_error',
-    text: "The model '{model}' has no price for {what}, which the request asks for; leave it out",
+    text: "The model '{model}' has no price for {what}, which the request needs; leave it out",
     retry: false,
     operator: 'Add a price for it to the model, or set `unpriced: parent` to charge it as what includes it.',
   },

@@ -80,7 +80,7 @@ class Limits {
   }
 }
 
-/** What stands at a path of at most two names. */
+/** The value at a path of at most two names. */
 function readNumber(body: Body, path: string): Json | undefined {
   const dot = path.indexOf('.')
   if (dot === -1) return readField(body, path)
@@ -93,7 +93,7 @@ function numberIn(value: Json | undefined): Json | undefined {
   return typeof value === 'string' && numeral.test(value) ? Number(value) : value
 }
 
-/** A form is text, and files that count as any file does; what nobody has read counts as one. */
+/** A form is text, and files that count as any file does; an unread body counts as one. */
 function estimateOther(body: Exclude<Body, { kind: 'json' }>, { estimate }: UsageFacet): number {
   if (body.kind === 'none') return 0
   if (body.kind === 'stream' || body.kind === 'composed') return estimate.file_tokens

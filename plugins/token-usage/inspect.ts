@@ -20,7 +20,7 @@ export function inspect(
   ]
 }
 
-/** Images that tools make are charged by the other plugin, or by nobody. */
+/** Images that tools make are charged by the other plugin, or not at all. */
 function toolDiagnostics(facet: UsageFacet, family: Family): Diagnostic[] {
   if (facet.image_tools !== 'bill' || family.facets.has('image-tier-billing')) return []
   const message = `family ${family.name} bills the images of tools, but has no tiers to bill them by`

@@ -35,7 +35,7 @@ export function measureText(bytes: Buffer): TextMeasure {
   return measuring.result()
 }
 
-/** Measures a long body before somebody asks who cannot wait; undefined when that is not needed. */
+/** Measures a long body before a caller that cannot wait; undefined when that is not needed. */
 export function measureInTurns(bytes: Buffer): Promise<void> | undefined {
   return bytes.length <= turnBytes ? undefined : readInTurns(new Measuring(bytes))
 }

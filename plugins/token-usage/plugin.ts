@@ -54,20 +54,20 @@ import { answeredBy, dearestOf, type Payable, payablesOf } from './who-answered.
 import { WithheldReading } from './withheld-reading.ts'
 
 const unavailableMs = 5_000
-/** The last event of a stream tells its use, and repeats its images. */
+/** The last event of a stream reports its use, and repeats its images. */
 const longEventBytesMax = 16 * 1024 * 1024
 
 /** What this plugin knows of an exchange that has been admitted. */
 type Counting = {
   /** One, or several where the body names more of which one answers. */
   readonly payables: readonly Payable[]
-  /** What is held is for this one, and what nobody says whose answer it was is charged as its. */
+  /** The hold is for this one, and an answer of an unknown model is charged as its. */
   readonly dearest: Payable
   readonly facet: UsageFacet
   /** With the upstream that was tried last. */
   target: Target
   held: boolean
-  /** The usage was asked for by us, not by the caller. */
+  /** The gateway requested the usage, not the caller. */
   removesUsage: boolean
   reading: Reading | undefined
 }
@@ -141,7 +141,7 @@ export const tokenUsage = definePlugin({
       },
 
       onAdmit(ex, target, facet) {
-        // Only now have all plugins below been asked whether they charge the images.
+        // Only now have all later plugins said whether they charge the images.
         if (ex.route.traits?.images === undefined && !paysImages(ex)) refuseImageTools(target)
         const payables = payablesFor(ex, target, facet)
         const dearest = dearestOf(payables, target.body, { facet, traits: ex.route.traits })
@@ -174,7 +174,7 @@ export const tokenUsage = definePlugin({
           removesUsage,
           ...(route.traits?.usageBehind !== undefined && { usageBehind: route.traits.usageBehind }),
           wantsModel: counting.payables.length > 1,
-          // Such an event says again what was asked, however long, before it says what was used.
+          // Such an event repeats the request, however long, before it reports what was used.
           ...((paysImages(ex) || route.traits?.longLastEvent) && { bytesMax: longEventBytesMax }),
         })
         const stage = mayRefuse(ex, counting, reading)
@@ -244,7 +244,7 @@ function settle(tools: Tools, ex: Exchange, outcome: Outcome, counting: Counting
   const rate = ({ rule }: Payable) => (rule && !isPaid ? rateExchange({ rule, ...ended }) : nothing)
   const answered = payableOf(counting)
   const first = rate(answered)
-  // What waits for a person stands on the charge that was opened for the hold, and is the dearest's.
+  // A charge that waits for a person is the one that was opened for the hold, and is the dearest's.
   const isLeft = held && (unread !== undefined || needsPerson(facet, answered.model, { implausible, ...first }))
   const { model, rule } = isLeft ? counting.dearest : answered
   const rated = isLeft ? rate(counting.dearest) : first
@@ -286,7 +286,7 @@ function judge({ facet, target }: Counting, reading: Reading | undefined): Judge
   return judgeUsage(usage, { body: target.body, answerBytes: reading?.bytes ?? 0, facet })
 }
 
-/** Output tokens by the length of what came: of what nobody counted, and of all. */
+/** Output tokens by the length of what came: of the uncounted part, and of all. */
 function lengthsOf(
   ex: Exchange,
   { facet, reading }: Counting,
@@ -319,14 +319,14 @@ function requestTime(ex: Exchange): number {
   return Number.isNaN(at) ? 0 : at
 }
 
-/** An answer that has not left yet, and would be refused for what it does not tell. Images were paid before their end. */
+/** An answer that has not left yet, and would be refused for a missing report. Images were paid before their end. */
 function mayRefuse(ex: Exchange, { facet, dearest }: Counting, reading: Reading): boolean {
   return (
     facet.missing_usage === 'refuse' && dearest.rule !== undefined && reading instanceof JsonReading && !paysImages(ex)
   )
 }
 
-/** @throws Failure upstream_usage_missing for an answer that tells no error and not what it is priced by */
+/** @throws Failure upstream_usage_missing for an answer without an error and without the counts of its prices */
 function refuseUntold(counting: Counting, reading: Reading): void {
   const { rule } = payableOf(counting)
   if (!rule || reading.fault !== undefined) return
@@ -357,7 +357,7 @@ function refuseImageTools({ body, model }: Target): void {
   throw fail('image_tool_refused', { model: model.name, tool: name, place }, { param: place })
 }
 
-/** The images of the exchange are charged beside its use. */
+/** The images of the exchange are charged in addition to its use. */
 function paysImages(ex: Exchange): boolean {
   return ex.slots.get(imageChargeSlot) !== undefined
 }
@@ -367,7 +367,7 @@ function chargeId(ex: Exchange): string {
   return paysImages(ex) ? useChargeId(ex.id) : ex.id
 }
 
-/** Some streams tell their usage only when they are asked to (wire facts 5). */
+/** Some streams report their usage only on request (wire facts 5). */
 function askForUsage(ex: Exchange, out: Outbound, counting: Counting): Outbound {
   const { target } = counting
   if (!target.stream || !ex.route.traits?.usageOnDemand || out.body.kind !== 'json') return out

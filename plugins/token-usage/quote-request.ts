@@ -42,7 +42,7 @@ export function rateMost(
   })
 }
 
-/** An answer may report what was asked for, or the standard. */
+/** An answer may report the requested value, or the standard. */
 function possible(asked: UsageFacts, name: 'service_tier' | 'speed'): readonly string[] {
   const value = asked[name]
   return value === undefined ? ['standard'] : ['standard', value]

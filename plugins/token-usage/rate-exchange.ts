@@ -34,7 +34,7 @@ export type Ended = {
   readonly failed: boolean
   /** What an answer looked like that was not handed out for its shape: only its request says what it may have cost. */
   readonly unread?: string | undefined
-  /** What the request asks for that prices may depend on; what the answer reports replaces it. */
+  /** The facts of the request that prices may depend on; those of the answer replace them. */
   readonly asked?: UsageFacts
   /** When the request began, milliseconds since the epoch. */
   readonly at: number
@@ -88,7 +88,7 @@ function rateWhole(ended: Ended): RatedExchange {
 /** `unpriced: web_search, service_tier` names what has no price of its own. */
 function unpricedReason(unpriced: readonly string[]): string {
   if (unpriced.length === 0) return 'nothing_used'
-  // The value of a fact is the upstream's: only its name is told.
+  // The value of a fact is the upstream's: only its name is kept.
   return `unpriced: ${unpriced.map(name => name.split('=', 1)[0]).join(', ')}`
 }
 

@@ -39,7 +39,7 @@ export class EventReader implements RecordVisitor {
   #takenTo = -1
   /** Where the records of the chunk end that is read. */
   readonly #ends: number[] = []
-  /** The record that is told stands in the chunk that was written last, all of it. */
+  /** The record in question is in the chunk that was written last, all of it. */
   isInside = false
   /** Data of records that were too long to be looked at. */
   unreadBytes = 0

@@ -11,13 +11,13 @@ import { StreamEstimate } from './stream-estimate.ts'
 export type Reading = Stage & {
   /** As far as it was reported; null when nothing was. */
   usage(): Usage | null
-  /** Output tokens that came without anybody's report, by their length. */
+  /** Output tokens that came without a report, by their length. */
   uncounted(): number
   /** Bytes that have come. */
   readonly bytes: number
-  /** Output tokens of all that has come, by its length, whoever has counted them too. */
+  /** Output tokens of all that has come, by its length, counted ones included. */
   byLength(): number
-  /** What went wrong at the upstream, told inside an answer of status 200; undefined when nothing did. */
+  /** The upstream's error inside an answer of status 200; undefined when there is none. */
   readonly fault: string | undefined
   /** All of the answer has come but its use. */
   readonly tellsUseNext?: boolean
@@ -31,9 +31,9 @@ export type ReadingOptions = {
   readonly bytesPerToken: number
   /** Take the event out that carries nothing but the usage. */
   readonly removesUsage: boolean
-  /** The member whose value says that the answer is over, where the use is told in an event after it. */
+  /** The member whose value says that the answer is over, where the use is reported in an event after it. */
   readonly usageBehind?: string
-  /** Several may answer: who does is looked for before the use is told. */
+  /** Several models may answer: which one does is looked for before the use is reported. */
   readonly wantsModel?: boolean
   /** An event with more data than this is not looked at; 1 MiB when absent. */
   readonly bytesMax?: number
@@ -51,7 +51,7 @@ const faultCharsMax = 64
 /** Up to this length one parse costs less than following the bytes. */
 const shortBytesMax = 16_384
 
-/** Reads the usage of an answer that is JSON: one object, or a list of them that stands for a stream. */
+/** Reads the usage of an answer that is JSON: one object, or a list of them that replaces a stream. */
 export class JsonReading implements Reading {
   readonly #options: ReadingOptions
   readonly #reader: MemberReader
@@ -59,7 +59,7 @@ export class JsonReading implements Reading {
   /** All of a short answer, which is parsed at once at its end; undefined of a longer one. */
   #short: Buffer[] | undefined = []
   #listed: Usage | null = null
-  /** What its members tell, once it was asked for; undefined again where more are found. */
+  /** What its members report, after the first read; undefined again where more are found. */
   #told: Usage | null | undefined
   bytes = 0
   fault: string | undefined
@@ -138,15 +138,15 @@ export class JsonReading implements Reading {
   }
 }
 
-/** Reads the usage of an event stream, and takes the event out that carries nothing else where it was not asked for. */
+/** Reads the usage of an event stream, and takes the event out that carries nothing else where it was not requested. */
 export class EventReading implements Reading {
   readonly #options: ReadingOptions
   readonly #reader: EventReader
   readonly #estimate: StreamEstimate
   #usage: Usage | null = null
-  /** The chunk that was written last has what a use or an error is told by. */
+  /** The chunk that was written last has the name of a use or an error. */
   #tells = false
-  /** `"finish_reason`: undefined where no use is told behind it. */
+  /** `"finish_reason`: undefined where no use is reported after it. */
   readonly #lastName: Buffer | undefined
   tellsUseNext = false
   bytes = 0
@@ -186,7 +186,7 @@ export class EventReading implements Reading {
     return this.#estimate.all + Math.ceil(this.#reader.unreadBytes / this.#options.bytesPerToken)
   }
 
-  /** One look at a chunk is enough for all records that stand in it. */
+  /** One look at a chunk is enough for all of its records. */
   #mayTell(data: Buffer): boolean {
     if (this.#reader.isInside && !this.#tells) return false
     return tells(data, usageName) || tells(data, errorName)
@@ -222,7 +222,7 @@ const backslash = 0x5c
 /** Whether a value other than null may follow a name: cheap, and wrong only towards a closer look. */
 function tells(data: Buffer, name: Buffer): boolean {
   for (let at = data.indexOf(name); at !== -1; at = data.indexOf(name, at + 1)) {
-    // What stands in a text is no member.
+    // What is in a text is no member.
     if (data[at - 1] === backslash) continue
     let i = at + name.length
     while (data[i] === quote || data[i] === colon || data[i] === space) i++
@@ -256,7 +256,7 @@ function modelOf(event: { readonly [name: string]: Json }): string | undefined {
   return undefined
 }
 
-/** The code or type of an error that is told inside an answer, in whatever style (wire facts 2.5); undefined when none is. */
+/** The code or type of an error inside an answer, in any API format (wire facts 2.5); undefined when there is none. */
 function faultOf(json: Json | undefined): string | undefined {
   if (!isObject(json)) return undefined
   const { error, response, type } = json

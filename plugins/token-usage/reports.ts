@@ -3,7 +3,7 @@ import type { Exchange, Log, Target, Usage } from '../../src/kit/index.ts'
 /** Pairs of model and operation of which it was said that their usage is missing. */
 const toldMax = 1_000
 
-/** What operators hear of upstreams that do not tell what was used, or tell what cannot be. */
+/** Reports to operators about upstreams that do not report use, or report what cannot be. */
 export class Reports {
   readonly #log: Log
   readonly #told: Set<string>
@@ -13,7 +13,7 @@ export class Reports {
     this.#told = told
   }
 
-  /** Once for a model and operation: an upstream that does not tell its usage does not tell it every time. */
+  /** Once for a model and operation: an upstream without usage has none every time. */
   missing(ex: Exchange, target: Target, missing: readonly string[]): void {
     const facts = { ...factsOf(ex, target), missing }
     const once = `${target.model.name} ${ex.route.operation}`

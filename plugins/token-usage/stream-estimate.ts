@@ -19,7 +19,7 @@ export class StreamEstimate {
     return Math.ceil(this.#tokens)
   }
 
-  /** Whatever somebody has counted, too. */
+  /** Counted tokens too. */
   get all(): number {
     return Math.ceil(this.#before + this.#tokens)
   }
@@ -28,11 +28,11 @@ export class StreamEstimate {
     const last = this.#last
     this.#last = data
     if (last) this.#tokens += Math.max(1, differing(last, data) / this.#bytesPerToken)
-    // The first has none before it to be told from: what it has beyond any envelope is text.
+    // The first has none before it to compare with: what it has beyond any envelope is text.
     else this.#tokens += Math.max(0, data.length - envelopeBytes) / this.#bytesPerToken
   }
 
-  /** All that has come until now was counted by somebody who knows. */
+  /** All that has come until now was counted by the upstream. */
   reset(): void {
     this.#before += this.#tokens
     this.#tokens = 0

@@ -15,16 +15,16 @@ const outputUnits = treeOf('output')
 
 /** What is known of the answer when the exchange is over. */
 export type Answered = {
-  /** Undefined where there was no answer, or one that tells nothing. */
+  /** Undefined where there was no answer, or one without a report. */
   readonly reading: Reading | undefined
-  /** Images are most of its length. */
+  /** Undefined where there was no answer, or one without a report. */
   readonly hasImages: boolean
 }
 
 /** By what its request is read. */
 export type Asked = { readonly facet: UsageFacet; readonly traits: OperationTraits | undefined }
 
-/** Tokens of one exchange for limits: estimated when somebody asks, and counted when it is over. */
+/** Tokens of one exchange for limits: estimated on demand, and counted when it is over. */
 export class TokenCount implements TokenUse {
   readonly #body: Body
   readonly #facet: UsageFacet
@@ -53,7 +53,7 @@ export class TokenCount implements TokenUse {
   actual(outcome: Outcome): number {
     const { reach } = outcome
     if (reach === 'untouched' || reach === 'refused') return 0
-    // It may have been received and read; nobody will say.
+    // It may have been received and read; that is not known.
     if (reach === 'unknown') return this.#estimatedInput
     const { reading, hasImages } = this.#answered()
     const answerBytes = reading?.bytes ?? 0

@@ -1,7 +1,7 @@
 import type { Awaitable, Passed, Usage } from '../../src/kit/index.ts'
 import type { Reading } from './reading.ts'
 
-/** A longer answer is let go before its end is known: what it does not tell is for a person to see. */
+/** A longer answer is let go before its end is known: a person sees what it does not report. */
 export const withheldBytesMax = 8 * 1024 * 1024
 const none: readonly Buffer[] = []
 

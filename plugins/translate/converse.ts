@@ -30,7 +30,7 @@ export type Terms = {
   readonly onEnd: (error?: unknown) => void
 }
 
-/** Asks an upstream as its description says, and answers in the one style that everything behind reads. */
+/** Calls an upstream as its description says, and answers in the one API format that all later code reads. */
 export function createConverse(terms: Terms): Converse {
   return async asker => {
     const answer = speak(asker, terms)
@@ -79,7 +79,7 @@ export function refusal({ status, headers, body }: Refused): Spoken {
   }
 }
 
-/** The answers of all requests as one; what is told of all of them goes before the last word. */
+/** The answers of all requests as one; what is common to all goes before the last word. */
 async function* speak(asker: Asker, terms: Terms): AsyncGenerator<Buffer> {
   const { reading, told, event, created } = terms
   const { links } = terms
@@ -146,7 +146,7 @@ async function* readAll(asker: Asker, terms: Terms, reader: Reader): AsyncGenera
       const isWhole = error instanceof Refused || (error instanceof Failure && !reader.writer.isOpen)
       const isMissing = terms.hasBegun() && !isUpstreamsWord(error)
       if (!isWhole || isMissing || asks.length === 1) throw recognised(error, terms)
-      // That one was refused says nothing of what nobody knows.
+      // That one was refused says nothing of one whose outcome is unknown.
       if (failure === undefined || (failure instanceof Refused && !(error instanceof Refused))) failure = error
       // Who says no to one says no to all: a key that is refused, a quota that is used up.
       isGivenUp ||= error instanceof Refused && error.isFinal

@@ -58,7 +58,7 @@ const faults: ReadingFaults = {
   refused: (message, code) => new Refused(message, { status: 502, code }),
 }
 
-/** Where most vendors tell what is wrong. */
+/** Where most vendors report what is wrong. */
 const messages = ['error.message', 'message', 'error', 'detail', 'detail.msg', 'errors', 'msg'] as const
 const codes = ['error.code', 'code', 'error.type', 'type'] as const
 

@@ -52,13 +52,13 @@ export const errors = {
   job_timeout: {
     status: 504,
     type: 'server_error',
-    text: "The upstream has not finished the job '{id}' in time; what becomes of it is for a person to see.",
+    text: "The upstream has not finished the job '{id}' in time; a person has to decide about it.",
     retry: false,
   },
   job_unreachable: {
     status: 504,
     type: 'server_error',
-    text: "The upstream could not be asked for the job '{id}' when its time was over; what becomes of it is for a person to see.",
+    text: "The upstream did not answer for the job '{id}' when its time was over; a person has to decide about it.",
     retry: false,
   },
   upstream_busy: {

@@ -1,7 +1,7 @@
 import type { Diagnostic, Family } from '../../src/kit/index.ts'
 import type { Section } from './schema.ts'
 
-/** One operation as a section describes it, and what its family says beside that. */
+/** One operation as a section describes it, and the relevant settings of its family. */
 export type Spoken = {
   readonly operation: string
   readonly section: Section

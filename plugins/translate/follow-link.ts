@@ -3,17 +3,17 @@ import type { LinkToFollow } from '../../src/wire/index.ts'
 import { toBase64 } from './to-base64.ts'
 import { provenWhole } from './whole-picture.ts'
 
-/** What becomes of a link that stands in an answer. */
+/** What becomes of a link in an answer. */
 export type LinkRule = {
   readonly do: 'inline' | 'measure'
-  /** Hosts that it may name beside the upstream's own. */
+  /** Hosts that it may name in addition to the upstream's own. */
   readonly hosts: readonly string[]
   readonly bytesMax: number
 }
 
-/** Enough to tell what a picture is. */
+/** Enough to detect the format of a picture. */
 const magicBytes = 16
-/** Enough to tell its size, for nearly all. */
+/** Enough to read its size, for nearly all. */
 const headBytes = 64 * 1024
 
 type Following = {
@@ -45,14 +45,14 @@ export async function* follow(link: LinkToFollow, following: Following): AsyncGe
   yield Buffer.from('"')
 }
 
-/** Undefined where it leads nowhere, or nowhere that is asked. */
+/** Undefined where it leads nowhere, or to an address that is not allowed. */
 async function openLink(url: string, { asker, rule }: Following): Promise<AsyncIterator<Buffer> | undefined> {
   try {
     const { status, body, endUnknown } = await asker.ask({
       method: 'GET',
       url,
       hosts: rule.hosts,
-      // A link carries what it needs: a key beside it would be told to whoever serves it.
+      // A link carries what it needs: a key sent with it would be shown to its host.
       withCredential: false,
       bytesMax: rule.bytesMax,
       headers: rule.do === 'measure' ? { range: `bytes=0-${headBytes - 1}` } : {},

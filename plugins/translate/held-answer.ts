@@ -9,17 +9,17 @@ import { Pace } from './pace.ts'
 const answerBytesMax = 64 * 1024 * 1024
 /** What is read again is read so much at a time, each time in a turn of the event loop of its own. */
 const turnBytes = 65_536
-/** What a chunk costs in memory beside its bytes: an upstream may send them one by one. */
+/** What a chunk costs in memory in addition to its bytes: an upstream may send them one by one. */
 const chunkCostBytes = 128
 
-/** The bytes of an answer, held until it is known whether somebody reads them. All of it is billed to the budget. */
+/** The bytes of an answer, held until it is known whether they are read. All of it is billed to the budget. */
 export class HeldBody implements AsyncIterable<Buffer> {
   readonly #claim: MemoryClaim
   readonly #bytesMax: number
   #chunks: Buffer[] = []
   #bytes = 0
 
-  /** @param bytesMax what comes behind so many bytes is not held: nobody would read it */
+  /** @param bytesMax what comes after so many bytes is not held: it would not be read */
   constructor(claim: MemoryClaim, bytesMax: number) {
     this.#claim = claim
     this.#bytesMax = bytesMax

@@ -61,7 +61,7 @@ function timesIn({ every, within }: JobSettings): readonly Flaw[] {
   return [problem('job_impatient', ['job', 'within'], message, `write more than ${every}`)]
 }
 
-/** An address by which it is asked for, and names in it that somebody knows. */
+/** The address that is polled, with names that have values. */
 function stepIn(step: StepSettings, key: 'poll' | 'result', job: JobSettings): readonly Flaw[] {
   const at = ['job', key]
   const found: Flaw[] = []

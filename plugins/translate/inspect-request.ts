@@ -84,7 +84,7 @@ function sizeFlaws(ref: string, path: At, { family, operation }: Spoken): readon
 
 type SizeSection = { readonly rule?: string; readonly applies_to?: readonly string[] }
 
-/** A caller who asks for three is to get three, or is told that there is but one. */
+/** A caller who requests three gets three, or an error that there is but one. */
 function countIn({ section, family, forwards }: Spoken, texts: readonly Text[]): readonly Flaw[] {
   const { request, rest, fan_out: fanOut } = section
   if (family.nMax <= 1 || fanOut !== undefined) return []
@@ -119,7 +119,7 @@ function memberAt(value: unknown, path: string): unknown {
   return there
 }
 
-/** What stands for values of something that is not sent. */
+/** The values of something that is not sent. */
 function valuesIn({ section, fields }: Spoken): readonly Flaw[] {
   const { values = {}, request, rest } = section
   const refs = request === undefined ? new Set<string>() : compileTemplate(request).refs

@@ -77,14 +77,14 @@ function namesIn(value: unknown): readonly string[] {
   return typeof value === 'object' && value !== null ? Object.keys(value) : []
 }
 
-/** What is said for one operation stands there in the file, what is said for all at the top. */
+/** What is set for one operation is there in the file, what is set for all at the top. */
 function placeOf({ per_operation: own }: TranslateFacet, operation: string, path: Diagnostic['path']): Flaw['path'] {
   const [key] = path
   const isOwn = key !== undefined && Object.hasOwn(own?.[operation] ?? {}, key)
   return isOwn ? ['per_operation', operation, ...path] : path
 }
 
-/** How many operations read what stands at this path. */
+/** How many operations read the value at this path. */
 function speakersOf({ per_operation: own }: TranslateFacet, operations: readonly string[], path: Flaw['path']): number {
   const [key = ''] = path
   if (key === 'per_operation') return 1
@@ -137,7 +137,7 @@ function factsUsed(facet: unknown): readonly string[] {
   ]
 }
 
-/** Each model is told of where its prices stand; that none has one is a name that was never meant. */
+/** Each model gets the place of its prices; a name without one was never meant. */
 function chargesIn(facet: TranslateFacet, models: readonly Model[]): readonly Diagnostic[] {
   const priced = models.filter(model => !model.free)
   if (priced.length === 0) return []

@@ -13,7 +13,7 @@ export type JobTerms = {
   readonly asks: readonly Ask[]
   readonly atOnce: number
   readonly polling: Polling
-  /** The caller does not wait: what it is told where all is taken. */
+  /** The caller does not wait: its answer when all is taken. */
   readonly accepted: Spoken | undefined
   /** Writes down what was taken. @throws what the storage throws */
   readonly open: (told: readonly JobNote[], isDetached: boolean) => Promise<void>

@@ -19,7 +19,7 @@ export type Taken =
   | { readonly kind: 'job'; readonly note: JobNote }
   | { readonly kind: 'answer'; readonly heard: Heard }
 
-/** How often an upstream that does not answer is asked once more when a job's time is over. */
+/** How often an upstream that does not answer is polled once more when a job's time is over. */
 const lastAsks = 3
 /** Of an answer about a job that has its result elsewhere: no upstream takes more words to say what is wrong. */
 const errorBytesMax = 64 * 1024
@@ -63,7 +63,7 @@ function readNote(
   return note
 }
 
-/** How a job is asked for. */
+/** How a job is polled. */
 export type Polling = {
   readonly reading: Reading
   readonly job: JobReading
@@ -117,7 +117,7 @@ async function askOnce(asker: Asker, note: JobNote, polling: Polling): Promise<A
   }
 }
 
-/** How a job stands. */
+/** The state of a job. */
 function standOf(
   polling: Polling,
   status: number,
@@ -146,7 +146,7 @@ function isLater(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || status >= 500
 }
 
-/** Undefined where it could not be asked this time. */
+/** Undefined where this poll failed. */
 async function tryStep(asker: Asker, step: StepSettings, note: JobNote, polling: Polling): Promise<Heard | undefined> {
   const question = toQuestion(step, note, polling)
   try {
@@ -187,7 +187,7 @@ function fillNames(body: object, names: JobNote): unknown {
   })
 }
 
-/** A reader of addresses goes up where such a name stands, to where nobody has been sent. */
+/** A reader of addresses goes up at such a name, to a place that was never meant. */
 const leadsAway = /(?:^|\/)\.{1,2}(?:$|\/)/
 
 /**

@@ -8,7 +8,7 @@ export type Picture =
   | { readonly kind: 'data'; readonly mime: string; readonly base64: string }
   | { readonly kind: 'link'; readonly url: string }
 
-/** The bytes of a file as they stand in the body that is sent. */
+/** The bytes of a file as they are in the body that is sent. */
 export class FileBytes {
   readonly part: FilePart
   readonly as: 'base64' | 'bytes'

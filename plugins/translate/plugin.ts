@@ -87,7 +87,7 @@ function translates(facet: TranslateFacet, operation: string, traits: OperationT
   return traits?.images !== undefined || facet.per_operation?.[operation] !== undefined
 }
 
-/** A body that is shown, and never sent, needs no boundary that nobody foresees. */
+/** A body that is shown, and never sent, needs no unpredictable boundary. */
 const noChance = { bytes: (size: number): Buffer => Buffer.alloc(size) }
 
 type Asking = {
@@ -156,13 +156,13 @@ function shapeBody(section: Section, { ex, out, target, host }: Asking, n: numbe
   return body
 }
 
-/** What is told of the exchange while its answer passes. */
+/** What becomes known of the exchange while its answer passes. */
 function accounting({
   ex,
   budget,
 }: Asking): Pick<Terms, 'told' | 'hasBegun' | 'claim' | 'onUsage' | 'onUnrecognised' | 'onEnd'> {
   let held = 0
-  // What an upstream has told that was asked before says nothing of this one.
+  // What an earlier upstream has reported says nothing of this one.
   const told = createTold()
   ex.slots.put(toldSlot, told)
   return {
@@ -206,7 +206,7 @@ function writing({ ex, target, host }: Asking, section: Section): Pick<Terms, 'e
   }
 }
 
-/** Whether links are followed: as the section says, or as the caller has asked. */
+/** Whether links are followed: as the section says, or as the caller has requested. */
 function linkRule({ links }: Section, body: Body): LinkRule | undefined {
   if (!links || links.do === 'pass') return undefined
   const bytesMax = parseBytes(links.max) ?? 0
@@ -215,7 +215,7 @@ function linkRule({ links }: Section, body: Body): LinkRule | undefined {
   return readField(body, 'response_format') === 'b64_json' ? { ...rule, do: 'inline' } : undefined
 }
 
-/** RFC 7240: whoever prefers not to wait is told at once that the work was taken. */
+/** RFC 7240: a client that prefers not to wait is answered at once that the work was taken. */
 function isAccepted({ route, head }: Exchange): boolean {
   const prefer = head.headers['prefer']
   return (
@@ -256,7 +256,7 @@ async function openJob(
   await host.stores.jobs.open(job, isDetached ? 'detached' : 'waited')
 }
 
-/** A job that somebody has waited for is over with its exchange, unless the gateway has ended that. */
+/** A job with a waiting client is over with its exchange, unless the gateway has ended that. */
 async function endJob({ stores }: Host, ex: Exchange, outcome: Outcome): Promise<void> {
   const course = ex.slots.get(jobSlot)
   if (!course || course.resumed || course.handedOver || !(course.isOpen || course.isInDoubt)) return

@@ -46,7 +46,7 @@ export type Answer = Heard & { readonly kept?: { readonly [name: string]: string
 export async function* readAnswer(heard: Answer, reader: Reader): AsyncGenerator<Buffer> {
   const { reading, writer } = reader
   if (heard.status >= 300) throw await readError(heard, reading)
-  // Nobody has asked for a part.
+  // No part was requested.
   if (heard.status === 206) throw unrecognised('a part of an answer (206)')
   const values = new AnswerValues()
   values.addHead(heard.status, heard.headers)

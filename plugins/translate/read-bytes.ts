@@ -4,7 +4,7 @@ import { undescribed } from './errors.ts'
 import { toBase64 } from './to-base64.ts'
 import { provenWhole } from './whole-picture.ts'
 
-/** Enough to tell what a picture is. */
+/** Enough to detect the format of a picture. */
 const headBytes = 16
 
 /**

@@ -7,7 +7,7 @@ export class Refused extends Error {
   readonly status: number
   readonly code: string | null
   readonly headers: { readonly [name: string]: string }
-  /** The upstream has said what became of a job, and will say the same whenever it is asked. */
+  /** The upstream has reported the end of a job, and will report the same each time. */
   readonly endsJob: boolean
 
   constructor(
@@ -26,7 +26,7 @@ export class Refused extends Error {
     this.endsJob = answer.endsJob === true
   }
 
-  /** It is about who asks, and no other request fares better. */
+  /** It is about the client, and no other request fares better. */
   get isFinal(): boolean {
     return [401, 402, 403, 404, 429].includes(this.status)
   }
@@ -37,7 +37,7 @@ export class Refused extends Error {
     return this.status >= 500 ? fail('upstream_failed', { message }) : fail('upstream_refused', { message })
   }
 
-  /** The answer in the one style that everything behind reads. */
+  /** The answer in the one API format that all later code reads. */
   get body(): Buffer {
     const type = this.status >= 500 ? 'server_error' : 'invalid_request_error'
     return Buffer.from(JSON.stringify({ error: { message: this.message, type, param: null, code: this.code } }))

@@ -9,7 +9,7 @@ const pictureRef = /^(image|mask)\.(?:(\d+|only|several)\.)?(data_url|base64|mim
 /** Texts that stay texts, whatever they look like. */
 const texts: ReadonlySet<string> = new Set(['prompt', 'negative_prompt', 'user'])
 
-/** What is asked for, as a template is filled from it. */
+/** The request, as a template is filled from it. */
 export type Request = {
   readonly body: Body
   /** How many pictures this one request is for. */
@@ -109,7 +109,7 @@ export class RequestScope implements Scope {
   }
 }
 
-/** The pixels asked for; those that the family's table says will come, where a resolution was asked for. */
+/** The requested pixels; those that the family's table says will come, where a resolution was requested. */
 function sizeOf(asked: AskedSize | undefined): { readonly width: number; readonly height: number } | undefined {
   if (!asked) return undefined
   return asked.size.kind === 'pixels' ? asked.size : (asked.expected ?? undefined)

@@ -24,7 +24,7 @@ export class Mixed {
 
 /** What a template is filled from. */
 export type Scope = {
-  /** The value of a placeholder; `absent` where there is none. `turn` is which of the repeated entries it stands in. */
+  /** The value of a placeholder; `absent` where there is none. `turn` is which of the repeated entries it is in. */
   valueOf(ref: Ref, turn: number | undefined): unknown
   /** How often an entry of a list is repeated that names this placeholder; undefined for once. */
   turnsOf(ref: Ref): number | undefined

@@ -1,7 +1,7 @@
 import { sniff } from '../../src/kit/index.ts'
 import { fail } from './errors.ts'
 
-/** More than any format ends with, and enough to tell what it is. */
+/** More than any format ends with, and enough to detect it. */
 const keptBytes = 16
 
 /**

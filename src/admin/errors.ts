@@ -11,12 +11,12 @@ export const consoleErrors = {
   passwords_off: {
     status: 403,
     type: 'console',
-    text: 'Passwords let nobody in here: sign in by one of the other ways.',
+    text: 'Sign-in with a password is turned off: use one of the other ways.',
   },
   issuer_unavailable: {
     status: 503,
     type: 'console',
-    text: '{label} cannot be reached at the moment, so that nobody can sign in by it. Try again soon.',
+    text: '{label} cannot be reached at the moment, so that sign-in with it does not work. Try again soon.',
     operator: 'The log has why it was not reached. Passwords go on.',
   },
   sign_in_elsewhere: {
@@ -43,7 +43,7 @@ export const consoleErrors = {
   no_role: {
     status: 403,
     type: 'console',
-    text: 'Your account of {label} is in no group that may use this console. Ask whoever gives out its groups.',
+    text: 'Your account of {label} is in no group that may use this console. Contact the person who assigns its groups.',
   },
   account_disabled: { status: 403, type: 'console', text: 'Your user here is disabled. Ask an administrator.' },
   identity_taken: {
@@ -60,7 +60,7 @@ export const consoleErrors = {
   own_charge: {
     status: 403,
     type: 'console',
-    text: 'This is a charge of your own: somebody else decides about it.',
+    text: 'This is your own charge: another person has to decide about it.',
   },
   out_of_bounds: {
     status: 403,
@@ -75,7 +75,7 @@ export const consoleErrors = {
   sign_in_again: {
     status: 403,
     type: 'console',
-    text: 'This is not done by a session alone: give your password again, or sign in anew and do it within 10 minutes.',
+    text: 'A session alone may not do this: enter your password again, or sign in again and do it within 10 minutes.',
   },
   config_changed: {
     status: 409,

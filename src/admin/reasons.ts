@@ -41,7 +41,7 @@ export const reasons = {
   erase_busy:
     '{name} has {count} requests or jobs that have not ended, and nothing was erased yet. The user is disabled and the keys are revoked, so that none begins: erase again when these have ended. What a gateway left that is gone is ended by the next one that runs',
   last_admin: '{name} is the last administrator who can sign in: make another one first',
-  self: 'Nobody can disable themselves or take their own role away; ask another administrator.',
+  self: 'You cannot disable yourself or take away your own role; another administrator can.',
   own_password: 'Your own password is changed by POST /api/account/password, with the current one.',
   password_current: 'The current password is not this one.',
   password_common: 'This password is guessed early: choose one that is not a common one or the name.',

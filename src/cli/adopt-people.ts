@@ -6,7 +6,7 @@ import { withStorage } from './open-books.ts'
 /** Users that are written in one step, with their keys; each step is repeated without harm. */
 const together = 200
 
-/** How many were not here before, and who is somebody else here. */
+/** How many are new here, and whose names another person has here. */
 export type Made = {
   readonly users: number
   readonly keys: number

@@ -31,7 +31,7 @@ export async function askOps(options: OpsOptions, method: 'GET' | 'POST', path: 
 const portNotKnown =
   'port 0 is any that is free, so nothing here says where the gateway answers. Its first lines do: give that address with --ops host:port.'
 
-/** Why a configuration does not say where a running gateway is asked, and what to do. */
+/** Why a configuration has no address of a running gateway, and the remedy. */
 export function whyNowhere(config: string): string {
   return existsSync(config)
     ? `${config} has no server.ops, which is where a running gateway is asked. Set it, or say --ops host:port.`

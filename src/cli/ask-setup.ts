@@ -1,7 +1,7 @@
 import { cancel, intro, outro, select, text } from '@clack/prompts'
 import { Exit, exitCodes } from './exit.ts'
 
-/** Everything that a new configuration is asked for; each is a flag too. */
+/** The questions for a new configuration; each is a flag too. */
 export type SetupAnswers = {
   readonly upstreams: ReadonlyMap<string, string>
   readonly listen?: string

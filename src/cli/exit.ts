@@ -19,17 +19,17 @@ const levels = { info: 30, error: 50 } as const
 
 let isForPrograms = false
 
-/** Whether words are told as records, one a line and of the log's own shape, instead of as text. */
+/** Whether messages are records, one a line and of the log's own shape, instead of text. */
 export function tellPrograms(isAsked: boolean): void {
   isForPrograms = isAsked
 }
 
-/** Whether somebody watches standard error, who may be shown something that moves. */
+/** Whether standard error is a terminal, which may show progress that moves. */
 export function isWatched(): boolean {
   return process.stderr.isTTY && !isForPrograms
 }
 
-/** Words for people; records where `--format json` is asked for and nobody watches. */
+/** Text for people; records with `--format json` and without a terminal. */
 export function say(text: string, level: keyof typeof levels = 'info'): void {
   const record = (): string => JSON.stringify({ level: levels[level], time: Date.now(), msg: text.trim() })
   process.stderr.write(`${isForPrograms ? record() : writeLines(text)}\n`)

@@ -9,7 +9,7 @@ export type HandOver =
   /** There is no place for it; it must not be made. */
   | { readonly kind: 'nowhere'; readonly reason: string }
 
-/** What is written to a log is kept, copied and read by many: without a terminal nothing secret is told there. */
+/** What is written to a log is kept, copied and read by many: without a terminal nothing secret is written there. */
 export async function handOver(
   name: string,
   plan: Pick<Plan, 'storage' | 'file'>,
@@ -20,7 +20,7 @@ export async function handOver(
   for (const folder of placesFor(plan, env)) {
     const path = join(folder, nameFor(name, plan))
     try {
-      // An older one may have been made readable by somebody: it is replaced, not written over.
+      // An older one may have been made readable by others: it is replaced, not overwritten.
       const file = await open(path, 'wx', 0o600).catch(async (error: NodeJS.ErrnoException) => {
         if (error.code !== 'EEXIST') throw error
         const old = await open(path, 'r+')
@@ -49,7 +49,7 @@ export async function handOver(
 
 /**
  * Two databases in one folder have files of their own: that of `tollgate.db`, or of a `gateway.yaml` without a file for its
- * storage, has the plain name, and any other the name of its database or its configuration behind it.
+ * storage, has the plain name, and any other the name of its database or its configuration as a suffix.
  */
 function nameFor(name: string, { storage, file }: Pick<Plan, 'storage' | 'file'>): string {
   const database = databaseOf(storage)

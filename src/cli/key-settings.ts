@@ -26,7 +26,7 @@ export type SettingOptions = {
 /** What takes a setting off again. */
 const none = 'none'
 export const limitKinds = ['rpm', 'tpm', 'concurrency'] as const
-/** Only what ISO 8601 has: other dates mean another day to somebody. */
+/** Only ISO 8601: other notations mean different days to different people. */
 const dateText = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/
 
 /**
@@ -70,7 +70,7 @@ function oneOf(option: string, name: string, known: ReadonlyMap<string, unknown>
   throw usage(option, name, `the configuration has ${[...known.keys()].join(', ')}`)
 }
 
-/** A model, or a name whose rest `*` stands for, of which there is one. */
+/** A model, or a prefix followed by `*` that matches one. */
 function readModel(name: string, { models }: Plan): string {
   return models.keys().some(model => covers(name, model)) ? name : oneOf('--models', name, models)
 }

@@ -5,7 +5,7 @@ import type { Served } from './served.ts'
 
 const purpose = 'makes the first administrator, once, within 24 hours'
 
-/** Where the console is; and while nobody can log in there, the link that makes the first administrator. */
+/** The address of the console; and while no one can log in there, the link that makes the first administrator. */
 export async function offerSetup(served: Served): Promise<void> {
   if (!served.plan.server.console) return
   if (!(await isConsoleBuilt()))

@@ -12,7 +12,7 @@ function isOlder(have, want) {
   return have[0] !== want[0] ? have[0] < want[0] : have[1] !== want[1] ? have[1] < want[1] : have[2] < want[2]
 }
 
-/** npm tells its scripts what it leaves out; NODE_ENV makes it leave out the same. */
+/** npm sets a variable for what it leaves out; NODE_ENV makes it leave out the same. */
 function leavesOut(env) {
   return /\bdev\b/.test(env.npm_config_omit || '') || (env.NODE_ENV === 'production' && !env.npm_config_include)
 }

@@ -5,7 +5,7 @@ import { showFindings } from './show-findings.ts'
 /** Who the trail says has made the changes of a command. */
 export const actor = 'command line'
 
-/** Reads the configuration for a command that asks upstreams, or knows their keys. @throws Exit 3 with every finding */
+/** Reads the configuration for a command that calls upstreams, or needs their keys. @throws Exit 3 with every finding */
 export async function readPlan(file: string): Promise<Plan> {
   return read(file, false)
 }
@@ -22,7 +22,7 @@ async function read(file: string, booksOnly: boolean): Promise<Plan> {
 }
 
 /**
- * Runs a command on the storage that a configuration names, beside a gateway that may be running on it. Secrets of vendors
+ * Runs a command on the storage that a configuration names, also while a gateway runs on it. Secrets of vendors
  * need not be set.
  */
 export async function withStorage<T>(file: string, work: (storage: Storage, plan: Plan) => Promise<T>): Promise<T> {

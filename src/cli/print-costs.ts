@@ -69,7 +69,7 @@ function tableOf(heading: string, rows: readonly CostPairOf[]): string {
   )
 }
 
-/** With its sign: what is dearer is not told from what is cheaper by a minus alone. */
+/** With its sign, also a plus: a minus alone is easily missed. */
 function changeOf(before: number, after: number): string {
   return after > before ? `+${formatMoney(after - before)}` : formatMoney(after - before)
 }

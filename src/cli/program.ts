@@ -17,7 +17,7 @@ export const priceSources = ['litellm', 'openrouter', 'new-api'] as const
 export function createProgram(): Command {
   const program = new Command('tollgate')
     .description('A gateway in front of AI models: keys, limits, native streaming, and bills that explain themselves.')
-    .helpCommand('help [command]', 'tell more of a command')
+    .helpCommand('help [command]', 'print the help of a command')
 
   program
     .command('serve')
@@ -79,11 +79,11 @@ function addExplain(program: Command): void {
   explain
     .command('image')
     .description('what a request for images would forward, get back and cost')
-    .option('--model <name>', 'the model asked for (needed)')
+    .option('--model <name>', 'the model (needed)')
     .hook('preAction', needs('model'))
-    .option('--size <size>', 'the size asked for, as a caller would write it')
+    .option('--size <size>', 'the requested size, as a client would write it')
     .option('--n <count>', 'how many', parseCount, 1)
-    .option('--quality <quality>', 'the quality asked for')
+    .option('--quality <quality>', 'the requested quality')
     .option('--fields <json>', 'more fields of the request, as a JSON object', parseFields)
     .option('--edit', 'an edit instead of a generation', false)
     .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
@@ -92,9 +92,9 @@ function addExplain(program: Command): void {
   explain
     .command('chat')
     .description('what a conversation would forward, be held for, and cost')
-    .option('--model <name>', 'the model asked for (needed)')
+    .option('--model <name>', 'the model (needed)')
     .hook('preAction', needs('model'))
-    .option('--message <text>', 'what is asked', 'Hello!')
+    .option('--message <text>', 'the text of the message', 'Hello!')
     .option('--body <file>', 'the body of a request as JSON, in place of a message; - for standard input')
     .option('--max-tokens <count>', 'how long the answer may be', parseCount)
     .option('--input-tokens <count>', 'what it costs when so many are read', parseCount)
@@ -108,12 +108,12 @@ function addExplain(program: Command): void {
   explain
     .command('request')
     .description('what any request would forward and cost, as far as a plugin says so beforehand')
-    .option('--model <name>', 'the model asked for (needed)')
+    .option('--model <name>', 'the model (needed)')
     .hook('preAction', needs('model'))
     .option('--operation <name>', 'such as chat; the first that the model is offered for by default')
-    .option('--size <size>', 'the size asked for, as a caller would write it')
+    .option('--size <size>', 'the requested size, as a client would write it')
     .option('--n <count>', 'how many', parseCount, 1)
-    .option('--quality <quality>', 'the quality asked for')
+    .option('--quality <quality>', 'the requested quality')
     .option('--fields <json>', 'more fields of the request, as a JSON object', parseFields)
     .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
     .addOption(formatOption(['text', 'json']))
@@ -239,7 +239,7 @@ function addUsers(program: Command): void {
     .action(async (name, role, options) => (await import('./commands/users.ts')).setUser(name, { ...options, role }))
   users
     .command('invite')
-    .description('print a link by which somebody becomes a user, once')
+    .description('print a link that lets one person become a user, once')
     .option('--name <name>', 'what they will be called; without it they choose')
     .option('--role <role>', 'user, viewer, billing or admin', 'user')
     .option('--group <group>', 'the group whose limits apply', 'default')
@@ -279,7 +279,7 @@ function addUsers(program: Command): void {
     .argument('<name>')
     .description('erase a person: all that is about them, but what the ledger has to prove')
     .option('--dry-run', 'count what would go, table by table, and change nothing', false)
-    .option('--yes', 'do not ask', false)
+    .option('--yes', 'do not ask for confirmation', false)
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async (name, options) => (await import('./commands/erase.ts')).eraseUser(name, options))
@@ -293,10 +293,10 @@ function addUsers(program: Command): void {
 
 /** Keys of vendors. */
 function addUpstreams(program: Command): void {
-  const upstreams = program.command('upstreams').description('upstreams, and the keys that they are asked with')
+  const upstreams = program.command('upstreams').description('upstreams and their keys')
   upstreams
     .command('list')
-    .description('how every upstream and each of its keys stands, and why')
+    .description('the state of every upstream and of each of its keys, with the reason')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/upstreams.ts')).listUpstreams(options))
@@ -304,8 +304,8 @@ function addUpstreams(program: Command): void {
     .command('suspend')
     .argument('<upstream>')
     .argument('<key>', 'its name in the configuration')
-    .description('ask a key no more; running gateways know within five seconds')
-    .option('--reason <text>', 'why, for whoever finds it suspended (needed)')
+    .description('stop using a key; running gateways know within five seconds')
+    .option('--reason <text>', 'the reason, for people who find it suspended (needed)')
     .hook('preAction', needs('reason'))
     .option('--for <time>', 'for how long, such as 2h; until it is resumed when absent')
     .addOption(configOption())
@@ -316,7 +316,7 @@ function addUpstreams(program: Command): void {
     .command('resume')
     .argument('<upstream>')
     .argument('<key>', 'its name in the configuration')
-    .description('ask a key again, whatever kept it away; running gateways know within five seconds')
+    .description('use a key again, whatever suspended it; running gateways know within five seconds')
     .addOption(configOption())
     .action(async (upstream, key, options) =>
       (await import('./commands/upstreams.ts')).resumeKey(upstream, key, options),
@@ -337,7 +337,7 @@ function addUpstreams(program: Command): void {
 function addBudgets(program: Command): void {
   program
     .command('budgets')
-    .description('where every budget stands: of groups, users, balances and keys')
+    .description('the state of every budget: of groups, users, balances and keys')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/budgets.ts')).listBudgets(options))
@@ -373,13 +373,13 @@ function addLogs(program: Command): void {
     )
 }
 
-/** What happened, and who is told. */
+/** Events and their receivers. */
 function addEvents(program: Command): void {
-  const events = program.command('events').description('what happened, and who is told')
+  const events = program.command('events').description('events and their receivers')
   events
     .command('list')
     .description('what happened, charges among it, in the order in which they were written down')
-    .option('--after <id>', 'behind this event')
+    .option('--after <id>', 'after this event')
     .option('--since <time>', 'since a date (2026-11-01, UTC), a moment, or a time ago (2h)')
     .option('--kind <kind...>', 'of these kinds, such as charge.settled or budget.*')
     .option('--limit <count>', 'how many', parseCount, 100)
@@ -388,10 +388,10 @@ function addEvents(program: Command): void {
     .action(async options => (await import('./commands/events.ts')).listEvents(options))
   events
     .command('redeliver')
-    .description('tell a webhook again of one event, or of all behind one')
+    .description('send one event to a webhook again, or all after one')
     .option('--webhook <name>', 'which, as the configuration calls it (needed)')
     .hook('preAction', needs('webhook'))
-    .option('--after <id>', 'all behind this event')
+    .option('--after <id>', 'all after this event')
     .option('--id <id>', 'this event')
     .addOption(configOption())
     .action(async options => (await import('./commands/events.ts')).redeliver(options))
@@ -404,22 +404,19 @@ function addLedger(program: Command): void {
     .command('verify')
     .description('check every invariant of the ledger; exit 1 when one is broken')
     .option('--anchor <file>', 'hold it against anchors too: one a line, or a log of the gateway; - for standard input')
-    .option('--rebuild-sums', 'first add up anew what costs are read from, and correct budgets by their charges')
+    .option('--rebuild-sums', 'first rebuild the sums of costs, and correct budgets by their charges')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/ledger.ts')).verify(options))
   ledger
     .command('anchor')
-    .description('print where the ledger stands, as one line to be kept elsewhere')
+    .description('print the state of the ledger, as one line to keep elsewhere')
     .addOption(configOption())
     .action(async options => (await import('./commands/ledger.ts')).anchor(options))
   ledger
     .command('replay')
     .description('rate every charge again from its stored facts; exit 1 when one differs')
-    .option(
-      '--rebuild-sums',
-      'instead: add up anew what costs are read from, and correct budgets; beside a gateway too',
-    )
+    .option('--rebuild-sums', 'instead: rebuild the sums of costs, and correct budgets; also while a gateway runs')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/ledger.ts')).replay(options))
@@ -449,7 +446,7 @@ function addLedger(program: Command): void {
     .option('--zone <name>', 'the time zone of these; that of the budgets by default')
     .option('--dry-run', 'print the differences and book nothing')
     .option('--apply', 'book the differences')
-    .option('--reason <text>', 'why; it stands in both entries', 'prices corrected')
+    .option('--reason <text>', 'the reason; it is in both entries', 'prices corrected')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/reprice.ts')).reprice(options))
@@ -486,7 +483,7 @@ function addConfigurationCommands(program: Command): void {
     .option('--ops <address>', 'where operators reach it')
     .option('--storage <url>', 'where keys and charges are kept')
     .option('--counters <url>', 'where limits are counted')
-    .option('-y, --yes', 'ask nothing: accept the defaults for what no flag says', false)
+    .option('-y, --yes', 'no questions: accept the defaults for what no flag sets', false)
     .option('--force', 'write over files that are there', false)
     .action(async (folder, options) => (await import('./commands/init.ts')).init(folder, options))
   program
@@ -510,7 +507,7 @@ function addConfigurationCommands(program: Command): void {
     .argument('[file]', 'the configuration, as with -c')
     .description('look in a valid configuration for what is dangerous; exit 1 when an error is among it')
     .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
-    .option('--ignore <rules>', 'rules that are not asked, separated by commas', splitNames, [])
+    .option('--ignore <rules>', 'rules to leave out, separated by commas', splitNames, [])
     .option('--rules', 'list the rules instead', false)
     .addOption(formatOption(['text', 'json', 'github', 'sarif']))
     .action(async (file: string | undefined, options) =>
@@ -552,7 +549,7 @@ function addConfigurationCommands(program: Command): void {
   program
     .command('docs')
     .argument('[key]', 'such as models.prices, image-tier-billing.tier_from')
-    .description('tell what a key of the configuration means, and what may stand there')
+    .description('explain a key of the configuration, and its allowed values')
     .addOption(formatOption(['text', 'json']))
     .action(async (key: string | undefined, options) => (await import('./commands/docs.ts')).docs(key, options))
 }
@@ -595,16 +592,13 @@ function addImport(program: Command): void {
       "translate another gateway's configuration, or take over its database; what cannot be taken over is reported; exit 4 when no model is active",
     )
     .addOption(
-      new Option('--from <gateway>', 'whose it is, where that does not stand before it')
+      new Option('--from <gateway>', 'the gateway that it is of, if that is not the first argument')
         .choices(['litellm', 'new-api', 'one-api'])
         .default('litellm'),
     )
     .option('--out <file>', 'write it there; absent for standard output')
     .option('--force', 'write over files that are there', false)
-    .option(
-      '--secrets <folder>',
-      'write the keys that stand in it there, a file of mode 600 each; absent: variables are named',
-    )
+    .option('--secrets <folder>', 'write the keys in it there, a file of mode 600 each; absent: variables are named')
     .option('--prices <file>', "a table of prices and modes: LiteLLM's model_prices_and_context_window.json")
     .option(
       '--database <source>',
@@ -616,7 +610,7 @@ function addImport(program: Command): void {
     .option('--mode <mode>', 'what models are for of which nothing says it, such as chat')
     .option('--without-end', 'a dump has no mark of its end, and is whole all the same', false)
     .option('--users-only', 'of a database, users and keys alone: --out names the configuration that is there', false)
-    .option('--dry-run', 'write nothing, and tell what would be', false)
+    .option('--dry-run', 'write nothing, and report what would happen', false)
     .addOption(formatOption(['text', 'json']))
     .action(async (what: string, source: string | undefined, options) =>
       (await import('./commands/import.ts')).importFrom(what, source, options),
@@ -627,13 +621,13 @@ function addImport(program: Command): void {
 function addPrices(program: Command): void {
   const prices = program.command('prices').description('tables of prices: made of others, compared, and what is in use')
   const onlyOption = (): Option =>
-    new Option('--only <names>', 'of these alone, separated by commas; * stands for any part of a name')
+    new Option('--only <names>', 'of these alone, separated by commas; * matches any part of a name')
       .argParser(splitNames)
       .default([], 'all')
   prices
     .command('import')
     .argument('<file>', 'the table; - for standard input')
-    .description('make a file for price_tables of a table of somebody else; what is left out is told with the reason')
+    .description('make a file for price_tables from another table; reports what is left out, with the reason')
     .addOption(new Option('--from <whose>', 'whose table it is (needed)').choices(priceSources))
     .hook('preAction', needs('from'))
     .addOption(onlyOption())
@@ -642,7 +636,7 @@ function addPrices(program: Command): void {
     .option('--source <text>', "where it was found, as the file is to say it; the table's name by default")
     .option('--as-of <day>', 'the day on which it was found; today by default')
     .option('-o, --out <file>', 'write it there, over what an import wrote there; absent for standard output')
-    .option('--force', 'write over a file that somebody wrote or changed', false)
+    .option('--force', 'overwrite a file that was written or changed by hand', false)
     .addOption(formatOption(['text', 'json']))
     .action(async (file: string, options) => (await import('./commands/prices.ts')).importTable(file, options))
   prices
@@ -654,14 +648,14 @@ function addPrices(program: Command): void {
     )
     .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
     .addOption(onlyOption())
-    .option('--from-tables', 'of the configuration, only models whose prices stand in a table', false)
+    .option('--from-tables', 'of the configuration, only models whose prices are in a table', false)
     .addOption(formatOption(['text', 'json']))
     .action(async (file: string, newer: string | undefined, options) =>
       (await import('./commands/prices.ts')).diffTables(file, newer, options),
     )
   prices
     .command('list')
-    .description('what every model costs, and in which file and line that stands')
+    .description('what every model costs, with the file and line of each price')
     .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/prices.ts')).listTable(options))
@@ -680,7 +674,7 @@ function addModelCommands(program: Command): void {
     .argument('[models...]', 'their names; all that are offered when none is named')
     .description('send one small request for each through the running gateway; exit 1 when one fails')
     .option('--url <url>', 'where it listens; else as the configuration says')
-    .option('-y, --yes', 'buy what is not free without asking', false)
+    .option('-y, --yes', 'buy what is not free without confirmation', false)
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async (names, options) => (await import('./commands/models.ts')).testModels(names, options))
@@ -715,13 +709,13 @@ function addRunningCommands(program: Command): void {
     .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
     .option(
       '--live <models>',
-      'buy the smallest picture of these models, by commas, and tell what came',
+      'buy the smallest picture of these models, separated by commas, and report the result',
       splitNames,
       [],
     )
     .option('--live-all', 'the same of every model that has a real upstream', false)
     .option('--simulated', 'with --live: simulated upstreams too', false)
-    .option('-y, --yes', 'with --live: do not ask before something is bought', false)
+    .option('-y, --yes', 'with --live: buy without confirmation', false)
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/doctor.ts')).doctor(options))
   addModelCommands(program)
@@ -732,7 +726,7 @@ function addRunningCommands(program: Command): void {
     .option('--since <when>', 'a date, a moment, a time ago, today or yesterday; 30d by default')
     .option('--until <when>', 'before then, in the same words; now by default')
     .addOption(zoneOption('what dates are read in, and whose days they are', 'UTC'))
-    .option('--against-vendor', 'by model and day, beside what the vendors say that they charged', false)
+    .option('--against-vendor', 'by model and day, next to what the vendors report as their charge', false)
     .addOption(configOption())
     .addOption(formatOption(['text', 'csv', 'json']))
     .action(async options => (await import('./commands/usage.ts')).usage(options))
@@ -751,7 +745,7 @@ function addRunningCommands(program: Command): void {
   program
     .command('backup')
     .argument('<file>', 'where to write it; it must not be there')
-    .description('copy the database of SQLite, beside a running gateway')
+    .description('copy the database of SQLite, also while a gateway runs')
     .addOption(configOption())
     .action(async (file, options) => (await import('./commands/backup.ts')).backup(file, options))
   program
@@ -772,7 +766,7 @@ function addStorage(program: Command): void {
     .option('--from <url>', 'what to copy: sqlite:FILE or postgres://…; else what the configuration names')
     .option('--to <url>', 'where to, in the same words (needed)')
     .hook('preAction', needs('to'))
-    .option('--snapshot', 'beside a running gateway, as it is at one moment: what is charged later is not in it', false)
+    .option('--snapshot', 'while a gateway runs, as it is at one moment: later charges are not in it', false)
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/storage.ts')).copy(options))

@@ -2,7 +2,7 @@ import { isWatched, say } from './exit.ts'
 
 const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 const frameMs = 100
-/** Where nobody watches, of work that takes long something is told so often. */
+/** Without a terminal, long work reports its progress so often. */
 const plainMs = 10_000
 
 /** How far work has come. */
@@ -32,7 +32,7 @@ function startProgress(first: string): Progress {
   }
   let frame = 0
   const draw = (): void => {
-    // What is longer than the line would be drawn anew below itself.
+    // A text longer than the line would be drawn again below itself.
     const text = `${frames[frame++ % frames.length]} ${now}`.slice(0, Math.max(process.stderr.columns - 1, 20))
     process.stderr.write(`\r\u001b[K${text}`)
   }
@@ -51,7 +51,7 @@ function startProgress(first: string): Progress {
   }
 }
 
-/** Work that tells how far it has come, until it is over. */
+/** Work that reports its progress until it ends. */
 export async function withProgress<T>(first: string, work: (progress: Progress) => Promise<T>): Promise<T> {
   const progress = startProgress(first)
   try {

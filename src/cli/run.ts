@@ -1,7 +1,7 @@
 import { Exit, exitCodes, say, tellPrograms } from './exit.ts'
 import { createProgram } from './program.ts'
 
-/** What people type to be told the version, whatever the command for it is called. */
+/** What people type to see the version, whatever the command for it is called. */
 const versionFlags = new Set(['-V', '-v', '--version'])
 
 /** Runs one command and sets the exit code (`docs/cli.md`). */
@@ -22,7 +22,7 @@ export async function run(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** `--format json`, wherever it stands: what cannot be understood is told in that format too. */
+/** `--format json` at any position: errors of the arguments are reported in that format too. */
 function asksForRecords(argv: readonly string[]): boolean {
   return argv.some((word, i) => word === '--format=json' || (word === '--format' && argv[i + 1] === 'json'))
 }

@@ -1,7 +1,7 @@
 import { formatMoney, type Group, modelsBarred, type User } from '../index.ts'
 import { limitKinds, type SettingOptions } from './key-settings.ts'
 
-/** What was set of a user, as it is now: a sentence for each thing that was told. */
+/** The changed settings of a user: a sentence for each. */
 export function tellBounds(
   { name, keyBounds, keysMax }: Pick<User, 'name' | 'keyBounds' | 'keysMax'>,
   told: SettingOptions & { readonly keysMax?: string },

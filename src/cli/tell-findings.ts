@@ -2,7 +2,7 @@ import { type LintFinding, reportFindings } from '../index.ts'
 import { print, say } from './exit.ts'
 import { showFindings } from './show-findings.ts'
 
-/** Tells findings in the format asked for: text is for people, the others are data. */
+/** Writes findings in the requested format: text is for people, the others are data. */
 export async function tellFindings(findings: readonly LintFinding[], format: string): Promise<void> {
   if (format === 'json') for (const finding of findings) print(JSON.stringify(finding))
   else if (format === 'sarif') print(await reportFindings(findings, format))

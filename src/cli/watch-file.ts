@@ -10,7 +10,7 @@ export type Belonging = { readonly named: readonly string[]; readonly patterns: 
 
 /**
  * Calls when the content of a file, or of one that belongs to it, has changed and has been at rest for a moment; editors
- * write in several steps. What is returned says anew which belong to it.
+ * write in several steps. The result lists the files that belong to it now.
  */
 export function watchFile(file: string, onChange: () => void): (belonging: Belonging) => void {
   const path = resolve(file)
@@ -44,7 +44,7 @@ export function watchFile(file: string, onChange: () => void): (belonging: Belon
         const one = name === null ? undefined : resolve(folder, name)
         const isOwn =
           one === undefined || known.has(one) || belonging.patterns.some(pattern => folderOfPattern(pattern) === folder)
-        // What a link leads to may change under another name: Kubernetes swaps a folder beside it. A busy neighbour does
+        // What a link leads to may change under another name: Kubernetes swaps a folder next to it. A busy neighbour does
         // not put the look off.
         if (!isOwn && (rest !== undefined || ![...known.keys()].some(own => dirname(own) === folder && isLink(own))))
           return

@@ -8,7 +8,7 @@ const reasons = {
   operator: 'suspended by a person',
 } as const
 
-/** Why a key is not asked, and when it will be. */
+/** Why a key is not used, and when it will be. */
 export function whyNotAsked({
   reason,
   code,

@@ -9,7 +9,7 @@ export function writeOut(text: string): string {
   return text.replaceAll(obeyed, escapeOne)
 }
 
-/** Text of several lines and columns, for a terminal: names of older databases may stand in it. */
+/** Text of several lines and columns, for a terminal: it may contain names of older databases. */
 export function writeLines(text: string): string {
   return text.replaceAll(obeyed, char => (char === '\n' || char === '\t' ? char : escapeOne(char)))
 }

@@ -28,7 +28,7 @@ const otherNameMax = 40
 const anyLine = /^[\w-]{1,40}:/
 const openName = /^[\w-]{0,40}$/
 
-/** @returns what the client of this exchange reads; undefined where nobody knows the operation */
+/** @returns what the client of this exchange reads; undefined where the operation is not known */
 export function wantedForm(ex: Exchange, target: Target): WantedForm | undefined {
   const { route, dialect, head } = ex
   const { traits } = route
@@ -192,7 +192,7 @@ function withForm(headers: Reply['headers'], form: AnswerForm): Reply['headers']
 
 function isWanted(form: AnswerForm, wanted: WantedForm): boolean {
   if (wanted === 'whole') return form !== 'events'
-  // Who asks for a list of what would be events has no reader that takes one of these for an empty answer.
+  // A client that requests a list of what would be events has no reader that takes one of these for an empty answer.
   if (wanted === 'list') return form !== 'other' && form !== 'nothing'
   return form === wanted
 }

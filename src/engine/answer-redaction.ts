@@ -9,10 +9,10 @@ const nothing = Buffer.alloc(0)
 
 type Known = { readonly signed: string; readonly search: SecretSearch }
 
-/** Kept for each upstream, with what its last request was signed with: every answer asks for it. */
+/** Kept for each upstream, with what its last request was signed with: every answer needs it. */
 const known = new WeakMap<Upstream, Known>()
 
-/** What an answer may not say. `signed`: what a signing plugin made for one request, beside the upstream's own. */
+/** What an answer may not contain. `signed`: what a signing plugin made for one request, in addition to the upstream's own. */
 export function soughtSecrets(upstream: Upstream, signed: readonly string[] = []): SecretSearch {
   const own = signed.join('\n')
   let sought = known.get(upstream)
@@ -60,7 +60,7 @@ export class AnswerRedaction implements Stage {
     return held ? this.#strike(held, held.length).out : nothing
   }
 
-  /** The bytes without secrets up to `end`, or to where one begins that goes on behind it. */
+  /** The bytes without secrets up to `end`, or to where one begins that continues after it. */
   #strike(bytes: Buffer, end: number): { readonly out: Buffer; readonly end: number } {
     if (!this.#search.mayHave(bytes)) return { out: bytes, end }
     const ranges = this.#search.find(bytes).toSorted((a, b) => b.from - a.from)
@@ -77,7 +77,7 @@ export class AnswerRedaction implements Stage {
   #beginning(bytes: Buffer): number {
     let from = bytes.length
     const least = Math.max(0, from - this.#search.bytesMax)
-    // No secret goes on behind white space, with which events end.
+    // No secret continues after white space, with which events end.
     while (from > least && (bytes[from - 1] as number) > spaceMost) from--
     return from === bytes.length ? from : from + this.#search.begun(bytes.subarray(from))
   }

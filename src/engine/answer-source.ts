@@ -8,7 +8,7 @@ import type { AnswerHead, Call } from './transport.ts'
 /** Media types that may have words. Frames of others have sums of their own, and a picture says nothing. */
 const says = /^text\/|[/+](?:x-)?(?:nd)?json/i
 
-/** Where the answer's bytes come from: the call, or what undoes the codings that nobody asked for. */
+/** Where the answer's bytes come from: the call, or what undoes the codings that were not requested. */
 export function openSource(call: Call, head: AnswerHead, upstream: Upstream): Source {
   return head.codings.length === 0 ? call : new DecodedSource(call, head.codings, upstream.answerBytesMax, failures)
 }
@@ -22,7 +22,7 @@ const failures: DecodeFailures = {
       : fail('upstream_invalid', { reason: `its ${coding} cannot be read` }, { cause }),
 }
 
-/** What stands before every plugin's stages: upstreams quote the key that they refuse. */
+/** What runs before every plugin's stages: upstreams quote the key that they refuse. */
 export function firstStages({ status, headers }: AnswerHead, call: Call): readonly Stage[] {
   if (status >= 400) {
     const redaction = createRedaction(secretsOfCall(call))

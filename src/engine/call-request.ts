@@ -31,11 +31,11 @@ export type CallRequest = {
   readonly reuse: boolean
   /** The client's key, for turns where connections are waited for. */
   readonly payer?: string
-  /** Something was begun that this asks for: where connections are waited for it is not turned away. */
+  /** It continues work that was begun: where connections are waited for it is not turned away. */
   readonly isFollowUp?: boolean
 }
 
-/** An answer under way, whoever gives it: one request to an upstream, or several. */
+/** An answer under way: one request to an upstream, or several. */
 export type Call = {
   readonly upstream: Upstream
   /** Secrets that were made for this request alone; absent where nothing was. */
@@ -47,7 +47,7 @@ export type Call = {
   readonly reach: Reach
   /** Its answer has come whole, and its request is with the system, to the last byte. */
   readonly isSent: boolean
-  /** What of its answer has come before anybody takes it, where it is one request. */
+  /** What of its answer has come before it is read, where it is one request. */
   readonly early?: readonly Buffer[]
   /** Nothing follows what has come. */
   readonly isWhole?: boolean
@@ -57,7 +57,7 @@ export type Call = {
   resume(): void
   /** The caller has left: the rest of the answer, once it has begun, has only so long. */
   leave(): void
-  /** Ends it as its own deadline would: whoever waits is told why. */
+  /** Ends it as its own deadline would, with the same error. */
   stop(failure: Error): void
   /** Gives it up; nothing more reaches the sink. */
   abort(reason: Error): void
@@ -69,7 +69,7 @@ export type AnswerHead = {
   readonly headers: AnswerHeaders
   /** The answer ends when the connection does: nothing says where it is complete. */
   readonly endsWithConnection: boolean
-  /** What the content was packed with, in that order, though that was not asked for. */
+  /** What the content was packed with, in that order, though that was not requested. */
   readonly codings: readonly Coding[]
 }
 
@@ -83,7 +83,7 @@ export type Destination = {
   readonly query?: FixedQuery | undefined
   /** Makes what goes with each request; absent where nothing is made. */
   readonly signer?: Signer | undefined
-  /** The operator's own headers ask that no connection is used again. */
+  /** The operator's own headers forbid that a connection is used again. */
   readonly closes: boolean
   readonly pool: Pool
 }

@@ -17,7 +17,7 @@ export function checkTools(model: Model, body: Body, rule: ForwardRule | undefin
     if (isDoubled) throw fail('tool_repeated', { place, tool: name }, { param: place })
   if (!family.vendorTools) return
   for (const { name, place, isPart } of sent) {
-    // What stands within another tool comes and goes with it.
+    // What is within another tool comes and goes with it.
     if (isPart || serves(family.vendorTools, name)) continue
     throw fail('vendor_tool_refused', { model: model.name, tool: name, place, family: family.name }, { param: place })
   }

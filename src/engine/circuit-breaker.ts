@@ -52,7 +52,7 @@ export class CircuitBreaker {
     return (this.#states.get(upstream)?.openUntil ?? 0) > nowMs
   }
 
-  /** How long an upstream stays paused yet; 0 when it is asked. */
+  /** How long an upstream stays paused yet; 0 when it takes requests. */
   restMs(upstream: string, nowMs: number): number {
     return Math.max(0, (this.#states.get(upstream)?.openUntil ?? 0) - nowMs)
   }

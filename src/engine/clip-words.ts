@@ -16,7 +16,7 @@ const marks: ReadonlyMap<string, string> = new Map([
 const ofWord = /\w/
 const encoded = /[A-Za-z0-9+/_-]{40,}={0,2}/g
 const keys = /\b(?:(?:sk|pk|key)[-_]|Bearer )[\w-]{8,}/g
-// A link may be one that whoever has it may open: of its query nothing is kept.
+// A link may open for anyone who has it: of its query nothing is kept.
 const query = /(https?:\/\/[^\s?]{1,200})\?\S+/g
 
 /**
@@ -56,7 +56,7 @@ function endOfQuote(line: string, from: number, last: string): number {
   return line.length
 }
 
-/** One that stands inside of a word. */
+/** A match inside of a word. */
 function isApostrophe(line: string, at: number, mark: string): boolean {
   if (mark !== "'" && mark !== '’') return false
   return ofWord.test(line.charAt(at - 1)) && ofWord.test(line.charAt(at + 1))

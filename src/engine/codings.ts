@@ -18,7 +18,7 @@ import { joined } from '../wire/index.ts'
 /** Codings of contents that are undone (RFC 9110 8.4.1, RFC 8878). */
 export type Coding = 'gzip' | 'deflate' | 'br' | 'zstd'
 
-/** More codings on one body than this are nobody's honest choice. */
+/** More codings on one body than this are no honest choice. */
 const codingsMax = 4
 /** Input that waits for one coding beyond this stops its source. */
 const inputBytesMax = 16_384
@@ -32,7 +32,7 @@ const spellings: { readonly [name: string]: Coding } = {
   zstd: 'zstd',
 }
 
-/** What may be asked for, as `accept-encoding` says it. */
+/** What may be requested, as `accept-encoding` says it. */
 export const codingNames = 'gzip, deflate, br, zstd'
 
 /** The codings of a body in the order they were applied; undefined where one is unknown, or there are too many. */
@@ -49,7 +49,7 @@ export function parseCodings(value: string | string[] | undefined): readonly Cod
 const none: readonly Coding[] = []
 
 type Inflating = Gunzip | BrotliDecompress
-/** What is told of one coding's contents. */
+/** Callbacks for one coding's contents. */
 export type Unpacked = {
   data(chunk: Buffer): void
   /** The contents are complete. */
@@ -82,7 +82,7 @@ export class Unpacker {
     this.#to = to
   }
 
-  /** Once it has ended: bytes of its input stand behind the end of the coding. */
+  /** Once it has ended: bytes of its input follow the end of the coding. */
   get hasRest(): boolean {
     return this.#stream !== undefined && this.#stream.bytesWritten < this.#received
   }
@@ -109,7 +109,7 @@ export class Unpacker {
     this.#to.end()
   }
 
-  /** The input breaks off here: calls `then` once everything that it came to has been told. */
+  /** The input breaks off here: calls `then` once everything that it came to has been passed on. */
   breakOff(then: () => void): void {
     const stream = this.#stream
     if (!stream || this.#over) return then()
@@ -170,7 +170,7 @@ export class Unpacker {
     if (this.#over) return
     this.#over = true
     tell()
-    // Whoever waits to write waits for nobody any more.
+    // A writer that waits is released.
     this.#to.drain()
   }
 }

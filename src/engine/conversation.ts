@@ -47,11 +47,11 @@ export class Conversation implements Call, Asker {
   #isAnswered = false
   #sink: Sink | undefined
   #body: AsyncIterable<Buffer> | undefined
-  /** What its requests have been answered, for whoever reads it. */
+  /** What its requests have been answered, for its readers. */
   readonly #heard: HeardBody[] = []
   #goOn: (() => void) | undefined
   #isPaused = false
-  /** What its requests have been refused with, where that is asked for. */
+  /** What its requests have been refused with, where that is requested. */
   readonly #refused: { readonly status: number; readonly wait: number | undefined; readonly body: Buffer[] }[] = []
 
   constructor(
@@ -182,7 +182,7 @@ export class Conversation implements Call, Asker {
       }
       this.#isSent = true
       this.#sink?.end()
-      // What of its requests' answers nobody has read is read by nobody.
+      // Answers of its requests that were not read are discarded.
       this.#end(fail('upstream_cut', { reason: 'its answer is over' }))
     } catch (error) {
       this.#strike(error)
@@ -268,7 +268,7 @@ async function* keepCopy(body: AsyncIterable<Buffer>, kept: Buffer[]): AsyncGene
 
 async function* nothing(): AsyncGenerator<Buffer> {}
 
-/** Ends what nobody reads: what has never begun would never come to its end. */
+/** Ends unread answers: one that has never begun would never come to its end. */
 async function letGo(body: AsyncIterable<Buffer>): Promise<void> {
   try {
     for await (const _ of body) break

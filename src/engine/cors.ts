@@ -23,7 +23,7 @@ type Headers = { readonly [name: string]: string }
 const none: Headers = {}
 const varies: Headers = { vary: 'Origin' }
 
-/** The headers that let the request's origin read the answer; none where it may not, or no browser asks. */
+/** The headers that let the request's origin read the answer; none where it may not, or the client is no browser. */
 export function corsHeaders(req: IncomingMessage, origins: readonly string[]): Headers {
   if (origins.length === 0) return none
   const origin = allowedOrigin(req, origins)

@@ -1,7 +1,7 @@
 import { type Coding, Unpacker } from './codings.ts'
 import type { Sink } from './transport.ts'
 
-/** Contents may be so many times what came over the wire, beyond what anybody may have. */
+/** Contents may be so many times what came over the wire, beyond what is always allowed. */
 const ratioMax = 250
 const ratioFreeBytes = 4 * 1024 * 1024
 /** Why zlib says that its input ended too soon. */
@@ -15,7 +15,7 @@ export type DecodeFailures = {
   tooDense(ratio: number): Error
   /** A coding cannot be read, or its input ends too soon. */
   damaged(coding: Coding, isEarly: boolean, cause: Error): Error
-  /** Bytes stand behind the end of a coding; where nothing is said of them, they are left out. */
+  /** Bytes follow the end of a coding; without this callback they are left out. */
   trailing?(coding: Coding): Error
 }
 
@@ -90,7 +90,7 @@ export class DecodedSource implements Source, Sink {
     if (!this.#over) this.#breakOff(0, failure)
   }
 
-  /** What came before the break is told before it, through every coding. */
+  /** What came before the break is passed on before it, through every coding. */
   #breakOff(index: number, failure: Error): void {
     const layer = this.#layers[index]
     if (layer) layer.unpacker.breakOff(() => this.#breakOff(index + 1, failure))
@@ -141,7 +141,7 @@ export class DecodedSource implements Source, Sink {
   #finish(): void {
     const sink = this.#sink
     this.#close()
-    // What stands behind the end of a coding is nobody's, and may be without end.
+    // What follows the end of a coding belongs to no answer, and may be without end.
     if (!this.#isReceived) this.#source.abort(new Error('bytes behind the end of its coding'))
     sink?.end()
   }

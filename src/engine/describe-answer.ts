@@ -3,7 +3,7 @@ import { fail } from './errors.ts'
 import { AddressRefused } from './foreign-url.ts'
 import { type AnswerHeaders, connectionsMax, QueueFull, UnsendableRequest, WireFault } from './upstream/index.ts'
 
-/** Where nobody has been served yet nobody knows when a connection is free; to come again after so long costs nobody much. */
+/** Before the first answer it is not known when a connection is free; a retry after so long costs little. */
 const queueAgainMs = 2_000
 const queueAgainMsMin = 1_000
 const queueAgainMsMax = 30_000

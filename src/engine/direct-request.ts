@@ -48,7 +48,7 @@ export class DirectRequest extends IncomingMessage {
     return true
   }
 
-  /** Called by Node after the answer, to read and forget what nobody has read. */
+  /** Called by Node after the answer, to read and discard what was not read. */
   _dump(): void {
     if (!this.#isTaken) inherited._dump.call(this)
   }

@@ -99,9 +99,9 @@ export type EngineParts = {
   upstreamAnswered(upstream: string, status: number | null, durationMs: number): void
   /** A request kept all others waiting for too long. */
   turnWasLong?(turn: LongTurn): void
-  /** Follows what upstreams are asked, where somebody wants to know. */
+  /** Follows the requests to upstreams, for tracing. */
   readonly trace?: {
-    /** One is about to be asked. @returns headers that go with the request */
+    /** A request is about to be sent. @returns headers that go with it */
     began(ex: Exchange, upstream: string): { readonly [name: string]: string }
     /** Its head has come (status), or never came (null). */
     answered(ex: Exchange, status: number | null): void
@@ -122,7 +122,7 @@ export type EngineParts = {
   readonly log: Log
   /** Where the limits of upstreams' keys are counted; without it they are not. */
   readonly counters?: Pick<Counters, 'take' | 'settle'>
-  /** Told of each upstream's key whose standing has changed. */
+  /** Called for each upstream's key whose state has changed. */
   readonly keyChanged?: (standing: KeyStanding, before: KeyStanding | undefined) => void
   /** How slow callers may be; for tests of it, which have no minutes. */
   readonly callers?: { readonly bodyPace?: BodyPace; readonly writeIdleMs?: number }
@@ -134,7 +134,7 @@ export class Engine {
   readonly #transport: Transport
   readonly #budget = new ByteBudget()
   readonly #breaker = new CircuitBreaker()
-  /** Of upstreams with several keys: which are asked, and how they stand. */
+  /** Of upstreams with several keys: which are used, and their states. */
   readonly vendorKeys: VendorKeys
   readonly #patience: Deadlines
   readonly #bodyPatience: BodyPatience
@@ -149,7 +149,7 @@ export class Engine {
   /** The exchanges that have not settled yet. */
   readonly #requests = new Roster<RequestState>()
   readonly #shared: Shared
-  /** Jobs that are asked for while nobody waits. */
+  /** Jobs that are polled after their clients have left. */
   readonly #resumed = new Set<Conversation>()
 
   constructor(parts: EngineParts, running: Running) {
@@ -192,7 +192,7 @@ export class Engine {
     return this.#breaker.isOpen(upstream, this.#parts.clock.tick())
   }
 
-  /** How the connections to an upstream are; undefined where none was asked for yet. */
+  /** The connections to an upstream; undefined before its first request. */
   connectionsOf(upstream: Upstream): PoolStanding | undefined {
     return this.#transport.standingOf(upstream)
   }
@@ -202,7 +202,7 @@ export class Engine {
     return this.#transport.turnedAway(upstream)
   }
 
-  /** How long an upstream stays paused yet, in milliseconds; 0 when it is asked. */
+  /** How long an upstream stays paused yet, in milliseconds; 0 when it takes requests. */
   restMs(upstream: string): number {
     return this.#breaker.restMs(upstream, this.#parts.clock.tick())
   }
@@ -223,7 +223,7 @@ export class Engine {
     })
   }
 
-  /** Ends the requests that are still under way, those too whose callers have left; their charges end as they stand. */
+  /** Ends the requests that are still under way, those too whose callers have left; their charges end as they are. */
   stop(): void {
     this.#stopped = fail('drain_deadline')
     const reason = this.#stopped
@@ -364,7 +364,7 @@ export class Engine {
     const address = addressOf(ex, target)
     const reuse = upstream.reuse ?? ex.route.reuse ?? true
     const resolve = (url: string): string => this.#parts.resolveUrl(url)
-    // What a conversation asks after its first question is about work that was begun, as is all of one that is resumed.
+    // What a conversation sends after its first request is about work that was begun, as is all of one that is resumed.
     let isFollowUp = ex.slots.get(jobSlot)?.resumed !== undefined
     const send = (question: Question): Sent => {
       const request = toRequest(question, { upstream, address, reuse, headers, resolve })
@@ -409,7 +409,7 @@ export class Engine {
 
     const target = this.#firstChoice(findTarget(running.plan, ex.route, body, ex.params['model']), state)
     state.target = target
-    // RFC 8594: whoever asks a model that ends is told when, whatever becomes of the request.
+    // RFC 8594: every client of a model that ends is informed, whatever becomes of the request.
     if (target.model.ends !== undefined) ex.answerHeaders['sunset'] = target.model.ends.sunset
     const checked = pipeline.onTarget(ex, target)
     if (isPromise(checked)) await stopwatch.wait('request', checked)
@@ -441,7 +441,7 @@ export class Engine {
     return takeBody(req, res, ex.route, memory, this.#bodyPatience, stopwatch)
   }
 
-  /** What the upstream is to receive; undefined when a hook says that it cannot take it now, and another may be asked. */
+  /** What the upstream is to receive; undefined when a hook says that it cannot take it now, and another may be tried. */
   #shape(state: RequestState, ex: Exchange, target: Target, isLast: boolean): Awaitable<Outbound | undefined> {
     const goElsewhere = (error: unknown): undefined => {
       if (isLast || !(error instanceof Failure) || !error.elsewhere) throw error
@@ -547,7 +547,7 @@ export class Engine {
     return (state.keys = this.vendorKeys.attempt(upstream, asked))
   }
 
-  /** The wait for a head begins. @returns what tells the caller of it meanwhile */
+  /** The wait for a head begins. @returns what informs the caller meanwhile */
   #waits(state: RequestState, ex: Exchange, call: Call, out: Outbound, sentTick: number): Timed | undefined {
     const waiting = createPatience(ex, state.res, this.#patience)
     if (waiting) this.#patience.watch(waiting)
@@ -574,21 +574,21 @@ export class Engine {
     return judged
   }
 
-  /** Its keys are asked no more for this request. */
+  /** Its keys are used no more for this request. */
   #endAttempt(state: RequestState): undefined {
     state.keys?.end({ kind: 'answered', status: 0, reach: 'refused' }, undefined)
     state.keys = undefined
     this.vendorKeys.budgets.forget(state.id)
   }
 
-  /** The answer of the key before is nobody's. */
+  /** The answer of the key before is discarded. */
   #passOver(state: RequestState, isInDoubt: boolean): void {
     if (!isInDoubt) state.refused = state.call
     state.inDoubt ||= isInDoubt
     state.call?.abort(fail('upstream_cut', { reason: 'another key or upstream is asked' }))
   }
 
-  /** Undefined when another upstream is to be asked. @throws Failure where nobody else is left */
+  /** Undefined when another upstream is to be tried. @throws Failure where none is left */
   #noKeyLeft(
     state: RequestState,
     attempt: KeyAttempt,
@@ -605,7 +605,7 @@ export class Engine {
     return this.#endAttempt(state)
   }
 
-  /** No head came. @returns who is asked next @throws what ends the exchange */
+  /** No head came. @returns the next attempt @throws what ends the exchange */
   #lost(state: RequestState, upstream: Upstream, call: Call, error: unknown, isLast: boolean): Verdict {
     const { keys: attempt } = state
     const isUntouched = call.reach === 'untouched'
@@ -635,7 +635,7 @@ export class Engine {
     else this.#breaker.failed(upstream, now)
   }
 
-  /** Whether an answer is the caller's, or who is asked next. */
+  /** Whether an answer is the caller's, or what is tried next. */
   #judge(
     state: RequestState,
     upstream: Upstream,
@@ -678,7 +678,7 @@ export class Engine {
         { request, upstream, status, answer: judgement.code },
         'an upstream answered with a stream whose first event is an error',
       )
-    // A status that its first event stands for is no proof: what has begun well may have been sold.
+    // A status inferred from its first event is no proof: what has begun well may have been sold.
     const isUnsold = judgement ? judgement.class === 'not_sold' : isDefiniteRefusal(status)
     if (isLast || !saysNo(status) || !isUnsold) return 'take'
     state.refused = state.call
@@ -692,7 +692,7 @@ export class Engine {
     const { upstream } = target
     const call = state.call as Call
     const source = openSource(call, head, upstream)
-    // A coding has an end of its own: half of what was packed is told from all of it.
+    // A coding has an end of its own: half of what was packed differs from all of it.
     state.endUnknown = head.endsWithConnection && source === call
     const headers = struckHeaders(replyHeaders(head.headers, ex.dialect), head.status, call)
     const first = firstStages(head, call)
@@ -782,7 +782,7 @@ export class Engine {
     if (match.kind === 'none')
       throw fail('not_found', { method: head.method.slice(0, 16), path: head.path.slice(0, 200) })
     if (match.kind === 'method' && /\bwebsocket\b/i.test(req.headers.upgrade ?? ''))
-      // RFC 9110 15.5.22: clients that ask again by HTTP do so at once, where a 405 had them try seven times.
+      // RFC 9110 15.5.22: clients that retry by HTTP do so at once, where a 405 had them try seven times.
       throw fail(
         'websocket_unsupported',
         { path: head.path.slice(0, 200) },
@@ -923,7 +923,7 @@ function unreadFailure(code: string | undefined): Failure {
   })
 }
 
-/** A question about what may be asked, a browser's for one: answered before anybody looks for a key. */
+/** A preflight request, as of a browser: answered before a key is looked up. */
 class Preflight extends Error {
   readonly headers: { readonly [name: string]: string }
 

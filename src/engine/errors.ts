@@ -66,7 +66,7 @@ export const errors = {
     text: 'The request body comes to more than {ratio} times what was sent once its content-encoding is undone. Send it as it is.',
   },
   invalid_json: { status: 400, type: bad, text: 'The request body is not a valid JSON object: {why} at byte {at}.' },
-  duplicate_field: { status: 400, type: bad, text: "The field '{name}' stands more than once in the request body." },
+  duplicate_field: { status: 400, type: bad, text: "The field '{name}' is in the request body more than once." },
   body_too_complex: { status: 400, type: bad, text: 'The request body holds {what}; at most {max} are accepted.' },
   field_too_long: {
     status: 400,
@@ -95,7 +95,7 @@ export const errors = {
     status: 400,
     type: bad,
     param: 'tools',
-    text: "The model '{model}' is not offered with the tool '{tool}', which the upstream would run ({place}). Take it out of the request; whoever runs the gateway can allow it in `vendor_tools` of the family '{family}'.",
+    text: "The model '{model}' is not offered with the tool '{tool}', which the upstream would run ({place}). Take it out of the request; the operator of the gateway can allow it in `vendor_tools` of the family '{family}'.",
     operator:
       'To allow it, add its name to `vendor_tools` of the family. Tools that the client runs (functions, shells, editors) need no entry.',
   },
@@ -141,7 +141,7 @@ export const errors = {
   upstream_credentials: {
     status: 502,
     type: server,
-    text: "The gateway has no key for the upstream '{upstream}' that may be asked: its own are refused, spent, suspended or without a weight; yours is not at fault. Nothing was sold. Tell whoever runs the gateway.",
+    text: "The gateway has no usable key for the upstream '{upstream}': its keys are refused, spent, suspended or without a weight; yours is not at fault. Nothing was sold. Contact the operator of the gateway.",
     retry: false,
     operator:
       '`tollgate upstreams list` says which keys and why. Put in another, pay, give it a `weight`, or `tollgate upstreams resume`.',
@@ -169,13 +169,13 @@ export const errors = {
     status: 504,
     type: server,
     text: 'The upstream did not answer within {ms} ms.',
-    operator: 'Slow models need longer: raise `timeouts` of the upstream. What was asked may have been sold.',
+    operator: 'Slow models need longer: raise `timeouts` of the upstream. The answer may have been sold.',
   },
   upstream_cut: {
     status: 502,
     type: server,
     text: 'The upstream broke off ({reason}).',
-    operator: "Rare ones are the network's. Where they repeat, ask the vendor with the time of the request.",
+    operator: "Rare ones are the network's. If they repeat, contact the vendor with the time of the request.",
   },
   upstream_invalid: {
     status: 502,
@@ -194,12 +194,12 @@ export const errors = {
   job_unplanned: {
     status: 409,
     type: server,
-    text: "The configuration has no model '{model}' on '{upstream}' any more, so its job cannot be asked for.",
+    text: "The configuration has no model '{model}' on '{upstream}' any more, so its job cannot be polled.",
   },
   upstream_address_refused: {
     status: 502,
     type: server,
-    text: "The upstream's answer names an address that is not asked: {url}.",
+    text: "The upstream's answer names an address that is not allowed: {url}.",
     operator:
       "`tollgate logs show ID` has the address. Is it the vendor's own, and public? Then name it under `hosts` in the family's `translate`.",
   },
@@ -207,7 +207,7 @@ export const errors = {
     status: 502,
     type: server,
     text: "The upstream's answer is larger than is taken from it: {why}.",
-    operator: 'Raise `answer_max` of the upstream, or have callers ask for fewer or smaller pictures.',
+    operator: 'Raise `answer_max` of the upstream, or have callers request fewer or smaller pictures.',
   },
   deadline_exceeded: { status: 504, type: server, text: 'The answer was not complete within {ms} ms.' },
   drain_deadline: {

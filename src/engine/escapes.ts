@@ -44,7 +44,7 @@ const named: { readonly [name: string]: string } = {
   gt: '>',
 }
 const nameCharsMax = 8
-/** Zeros may stand before the number of a sign. */
+/** Zeros may precede the number of a sign. */
 const digitsMax = 10
 const controls: { readonly [letter: number]: number } = {
   0x6e: lineFeed,
@@ -54,10 +54,10 @@ const controls: { readonly [letter: number]: number } = {
   0x66: 0x0c,
 }
 
-/** A text with its escapes undone: a byte for each sign, and where that stands in what it was made of. */
+/** A text with its escapes undone: a byte for each sign, and its place in the source. */
 export type Level = {
   readonly text: Buffer
-  /** The place of each sign, and the end behind the last; absent where it is the text itself. */
+  /** The place of each sign, and the end after the last; absent where it is the text itself. */
   readonly places?: Uint32Array
 }
 
@@ -119,7 +119,7 @@ export function asBase64({ text }: Level): Base64Level {
 
 type Sign = { readonly value: number; readonly end: number }
 
-/** The sign whose escape stands at `at`; of one that is no byte the value is 0, which no key has. */
+/** The sign whose escape is at `at`; of one that is no byte the value is 0, which no key has. */
 function readEscape(text: Buffer, at: number): Sign | undefined {
   const byte = text[at]
   if (byte === percent) return readHex(text, at + 1, 2)
@@ -213,7 +213,7 @@ export function mayEscape(text: string): boolean {
 
 const unicode = Buffer.from('\\u00')
 
-/** Of the two digits of a byte that stand there. */
+/** Of the two digits of a byte at that place. */
 function isOdd(text: Buffer, at: number): boolean {
   const high = digitOf(text[at])
   const low = digitOf(text[at + 1])

@@ -71,7 +71,7 @@ async function scanSlices(bytes: Buffer, work: (slice: () => boolean) => boolean
   return view()
 }
 
-/** Members where they stand in the buffers that they came in; the text of a changed object is written once it is asked for. */
+/** Members in the buffers that they came in; the text of a changed object is written on the first read. */
 class ScannedObject implements JsonObjectView {
   readonly #members: readonly Member[]
   readonly #parsed = new Map<string, Json>()
@@ -172,7 +172,7 @@ class ScannedObject implements JsonObjectView {
     return new ScannedObject(members, this.declared, text)
   }
 
-  /** The members where they stand in this object's own text. */
+  /** The members in this object's own text. */
   #placed(): readonly Member[] {
     const text = this.bytes
     if (this.#members.every(member => member.text === text)) return this.#members

@@ -2,11 +2,11 @@ import type { Upstream } from '../kit/index.ts'
 
 type Parameter = { readonly name: string; readonly pair: string }
 
-/** What stands in the query of every request to an upstream, as it is written there. */
+/** The fixed query of every request to an upstream, as it is written. */
 export type FixedQuery = {
   /** Those that say who we are: a path has no say in them. */
   readonly credential: readonly Parameter[]
-  /** Where the path says something else, that stands. */
+  /** Where the path has another value, that one counts. */
   readonly fixed: readonly Parameter[]
 }
 

@@ -3,11 +3,11 @@ import { AddressRefused, guardedLookup, type HostPattern, isHostOf, plainHost } 
 
 export { AddressRefused, guardedLookup, type Resolve } from '../kit/index.ts'
 
-/** What of an upstream's answers may be asked. */
+/** Which addresses in an upstream's answers may be called. */
 export type ForeignRule = {
-  /** The upstream's own address, dialable: asked whatever it is, with its credential. */
+  /** The upstream's own address, dialable: always allowed, with its credential. */
   readonly own: URL
-  /** What else may be asked. */
+  /** The other allowed addresses. */
   readonly hosts: readonly HostPattern[]
 }
 

@@ -5,7 +5,7 @@ import { findHostFault, takeOriginForm } from './request-target.ts'
 
 /** Header lines a request may have. */
 const headerLinesMax = 100
-/** Headers that decide who asks or where a body ends: two of them are two opinions. */
+/** Headers that decide who the caller is or where a body ends: two of them contradict each other. */
 const single = new Set(['host', 'authorization', 'content-type', 'content-length', 'transfer-encoding'])
 /** Headers that say how a message is framed, from where and from whom it is, or what is to be done with it on the way. */
 const reserved =
@@ -42,7 +42,7 @@ export function readHead(req: IncomingMessage, trustedProxies?: readonly string[
   }
 }
 
-/** `OPTIONS *` asks for the server itself (RFC 9110 9.3.7). */
+/** `OPTIONS *` is about the server itself (RFC 9110 9.3.7). */
 function isOfServer({ method, url }: IncomingMessage): boolean {
   return method === 'OPTIONS' && url === '*'
 }

@@ -78,7 +78,7 @@ export function readFurther(
   return names > 0 ? [...found.values()] : undefined
 }
 
-/** @throws Failure models_not_together for one that the upstream would not be asked for, or that is charged in another way */
+/** @throws Failure models_not_together for one that is not of this upstream, or that is charged in another way */
 export function checkTogether(model: Model, further: readonly FurtherModel[]): void {
   for (const { model: other, place, runs } of further) {
     const isHere = model.upstreams.some(({ upstream }) => nameOn(upstream, other) !== undefined)
@@ -143,7 +143,7 @@ function renameAt(value: Json, path: Place, names: ReadonlyMap<string, string>):
   return inner === undefined ? value : { ...value, [next]: renameAt(inner, rest, names) }
 }
 
-/** Replaces a name where it still stands: the places that the family names may have been renamed already. */
+/** Replaces a name where it still is: the places that the family names may have been renamed already. */
 function setAt(value: Json, [next, ...rest]: readonly (string | number)[], from: string, to: string): Json {
   if (next === undefined) return value === from ? to : value
   if (typeof next === 'number')

@@ -30,7 +30,7 @@ export class Gather {
     return this.#whole !== undefined
   }
 
-  /** @param isOurs nobody else has the chunk: once it is copied its memory is given back */
+  /** @param isOurs no other code has the chunk: once it is copied its memory is given back */
   add(chunk: Buffer, isOurs = false): void {
     const announced = this.#announced
     const before = this.#length

@@ -3,7 +3,7 @@ import { fixedParameters, readName } from './fixed-query.ts'
 
 /** Of the caller's headers, those that any upstream may see; a dialect adds its own. */
 const requestPass = ['accept'] as const
-/** Asks for an answer in which no usage could be read: some upstreams write protocol buffers for whoever accepts them. */
+/** Types of answers in which no usage could be read: some upstreams write protocol buffers for clients that accept them. */
 const unreadable = /protobuf|application\/grpc/i
 /** Of an upstream's headers, those that any caller may see; a dialect adds its own. What measures bytes goes where they change. */
 const replyPass = new Set([
@@ -29,15 +29,15 @@ export function requestHeaders(
   const { list: fixed, names } = fixedHeaders(upstream)
   const list = [...fixed]
   for (const name of requestPass) {
-    // What the file fixes for this call stands in its place.
+    // What the file fixes for this call replaces it.
     if (more[name] !== undefined) continue
     const value = head.headers[name]
     if (typeof value === 'string' && !unreadable.test(value)) list.push(name, value)
   }
   for (const name of dialect.requestHeaders) {
-    // What the operator fixed for the upstream stands; a second line would be read as part of the first.
+    // What the operator fixed for the upstream stays; a second line would be read as part of the first.
     if (names.has(name)) continue
-    // Sent empty it is not told either.
+    // Sent empty it is not forwarded either.
     const value = head.headers[name] || dialect.requestDefaults?.[name]
     if (typeof value === 'string') list.push(name, value)
   }
@@ -115,7 +115,7 @@ export function replyHeaders(
     const value = headers[name]
     if (typeof value !== 'string' || unsendable.test(value)) continue
     if (!replyPass.has(name) && !dialect.replyHeaders.has(name)) continue
-    // Media types are alike in any case (RFC 9110 8.3.1); everything behind us may compare them as they are.
+    // Media types are alike in any case (RFC 9110 8.3.1); all later code may compare them as they are.
     kept[name] = name === 'content-type' ? value.replace(/^[^;]*/, type => type.toLowerCase()) : value
   }
   return kept

@@ -1,10 +1,10 @@
 import type { Call, Sink } from './call-request.ts'
 import { fail } from './errors.ts'
 
-/** Of what has come and nobody has taken yet. */
+/** Of what has come and was not read yet. */
 const aheadBytesMax = 131_072
 
-/** An answer's bytes for whoever reads them at his own pace; the upstream is read no further ahead than a little. */
+/** An answer's bytes for a reader at its own pace; the upstream is read no further ahead than a little. */
 export class HeardBody implements Sink, AsyncIterable<Buffer> {
   readonly #source: Pick<Call, 'start' | 'pause' | 'resume' | 'abort'>
   readonly #bytesMax: number
@@ -16,7 +16,7 @@ export class HeardBody implements Sink, AsyncIterable<Buffer> {
   #failure: Error | undefined
   #wake: (() => void) | undefined
 
-  /** @param onEnd is told when all of it has come */
+  /** @param onEnd is called when all of it has come */
   constructor(
     source: Pick<Call, 'start' | 'pause' | 'resume' | 'abort'>,
     bytesMax: number | undefined,

@@ -28,7 +28,7 @@ const growBytes = 65_536
 /** A body together with what has to be given back when the exchange has ended. */
 export type Taken = {
   readonly body: Body
-  /** @param isUnread nobody reads the body any more, not even a write that is under way: its memory may be freed at once */
+  /** @param isUnread no code reads the body any more, not even a write that is under way: its memory may be freed at once */
   release(isUnread: boolean): void
 }
 
@@ -192,7 +192,7 @@ class JsonIntake implements BodyTaker, Taken {
 
   data(chunk: Buffer): void {
     this.#count(chunk)
-    // In a server of somebody else's others may listen.
+    // In another program's server others may listen.
     this.#keep(chunk, this.#isDirect || this.#req.listenerCount('data') < 2)
   }
 
@@ -202,7 +202,7 @@ class JsonIntake implements BodyTaker, Taken {
     this.#rest.count()
   }
 
-  /** @param isOurs nobody else has the chunk */
+  /** @param isOurs no other code has the chunk */
   #keep(chunk: Buffer, isOurs: boolean): void {
     const size = this.#gather.length + chunk.length
     if (size > this.#route.bodyBytesMax)
@@ -295,7 +295,7 @@ class CountedBody extends Transform {
     this.#stopwatch = stopwatch
     this.#rest = new SocketRest(req.socket)
     this.#unpacked = codings && undoCodings(req, codings, route, chunk => this.#count(chunk))
-    // Whoever reads hears of it; when nobody reads any more, an error that nobody hears would end the process.
+    // A reader gets the error; without one, an unhandled error would end the process.
     this.on('error', () => undefined)
   }
 
@@ -320,7 +320,7 @@ class CountedBody extends Transform {
     const watch = new PaceWatch(this.#patience, () => this.#giveUp(tooSlow(this.#patience.pace)))
     this.#watch = watch
     this.once('close', () => watch.stop()).once('end', () => watch.stop())
-    // Complete is what has arrived; what nobody can read any more has not, though it did.
+    // Complete is what has arrived; what can no longer be read has not, though it did.
     req.once('close', () => {
       if (!req.readableEnded) this.#giveUp(fail('body_incomplete'))
     })
@@ -414,7 +414,7 @@ class CountedBody extends Transform {
   }
 }
 
-/** Fires once when too few bytes came in time; each time that enough have come, the time begins anew. */
+/** Fires once when too few bytes came in time; each time that enough have come, the time begins again. */
 class PaceWatch implements Timed {
   place = -1
   deadlineAt: number

@@ -19,7 +19,7 @@ export type Address = {
   readonly headers: { readonly [name: string]: string }
 }
 
-/** Where the file says that an operation is asked for; undefined where it is at the route's own path. */
+/** The path of an operation at an upstream, if it is not the route's path; else undefined. */
 export function callOf({ route: { operation } }: Exchange, { upstream, family }: Target): Call | undefined {
   // What the upstream says comes before what the family says.
   return upstream.calls?.get(operation) ?? family.calls?.get(operation)

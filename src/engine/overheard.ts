@@ -2,7 +2,7 @@ import type { Stage } from '../kit/index.ts'
 import { clipWords } from './clip-words.ts'
 import { strikeOut } from './redact.ts'
 
-/** Of an answer so much is looked at: what went wrong stands at its beginning. */
+/** Of an answer so much is read: what went wrong is at its beginning. */
 const bytesMax = 8_192
 /** Where styles have their words, from the outside in. */
 const places = ['error', 'errors', 'message', 'detail', 'details', 'msg', 'title'] as const
@@ -20,7 +20,7 @@ export class Overheard implements Stage {
   readonly #own: string | undefined
   #kept: Buffer = Buffer.alloc(0)
 
-  /** `own`: the request's words; where nobody knows them nothing is kept. */
+  /** `own`: the request's words; where they are not known nothing is kept. */
   constructor(secrets: readonly string[], own: string | undefined) {
     this.#secrets = secrets
     this.#own = own

@@ -1,15 +1,15 @@
 import type { Body, Json } from '../kit/index.ts'
 
-/** Of longer requests nobody looks what of them is repeated: all others would wait. */
+/** Longer requests are not compared with the answer: all others would wait. */
 const charsMax = 65_536
-/** A shorter run is a word that anybody says. */
+/** A shorter run is an ordinary word. */
 const repeatedMin = 16
 /** Every run of so many holds a whole window, wherever it begins. */
 const window = repeatedMin / 2
 /** Places of the request at which one window is tried. */
 const triesMax = 8
 
-/** What a caller says in a request, but for the model's name; undefined where nobody has read it, or it is very long. */
+/** The words of a request, except the model's name; undefined where it was not read, or is very long. */
 export function ownWords(body: Body | undefined): string | undefined {
   if (!body || body.kind === 'none') return ''
   const said: string[] = []

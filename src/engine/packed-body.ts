@@ -11,7 +11,7 @@ export function tooLarge(bytesMax: number, path: string, received: string): Erro
   return fail('body_too_large', { max: formatBytes(bytesMax), path, received })
 }
 
-/** A body that its caller compressed, as it was before. @param count told of each chunk that comes */
+/** A body that its caller compressed, decompressed. @param count is called with each chunk that comes */
 export function undoCodings(
   req: IncomingMessage,
   codings: readonly Coding[],
@@ -29,7 +29,7 @@ export function undoCodings(
   return new DecodedSource(new PackedBody(req, route, count), codings, bodyBytesMax, failures)
 }
 
-/** A body as it comes, bounded like any other; given up, it is left to whoever throws the rest away. */
+/** A body as it comes, bounded like any other; given up, its rest is discarded elsewhere. */
 class PackedBody implements Source {
   readonly #req: IncomingMessage
   readonly #route: Route
@@ -81,7 +81,7 @@ class PackedBody implements Source {
   }
 }
 
-/** What has come while nobody read, as one chunk: a body may come byte by byte, and each would be read by itself. */
+/** What has come between two reads, as one chunk: a body may come byte by byte, and each would be read by itself. */
 export function readBacklog(req: IncomingMessage): Buffer | null {
   return req.readableLength > 0 ? (req.read() as Buffer | null) : null
 }

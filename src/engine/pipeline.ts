@@ -133,7 +133,7 @@ export class Pipeline {
     return this.#onForward.run(ex, out, target)
   }
 
-  /** How a plugin asks the upstream in the engine's place; undefined where none does. */
+  /** How a plugin calls the upstream in the engine's place; undefined where none does. */
   onAsk(ex: Exchange, out: Outbound, target: Target): Converse | undefined {
     for (const step of this.#onAsk) {
       if (!concerns(step, target)) continue
@@ -239,7 +239,7 @@ function waitsOf({ settlesAfter }: Step, waits: ReadonlyMap<string, Promise<void
   return before.length > 0 ? Promise.all(before) : undefined
 }
 
-/** One plugin's `onSettle`, whose faults are reported and nobody else's. */
+/** One plugin's `onSettle`, whose faults are reported and do not affect others. */
 function settleStep(
   step: Step,
   ex: Exchange,

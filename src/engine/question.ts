@@ -7,7 +7,7 @@ import type { Address } from './outbound.ts'
 
 type Asking = {
   readonly upstream: Upstream
-  /** Where the operation is asked for. */
+  /** The path of the operation. */
   readonly address: Address
   readonly reuse: boolean
   /** More headers for every request. */
@@ -55,7 +55,7 @@ export function toRequest(question: Question, { upstream, address, reuse, header
   }
 }
 
-/** Whom nobody's headers go to. */
+/** An upstream that no client headers go to. */
 const stranger: Pick<Upstream, 'credential' | 'headers' | 'query'> = { credential: [], headers: {}, query: {} }
 
 /** A host that an answer names is waited for no longer than so. */
@@ -72,10 +72,10 @@ function hastened(upstream: Upstream): Upstream {
   return { ...upstream, timeouts }
 }
 
-/** By the list as it stands in the plan. */
+/** By the list of the plan. */
 const parsed = new WeakMap<readonly string[], readonly HostPattern[]>()
 
-/** What is no pattern, which `check` tells, names nobody. */
+/** An invalid pattern, which `check` reports, matches nothing. */
 function patternsOf(hosts: readonly string[] | undefined): readonly HostPattern[] {
   if (!hosts) return []
   let patterns = parsed.get(hosts)

@@ -3,7 +3,7 @@ import { SecretSearch, strike } from './secret-search.ts'
 
 /** Parts of a credential that are shorter are words such as Bearer, or nothing to hide. */
 const secretCharsMin = 6
-/** Errors are looked at whole up to this, so that nothing can stand on the cut between two pieces. */
+/** Errors are read whole up to this, so that nothing can be on the cut between two pieces. */
 const wholeBytes = 65_536
 const nothing = Buffer.alloc(0)
 

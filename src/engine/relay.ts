@@ -7,13 +7,13 @@ import { fail } from './errors.ts'
 import type { Sink } from './transport.ts'
 import type { Stopwatch } from './turns.ts'
 
-/** After so many bytes the rest waits for the next turn of the event loop, so that nobody's turn grows long. */
+/** After so many bytes the rest waits for the next turn of the event loop, so that no turn grows long. */
 const fairBytes = 16_384
-/** What a chunk counts beside its bytes: an answer may come byte by byte, and each costs stages and a write. */
+/** What a chunk counts in addition to its bytes: an answer may come byte by byte, and each costs stages and a write. */
 const chunkCostBytes = 256
 /** Pieces are joined up to this: no more than a chunk and what was held back of the one before. */
 const joinedBytesMax = 131_072
-/** Up to this a whole answer is written as text: joined to its head it is one write, where a buffer beside it is gathered. */
+/** Up to this a whole answer is written as text: joined to its head it is one write, where a separate buffer is gathered. */
 const asTextBytesMax = 16_384
 /** What a caller has to take what was written before his answer was cut. */
 const lingerMs = 10_000
@@ -50,7 +50,7 @@ export type Answering = {
   begin(): void
   /** The caller leaves: true reads on without a caller, false aborts the upstream. */
   detach(): boolean
-  /** What tells a stream's reader of an error; undefined cuts the connection. */
+  /** What reports an error to a stream's reader; undefined cuts the connection. */
   streamError(failure: Failure): string | undefined
 }
 
@@ -68,7 +68,7 @@ export class Relay implements Sink, Timed {
   readonly #stages: readonly Stage[]
   readonly #hasLength: boolean
   readonly #answering: Answering
-  /** What has been written nobody else has. */
+  /** What has been written belongs to no other code. */
   readonly #isOurs: boolean
   readonly #deadlines: Deadlines
   readonly #writeIdleMs: number
@@ -80,7 +80,7 @@ export class Relay implements Sink, Timed {
   /** The first byte of the answer's body has come. */
   #hasBegun = false
   #upstreamEnded = false
-  /** The upstream broke off; told to the caller after what came before has been handled. */
+  /** The upstream broke off; reported to the caller after what came before has been handled. */
   #upstreamFailure: Failure | undefined
   #complete = false
   #working = false
@@ -98,10 +98,10 @@ export class Relay implements Sink, Timed {
   #settled = false
   /** Everything is written, and on its way to the caller. */
   #ending = false
-  /** The last characters written of a stream of events: where one ends, something of ours may stand. */
+  /** The last characters written of a stream of events: where one ends, an event of ours may follow. */
   #recent: string | undefined
   readonly #lastEvents: readonly string[]
-  /** The event has begun behind which none follows. */
+  /** The last event has begun. */
   #hasLastEvent = false
   #wroteAt: number
 
@@ -424,7 +424,7 @@ export class Relay implements Sink, Timed {
     if (this.#settled) return
     if (this.#served && this.#hasLastEvent) return this.#settle(arrived)
     if (!this.#detached && this.#res.headersSent) {
-      // Where events stand; anything else says by its end that it is not whole.
+      // Between events; anything else shows by its end that it is not whole.
       const mayTell = by !== 'gateway' && this.#recent !== undefined
       const told = mayTell ? this.#answering.streamError(failure) : undefined
       if (told === undefined) this.#breakOff()
@@ -450,7 +450,7 @@ export class Relay implements Sink, Timed {
    */
   #breakOff(): void {
     const { socket, chunkedEncoding } = this.#res
-    // The answer to an earlier request still has the connection; what stands here is written once that is over.
+    // The answer to an earlier request still has the connection; this one is written once that is over.
     if (!socket) return whenConnected(this.#res, () => this.#breakOff())
     if (!chunkedEncoding && !this.#hasLength) return void socket.resetAndDestroy()
     socket.destroySoon()
@@ -467,7 +467,7 @@ export class Relay implements Sink, Timed {
       this.#detached = true
       this.#draining = false
       this.#deadlines.forget(this)
-      // Its end comes with the last event or soon behind it; one that never comes keeps nobody.
+      // Its end comes with the last event or soon after it; a missing end keeps no client waiting.
       if (this.#hasLastEvent) this.#deadlines.clock.after(lingerMs, () => this.#leaveEnd())
       this.#steer()
       return
@@ -489,7 +489,7 @@ export class Relay implements Sink, Timed {
     this.#steer()
   }
 
-  /** The one place where the upstream is told to go on or to wait. */
+  /** The one place where the upstream is paused and resumed. */
   #steer(): void {
     if (this.#working || this.#draining || !this.#turn) this.#source.pause()
     else this.#source.resume()
@@ -505,7 +505,7 @@ export class Relay implements Sink, Timed {
   }
 }
 
-/** Whether a line stands at the beginning of one in a chunk, or across its border with what came before. */
+/** Whether a line is at the beginning of one in a chunk, or across its border with what came before. */
 function beginsEvent(line: string, before: string, chunk: Buffer): boolean {
   if (chunk.includes(`\n${line}`)) return true
   const border = (before === '' ? '\n' : before) + chunk.toString('latin1', 0, rememberedChars)
@@ -534,7 +534,7 @@ async function finishWriteAll(
   return out
 }
 
-/** Acts when the answer has its connection and what stands in it has been handed over: now, unless an earlier one is under way. */
+/** Acts when the answer has its connection and its content has been handed over: now, unless an earlier one is under way. */
 function whenConnected(res: ServerResponse, act: () => void): void {
   if (res.socket) act()
   else res.once('socket', () => process.nextTick(act))

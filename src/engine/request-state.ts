@@ -72,7 +72,7 @@ export class RequestState implements Member, Answering {
   refused: Call | undefined
   /** Its way through the keys of an upstream that has several. */
   keys: KeyAttempt | undefined
-  /** Who it is to the keys of upstreams; once one was asked that has any. */
+  /** The client as the keys of upstreams see it; once one was used that has any. */
   asker: Asker | undefined
   /** An upstream that may have sold it was followed by another: `on_unknown: pay_twice`. */
   inDoubt = false
@@ -114,7 +114,7 @@ export class RequestState implements Member, Answering {
     this.marks[name] = Math.round(tick - this.startedTick)
   }
 
-  /** An upstream is asked; from now on the caller's leaving is its matter too. */
+  /** An upstream is called; from now on the caller's leaving affects that call too. */
   asks(call: Call, out: Outbound, sentTick: number): void {
     this.mark(this.marks.asked === null ? 'asked' : 'askedAgain', sentTick)
     // What one before has answered is no byte of this one's.

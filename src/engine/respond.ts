@@ -17,7 +17,7 @@ export function ownHeaders(
   return limits.length === 0 ? given : { ...dialect.limitHeaders(limits, now), ...given }
 }
 
-/** The head of an upstream's answer as the caller gets it: what is ours stands in the place of what is the upstream's. */
+/** The head of an upstream's answer as the caller gets it: our headers replace the upstream's. */
 export function answerHeaders(
   ex: Exchange,
   shown: { readonly [name: string]: string },
@@ -42,7 +42,7 @@ export function sendAnswer(
   res.end(body)
 }
 
-/** An error in the caller's style, with the headers that tell SDKs whether and when to try again. */
+/** An error in the caller's API format, with the headers that control the retries of SDKs. */
 export function errorAnswer(dialect: Dialect, failure: Failure, id: string): Answer {
   const answer = dialect.error(failure, id)
   return { ...answer, headers: { ...answer.headers, ...retryHeaders(failure), ...failure.headers } }

@@ -18,7 +18,7 @@ import type { AnswerHead, Call } from './call-request.ts'
 import { fail } from './errors.ts'
 import { HeardBody } from './heard-body.ts'
 
-/** What a job was asked of, by the plan of now. @throws Failure job_unplanned where it has none any more */
+/** The target of a job by the present plan. @throws Failure job_unplanned where it has none any more */
 export function planJob(
   plan: Plan,
   job: Job,
@@ -54,7 +54,7 @@ export function planJob(
   }
 }
 
-/** The upstream with the key that the job was asked with: no other knows of it. Undefined where that is gone. */
+/** The upstream with the key of the job: no other key knows the job. Undefined where that is gone. */
 function withKeyOf({ vendorKey = null }: Job, candidate: Candidate | undefined): Candidate | undefined {
   const { keys } = candidate?.upstream ?? {}
   // An only key has no name that a job could have kept before it was one.
@@ -63,7 +63,7 @@ function withKeyOf({ vendorKey = null }: Job, candidate: Candidate | undefined):
   return key && { ...candidate, upstream: key.upstream }
 }
 
-/** Nobody asks. */
+/** There is no client. */
 const noHead: Head = { method: 'POST', path: '/', query: '', headers: {}, remote: '' }
 
 function targetOf(model: Target['model'], { upstream, sendAs }: Candidate): Target {

@@ -31,7 +31,7 @@ export class SecretSearch {
   readonly #digits: readonly Buffer[]
   /** By how the secret falls on groups of three bytes. */
   readonly #base64: readonly Base64[]
-  /** Runs of letters and digits, one of which stands in every text that quotes a secret without escaping letters. */
+  /** Runs of letters and digits, one of which is in every text that quotes a secret without escaping letters. */
   readonly #runs: readonly Buffer[]
   readonly #runTexts: readonly string[]
   /** No quotation that is looked for across chunks is longer, in bytes. */
@@ -128,7 +128,7 @@ function begunIn(text: Buffer, sought: readonly Buffer[]): number {
   return begun
 }
 
-/** The signs of its base64 that are the same whatever stands around it, where so many bytes stand before it. */
+/** The signs of its base64 that are the same whatever surrounds it, after so many bytes. */
 function base64Of(secret: Buffer, before: number): Base64 {
   const text = Buffer.concat([Buffer.alloc(before), secret]).toString('base64')
   const bits = (before + secret.length) * 8

@@ -16,7 +16,7 @@ import { withParameters } from './fixed-query.ts'
 export type SignedRequest = {
   readonly path: string
   readonly headers: readonly string[]
-  /** What of it nobody else may see. */
+  /** The secret parts of it. */
   readonly secrets: readonly string[]
   readonly signature: Signature
 }
@@ -30,7 +30,7 @@ export type UnsignedRequest = {
   readonly form: EncodedForm | undefined
 } & Pick<CallRequest, 'method' | 'headers' | 'body'>
 
-/** Bodies that are larger are hashed beside the event loop. */
+/** Bodies that are larger are hashed outside the event loop. */
 const quickBytesMax = 262_144
 
 /** @throws SigningError, or whatever a faulty signer throws */

@@ -35,7 +35,7 @@ export function findTarget(plan: Plan, route: Route, body: Body, named: string |
     throw fail('operation_unsupported', { model: name, operation: nameOf(route), takes: takenBy(plan, family) })
   const stream = route.stream === 'field' ? wantsStream(body) : route.stream === 'always'
   const filled = family.defaults ? withDefaults(body, family.defaults) : body
-  // An SDK that asked for a stream reads a plain answer as an empty one: refuse, never downgrade silently.
+  // An SDK that requested a stream reads a plain answer as an empty one: refuse, never downgrade silently.
   if (stream && !family.streams.has(route.operation)) throw fail('streaming_unsupported', { model: name })
   const rule = family.forward.get(route.operation)
   const others = route.runsNoTools ? [] : namedIn(filled, rule)
@@ -57,7 +57,7 @@ export function findTarget(plan: Plan, route: Route, body: Body, named: string |
 /** Routes that a refusal names: more of them are not read. */
 const namedMost = 6
 
-/** What a family is asked at, each by its first spelling. */
+/** The paths of a family, each by its first spelling. */
 function takenBy({ routes }: Plan, { forward }: Target['family']): string {
   const taken = routes.filter(({ operation, path, upstreamPath }) => path === upstreamPath && forward.has(operation))
   return taken.slice(0, namedMost).map(nameOf).join(', ') || 'nothing that this gateway has a route for'

@@ -13,10 +13,10 @@ import { UpstreamCall } from './upstream-call.ts'
 export type { AnswerHead, Call, Sink } from './call-request.ts'
 export { UpstreamCall } from './upstream-call.ts'
 
-/** Who signs for an upstream, if anybody does. */
+/** The signer of an upstream, if it has one. */
 export type SignerOf = (upstream: Upstream) => Signer | undefined
 
-/** What is asked where tokens are minted. */
+/** A request for a token. */
 const mint: Omit<Upstream, 'url'> = {
   name: 'tokens',
   credential: [],
@@ -99,7 +99,7 @@ export class Transport {
     return true
   }
 
-  /** How the connections to an upstream are; undefined where none was asked for yet. Upstreams at one address share them, and so do an upstream's keys. */
+  /** The connections to an upstream; undefined before the first request. Upstreams at one address share them, and so do an upstream's keys. */
   standingOf(upstream: Upstream): PoolStanding | undefined {
     return this.#poolOf(upstream)?.standing
   }
@@ -126,7 +126,7 @@ export class Transport {
     return foreign ? this.#foreignDestination(foreign, upstream) : this.#destination(upstream)
   }
 
-  /** A connection of its own, which nobody else has had or will have. */
+  /** A connection of its own, which was not and will not be used for another request. */
   #foreignDestination(foreign: Foreign, upstream: Upstream): Destination {
     const { url, withCredential } = foreign
     const { connectMs } = upstream.timeouts
@@ -182,7 +182,7 @@ export class Transport {
   }
 }
 
-/** A small body; its content type stands among the headers. */
+/** A small body; its content type is among the headers. */
 function composed(whole: Buffer): Composed {
   return { kind: 'composed', contentType: '', bytes: whole.length, whole, open: () => Readable.from([whole]) }
 }

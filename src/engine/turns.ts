@@ -2,7 +2,7 @@ import type { Clock } from '../kit/index.ts'
 
 /** No request may keep the others waiting for longer, in one turn of the event loop (`docs/performance.md`). */
 export const turnMsMax = 50
-/** Steps shorter than this make no turn long: a turn in which a request has fifty of them has other things to tell. */
+/** Steps shorter than this make no turn long: a turn in which a request has fifty of them has another cause. */
 const noticeMs = 1
 
 /** What a request was busy with: from its head to the upstream's door, its body, the answer, its end. */

@@ -19,7 +19,7 @@ import {
 
 /** Interim answers (1xx) before the answer: any number, and together at most so many bytes. */
 const interimBytesMax = 4 * 1024 * 1024
-/** What of an answer may have come before anybody takes it. */
+/** How much of an answer may come before it is read. */
 const earlyBytesMax = 65_536
 
 /** A call under way: a connection's asker on one side, the relay's source on the other. Methods, not closures: one object a request. */
@@ -59,7 +59,7 @@ export class UpstreamCall implements Call, Waiter, Timed {
   #error: Error | undefined
   #interimBytes = 0
   #isPaused = false
-  /** Paused by nobody: nobody takes what has come. */
+  /** Paused while there is no reader for what has come. */
   #isHeld = false
   #answered = false
   /** Bytes that Content-Length promises and that have not come; undefined where it promises none. */
@@ -112,7 +112,7 @@ export class UpstreamCall implements Call, Waiter, Timed {
     return this.#isWhole
   }
 
-  /** Settles when the answer's head has come, or never will. To be awaited by whoever reads it. */
+  /** Settles when the answer's head has come, or never will. Its reader awaits it. */
   get head(): Promise<AnswerHead> {
     if (!this.#headAwaited) {
       this.#headAwaited = Promise.withResolvers()
@@ -142,7 +142,7 @@ export class UpstreamCall implements Call, Waiter, Timed {
       this.#form = body.encode(body.parts)
       headers.push('content-type', this.#form.contentType)
     }
-    // It may break off while a connection is waited for, when nobody reads it yet.
+    // It may break off while a connection is waited for, before it has a reader.
     if (body.kind === 'stream') body.source.on('error', ignore)
     const joined = joinPath(prefix, path)
     const whole = query ? withFixedQuery(joined, query) : joined
@@ -152,7 +152,7 @@ export class UpstreamCall implements Call, Waiter, Timed {
     this.#ask(pool)
   }
 
-  /** Its deadlines run while it is signed, and whoever ends it meanwhile ends it. */
+  /** Its deadlines run while it is signed, and its caller may end it meanwhile. */
   #sign(destination: Destination, signer: Signer, path: string): void {
     const { origin, host } = destination
     const { method, headers, body } = this.request
@@ -204,7 +204,7 @@ export class UpstreamCall implements Call, Waiter, Timed {
     }
   }
 
-  /** Ends the call as its own deadline would: whoever waits for the head, or for the rest, is told why. */
+  /** Ends the call as its own deadline would, with the same error for the head or the rest. */
   stop(failure: Error): void {
     this.#giveUp(failure)
   }

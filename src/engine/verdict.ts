@@ -1,9 +1,9 @@
-/** Statuses by which an upstream says that it cannot, whoever asks. */
+/** Statuses by which an upstream says that it is unable, for any client. */
 export function saysNo(status: number): boolean {
   return status === 429 || status === 529 || (status >= 500 && status !== 501)
 }
 
-/** Statuses that say that nothing was begun: another upstream may be asked without doubt. */
+/** Statuses that say that nothing was begun: another upstream may be tried without doubt. */
 export function isDefiniteRefusal(status: number): boolean {
   return status === 429 || status === 503 || status === 529
 }

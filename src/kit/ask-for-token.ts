@@ -43,7 +43,7 @@ function parse(body: Buffer): { readonly [name: string]: unknown } {
   }
 }
 
-/** The registered word for what is wrong (RFC 6749 5.2); nothing else of what was said is told on. */
+/** The registered error code (RFC 6749 5.2); nothing else of the answer is reported. */
 function wordOf(error: unknown): string {
   return typeof error === 'string' && /^[a-z_]{1,40}$/.test(error) ? ` (${error})` : ''
 }

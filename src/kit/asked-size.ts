@@ -1,6 +1,6 @@
 import { defineSlot } from './slots.ts'
 
-/** The size that the caller asked for, as the family reads it. */
+/** The requested size, as the family reads it. */
 export type AskedSize = {
   /** As sent, blanks and all; null when nothing was sent. */
   readonly text: string | null
@@ -14,7 +14,7 @@ export type AskedSize = {
   readonly expected: { readonly width: number; readonly height: number } | null
   /** The label of the resolution that the family makes of it, where it has resolutions and the table says. */
   readonly resolution: string | null
-  /** The shape that the family makes of it, `16:9`; null where the upstream chooses, absent where nobody has looked. */
+  /** The shape that the family makes of it, `16:9`; null where the upstream chooses, absent where it was not computed. */
   readonly ratio?: string | null
 }
 
@@ -25,7 +25,7 @@ export const imageOperations = ['image.generate', 'image.edit'] as const
 
 /** What a family's table of sizes says of them, for those who price its pictures. */
 export type SizeTable = {
-  /** Names of sizes that may be asked for beside pixels. */
+  /** Names of sizes that may be requested instead of pixels. */
   readonly labels: readonly string[]
   /** Every size that is known to come back. */
   readonly sizes: readonly { readonly width: number; readonly height: number }[]

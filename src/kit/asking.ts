@@ -11,7 +11,7 @@ export type Question = {
    * credential only where it is the upstream's own origin.
    */
   readonly url?: string
-  /** Hosts that `url` may name beside the upstream's own: `*.vendor.example`. */
+  /** Hosts that `url` may name in addition to the upstream's own: `*.vendor.example`. */
   readonly hosts?: readonly string[]
   /**
    * true: the credential goes to `hosts` too, for jobs that a vendor is asked about at other hosts of its own; false: not even
@@ -36,9 +36,9 @@ export type Heard = {
   readonly body: AsyncIterable<Buffer>
 }
 
-/** The target's upstream, for a plugin that asks it by itself: with its credential, its time limits, its caller's leaving. */
+/** The target's upstream, for a plugin that calls it itself: with its credential, its time limits, and the end of its client's connection. */
 export type Asker = {
-  /** @throws Failure when no answer comes, or the address is not to be asked */
+  /** @throws Failure when no answer comes, or the address is not allowed */
   ask(question: Question): Promise<Heard>
   /** @throws Failure when the exchange ends meanwhile */
   sleep(ms: number): Promise<void>

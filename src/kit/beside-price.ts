@@ -1,7 +1,7 @@
 import type { LineRule } from './charge.ts'
 import type { Micros } from './units.ts'
 
-/** A price of what is charged beside images. */
+/** A price of something that is charged in addition to images. */
 export type BesidePrice = {
   readonly name: string
   /** What is counted: `input_image`, `request`, `megapixel`, `step`, `second`, `token`. */

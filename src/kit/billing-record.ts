@@ -172,7 +172,7 @@ export const factColumns = ['service_tier', 'speed', 'region'] as const
 
 const omittedFlag = 'parts_omitted'
 
-/** Its answer was handed out without something that nobody knew. */
+/** Its answer was handed out without an unknown part. */
 function isIncomplete({ state, reason }: Charge): boolean {
   return state === 'settled' && reason?.startsWith(`${omittedFlag}:`) === true
 }
@@ -194,7 +194,7 @@ function plainAccount({ lines, rule }: Charge): Account {
   }
 }
 
-/** The size of what a line is for, read from its bytes or told by the answer: `<width>x<height>`. */
+/** The size of what a line is for, read from its bytes or reported by the answer: `<width>x<height>`. */
 export function actualSize(line: Line): string | null {
   if (line.width !== null && line.height !== null) return `${line.width}x${line.height}`
   const told = line.told?.size

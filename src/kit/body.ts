@@ -7,14 +7,14 @@ export type FilePart = {
   /** As the caller wrote it: `image`, `image[]`, `image[3]`. */
   readonly name: string
   readonly bytes: number
-  /** Hex SHA-256 of the content, computed when first asked for: most forms are never hashed. */
+  /** Hex SHA-256 of the content, computed on the first call: most forms are never hashed. */
   sha256(): Promise<string>
-  /** The first bytes, at most 64: enough to tell what it is. */
+  /** The first bytes, at most 64: enough to detect the type. */
   readonly head: Buffer
   open(): Readable
   /** What the client says of it, where files need not be images: the last part of its path, the type without parameters. */
   readonly claimed?: { readonly fileName: string | undefined; readonly contentType: string }
-  /** Name and type to send, set by whoever forwards the part. */
+  /** Name and type to send, set by the plugin that forwards the part. */
   readonly fileName?: string
   readonly contentType?: string
 }
@@ -62,7 +62,7 @@ export type Body =
   | Composed
   | {
       readonly kind: 'stream'
-      /** Its chunks belong to whoever reads them, who may free them. */
+      /** Its chunks belong to their reader, which may free them. */
       readonly source: Readable
       readonly contentType: string
       /** Content-Length as announced; undefined when chunked. */

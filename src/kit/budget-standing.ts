@@ -12,7 +12,7 @@ type Books = {
   readonly now: number
 }
 
-/** Where every budget stands that somebody has, groups first; those without one are left out. */
+/** The state of every budget, groups first; accounts without one are left out. */
 export function standBudgets(
   from: Books & { readonly users: readonly User[]; readonly keys: readonly Key[] },
 ): readonly BudgetStanding[] {
@@ -31,7 +31,7 @@ export function standBudgets(
   ]
 }
 
-/** Whose sums `tightestOf` asks for, of some keys: each account once. */
+/** The accounts whose sums `tightestOf` needs, of some keys: each once. */
 export function levelsAbove(plan: Books['plan'], keys: readonly Key[]): readonly LevelName[] {
   const found = new Map<string, LevelName>()
   for (const key of keys) {
@@ -41,7 +41,7 @@ export function levelsAbove(plan: Books['plan'], keys: readonly Key[]): readonly
   return [...found.values()]
 }
 
-/** Of the budgets that bound a key, where the one stands that has the least left. */
+/** Of the budgets that bound a key, the state of the one that has the least left. */
 export function tightestOf(from: Books, key: Key): BudgetStanding | undefined {
   const group = from.plan.groups.get(key.group ?? key.userGroup)
   const above = group ? levelsOf({ key, group }).map(standFrom(from)) : []

@@ -9,7 +9,7 @@ export type BudgetPeriod = (typeof budgetPeriods)[number]
 export const levelKinds = ['user', 'balance', 'group'] as const
 export type LevelKind = (typeof levelKinds)[number]
 
-/** Percents of a budget at which it is told how much of it is spent. */
+/** Percents of a budget at which an event reports how much of it is spent. */
 export const defaultThresholds: readonly number[] = [80, 100]
 
 /** What may be spent in a period. */
@@ -52,12 +52,12 @@ export function isLate(at: number, now: number, zone: string): boolean {
   return spellsAt(now, zone).day > spellsAhead(at, zone).day
 }
 
-/** When a budget begins anew after `at`; null for one that is for all of a key's life. */
+/** When a budget begins again after `at`; null for one that is for all of a key's life. */
 export function renewalAt(period: BudgetPeriod, at: number, zone: string): number | null {
   return period === 'total' ? null : renewalOf(period, spellsAt(at, zone)[period], zone)
 }
 
-/** When the day or month begins that follows the one that is named `start`; null for a budget that does not begin anew. */
+/** When the day or month begins that follows the one named `start`; null for a budget that does not renew. */
 export function renewalOf(period: BudgetPeriod, start: number, zone: string): number | null {
   if (period === 'total') return null
   if (period === 'day') return beginningOf(zone, start + 86_400_000)

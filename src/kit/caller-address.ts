@@ -3,7 +3,7 @@ import { parseAddressRange } from './address-range.ts'
 import { plainAddress } from './network.ts'
 
 const withPort = /^(?:\[([^\]]+)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+)$/
-/** Found once for the list of a plan, which every request asks. */
+/** Computed once for the list of a plan, which every request reads. */
 const lists = new WeakMap<readonly string[], BlockList>()
 
 /**
@@ -41,7 +41,7 @@ export function isTrusted(address: string, trusted: readonly string[]): boolean 
   return version !== 0 && list.check(plain, version === 6 ? 'ipv6' : 'ipv4')
 }
 
-/** Some proxies write the port beside the address. */
+/** Some proxies append the port to the address. */
 function readAddress(hop: string): string | undefined {
   const text = hop.trim()
   const [, six, four] = withPort.exec(text) ?? []

@@ -3,10 +3,10 @@ import type { Group } from './model.ts'
 import type { Key } from './shapes/key.ts'
 import { serves } from './model-names.ts'
 
-/** Who is asking: given by the plugin that checks keys. */
+/** The caller: given by the plugin that checks keys. */
 export type Caller = { readonly key: Key; readonly group: Group }
 
-/** Whether a caller may ask for a model: their key may, and their group. */
+/** Whether a caller may use a model: their key may, and their group. */
 export function mayAsk({ key, group }: Caller, model: string): boolean {
   return serves(key.models, model) && serves(group.models, model)
 }

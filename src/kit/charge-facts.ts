@@ -35,7 +35,7 @@ export function chargeFacts(
 /** By the facts of a charge. So a plugin that holds money need not know who bounds it. */
 const levelsOfFacts = new WeakMap<ChargeFacts, readonly Level[]>()
 
-/** Who bounds, beside the key, what a charge may cost; for facts that `chargeFacts` has made. */
+/** The accounts, besides the key, that bound what a charge may cost; for facts that `chargeFacts` has made. */
 export function boundsOf(facts: ChargeFacts): readonly Level[] | undefined {
   return levelsOfFacts.get(facts)
 }

@@ -18,7 +18,7 @@ import type { PriceConditions } from './usage.ts'
 
 export const chargeStates = ['reserved', 'settled', 'voided', 'needs_review'] as const
 export type ChargeState = (typeof chargeStates)[number]
-/** Where a tier came from: what the answer says of itself, the bytes that came back, the size asked for, or none of them. */
+/** Where a tier came from: what the answer reports, the bytes that came back, the requested size, or none of them. */
 export const tierSources = ['told', 'output', 'request', 'default'] as const
 export type TierSource = (typeof tierSources)[number]
 
@@ -72,7 +72,7 @@ export const factMembers = {
   size: foreignOrNull('size'),
   quality: foreignOrNull('quality'),
   n: whole('n'),
-  /** Everything the rating needs beside the returned bytes: tier rows, prices, sources, where they stand in the file. */
+  /** Everything the rating needs besides the returned bytes: tier rows, prices, sources, their places in the file. */
   rule: json('rule', {}, (rule: ChargeRule) => rule),
 } as const
 
@@ -128,10 +128,10 @@ export type UsageRule = {
   readonly warnings: readonly string[]
 }
 
-/** A price that can be applied, and where it stands. */
+/** A price that can be applied, and its place. */
 export type PriceRow = { readonly price: Micros; readonly at: string }
 
-/** Prices by tiers of size, one image at a time, and of what is charged beside them. */
+/** Prices by tiers of size, one image at a time, and of what is charged in addition. */
 export type TierRule = {
   readonly kind: 'tiers'
   readonly tiers: readonly (PriceRow & {
@@ -148,17 +148,17 @@ export type TierRule = {
   /** The largest tier that the family expects to come back; absent where any may. */
   readonly largestOutput?: string
   readonly warnings: readonly string[]
-  /** The size asked for is dearer than what is made of it: the tier of that, and a size that comes to the same. */
+  /** The requested size is dearer than what is made of it: the tier of that, and a size with the same result. */
   readonly cheaper?: { readonly tier: string; readonly size: string }
   /** What the price of an image is looked up by; absent where it is its tier. */
   readonly by?: readonly string[]
-  /** Prices of an image by the values of `by`, joined by a blank; absent where they stand with the tiers. */
+  /** Prices of an image by the values of `by`, joined by a blank; absent if they are with the tiers. */
   readonly prices?: readonly (PriceRow & { readonly label: string })[]
   /** What the request says of the names that prices go by; absent where it says nothing. */
   readonly asked?: { readonly [name: string]: string }
-  /** Those names that answers tell, which stands before what was asked. */
+  /** Those names that answers report; the answer takes precedence over the request. */
   readonly facts?: readonly string[]
-  /** The size of the images that were asked for, in pixels. */
+  /** The size of the requested images, in pixels. */
   readonly askedSize?: { readonly width: number; readonly height: number }
   readonly times?: readonly PriceFactor[]
   readonly lines?: readonly LineRule[]
@@ -173,7 +173,7 @@ export type PriceFactor = {
   readonly by: string
 }
 
-/** Something that is charged beside images. Quantities are whole numbers: pictures, steps, tokens, pixels, milliseconds. */
+/** Something that is charged in addition to images. Quantities are whole numbers: pictures, steps, tokens, pixels, milliseconds. */
 export type LineRule = PriceRow & {
   readonly per: 'input_image' | 'request' | 'megapixel' | 'step' | 'second' | 'token'
   /** The name of its price, which its lines have for a tier. */
@@ -203,10 +203,10 @@ export type LineRule = PriceRow & {
 
 export type Charge = ChargeFacts &
   Values<typeof courseMembers> & {
-    /** What of its hold is held of the key's budget now: until the charge ends, or somebody has decided about it. */
+    /** How much of its hold the key's budget holds now: until the charge ends, or a person has decided about it. */
     readonly held: Micros
     readonly lines: readonly Line[]
   }
 
-/** A charge as it ends: what plugins and figures are told. */
+/** A charge as it ends, for plugins and metrics. */
 export type EndedCharge = ChargeFacts & Pick<Charge, 'state' | 'amount' | 'lines'>

@@ -37,7 +37,7 @@ export const systemTimers: Timers = {
 
 export const systemClock: Clock = { now: () => Date.now(), tick: () => performance.now(), ...systemTimers }
 
-/** A whole clock of one that may tell the time alone: work for later is then done in the system's time. */
+/** A whole clock from one that may only have the time: timers then use the system's time. */
 export function completeClock(given: Times & Partial<Timers>): Clock {
   return {
     now: () => given.now(),

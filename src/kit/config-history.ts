@@ -10,7 +10,7 @@ export type ConfigHow = (typeof configHows)[number]
 
 export type ConfigCause = {
   readonly how: ConfigHow
-  /** The user who asked for it in the console. */
+  /** The user who made the change in the console. */
   readonly by: string | null
 }
 

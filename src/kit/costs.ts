@@ -43,14 +43,14 @@ export type CostRow = {
 
 export type Costs = {
   readonly rows: readonly CostRow[]
-  /** Charges that were looked at one by one, for nobody has added them up yet. */
+  /** Charges that were read one by one, because they are not added up yet. */
   readonly tail: number
 }
 
 /** Images that were charged alike and not given back: for the same size, by the same rule, at the same price. */
 export type RatedImages = {
   readonly model: string
-  /** As callers asked for it; null where they did not. */
+  /** As callers requested it; null where they did not. */
   readonly size: string | null
   readonly currency: string
   readonly rule: ChargeRule

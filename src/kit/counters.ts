@@ -4,28 +4,28 @@ import { brand } from './brand.ts'
 /** A window counts the last 60 seconds. */
 export const windowMs = 60_000
 
-/** Something that a request asks of one limit. */
+/** What a request takes of one limit. */
 export type LimitRequest = {
   /** What is counted: demands with one id are counted together, whatever limit each brings. Always of the same owner. */
   readonly id: string
-  /** Whose limit it is (`user anna`, `model alpha`): those of one owner stand together, wherever they are counted. */
+  /** The owner of the limit (`user anna`, `model alpha`): those of one owner are stored together. */
   readonly owner?: string
   /** `window`: amounts of any 60 seconds, each as long as that. `places`: what is in flight, each until its end. */
   readonly kind: 'window' | 'places'
   readonly limit: number
-  /** A whole number: 1 of requests and places, an estimate of tokens; 0 asks where the limit stands and takes nothing. */
+  /** A whole number: 1 of requests and places, an estimate of tokens; 0 reads the limit and takes nothing. */
   readonly amount: number
   /** Counted, never refused. */
   readonly shadow: boolean
 }
 
-/** Where a limit stands. */
+/** The state of a limit. */
 export type LimitStatus = {
   /** What is left, after what was taken. */
   readonly remaining: number
   /** Whole milliseconds until the demand could have been met, had nothing been taken; 0 when it could at once. */
   readonly waitMs: number
-  /** Milliseconds until the whole limit is free again, if nobody asks; 0 of places, whose ends nobody knows. */
+  /** Milliseconds until the whole limit is free again, without further requests; 0 of places, whose ends are not known. */
   readonly resetMs: number
 }
 
@@ -42,10 +42,10 @@ export type LimitReservation = {
   readonly standings: readonly LimitStatus[]
 }
 
-/** What holds while a shared store does not answer: the counts of this process alone, or nothing and nobody gets in. */
+/** What holds while a shared store does not answer: the counts of this process alone, or every request is refused. */
 export type WhenDown = 'local' | 'refuse'
 
-/** The store of the counters does not answer, and nothing stands in for it. */
+/** The store of the counters does not answer, and nothing replaces it. */
 export class CountersDown extends Error {
   static {
     brand(this, 'CountersDown')
@@ -60,7 +60,7 @@ export type Counters = {
    * where the store has to say. @throws CountersDown
    */
   known(demands: readonly LimitRequest[], whenDown: WhenDown): readonly LimitStatus[] | undefined
-  /** Where the limits stand. @throws CountersDown */
+  /** The state of the limits. @throws CountersDown */
   peek(demands: readonly LimitRequest[], whenDown: WhenDown): Awaitable<readonly LimitStatus[]>
   /**
    * All demands or none, in one step that nothing can come between. Where owners are counted apart, one step each: the owner

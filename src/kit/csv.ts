@@ -8,7 +8,7 @@ export function csvFile(lines: readonly string[]): string {
   return `\uFEFF${lines.map(line => `${line}\r\n`).join('')}`
 }
 
-/** What begins like a formula is told to be none: it may hold words that people chose. Spreadsheets of the East read wide signs too. */
+/** Marks text that begins like a formula as text: people chose it. Some spreadsheets read wide signs too. */
 function csvCell(value: string | number | null | undefined): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'number') return String(value)

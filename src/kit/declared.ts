@@ -6,10 +6,10 @@ export type DeclaredTool = {
   readonly name: string
   /** `tools[0].parameters.tools[1].type` */
   readonly place: string
-  /** The field at the top of the body that it stands in. */
+  /** The field at the top of the body that contains it. */
   readonly field: string
   readonly draws: boolean
-  /** What it is stands within the declaration of another tool, which is judged by its own name. */
+  /** It is within the declaration of another tool, which is judged by its own name. */
   readonly isPart?: true
   /** It says twice what it is: upstreams differ over which counts. */
   readonly isDoubled?: true
@@ -24,7 +24,7 @@ export type DeclaredModel = {
   readonly runs: 'instead' | 'beside'
 }
 
-/** What a body says of tools and of further models, wherever it stands; read while the body is scanned. */
+/** The tools and further models that a body names, at any depth; read while the body is scanned. */
 export type Declared = { readonly tools: readonly DeclaredTool[]; readonly models: readonly DeclaredModel[] }
 
 /**
@@ -190,7 +190,7 @@ const clientTools = [
   // The declaration is found again among others that the client has sent.
   'tool_reference',
 ]
-/** What `tool_choice` may say beside a tool. */
+/** What `tool_choice` may contain besides a tool. */
 const choices = [
   'auto',
   'none',

@@ -1,6 +1,6 @@
 import type { EventData, FeedEvent } from './events.ts'
 
-/** An event in one line for people, in English. What it quotes is as it came: whoever shows it takes care of its signs. */
+/** An event in one line for people, in English. It quotes texts as they came: its caller escapes them. */
 export function describeEvent({ kind, data }: Pick<FeedEvent, 'kind' | 'data'>): string {
   switch (kind) {
     case 'charge.settled':
@@ -56,7 +56,7 @@ function whose(data: EventData): string {
   return `budget of ${word(data, 'level')} ${word(data, 'name')}`
 }
 
-/** A budget that lasts for ever does not begin anew. */
+/** A budget that lasts for ever does not renew. */
 function renewal({ renews }: EventData): string {
   return typeof renews === 'string' ? `; it begins anew at ${renews}` : ''
 }

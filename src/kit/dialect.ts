@@ -4,7 +4,7 @@ import type { Head } from './head.ts'
 import type { Answer } from './reply.ts'
 import type { Usage } from './usage.ts'
 
-/** How one vendor's wire looks: where the key stands, what errors look like. */
+/** The API format of one vendor: where the key is, what errors look like. */
 export type Dialect = {
   readonly name: string
   /** Of the caller's headers, those that upstreams of this style understand; lower-case. */
@@ -24,7 +24,7 @@ export type Dialect = {
    * `operation` is the route's.
    */
   streamError(failure: Failure, requestId: string, operation: string): string | undefined
-  /** How an answer comes that is asked for as a stream; absent where it is always events. */
+  /** The form of an answer to a request for a stream; absent where it is always events. */
   streamForm?(head: Head): 'events' | 'list'
   /** What may be sent between two events to say that the stream lives; undefined when the style has nothing of the kind. */
   readonly heartbeat: string | undefined
@@ -35,7 +35,7 @@ export type Dialect = {
    * JSON (only the members that matter need be there).
    */
   usageOf(operation: string, body: Json): Usage | null
-  /** What one event of a stream reports: later reports stand in for earlier ones, member by member. */
+  /** What one event of a stream reports: later reports replace earlier ones, member by member. */
   usageOfEvent(operation: string, data: Json): Usage | null
   /** The models on offer, and one of them, as this style lists them; the query holds the style's own paging. */
   modelList(models: readonly ListedModel[], query: string): object
@@ -44,7 +44,7 @@ export type Dialect = {
   limitHeaders(limits: readonly LimitState[], nowMs: number): { readonly [name: string]: string }
 }
 
-/** Where the tightest limit of a kind stands after a request was counted. */
+/** The state of the tightest limit of a kind after a request was counted. */
 export type LimitState = {
   readonly kind: 'requests' | 'tokens'
   readonly limit: number
@@ -57,7 +57,7 @@ export type LimitState = {
 export type ListedModel = {
   readonly name: string
   readonly family: string
-  /** What it can be asked for. */
+  /** The operations that it offers. */
   readonly operations: readonly string[]
   /** The day from which its vendor serves it no longer, `2026-12-01`; absent where nothing is known of it. */
   readonly ends?: string

@@ -8,14 +8,14 @@ export type ErasedRows = { readonly table: string; readonly how: ErasedHow; read
 export type Traces = {
   /** Every table that is looked in, also those that have nothing of them. */
   readonly tables: readonly ErasedRows[]
-  /** What stays under their name, because hashes of the ledger's chains vouch for it. */
+  /** What stays under their name, because hashes of the ledger's chains cover it. */
   readonly kept: {
     readonly charges: number
     readonly topups: number
     /** Entries of what a budget of theirs had spent at another gateway. */
     readonly openings: number
   }
-  /** Requests and jobs that have not ended: as long as there is one, nobody is erased. */
+  /** Requests and jobs that have not ended: as long as there is one, no erasure begins. */
   readonly running: number
 }
 
@@ -23,8 +23,8 @@ export type Traces = {
 export type Erasure = {
   /** What they are called from now on. */
   readonly pseudonym: string
-  /** What was done now: of somebody whom another call has erased before, the rest. */
+  /** What was done now: for a user whom another call has erased before, the rest. */
   readonly tables: readonly ErasedRows[]
-  /** As before; null where another call has told it. */
+  /** As before; null where another call has reported it. */
   readonly kept: Traces['kept'] | null
 }

@@ -13,7 +13,7 @@ export type ErrorRow = {
   readonly text: string
   /** Whether an SDK that honours `x-should-retry` may try again; absent leaves it to the SDK's own rule. */
   readonly retry?: boolean
-  /** What whoever runs the gateway does about it: for docs/errors.md, and in no answer. */
+  /** What the operator does about it: for docs/errors.md, and in no answer. */
   readonly operator?: string
 }
 
@@ -34,7 +34,7 @@ export type FailExtra = {
   readonly headers?: { readonly [name: string]: string }
   /** What the log keeps of it as data, where that is more than the parameters of its text. */
   readonly values?: FailureValues
-  /** Thrown at `onForward`: another upstream may take the request, ask the next. */
+  /** Thrown at `onForward`: another upstream may take the request, try the next. */
   readonly elsewhere?: boolean
 }
 
@@ -74,12 +74,12 @@ export class Failure extends Error {
 
 const noValues: FailureValues = {}
 
-/** Rows that several tables hold, because several parts meet the same fault. Every other code stands in one table. */
+/** Rows that several tables hold, because several parts meet the same fault. Every other code is in one table. */
 export const sharedRows = {
   models_not_together: {
     status: 400,
     type: 'invalid_request_error',
-    text: "'{model}' cannot be named beside '{other}' here: both have to run on one upstream, and be charged alike. Take it out.",
+    text: "'{model}' cannot be named together with '{other}' here: both have to run on one upstream, and be charged alike. Take it out.",
     retry: false,
   },
   storage_unavailable: {

@@ -1,7 +1,7 @@
 import type { Awaitable } from './awaitable.ts'
 import type { Json } from './json.ts'
 
-/** What is told, by name: whoever listens chooses among these. */
+/** The kinds of events: a receiver chooses among these. */
 export const eventKinds = [
   'charge.settled',
   'charge.refunded',
@@ -23,7 +23,7 @@ export const eventKinds = [
   'ledger.verified',
 ] as const
 
-/** Kinds that may need somebody, or that say that others are over. */
+/** Kinds that may need a person, or that report the end of such an event. */
 export const alertKinds = [
   'budget.threshold',
   'budget.exhausted',
@@ -55,23 +55,23 @@ export type EventKind = (typeof eventKinds)[number]
 /** What an event says, as JSON: names as in the interface (`key_id`, `user`), amounts as decimals, and never a secret. */
 export type EventData = { readonly [name: string]: Json }
 
-/** What happened, for whoever wants to be told. Charges are in the ledger already and are told from there. */
+/** An event, for its receivers. Charges are in the ledger already and are read from there. */
 export type NewEvent = {
   readonly kind: Exclude<EventKind, 'charge.settled' | 'charge.refunded'>
-  /** Its `user` is whoever may see it beside those who see all. */
+  /** Its `user` is the one who may see it besides those who see all. */
   readonly data: EventData
 }
 
-/** An event that was told, by its number in the table. */
+/** A stored event, by its number in the table. */
 export type ToldEvent = NewEvent & {
   readonly id: number
   /** Milliseconds since the epoch. */
   readonly at: number
 }
 
-/** An event of either kind, as it is told: by whoever asks for it, or to whoever wants to be told. */
+/** An event of either kind, as receivers and readers get it. */
 export type FeedEvent = {
-  /** Its place in the order of all: ids sort as events were told. */
+  /** Its place in the order of all: ids sort as events were stored. */
   readonly id: string
   /** Milliseconds since the epoch. */
   readonly at: number
@@ -84,7 +84,7 @@ export const firstEvent = 'evt_'
 export const eventIdText = /^evt_[0-9a-v]{22}$/
 
 export type FeedQuery = {
-  /** The id of an event: those behind it. */
+  /** The id of an event: those after it. */
   readonly after: string | null
   readonly limit: number
   readonly kinds?: readonly EventKind[]
@@ -96,13 +96,13 @@ export type FeedQuery = {
 
 export type FeedPage = {
   readonly events: readonly FeedEvent[]
-  /** Where to read on: behind the last event that was looked at, whether it was asked for or not. */
+  /** Where to read on: after the last event that was read, whether it matched or not. */
   readonly next: string
-  /** Nothing more has been told. */
+  /** There are no more events. */
   readonly isOver: boolean
 }
 
-/** What a receiver could not be told. */
+/** What could not be delivered to a receiver. */
 export type Retry = {
   readonly event: string
   /** How often it has been tried. */
@@ -113,9 +113,9 @@ export type Retry = {
   readonly why: string
 }
 
-/** What is to be told again. */
+/** What is to be sent again. */
 export type Due = {
-  /** How far the receiver has been told: somebody may have said that it is to be told from an earlier place on. */
+  /** The receiver's position: a person may have set it back. */
   readonly through: string | null
   readonly due: readonly Retry[]
   /** How much waits, due or not. */
@@ -125,7 +125,7 @@ export type Due = {
 /** What became of some events on their way to a receiver. */
 export type Deliveries = {
   readonly webhook: string
-  /** How far it had been told before, and how far now. */
+  /** The position before, and now. */
   readonly from: string
   readonly through: string
   /** Arrived, at last. */
@@ -135,7 +135,7 @@ export type Deliveries = {
   readonly isBack: boolean
 }
 
-/** How far a receiver has been told. */
+/** The position of a receiver. */
 export type WebhookState = {
   readonly webhook: string
   readonly through: string
@@ -143,28 +143,28 @@ export type WebhookState = {
   readonly givenUp: number
 }
 
-/** Who is told how far. Of several gateways one tells a receiver, as long as it has its lease. */
+/** Positions of receivers. Of several gateways one sends to a receiver, as long as it has its lease. */
 export type WebhookStore = {
-  /** How far the receiver has been told, where it is this process that tells it; a new one is told what comes from now on. */
+  /** The receiver's position, if this process sends to it; a new one gets what comes from now on. */
   claim(webhook: string): Promise<{ readonly through: string } | null>
   /** What is to be tried again now, oldest first, and how much waits in all. */
   due(webhook: string, limit: number): Promise<Due>
-  /** False: it is no longer ours to tell, or somebody has changed how far it was told. */
+  /** False: another process sends to it, or a person has changed its position. */
   keep(told: Deliveries): Promise<boolean>
-  /** Tells again: one event, or all behind one. False where there is no such receiver. */
+  /** Sends again: one event, or all after one. False where there is no such receiver. */
   again(webhook: string, which: { readonly id: string } | { readonly after: string }): Promise<boolean>
   list(): Promise<readonly WebhookState[]>
 }
 
 export type EventStore = {
-  /** Outside of any other change; one that belongs to a change is told in its transaction. */
+  /** Outside of any other change; one that belongs to a change is stored in its transaction. */
   tell(event: NewEvent): Awaitable<void>
   /**
    * The same, unless the last of its sort (what stands before the dot) says the same already. With `ends` only where that last one
    * is of this kind.
    */
   tellNew(event: NewEvent, ends?: EventKind): Awaitable<void>
-  /** Oldest first, those behind `id`. */
+  /** Oldest first, those after `id`. */
   after(id: number, limit: number): Awaitable<readonly ToldEvent[]>
   /**
    * Everything that was told, charges among it, in one order; each at least once, whenever it is asked for.
@@ -172,7 +172,7 @@ export type EventStore = {
    */
   page(query: FeedQuery): Promise<FeedPage>
   find(id: string): Promise<FeedEvent | undefined>
-  /** Forgets what was told before `until`, some at a time, but not what one of `webhooks` has not been told yet; how many went. */
+  /** Deletes events before `until`, some at a time, but not those that one of `webhooks` has not received; returns how many. */
   prune(until: number, limit: number, webhooks: readonly string[]): Promise<number>
   readonly webhooks: WebhookStore
 }

@@ -15,7 +15,7 @@ export type Notes = {
   dropped: readonly string[]
   /** Id of the charge, when the request has one; it is the request's own id. */
   charge: boolean
-  /** Code of a failure that the upstream told inside an answer of status 200: the request has failed all the same. */
+  /** Code of a failure that the upstream reported inside an answer of status 200: the request has failed all the same. */
   failed?: string
   /** The shape of an answer that was not recognised and not delivered whole. `isEmpty`: it had no byte but blanks. */
   unrecognised?: { readonly shape: string; readonly isEmpty?: boolean }
@@ -40,9 +40,9 @@ export type Exchange = {
   readonly notes: Notes
   /** Who answers for what the request takes up: the caller's key, once it is known; '' before. */
   payer: string
-  /** Where the caller's limits stand; told to it by every answer, in the dialect's own headers. */
+  /** The state of the caller's limits; reported by every answer, in the dialect's own headers. */
   limits: readonly LimitState[]
-  /** Headers that every answer to this exchange carries, whoever gives it. */
+  /** Headers that every answer to this exchange carries. */
   readonly answerHeaders: { [name: string]: string }
 }
 
@@ -60,7 +60,7 @@ export type Target = {
   readonly alsoNamed?: readonly DeclaredModel[]
   /** What the caller sent, reduced by `onBody`. */
   readonly body: Body
-  /** The caller asked for a stream. */
+  /** The caller requested a stream. */
   readonly stream: boolean
 }
 

@@ -25,13 +25,13 @@ export type RequestExplanation = {
   readonly route: string | null
   readonly forwarded: readonly string[]
   readonly dropped: readonly string[]
-  /** Fields that the upstream gets beside or instead of the caller's. */
+  /** Fields that the upstream gets in addition to or instead of the caller's. */
   readonly sent: { readonly [field: string]: Json }
   /** Pixels that the family's table says will come back; null where it does not say. */
   readonly expected_size: string | null
   /** The label of the resolution that the family makes of the size, where it has resolutions. */
   readonly expected_resolution: string | null
-  /** The shape that it comes to, as `16:9`; null where the model picks it, or nothing tells. */
+  /** The resulting shape, as `16:9`; null where the model picks it, or it is not known. */
   readonly expected_ratio: string | null
   readonly quote: {
     readonly currency: string
@@ -44,7 +44,7 @@ export type RequestExplanation = {
     /** What is held before the upstream is called. */
     readonly at_most: string
     readonly prices: { readonly [tier: string]: string }
-    /** Prices of what is used, where things are counted, and what so many of them come to where that was asked. */
+    /** Prices of what is used, where things are counted, and the cost of the given quantities. */
     readonly units?: readonly {
       readonly unit: string
       readonly price: string
@@ -53,7 +53,7 @@ export type RequestExplanation = {
       readonly quantity: number | null
       readonly amount: string | null
     }[]
-    /** What is charged beside them; absent where nothing is. */
+    /** What is charged in addition; absent where nothing is. */
     readonly beside?: readonly {
       readonly name: string
       /** What is counted. */
@@ -70,7 +70,7 @@ export type RequestExplanation = {
   readonly mismatch: SizeMismatch | null
 }
 
-/** Where the size asked for and the picture that comes back do not agree on the price. Sizes as `<width>x<height>`. */
+/** The requested size and the returned picture differ in price. Sizes as `<width>x<height>`. */
 export type SizeMismatch = {
   /**
    * `ignored`: the picture sets the price, whatever was asked for. `dearer`: the size asked for sets the price, and no

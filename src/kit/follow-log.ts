@@ -19,7 +19,7 @@ export type FollowedRow = { readonly row: LogRow; readonly charge: Charge | null
 export type FollowOptions = {
   readonly clock: Clock
   readonly left: AbortSignal
-  /** Ids of rows that whoever follows has already, the newest, and that they have passed over. */
+  /** Ids of rows that the follower has already, the newest, and that it has skipped. */
   readonly known?: readonly string[]
   readonly onFault?: (error: unknown) => void
 }

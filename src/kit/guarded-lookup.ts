@@ -3,7 +3,7 @@ import { isIP, type LookupFunction } from 'node:net'
 import { brand } from './brand.ts'
 import { isPublicAddress } from './public-address.ts'
 
-/** A name led where nothing may lead that somebody else has named. */
+/** A name that others gave leads to an address that is not allowed. */
 export class AddressRefused extends Error {
   readonly code = 'EADDRREFUSED'
   readonly host: string

@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
-/** Which addresses that an answer names may be asked, beside the upstream's own. */
+/** The addresses in answers that may be called, in addition to the upstream's own. */
 export type HostPattern = {
   readonly scheme: 'https:' | 'http:'
   /** Lower-case, in ASCII; of an IPv6 address without brackets. */

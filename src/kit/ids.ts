@@ -1,7 +1,7 @@
 import { type Random, systemRandom } from './random.ts'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
-/** Every two characters, by the ten bits that they stand for. */
+/** Every two characters, by the ten bits that they encode. */
 const pairs: readonly string[] = Array.from(
   { length: 1024 },
   (_, i) => alphabet.charAt(i >> 5) + alphabet.charAt(i & 31),
@@ -58,7 +58,7 @@ export class Ids {
   }
 }
 
-/** What every id made at `ms` or later sorts at or behind, and every earlier one before. */
+/** A text at or after which every id made at `ms` or later sorts, and before it every earlier one. */
 export function firstIdAt(prefix: string, ms: number): string {
   return prefix + spell(Math.max(0, Math.floor(ms)))
 }

@@ -2,13 +2,13 @@ import type { Body } from './body.ts'
 import type { DeclaredTool } from './declared.ts'
 import { defineSlot } from './slots.ts'
 
-/** The images of this exchange are charged: by whoever gives this, under the id that it holds. Given at `onTarget`. */
+/** The images of this exchange are charged by the plugin that gives this, under the id that it holds. Given at `onTarget`. */
 export const imageChargeSlot = defineSlot<string>('image-charge')
 
 /** How many images the answer of this exchange has had so far; given by who charges them, once the request is admitted. */
 export const imagesMadeSlot = defineSlot<() => number>('images-made')
 
-/** The id of the charge of what an exchange used beside its images, where these have the request's own id. */
+/** The id of the charge of what an exchange used besides its images, where these have the request's own id. */
 export function useChargeId(id: string): string {
   return `${id}.u`
 }

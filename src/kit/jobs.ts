@@ -2,7 +2,7 @@ import type { Awaitable } from './awaitable.ts'
 import type { StoredAnswer } from './reply.ts'
 import { defineSlot } from './slots.ts'
 
-/** Work that an upstream has taken, and that is asked for until it is done. */
+/** Work that an upstream has taken, and that is polled until it is done. */
 export type NewJob = {
   /** The request's, and its charge's. */
   readonly id: string
@@ -10,11 +10,11 @@ export type NewJob = {
   readonly operation: string
   readonly model: string
   readonly upstream: string
-  /** Which of the upstream's keys it was asked with; null where it has not several. */
+  /** The upstream's key that was used; null where it has not several. */
   readonly vendorKey?: string | null
   /** How many things are made. */
   readonly n: number
-  /** What the upstream has said of it, by names: its id, where it is asked for. One for each request that it took. */
+  /** What the upstream has reported of it, by names: its id, its address. One for each request that it took. */
   readonly told: readonly { readonly [name: string]: string }[]
   /** Milliseconds since the epoch. */
   readonly deadlineAt: number
@@ -27,7 +27,7 @@ export type Job = NewJob & {
   readonly state: JobState
   readonly createdAt: number
   readonly endedAt: number | null
-  /** What became of it, for whoever asks later. */
+  /** Its result, for later requests. */
   readonly answer: StoredAnswer | null
 }
 
@@ -41,15 +41,15 @@ export type JobStore = {
   /** False where it had ended before, or is another process's by now. */
   end(id: string, state: Exclude<JobState, 'running'>, answer: StoredAnswer | null): Promise<boolean>
   find(id: string): Awaitable<Job | undefined>
-  /** How many jobs of a key have not ended, whoever asks for them. */
+  /** How many jobs of a key have not ended. */
   openOf(keyId: string): Awaitable<number>
   /** Those that run and are this process's. */
   own(): Awaitable<readonly Job[]>
 }
 
-/** How the exchange of a job stands; put by whoever asks its upstream. */
+/** The state of the exchange of a job; put by the plugin that calls its upstream. */
 export type JobCourse = {
-  /** The job that is taken up again, where nobody waits any more. */
+  /** The job that is taken up again, after its client has left. */
   readonly resumed: Job | undefined
   /** It is written down: should this exchange end before it, another one takes it up. */
   isOpen: boolean

@@ -26,7 +26,7 @@ export type LogMatch = {
   /** From this moment, and before that one; milliseconds since the epoch. */
   readonly since?: number
   readonly until?: number
-  /** Ended at this moment or later, whenever it began: what a tail asks for. */
+  /** Ended at this moment or later, whenever it began: for followers. */
   readonly endedFrom?: number
   /** One of its images was billed at this tier, or by this source. */
   readonly tier?: string
@@ -35,9 +35,9 @@ export type LogMatch = {
   readonly unit?: string
   /** Whether something of its charge was given back. */
   readonly refunded?: boolean
-  /** True: an image came back in another size than was asked for. */
+  /** True: an image came back in another size than requested. */
   readonly otherSize?: boolean
-  /** The size that images were asked for, as it was sent. */
+  /** The requested size of images, as it was sent. */
   readonly size?: string
   /** The state of its charge. */
   readonly charge?: Charge['state']
@@ -66,7 +66,7 @@ export type LogTotals = {
   readonly sums: readonly { readonly currency: string; readonly amount: Micros; readonly refunded: Micros }[]
   /** Where one answer looks at no more: rows that are older than this moment were not added. Null where all were. */
   readonly since: number | null
-  /** What they are asked for with, as `before`; null where all were. */
+  /** The value of `before` for the others; null where all were returned. */
   readonly next: string | null
 }
 
@@ -126,13 +126,13 @@ export type UsageSum = {
 }
 
 export type Journal = {
-  /** Queued and written in groups; nobody waits. */
+  /** Queued and written in groups, without waiting. */
   append(row: LogRow): void
   /** Newest first, each with its charge when it has one. */
   list(filter: LogFilter): Awaitable<readonly { readonly row: LogRow; readonly charge: Charge | null }[]>
   /** Requests by steps of `stepMs`, oldest first; steps without any are left out. `since` and `until` are needed. */
   histogram(match: LogMatch & { since: number; until: number }, stepMs: number): Awaitable<readonly LogStep[]>
-  /** What rows come to: all of them, or the newest, where others are to be asked for with `before`. Each is in one answer. */
+  /** What rows come to: all of them, or the newest, with `before` for the others. Each is in one answer. */
   totals(match: LogMatch & { readonly before?: string }): Awaitable<LogTotals>
   summary(match: { readonly since: number; readonly until: number; readonly user?: string }): Awaitable<Summary>
   /** Within a tenth; those with the most requests first. */

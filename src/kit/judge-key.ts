@@ -21,7 +21,7 @@ export type KeyRefusal = {
   readonly allowed: string
   /** Who set that. */
   readonly by: string
-  /** What would be right as data, for whoever says it in another language. */
+  /** The allowed value as data, for a text in another language. */
   readonly values: FailureValues
 }
 
@@ -162,7 +162,7 @@ export function boundsOfChanged(by: string, was: Chosen & Pick<Key, 'bounds'>, c
   )
 }
 
-/** Of what an administrator said those bounds that no setting tells of, because it was so before. */
+/** Bounds that an administrator set and that no setting mentions, because they were the same before. */
 export function boundsConfirmed(
   was: Chosen & Pick<Key, 'bounds'>,
   became: Chosen & Pick<Key, 'bounds'>,

@@ -33,7 +33,7 @@ export type Adoption = {
   readonly groups?: readonly { readonly name: string; readonly per: BudgetPeriod; readonly spentBefore: Micros }[]
 }
 
-/** How many of them were not here before; and users who are somebody else here, whose keys were left. */
+/** How many of them are new here; and users whose names another person has here, whose keys were left. */
 export type Adopted = {
   readonly users: number
   readonly keys: number
@@ -44,14 +44,14 @@ export type Adopted = {
 
 export type KeyChange = Partial<KeySettings> & { readonly status?: 'active' | 'disabled' }
 
-/** What a holder was refused: somebody else has set how far they may go. */
+/** What a key holder was refused: another person has set the bound. */
 export type Refused = { readonly refused: KeyRefusal }
 
 export type Rotation = {
   /** Of the new secret. */
   readonly hash: string
   readonly hint: string
-  /** Milliseconds for which the old secret is taken beside the new one. */
+  /** Milliseconds for which the old secret is accepted next to the new one. */
   readonly overlapMs: number
 }
 

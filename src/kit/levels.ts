@@ -4,7 +4,7 @@ import type { Group } from './model.ts'
 import type { Key } from './shapes/key.ts'
 import type { Micros } from './units.ts'
 
-/** Somebody other than the key who bounds what a request may cost. A balance is bounded by what stands in the books. */
+/** An account other than the key that bounds what a request may cost. A balance is bounded by the books. */
 export type Level = Budget & LevelName
 
 /** Whose account it is. */
@@ -22,7 +22,7 @@ const none: readonly Level[] = []
 /** Found once for a key as it is and its group as it is. */
 const levelsOfKeys = new WeakMap<Key, { readonly group: Group; readonly levels: readonly Level[] }>()
 
-/** The levels above the key that bound what it may spend; none where nobody has given them a budget. */
+/** The levels above the key that bound what it may spend; none where none has a budget. */
 export function levelsOf({ key, group }: Caller): readonly Level[] {
   const known = levelsOfKeys.get(key)
   if (known?.group === group) return known.levels
@@ -48,7 +48,7 @@ function findLevels(key: Key, group: Group): readonly Level[] {
   return levels.length === 0 ? none : levels
 }
 
-/** Whether anybody bounds what a request may cost: then it is held before an upstream is asked. */
+/** Whether a budget bounds what a request may cost: then it is held before an upstream is called. */
 export function isBounded(caller: Caller): boolean {
   return caller.key.budget !== null || levelsOf(caller).length > 0
 }

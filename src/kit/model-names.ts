@@ -5,7 +5,7 @@ export function serves(models: readonly string[] | null | undefined, model: stri
   return models?.some(one => covers(one, model)) ?? true
 }
 
-/** Whether every model that the second stands for is one of the first, whatever models there will be. */
+/** Whether every model that the second matches is one of the first, whatever models there will be. */
 export function covers(one: string, other: string): boolean {
   return isPattern(one) ? other.startsWith(one.slice(0, -1)) : one === other
 }

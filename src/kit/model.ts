@@ -17,7 +17,7 @@ export type Limits = {
   readonly tpm?: number
   /** Requests in flight at once, of each key. */
   readonly concurrency?: number
-  /** Those that count and refuse nobody. */
+  /** Those that count and never refuse. */
   readonly shadow?: readonly LimitKind[]
   /** Whose traffic a model limit counts: everybody's together, or each key's. */
   readonly scope?: 'gateway' | 'key'
@@ -32,13 +32,13 @@ export type Group = {
   readonly keysMax?: number
   /** Jobs of each key that may be open, of those whose clients do not wait; absent for 100. */
   readonly jobs?: number
-  /** What its keys may ask for, whatever each of them may beside that; a last `*` stands for the rest of a name. Absent for all. */
+  /** The models that its keys may use, whatever each of them may in addition; a last `*` matches the rest of a name. Absent for all. */
   readonly models?: readonly string[]
   /** Factor on token prices, as a decimal string; prices per picture ignore it. */
   readonly multiplier: string
-  /** What all keys of one user may ask for together, of each user of the group. */
+  /** What all keys of one user may use together, of each user of the group. */
   readonly limitsPerUser?: Limits
-  /** What all keys of the group may ask for together. */
+  /** What all keys of the group may use together. */
   readonly limitsInAll?: Limits
   /** What all of the group may spend together; absent for no bound. */
   readonly budget?: Budget
@@ -55,7 +55,7 @@ export type Timeouts = {
   readonly afterLeaveMs: number
 }
 
-/** Where an operation is asked for upstream, where that is not at the route's own path. */
+/** The path of an operation at the upstream, if it is not the route's own path. */
 export type Call = {
   /** With `{model}`, `{model:segment}` and the names of the route. */
   readonly path: string
@@ -111,15 +111,15 @@ export type Upstream = {
   readonly queue?: { readonly max?: number; readonly forMs?: number }
   /** Requests that it is sent at once, at most; absent for no bound. */
   readonly concurrency?: number
-  /** The bound counts and refuses nobody. */
+  /** The bound counts and never refuses. */
   readonly shadow?: readonly LimitKind[]
-  /** The keys that it is asked with, one at a time: where none are listed, `credential` is the only one. Absent without any. */
+  /** Its keys, used one at a time: where none are listed, `credential` is the only one. Absent without any. */
   readonly keys?: readonly VendorKey[]
-  /** Which of its keys this one is asked with; absent for the upstream itself. */
+  /** The key that this one is used with; absent for the upstream itself. */
   readonly key?: string
   /** What its answers mean, before the table that is known of all. */
   readonly outcomes?: readonly OutcomeRow[]
-  /** What may have been sold is asked for once more elsewhere. */
+  /** What may have been sold is requested once more elsewhere. */
   readonly paysTwice?: boolean
   /** What its keys are tried at, for free. */
   readonly probePath?: string
@@ -130,13 +130,13 @@ export type VendorKey = {
   readonly name: string
   /** `UPSTREAM/NAME`: what it is counted and remembered by. */
   readonly id: string
-  /** The upstream as it is asked with this key. */
+  /** The upstream with this key. */
   readonly upstream: Upstream
   /** Of its secret: one that was changed is another key. */
   readonly hash: string
   /** What people may see of its secret: its last characters. */
   readonly hint: string
-  /** Its share among the keys that may be asked; 0 is asked nothing new. */
+  /** Its share among the usable keys; 0 gets nothing new. */
   readonly weight: number
   /** The models that it serves, `*` for the rest of a name; absent for all. */
   readonly models?: readonly string[]
@@ -145,7 +145,7 @@ export type VendorKey = {
   readonly tpm?: number
   readonly concurrency?: number
   readonly budget?: { readonly amount: Micros; readonly per: BudgetPeriod }
-  /** It is the credential of an upstream without a list: where nobody else is to be asked, it always is. */
+  /** It is the credential of an upstream without a list: if there is no other one, it is always used. */
   readonly isOnly?: boolean
 }
 
@@ -159,7 +159,7 @@ export type Family = {
   readonly origin: Origin
   /** Operations that may answer as a stream. */
   readonly streams: ReadonlySet<string>
-  /** The largest `n` a caller may ask for. */
+  /** The largest `n` that a caller may request. */
   readonly nMax: number
   readonly forward: ReadonlyMap<string, ForwardRule>
   /** Fields that are set where the caller sends none; absent for none. */
@@ -210,7 +210,7 @@ export function nameOn(upstream: Pick<Upstream, 'name'>, model: Model): string |
   return model.upstreams.find(one => one.upstream.name === upstream.name)?.sendAs
 }
 
-/** A model that a body names beside its own, and where: `models[1]`. */
+/** A model that a body names in addition to its own, and where: `models[1]`. */
 export type FurtherModel = { readonly model: Model; readonly place: string; readonly runs: 'instead' | 'beside' }
 
 export type Price = { readonly micros: Micros; readonly origin: Origin }

@@ -4,19 +4,19 @@ export type OperationTraits = {
   readonly images?: 'new' | 'edited'
   /** Tools of its requests may make images. */
   readonly imageTools?: true
-  /** Its streams tell what they have used only where the request asks for it, in `stream_options`. */
+  /** Its streams report their use only if the request asks for it, in `stream_options`. */
   readonly usageOnDemand?: true
-  /** The member whose value says that an answer is over, in streams that tell their use in an event of its own after that. */
+  /** The member whose value says that an answer is over, in streams that report their use in an event of its own after that. */
   readonly usageBehind?: string
-  /** The fields by which its requests say how long an answer may be, in tokens: paths with dots. Where it is absent, nobody knows. */
+  /** The fields by which its requests limit the length of an answer, in tokens: paths with dots. Absent where that is not known. */
   readonly answerLimits?: readonly string[]
-  /** The last event of its streams says again what was asked and answered, however long that is. */
+  /** The last event of its streams repeats the request and the answer, however long they are. */
   readonly longLastEvent?: true
   /** Its answers are counted in tokens, which have to have a price: in nothing else, or in seconds as well. */
   readonly answersTokens?: 'only' | 'also'
-  /** Its answers are one JSON object where no stream was asked for: nothing else is an answer. */
+  /** Its answers are one JSON object unless a stream was requested: nothing else is an answer. */
   readonly answersObject?: true
-  /** The field whose value asks for a stream of events, where that is not `stream`. */
+  /** The field whose value requests a stream of events, if it is not `stream`. */
   readonly streamsWhen?: { readonly field: string; readonly is: string }
   /** It costs nothing: its models need no price, and no tokens are counted. */
   readonly free?: true

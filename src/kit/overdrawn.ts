@@ -27,7 +27,7 @@ export function overdrawnValues(
   }
 }
 
-/** What a caller is told of a budget that cannot bear a hold: the words of `insufficient_quota`. */
+/** The values of `insufficient_quota`: for a budget that has too little left for a hold. */
 export function tellOverdrawn(
   { level, availableMicros, heldMicros, renewsAt }: Overdrawn,
   hold: Micros,

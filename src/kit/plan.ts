@@ -8,7 +8,7 @@ export type Route = {
   readonly method: string
   /** As written: `/v1/images/edits`, `/v1/charges/{id}`. An alias is a route of its own. */
   readonly path: string
-  /** The path that upstreams are asked at, with the same `{names}`: that of the first spelling of the route. */
+  /** The path at upstreams, with the same `{names}`: that of the first spelling of the route. */
   readonly upstreamPath: string
   readonly origin: Origin
   readonly operation: string
@@ -16,7 +16,7 @@ export type Route = {
   readonly traits?: OperationTraits
   /** Its requests declare no tools and name no models but their own: fields of such names mean something else. */
   readonly runsNoTools?: true
-  /** A dialect's name, or `by-caller`: the style of whoever asks. */
+  /** A dialect's name, or `by-caller`: the API format of the caller. */
   readonly dialect: string
   /** Whether the answer is a stream: as the body's `stream` says, always, or never. */
   readonly stream: 'field' | 'always' | 'never'
@@ -25,7 +25,7 @@ export type Route = {
   readonly bodyBytesMax: number
   /** Whether sockets may carry one request after another; undefined leaves it to the upstream. */
   readonly reuse: boolean | undefined
-  /** Of what upstreams make as jobs: callers wait for it, or are told at once that it was taken. */
+  /** For what upstreams make as jobs: callers wait for it, or are answered at once that it was accepted. */
   readonly jobs?: 'wait' | 'accept'
   /** The name of a local answer (`models`, `charge`); undefined for routes that go upstream. */
   readonly serve: string | undefined
@@ -33,7 +33,7 @@ export type Route = {
 
 export type PipelineStep = { readonly plugin: string; readonly options: unknown; readonly origin: Origin }
 
-/** What is known of charges is asked of them; none of it is frozen, since it is others' code. */
+/** They explain charges; none of it is frozen, since it is others' code. */
 export type PlanPlugins = {
   /** Those of the pipeline, in its order. */
   readonly inUse: readonly KnownPlugin[]
@@ -53,13 +53,13 @@ export type ServerPlan = {
   readonly spoolBytesMax: number
   /** Processes that `serve` runs; `auto` is one per CPU. A gateway that is embedded is one, whatever this says. */
   readonly workers: number | 'auto'
-  /** How long requests in flight may go on after the gateway was told to stop. */
+  /** How long requests in flight may go on after the signal to stop. */
   readonly drainMs: number
   /** How long new ones are still taken after that, while the gateway says that it is not ready. */
   readonly drainWaitMs: number
   /** Silence after which a stream gets a heartbeat, and a caller that waits for its answer a 102; undefined for neither. */
   readonly heartbeatMs: number | undefined
-  /** Where browsers reach the console, such as `https://ai.example.com`; absent: where they asked. */
+  /** The address of the console in browsers, such as `https://ai.example.com`; absent: that of the request. */
   readonly publicUrl?: string
   /** Parts of the user agents that understand a 102; others take it for the answer. */
   readonly agentsAccepting102: readonly string[]
@@ -86,17 +86,17 @@ export type OtlpPlan = {
   readonly traces: boolean
   readonly metrics: boolean
   readonly everyMs: number
-  /** Upstreams are told of the trace. */
+  /** Upstreams receive the trace context. */
   readonly forwardTraceparent: boolean
 }
 
-/** Who is told of what happens. */
+/** A receiver of events. */
 export type WebhookPlan = {
   readonly name: string
   readonly format: 'standard' | 'slack' | 'email'
-  /** http(s), or smtp(s) for e-mail. May hold a secret: it stands in no line of the log. */
+  /** http(s), or smtp(s) for e-mail. May hold a secret: it is in no line of the log. */
   readonly url: string
-  /** What bodies are signed with: the secret in use, and one beside it while receivers learn the next. */
+  /** What bodies are signed with: the secret in use, and the next one while receivers learn it. */
   readonly secrets: readonly string[]
   readonly kinds: readonly EventKind[]
   /** The address may be one of a private network. */
@@ -120,9 +120,9 @@ export type Plan = {
   /** First 12 hex digits of the SHA-256 of the effective configuration (secrets left out). */
   readonly revision: string
   readonly file: string
-  /** What it was read from beside `file`; absent for nothing. */
+  /** The other files that it was read from besides `file`; absent for none. */
   readonly files?: PlanFiles
-  /** What all the rest was made of: what is told of a configuration, and of what changed in it, is read from here. */
+  /** The source of all the rest: a configuration and its changes are described from here. */
   readonly settings: PlanSettings
   /**
    * Files that `${file:…}` names, by their whole paths. Each has a mark of what it held, good for comparing in this process
@@ -139,17 +139,17 @@ export type Plan = {
   readonly logRetentionMs?: number
   /** After how long charges under review are voided; absent: a person decides about each. */
   readonly reviewRetentionMs?: number
-  /** How long events are kept that everybody has been told of; absent for ever. */
+  /** How long events are kept that all receivers have got; absent for ever. */
   readonly eventRetentionMs?: number
-  /** Who is told of events; absent for nobody. */
+  /** The receivers of events; absent for none. */
   readonly webhooks?: ReadonlyMap<string, WebhookPlan>
   /** Absent where passwords alone let people in. */
   readonly signIn?: SignInPlan
-  /** Absent for no telemetry but the figures that are asked for. */
+  /** Absent for no telemetry but the metrics. */
   readonly otlp?: OtlpPlan
   /** The time zone by whose days and months budgets are renewed. */
   readonly timeZone: string
-  /** Percents of a budget at which it is told how much of it is spent, smallest first. */
+  /** Percents of a budget at which an event reports how much of it is spent, smallest first. */
   readonly budgetThresholds: readonly number[]
   readonly groups: ReadonlyMap<string, Group>
   readonly upstreams: ReadonlyMap<string, Upstream>
@@ -157,7 +157,7 @@ export type Plan = {
   readonly plugins: PlanPlugins
   readonly families: ReadonlyMap<string, Family>
   readonly models: ReadonlyMap<string, Model>
-  /** What is told at every start and reload, a sentence each with its place; absent where there is nothing. */
+  /** Sentences, each with its place, that every start and reload reports; absent where there are none. */
   readonly warnings?: readonly string[]
   readonly routes: readonly Route[]
 }

@@ -10,7 +10,7 @@ import type { Slot } from './slots.ts'
 
 /** Something wrong or worth knowing in a configuration, found after the schema. */
 export type Diagnostic = {
-  /** A warning refuses nothing at the start, and is told loudly; `check --strict` refuses it. */
+  /** A warning refuses nothing at the start, and is shown prominently; `check --strict` refuses it. */
   readonly severity: 'error' | 'warning' | 'note'
   readonly code: string
   readonly message: string
@@ -29,9 +29,9 @@ export type PluginFacts<Options extends object = Schema, Facet extends object = 
   readonly facet?: Facet
   readonly needs?: readonly Slot<unknown>[]
   readonly gives?: readonly Slot<unknown>[]
-  /** No plugin stands below it: what the others shape and read is not what goes to the upstream and comes from it. */
+  /** No plugin comes after it: what the others shape and read is not what goes to the upstream and comes from it. */
   readonly last?: true
-  /** Its `onSettle` runs when that of all who give these has ended, wherever they stand: `chargeSlot` for who charges. */
+  /** Its `onSettle` runs after that of all plugins that give these, wherever they are: `chargeSlot` for those that charge. */
   readonly settlesAfter?: readonly Slot<unknown>[]
   /** Charges models of the families that have its section by their prices. */
   readonly charges?: true
@@ -64,7 +64,7 @@ export type PluginFacts<Options extends object = Schema, Facet extends object = 
    * and what they go by, stays as it was. Without it no such charge can be compared.
    */
   reprice?(charge: Charge, to: RepriceAsk, facet: Admits<Facet>): Repriced
-  /** Of a line of a charge of its own: what it cost more than it had to, and what to ask for instead. */
+  /** Of a line of its own charge: how much less it could have cost, and what to request instead. */
   avoidable?(rule: ChargeRule, line: Line): Saving | undefined
   /** Whether an Idempotency-Key of such a request is kept, for the reference page. */
   keepsKeys?(operation: string, facet: Admits<Facet>): boolean

@@ -27,7 +27,7 @@ export type PricedModel = {
 export type ImagePrices = {
   /** By rising long edge, or pixels; of prices by several values each of them. */
   readonly tiers: readonly TierPrice[]
-  /** What decides the tier, in this order: what the answer says, the image that came back, the size that was asked for. */
+  /** What decides the tier, in this order: what the answer reports, the image that came back, the requested size. */
   readonly tierFrom: readonly ('told' | 'output' | 'request')[]
   /** The tier where nothing of these gives one. */
   readonly otherwise: string
@@ -35,11 +35,11 @@ export type ImagePrices = {
   readonly by?: readonly string[]
   /** Factors of the price of an image, and when each applies. */
   readonly times?: readonly { readonly when: string; readonly by: string }[]
-  /** What is charged beside images; absent where nothing is. */
+  /** What is charged in addition to images; absent where nothing is. */
   readonly beside?: readonly (Omit<BesidePrice, 'price'> & { readonly price: string })[]
-  /** What sizes come to that callers often ask for. */
+  /** What sizes that callers often request come to. */
   readonly sizes: readonly SizePrice[]
-  /** Names of sizes that may be asked for beside pixels. */
+  /** Names of sizes that may be requested instead of pixels. */
   readonly labels: readonly string[]
 }
 

@@ -46,22 +46,22 @@ export type Quote = {
 
 /** What a request costs as far as it can be known before it is made. */
 export type PriceQuote = {
-  /** How many things of one price are asked for. */
+  /** How many things of one price are requested. */
   readonly n: number
-  /** The row of the prices that is expected; null where only the answer can tell. */
+  /** The row of the prices that is expected; null where only the answer decides. */
   readonly tier: string | null
   readonly source: TierSource | null
   /** Of one. */
   readonly price: Micros | null
   /** `file:line` of that price. */
   readonly priceAt: string | null
-  /** Of all; null where only the answer can tell. */
+  /** Of all; null where only the answer decides. */
   readonly expected: Micros | null
   /** What is held before the upstream is called. */
   readonly atMost: Micros
   /** Every row that one may come to; none where what is used is priced by the unit. */
   readonly prices: readonly { readonly tier: string; readonly price: Micros }[]
-  /** Prices by the unit, and what was asked about of each; absent where nothing is counted. */
+  /** Prices by the unit, and the given quantity of each; absent where nothing is counted. */
   readonly units?: readonly {
     readonly unit: string
     readonly price: Micros
@@ -70,7 +70,7 @@ export type PriceQuote = {
     readonly quantity: number | null
     readonly amount: Micros | null
   }[]
-  /** What is charged beside them; absent where nothing is. */
+  /** What is charged in addition; absent where nothing is. */
   readonly beside?: readonly BesidePrice[]
 }
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 
 /** Chance is handed in, so that tests decide it. */
 export type Random = {
-  /** So many bytes that nobody can foresee. */
+  /** So many unpredictable bytes. */
   bytes(size: number): Buffer
   /** At least 0, less than 1; good enough for a choice, not for a secret. */
   unit(): number

@@ -29,11 +29,11 @@ export type Reply = {
   readonly turnInto?: 'events' | 'whole'
   /** Nothing but the end of the connection says where the upstream's answer ends, so half of it looks like all of it. */
   readonly endUnknown?: boolean
-  /** A stage knows by the content where the answer ends, so that an answer without a length can still be told from half of one. */
+  /** A stage knows by the content where the answer ends, so that a whole answer without a length differs from half of one. */
   readonly provesEnd?: boolean
 }
 
-/** An answer that is kept for whoever asks for it again. */
+/** An answer that is kept for a repeated request. */
 export type StoredAnswer = {
   readonly status: number
   readonly headers: { readonly [name: string]: string }

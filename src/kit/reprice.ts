@@ -3,7 +3,7 @@ import type { Family, Model } from './model.ts'
 import type { OperationTraits } from './operation.ts'
 import type { Slots } from './slots.ts'
 
-/** Why it cannot be told what a charge would have cost by other prices. */
+/** Why the cost of a charge by other prices is not known. */
 export const incomparable = [
   /** The configuration has no such model, or none on offer. */
   'model_gone',
@@ -13,7 +13,7 @@ export const incomparable = [
   'other_currency',
   /** It charges the model by something else, as images instead of tokens. */
   'charged_otherwise',
-  /** Its prices go by something that nobody has kept of the request. */
+  /** Its prices depend on something of the request that was not kept. */
   'measure_not_kept',
   /** It would have refused the request: its size, or a combination that has no price. */
   'refused',

@@ -1,6 +1,6 @@
 /** What can stand in one roster at a time: it carries its own place. */
 export type Member = {
-  /** Where it stands; -1 in none. The roster's to write. */
+  /** Its index; -1 in none. The roster writes it. */
   place: number
 }
 

@@ -7,19 +7,19 @@ export type KeyEffect = (typeof keyEffects)[number]
 /** One row of the table of outcomes: the first that fits an answer says what it means. */
 export type OutcomeRow = {
   readonly status: readonly number[]
-  /** Where the code stands in the answer, by a path such as `error.code`; the usual places when absent. */
+  /** Where the code is in the answer, by a path such as `error.code`; the usual places when absent. */
   readonly at?: string
   /** Machine-readable words of the vendor; absent where the status alone says it. */
   readonly codes?: readonly string[]
   /** Messages of a vendor that has no code for it: all that `error.message` says, word for word. */
   readonly says?: readonly string[]
-  /** Parts of a message, in any case; `{name}` stands for a number. One of them has to be in it. */
+  /** Parts of a message, in any case; `{name}` matches a number. The message contains one of them. */
   readonly mentions?: readonly string[]
   /** What the numbers of `mentions` have to be: `left > 0`, `wanted > limit`. */
   readonly where?: string
-  /** What has to be there beside: a hint how long to wait, or any machine-readable word; `bare`: nothing but a message. */
+  /** What else the answer has: a hint how long to wait, or any machine-readable word; `bare`: nothing but a message. */
   readonly when?: 'wait' | 'code' | 'bare'
-  /** `not_sold`: another may be asked. `unknown`: it may have been. `final`: the answer is the caller's. */
+  /** `not_sold`: another may be tried. `unknown`: it may have been. `final`: the answer is the caller's. */
   readonly class: SaleClass
   /** `request`: this request is too much for the key, which may serve others. */
   readonly key: KeyEffect

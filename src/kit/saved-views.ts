@@ -8,7 +8,7 @@ export const viewsMax = 30
 export const viewNameMax = 40
 export const viewQueryMax = 2_000
 
-/** What somebody has filtered a page by and given a name: no more than an address, which others can be sent. */
+/** A named filter of a page: an address that can be sent to others. */
 export type SavedView = {
   readonly page: (typeof viewPages)[number]
   readonly name: string

@@ -1,13 +1,13 @@
 import type { Awaitable } from './awaitable.ts'
 import type { Role, User } from './shapes/user.ts'
 
-/** How long somebody may take at an issuer of identities. */
+/** How long a sign-in at an issuer may take. */
 export const tripMs = 10 * 60_000
 /** How long an invitation is good where nothing else is said, and at most. */
 export const invitationMs = 3 * 86_400_000
 export const invitationMsMax = 90 * 86_400_000
 
-/** One who vouches for people, by OpenID Connect. */
+/** An issuer of identities, by OpenID Connect. */
 export type Issuer = {
   /** As the configuration calls it; part of the address that browsers come back to. */
   readonly name: string
@@ -21,29 +21,29 @@ export type Issuer = {
   readonly clientAuth: 'basic' | 'post'
   readonly scopes: readonly string[]
   readonly allowHttp: boolean
-  /** Where in the claims the groups stand that `roles` and `groups` name: a claim, or a path of dots. */
+  /** Where in the claims the groups are that `roles` and `groups` name: a claim, or a path of dots. */
   readonly groupsClaim: string
   /** Roles by group; undefined where roles are given here, and an issuer does not say them. */
   readonly roles: ReadonlyMap<string, Role> | undefined
-  /** Of whom `roles` has no group, and of whoever is new where there are no `roles`; undefined: they are refused. */
+  /** The role of users without a group of `roles`, and of new users where there are no `roles`; undefined: they are refused. */
   readonly defaultRole: Role | undefined
   /** The group here by the groups there, the first that fits; undefined where groups are given here. */
   readonly groups: ReadonlyMap<string, string> | undefined
-  /** The group of whoever is in none of `groups`, and of whoever is new where there are no `groups`. */
+  /** The group of users in none of `groups`, and of new users where there are no `groups`. */
   readonly group: string
-  /** Whether somebody whose verified e-mail is the name of a user is that user. */
+  /** Whether a person whose verified e-mail is the name of a user is that user. */
   readonly matchesEmail: boolean
-  /** Whether somebody who is not known becomes a user. */
+  /** Whether an unknown person becomes a user. */
   readonly allowsSignUp: boolean
   /** Of verified e-mails that may come in; empty for all. */
   readonly emailDomains: readonly string[]
-  /** Where signing out of the console ends: here alone, or also whoever's session there is at the issuer. */
+  /** Where signing out of the console ends: here alone, or also the session at the issuer. */
   readonly signOut: 'here' | 'issuer'
 }
 
 /** How people get into the console. */
 export type SignInPlan = {
-  /** Whether a password lets anybody in. */
+  /** Whether passwords are accepted. */
   readonly passwords: boolean
   readonly issuers: ReadonlyMap<string, Issuer>
 }
@@ -51,7 +51,7 @@ export type SignInPlan = {
 /** By what an administrator can get in: one for whom all of these are closed is as none. */
 export type WaysIn = { readonly passwords: boolean; readonly issuers: readonly string[] }
 
-/** Who somebody is elsewhere. A subject is never given to another person; an e-mail may be. */
+/** The identity of a person elsewhere. A subject is never given to another person; an e-mail may be. */
 export type Identity = { readonly issuer: string; readonly subject: string }
 
 export type IdentityLink = Identity & { readonly user: string; readonly createdAt: number }

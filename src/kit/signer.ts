@@ -38,7 +38,7 @@ export type Signer = {
   refused?(signature: Signature): boolean | void
 }
 
-/** Why there is no signature, in words that callers may read: no secret, and nothing that somebody else said. */
+/** Why there is no signature, in words that callers may read: no secret, and nothing that others said. */
 export class SigningError extends Error {
   static {
     brand(this, 'SigningError')
@@ -69,11 +69,11 @@ export type SignerHost = {
 /** What makes the signature or the token of an upstream's requests, named by `credential: { sign: NAME, with: … }`. */
 export type SignerPlugin<Options extends object = Schema> = {
   readonly name: string
-  /** What stands under `with`. */
+  /** The options under `with`. */
   readonly options: Options
   /** Meaning checks on the options, beyond their schema; paths are inside the options. */
   inspectOptions?(options: Admits<Options>): readonly Diagnostic[]
-  /** Once for each credential; what it throws is told at its line of gateway.yaml. */
+  /** Once for each credential; what it throws is reported at its line of gateway.yaml. */
   create(options: Admits<Options>, host: SignerHost): Awaitable<Signer>
 }
 
@@ -97,7 +97,7 @@ const marginMs = 120_000
 const marginShare = 0.2
 /** A token that was just minted is not the reason of a refusal. */
 const freshMs = 60_000
-/** Where one was refused nobody asks again for so long: some lock out who asks too often. */
+/** After a refusal no request is sent for so long: some servers lock out clients that ask too often. */
 const refusedMs = 1_000
 
 /**

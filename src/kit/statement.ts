@@ -121,7 +121,7 @@ const headings = [
   'closing',
 ]
 
-/** A table for spreadsheets: a row for each line, and behind them one for the account, which alone opens and closes. */
+/** A table for spreadsheets: a row for each line, and after them one for the account, which alone opens and closes. */
 export function statementTable(month: StatementMonth, accounts: readonly StatementAccount[]): readonly string[] {
   const rows = accounts.flatMap(({ user, group, currency, lines, ...account }) => {
     const own = [month.month, user, group, currency]

@@ -30,13 +30,13 @@ export type HoldRequest = {
   readonly facts: ChargeFacts
   readonly hold: Micros
   readonly idempotency: Idempotency | null
-  /** Who bounds it beside the key; by default those whom `chargeFacts` has found. */
+  /** The accounts that bound it besides the key; by default those that `chargeFacts` has found. */
   readonly levels?: readonly Level[]
 }
 
 export type HoldResult =
   | { readonly kind: 'held' }
-  /** A budget cannot bear the hold; `renewsAt` is when one for a day or a month begins anew. */
+  /** A budget has too little left for the hold; `renewsAt` is when one for a day or a month renews. */
   | {
       readonly kind: 'overdrawn'
       /** Whose budget it is. */
@@ -123,9 +123,9 @@ export type Audit = {
   /** Charges that are still open and of no gateway that runs, while none does: the next start ends them. */
   readonly left: number
   readonly problems: readonly string[]
-  /** Where sums that costs are read from are not what the charges come to; `replay --rebuild-sums` makes them anew. */
+  /** Where the sums of costs are not what the charges come to; `replay --rebuild-sums` makes them again. */
   readonly sums: readonly string[]
-  /** How many keys, users, groups and balances are not what their charges say, as `problems` tells; `replay --rebuild-sums` corrects them. */
+  /** How many keys, users, groups and balances differ from their charges, as `problems` reports; `replay --rebuild-sums` corrects them. */
   readonly budgets: number
 }
 
@@ -141,7 +141,7 @@ export type BudgetCorrection = {
   readonly month: { readonly start: number; readonly spent: number }
 }
 
-/** Where a chain of entries ended at some time: its last entry and that one's hash, which vouches for all before it. */
+/** Where a chain of entries ended at some time: its last entry and that one's hash, which covers all before it. */
 export type ChainEnd = { readonly chain: string; readonly position: number; readonly head: string }
 
 /** What the books came to at some time. Kept elsewhere, it shows later that nothing of them was taken away or rewritten. */
@@ -165,7 +165,7 @@ export type Review = {
   readonly vendorCost?: Micros | undefined
 }
 
-/** How far the sums that costs are read from have been made anew, in places of the ledger. */
+/** How far the sums of costs have been made again, in places of the ledger. */
 export type RebuildState = {
   readonly isDone: boolean
   readonly added: number
@@ -185,7 +185,7 @@ export type Storage = Omit<Stores, 'counters'> & {
   readonly vendorKeys: VendorKeyStore
   readonly events: EventStore
   readonly watch: WatchStore
-  /** For commands beside a running gateway. */
+  /** For commands that run next to a gateway. */
   readonly books: {
     all(after: string | null, limit: number): Awaitable<readonly Charge[]>
     /** Proves the books, and that they continue what earlier anchors say. */
@@ -222,7 +222,7 @@ export type Storage = Omit<Stores, 'counters'> & {
     /** Refunds a charge and books it again at other prices; false when it was refunded or repriced before. */
     reprice(repricing: Repricing): Promise<boolean>
   }
-  /** What waits to be written: changes that somebody waits for, rows of the log, charges that nobody waits for. */
+  /** What waits to be written: changes that a caller waits for, rows of the log, charges without a waiting caller. */
   waiting(): { readonly changes: number; readonly rows: number; readonly charges: number }
   /** Everything queued so far is durable. */
   flush(): Promise<void>

@@ -27,7 +27,7 @@ export type FoundRow<Row extends TableRow = TableRow> =
   | {
       readonly kind: 'found'
       readonly row: Row
-      /** `provider`: under the provider's name; `id`: as it was asked for; `bare`: without what stands before it; `last`: of somebody else. */
+      /** `provider`: under the provider's name; `id`: as requested; `bare`: without its prefix; `last`: of another provider. */
       readonly by: 'provider' | 'id' | 'bare' | 'last'
       /** Rows of the same model that cost something else. */
       readonly differing: readonly string[]

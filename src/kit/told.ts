@@ -8,7 +8,7 @@ import { defineSlot } from './slots.ts'
 export type Told = {
   /** Width and height in pixels, by the place of a picture among those of the answer. */
   readonly sizes: Map<number, { readonly width: number; readonly height: number }>
-  /** The first bytes of what a link leads to, by the place of the picture: for whoever reads its pixels. */
+  /** The first bytes of what a link leads to, by the place of the picture: for the reader of its pixels. */
   readonly heads: Map<number, Buffer>
   /** By the names that the family's description gives them. */
   readonly facts: Map<string, string | number | boolean>
@@ -20,9 +20,9 @@ export type Told = {
   cost: string | undefined
   /** The answer is a refusal that is charged, by this name in the model's prices. */
   refusalPrice: string | undefined
-  /** What the answer had beside its pictures that may be one, and that was not handed on; for people. */
+  /** What the answer had besides its pictures that may be one, and that was not handed on; for people. */
   omitted: string | undefined
-  /** All of an answer that is none, and short: whoever charges judges whether it may hold a picture. */
+  /** All of an answer that is none, and short: the plugin that charges judges whether it may hold a picture. */
   foreign: Buffer | undefined
 }
 
@@ -42,7 +42,7 @@ export function createTold(): Told {
   }
 }
 
-/** What the answers of a family may tell that decides prices. */
+/** What the answers of a family may report that decides prices. */
 export type ToldNames = {
   /** Names of facts. */
   readonly facts: ReadonlySet<string>

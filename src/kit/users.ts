@@ -49,11 +49,11 @@ export type UserStore = {
   topUp(name: string, amount: Micros, note: string | null, by: string): Awaitable<TopUp | undefined>
   /** What was paid in, newest first. */
   topUps(name: string): Awaitable<readonly TopUp[]>
-  /** Ends the user's sessions but the one told. False when there is no such user. */
+  /** Ends the user's sessions except the given one. False when there is no such user. */
   setPassword(name: string, passwordHash: string, by?: string, keep?: string): Awaitable<boolean>
-  /** Whether an administrator exists who can get in by one of these ways; by a password where none are told. */
+  /** Whether an administrator exists who can sign in by one of these ways; by a password where none are given. */
   hasAdmin(ways?: WaysIn): Awaitable<boolean>
-  /** A way to make the first administrator, by whoever knows the token; void as soon as there is one. */
+  /** A way to make the first administrator, by a person who knows the token; void as soon as there is one. */
   offerSetup(tokenHash: string, expiresAt: number): Awaitable<void>
   /**
    * Makes the first administrator, once: of many at the same moment one succeeds. An existing user of that name becomes it.

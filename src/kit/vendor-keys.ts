@@ -9,11 +9,11 @@ export type KeyState = (typeof keyStates)[number]
 export const keyReasons = ['invalid', 'no_credit', 'operator', 'limited', 'model'] as const
 export type KeyReason = (typeof keyReasons)[number]
 
-/** How a key stands, or one model of it. */
+/** The state of a key, or of one model of it. */
 export type KeyStanding = {
   readonly upstream: string
   readonly key: string
-  /** The model that it stands so for; '' for all of them. */
+  /** The model of this state; '' for all of them. */
   readonly model: string
   readonly hash: string
   readonly state: KeyState
@@ -22,7 +22,7 @@ export type KeyStanding = {
   readonly code: string | null
   /** Milliseconds since the epoch, as are the others. */
   readonly since: number
-  /** When it is asked, or looked after, again; null where only a person decides. */
+  /** When it is used, or tried, again; null where only a person decides. */
   readonly until: number | null
   /** How often in a row it was limited, or was looked after in vain. */
   readonly tries: number
@@ -56,7 +56,7 @@ export type KeySpending = {
   readonly spent: Micros
 }
 
-/** How one key of an upstream is, for whoever looks. Moments are milliseconds since the epoch. */
+/** One key of an upstream, for people. Moments are milliseconds since the epoch. */
 export type KeyReport = {
   readonly name: string
   /** The end of its secret; empty for a short one. */
@@ -71,7 +71,7 @@ export type KeyReport = {
   /** What a person said who has suspended it. */
   readonly note: string | null
   readonly since: number | null
-  /** When it is asked or tried again; null where it is asked, and where only a person decides. */
+  /** When it is used or tried again; null where it is in use, and where only a person decides. */
   readonly until: number | null
   readonly weight: number
   /** The models that it serves; null for all. */
@@ -83,9 +83,9 @@ export type KeyReport = {
     readonly spent: Micros
     readonly renews: number | null
   } | null
-  /** Models that it is not asked for now. */
+  /** Models that it is not used for now. */
   readonly resting: readonly Pick<KeyStanding, 'model' | 'code' | 'since' | 'until'>[]
-  /** Requests that it was asked with here since the start. */
+  /** Requests that used it here since the start. */
   readonly requests: number
   /** What became of those of the last hour. */
   readonly lately: KeyOutcomes
@@ -103,11 +103,11 @@ export type KeyDecision = {
   readonly key: string
   readonly hash: string
   readonly state: 'suspended' | 'active'
-  /** When it is asked again by itself; null for when somebody says so. */
+  /** When it is used again by itself; null for when a person resumes it. */
   readonly until: number | null
   /** Why, in one line. */
   readonly note: string | null
-  /** Absent for a key that is not asked anyhow. */
+  /** Absent for a key that is not used anyhow. */
   readonly others: OtherKeys | undefined
 }
 
@@ -115,11 +115,11 @@ export type KeyDecision = {
 export type KeyTrial = {
   readonly upstream: string
   readonly key: string
-  /** `unclear`: what was asked for is not there, which proves nothing of the key. */
+  /** `unclear`: the requested thing is not there, which proves nothing of the key. */
   readonly result: 'good' | 'bad' | 'unclear'
   /** What came back: a status with the vendor's code, or why nothing came. */
   readonly answer: string
-  /** What was asked for, with GET. */
+  /** The address of the look, with GET. */
   readonly path: string
   readonly ms: number
 }
@@ -132,7 +132,7 @@ export type VendorKeyStore = {
    * suspended or back, and when with it the last of its upstream is gone.
    */
   put(standing: KeyStanding, others?: OtherKeys): Promise<void>
-  /** A person's word, for all gateways on the storage, with its row of the audit trail. False: it is asked already. */
+  /** A person's decision, for all gateways on the storage, with its row of the audit trail. False: it is in use already. */
   decide(decision: KeyDecision, by: string): Promise<boolean>
   spent(): Awaitable<readonly KeySpending[]>
   /** Adds to all of its life, and to the day and the month of `at`. */
@@ -141,7 +141,7 @@ export type VendorKeyStore = {
     readonly key: string
     readonly amount: Micros
     readonly at: number
-    /** What the key may spend, and who is asked beside it: that it is spent is told. Absent where nobody is to hear of it. */
+    /** What the key may spend, and which keys are used next to it: an event reports that it is spent. Absent where none is sent. */
     readonly bound?: { readonly budget: NonNullable<VendorKey['budget']>; readonly others: OtherKeys | undefined }
   }): Promise<void>
 }
@@ -166,7 +166,7 @@ export function decisionOn(
   return { upstream: key.upstream.name, key: key.name, hash: key.hash, ...word, others: othersOf(plan, key) }
 }
 
-/** The keys that are asked of one's upstream, it among them; undefined where that one is not. */
+/** The keys of one's upstream that are in use, it among them; undefined where that one is not. */
 export function othersOf({ upstreams }: Pick<Plan, 'upstreams'>, key: VendorKey): OtherKeys | undefined {
   if (key.weight === 0) return undefined
   const { keys = [] } = upstreams.get(key.upstream.name) ?? {}

@@ -1,4 +1,4 @@
-/** Of so many zones something is kept. Who asks may spell a zone in any case, and there is no end of spellings. */
+/** How many zones are cached. A request may spell a zone in any case, so that there is no end of spellings. */
 const zonesKept = 64
 const formats = new Map<string, Intl.DateTimeFormat>()
 
@@ -32,7 +32,7 @@ export function isZone(name: string): boolean {
   }
 }
 
-/** What a clock on the wall tells at a moment, as that moment would be were the zone UTC. */
+/** The time of a wall clock at a moment, as that moment would be if the zone were UTC. */
 export function wallOf(zone: string, at: number): number {
   const told: { [part: string]: number } = {}
   for (const { type, value } of formatOf(zone).formatToParts(at)) told[type] = Number(value)

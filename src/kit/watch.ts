@@ -1,6 +1,6 @@
 import type { ToldEvent } from './events.ts'
 
-/** A sign-in that was refused: nobody was let in. */
+/** A refused sign-in. */
 export type RefusedTry = {
   /** As it was typed. It is kept only where a user is called so: it may have been a password. */
   readonly name: string
@@ -16,7 +16,7 @@ export type RefusedSignIns = {
   readonly hour: number
   /** Null: no user is called so. */
   readonly name: string | null
-  /** Null: of an hour with very many, the rest is not told apart; `name` and `way` are null then, too. */
+  /** Null: of an hour with very many, the rest is one row; `name` and `way` are null then, too. */
   readonly remote: string | null
   readonly way: string | null
   readonly times: number
@@ -44,7 +44,7 @@ export type GatewaySeen = {
   readonly isOwn: boolean
 }
 
-/** Somebody has dealt with what an alert tells of, for everybody. */
+/** A person has dealt with an alert, for all. */
 export type Dealt = { readonly alert: string; readonly by: string; readonly at: number }
 
 /** What alerts are made of. */
@@ -54,7 +54,7 @@ export type AlertsRead = {
   readonly newest: NewestStanding
 }
 
-/** The newest of what stands until somebody does something about it. */
+/** The newest of what lasts until a person acts on it. */
 export type NewestStanding = {
   /** When a charge last came under review of those that are; null for none. */
   readonly review: number | null
@@ -62,7 +62,7 @@ export type NewestStanding = {
   readonly undelivered: ReadonlyMap<string, string>
 }
 
-/** What whoever looks after gateways asks for. */
+/** The alerts for operators. */
 export type WatchStore = {
   /** Counts it in its hour: at most 200 rows an hour, and none older than 90 days. */
   refused(one: RefusedTry): Promise<void>
@@ -70,7 +70,7 @@ export type WatchStore = {
   listRefused(
     filter: RefusedFilter,
   ): Promise<{ readonly rows: readonly RefusedSignIns[]; readonly times: number; readonly count: number }>
-  /** Of each kind that may need somebody the newest 100 events, of budgets those of keys apart from others, and what has been dealt with. */
+  /** Of each kind that may need a person the newest 100 events, of budgets those of keys apart from others, and what has been dealt with. */
   alerts(): Promise<AlertsRead>
   /** Marks an alert as dealt with, or takes that back; in the audit trail too. */
   deal(alert: string, isDealt: boolean, by: string): Promise<void>

@@ -9,7 +9,7 @@ export type CostPair = { readonly charges: number; readonly before: Micros; read
 /** `name` is null for all that came after the bound of names. */
 export type CostPairOf = CostPair & { readonly name: string | null }
 
-/** Charges of which nobody can tell what they would have cost, and what they did. */
+/** Charges whose cost by other prices is not known, and what they cost. */
 export type NotComparable = {
   readonly reason: Incomparable
   readonly model: string | null
@@ -26,6 +26,6 @@ export type WhatIf = CostSpan &
     readonly byGroup: readonly CostPairOf[]
     readonly byUser: readonly CostPairOf[]
     readonly notComparable: readonly NotComparable[]
-    /** Models that cost nothing now and would: of what was asked of these there are no charges. */
+    /** Models that cost nothing now and would: there are no charges of their requests. */
     readonly uncounted: readonly string[]
   }

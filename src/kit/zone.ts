@@ -6,7 +6,7 @@ const quarterMs = 900_000
 /** How long a date lasts somewhere, milliseconds since the epoch, and which it is. */
 type DateThere = { readonly from: number; readonly until: number; readonly date: number }
 
-/** The two dates that were asked for last, by zone: nearly all who ask mean today, or the hour that follows. */
+/** The two dates that were read last, by zone: nearly all requests are for today, or the hour that follows. */
 const last = new Map<string, readonly [DateThere, DateThere | undefined]>()
 
 /** Whether a text names a time zone of the IANA database: `Europe/Berlin`, `UTC`. */

@@ -2,7 +2,7 @@ import { wallOf } from './wall-clock.ts'
 
 const dayMs = 86_400_000
 
-/** A time as a wall clock tells it; months from 1. */
+/** A time of a wall clock; months from 1. */
 export type WallTime = {
   readonly year: number
   readonly month: number
@@ -34,7 +34,7 @@ export function dayIn(
   return { year: wall.getUTCFullYear(), month: wall.getUTCMonth() + 1, day: wall.getUTCDate() }
 }
 
-/** `2026-11-23T10:04:24+01:00`: a moment as a wall clock tells it, with its distance from UTC. */
+/** `2026-11-23T10:04:24+01:00`: the time of a wall clock at a moment, with its distance from UTC. */
 export function formatIn(zone: string, at: number): string {
   const wall = wallOf(zone, at)
   const minutes = Math.round((wall - at) / 60_000)

@@ -157,10 +157,10 @@ t.test('what was given back is no evidence of what could have been saved', { ski
   const page = await browsing.newPage({ language: 'en', as: admin })
   await page.goto(`${url}/console?range=last`)
   const advice = page.locator('.avoidable li')
-  await advice.getByText(/3 images asked for at 3840x2160/).waitFor()
+  await advice.getByText(/3 images requested at 3840x2160/).waitFor()
   t.equal((await admin.post(`/api/logs/${log.records[0]?.id}/refund`, { reason: 'too small' })).status, 200)
   await page.goto(`${url}/console?from=${dayOf(lastMonth())}&to=${dayOf(Date.now())}`)
-  await advice.getByText(/1 image asked for at 3840x2160/).waitFor()
+  await advice.getByText(/1 image requested at 3840x2160/).waitFor()
   const request = page.getByRole('table', { name: 'Newest requests' }).getByRole('row', { name: /3 × requested size/ })
   t.match(await request.textContent(), /0\.24 USD.*0\.24 given back/, 'the requests below say it too')
   await advice.getByRole('link', { name: 'See the requests' }).click()
@@ -196,7 +196,7 @@ t.test('the same by keyboard, and what could have been saved, with its evidence 
   await advice.waitFor()
   t.match(
     await advice.textContent(),
-    /3 images asked for at 3840x2160 were billed 4K and came back 2K; asking for 2048x1152/,
+    /3 images requested at 3840x2160 were billed 4K and came back 2K; a request for 2048x1152/,
   )
   await advice.getByRole('link', { name: 'See the requests' }).click()
   await page.getByRole('heading', { name: 'Logs' }).waitFor()

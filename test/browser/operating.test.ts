@@ -29,7 +29,7 @@ t.test('what needs somebody, how the gateway is, and who was refused, in both la
       'en',
       'light',
       {
-        budget: 'A budget could not bear a request',
+        budget: 'A budget was too small for a request',
         other: '1 open',
         traffic: 'Last five minutes',
         refused: 'Refused sign-ins',

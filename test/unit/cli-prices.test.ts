@@ -299,7 +299,7 @@ t.test('what is no table, or was cut short, is refused whole', async t => {
   t.match(await place.run('prices', 'import', 'table.json', '--from', 'litellm', '--as-of', 'yesterday'), { code: 2 })
 })
 
-t.test('list says what every model costs, and in which file and line that stands', async t => {
+t.test('list says what every model costs, with the file and line of each price', async t => {
   const place = await makeFolder(t)
   await writeFile(place.path('prices.yaml'), (await importPrices(await sourceOf('litellm'), options)).text)
   await writeFile(place.path('gateway.yaml'), config)

@@ -71,7 +71,7 @@ t.test(
     const english = pages.renderPricing({ language: 'en', list, calculation })
     t.match(
       english,
-      'The price of an image is that of its quality and tier; the tier is told by what the answer says, else by the image',
+      'The price of an image is that of its quality and tier; the tier is decided by what the answer reports, else by the image',
     )
     t.match(english, '× 0.5 where draft: true')
     t.match(english, /<th[^>]*>high 2k<\/th>/)

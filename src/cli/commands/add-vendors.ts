@@ -8,7 +8,7 @@ import { describeVariable } from './recipes.ts'
 
 const backupsMax = 100
 
-/** Adds recipes to the configuration of a folder; the file as it was stays beside it. @throws Exit when it cannot be */
+/** Adds recipes to the configuration of a folder; the old file is kept as a backup. @throws Exit when it cannot be */
 export async function addVendors(folder: string, recipes: readonly Recipe[]): Promise<void> {
   const file = join(folder, 'gateway.yaml')
   const text = await readFile(file, 'utf8')
@@ -27,7 +27,7 @@ export async function addVendors(folder: string, recipes: readonly Recipe[]): Pr
   await tellLacking(join(folder, '.env.example'), recipes)
 }
 
-/** The example of variables is people's own by now: what it has not is told, and nothing is written into it. */
+/** Operators own the example of variables by now: missing ones are reported, and nothing is written into it. */
 async function tellLacking(file: string, recipes: readonly Recipe[]): Promise<void> {
   const text = await readFile(file, 'utf8').catch(() => undefined)
   if (text === undefined) return
@@ -37,7 +37,7 @@ async function tellLacking(file: string, recipes: readonly Recipe[]): Promise<vo
   if (names.size > 0) say(`lacks      ${file} does not have ${[...names].join(', ')}`)
 }
 
-/** What an operator sets before a vendor is asked in earnest. */
+/** What an operator sets before a real vendor is used. */
 export function tellNeeds(recipes: readonly Recipe[]): void {
   const needs = new Map(recipes.flatMap(({ variables }) => variables).map(one => [one.name, one]))
   for (const one of needs.values()) say(`set        ${describeVariable(one)}`)

@@ -4,7 +4,7 @@ import { needFile } from '../need-file.ts'
 import { readBooksPlan } from '../open-books.ts'
 import { withProgress } from '../progress.ts'
 
-/** Copies the database, beside a gateway that may be running on it. */
+/** Copies the database, also while a gateway runs on it. */
 export async function backup(to: string, options: { readonly config: string }): Promise<void> {
   const { storage } = await readBooksPlan(options.config)
   await withProgress(`copying to ${to}`, progress =>

@@ -2,7 +2,7 @@ import type { Command, Option } from 'commander'
 import { listConfigKeys } from '../../index.ts'
 import { print } from '../exit.ts'
 
-/** What may follow a command. `path` is its name behind those above it: ` keys create`; empty for the program. */
+/** What may follow a command. `path` is its name after those above it: ` keys create`; empty for the program. */
 type Place = { readonly path: string; readonly command: Command; readonly words: readonly string[] }
 
 /** Prints the completion of a shell: commands, flags, the values that a flag may have, keys of the configuration. */
@@ -16,7 +16,7 @@ export async function printCompletion(
   print(format === 'json' ? JSON.stringify({ shell, script }) : script)
 }
 
-/** By command: the keys that it may be asked for. `config` prints what a file has, whose names are its own. */
+/** By command: the keys that it accepts. `config` prints what a file has, whose names are its own. */
 type KeyWords = { readonly [path: string]: readonly string[] }
 
 function keyWords(keys: readonly { readonly path: string }[]): KeyWords {

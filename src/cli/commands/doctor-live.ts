@@ -11,7 +11,7 @@ export type LiveOptions = {
   readonly yes: boolean
 }
 
-/** Buys the smallest picture of models, when somebody says yes, and tells what came. Exit 1 when one fails. */
+/** Buys the smallest picture of models after a confirmation, and reports the result. Exit 1 when one fails. */
 export async function doctorLive(
   options: LiveOptions & { readonly config: string; readonly format: string },
 ): Promise<void> {
@@ -38,7 +38,7 @@ function choose(trials: readonly LiveTrial[], { live, liveAll }: LiveOptions): r
   return liveAll ? trials : trials.filter(({ model }) => live.includes(model))
 }
 
-/** @throws Exit 2 when nobody says yes */
+/** @throws Exit 2 without a confirmation */
 async function needConsent(plan: Plan, trials: readonly LiveTrial[], yes: boolean): Promise<void> {
   for (const { model, operation, atMost } of trials)
     say(

@@ -14,7 +14,7 @@ type Options = {
   readonly format: string
 }
 
-/** Erases a person, once somebody has typed the name or said --yes; or counts what would go. */
+/** Erases a person after the name was typed or --yes given; or counts what would go. */
 export async function eraseUser(name: string, { dryRun, yes, config, format }: Options): Promise<void> {
   await withStorage(config, async storage => {
     const traces = await storage.users.traces(name)
@@ -32,7 +32,7 @@ export async function eraseUser(name: string, { dryRun, yes, config, format }: O
         say(`${countOf(traces.running, 'request or job')} of theirs have not ended: it is refused until they have.`)
       return
     }
-    // Of somebody who is gone already the rest of the log is: whoever erased them may have been killed.
+    // A person who is gone already may have rows left in the log: the erasing process may have been killed.
     if (traces && !yes) await needConsent(name)
     const erasure = await storage.users.erase(name, actor)
     if (!erasure) throw unknownUser(name)
@@ -56,7 +56,7 @@ function formatRows(tables: Traces['tables']): string {
   )
 }
 
-/** @throws Exit 2 when nobody types the name */
+/** @throws Exit 2 when the name is not typed */
 async function needConsent(name: string): Promise<void> {
   const text = `This erases ${name} for good (--dry-run counts what goes).`
   if (!process.stdin.isTTY) throw new Exit(exitCodes.usage, `${text} Say --yes to do so.`)

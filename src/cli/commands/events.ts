@@ -60,7 +60,7 @@ type RedeliverOptions = {
   readonly id?: string
 }
 
-/** Tells a receiver again: one event, or all behind one. A gateway that runs does it. */
+/** Sends one event to a receiver again, or all after one. A running gateway does it. */
 export async function redeliver({ config, webhook, after, id }: RedeliverOptions): Promise<void> {
   if ((after === undefined) === (id === undefined)) throw new Exit(exitCodes.usage, 'say --after ID or --id ID')
   const which = id === undefined ? { after: checkId('after', after ?? '') } : { id: checkId('id', id) }

@@ -44,7 +44,7 @@ type ChatOptions = {
   readonly format: string
 }
 
-/** What asks, and how long the answer may be, by the operation; those not named here are asked as a chat is. */
+/** The message and the longest answer as fields of a request, by operation; others have the fields of a chat. */
 const questions: {
   readonly [operation: string]: (text: string, most: number | undefined) => { readonly [name: string]: Json }
 } = {

@@ -14,7 +14,7 @@ type Options = {
 
 const pageCharges = 500
 
-/** Lists charges that were settled although their answer was cut off for something unknown in it; gives them back where asked to. */
+/** Lists charges that were settled although their answer was cut off for something unknown in it; refunds them on request. */
 export async function findWithheld({ refund, reason, config, format }: Options): Promise<void> {
   await withStorage(config, async ({ books }) => {
     const found: (Charge & { readonly given: number })[] = []

@@ -41,7 +41,7 @@ export async function init(folder: string, options: Options): Promise<void> {
   await write(folder, draft)
 }
 
-/** A recipe says all that would be asked for. */
+/** A recipe answers all questions. */
 async function initVendors(folder: string, options: Options): Promise<void> {
   const { yes: _, format: __, force, upstream, vendor, ...flags } = options
   if (upstream.size > 0)
@@ -103,7 +103,7 @@ function refuseSecret(flag: string, variable: string, url = ''): void {
   )
 }
 
-/** An answer that does not fit is told as `check` would tell it, and nothing is written. */
+/** An invalid answer is reported as `check` does, and nothing is written. */
 async function refuseInvalid(file: string, text: string, env: NodeJS.ProcessEnv = {}): Promise<void> {
   const loaded = await loadConfig({ file, text }, env)
   if (!loaded.ok) throw new Exit(exitCodes.usage, await showFindings(loaded.findings))

@@ -14,7 +14,7 @@ type InviteOptions = {
   readonly format: string
 }
 
-/** Prints a link by which somebody becomes a user, once. It is told here alone. */
+/** Prints a link that lets one person become a user, once. It is shown here alone. */
 export async function invite(options: InviteOptions): Promise<void> {
   const role = readRole(options.role)
   const validMs = readSpan(options.for)
@@ -70,7 +70,7 @@ function readSpan(text: string): number {
   return span
 }
 
-/** Where browsers reach the console, as far as the configuration tells. */
+/** Where browsers reach the console, as far as the configuration says. */
 function consoleUrl({ server }: Plan): string {
   if (server.publicUrl !== undefined) return server.publicUrl
   const { host, port } = server.listen

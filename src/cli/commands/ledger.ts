@@ -40,7 +40,7 @@ export async function verify(options: VerifyOptions): Promise<void> {
   })
 }
 
-/** Those who look after the gateway see it in the console, and webhooks are told; where nothing can be written, nothing is. */
+/** Operators see it in the console, and webhooks get an event, unless the storage cannot be written. */
 async function tellFound({ events, watch }: Storage, { problems, sums }: Audit): Promise<void> {
   try {
     const found = [...problems, ...sums]
@@ -54,7 +54,7 @@ async function tellFound({ events, watch }: Storage, { problems, sums }: Audit):
     const last = told.reduce<(typeof told)[number] | undefined>((a, b) => (a && a.id > b.id ? a : b), undefined)
     if (last?.kind === 'ledger.differs') await events.tellNew({ kind: 'ledger.verified', data: { count: 0 } })
   } catch {
-    // A proof stands for itself.
+    // The proof is valid without its event.
   }
 }
 
@@ -74,7 +74,7 @@ export async function anchor(options: { readonly config: string }): Promise<void
   await withStorage(options.config, async storage => print(JSON.stringify(await storage.books.anchor())))
 }
 
-/** Adds up anew what costs are read from, and then budgets. What was broken off goes on where it was. */
+/** Rebuilds the sums of costs, and then budgets. An interrupted rebuild continues. */
 async function rebuildSums(options: Options) {
   return withStorage(options.config, async (storage, { currency }) => {
     await withProgress('adding up charges', async progress => {

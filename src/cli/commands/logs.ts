@@ -37,7 +37,7 @@ type ListOptions = {
   readonly format: string
 }
 
-/** What is asked for, beside how much of it. */
+/** The filter of a question, apart from its limit. */
 type Asked = {
   readonly match: LogMatch
   /** Micro-units that a request has cost at least. */
@@ -115,7 +115,7 @@ function costs({ charge }: Found, minCost: number): boolean {
   return minCost === 0 || (charge?.state === 'settled' && charge.amount >= minCost)
 }
 
-/** Until Ctrl-C. A gateway that is started anew, or a database that is away for a while, does not end it. */
+/** Until Ctrl-C. A gateway that restarts, or a database that is away for a while, does not end it. */
 async function follow(
   storage: Storage,
   { match, minCost }: Asked,
@@ -145,7 +145,7 @@ async function follow(
   }
 }
 
-/** Writes records in a format; what stands above a table is written once. */
+/** Writes records in a format; the head of a table is written once. */
 function printer(format: string, zone: string, isFollowing: boolean): (records: readonly LogRecord[]) => void {
   let isBegun = false
   const begin = (): boolean => !isBegun && (isBegun = true)

@@ -21,7 +21,7 @@ import { smallestRequest } from '../smallest-request.ts'
 import { formatTable } from '../table.ts'
 import { writeOut } from '../write-out.ts'
 
-/** The key of a test ends by itself, should nobody be left to revoke it. */
+/** The key of a test expires by itself, in case it is not revoked. */
 const keyMs = 30 * 60_000
 const answerMs = 10 * 60_000
 /** A charge settles as its answer's last bytes leave: soon after they are here, it is settled. */
@@ -47,7 +47,7 @@ type Result = {
   readonly error: string | null
 }
 
-/** What callers may ask for, as `GET /v1/models` has it, and who is asked then. */
+/** The models as `GET /v1/models` lists them, with their upstreams. */
 export async function listModels(options: { readonly config: string; readonly format: string }): Promise<void> {
   const plan = await readBooksPlan(options.config)
   const offered = (await listPrices(plan)).models.map(model => ({ ...model, upstreams: upstreamsOf(plan, model.name) }))
@@ -168,12 +168,12 @@ async function needGateway(url: string): Promise<void> {
   })
 }
 
-/** Whether somebody outside is paid for it. */
+/** Whether an outside vendor is paid for it. */
 function costs(model: Model): boolean {
   return !model.free && model.upstreams.some(({ upstream }) => !upstream.url.startsWith('simulator:'))
 }
 
-/** @throws Exit 2 when nobody says yes */
+/** @throws Exit 2 without a confirmation */
 async function needConsent(names: readonly string[]): Promise<void> {
   const text = `This buys one small request each of ${names.join(', ')}.`
   if (!process.stdin.isTTY) throw new Exit(exitCodes.usage, `${text} Say --yes to do so.`)

@@ -19,7 +19,7 @@ import { writeOut } from '../write-out.ts'
 
 /** Tables are some megabytes; what is far more is none. */
 const bytesMax = 64 * 1024 ** 2
-/** Names that are told of a reason. */
+/** How many names are listed for a reason. */
 const namesMax = 5
 
 type ImportFlags = {
@@ -34,7 +34,7 @@ type ImportFlags = {
   readonly format: string
 }
 
-/** Makes a file of prices of somebody else's table; what is left out of it is told. */
+/** Makes a file of prices from another table, and reports what is left out. */
 export async function importTable(file: string, options: ImportFlags): Promise<void> {
   const { from, only, provider: providers, source, out, format, allowUndercharge } = options
   const asOf = options.asOf ?? new Date().toISOString().slice(0, 10)
@@ -76,7 +76,7 @@ async function readText(file: string): Promise<string> {
   return size > bytesMax ? ' '.repeat(bytesMax + 1) : readFile(file, 'utf8')
 }
 
-/** A gateway may be reading the file: it finds the old table or the new one, never a part of one. @throws Exit 1 for one that somebody wrote */
+/** A gateway may be reading the file: it finds the old table or the new one, never a part of one. @throws Exit 1 for one that was written by hand */
 async function writeTable(file: string, text: string, force: boolean): Promise<void> {
   const there = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
@@ -150,7 +150,7 @@ function rowOf({ model, unit, before, after, percent, where }: PriceDifference):
   return [model, unit, before ?? 'none', after ?? 'none', change, where.before ?? '', where.after ?? ''].map(writeOut)
 }
 
-/** What every model of a configuration costs, and where that stands. */
+/** What every model of a configuration costs, with the place of each price. */
 export async function listTable({
   config,
   format,

@@ -4,15 +4,15 @@ import { countOf } from '../count-of.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { showFindings } from '../show-findings.ts'
 
-/** A reload that the file's watcher did so short a time ago is what whoever asks for one means. */
+/** A reload by the file's watcher so short a time ago counts as the requested one. */
 const recentMs = 60_000
 
 /** `before`: what came of the reload before this one; absent of an older gateway. */
 type Reloaded = ReloadResult & { readonly before?: Status['last_reload'] }
 
 /**
- * Tells the running gateway to read its configuration again, behind whatever reload is under way. Where the file's watcher
- * has been faster, what it took is told. Exit 3 when it refuses it, 4 when there is none.
+ * Requests a reload from the running gateway, after one that is under way. If the file's watcher was faster, it reports the
+ * result of that reload. Exit 3 when it refuses it, 4 when there is none.
  */
 export async function reload(options: OpsOptions & { readonly format: string }): Promise<void> {
   const response = await askOps(options, 'POST', '/reload')

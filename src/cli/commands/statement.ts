@@ -71,7 +71,7 @@ export async function statement(options: Options): Promise<void> {
   })
 }
 
-/** Of somebody who was erased the ledger has the name that they had. @throws Exit 2 for a name that nobody has or had */
+/** The ledger has the old names of erased users. @throws Exit 2 for a name that no user has or had */
 async function needSomebody({ users, books }: Storage, user: string): Promise<void> {
   if (await users.find(user)) return
   const all = await books.statement({ from: 0, until: Date.now() })

@@ -12,7 +12,7 @@ type Options = {
   readonly format: string
 }
 
-/** Copies everything into an empty storage, and tells how the copy was proved. */
+/** Copies everything into an empty storage, and reports how the copy was proved. */
 export async function copy({ to, snapshot, config, format, ...options }: Options): Promise<void> {
   const from = options.from ?? (await readBooksPlan(config)).storage
   const copied = await withProgress('opening both storages', progress =>
@@ -35,7 +35,7 @@ export async function copy({ to, snapshot, config, format, ...options }: Options
   )
 }
 
-/** Brings the schema up to date, once nobody of an older version works on the storage. */
+/** Brings the schema up to date, once no process of an older version works on the storage. */
 export async function migrate({ config, format }: Pick<Options, 'config' | 'format'>): Promise<void> {
   const { storage: url } = await readBooksPlan(config)
   let said = ''

@@ -20,7 +20,7 @@ type Options = { readonly config: string; readonly format: string }
 
 const reasonCharsMax = 500
 
-/** Every upstream, and how each of its keys stands by what the storage has of them. */
+/** Every upstream, with the state of each of its keys as stored. */
 export async function listUpstreams(options: Options): Promise<void> {
   await withVendorKeys(options.config, async (storage, plan) => {
     const all = await readUpstreams(plan, storage.vendorKeys)
@@ -47,7 +47,7 @@ function formatUpstreams(all: readonly UpstreamShown[], currency: string): strin
   return table.split('\n').map(writeOut).join('\n')
 }
 
-/** A person's word: the key is asked no more, in every gateway on the storage. */
+/** Suspends a key in every gateway on the storage. */
 export async function suspendKey(
   upstream: string,
   name: string,
@@ -85,7 +85,7 @@ export async function resumeKey(upstream: string, name: string, options: { reado
 }
 
 /** Tries keys at what costs nothing. Exit 1 when one of them is refused. */
-/** One that was refused, and is let in, is asked again, as when the gateway looks by itself. */
+/** A refused key that passes is used again, as after the gateway's own look. */
 async function bringBack(config: string, keys: readonly VendorKey[]): Promise<void> {
   if (keys.length === 0) return
   await withVendorKeys(config, async (storage, plan) => {

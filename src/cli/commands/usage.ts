@@ -18,7 +18,7 @@ const dayMs = 86_400_000
 const defaultDays = 30
 
 type Summed = 'day' | 'key' | 'model' | 'user'
-/** What is asked of every charge; the others are added up from sums that are kept. */
+/** Splits that read every charge; the others use stored sums. */
 type Walked = 'group' | 'tier' | 'upstream'
 
 type UsageOptions = {
@@ -69,7 +69,7 @@ export async function usage(options: UsageOptions): Promise<void> {
           ? await sumDays(storage, { since, until }, zone)
           : addUp(await storage.journal.usage({ since, until }), by)
     if (sums.length === 0) say('nothing was charged in that time')
-    // Of tokens a tier is told by its own name, and how many.
+    // A tier of tokens is shown by its name and quantity.
     const counts = by === 'tier' ? (['quantity'] as const) : (['input_tokens', 'output_tokens'] as const)
     const records = sums.map(sum => ({
       [by]: sum.of,
@@ -86,7 +86,7 @@ export async function usage(options: UsageOptions): Promise<void> {
   })
 }
 
-/** Use is kept by days of UTC: days of another zone are asked for one by one. */
+/** Use is stored by days of UTC: days of another zone are read one by one. */
 async function sumDays(
   { journal }: Pick<Storage, 'journal'>,
   { since, until }: { readonly since: number; readonly until: number },
@@ -115,7 +115,7 @@ function toSum({ inputTokens, outputTokens, amount, ...same }: UsageSum): Sum {
 
 const costHeadings = ['day', 'model', 'currency', 'charges', 'untold', 'ours', 'vendor', 'difference'] as const
 
-/** Ours and the vendor's, of the charges of which it told its cost; `untold`: those of which it did not. */
+/** Our amount and the vendor's, of charges with a reported cost; `untold` counts those without. */
 function printCosts(format: string, rows: readonly VendorRow[]): void {
   if (rows.length === 0) say('no vendor told its cost in that time')
   const records = rows.map(({ ours, theirs, ...rest }) => {

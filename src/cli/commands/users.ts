@@ -116,7 +116,7 @@ function readKeysMax(text: string): number | null {
   throw new Exit(exitCodes.usage, `--keys-max ${text}: a whole number is needed, or none`)
 }
 
-/** The bounds of a user as they become; undefined when none were told. */
+/** The new bounds of a user; undefined when none were given. */
 function readBounds(options: SettingOptions, plan: Plan, { keyBounds }: User): UserBounds | undefined {
   const { group: _ofUser, ...own } = options
   const was = {
@@ -137,7 +137,7 @@ export function needGroup(plan: Plan, group: string): void {
     throw new Exit(exitCodes.usage, `--group ${group}: the configuration has ${[...plan.groups.keys()].join(', ')}`)
 }
 
-/** Reads the new password from standard input: an argument would stand in the process list and the shell's history. */
+/** Reads the new password from standard input: an argument would be in the process list and the shell's history. */
 export async function setPassword(name: string, options: { readonly config: string }): Promise<void> {
   if (process.stdin.isTTY) say('Type the new password and press Enter.')
   let text = ''

@@ -25,7 +25,7 @@ export type Asker = {
   onError(error: Error): void
 }
 
-/** What a connection tells whoever keeps it. */
+/** What a connection reports to its owner. */
 export type Keeper = {
   /** Its answer has been read; it may carry another request. */
   onRest(connection: Connection): void
@@ -51,7 +51,7 @@ export class Connection implements Member, Reading {
   #socket: Socket | undefined
   #asker: Asker | undefined
   #sender: BodySender | undefined
-  /** The request that it carries allows another one behind it. */
+  /** The request that it carries allows another one after it. */
   #reuse = false
   /** A write was lost: where the request ends for the upstream is not known. */
   #isDeaf = false
@@ -89,7 +89,7 @@ export class Connection implements Member, Reading {
     return this.#piece
   }
 
-  /** So many bytes stand at the beginning of what `nextMemory` gave. */
+  /** So many bytes are at the beginning of what `nextMemory` gave. */
   onRead(bytes: number, memory: Buffer): void {
     const read = bytes === memory.length ? memory : memory.subarray(0, bytes)
     // Half empty, it would keep twice the memory that is used.
@@ -100,9 +100,9 @@ export class Connection implements Member, Reading {
 
   readonly #onData = (bytes: Buffer): void => this.#take(bytes, true)
 
-  /** @param isOwn the memory belongs to whoever takes it, and to nobody else */
+  /** @param isOwn the memory belongs to the receiver alone */
   #take(bytes: Buffer, isOwn: boolean): void {
-    // What is said unasked is for nobody.
+    // Bytes without a request are discarded.
     if (!this.#asker) return this.close()
     try {
       this.#reader.read(bytes, isOwn)
@@ -156,13 +156,13 @@ export class Connection implements Member, Reading {
     this.#socket?.resume()
   }
 
-  /** The asker gives its request up: it is told of nothing more. */
+  /** The caller gives its request up: it gets no more callbacks. */
   abort(): void {
     this.#asker = undefined
     this.close()
   }
 
-  /** Ends it. Whoever has it is told by others. */
+  /** Ends it. Its owner is informed elsewhere. */
   close(): void {
     if (this.#isGone) return
     this.#isGone = true
@@ -204,7 +204,7 @@ export class Connection implements Member, Reading {
     asker?.onEnd(isSent)
   }
 
-  /** Ends it; whoever has it is told why. */
+  /** Ends it, and reports the reason to its owner. */
   break(error: Error): void {
     const asker = this.#asker
     this.abort()

@@ -8,14 +8,14 @@ export type Address = {
   readonly host: string
   readonly port: number
   readonly isEncrypted: boolean
-  /** For whom the certificate has to be, and what the greeting names; undefined where an IP address is asked. */
+  /** The name of the certificate and of the greeting; undefined for an IP address. */
   readonly serverName: string | undefined
 }
 
 /** How often a silent connection is probed: a peer that is gone without a word is found. */
 const probeAfterMs = 60_000
 
-/** Where a url leads, asked under a name of its own where `host` is given. */
+/** Where a url leads, with a name of its own where `host` is given. */
 export function addressOf(url: URL, host?: string): Address {
   const isEncrypted = url.protocol === 'https:'
   const dialled = url.hostname.replace(/^\[(.*)\]$/, '$1')
@@ -127,7 +127,7 @@ function timedOut(): Error {
   return Object.assign(new Error('no connection in time'), { code: 'ETIMEDOUT' })
 }
 
-/** Of several addresses that all failed, one was too slow: that is what it is called, whoever's timer was the first. */
+/** If all addresses failed and one was too slow, the error is a timeout, whichever timer was first. */
 function nameTimeout(error: Error): Error {
   const isTimeout =
     error instanceof AggregateError && error.errors.some(one => (one as { code?: string }).code === 'ETIMEDOUT')

@@ -1,9 +1,9 @@
 import { WireFault } from './wire-fault.ts'
 
-/** Names in lower case; a name that stands more than once has a list. */
+/** Names in lower case; a repeated name has a list. */
 export type AnswerHeaders = { readonly [name: string]: string | string[] | undefined }
 
-/** The head of an answer, or of an interim one, as it stood on the wire. */
+/** The head of an answer, or of an interim one, as it came. */
 export type ParsedHead = {
   readonly status: number
   readonly headers: AnswerHeaders
@@ -49,7 +49,7 @@ export function parseHead(text: string): ParsedHead {
     else before.push(value)
   }
   const isNew = first[1] === '1'
-  // HTTP/1.0 knows no codings: whoever passed it on may have seen another end of it (RFC 9112 6.1).
+  // HTTP/1.0 has no codings: a proxy may have seen another end of it (RFC 9112 6.1).
   const isFramed = isNew || headers['transfer-encoding'] === undefined
   return { status: Number(first[2]), headers, persists: isFramed && persists(isNew, headers['connection']) }
 }

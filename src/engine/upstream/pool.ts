@@ -55,7 +55,7 @@ export class Pool implements Keeper, Timed {
     this.#max = connectionsMax
   }
 
-  /** Gives a connection to who asks: now, or when it is his turn. */
+  /** Gives a connection to a caller: now, or in turn. */
   ask(waiter: Waiter, now: number): void {
     if (this.#isClosed) return waiter.onError(new ConnectionClosed())
     const connection = waiter.isFresh ? undefined : this.#takeIdle(now)
@@ -100,7 +100,7 @@ export class Pool implements Keeper, Timed {
     }
   }
 
-  /** Closes all connections; who has one, or waits for one, is told. */
+  /** Closes all connections, and informs those that have one or wait for one. */
   close(): void {
     this.#isClosed = true
     this.#deadlines.forget(this)
@@ -115,7 +115,7 @@ export class Pool implements Keeper, Timed {
 
   onGone(connection: Connection): void {
     this.#all.delete(connection)
-    // One that is being opened, or carried a request, stands nowhere else.
+    // One that is being opened, or carried a request, is in no other list.
     removeFrom(this.#idle, connection)
     removeFrom(this.#resting, connection)
     removeFrom(this.#listened, connection)
@@ -226,11 +226,11 @@ export class Pool implements Keeper, Timed {
     if (!waiter) return this.#offer(connection, this.#deadlines.clock.tick())
     waiter.line?.serve(waiter)
     this.#beginWaited(connection, waiter)
-    // Who came first may have been one whom a resting connection would have served: then somebody else waits for his own.
+    // The first in line may be one that a resting connection would have served: then another waits for its own.
     this.#dial()
   }
 
-  /** Who came first of those for whom it was is told, and nobody whom a connection that rests will serve. */
+  /** Informs the first in line of those that it was for, and none that a resting connection will serve. */
   #onDialFailed(connection: Connection, error: Error): void {
     this.#dialled--
     this.#all.delete(connection)
@@ -244,7 +244,7 @@ export class Pool implements Keeper, Timed {
     return earlier(this.#waiting.first, this.#waitingFresh.first)
   }
 
-  /** Who is served next of those that take any connection, behind as many as connections rest. */
+  /** The next of those that take any connection, after as many as connections rest. */
   get #firstUnserved(): Waiter | undefined {
     return this.#waiting.after(this.#resting.length + this.#listened.length)
   }

@@ -9,11 +9,11 @@ const headEnd = Buffer.from('\r\n\r\n', 'latin1')
 /** What every head begins with: what begins otherwise is not waited for. */
 const beginning = Buffer.from('HTTP/1.', 'latin1')
 
-/** Who is told of an answer, while it is read. False: it is given up, and nothing more of it is read. */
+/** The receiver of an answer, while it is read. False: it is given up, and nothing more of it is read. */
 export type Reading = {
   onHead(head: ParsedHead, bytes: number): boolean
   onContents(chunk: Buffer): boolean
-  /** It is complete; `persists`: the connection stands where another answer may begin, as far as both sides have said. */
+  /** It is complete; `persists`: another answer may follow on the connection, as far as both sides have said. */
   onWhole(persists: boolean): void
 }
 
@@ -120,7 +120,7 @@ export class AnswerReader {
     const { 'content-length': length, 'transfer-encoding': coding } = head.headers
     if (coding !== undefined && length !== undefined) throw new WireFault('where it ends is said in two ways')
     if (this.#isForHead || head.status === 204 || head.status === 304) {
-      // One that should have no contents, and tells of some, may have sent them.
+      // One that should have no contents, and announces some, may have sent them.
       if (!this.#isForHead && (coding !== undefined || (length !== undefined && length !== '0'))) this.#persists = false
       return this.#end(isLast)
     }
@@ -151,7 +151,7 @@ export class AnswerReader {
     return end
   }
 
-  /** The contents of chunks that came together are told together: to move the smaller part costs less than a piece does. */
+  /** The contents of chunks that came together are passed on together: to move the smaller part costs less than a piece does. */
   #readChunks(bytes: Buffer, from: number, isOwn: boolean): number {
     const chunks = this.#chunks as ChunkFrames
     let at = from

@@ -2,7 +2,7 @@ import { WireFault } from './wire-fault.ts'
 
 /** Extensions of chunks, all that come before so many bytes of contents have come. */
 const extensionBytesFree = 16_384
-/** Fields behind the last chunk, which nobody reads. */
+/** Fields after the last chunk, which are not read. */
 const trailerBytesMax = 16_384
 /** Hexadecimal digits of a chunk's size: more is no number that can be counted to. */
 const digitsMax = 12
@@ -36,7 +36,7 @@ export class ChunkFrames {
   #contentBytes = 0
   #trailerBytes = 0
 
-  /** The last chunk and what stands behind it have been read. */
+  /** The last chunk and what follows it have been read. */
   get isDone(): boolean {
     return this.#state === done
   }
@@ -149,7 +149,7 @@ function hexDigit(byte: number): number {
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
 }
 
-/** What may stand in a line beside its end (RFC 9110 5.5). */
+/** What a line may contain besides its end (RFC 9110 5.5). */
 function isText(byte: number): boolean {
   return byte >= 0x20 ? byte !== 0x7f : byte === 0x09
 }

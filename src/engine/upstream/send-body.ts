@@ -49,7 +49,7 @@ export class PieceSender implements BodySender {
   }
 }
 
-/** What somebody else reads or makes, as it comes. Its source is destroyed when it is stopped. */
+/** A body that other code reads or makes, as it comes. Its source is destroyed when it is stopped. */
 export class StreamSender implements BodySender {
   isDone = false
   readonly #socket: Socket
@@ -71,7 +71,7 @@ export class StreamSender implements BodySender {
     this.#bytes = bytes
     this.#fail = fail
     source.on('error', this.#onError).on('close', this.#onClose).on('end', this.#onEnd).on('data', this.#onData)
-    // What has happened to it while a connection was waited for is told to nobody again.
+    // Events during the wait for a connection are not repeated.
     if (source.destroyed) process.nextTick(this.#onClose)
   }
 
@@ -97,7 +97,7 @@ export class StreamSender implements BodySender {
     let hasRoom = socket.write(chunk)
     if (this.#bytes === undefined) hasRoom = socket.write('\r\n', 'latin1')
     socket.uncork()
-    // What the socket took at once it asks no room for.
+    // What the socket took at once needs no room.
     if (!hasRoom && socket.writableLength > 0) this.#source.pause()
   }
 
@@ -128,7 +128,7 @@ export class StreamSender implements BodySender {
     this.#fail(error)
   }
 
-  /** Its errors stay heard: nobody else hears them. */
+  /** Its errors keep a listener: there is no other one. */
   #leave(): void {
     this.#isOver = true
     this.#source.off('data', this.#onData).off('end', this.#onEnd).off('close', this.#onClose)

@@ -1,6 +1,6 @@
 import type { Asker } from './connection.ts'
 
-/** One that waits for a connection; links of the line that it stands in are its own. */
+/** One that waits for a connection; it has the links of its line. */
 export type Waiter = Asker & {
   /** It is to have a connection that has carried nothing. */
   readonly isFresh: boolean

@@ -24,7 +24,7 @@ export class QueueFull extends Error {
   }
 }
 
-/** A request that cannot be written as it is: a fault of whoever made it. */
+/** A request that cannot be written as it is: a fault of its maker. */
 export class UnsendableRequest extends Error {
   override readonly name = 'UnsendableRequest'
 }

@@ -1,6 +1,6 @@
 import { UnsendableRequest } from './wire-fault.ts'
 
-/** What stands in the head of a request, beside how long its body is. */
+/** What the head of a request contains, apart from the length of its body. */
 export type RequestHead = {
   readonly method: string
   readonly path: string
@@ -16,7 +16,7 @@ const unsendable = /[^\t\x20-\x7e\x80-\xff]/
 const unsendablePath = /[^\x21-\x7e\x80-\xff]/
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
-/** `passes`: written as it is. `read`: others have read it, and its line is made here. `refused`: nobody may say it. */
+/** `passes`: written as it is. `read`: others have read it, and its line is made here. `refused`: not allowed. */
 type Kind = 'passes' | 'read' | 'refused'
 
 const kinds: { readonly [name: string]: Kind } = {

@@ -1,6 +1,6 @@
 import { type LimitRequest, placesOfKey, type TokenUse, type VendorKey } from '../../kit/index.ts'
 
-/** What a request asks of a key's limits. Its tokens are estimated only where they are limited. */
+/** What a request takes of a key's limits. Its tokens are estimated only where they are limited. */
 export function demandsOf(key: VendorKey, tokens: TokenUse | undefined): readonly LimitRequest[] {
   const { rpm, tpm, concurrency } = key
   if (rpm === undefined && tpm === undefined && concurrency === undefined) return []

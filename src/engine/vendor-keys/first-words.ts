@@ -6,7 +6,7 @@ import { isNothing, parseLoosely, type Refusal, refusalInside } from './judge.ts
 import { mayBeError } from './may-be-error.ts'
 import { soldMembers } from './outcomes.ts'
 
-/** An error that stands alone in an answer is no longer. */
+/** An error that is alone in an answer is no longer. */
 const insideBytesMax = 16_384
 const isEvents = /^text\/event-stream/i
 const isJson = /[/+]json/i
@@ -74,7 +74,7 @@ export class FirstWords {
     if (this.#kind === 'events') this.#event ??= firstEvent(`${this.#text()}\n\n`)
   }
 
-  /** Its JSON; `codings`: what it came in, though nobody asked for that. */
+  /** Its JSON; `codings`: what it came in, though that was not requested. */
   value(codings: readonly Coding[] = []): unknown {
     if (this.#bytes > this.#bytesMax) return undefined
     if (codings.length === 0) return parseLoosely(this.#text())
@@ -82,7 +82,7 @@ export class FirstWords {
     return plain && parseLoosely(plain)
   }
 
-  /** The error that stands in it alone. */
+  /** The error that is alone in it. */
   inside(): Refusal | undefined {
     if (this.#kind === 'events') return this.#event && refusalOfEvent(this.#event)
     return this.#isWhole ? refusalInside(this.value()) : undefined
@@ -109,7 +109,7 @@ function refusalOfEvent({ name, data }: FirstEvent): Refusal | undefined {
   if (isObject && Object.entries(value).some(([member, of]) => soldMembers.has(member) && !isNothing(of)))
     return undefined
   if (isObject && 'error' in value) {
-    // What else stands beside it is of no account: the event says what it is.
+    // Its other members do not matter: the event says what it is.
     const own = refusalInside({ ...(type === 'error' && { type }), error: value.error })
     if (own) return own
   }

@@ -6,7 +6,7 @@ import { besideErrors, limitCodes, outcomes, usualPlaces } from './outcomes.ts'
 /** A machine-readable word is no longer than this. */
 const codeCharsMax = 100
 
-/** Members that tell nothing of a refusal but that it is one. */
+/** Members that say nothing of a refusal except that it is one. */
 const bareMembers: ReadonlySet<string> = new Set([
   'error',
   'message',
@@ -18,11 +18,11 @@ const bareMembers: ReadonlySet<string> = new Set([
   'requestId',
 ])
 
-/** What an upstream has answered instead of what it was asked for. */
+/** What an upstream has answered instead of the requested content. */
 export type Refusal = {
   /** Of the answer, or of the error in one whose status is a success. */
   readonly status: number | undefined
-  /** It stood in an answer whose status is a success. */
+  /** It was in an answer whose status is a success. */
   readonly isInside: boolean
   /** Its JSON; undefined where it is none. */
   readonly body: unknown
@@ -71,7 +71,7 @@ function told({ status, isInside, body }: Refusal, decisive: string, strike: (te
     .join(' ')
 }
 
-/** As it may stand in a log, whatever a vendor writes. */
+/** Safe for a log, whatever a vendor writes. */
 function shown(code: string): string {
   return code.replaceAll(/[^\w.:-]/g, '_').slice(0, 64)
 }
@@ -94,7 +94,7 @@ function saysOneOf(body: unknown, sentences: readonly string[]): boolean {
   return valuesAt(body, 'error.message').some(value => typeof value === 'string' && sentences.includes(value))
 }
 
-/** No JSON, or no more in it than a message and the status once more: nothing that it could be told by. */
+/** No JSON, or no more in it than a message and the status once more: nothing that identifies it. */
 function isBare(body: unknown): boolean {
   if (typeof body !== 'object' || body === null) return true
   const { error } = body as { readonly error?: unknown }

@@ -11,7 +11,7 @@ import { statusInside } from './status-inside.ts'
 
 /** What is heard of an answer before it is judged, and no longer than this. */
 const hearMs = 5_000
-/** Where there is no other key to ask: what is wrong from the start is said at once, and whoever waits sees the head late. */
+/** Without another key: what is wrong from the start is reported at once, and the client sees the head late. */
 const hearAloneMs = 1_000
 const errorBytesMax = 65_536
 
@@ -42,7 +42,7 @@ export class JudgedCall implements Call, Sink {
   #isWhole = false
   /** It is still being heard: what is handed on afterwards is others' memory. */
   #isHearing = false
-  /** The error stands in place of what came. */
+  /** The error replaces what came. */
   #isReplaced = false
   #failure: Error | undefined
 
@@ -51,7 +51,7 @@ export class JudgedCall implements Call, Sink {
     clock: Clock,
     heard: {
       readonly conversation?: Conversation | undefined
-      /** There is no other key to ask. */
+      /** There is no other key to use. */
       readonly isAlone?: boolean
       /** What is heard; as the answer's head says where it is absent. */
       readonly kind?: Kind
@@ -65,7 +65,7 @@ export class JudgedCall implements Call, Sink {
     this.#inner = inner
     this.#conversation = conversation
     this.#clock = clock
-    // Whoever makes it waits for its head in the same turn, and is told when there is none.
+    // Its maker waits for its head in the same turn, and gets an error when there is none.
     this.head = inner.head.then(head => this.#hear(head))
   }
 
@@ -131,7 +131,7 @@ export class JudgedCall implements Call, Sink {
     return strikeOut(text, secretsOfCall(this))
   }
 
-  /** Nothing else is in the answer: what comes behind it is not waited for. */
+  /** Nothing else is in the answer: what follows it is not waited for. */
   #replace(head: AnswerHead, refusal: Refusal): AnswerHead {
     const { 'content-length': _length, 'transfer-encoding': _framing, ...headers } = head.headers
     this.#chunks = [Buffer.from(JSON.stringify(refusal.body))]

@@ -19,7 +19,7 @@ import type { KeyBudgets } from './key-budgets.ts'
 import type { KeyStates } from './key-states.ts'
 import type { Asker } from './suspicions.ts'
 
-/** An upstream that cannot, whichever key it is asked with, is asked so often in one request. */
+/** An upstream that is unable, with any of its keys, is tried so often in one request. */
 const unableMax = 2
 const soonMs = 1_000
 
@@ -30,7 +30,7 @@ export type AttemptHost = {
   readonly counters: Pick<Counters, 'take' | 'settle'> | undefined
   /** At least 0, less than 1. */
   unit(): number
-  /** A request is asked with a key. */
+  /** A request is sent with a key. */
   asked(key: VendorKey, request: string): void
   /** What became of it. */
   ended(key: VendorKey, outcome: KeyOutcome): void
@@ -45,17 +45,17 @@ export type Asked = {
   readonly asker: Asker
   /** Absent where it uses none. */
   readonly tokens: TokenUse | undefined
-  /** Nobody else is left to ask. */
+  /** No key is left to use. */
   readonly isLast: boolean
 }
 
-/** Whether an answer is the caller's, or who is asked next. `same_key`: with a token that is made anew. */
+/** Whether an answer is the caller's, or what is tried next. `same_key`: with a new token. */
 export type Verdict = 'take' | 'same_key' | 'next_key' | 'next_upstream'
 
-/** One request's way through the keys of an upstream: each is asked once at most, and what was taken of its limits given back. */
+/** One request's way through the keys of an upstream: each is used once at most, and what was taken of its limits given back. */
 export class KeyAttempt {
   readonly upstream: Upstream
-  /** Whom it is asked with now. */
+  /** The present upstream and key. */
   key: VendorKey | undefined
   readonly #keys: AttemptHost
   readonly #asked: Asked
@@ -68,12 +68,12 @@ export class KeyAttempt {
   #isTrial = false
   /** It is tried for want of another key. */
   #isResort = false
-  /** A key that may be asked was asked. */
+  /** A usable key was used. */
   #hasAskedOpen = false
   /** A token of its was good no more: a new one that is refused too is judged. */
   #renewed: Set<VendorKey> | undefined
   #unable = 0
-  /** When the first of those that are limited may be asked again. */
+  /** When the first of the limited keys may be used again. */
   #waitMs: number | undefined
   /** A request was sent, and may have been sold: `on_unknown: pay_twice`. */
   isInDoubt = false
@@ -88,7 +88,7 @@ export class KeyAttempt {
     this.#asked = asked
   }
 
-  /** The upstream as it is to be asked next, with one of its keys; undefined where none is left. */
+  /** The upstream for the next attempt, with one of its keys; undefined where none is left. */
   next(): Awaitable<Upstream | undefined> {
     const key = this.upstream.keys?.[0]
     return key?.isOnly === true ? this.#chooseOnly(key) : this.#nextOfSeveral()
@@ -100,7 +100,7 @@ export class KeyAttempt {
     for (let key = this.#choose(); key; key = this.#choose()) {
       this.#tried = (this.#tried ?? new Set()).add(key)
       if (!(await this.#take(key))) continue
-      // Another may be trying it by now, or somebody have suspended it.
+      // Another request may be trying it by now, or a person have suspended it.
       if (this.#isTrial && !this.#tries(key)) {
         await this.#giveBack()
         continue
@@ -120,12 +120,12 @@ export class KeyAttempt {
     return true
   }
 
-  /** It is asked now. */
+  /** It is sent now. */
   sent(): void {
     if (this.key) this.#keys.asked(this.key, this.#asked.request)
   }
 
-  /** By weight among those that may be asked; one that is to be tried comes first, or it never would be. */
+  /** By weight among the usable keys; one that is to be tried comes first, or it never would be. */
   #choose(): VendorKey | undefined {
     const { states, budgets } = this.#keys
     const { model } = this.#asked
@@ -170,7 +170,7 @@ export class KeyAttempt {
     return key
   }
 
-  /** A refusal costs nothing: an only key is asked rather than nobody, unless somebody has said that it is not. */
+  /** A refusal costs nothing: an only key is used rather than none, unless a person has suspended it. */
   #chooseOnly(key: VendorKey): Upstream | undefined {
     if (this.#isOnlyTried) return undefined
     this.#isOnlyTried = true
@@ -188,7 +188,7 @@ export class KeyAttempt {
     this.#waitMs = Math.min(this.#waitMs ?? Number.POSITIVE_INFINITY, ms)
   }
 
-  /** Takes what the key's limits ask for; false where one of them is full. */
+  /** Takes what the request needs of the key's limits; false where one of them is full. */
   #take(key: VendorKey): Awaitable<boolean> {
     const { counters } = this.#keys
     const demands = demandsOf(key, this.#asked.tokens)
@@ -203,7 +203,7 @@ export class KeyAttempt {
     return ticket !== undefined
   }
 
-  /** What became of a call that got no answer. @returns who is asked next */
+  /** The result of a call without an answer. @returns the next attempt */
   lost(error: unknown, isUntouched: boolean): Verdict {
     if (!(error instanceof Failure)) return 'take'
     this.fault = error
@@ -212,7 +212,7 @@ export class KeyAttempt {
     return this.#doubt()
   }
 
-  /** What it was signed with was good no more: the key itself may be. @returns who is asked next */
+  /** Its signature was no longer accepted: the key itself may be. @returns the next attempt */
   outdated(judgement: Judgement): Verdict {
     const { key } = this
     if (!key || judgement.class !== 'not_sold' || this.#renewed?.has(key)) return this.refused(judgement)
@@ -221,7 +221,7 @@ export class KeyAttempt {
     return 'same_key'
   }
 
-  /** What an answer says that is none. @returns who is asked next */
+  /** The meaning of an answer that is none. @returns the next attempt */
   refused(judgement: Judgement): Verdict {
     const { key } = this
     if (!key) return 'take'
@@ -256,18 +256,18 @@ export class KeyAttempt {
     if (refused) this.#keys.states.modelRefused(refused.key, model, refused.code)
   }
 
-  /** Whether the last answer may be shown where nobody else is left: it blames no key. */
+  /** Whether the last answer may be shown when no key is left: it blames no key. */
   get isLastShown(): boolean {
     if (!this.last) return false
     const { key, code } = this.last
     if (key === 'request') return true
-    // What limits an only key is told as the upstream tells it, who may say more of its limit.
+    // A limit of an only key is reported in the upstream's words, which may say more of it.
     if (key === 'cooling') return this.key?.isOnly === true && !/^40[123]\b/.test(code)
-    // A 403 that says nothing of keys may be about what was asked for: its words are the caller's.
+    // A 403 that says nothing of keys may be about the request: its words are the caller's.
     return (key === 'none' && !/^40[12]\b/.test(code)) || (key === 'model' && code.startsWith('404'))
   }
 
-  /** Why nobody is left. It is never the caller's key that is at fault. */
+  /** Why no key is left. It is never the caller's key that is at fault. */
   get failure(): Failure {
     if (this.fault) return this.fault
     for (const key of this.#chosen) {
@@ -289,7 +289,7 @@ export class KeyAttempt {
     const ticket = this.#ticket
     this.#ticket = undefined
     if (!ticket) return
-    // What a key was asked counts there too, whatever it said; its tokens were not used.
+    // A request counts there too, whatever the answer; its tokens were not used.
     return this.#keys.counters?.settle(
       ticket,
       ticket.demands.map(({ id, amount }) => (id.startsWith('rpm ') ? amount : 0)),

@@ -13,7 +13,7 @@ const openMax = 200_000
 /** What the id of a request's second charge ends with. */
 const usePart = useChargeId('')
 
-/** What was charged for what was asked with the keys of lists: each may be given a budget while its period runs. */
+/** Charges by the keys of lists: each may be given a budget while its period runs. */
 export class KeyBudgets {
   readonly #clock: Pick<Clock, 'now'>
   readonly #zone: string
@@ -32,7 +32,7 @@ export class KeyBudgets {
     return this.#spentIn(id, budget.per) < budget.amount
   }
 
-  /** A request is about to be asked with a key. */
+  /** A request is about to be sent with a key. */
   asks(request: string, key: VendorKey): void {
     if (key.isOnly === true) {
       // What an earlier key was refused is not its own.
@@ -44,7 +44,7 @@ export class KeyBudgets {
     this.#open.set(request, key)
   }
 
-  /** What a request comes to is no longer for the key that it was asked with: somebody else is asked. */
+  /** The cost of a request is no longer for the key that it used: another is tried. */
   forget(request: string): void {
     if (this.#open.size > 0) this.#open.delete(request)
   }
@@ -52,7 +52,7 @@ export class KeyBudgets {
   /** A charge has ended. @returns the key that it was for, where that is one of a list */
   charged(charge: string, amount: Micros): VendorKey | undefined {
     if (this.#open.size === 0) return undefined
-    // What is used beside pictures is a charge of its own.
+    // What is used in addition to pictures is a charge of its own.
     const key = this.#open.get(charge) ?? this.#open.get(charge.replace(usePart, ''))
     if (!key || amount <= 0) return undefined
     const now = this.#clock.now()

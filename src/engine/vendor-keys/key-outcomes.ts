@@ -6,7 +6,7 @@ const pieces = 12
 
 type Piece = { readonly no: number; readonly counts: Map<KeyOutcome, number> }
 
-/** What became of the requests that one key was asked with: since the start, and in the last hour. */
+/** The results of the requests that one key was used for: since the start, and in the last hour. */
 export class OutcomeCounts {
   readonly #clock: Pick<Clock, 'tick'>
   readonly #all = new Map<KeyOutcome, number>()

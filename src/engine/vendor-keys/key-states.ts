@@ -8,34 +8,34 @@ const coolMs = 15_000
 const coolMaxMs = 5 * minuteMs
 /** No vendor's word keeps a key away for longer. */
 const waitMaxMs = 60 * minuteMs
-/** A key is asked no more for a model that it does not serve, while another one does. */
+/** A key is not used for a model that it does not serve, while another one serves it. */
 const modelMs = 10 * minuteMs
 /** When a key that was refused is looked after, for free: after so long, and then every hour. */
 const probeMs = [1, 5, 15, 60].map(minutes => minutes * minuteMs)
 /** When one request tries a key that had no credit, or that no look could prove. */
 const trialMs = 30 * minuteMs
-/** When a request tries an only key once more that another upstream stands in for: it is refused for nothing. */
+/** When a request tries an only key once more that another upstream replaces: it is refused for nothing. */
 const onlyTrialMs = { invalid: minuteMs, no_credit: 5 * minuteMs } as const
 
 /** Where no other key is left a suspended one is tried after so long, and after each try in vain twice as long as before. */
 const resortMs = 1_000
 const resortMaxMs = 30_000
 
-/** How a key may be asked now. `trial`: by one request, which decides. */
+/** Whether a key may be used now. `trial`: by one request, which decides. */
 export type Admission =
   | { readonly kind: 'open' | 'trial' }
   | { readonly kind: 'shut'; readonly reason: KeyReason; readonly waitMs: number | null }
 
 type Parts = {
   readonly clock: Pick<Clock, 'now'>
-  /** A key's standing has changed; called at once. */
+  /** A key's state has changed; called at once. */
   readonly onChange: (standing: KeyStanding, before: KeyStanding | undefined) => void
 }
 
 const open: Admission = { kind: 'open' }
 const trial: Admission = { kind: 'trial' }
 
-/** How every key stands: active, cooling until some time, or suspended for a reason; as a whole, and for single models. */
+/** The state of every key: active, cooling until some time, or suspended for a reason; as a whole, and for single models. */
 export class KeyStates {
   readonly #clock: Parts['clock']
   readonly #onChange: Parts['onChange']
@@ -60,7 +60,7 @@ export class KeyStates {
     return whole.kind === 'open' ? this.#admissionOf(this.#find(key, model)) : whole
   }
 
-  /** Of an only key no look has to prove anything first: what looks cannot tell, a request does. */
+  /** An only key needs no look to prove anything first: what looks cannot find out, a request does. */
   #isOnlyDue(key: VendorKey, { state, reason, since }: KeyStanding): boolean {
     if (key.isOnly !== true || state !== 'suspended' || (reason !== 'invalid' && reason !== 'no_credit')) return false
     return this.#clock.now() - Math.max(since, this.#tried.get(key.id) ?? 0) >= onlyTrialMs[reason]
@@ -144,7 +144,7 @@ export class KeyStates {
     }
     const before = this.#find(key, '')
     const now = this.#clock.now()
-    // What somebody has suspended stays so for as long as was said.
+    // What a person has suspended stays so for the given time.
     const isOver = before?.reason === 'operator' && before.until !== null && before.until <= now
     if (before?.state === 'suspended' && before.reason === 'operator' && !isOver) return false
     if (effect === 'cooling') {
@@ -198,7 +198,7 @@ export class KeyStates {
     for (const standing of this.#allOf(key)) this.#resume(standing)
   }
 
-  /** Whether somebody has suspended it for a time that is over. */
+  /** Whether a person has suspended it for a time that is over. */
   isReleased(key: VendorKey): boolean {
     const standing = this.#find(key, '')
     return standing?.reason === 'operator' && this.#admissionOf(standing).kind === 'open'
@@ -219,7 +219,7 @@ export class KeyStates {
     this.#put({ ...standing, until: now + forMs, tries: Math.min(standing.tries + 1, probeMs.length), changedAt: now })
   }
 
-  /** A free look could not tell, because the path is not there: one request tries it, after a while. */
+  /** A free look could not find out, because the path is not there: one request tries it, after a while. */
   cannotTell(key: VendorKey): void {
     const standing = this.#find(key, '')
     if (!standing || standing.state !== 'suspended' || standing.reason !== 'invalid') return

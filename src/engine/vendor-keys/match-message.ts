@@ -2,7 +2,7 @@ import type { OutcomeRow } from '../../kit/index.ts'
 import { valuesAt } from '../../wire/index.ts'
 import { messagePlaces } from './outcomes.ts'
 
-/** What decides stands at the beginning of a message. */
+/** What decides is at the beginning of a message. */
 const messageCharsMax = 4_000
 /** With separators between thousands, as people write it, and a currency before it. */
 const numberPattern = String.raw`[$€¥]? ?(\d+(?:[,_]\d{3})*(?:\.\d+)?)`

@@ -61,7 +61,7 @@ function skipSpace(json: Buffer, from: number): number {
   return at
 }
 
-/** From its first quote to behind its last; none where that has not come. */
+/** From its first quote to after its last; none where that has not come. */
 function skipText(json: Buffer, from: number): number {
   for (let at = from + 1; at < json.length; at++) {
     if (json[at] === quote) return at + 1
@@ -70,7 +70,7 @@ function skipText(json: Buffer, from: number): number {
   return none
 }
 
-/** From a value without parts to the comma behind it; none where it is no such value, or its end has not come. */
+/** From a value without parts to the comma after it; none where it is no such value, or its end has not come. */
 function skipPlain(json: Buffer, from: number): number {
   if (json[from] === quote) return commaAt(json, skipText(json, from))
   let at = from
@@ -78,7 +78,7 @@ function skipPlain(json: Buffer, from: number): number {
   return at === from ? none : commaAt(json, at)
 }
 
-/** As `skipPlain`, of a value that is empty: what else an answer has may stand so beside its error. */
+/** As `skipPlain`, of a value that is empty: other members of an answer may be so next to its error. */
 function skipNothing(json: Buffer, from: number): number {
   const first = json[from]
   if (first === quote) return json[from + 1] === quote ? commaAt(json, from + 2) : none

@@ -9,7 +9,7 @@ export type Hearing = {
   /** Where its first words come from; absent where several requests make the answer, which are heard one by one. */
   readonly call: Call | undefined
   readonly formOf: FormOf
-  /** JSON is no answer: it is an error, or of another form than was asked for. */
+  /** JSON is no answer: it is an error, or of another form than requested. */
   readonly wantsEvents: boolean
 }
 

@@ -113,7 +113,7 @@ export const outcomes: readonly OutcomeRow[] = [
     confirm: true,
   },
   { status: [400], says: noCreditSentences, class: 'not_sold', key: 'no_credit' },
-  // A budget of the key or of what it belongs to is spent; the same status without it is about what was asked.
+  // A budget of the key or of what it belongs to is spent; the same status without it is about the request.
   {
     status: [403],
     at: 'error.metadata.limit_source',
@@ -144,7 +144,7 @@ export const outcomes: readonly OutcomeRow[] = [
     class: 'not_sold',
     key: 'model',
   },
-  // A key that may not, or what stands before the vendor; it is nothing to suspend a key for.
+  // A key that may not, or a proxy in front of the vendor; it is nothing to suspend a key for.
   { status: [403], when: 'bare', class: 'not_sold', key: 'none' },
   { status: [429], when: 'wait', class: 'not_sold', key: 'cooling' },
   { status: [429], class: 'not_sold', key: 'cooling', confirm: true },
@@ -152,7 +152,7 @@ export const outcomes: readonly OutcomeRow[] = [
   { status: [408, 409, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529], class: 'unknown', key: 'none' },
 ]
 
-/** Of answers whose status is a success, and that hold an error alone: what they say of a key is told by these words too. */
+/** For answers whose status is a success, and that hold an error alone: these words too decide what they say of the key. */
 export const limitCodes: readonly string[] = [
   'rate_limit_exceeded',
   'rate_limit_error',
@@ -163,7 +163,7 @@ export const limitCodes: readonly string[] = [
   'ThrottlingException',
 ]
 
-/** Where a vendor's sentences stand. */
+/** Where a vendor's sentences are. */
 export const messagePlaces: readonly string[] = [
   'error.message',
   'message',
@@ -177,7 +177,7 @@ export const messagePlaces: readonly string[] = [
   'msg',
 ]
 
-/** Where machine-readable words stand. */
+/** Where machine-readable words are. */
 export const usualPlaces: readonly string[] = [
   'error.code',
   'error.type',
@@ -200,7 +200,7 @@ export const usualPlaces: readonly string[] = [
   '__type',
 ]
 
-/** Members that may stand beside an error and are no answer, in the order in which an answer may begin with them. */
+/** Members that may be next to an error and are no answer, in the order in which an answer may begin with them. */
 export const besideErrors: ReadonlySet<string> = new Set([
   'error',
   'type',
@@ -221,5 +221,5 @@ export const besideErrors: ReadonlySet<string> = new Set([
   'event_id',
 ])
 
-/** Members that say what was made or counted: an error beside one may have been sold, whatever else it says. */
+/** Members that say what was made or counted: an error next to one may have been sold, whatever else it says. */
 export const soldMembers: ReadonlySet<string> = new Set(['usage', 'usageMetadata', 'choices', 'candidates', 'output'])

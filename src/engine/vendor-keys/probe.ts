@@ -7,7 +7,7 @@ import { JudgedCall } from './judged-call.ts'
 /** Statuses of a path that is not there, or does not take a GET. */
 const missing: ReadonlySet<number> = new Set([404, 405, 501])
 
-/** Asks with a key for what costs nothing, and tells whether it is let in. Never rejects. */
+/** Sends a free request with a key, and returns whether it is accepted. Never rejects. */
 export async function probe(
   key: VendorKey,
   how: { readonly clock: Clock; send(this: void, request: CallRequest): Call },

@@ -1,7 +1,7 @@
 import { codesAt, type Judgement, type Refusal } from './judge.ts'
 import { limitCodes, usualPlaces } from './outcomes.ts'
 
-/** The statuses that vendors have for words which may stand in an answer of 200 too. */
+/** The statuses that vendors have for words which an answer of 200 may contain too. */
 const statuses: readonly (readonly [status: number, codes: readonly string[]])[] = [
   [
     400,
@@ -25,10 +25,10 @@ const statuses: readonly (readonly [status: number, codes: readonly string[]])[]
   [504, ['timeout_error', 'DEADLINE_EXCEEDED']],
 ]
 
-/** How codes end that blame whoever asked, whatever they asked for. */
+/** How codes end that blame the client. */
 const callerFault = '_user_error'
 
-/** The status that an error would have had, which stood in an answer of 200. */
+/** The status that an error in an answer of 200 would have had. */
 export function statusInside(refusal: Refusal, judgement: Judgement | undefined): number {
   if (refusal.status !== undefined) return refusal.status
   if (judgement?.key === 'cooling') return 429

@@ -2,15 +2,15 @@ import type { Clock, KeyEffect, VendorKey } from '../../kit/index.ts'
 
 /** What was refused or served longer ago says nothing any more. */
 const rememberedMs = 10 * 60_000
-/** Of so many clients who were refused the same one after another it is no longer asked who they are. */
+/** After so many clients were refused the same one after another, it no longer matters who they are. */
 const clientsMax = 2
 
-/** Who asks with a key, and for what. */
+/** The client that uses a key, and its request. */
 export type Asker = {
   readonly request: string
   /** The id of the client's key. */
   readonly client: string
-  /** The same for two requests that say the same. Worked out when it is asked for. */
+  /** The same for two requests that say the same. Computed on the first call. */
   readonly digest: () => string
   /** What it may come to, in tokens; absent where it uses none. */
   readonly tokens?: number
@@ -78,7 +78,7 @@ export class Suspicions {
     this.#clients.delete(id)
   }
 
-  /** Nobody but one other client, if anybody, has found the key refused here. */
+  /** No client has found the key refused here, except at most one other. */
   isUnproved(key: VendorKey, client: string): boolean {
     const clients = this.#clients.get(key.id)
     return !clients || (clients.size < clientsMax && !clients.has(client))

@@ -26,11 +26,11 @@ export type VendorKeysParts = {
   readonly zone?: string
   /** Where limits of keys are counted; without it they are not. */
   readonly counters?: Pick<Counters, 'take' | 'settle'> | undefined
-  /** Told of each standing that has changed here. */
+  /** Called for each state that has changed here. */
   readonly onChange?: ((standing: KeyStanding, before: KeyStanding | undefined) => void) | undefined
 }
 
-/** Which key an upstream is asked with, and what becomes of the keys that are refused. */
+/** Which key an upstream is used with, and what becomes of the keys that are refused. */
 export class VendorKeys implements AttemptHost {
   readonly states: KeyStates
   readonly budgets: KeyBudgets
@@ -68,7 +68,7 @@ export class VendorKeys implements AttemptHost {
   /** A refusal that was not sold. */
   wasted(key: VendorKey, judgement: Judgement, asker: Asker): void {
     const facts = { upstream: key.upstream.name, key: key.name, reason: judgement.key, answer: judgement.code }
-    // Once: whoever is under way beside it is refused too.
+    // Once: requests under way at the same time are refused too.
     if (this.states.refused(key, judgement, asker))
       this.#parts.log.error(facts, "an upstream's key is refused and suspended until it is good again")
   }
@@ -82,7 +82,7 @@ export class VendorKeys implements AttemptHost {
     return counts
   }
 
-  /** What became of what a key was asked for here since the start. */
+  /** The results of the requests that used a key here since the start. */
   outcomesOf(key: VendorKey): KeyOutcomes {
     return this.#countsOf(key).outcomes.all
   }

@@ -7,7 +7,7 @@ import * as schemas from './schemas.ts'
 /** The most that a setting may be, and who said so. */
 export type Bound<T> = { readonly to: T; readonly by: string }
 
-/** What is bounded, and what the most of it is told as. */
+/** What is bounded, and how its maximum is shown. */
 export type BoundValues = {
   readonly budget: { readonly amount: Micros; readonly per: BudgetPeriod }
   readonly limits: Limits
@@ -21,7 +21,7 @@ export type BoundValues = {
 
 export type BoundName = keyof BoundValues
 
-/** How far whoever holds a key may go: what administrators set of it, each with the one who did. Absent: as far as they like. */
+/** How far a key holder may go: what administrators set of it, each with the one who did. Absent: without bounds. */
 export type KeyBounds = { readonly [B in BoundName]?: Bound<BoundValues[B]> }
 
 /** Those that a user may have for every key that they make or change themselves. */

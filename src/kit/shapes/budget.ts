@@ -16,7 +16,7 @@ const members = {
   renews: momentOrNull('renews'),
 } as const
 
-/** Where a budget stands at some moment. */
+/** The state of a budget at some moment. */
 export type BudgetStanding = {
   readonly level: 'key' | (typeof levelKinds)[number]
   readonly name: string
@@ -29,7 +29,7 @@ export type BudgetStanding = {
   readonly held: Micros
   /** Never less than nothing. */
   readonly left: Micros
-  /** When it begins anew; null for one that does not. */
+  /** When it renews; null for one that does not. */
   readonly renews: number | null
 }
 

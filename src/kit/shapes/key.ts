@@ -56,7 +56,7 @@ export const keyMembers = {
   lastUsedAt: momentOrNull('last_used_at'),
 } as const
 
-/** What a key is told with of its user. */
+/** What of its user is shown with a key. */
 export const ownerMembers = {
   userGroup: text('user_group'),
   /** A disabled user's keys are refused. */
@@ -164,7 +164,7 @@ type AtMoment = Keyed & { readonly now: number; readonly zone: string }
 /** A key among the groups of a configuration. */
 type InPlan = AtMoment & {
   readonly plan: { readonly currency: string; readonly groups: ReadonlyMap<string, Pick<Group, 'limits' | 'models'>> }
-  /** Of the budgets that bound it, where the one stands that has the least left. */
+  /** Of the budgets that bound it, the state of the one that has the least left. */
   readonly tightest: BudgetStanding | undefined
 }
 
@@ -246,7 +246,7 @@ export const keyLineView = viewOf<AtMoment>()({
   last_used: own('lastUsedAt'),
 })
 
-/** Members of a key that the audit log tells of, by the names that the interface has for them. */
+/** Members of a key that the audit log shows, by the names of the interface. */
 export const toldMembers: { readonly [member: string]: { readonly name: string; readonly member: AnyMember } } = {
   ...Object.fromEntries(
     Object.entries(keySettings).map(([name, { member }]) => [member, { name, member: keyMembers[member] }]),

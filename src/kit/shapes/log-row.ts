@@ -32,9 +32,9 @@ export const logMembers = {
 export const markMembers = {
   /** Its body was here. */
   received: wholeOrNull('received_ms'),
-  /** Every check was passed, every limit had room and its money was held: its upstream was asked. */
+  /** Every check was passed, every limit had room and its money was held: its upstream was called. */
   asked: wholeOrNull('asked_ms'),
-  /** It was asked once more, or another was: the last time. */
+  /** It was sent once more, or to another upstream: the last time. */
   askedAgain: wholeOrNull('asked_again_ms'),
   /** The first byte of the answer was here. */
   firstByte: wholeOrNull('first_byte_ms'),

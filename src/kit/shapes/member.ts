@@ -52,7 +52,7 @@ export function textOrNull<const C extends string>(column: C) {
   return { column, schema: schemas.textOrNull, read: readTextOrNull, write: plain, show: plain, parse: plain }
 }
 
-/** A caller's words, written as a database gives them back: what an entry vouches for may not differ from what is read later. */
+/** A caller's words, written as a database returns them: what an entry's hash covers may not differ from what is read later. */
 export function foreignOrNull<const C extends string>(column: C) {
   return { ...textOrNull(column), write: orNull((words: string) => words.toWellFormed().replaceAll('\0', '\uFFFD')) }
 }

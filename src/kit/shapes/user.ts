@@ -6,7 +6,7 @@ import { computed, shownOf, viewOf } from './view.ts'
 
 // All that a user is: members and columns, what may be changed, and how one is shown.
 
-/** What people are at the console: an administrator may everything, and whoever is of no other role what is their own. */
+/** Roles at the console: an administrator may do everything, and a user without another role only what is their own. */
 export const roles = ['user', 'viewer', 'billing', 'admin'] as const
 
 export type Role = (typeof roles)[number]
