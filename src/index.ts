@@ -237,7 +237,7 @@ export async function describeChanges(before: Plan, after: Plan): Promise<readon
   return (await import('./config/index.ts')).describeChanges(before, after)
 }
 
-/** What a plan would change of a gateway that has told its settings (`GET /config` of its ops listener), prices first. */
+/** What a plan would change of a gateway whose settings are given (`GET /config` of its ops listener), prices first. */
 export async function describeSettingChanges(
   running: { readonly [path: string]: string },
   plan: Plan,
@@ -268,7 +268,7 @@ export async function planLive(plan: Plan, simulated = false): Promise<readonly 
   return (await import('./tools/doctor/try-live.ts')).planLive(plan, simulated)
 }
 
-/** Buys it, through a gateway in this process with books of its own, and tells what came. */
+/** Buys it, through a gateway in this process with books of its own, and returns the result. */
 export async function* tryLive(plan: Plan, trials: readonly LiveTrial[]): AsyncIterable<LiveResult> {
   yield* (await import('./tools/doctor/try-live.ts')).tryLive(plan, trials)
 }
@@ -318,7 +318,7 @@ export async function ownershipOf(text: string): Promise<Ownership> {
   return (await import('./tools/price-files/index.ts')).ownershipOf(text)
 }
 
-/** What every model of a configuration costs, and where that stands. */
+/** What every model of a configuration costs, with the place of each price. */
 export async function listPricesInUse(file: string, env: NodeJS.ProcessEnv = process.env): Promise<ListedPrices> {
   return (await import('./tools/price-files/index.ts')).listPricesInUse(file, env)
 }
@@ -370,7 +370,7 @@ export async function openStorage(options: {
   readonly role: 'gateway' | 'tool'
   /** By whose days and months budgets go; UTC by default. */
   readonly timeZone?: string
-  /** Percents at which it is told how much of a budget is spent; 80 and 100 by default. */
+  /** Percents at which an event reports how much of a budget is spent; 80 and 100 by default. */
   readonly thresholds?: readonly number[]
 }): Promise<Storage> {
   const [{ openStorage: open }, { createLog }, { systemClock }] = await Promise.all([
@@ -489,7 +489,7 @@ export async function* examine(file: string): AsyncIterable<Checked> {
 export async function backupStorage(options: {
   readonly url: string
   readonly to: string
-  /** Is told from time to time how far it has come. */
+  /** Reports its progress from time to time. */
   readonly onProgress?: (text: string) => void
 }): Promise<void> {
   return (await import('./storage/index.ts')).backupStorage(options)
@@ -517,7 +517,7 @@ export async function copyStorage(options: {
   readonly from: string
   readonly to: string
   readonly isSnapshot?: boolean
-  /** Is told from time to time how far it has come. */
+  /** Reports its progress from time to time. */
   readonly onProgress?: (text: string) => void
 }): Promise<Copied> {
   return (await import('./storage/index.ts')).copyStorage(options)
@@ -541,7 +541,7 @@ export async function migrateStorage(options: {
   return migrate({ url, onWait, clock: systemClock })
 }
 
-/** Every upstream of a plan, and how each of its keys stands by what the storage has of them. */
+/** Every upstream of a plan, and the state of each of its keys as stored. */
 export async function listUpstreams(plan: Plan, store: Storage['vendorKeys']): Promise<readonly UpstreamShown[]> {
   return (await import('./tools/read-upstreams.ts')).readUpstreams(plan, store)
 }

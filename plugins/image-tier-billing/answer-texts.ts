@@ -19,9 +19,9 @@ type Waiting = { key: string; readonly text: string; readonly at: number }
 export class AnswerTexts {
   readonly #perRecord: boolean
   readonly #channels: Channels = new Map()
-  /** The same of members in which no picture may stand. */
+  /** The same of members that cannot contain a picture. */
   readonly #strays: Channels = new Map()
-  /** Texts of the record that is being read: which list element each belongs to may stand behind it. */
+  /** Texts of the record that is being read: the index of their list element may come after them. */
   #waiting: Waiting[] = []
   /** By depth: how many were waiting when the container began, and the `index` that it says. */
   readonly #begun: number[] = []
@@ -37,7 +37,7 @@ export class AnswerTexts {
     this.#perRecord = perRecord
   }
 
-  /** Where the first byte stands that has to wait. */
+  /** The place of the first byte that has to wait. */
   get from(): number | undefined {
     let from = this.#waiting[0]?.at
     for (const channel of this.#channels.values())
@@ -110,7 +110,7 @@ export class AnswerTexts {
     if (!this.#perRecord) channel.endString()
   }
 
-  /** Reads a string in which no picture may stand. @returns whether it holds some of one */
+  /** Reads a string that cannot contain a picture. @returns whether it holds some of one */
   isPicture(walk: JsonWalk, text: string, at: number): boolean {
     const channel = channelOf(this.#strays, walk.path(), false)
     channel.write(text, at)

@@ -23,7 +23,7 @@ export function readAsked({ body, family, operation }: Sent, path: string): stri
   return text
 }
 
-/** Whether a member, or one that it stands in, can be read in two ways; at the top of JSON none can. */
+/** Whether a member, or one that contains it, can be read in two ways; at the top of JSON none can. */
 function isDoubled(body: Body, path: string): boolean {
   if (body.kind === 'json') {
     const seen = new Set<string>()
@@ -89,7 +89,7 @@ export function fieldOf(name: string): string {
   return pathOfName(name.replace(/\[\]$/, '')).replace(/\.\d+$/, '')
 }
 
-/** Steps, seconds or tokens that the request asks for, in thousandths. @throws Failure invalid_quantity */
+/** Steps, seconds or tokens that the request wants, in thousandths. @throws Failure invalid_quantity */
 export function readQuantity(sent: Sent, path: string, max: number): number | undefined {
   const text = readAsked(sent, path)
   if (text === undefined) return undefined

@@ -80,7 +80,7 @@ export class BillingStage implements Stage {
   }
 }
 
-/** The failure of an answer that cannot be read, which its charge is told of. */
+/** The failure of an unreadable answer, which is also noted for its charge. */
 export function failureOf(charge: ImageCharge, cause: unknown): unknown {
   if (cause instanceof Unrecognised && cause.isNothing) return charge.nothing(nothing(cause))
   if (cause instanceof Unrecognised) return charge.unrecognised(cause.shape)

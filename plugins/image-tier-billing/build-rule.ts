@@ -84,13 +84,13 @@ function writeConditions(conditions: NonNullable<BillingFacet['times']>[number][
   )
 }
 
-/** Whether tiers are all that prices go by: nothing else is asked then. */
+/** Whether prices depend on tiers alone: nothing else is needed then. */
 function isPlain(facet: BillingFacet, model: Model): boolean {
   if (goesBySent(facet) || !facet.tiers) return false
   return toldNames(model.family).refusals.size === 0
 }
 
-/** Whether the price of a request follows from more of it than the size that it asks for. */
+/** Whether the price of a request depends on more of it than its size. */
 export function goesBySent({ price_by, lines, times }: BillingFacet): boolean {
   return price_by !== undefined || lines !== undefined || times !== undefined
 }

@@ -52,7 +52,7 @@ function isList(value: Json): value is readonly Json[] {
   return Array.isArray(value)
 }
 
-/** Where brackets, commas and colons stand outside of strings, and of each opening one which is the closing. */
+/** The places of brackets, commas and colons outside of strings, and the closing one of each opening one. */
 class Marks {
   readonly at: number[] = []
   readonly closing: number[] = []
@@ -219,7 +219,7 @@ function isPair(text: Buffer, at: number): boolean {
   return (codeUnit(text, at) & 0xfc00) === 0xd800 && (codeUnit(text, at + 6) & 0xfc00) === 0xdc00
 }
 
-/** What an escape such as \u6e2f stands for; 0 for anything else. */
+/** The character of an escape such as \u6e2f; 0 for anything else. */
 function codeUnit(text: Buffer, at: number): number {
   if (text[at] !== backslash || text[at + 1] !== letterU) return 0
   return Number.parseInt(text.toString('latin1', at + 2, at + 6), 16)

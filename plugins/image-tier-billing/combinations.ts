@@ -7,7 +7,7 @@ import { rateTier } from './tier.ts'
 
 type Rule = Omit<TierRule, 'warnings'>
 
-/** The pixels that come back, and what the answer tells, cannot change the price of an image. */
+/** The pixels that come back, and what the answer reports, cannot change the price of an image. */
 export function isDecided(rule: Rule): boolean {
   if (rule.facts && namesOfImage(rule).some(name => rule.facts?.includes(name))) return false
   return !goesByTier(rule) || isTierDecided(rule)
@@ -44,7 +44,7 @@ function dearestTier(rule: Rule): Micros {
   return Math.max(...expectedTiers(rule).map(row => row.price))
 }
 
-/** The tiers that the family expects, and those that an image has whose pixels nobody can read. */
+/** The tiers that the family expects, and those of an image with unreadable pixels. */
 function expectedTiers({ tiers, tierFrom, largestOutput, requestedTier, otherwise }: Rule): Rule['tiers'] {
   const last = tiers.findIndex(({ tier }) => tier === largestOutput)
   if (last === -1) return tiers
@@ -52,7 +52,7 @@ function expectedTiers({ tiers, tierFrom, largestOutput, requestedTier, otherwis
   return tiers.filter(({ tier }, i) => i <= last || tier === unread)
 }
 
-/** What the answer may tell may turn either way: a factor that makes dearer counts, one that makes cheaper does not. */
+/** What the answer may report may turn either way: a factor that makes dearer counts, one that makes cheaper does not. */
 function mayApply(rule: Rule, conditions: NonNullable<Rule['times']>[number]['if'], dearer: boolean): boolean {
   const open = Object.keys(conditions).some(name => rule.facts?.includes(name))
   return open ? dearer : applies(conditions, name => valueOf(rule, name, undefined))
@@ -62,7 +62,7 @@ function dearestBy(rule: Rule, by: readonly string[]): Micros {
   const prices = rule.prices ?? []
   const otherwise = prices.find(one => sameLabel(one.label, rule.otherwise, true))
   const reach = reachOf(rule, by, expectedTiers(rule))
-  // What the answer tells may be of no combination; without a price for that it is any of them.
+  // What the answer reports may be of no combination; without a price for that it is any of them.
   if (!otherwise && by.some(name => rule.facts?.includes(name))) return dearestOf(prices)?.price ?? 0
   const reached = prices.filter(({ label }) => isReached(label, reach))
   const isSure = hasTier(rule, by) && reached.length > 0 && reached.length === countOf(reach)
@@ -70,7 +70,7 @@ function dearestBy(rule: Rule, by: readonly string[]): Micros {
   return dearestOf(all)?.price ?? 0
 }
 
-/** The words that can stand at each place of a name; undefined where any can, none where nothing is known that could. */
+/** The possible words at each place of a name; undefined where any can, none where nothing is known that could. */
 type Reach = readonly (readonly string[] | undefined)[]
 
 function reachOf(rule: Rule, by: readonly string[], tiers = rule.tiers): Reach {
@@ -142,7 +142,7 @@ export function checkCombination(rule: Rule, model: Model): void {
   }
 }
 
-/** Every combination that is decided by the request and its sizes; none where answers tell a part of it. */
+/** Every combination that is decided by the request and its sizes; none where answers decide a part of it. */
 function combine(reach: Reach): readonly (readonly string[])[] {
   let all: readonly (readonly string[])[] = [[]]
   for (const words of reach) all = words === undefined ? [] : all.flatMap(some => words.map(word => [...some, word]))

@@ -8,7 +8,7 @@ import { type FoundImage, tailBytes, Unreadable, Unrecognised } from './scanned.
 
 /** What is said at one path in one item, or in one answer, is looked at so often. */
 const valuesMax = 256
-/** What an item may say behind its picture; a signature comes to megabytes. */
+/** What an item may contain after its picture; a signature comes to megabytes. */
 const afterPictureBytesMax = 8 * 1024 * 1024
 const valueCharsMax = 200
 /** Stands for an object, of which no more is known than that it is there. */
@@ -21,7 +21,7 @@ type Item = {
   /** Of its object; that of the string itself where the item is one. */
   readonly depth: number
   readonly values: Map<Path, string[]>
-  /** What stands there has been, whatever it is. */
+  /** Its value has been, whatever it is. */
   readonly named: Set<Path>
   /** Which members on the way to its pictures there have been. */
   readonly led: Set<Path>
@@ -30,7 +30,7 @@ type Item = {
   /** Of the picture that comes last: what the item's members say. */
   members: Member[]
   links: string[]
-  /** What decides about its pictures is said twice: readers take one of the two, and nobody knows which. */
+  /** A member that decides about its pictures is there twice: readers take one of the two; which one is not known. */
   isUnclear: boolean
 }
 
@@ -53,13 +53,13 @@ export class DescribedItems implements JsonVisitor {
   /** The string that is being read as a picture, and its item. */
   #open: Open | undefined
   #opaque: OpaqueText | undefined
-  /** How deep a member stands that is left out. */
+  /** The depth of a member that is left out. */
   #mutedDepth = 0
-  /** The path of the string that is being read beside them, where what it says decides something. */
+  /** The path of the string that is being read next to them, where its value decides something. */
   #wanted: Path | undefined
   readonly #values = new Map<Path, string[]>()
   #done: FoundImage[] = []
-  /** The pictures of texts before this one, which tell of them again; and those of this one. */
+  /** The pictures of texts before this one, which repeat them; and those of this one. */
   readonly #told = new Set<string>()
   readonly #ofText = new Set<string>()
   #count = 0
@@ -67,12 +67,12 @@ export class DescribedItems implements JsonVisitor {
   #before = 0
   /** Some picture has begun to go, or may. */
   begun = false
-  /** Something has stood where pictures do. */
+  /** A value has been at the place of pictures. */
   #seen = false
   /** The text has a member that says why there is no picture; one before it had, and nothing strange. */
   #errs = false
   #failed = false
-  /** Where the first string stands that is neither a sentence nor a label. */
+  /** The place of the first string that is neither a sentence nor a label. */
   #strange: string | undefined
 
   /** @param perRecord each text is a record of a stream; one that is none may be a list of what would be records */
@@ -117,7 +117,7 @@ export class DescribedItems implements JsonVisitor {
     return done
   }
 
-  /** Up to where bytes may go, of which the last stands before `end`. @throws Unreadable when too much would be held */
+  /** Up to where bytes may go, of which the last precedes `end`. @throws Unreadable when too much would be held */
   safe(end: number): number {
     let safe = this.remainder.from ?? end
     const open = this.#open
@@ -171,14 +171,14 @@ export class DescribedItems implements JsonVisitor {
     if (walk.depth <= this.#mutedDepth) this.#unmute()
     this.remainder.name(walk)
     if (this.#mutedDepth > 0) return
-    // The whole answer is an item that nobody opens.
+    // The whole answer is an item without an opening.
     if (walk.depth === 1 && this.#items.length === 0)
       for (const place of this.#description.places) if (place.at === '') this.#begin(place, 1)
     const path = pathOf(walk)
     if (this.#description.leading.has(path)) this.#lead(walk, path)
   }
 
-  /** Readers take one of two members, and nobody knows which: the second is left out, its name as well. */
+  /** Readers take one of two members; which one is not known: the second is left out, its name as well. */
   #lead(walk: JsonWalk, path: Path): void {
     const isOnTheWay = (picture: Path): boolean => picture === path || picture.startsWith(`${path}.`)
     const item = this.#items.findLast(({ place }) => place.pictures.some(isOnTheWay))
@@ -312,7 +312,7 @@ export class DescribedItems implements JsonVisitor {
   #add(walk: JsonWalk, path: Path, value: string | undefined): void {
     if (value !== undefined) keepValue(this.#values, path, value)
     for (const item of this.#items) {
-      // Readers take one of two, and nobody knows which.
+      // Readers take one of two; which one is not known.
       if (item.named.has(path) && !isListed(walk, item.depth)) this.#blur(item, `${walk.path()} twice`)
       item.named.add(path)
       if (value !== undefined && !keepValue(item.values, path, value))
@@ -406,7 +406,7 @@ function keepValue(all: Map<Path, string[]>, path: Path, value: string): boolean
   return true
 }
 
-/** Links beside the bytes lead to them; other bytes beside them are another picture. */
+/** Links next to the bytes lead to them; other bytes next to them are another picture. */
 function hasOther({ item, member }: Open): boolean {
   return item.members.some(one => one !== member && !one.picture.isLink)
 }

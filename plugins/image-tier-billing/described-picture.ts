@@ -4,14 +4,14 @@ import { LinkText } from './link-text.ts'
 import { linkedImages, PictureBlocks } from './picture-blocks.ts'
 import { type FoundImage, tailBytes } from './scanned.ts'
 
-/** So much of a string tells a link from a picture: as it is written, escapes and all. */
+/** So much of a string distinguishes a link from a picture: as it is written, escapes and all. */
 const toldBytes = 64
 const scheme = /^\s*(?:\/\/[^/]+\.|[a-z][a-z0-9+.-]*:)/i
 const inline = /^\s*data:/i
 
-/** One string where pictures stand, read as it passes: base64, a data: URL or a link, told by its first characters. */
+/** One string at a place of pictures, read as it passes: base64, a data: URL or a link, by its first characters. */
 export class DescribedPicture {
-  /** Where its first character stands; that behind its last, once that has come. */
+  /** The place of its first character; that after its last, once that has come. */
   readonly from: number
   to: number | undefined
   readonly path: string
@@ -46,7 +46,7 @@ export class DescribedPicture {
     return this.#text?.write(piece, from, to) !== false
   }
 
-  /** The string is over; its closing quote stands at `at`. @returns what it says where it is a link */
+  /** The string is over; its closing quote is at `at`. @returns its text where it is a link */
   end(at: number): string | undefined {
     this.to = at
     if (this.#isLink === undefined) this.#tell()
@@ -62,7 +62,7 @@ export class DescribedPicture {
     if (!this.#isLink) this.#text = undefined
   }
 
-  /** Up to where the answer may go on, of which the last byte that came stands before `end`. */
+  /** Up to where the answer may go on, of which the last byte that came precedes `end`. */
   safe(end: number): number {
     return this.isLink ? this.from - 1 : Math.max(this.from, (this.#blocks.second ?? this.to ?? end) - tailBytes)
   }

@@ -1,7 +1,7 @@
 import { compileConditions, type Condition, joinPath, normalPath, type Path, toPaths } from '../../src/wire/index.ts'
 import type { BillingFacet, DescribedAnswer } from './schema.ts'
 
-/** Where pictures stand in an answer of the vendor's own style; all paths are from its top. */
+/** Where pictures are in an answer of the vendor's own API; all paths are from its top. */
 export type Place = {
   readonly at: Path
   readonly pictures: readonly Path[]
@@ -19,7 +19,7 @@ export type Description = {
   readonly leading: ReadonlySet<Path>
   /** Events are read as answers. */
   readonly streams: boolean
-  /** What stands there decides. */
+  /** The value there decides. */
   readonly wanted: ReadonlySet<Path>
 }
 

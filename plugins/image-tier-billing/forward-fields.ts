@@ -7,7 +7,7 @@ import { isAbsent } from './read-count.ts'
 /** What a person writes is sent as it is, and may be empty; any other field that is an empty text is absent. */
 const written = 'prompt'
 const emptyText = Buffer.from('""')
-/** So many names are told; nobody reads more. */
+/** So many names are listed; more would not be read. */
 const toldMax = 100
 /** Bodies are refused that are nested deeper; a text of a form may be. */
 const depthMax = 64
@@ -90,7 +90,7 @@ function isLeftOut({ value }: TextPart, path: string, declared: ReadonlySet<stri
   return path.split(/[.[\]]/).some(name => name !== '' && isCountName(name))
 }
 
-/** A text that is JSON is looked into; where a number is read from it, it is written anew, so that nobody reads another. */
+/** A text that is JSON is parsed; where a number is read from it, it is written again, so that the upstream reads the same. */
 function withoutInner(
   part: TextPart,
   path: string,

@@ -4,7 +4,7 @@ import { valuesAt } from './count-paths.ts'
 import { type Shaped, shapeFields } from './forward-fields.ts'
 import { fail } from './errors.ts'
 
-/** What stands in lists was said before, or is a tool; what stands in a schema is described, and not asked for. */
+/** Lists contain earlier messages, or tools; schemas describe, and do not request. */
 const elsewhere = /\[\]|schema|(?:^|\.)(?:properties|metadata|labels|logit_bias)(?:\.|$)/i
 
 /**
@@ -36,7 +36,7 @@ export function shapeNative(body: Body, paths: readonly string[]): Shaped {
   return { body: json === body.json ? body : { kind: 'json', json }, dropped: [...dropped] }
 }
 
-/** Of two members of one name either may be what is read: what cannot be told is taken for one. */
+/** Of two members of one name either may be what is read: what cannot be decided is taken for one. */
 function isNumber(value: Json | undefined): boolean {
   return value === undefined || typeof value === 'number' || (typeof value === 'string' && /^\s*\d+\s*$/.test(value))
 }

@@ -29,7 +29,7 @@ const retryMs = 100
 export type ChargeTerms = Rating & {
   readonly id: string
   readonly onCallerGone: 'bill' | 'free'
-  /** What the answer has said of itself so far; undefined where nobody reads that. */
+  /** What the answer has reported of itself so far; undefined where that is not read. */
   readonly told: () => Told | undefined
   /** Lines of an exchange before this one, which goes on with its charge. */
   readonly linesBefore?: number
@@ -54,7 +54,7 @@ export class ImageCharge {
   #broken = false
   /** What the answer looked like that was not recognised. */
   #shape: string | undefined
-  /** What the answer had beside its images that was not handed out. */
+  /** What the answer had besides its images that was not handed out. */
   #omitted: string | undefined
   #ended = false
   /** It is known that nothing came that may be an image. */
@@ -71,7 +71,7 @@ export class ImageCharge {
     this.#lines = terms.linesBefore ?? 0
   }
 
-  /** Who answers, where another was to be asked when it was held for. */
+  /** The upstream that answers, where the hold named another one. */
   comesFrom(upstream: string): void {
     this.#upstream = upstream
   }
@@ -109,7 +109,7 @@ export class ImageCharge {
     return Promise.all(lines.map(line => this.#insist(() => this.#ledger.line(this.#terms.id, line, this.#upstream))))
   }
 
-  /** What only the whole answer could tell. */
+  /** What only the whole answer shows. */
   async #writeRest(): Promise<void> {
     if (this.#isWhole) return
     this.#isWhole = true
@@ -183,7 +183,7 @@ export class ImageCharge {
     return this.#shape ?? this.#omitted
   }
 
-  /** The answer is handed out without what may have been an image that nobody has counted. */
+  /** The answer is handed out without what may have been an uncounted image. */
   leftOut(shape: string): void {
     this.#omitted ??= readable(shape)
   }
@@ -194,7 +194,7 @@ export class ImageCharge {
     this.#isNothing ||= isEmpty === true
   }
 
-  /** The answer may hold an image that nobody has counted: a person is to see what it comes to, and its hold waits. */
+  /** The answer may hold an uncounted image: a person decides what it comes to, and its hold waits. */
   unrecognised(shape: string): Failure {
     this.#broken = true
     this.#shape = shape
@@ -305,7 +305,7 @@ export class ImageCharge {
 
 const refused = { index: 0, source: 'told', width: null, height: null, flags: ['refused'], quantity: 1 } as const
 
-/** Of a link the pixels that it leads to, where somebody has looked. */
+/** Of a link the pixels of its image, where they were read. */
 function measured(image: FoundImage, told: Told | undefined): FoundImage {
   const head = image.kind === 'link' ? told?.heads.get(image.index) : undefined
   if (!head) return image

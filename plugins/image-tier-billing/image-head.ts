@@ -37,7 +37,7 @@ export class ImageHead {
   #measured: Measured = { kind: 'more', mime: null, bytesMax: headBytesMax }
   #inline = false
   #chars = 0
-  /** The first characters, or the end of what stands before a data: URL's comma. */
+  /** The first characters, or the end of what precedes a data: URL's comma. */
   #text = ''
   /** An escape that a piece ended in: what has been seen of it. */
   #escape = ''
@@ -52,7 +52,7 @@ export class ImageHead {
     this.#link = kind.link
   }
 
-  /** No further piece can tell more. */
+  /** No further piece can add anything. */
   get settled(): boolean {
     return this.#phase === 'settled'
   }
@@ -112,7 +112,7 @@ export class ImageHead {
   /** A size is what the image says of itself until its bytes can carry it; at its end they can, or it is not believed. */
   #weigh(last: boolean): void {
     const measured = this.#measured
-    // Of what stands on the wire three bytes in four are the image's at most.
+    // Of the bytes of base64 three in four are the image's at most.
     const isCarried = measured.kind !== 'size' || (this.#chars * 3) / 4 >= measured.bytesMin
     if (isCarried) return this.#settle(measured)
     if (last) return this.#settle({ kind: 'undecodable', mime: measured.mime, implausible: true })
@@ -157,7 +157,7 @@ export class ImageHead {
     } else this.#settle({ kind: 'undecodable', mime: null })
   }
 
-  /** It was no `data:`: what was read so far is base64 already, or a link, which nobody looks into. */
+  /** It was no `data:`: what was read so far is base64 already, or a link, which is not opened. */
   #body(): void {
     if (this.#link) return this.#settle({ kind: 'undecodable', mime: null })
     const text = this.#text

@@ -16,7 +16,7 @@ const keysOf: { readonly [per in Per]: readonly string[] } = {
   token: ['from', 'otherwise', 'max'],
 }
 
-/** Of what is charged beside images: that it is counted somewhere, has a bound where the answer counts, and a name of its own. */
+/** Of additional charges: that each is counted somewhere, has a bound where the answer counts, and a name of its own. */
 export function inspectLines(facet: BillingFacet, family: Family): readonly Diagnostic[] {
   const seen = new Set<string>()
   return (facet.lines ?? []).flatMap((line, i) => {

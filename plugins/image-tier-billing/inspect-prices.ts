@@ -22,7 +22,7 @@ export function inspectPrices(facet: BillingFacet, family: Family, models: reado
   ]
 }
 
-/** Names that price_by and times go by, and that nobody says. */
+/** Names that price_by and times depend on, and that have no value. */
 function fieldDiagnostics(facet: BillingFacet, family: Family, models: readonly Model[]): readonly Diagnostic[] {
   const { facts } = toldNames(family)
   const found: Diagnostic[] = []
@@ -88,7 +88,7 @@ function imagePrices(facet: BillingFacet, family: Family, model: Model): readonl
   ]
 }
 
-/** Prices of what is charged beside images, and of refusals. */
+/** Prices of additional charges, and of refusals. */
 function namedPrices(facet: BillingFacet, model: Model): readonly Diagnostic[] {
   return [...otherNames(facet, model)]
     .filter(name => !model.prices.has(name))

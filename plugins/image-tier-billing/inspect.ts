@@ -150,7 +150,7 @@ function withoutTiers({ largest_output, lines, otherwise, price_by, tier_from }:
   return []
 }
 
-/** An answer of which nobody knows where its images stand is never handed out; those of image operations need no word. */
+/** An answer with unknown places of images is never handed out; those of image operations need no description. */
 function answerDiagnostics(facet: BillingFacet, family: Family, operations: OperationsByName): Diagnostic[] {
   const unknown = [...family.forward.keys()].filter(
     operation => operations.get(operation)?.images === undefined && facet.answers?.[operation] === undefined,

@@ -3,11 +3,11 @@ import { wordSet } from './word-set.ts'
 
 /** The smallest picture there is has 26 bytes; shorter runs of base64's alphabet are words. */
 const runCharsMin = 32
-/** In a sentence somebody may speak of how base64 begins. No picture that shows anything is shorter. */
+/** A sentence may quote how base64 begins. No picture that shows anything is shorter. */
 export const spokenCharsMax = 87
-/** More base64 than this is a picture until somebody says otherwise, whatever it begins with. */
+/** More base64 than this is a picture until proved otherwise, whatever it begins with. */
 const denseCharsMax = 1024
-/** Formats that are told by enough bytes to be no accident in an id. */
+/** Formats with enough magic bytes to be no accident in an id. */
 const certain: ReadonlySet<string | null> = wordSet(
   'image/png image/jpeg image/webp image/gif image/avif image/heic image/tiff',
 )
@@ -37,13 +37,13 @@ export function findPicture(text: string, isSentence = false): string | undefine
   return !isSentence && inlineImage.test(text) ? 'a data: URL of a picture' : undefined
 }
 
-/** The end is looked for once: behind each of many beginnings it would be looked for again. */
+/** The end is looked for once: after each of many beginnings it would be looked for again. */
 export function findDrawing(text: string): string | undefined {
   const from = text.search(drawingBegin)
   return from >= 0 && drawingEnd.test(text.slice(from)) ? 'a drawing (SVG)' : undefined
 }
 
-/** So much base64 that it may be a picture of a format that nobody knows. */
+/** So much base64 that it may be a picture of an unknown format. */
 export function findBase64(text: string): string | undefined {
   let chars = 0
   for (const [found] of text.matchAll(run)) chars += found.length
@@ -60,11 +60,11 @@ export function isLink(text: string): boolean {
   return link.test(text)
 }
 
-/** How a JPEG goes on that is no accident: its first three bytes may stand anywhere in another picture. */
+/** How a JPEG goes on that is no accident: its first three bytes may be anywhere in another picture. */
 const jpegSegment =
   /^\xff\xd8\xff(?:[\xe0-\xef][^](?:[^]JFIF|[^]Exif|[^]Adobe|[^]ICC_P|[^]Photo|[^]http)|\xdb\0[\x43\x84\xc5])/
 
-/** Whether base64 that stands within a picture is another one. */
+/** Whether base64 within a picture is another one. */
 export function beginsAnother(base64: string): boolean {
   const head = Buffer.from(base64.slice(0, headChars), 'base64')
   const { mime } = measure(head)
@@ -85,7 +85,7 @@ export function cutEscape(piece: string): [whole: string, escape: string] {
   return [piece.slice(0, piece.length - escape.length), escape]
 }
 
-/** The content of a JSON string as it stands on the wire, or its beginning, unescaped; what is escaped wrongly as far as that is possible. */
+/** The content of a JSON string as it was sent, or its beginning, unescaped; what is escaped wrongly as far as that is possible. */
 export function unescapeText(raw: Buffer): string {
   const text = raw.toString('utf8')
   if (!text.includes('\\')) return text

@@ -9,10 +9,10 @@ export type LineFacet = NonNullable<BillingFacet['lines']>[number]
 
 const inputFields = ['image', 'images'] as const
 const million = 1_000_000
-/** Steps, seconds and tokens that a request may ask for where the line has no `max`. */
+/** Steps, seconds and tokens that a request may want where the line has no `max`. */
 export const askedMax = 1_000_000
 
-/** The pictures that a request brings, by the line that asks for their sizes; where nobody has measured them, nothing. */
+/** The pictures that a request brings, by the line that needs their sizes; unmeasured ones are left out. */
 export type Measured = ReadonlyMap<LineFacet, readonly (Size | null)[]>
 
 /** The name of a line's price. */
@@ -78,7 +78,7 @@ export function lineRules(
   })
 }
 
-/** The price of that name, and where it stands. @throws Failure price_missing */
+/** The price of that name, and its place. @throws Failure price_missing */
 export function priceRow(model: Model, name: string): { readonly price: number; readonly at: string } {
   const price = model.prices.get(name)
   if (!price && !model.free && name !== imageLabel) throw fail('price_missing', { model: model.name, tier: name })
@@ -114,7 +114,7 @@ function fromThousandths(per: LineRule['per'], thousandths: number): number {
   return per === 'second' ? thousandths : Math.ceil(thousandths / 1000)
 }
 
-/** A number that the answer tells, as a quantity of the line; undefined when it is none. */
+/** A number of the answer, as a quantity of the line; undefined when it is none. */
 export function toldQuantity(per: LineRule['per'], fact: string | number | boolean): number | undefined {
   const thousandths = parseQuantity(String(fact))
   return thousandths === undefined ? undefined : fromThousandths(per, thousandths)

@@ -19,7 +19,7 @@ const areaMax = 1_000_000_000
 const magicBytes = 12
 /** Deflate makes at most 1032 bytes of one (RFC 1951), of eight pixels each where a pixel is a bit. */
 const pngPixelsPerByte = 1032 * 8
-/** Of the longest codes, which are 12 bits, one stands for 3839 pixels at most. */
+/** Of the longest codes, which are 12 bits, one means 3839 pixels at most. */
 const gifPixelsPerByte = 4096
 
 /**
@@ -89,7 +89,7 @@ const formats: readonly Format[] = [
   { mime: 'image/tiff', matches: isTiff, open: () => new TiffSize() },
 ]
 
-/** Formats that are known and not measured, by their first bytes; those of a box stand behind its length. */
+/** Formats that are known and not measured, by their first bytes; those of a box come after its length. */
 const named: readonly (readonly [mime: string, at: number, magic: string])[] = [
   ['image/heic', 4, 'ftyphei'],
   ['image/heic', 4, 'ftyphev'],
@@ -178,7 +178,7 @@ function readPng(head: Buffer): Found {
   return head.length < 24 + before ? 'more' : withLeast(readSize(head), pngPixelsPerByte)
 }
 
-/** RFC 9649: the size stands in the first chunk, whichever of the three it is. */
+/** RFC 9649: the size is in the first chunk, whichever of the three it is. */
 function readWebp(head: Buffer): Found {
   if (head.length < 30) return 'more'
   const chunk = tag(head, 12)

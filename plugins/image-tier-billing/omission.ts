@@ -12,7 +12,7 @@ const runBytesMax = 16_384
  */
 export class Omission {
   readonly #holdback: Holdback
-  /** Where the first byte of the piece stands that is being read. */
+  /** The place of the first byte of the piece that is being read. */
   base = 0
   /** What was left out first, for people; undefined where nothing was. */
   shape: string | undefined
@@ -31,7 +31,7 @@ export class Omission {
     this.shape ??= shape
   }
 
-  /** Leaves out the string from its opening quote to behind its closing one. */
+  /** Leaves out the string from its opening quote to after its closing one. */
   string(from: number, to: number, shape: string): void {
     this.#empty(from, to, '""', shape)
   }
@@ -69,7 +69,7 @@ export class Omission {
     this.#holdback.replace(run.from, to, run.bytes.subarray(0, length))
   }
 
-  /** Leaves out what stands behind an answer's JSON from `from` on, as far as it has come. */
+  /** Leaves out what follows an answer's JSON from `from` on, as far as it has come. */
   rest(from: number, to: number, shape: string): void {
     this.note(shape)
     this.#blank(Math.max(from, this.#restTo), to)

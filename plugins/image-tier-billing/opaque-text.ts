@@ -31,7 +31,7 @@ export class OpaqueText {
     if (this.#length >= judgedBytesMax) this.#judge(this.#omission.base + to)
   }
 
-  /** It is over; its closing quote stands at `at`. */
+  /** It is over; its closing quote is at `at`. */
   end(at: number): void {
     if (this.#isOmitted) this.#omission.more(at + 1)
     else if (!this.judged) this.#judge(at + 1)

@@ -36,7 +36,7 @@ export function openScanner(
   return description.streams ? new DescribedEventScanner(description, budget, words) : undefined
 }
 
-/** A type that is neither goes by what was asked for: something that is no such answer passes either scanner. */
+/** A type that is neither goes by the request: something that is no such answer passes either scanner. */
 export function isEventStream(contentType: string, target: Target): boolean {
   const type = typeOf(contentType)
   if (type === 'text/event-stream') return true

@@ -10,12 +10,12 @@ const comma = 0x2c
 const colon = 0x3a
 const backslash = 0x5c
 const slash = 0x2f
-/** What may stand between two pictures: padding, a comma, a blank, an escape of one. Others stand behind one of these. */
+/** What may come between two pictures: padding, a comma, a blank, an escape of one. Others follow one of these. */
 const borders = [0x3d, comma, 0x20, backslash]
 const betweenBytes = new Set(Buffer.from('=,;| nrt'))
 const base64Byte = /[A-Za-z0-9+/_-]/
 
-/** `body`: no border is near; `between`: behind one; `begun`: base64 follows it; `scheme`: a `data:` scheme does. */
+/** `body`: no border is near; `between`: after one; `begun`: base64 follows it; `scheme`: a `data:` scheme does. */
 type Phase = 'body' | 'between' | 'begun' | 'scheme'
 
 /**
@@ -24,7 +24,7 @@ type Phase = 'body' | 'between' | 'begun' | 'scheme'
  */
 export class PictureBlocks {
   readonly first: ImageHead
-  /** Those behind the first. */
+  /** Those after the first. */
   readonly more: ImageHead[] = []
   /** Where the piece ends in which the second began, of several. */
   second: number | undefined
@@ -42,7 +42,7 @@ export class PictureBlocks {
     this.first = new ImageHead(kind)
   }
 
-  /** Reads on, in the bytes of `piece` from `from` to `to`; the last stands before `end`. @returns whether another picture has begun */
+  /** Reads on, in the bytes of `piece` from `from` to `to`; the last precedes `end`. @returns whether another picture has begun */
   write(piece: Buffer, from: number, to: number, end: number): boolean {
     const before = this.more.length
     const last = this.more.at(-1) ?? this.first
@@ -60,7 +60,7 @@ export class PictureBlocks {
     return [this.first, ...this.more].map(head => ({ kind: 'bytes', ...sizeOf(head.end()) }))
   }
 
-  /** Where the first picture's base64 has begun: what stands before it is no border. */
+  /** Where the first picture's base64 has begun: what precedes it is no border. */
   #start(piece: Buffer, from: number, to: number): number {
     if (this.#hasBegun) return from
     if (this.first.isOpening) return to
@@ -142,7 +142,7 @@ export class PictureBlocks {
   }
 }
 
-/** @returns the pictures behind the links of a string: mostly one */
+/** @returns the pictures at the links of a string: mostly one */
 export function linkedImages(text: string): readonly Omit<FoundImage, 'index'>[] {
   return text.split(/[\s,;|](?=(?:https?:)?\/\/)/i).map(() => ({ kind: 'link', size: null }))
 }

@@ -61,7 +61,7 @@ type Billing = {
   readonly n: number
   readonly keyed: boolean
   stage: BillingStage | undefined
-  /** Makes of the answer what was asked for, where it is of the other kind. */
+  /** Converts the answer to the requested kind, where it is of the other kind. */
   turned?: TurnedAnswer | undefined
 }
 
@@ -151,7 +151,7 @@ export const imageTierBilling = definePlugin({
         const { operation } = ex.route
         const asUrl = shapeOf(operation, facet) === 'data' && rendersUrl(target, facet)
         const came = reply.turnInto === undefined ? isEventStream(contentType, target) : reply.turnInto === 'whole'
-        // Callers read what they asked for: the answer is turned into that where its shape is known.
+        // Callers read what they requested: the answer is converted to that where its shape is known.
         const isTurned = reply.turnInto !== undefined && shapeOf(operation, facet) === 'data'
         const events = isTurned ? !came : came
         const endUnknown = reply.endUnknown === true
@@ -166,7 +166,7 @@ export const imageTierBilling = definePlugin({
           ...reply,
           headers: asUrl ? withoutLength(headers) : headers,
           stages: [...reply.stages, ...(billing.turned ? [billing.turned] : []), billing.stage],
-          // Half of a JSON answer is told from a whole one by its brackets, whatever the connection says.
+          // Half of a JSON answer differs from a whole one by its brackets, whatever the connection says.
           provesEnd: reply.provesEnd === true || !came,
         }
       },
@@ -284,7 +284,7 @@ function readableType(charge: ImageCharge, headers: Reply['headers']): string {
   return contentType
 }
 
-/** Makes of an answer what was asked for. */
+/** Converts an answer to the requested kind. */
 function turn(
   charge: ImageCharge,
   { route }: Exchange,
@@ -322,7 +322,7 @@ function rendersUrl(target: Target, facet: BillingFacet): boolean {
   throw fail('invalid_response_format', { value: JSON.stringify(format).slice(0, 40) })
 }
 
-/** What a request is told that was not given a charge of its own. @throws Failure unless an answer was kept for it, or for its job. */
+/** The answer to a request without a charge of its own. @throws Failure unless an answer was kept for it, or for its job. */
 async function answerWithout(
   held: Exclude<HoldResult, { kind: 'held' }>,
   hold: number,

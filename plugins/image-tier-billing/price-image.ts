@@ -8,7 +8,7 @@ export type Come = {
   readonly output: Size | null
   /** As the answer says it. */
   readonly told: Size | null
-  /** As the answer tells them, by name. */
+  /** As the answer reports them, by name. */
   readonly facts: ReadonlyMap<string, string | number | boolean> | undefined
   /** The answer is over, and reported none of the quantities that lines are charged by. */
   readonly isSilent?: boolean
@@ -61,7 +61,7 @@ function priceBy(rule: TierRule, by: readonly string[], rated: Rated, come: Come
   if (row) return { label: row.label, source, price: row.price }
   const otherwise = prices.find(one => sameLabel(one.label, rule.otherwise, true))
   if (otherwise) return { label: otherwise.label, source: 'default', price: otherwise.price }
-  // What the answer tells has no price: what was asked for has one, or the request would have been refused.
+  // What the answer reports has no price: the request has one, or it would have been refused.
   const asked = find(undefined) ?? dearestOf(prices)
   return { label: asked?.label ?? imageLabel, source: 'default', price: asked?.price ?? 0 }
 }
@@ -74,7 +74,7 @@ function tellsAny(names: readonly string[], rule: TierRule, { facts }: Come): bo
   return names.some(name => rule.facts?.includes(name) && facts?.has(name))
 }
 
-/** What a name stands for: what the answer tells of it, where it may, else what the request says. */
+/** The value of a name: what the answer reports of it, where it may, else that of the request. */
 export function valueOf(
   rule: Pick<TierRule, 'facts' | 'asked'>,
   name: string,

@@ -13,7 +13,7 @@ import { quote } from './quote.ts'
 import { besideOf, rowsOf } from './rows.ts'
 import type { BillingFacet } from './schema.ts'
 
-/** Sizes that callers ask for whatever the model: the squares and shapes of screens and photographs, small to large. */
+/** Sizes that callers request whatever the model: the squares and shapes of screens and photographs, small to large. */
 const askedOften = [
   '512x512',
   '600x800',
@@ -27,7 +27,7 @@ const askedOften = [
 
 type Size = { readonly width: number; readonly height: number }
 
-/** The tiers of a model, and what sizes come to that are often asked for: by the computation that holds for them. */
+/** The tiers of a model, and what common sizes come to: by the computation that holds for them. */
 export function prices(ask: PriceAsk, facet: BillingFacet): Prices {
   const { family, model, operations, slots } = ask
   const nothing = { text: null, size: { kind: 'none' }, resolution: null, expected: null } as const

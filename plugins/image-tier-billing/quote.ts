@@ -16,11 +16,11 @@ export type Quote = {
    */
   readonly mismatch: SizeMismatch | null
   readonly n: number
-  /** What one image is expected to be; null where only the image itself can tell. */
+  /** What one image is expected to be; null where only the image itself decides. */
   readonly expected: { readonly tier: string; readonly source: TierSource; readonly price: Micros } | null
-  /** n × the expected price, and what is charged beside it; null where only the answer can tell. */
+  /** n × the expected price, and the additional charges; null where only the answer decides. */
   readonly expectedAmount: Micros | null
-  /** n × the dearest that can come out, and the most of what is charged beside it: what is held. */
+  /** n × the dearest that can come out, and the most of the additional charges: what is held. */
   readonly atMost: Micros
 }
 

@@ -4,7 +4,7 @@ import { rateTier } from './tier.ts'
 import { rateLines, type Unplaced } from './rate-lines.ts'
 import type { FoundImage } from './scanned.ts'
 
-/** What an image is rated by, beside itself. */
+/** What an image is rated by, besides itself. */
 export type Rating = { readonly rule: TierRule; readonly n: number; readonly overReturn: 'bill' | 'cap' }
 
 /**
@@ -39,7 +39,7 @@ export function rateImage(image: FoundImage, rating: Rating, told?: Told): Line 
   }
 }
 
-/** Whether the tier that came back is above the largest that the family expects. A tier that was asked for has been held for. */
+/** Whether the tier that came back is above the largest that the family expects. A requested tier has been held for. */
 function isLarger(rule: TierRule, image: FoundImage, told: Told | undefined): boolean {
   const { tiers, largestOutput } = rule
   if (largestOutput === undefined) return false
@@ -48,7 +48,7 @@ function isLarger(rule: TierRule, image: FoundImage, told: Told | undefined): bo
   return (source === 'output' || source === 'told') && rankOf(tier) > rankOf(largestOutput)
 }
 
-/** What is charged with an image, beside it; nothing with one that is not charged. */
+/** What is charged with an image, in addition to it; nothing with one that is not charged. */
 export function rateWithImage(image: FoundImage, line: Line, { rule }: Rating, told?: Told): readonly Unplaced[] {
   return line.flags.includes('capped') ? [] : rateLines(rule, 'image', comeOf(image, told))
 }
@@ -62,7 +62,7 @@ function factsAt(told: Told, index: number): ReadonlyMap<string, string | number
   return told.factsAt.get(index) ?? told.facts
 }
 
-/** A count of none beside an image that is there is no count. */
+/** A count of none with an image that is there is no count. */
 function isUncounted({ index }: FoundImage, told: Told | undefined): boolean {
   return told?.count !== undefined && told.count > 0 && index >= told.count
 }

@@ -7,7 +7,7 @@ import type { Size } from './tier.ts'
 /** A line before it has its place. */
 export type Unplaced = Omit<Line, 'index'>
 
-/** When a line is written: with each image, with the first one, or when the answer has told all. */
+/** When a line is written: with each image, with the first one, or when the answer is complete. */
 export type Moment = 'image' | 'first' | 'end'
 
 export function momentOf(rule: TierRule, line: LineRule): Moment {
@@ -88,7 +88,7 @@ function amountsOf(rule: TierRule, line: LineRule, come: Come): Amounts {
   return { ...unknown, amounts: [0] }
 }
 
-/** Of an image that came back: by what the answer says, its bytes, or the size asked for. */
+/** Of an image that came back: by what the answer reports, its bytes, or the requested size. */
 function pixelsOf(rule: TierRule, line: LineRule, { told, output }: Come): Amounts {
   for (const source of rule.tierFrom) {
     const size = source === 'told' ? told : source === 'output' ? output : (rule.askedSize ?? null)
@@ -116,7 +116,7 @@ function mostOfLine(rule: TierRule, line: LineRule): number {
   return partsOf(line, amounts).reduce((total, { price }) => total + price, 0)
 }
 
-/** What the lines of a request for n images are expected to come to; null where only the answer can tell. */
+/** What the lines of a request for n images are expected to come to; null where only the answer decides. */
 export function rateLinesBefore(rule: TierRule, n: number, come: Come): number | null {
   let total = 0
   for (const line of rule.lines ?? []) {

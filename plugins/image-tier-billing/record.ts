@@ -63,7 +63,7 @@ function placeOf(rule: TierRule, { tier, quantity, flags }: Line): string | null
   return besideOf(rule.lines ?? []).find(({ name }) => name === tier)?.at ?? null
 }
 
-/** The images of a charge: what is counted beside them has a quantity. */
+/** The images of a charge: additional charges have a quantity. */
 function imagesOf({ lines }: Charge): readonly Line[] {
   return lines.filter(({ quantity, tier }) => quantity === null || tier === decidedTier)
 }

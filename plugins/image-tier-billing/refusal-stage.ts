@@ -96,7 +96,7 @@ function findListed(answer: Buffer): string | undefined {
     scanner.write(answer)
     scanner.end()
   } catch (error) {
-    // What it says beside its images is its own matter.
+    // The other parts of the answer do not matter here.
     if (!(error instanceof Unreadable || error instanceof Unrecognised)) throw error
   }
   return scanner.count > 0 ? `${scanner.count} images` : undefined

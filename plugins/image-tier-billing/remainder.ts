@@ -66,21 +66,21 @@ export class Remainder {
   readonly #texts: AnswerTexts
   /** Why every further string is left out; undefined while none is. */
   #muted: string | undefined
-  /** Why numbers and names are too: more has come beside the images than belongs to them. */
+  /** Why numbers and names are left out too: more has come with the images than belongs to them. */
   #full: string | undefined
   /** Bytes of texts that are known, and of images: what is left of the answer may not come to much. */
   #known = 0
 
-  /** Where the string stands that is being read. */
+  /** The place of the string that is being read. */
   #from: number | undefined
-  /** Links that are none of an image that is known, as long as one may still come: some vendors tell each link twice. */
+  /** Links of no known image, as long as one may still come: some vendors repeat each link. */
   #links: Held[] = []
   /** Those before it lead to images that have been counted. */
   #firstHeld = 0
   /** The same by what they say. */
   readonly #sameLinks = new Map<string, Held[]>()
   readonly #billed = new Set<string>()
-  /** The place of the first string that is neither a sentence nor a label: without an image beside it, nobody knows what it says. */
+  /** The place of the first string that is neither a sentence nor a label: without an image next to it, its meaning is not known. */
   strange: string | undefined
   /** Some string said something. */
   spoke = false
@@ -194,14 +194,14 @@ export class Remainder {
     return this.#passes
   }
 
-  /** Where the first string stands of which it is not known yet whether it may go. */
+  /** The place of the first string that may not leave yet. */
   get from(): number | undefined {
     const own = this.#heldLink()?.from ?? (this.#isOmitted || this.#passes ? undefined : this.#from)
     const from = this.textFrom
     return own === undefined || (from !== undefined && from < own) ? from : own
   }
 
-  /** Where a text stands that may be part of a picture that has not ended. */
+  /** The place of a text that may be part of a picture that has not ended. */
   get textFrom(): number | undefined {
     return this.#texts.from
   }
@@ -240,7 +240,7 @@ export class Remainder {
     return this.#texts.hasLink(link)
   }
 
-  /** It is over; its closing quote stands at `at`. @returns what it says, or nothing where it is left out */
+  /** It is over; its closing quote is at `at`. @returns its text, or nothing where it is left out */
   end(walk: JsonWalk, at: number): string {
     const from = this.#from ?? 0
     if (this.#isOmitted) this.#omission.more(at + 1)
@@ -301,7 +301,7 @@ export class Remainder {
       this.#omission.string(from, to, `${walk.path()} (${Math.round(this.#dense / 1024)} KiB of base64 in pieces)`)
   }
 
-  /** The image that a link leads to has been counted: it may stand anywhere. */
+  /** The image that a link leads to has been counted: the link is allowed anywhere. */
   count(link: string): void {
     this.#billed.add(link)
     for (const one of this.#sameLinks.get(link) ?? []) one.isCounted = true

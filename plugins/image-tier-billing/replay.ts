@@ -2,7 +2,7 @@ import type { Charge, Line, Replayed, TierRule } from '../../src/kit/index.ts'
 import { type Come, priceImage } from './price-image.ts'
 import { rateLine } from './rate-lines.ts'
 
-/** Rates a stored charge again from its rule, what the request said, the pixels of each line and what the answer told of it. */
+/** Rates a stored charge again from its rule, the request, the pixels of each line and what the answer reported of it. */
 export function replay(charge: Charge): readonly Replayed[] {
   // Charges of this kind are written by this plugin alone.
   const rule = charge.rule as TierRule
@@ -23,7 +23,7 @@ export function replayLine(rule: TierRule, line: Line): Replayed {
       : { index, fault: `is of no refusal that has a price (${tier})` }
   }
   const own = ruleOf(rule, tier)
-  // A size that was asked for stands with the line, and was not measured.
+  // A requested size is stored with the line, and was not measured.
   const come = comeOf(line.source === 'output' ? line : { ...line, width: null, height: null })
   const isSilent = line.flags.includes('estimated')
   const again = own && rateLine(rule, own, { ...come, isSilent }).find(one => one.tier === tier)
@@ -32,7 +32,7 @@ export function replayLine(rule: TierRule, line: Line): Replayed {
     : { index, fault: `is of nothing that its rule charges (${tier})` }
 }
 
-/** What is counted beside images by that name of a price. */
+/** The quantity of additional charges by that name of a price. */
 export function ruleOf(rule: TierRule, name: string) {
   return rule.lines?.find(one => one.name === name || one.first?.name === name)
 }

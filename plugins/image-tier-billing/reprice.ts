@@ -77,7 +77,7 @@ function unread({ size: text }: Charge): AskedSize {
   return { text, size: { kind: text === null ? 'none' : 'unread' }, resolution: null, expected: null }
 }
 
-/** What the request said of a field; null where it said nothing, undefined where nobody has kept it. */
+/** The value of a field of the request; null where it was absent, undefined where it was not kept. */
 function valueKept(name: string, charge: Charge, forwarded: boolean): string | null | undefined {
   const field = keptFields.find(one => one === name)
   if (field) {
@@ -90,12 +90,12 @@ function valueKept(name: string, charge: Charge, forwarded: boolean): string | n
   return names.has(name) ? (old.asked?.[name] ?? null) : undefined
 }
 
-/** By what the price of an image goes beside its tier. */
+/** What decides the price of an image besides its tier. */
 function namesOfImages({ by = [], times = [] }: Pick<TierRule, 'by' | 'times'>): ReadonlySet<string> {
   return new Set([...by, ...times.flatMap(one => Object.keys(one.if))].filter(name => name !== 'tier'))
 }
 
-/** What is charged beside images, with what the request came to; undefined where that is counted otherwise than it was. */
+/** Additional charges, with what the request came to; undefined where that is counted otherwise than it was. */
 function linesNow(rule: Omit<TierRule, 'warnings'>, old: TierRule): readonly LineRule[] | undefined {
   const [now, before] = [rule.lines ?? [], old.lines ?? []]
   if (now.length === 0 && before.length === 0) return []
@@ -137,7 +137,7 @@ function besideNow(rule: TierRule, line: Line): RatedNow | undefined {
   return { tier, source, price }
 }
 
-/** Whether the size that the answer tells decides, before what is known anyhow. */
+/** Whether the size that the answer reports decides, before what is known anyhow. */
 function needsTold(rule: TierRule, { width, height }: Line): boolean {
   if (rule.by && !rule.by.includes('tier')) return false
   for (const source of rule.tierFrom) {
@@ -149,7 +149,7 @@ function needsTold(rule: TierRule, { width, height }: Line): boolean {
   return false
 }
 
-/** Whether the size that the answer told is kept, or it is known that it told none: it is kept where it decided. */
+/** Whether the reported size is kept, or it is known that there was none: it is kept where it decided. */
 function knowsTold({ by, tierFrom, tiers }: TierRule, { source, told }: Line): boolean {
   if (told?.size) return true
   const place = tierFrom.indexOf('told')

@@ -14,7 +14,7 @@ export function rowsOf({ tiers, prices }: Pick<TierRule, 'tiers' | 'prices'>): r
   return prices?.map(({ label, price, at }) => ({ tier: label, longEdgeMax: null, price, at })) ?? tiers
 }
 
-/** Every price of what is charged beside images. */
+/** Every price of additional charges. */
 export function besideOf(lines: readonly LineRule[]): readonly BesidePrice[] {
   return lines.flatMap(line => {
     const { name, price, at, once, per } = line

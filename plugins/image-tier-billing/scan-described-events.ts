@@ -33,7 +33,7 @@ export class DescribedEventScanner implements RecordVisitor, Scanner {
   #walk: JsonWalk
   /** How many pictures came in the records before. */
   #before = 0
-  /** What stands in the data where it is no object. */
+  /** The data where it is no object. */
   #text = ''
   #done: FoundImage[] = []
   /** Why the record is not handed out. */

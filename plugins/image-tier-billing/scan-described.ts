@@ -64,7 +64,7 @@ export class DescribedScanner implements Scanner {
     return { out: this.#holdback.release(this.#released ? safe : 0), done: this.#items.take() }
   }
 
-  /** What stands behind the answer is none of it. */
+  /** What follows the answer is not part of it. */
   #cut(end: number): void {
     const shape = 'something behind the JSON object'
     if (this.#items.count === 0) throw new Unrecognised(shape)

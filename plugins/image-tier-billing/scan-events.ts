@@ -76,7 +76,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   #type = ''
   #index: string | undefined
   #image: Image | undefined
-  /** Where the link stands that came before the image itself. */
+  /** The place of the link that came before the image itself. */
   #linkFrom: number | undefined
   /** Bytes have come, and a link that is a picture by itself. */
   #hasBytes = false
@@ -85,7 +85,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   #open: Image | undefined
   /** Names at the top of the record's object that count and have come. */
   #names: string[] = []
-  /** What stands in the data where it is no object. */
+  /** The data where it is no object. */
   #text = ''
   /** Why the record is not handed out. */
   #flaw: string | undefined
@@ -160,7 +160,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
 
   get #kind(): 'finished' | 'preview' | 'other' | 'unclear' {
     const kinds = new Set([this.#event, this.#type].filter(name => name !== '').map(kindOf))
-    // A reader goes by one of two names, and nobody knows by which.
+    // A reader goes by one of two names; which one is not known.
     return kinds.size > 1 ? 'unclear' : ([...kinds][0] ?? 'other')
   }
 
@@ -175,7 +175,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     const end = base + piece.length
     if (followed) this.#omission.rest(this.#walk.followedAt, end, 'something behind the JSON object of an event')
     this.#remainder.within(this.#walk, end)
-    // No event tells a link twice.
+    // No event repeats a link.
     this.#remainder.checkLinks()
     this.#remainder.weigh(end, false)
   }
@@ -253,7 +253,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     if (walk.depth !== 1) return
     const { name } = walk
     if (name !== 'type' && name !== 'b64_json' && name !== 'url' && name !== 'error' && !indexNames.has(name)) return
-    // Readers take one of two, and nobody knows which.
+    // Readers take one of two; which one is not known.
     if (this.#names.includes(name)) return this.#refuse(`an event with two members ${name}`)
     this.#names.push(name)
   }
@@ -284,7 +284,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     if (open.omitted) return this.#omission.more(end)
     open.blocks.write(piece, from, to, end)
     const { inline } = open.blocks.first
-    // A link beside the image leads to it; another picture beside it is another one.
+    // A link next to the image leads to it; another picture next to it is another one.
     if (open.link ? inline && this.#hasBytes : this.#inline) return this.#leaveOut(open, end, 'a second picture')
     if (open.link && !inline && !open.text.write(piece, from, to))
       return this.#leaveOut(open, end, 'longer than any link')

@@ -26,7 +26,7 @@ type Open = {
   readonly from: number
   readonly link: boolean
   readonly blocks: PictureBlocks
-  /** How many of those behind the first are counted. */
+  /** How many of those after the first are counted. */
   further: number
   readonly text: LinkText
   begun: boolean
@@ -69,14 +69,14 @@ export class ImageScanner implements JsonVisitor, Scanner {
   #done: FoundImage[] = []
   #count = 0
   #open: Open | undefined
-  /** Where a name stands whose value has not begun to show what it is. */
+  /** The place of a name whose value has not shown yet what it is. */
   #owed: number | undefined
-  /** The link that the element has, and where it stands, as long as it may still bring the image itself. */
+  /** The link of the element, and its place, as long as the image itself may still come. */
   #pending: { readonly from: number; readonly link: string } | undefined
   #counted = false
   /** What takes the name `url` in the element has come. */
   #hasUrl = false
-  /** The first image's beginning may go, and all that stands before it. */
+  /** The first image's beginning may go, and all that precedes it. */
   #released = false
   /** The answer has the list that images come in; it says what went wrong. */
   #listed = false
@@ -87,7 +87,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
   /** It has bytes; its link is a picture by itself. */
   #hasPicture = false
   #inline = false
-  /** How deep a member stands that is left out. */
+  /** The depth of a member that is left out. */
   #mutedDepth = 0
 
   constructor({ asUrl = false, endUnknown = false, ...words }: ImageScannerOptions = {}) {
@@ -130,7 +130,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
     for (const { image } of this.#remainder.takePictures()) this.#done.push({ index: this.#count++, ...image })
   }
 
-  /** What stands behind the answer is none of it. */
+  /** What follows the answer is not part of it. */
   #cut(end: number): void {
     const shape = 'something behind the JSON object'
     if (this.#count === 0) throw new Unrecognised(shape)
@@ -225,7 +225,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
     if (this.#asUrl) this.#owed = walk.nameFrom
   }
 
-  /** Readers take one of two members, and nobody knows which: the second is left out, its name as well. */
+  /** Readers take one of two members; which one is not known: the second is left out, its name as well. */
   #mute(walk: JsonWalk, shape: string): void {
     this.#mutedDepth = walk.depth
     this.#omission.beginName(walk.nameFrom, walk.nameTo, shape)
@@ -273,7 +273,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
     this.#hasPicture = true
     this.#read(open, piece, from, to)
     if (this.#counted) return
-    // A link came first and is held; the image that follows tells its size long before its end.
+    // A link came first and is held; the size of the image that follows is known long before its end.
     if (this.#pending && open.blocks.first.settled) this.#measured(open.blocks.first)
   }
 
@@ -282,7 +282,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
     open.taken = true
     this.#read(open, piece, from, to)
     if (open.blocks.first.inline) {
-      // A link beside the image leads to it; another picture beside it is another one.
+      // A link next to the image leads to it; another picture next to it is another one.
       if (this.#hasPicture) return this.#leaveOut(open, end, 'a second picture')
       this.#inline = true
       this.#name(undefined)
@@ -385,7 +385,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
     this.#found({ kind: 'bytes', ...sizeOf(measured) })
   }
 
-  /** Beside bytes nobody knows that a link leads to the same picture: it may stand there, and nowhere else. */
+  /** Next to bytes it is not known that a link leads to the same picture: it is allowed there, and nowhere else. */
   #foundLink(link: string): void {
     this.#found({ kind: 'link', size: null })
     for (const one of linkedImages(link).slice(1)) this.#done.push({ index: this.#count++, ...one })

@@ -30,7 +30,7 @@ export type Scanner = {
   write(chunk: Buffer): Scanned
   /** The answer is complete. @throws Unreadable, Unrecognised */
   end(): Scanned
-  /** What was left out so far, of which nobody knows whether it is an image; undefined where nothing was. */
+  /** What was left out so far and may be an image; undefined where nothing was. */
   readonly omitted: string | undefined
   /** Gives back what was taken of memory that all share. Idempotent. */
   close?(): void

@@ -26,7 +26,7 @@ const conditions = {
   },
 } as const satisfies Schema
 
-/** Where pictures stand in answers that go on as they are: the words of `translate.answer`. */
+/** Where pictures are in answers that go on as they are: the words of `translate.answer`. */
 const described = {
   type: 'object',
   additionalProperties: false,

@@ -3,7 +3,7 @@ import type { Size } from './tier.ts'
 /** What has been found so far; `none`: the bytes state no size. */
 export type Found = (Size & { readonly bytesMin?: number }) | 'more' | 'none'
 
-/** Reads a size that may stand anywhere in an image, of which nothing is kept. */
+/** Reads a size that may be anywhere in an image, of which nothing is kept. */
 export type SizeReader = {
   readonly found: Found
   /** The next byte, from the image's first on; none once something else than `more` was found. */
@@ -80,7 +80,7 @@ export class JpegSize implements SizeReader {
     const width = this.#value & 0xffff
     // Of arithmetic coding a block may be hardly anything.
     const isHuffman = this.#marker < 0xc8
-    // A height of 0 is told by a DNL segment after the first scan, which is not read: undecodable.
+    // A height of 0 is given by a DNL segment after the first scan, which is not read: undecodable.
     this.found = { width, height, ...(isHuffman && { bytesMin: (width * height) / jpegPixelsPerByte }) }
   }
 }
@@ -88,7 +88,7 @@ export class JpegSize implements SizeReader {
 const entryBytes = 12
 const entriesMax = 4096
 
-/** TIFF 6.0, section 2: the first directory, wherever it stands, either byte order. */
+/** TIFF 6.0, section 2: the first directory, at any place, either byte order. */
 export class TiffSize implements SizeReader {
   found: Found = 'more'
   #at = 0

@@ -38,7 +38,7 @@ type Run = {
   stretch: number
   hasBlank: boolean
   isPadded: boolean
-  /** The `data:` scheme that stands before it. */
+  /** The `data:` scheme that precedes it. */
   readonly scheme: string
 }
 
@@ -50,7 +50,7 @@ type Open = {
   chars: number
   /** Its charge did not wait for its end. */
   isCharged: boolean
-  /** Pieces that hold its last characters: where each stands, and how many characters came before it. */
+  /** Pieces that hold its last characters: the place of each, and how many characters came before it. */
   tail: { readonly at: number; readonly before: number }[]
 }
 
@@ -78,7 +78,7 @@ export class TextChannel {
     if (mayBeLinks) this.#start = { text: '', from: undefined }
   }
 
-  /** Where the first byte stands that has to wait until it is known what it belongs to. */
+  /** The place of the first byte that has to wait until it is known what it belongs to. */
   get from(): number | undefined {
     return this.#open?.tail[0]?.at ?? this.#start?.from
   }
@@ -90,7 +90,7 @@ export class TextChannel {
     return found
   }
 
-  /** Reads the next piece, unescaped, whose first byte stands at `at`. */
+  /** Reads the next piece, unescaped, whose first byte is at `at`. */
   write(text: string, at: number): void {
     if (text === '') return
     this.hasPicture = this.#open !== undefined

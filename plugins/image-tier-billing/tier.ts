@@ -26,7 +26,7 @@ export function tierOfLabel<Row extends TierRow>(label: string, rows: readonly R
   return rows.find(row => row.tier.toLowerCase() === wanted)
 }
 
-/** The tier that the size asked for gives (`docs/rules.md#tiers-and-prices`), or undefined when it gives none. */
+/** The tier of the requested size (`docs/rules.md#tiers-and-prices`), or undefined when it gives none. */
 export function requestedTierOf<Row extends TierRow>(asked: AskedSize, rows: readonly Row[]): Row | undefined {
   const { size } = asked
   if (size.kind === 'pixels') return tierOfSize(size, rows)
@@ -37,7 +37,7 @@ export function longEdgeOf(size: Size): number {
   return Math.max(size.width, size.height)
 }
 
-/** Where an image's tier comes from, by the rule of its charge; a size is null where none could be read, or was told. */
+/** Where an image's tier comes from, by the rule of its charge; a size is null where none could be read, or was reported. */
 export function rateTier(
   rule: Pick<TierRule, 'tiers' | 'tierFrom' | 'otherwise' | 'requestedTier'>,
   output: Size | null,

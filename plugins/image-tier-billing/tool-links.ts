@@ -5,7 +5,7 @@ import type { Omission } from './omission.ts'
 const imageName = /image|picture|photo|^result$/i
 /** Types of objects whose links do. */
 const imageType = /image/i
-/** What is told between a link and the end of its object is text. */
+/** What comes between a link and the end of its object is text. */
 const heldBytesMax = 4 * 1024 * 1024
 
 type Link = { readonly from: number; to: number | undefined; readonly path: string }
@@ -17,7 +17,7 @@ type Link = { readonly from: number; to: number | undefined; readonly path: stri
 export class ToolLinks {
   readonly #omission: Omission
   #links: Link[] = []
-  /** By depth, how many links stood before the container that is open there. */
+  /** By depth, how many links preceded the container that is open there. */
   readonly #before: number[] = []
   /** How deep the objects are whose type speaks of an image. */
   readonly #typed = new Set<number>()
@@ -26,7 +26,7 @@ export class ToolLinks {
     this.#omission = omission
   }
 
-  /** A link stands at `from`, and has come as far as `to`. @returns whether it is left out: the rest of it is to follow */
+  /** A link is at `from`, and has come as far as `to`. @returns whether it is left out: the rest of it is to follow */
   add(walk: JsonWalk, from: number, to: number, isInItem: boolean): boolean {
     const path = `${walk.path()} (a link)`
     for (let depth = 1; depth <= walk.depth; depth++)
@@ -60,13 +60,13 @@ export class ToolLinks {
     for (const link of this.#links.splice(this.#before[depth] ?? 0)) this.#leaveOut(link, link.to ?? link.from)
   }
 
-  /** The item that the links stand in is over: they lead elsewhere. */
+  /** The item of the links is over: they lead elsewhere. */
   forget(): void {
     this.#links = []
     this.#before.length = 0
   }
 
-  /** Up to where bytes may go, of which the last stands before `end`. Where too much would be held, links are left out. */
+  /** Up to where bytes may go, of which the last precedes `end`. Where too much would be held, links are left out. */
   safe(end: number): { readonly safe: number; readonly isOmitted: boolean } {
     const [first] = this.#links
     if (!first) return { safe: end, isOmitted: false }

@@ -19,7 +19,7 @@ const writing = wordSet(`
   text delta arguments code logs refusal input name description message title
   instructions encrypted_content signature obfuscation revised_prompt partial_image_b64
 `)
-/** What is told again of the request, tools with their masks among it. */
+/** What the answer repeats of the request, tools with their masks among it. */
 const echoed = wordSet('tools instructions input prompt metadata text tool_choice')
 
 /**
@@ -49,7 +49,7 @@ export class ToolResults implements JsonVisitor {
   readonly #placeOf: PlaceOf
   /** Ids and bytes of the images that have come. */
   readonly #seen = new Set<string>()
-  /** By their bytes, how many images have come, and how many of those the list that is being read tells. */
+  /** By their bytes, how many images have come, and how many of those the present list repeats. */
   readonly #told = new Map<string, number>()
   #listed = new Map<string, number>()
   #count = 0
@@ -63,7 +63,7 @@ export class ToolResults implements JsonVisitor {
   readonly #links: ToolLinks
   /** The result is an object or a list. */
   #strange: string | undefined
-  /** The beginning of a string that is none of the images, and where it stands until it has been judged. */
+  /** The beginning of a string that is none of the images, and its place until it has been judged. */
   #judged: Buffer[] = []
   #judgedBytes = 0
   #judgedFrom: number | undefined
@@ -96,7 +96,7 @@ export class ToolResults implements JsonVisitor {
     return done
   }
 
-  /** Up to where bytes may go, of which the last stands before `end`. @throws Unreadable when too much would be held */
+  /** Up to where bytes may go, of which the last precedes `end`. @throws Unreadable when too much would be held */
   safe(end: number): number {
     const links = this.#links.safe(end)
     this.#isOmitted ||= links.isOmitted
@@ -115,7 +115,7 @@ export class ToolResults implements JsonVisitor {
 
   string(walk: JsonWalk, at: number): 'skip' | 'bytes' {
     if (this.#placeOf(walk, walk.depth) && walk.name === 'result') {
-      // Readers take one of two, and nobody knows which: the second is left out, its name as well.
+      // Readers take one of two; which one is not known: the second is left out, its name as well.
       this.#again = this.#image ? `${walk.path()} twice` : undefined
       if (this.#again !== undefined) this.#omission.beginName(walk.nameFrom, walk.nameTo, this.#again)
       if (this.#again !== undefined) {

@@ -11,7 +11,7 @@ export function shapeOf(operation: string, facet: BillingFacet): Shape {
   return typeof shape === 'string' ? shape : 'described'
 }
 
-/** Images may come. What is made in the background comes in no answer that passes here, so nobody could charge it. */
+/** Images may come. What is made in the background comes in no answer that passes here, and could not be charged. */
 export function chargesImages(operation: string, body: Body, facet: BillingFacet): boolean {
   const shape = shapeOf(operation, facet)
   if (shape !== 'output') return shape !== 'none'

@@ -3,7 +3,7 @@ import { type ByteBudget, ByteClaim } from '../../src/wire/index.ts'
 /** Held whole by all streams of a process together; what does not fit is held by its tail. */
 export const wholeEventsBytesMax = 64 * 1024 * 1024
 
-/** The record that a stream holds, whole as long as the budget bears that. */
+/** The record that a stream holds, whole as long as the budget has room for it. */
 export class WholeRecord {
   readonly #claim: ByteClaim
   /** Nothing of the record has gone. */

@@ -19,11 +19,11 @@ export type BudgetNow = {
   readonly called?: string
 }
 
-/** What alerts of events are held against: no event tells of a budget that was raised, or of a key that is new in the file. */
+/** What alerts of events are compared with: no event reports that a budget was raised, or that a key is new in the file. */
 export type Now = {
   /** The keys of an upstream by name; undefined where there is no such upstream. */
   keysOf(upstream: string): ReadonlyMap<string, { readonly state: string; readonly isAsked: boolean }> | undefined
-  /** Undefined: nobody has such a budget. */
+  /** Undefined: there is no such budget. */
   budgetOf(level: string, name: string): BudgetNow | undefined
 }
 
@@ -51,7 +51,7 @@ export function stillOpen(alerts: readonly Alert[], now: Now): readonly Alert[] 
   })
 }
 
-/** Whether a budget is the one that was told of, and as much of it is spent still: a refund may have brought it back. */
+/** Whether a budget is the one of the event, and as much of it is spent still: a refund may have brought it back. */
 function isSpent({ kind, data }: Alert, { budgets, spent }: BudgetNow): boolean {
   const amount = parseMoney(textOf(data['amount']))
   const own = budgets.find(one => one.amount === amount && one.per === data['per'])

@@ -1,6 +1,6 @@
 import type { Dealt, EventData, NewestStanding, OpenCharges, ToldEvent, WebhookState } from '../kit/index.ts'
 
-/** What of needs somebody; each has words of its own in the console, and a page where something can be done. */
+/** Subjects that need a person; each has words of its own in the console, and a page where something can be done. */
 export type AlertKind =
   | 'budget.threshold'
   | 'budget.exhausted'
@@ -13,7 +13,7 @@ export type AlertKind =
   | 'certificate.ends'
 
 export type Alert = {
-  /** The same as long as it tells of the same thing: what was dealt with is told anew when it happens again. */
+  /** The same as long as it is about the same thing: what was dealt with appears again when it happens again. */
   readonly id: string
   readonly kind: AlertKind
   /** Null where it is not known since when. */
@@ -21,12 +21,12 @@ export type Alert = {
   readonly data: EventData
 }
 
-/** Alerts of how things stand now, which no event tells. */
+/** Alerts of the present state, which no event reports. */
 export type Standing = {
   readonly now: number
   readonly webhooks: readonly WebhookState[]
   readonly open: readonly OpenCharges[]
-  /** Where marks of what stands are: what is newer than what somebody has dealt with is told anew. */
+  /** The marks of lasting alerts: what is newer than what was dealt with appears again. */
   readonly newest: NewestStanding
   /** When the certificate of callers' listener ends. */
   readonly certificateEnds: number | null
@@ -34,7 +34,7 @@ export type Standing = {
 
 const certificateSoonMs = 14 * 86_400_000
 
-/** Of what each tells: only the latest of a budget, a key, an upstream, the configuration, the ledger. */
+/** Of each subject only the latest: of a budget, a key, an upstream, the configuration, the ledger. */
 export function findAlerts(events: readonly ToldEvent[], standing: Standing): readonly Alert[] {
   const latest = new Map<string, ToldEvent>()
   for (const event of events.toSorted((a, b) => a.id - b.id)) {
@@ -66,7 +66,7 @@ function subjectOf({ kind, data }: ToldEvent): string {
   }
 }
 
-/** Whether an event, as the latest of what it tells of, needs somebody still. */
+/** Whether an event, as the latest of its subject, needs a person still. */
 function isOpen({ kind, data }: ToldEvent, now: number): boolean {
   switch (kind) {
     case 'budget.threshold':
@@ -95,7 +95,7 @@ function standingAlerts({ now, webhooks, open, newest, certificateEnds }: Standi
   const alerts: Alert[] = []
   for (const { webhook, waiting, givenUp } of webhooks) {
     if (waiting + givenUp === 0) continue
-    // What waits comes and goes; what was given up stays until somebody sends it again.
+    // What waits comes and goes; what was given up stays until it is sent again.
     alerts.push({
       id: `webhook/${webhook}/${newest.undelivered.get(webhook) ?? ''}`,
       kind: 'webhook.failing',
@@ -115,7 +115,7 @@ function standingAlerts({ now, webhooks, open, newest, certificateEnds }: Standi
   return alerts
 }
 
-/** The marks by which an alert has been dealt with, the newest first. Of what stands, whoever has dealt with the newest has dealt with all. */
+/** The marks by which an alert has been dealt with, the newest first. Of a lasting alert, the newest mark covers all. */
 export function dealtWith({ id }: Pick<Alert, 'id'>, dealt: readonly Dealt[]): readonly Dealt[] {
   const [subject, mark] = splitMark(id)
   const grows = subject.startsWith('webhook/') || subject.startsWith('review/')
@@ -128,7 +128,7 @@ export function dealtWith({ id }: Pick<Alert, 'id'>, dealt: readonly Dealt[]): r
     .toSorted((a, b) => b.at - a.at)
 }
 
-/** Ids of what stands end in a mark that grows. */
+/** Ids of lasting alerts end in a mark that grows. */
 function splitMark(id: string): readonly [subject: string, mark: string] {
   const end = id.lastIndexOf('/') + 1
   return [id.slice(0, end), id.slice(end)]

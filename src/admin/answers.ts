@@ -384,7 +384,7 @@ export const modelsAnswer = object({
   ),
 })
 
-/** Of the playground: how it asks, as any caller does. */
+/** Of the playground: its requests, as any caller sends them. */
 export const sessionKeyAnswer = object({ id: text, key: text, expires: moment })
 
 const findings = listOf(

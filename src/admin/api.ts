@@ -22,9 +22,9 @@ export type Ask<Query = unknown, Fields = unknown> = {
   readonly scheme: 'http' | 'https'
   /** Of the request, checked to be nothing but a host and a port. */
   readonly host: string
-  /** Undefined where anybody may ask and nobody is logged in. */
+  /** Undefined for public routes without a signed-in user. */
   readonly sessionUser: SessionUser | undefined
-  /** Aborted when whoever asks has left. */
+  /** Aborted when the client has left. */
   readonly left: AbortSignal
 }
 

@@ -4,7 +4,7 @@ import type { Role, User } from '../kit/index.ts'
 export const duties = {
   /** Whoever is logged in: prices, what is one's own, one's password. */
   user: ['user', 'viewer', 'billing', 'admin'],
-  /** Makes keys and asks with them: who looks on or counts money does not spend it. */
+  /** Makes keys and uses them: readers and accountants do not spend. */
   keys: ['user', 'admin'],
   /** Sees everybody's requests, charges, keys and users. */
   readers: ['viewer', 'billing', 'admin'],
@@ -17,14 +17,14 @@ export const duties = {
 
 export type Duty = keyof typeof duties
 
-/** Who may ask: anybody, or whoever has a duty. */
+/** Who may call it: everyone, or users with a duty. */
 export type Access = 'anyone' | Duty
 
 export function may({ role }: Pick<User, 'role'>, duty: Duty): boolean {
   return (duties[duty] as readonly Role[]).includes(role)
 }
 
-/** All that somebody may, for pages that show no more. */
+/** All duties of a user, for pages that show no more. */
 export function dutiesOf(user: Pick<User, 'role'>): readonly Duty[] {
   return (Object.keys(duties) as Duty[]).filter(duty => may(user, duty))
 }

@@ -11,7 +11,7 @@ const levelOnTheWay = 4
 const zip = promisify(gzip)
 const pack = promisify(brotliCompress)
 
-/** The first of `offered` that whoever asks takes (RFC 9110 12.5.3); undefined for the text as it is. */
+/** The first of `offered` that the client accepts (RFC 9110 12.5.3); undefined for the text as it is. */
 export function chooseEncoding<E extends Encoding>(
   header: string | string[] | undefined,
   offered: readonly E[],
@@ -27,7 +27,7 @@ export function chooseEncoding<E extends Encoding>(
   return offered.find(coding => (weights.get(coding) ?? weights.get('*') ?? 0) > 0)
 }
 
-/** For what is made anew for each who asks. Off the main thread, on which callers of the gateway wait. */
+/** For what is made for each request. Off the main thread, on which callers of the gateway wait. */
 export function compressOnTheWay(plain: string | Buffer): Promise<Buffer> | undefined {
   return Buffer.byteLength(plain) < worthBytes ? undefined : zip(plain, { level: levelOnTheWay })
 }

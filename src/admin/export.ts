@@ -49,7 +49,7 @@ const ofBill =
   ({ billing }) =>
     billing && read(billing)
 
-/** Columns of the table, and what stands in them. */
+/** Columns of the table, and their values. */
 const columns: readonly (readonly [name: string, read: Read])[] = [
   ...plainNames.map(name => [name, (record: LogRecord) => record[name]] as const),
   ['input_tokens', ({ usage }) => usage.input_tokens],

@@ -72,7 +72,7 @@ export function fetchPicture(
   })
 }
 
-/** An address that may be asked: of the web, and with nobody's name in it. */
+/** An allowed address: of the web, and without a user name in it. */
 function readAddress(text: string): URL | undefined {
   if (/[\p{Cc} \\]/u.test(text) || !URL.canParse(text)) return undefined
   const url = new URL(text)

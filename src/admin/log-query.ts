@@ -40,7 +40,7 @@ const logQuerySchema = { type: 'object', additionalProperties: false, properties
 
 export type LogQuery = Admits<typeof logQuerySchema>
 
-/** The filter of a query, narrowed to the rows that whoever asks may see. */
+/** The filter of a query, narrowed to the rows that the user may see. */
 export function readLogMatch(query: LogQuery, ask: Ask): LogMatch {
   const { since, until, key, status, other_size: otherSize, user: wanted, ...same } = query
   const owner = ownerOf(ask)

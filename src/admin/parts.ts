@@ -162,13 +162,13 @@ export type AdminParts = {
     bounds(): { readonly connections: number | null; readonly heldBytes: number }
     /** What is taken of limits of what runs at once that several requests share: of all that count together. */
     places(): Promise<readonly PlacesTaken[]>
-    /** Connections of this process to an upstream, and how long requests waited for one; undefined where it was not asked yet. */
+    /** Connections of this process to an upstream, and how long requests waited for one; undefined before its first request. */
     connectionsTo(upstream: Upstream): UpstreamConnections | undefined
     /** False while the upstream is paused after failures. */
     upstreamHealthy(name: string): boolean
   }
   readonly upstreams: {
-    /** How the keys of one stand; none where it is sent no credential. */
+    /** The states of the keys of one; none where it is sent no credential. */
     report(upstream: Upstream): readonly KeyReport[]
     /** How long one stays paused after failures, in milliseconds. */
     restMs(name: string): number
@@ -219,9 +219,9 @@ export type AdminParts = {
   }
   /** Changes of the configuration's files: proposed, and written where that is allowed. */
   readonly edits: ConfigEdits
-  /** Whom attempts from an address are counted against: the network in which whoever has it can pick others. */
+  /** What attempts from an address are counted against: its network, in which its owner can pick other addresses. */
   networkOf(address: string): string
-  /** A new API key: what is told once, and what is kept of it. */
+  /** A new API key: what is shown once, and what is kept of it. */
   newSecret(): { readonly secret: string; readonly hash: string; readonly hint: string }
   hashPassword(password: string): Promise<string>
   verifyPassword(password: string, hash: string): Promise<boolean>

@@ -13,7 +13,7 @@ export const userName = {
   maxLength: 64,
   pattern: String.raw`^[\p{L}\p{N}][\p{L}\p{N}_.@-]*$`,
 } as const
-/** A name that somebody chooses for themselves: with an @ it would be taken for the e-mail of another. */
+/** A name that a person chooses: with an @ it would be taken for the e-mail of another. */
 export const chosenName = { ...userName, pattern: String.raw`^[\p{L}\p{N}][\p{L}\p{N}_.-]*$` } as const
 export const password = { type: 'string', minLength: 12, maxLength: 128 } as const
 /** What is checked against a hash; a wrong one may be of any length. */

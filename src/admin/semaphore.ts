@@ -4,7 +4,7 @@ import { sessionUserOf } from './session-user.ts'
 
 const retryMs = 10_000
 
-/** Answers that go on for long: so many at once, and fewer for one user, so that nobody sits on all of them. */
+/** Answers that go on for long: so many at once, and fewer for one user, so that no user takes all of them. */
 export class Semaphore {
   readonly #all: number
   readonly #each: number
@@ -16,7 +16,7 @@ export class Semaphore {
     this.#each = each
   }
 
-  /** Takes a place until whoever asks has left or has been answered. @throws Failure slow_down when there is none */
+  /** Takes a place until the client has left or has its answer. @throws Failure slow_down when there is none */
   take(ask: Ask): void {
     const { name } = sessionUserOf(ask).user
     const own = this.#taken.get(name) ?? 0

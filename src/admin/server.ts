@@ -29,7 +29,7 @@ export type Admin = {
   close(): Promise<void>
 }
 
-/** Who asks, found before a byte of the body is read. */
+/** The user, found before a byte of the body is read. */
 type Arrival = {
   readonly host: string
   readonly scheme: 'http' | 'https'
@@ -66,7 +66,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     server.route({
       method: route.method,
       url: route.url,
-      // Pages and files; the API has answers without end, and nobody who asks for their heads.
+      // Pages and files; the API has answers without end, and no client that needs their heads.
       exposeHeadRoute: route.method === 'GET' && !route.url.startsWith('/api/'),
       bodyLimit: route.bodyBytesMax ?? bodyBytesMax,
       schema: {
@@ -171,7 +171,7 @@ function sendReply(reply: FastifyReply, { status, headers, body }: Reply) {
   return reply.send(whole ? body : Readable.from(body, { objectMode: false }))
 }
 
-/** Says what is wrong in the console's own form. What nobody foresaw is told by its request id alone. */
+/** Reports an error in the console's own form. Of an unforeseen one only the request id is shown. */
 function answerError(parts: AdminParts, error: unknown, request: FastifyRequest, reply: FastifyReply) {
   const failure = toFailure(error, parts)
   // A dead link of an answer is no fault of the console; why it was refused is in the log already.
@@ -189,7 +189,7 @@ function answerError(parts: AdminParts, error: unknown, request: FastifyRequest,
     .send(JSON.stringify({ error: { code, message, field: param, request_id: request.id, ...told(failure) } }))
 }
 
-/** What was refused as data, so that the console can say it in the language of whoever reads it. */
+/** The refusal as data, so that the console can show it in the language of its reader. */
 function told({ values: { reason, ...values } }: Failure) {
   return { ...(reason !== undefined && { reason }), ...(Object.keys(values).length > 0 && { values }) }
 }

@@ -2,7 +2,7 @@ import type { Ask, SessionUser } from './api.ts'
 import { may } from './duties.ts'
 import { fail } from './errors.ts'
 
-/** Who asks, at a route that only those who are logged in reach. @throws Failure not_logged_in */
+/** The user, at a route that only signed-in users reach. @throws Failure not_logged_in */
 export function sessionUserOf({ sessionUser }: Ask): SessionUser {
   if (!sessionUser) throw fail('not_logged_in')
   return sessionUser

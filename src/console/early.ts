@@ -29,7 +29,7 @@ function begin(): void {
         const { costs, avoidable } = readAsked(query, zoneOf(query['zone']), may.includes('readers'))
         await Promise.all([read(`/costs${costs}`), read(`/costs/avoidable${avoidable}`)])
       })
-      // Whoever asks again is told what is wrong.
+      // The next request reports what is wrong.
       .catch(() => undefined)
 }
 

@@ -1,4 +1,4 @@
-/** What a press of keys asks for: the list of shortcuts, the filter of the page, or the page of a letter. */
+/** The meaning of pressed keys: the list of shortcuts, the filter of the page, or the page of a letter. */
 export type Wish = { readonly kind: 'list' | 'filter' } | { readonly kind: 'go'; readonly letter: string }
 
 /** What a KeyboardEvent has of it. */
@@ -13,7 +13,7 @@ const secondMs = 1500
 export function createKeyReader(now: () => number): (press: Press) => Wish | null {
   let begun: number | null = null
   return ({ key, altKey, ctrlKey, metaKey, repeat, isComposing }) => {
-    // With one of these held it is the browser's, or a program's beside it.
+    // With one of these held it is the browser's, or another program's.
     if (altKey || ctrlKey || metaKey || repeat || isComposing || key === 'Shift') return null
     const isSecond = begun !== null && now() - begun <= secondMs
     begun = null

@@ -35,7 +35,7 @@ export function shareOf(part: bigint, whole: bigint): string {
   return percent(permille, 'auto')
 }
 
-/** From here on it is told how many times as much it is: nobody reads +33,333.3%. */
+/** From here on a change is shown as a multiple: +33,333.3% is hard to read. */
 const timesFrom = 10n
 const timesMost = 1000n
 

@@ -4,14 +4,14 @@ import { queryText } from './api/call.ts'
 type Query = { readonly [name: string]: string | undefined }
 type Change = { readonly [name: string]: string | null | undefined }
 
-/** A list's state is its address: what it is filtered by, and where it stands. */
+/** A list's state is its address: its filters, and its position. */
 export function useQuery() {
   const { query, path, route } = useLocation()
   return {
     query: query as Query,
     path,
     route,
-    /** Replaces what differs; a list that is filtered anew begins at its newest row. */
+    /** Replaces what differs; a newly filtered list begins at its newest row. */
     set: (change: Change) => route(path + setQuery(query, { before: null, ...change }), true),
   }
 }

@@ -1,6 +1,6 @@
 const prefix = 'tollgate.'
 
-/** What this browser keeps: how somebody likes the console, never anything secret. A browser that refuses just forgets. */
+/** What this browser keeps: the user's preferences, never anything secret. A browser that refuses just forgets. */
 export const remember = {
   read<T extends string>(name: string, known: readonly T[]): T | undefined {
     const kept = remember.text(name)

@@ -1,4 +1,4 @@
-/** What somebody has filtered by and given a name: no more than an address, which others can be sent. */
+/** A named filter: an address that can be sent to others. */
 export type View = {
   readonly name: string
   /** `?a=1&b=2`, as `queryText` writes it. */
@@ -10,7 +10,7 @@ export const viewsMax = 30
 export const nameMax = 40
 const queryMax = 2000
 
-/** What a browser has kept before the gateway did; whatever else stands there is none. */
+/** What a browser has kept before the gateway did; any other value there is invalid. */
 export function readViews(kept: string | undefined): readonly View[] {
   let told: unknown
   try {

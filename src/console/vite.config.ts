@@ -11,7 +11,7 @@ const operations: Plugin = {
   },
 }
 
-/** What asks for the first answers stands by itself: it is there before the scripts that show them. */
+/** The early script is apart: it is there before the scripts that show the answers. */
 const early: Plugin = {
   name: 'early-script',
   transformIndexHtml: {
@@ -50,7 +50,7 @@ const console: UserConfig = {
     cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
     // The page's policy allows no data: address in a style sheet.
     assetsInlineLimit: 0,
-    // Every script that the page needs stands in it: none is found only when another is there.
+    // The page names every script that it needs: none is found only when another is there.
     modulePreload: { polyfill: false },
     // Of scripts each page loads its own; the sheet is one for all.
     cssCodeSplit: false,
@@ -69,7 +69,7 @@ const console: UserConfig = {
   },
 }
 
-/** What the server loads: the pages that need no script, whole, so that nothing has to be installed beside it. */
+/** What the server loads: the pages that need no script, whole, so that they need no further package. */
 const ahead: UserConfig = {
   ...shared,
   publicDir: false,

@@ -1,9 +1,9 @@
-/** Where whoever looks is, by its name in the IANA database. */
+/** The user's zone, by its name in the IANA database. */
 export function viewerZone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC'
 }
 
-/** The zone that an address names where there is such a one, else whoever looks is in. */
+/** The zone that an address names where there is such a one, else the user's. */
 export function zoneOf(named: string | undefined): string {
   if (named === undefined) return viewerZone()
   try {

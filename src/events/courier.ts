@@ -7,9 +7,9 @@ import { slackBody, standardBody } from './write-body.ts'
 
 /** Events of one turn. */
 const batchMax = 64
-/** Events that one receiver is told at once. */
+/** Events that one receiver gets at once. */
 const atOnceMax = 8
-/** Events that wait to be told again: with so many of them the receiver is taken to be away, and no new one is tried. */
+/** Events that wait to be sent again: with so many of them the receiver is taken to be away, and no new one is tried. */
 export const waitingMax = 50
 
 export type CourierParts = {
@@ -45,7 +45,7 @@ export class Courier {
     this.#mailer = new Mailer(parts.clock)
   }
 
-  /** Undefined while the receiver takes what it is told, or was told nothing yet. */
+  /** Undefined while the receiver takes what it is sent, or was sent nothing yet. */
   get silence(): Silence | undefined {
     return this.#silence
   }
@@ -55,13 +55,13 @@ export class Courier {
     this.#poster.close()
   }
 
-  /** @returns whether there is more to tell now. @throws StorageError */
+  /** @returns whether there is more to send now. @throws StorageError */
   async turn(receiver: WebhookPlan): Promise<boolean> {
     const { events } = this.#parts
     const { name, kinds } = receiver
     this.#isOurs ||= (await events.webhooks.claim(name)) !== null
     if (!this.#isOurs) {
-      // Whoever tells it now knows.
+      // The process that sends to it now knows.
       this.#silence = undefined
       return false
     }
@@ -76,7 +76,7 @@ export class Courier {
     if (waiting < waitingMax) {
       const page = await events.page({ after: from, limit: batchMax, kinds })
       const told = await this.#tellInOrder(receiver, page.events, round)
-      // One that is away is told the rest later.
+      // One that is away gets the rest later.
       isOver = page.isOver || told < page.events.length
       through = told < page.events.length ? (page.events[told - 1]?.id ?? from) : page.next
     }
@@ -104,7 +104,7 @@ export class Courier {
     if (through === from && arrived.length === 0 && retries.length === 0) return
     const isBack = this.#isAway && hasArrived
     const told = { webhook, from, through, arrived, retries, isBack }
-    // Somebody else tells it now, or somebody has said where to go on: the next turn asks.
+    // Another process sends to it now, or a person has set its position: the next turn reads it.
     this.#isOurs = await this.#parts.events.webhooks.keep(told)
     if (isBack) this.#isAway = false
   }
@@ -124,7 +124,7 @@ export class Courier {
     }
   }
 
-  /** @returns how many have been told, or are told again later; those behind have not been tried */
+  /** @returns how many were sent, or are sent again later; those after them have not been tried */
   async #tellInOrder(receiver: WebhookPlan, events: readonly FeedEvent[], round: Round): Promise<number> {
     for (let at = 0; at < events.length; at += atOnceMax) {
       const some = events.slice(at, at + atOnceMax)

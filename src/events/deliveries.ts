@@ -36,7 +36,7 @@ export class Deliveries {
     return this.#tries
   }
 
-  /** Receivers that take nothing of what this process tells them, by name. */
+  /** Receivers that take nothing of what this process sends them, by name. */
   get silent(): ReadonlyMap<string, Silence> {
     return new Map(
       [...this.#rounds].flatMap(([name, { courier }]) => (courier.silence ? [[name, courier.silence]] : [])),

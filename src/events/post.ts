@@ -30,7 +30,7 @@ export class Poster {
     for (const agent of Object.values(this.#agents)) agent.destroy()
   }
 
-  /** Follows nobody anywhere else: an answer other than 2xx is a failure. Never rejects. */
+  /** Follows no redirect: an answer other than 2xx is a failure. Never rejects. */
   post(
     address: { readonly url: string; readonly allowPrivate: boolean },
     body: string,

@@ -15,7 +15,7 @@ export const retryMs: readonly number[] = [
 
 const laterMax = 24 * hour
 
-/** When an event is tried again that has been tried so often; null: it is given up. A receiver may ask for more time. */
+/** When an event is tried again that has been tried so often; null: it is given up. A receiver may want more time. */
 export function nextTryAt(tries: number, now: number, askedMs = 0): number | null {
   const wait = retryMs[tries - 1]
   return wait === undefined ? null : now + Math.max(wait, Math.min(askedMs, laterMax))

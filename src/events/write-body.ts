@@ -1,6 +1,6 @@
 import { describeEvent, type EventData, type FeedEvent } from '../kit/index.ts'
 
-/** Standard Webhooks asks for less than 20 kB. */
+/** Standard Webhooks wants less than 20 kB. */
 const bodyBytesMax = 20_000
 const valueCharsMax = 500
 const textCharsMax = 2_000
@@ -29,7 +29,7 @@ export function slackBody(event: FeedEvent): string {
   return JSON.stringify({ text: `*${event.kind}*  ${said}` })
 }
 
-/** One line without signs that nobody sees. */
+/** One line without invisible signs. */
 export function plainText(event: FeedEvent): string {
   return describeEvent(event)
     .replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ')

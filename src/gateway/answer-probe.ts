@@ -18,7 +18,7 @@ type Asked = {
  */
 export function answerProbe(req: IncomingMessage, res: ServerResponse, asked: Asked): boolean {
   const { url = '', method } = req
-  // Requests of callers begin with `/v1`, and are told by one character.
+  // Requests of callers begin with `/v1`: one character decides.
   const letter = url.charCodeAt(1)
   if (letter !== letterH && letter !== letterR) return false
   const [path = ''] = url.split('?', 1)

@@ -9,7 +9,7 @@ type BuilderParts = {
   readonly finder: () => ReturnType<typeof pluginFinder>
   /** What every plugin is handed. */
   readonly host: Omit<Host, 'plan' | 'keep'>
-  /** Loaded beside the storage. */
+  /** Loaded in parallel with the storage. */
   readonly Pipeline: typeof Pipeline
 }
 
@@ -54,7 +54,7 @@ export class PipelineBuilder {
     return pipeline
   }
 
-  /** The plugins of a pipeline that are told of charges. */
+  /** The plugins of a pipeline with `onCharge`. */
   subscribers(pipeline: Pipeline): readonly Step[] {
     return this.#subscribers.get(pipeline) ?? []
   }

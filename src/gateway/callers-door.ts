@@ -46,7 +46,7 @@ export class CallersDoor {
     return (await bind(this.#outer.server, listen)).url
   }
 
-  /** Serves a connection that somebody else has let in. */
+  /** Serves a connection that other code has accepted. */
   accept(connection: Duplex): void {
     this.#inner ??= this.#createServer(undefined)
     if (this.#isClosing) return void connection.destroy()
@@ -65,7 +65,7 @@ export class CallersDoor {
     return tls && this.#certificate?.renew(tls)
   }
 
-  /** From now on nothing is accepted, and every answer that has not begun tells its connection to close. */
+  /** From now on nothing is accepted, and every answer that has not begun closes its connection. */
   release(): void {
     this.#isClosing = true
     this.#outer?.release()
@@ -73,7 +73,7 @@ export class CallersDoor {
     this.#certificate?.close()
   }
 
-  /** Answers tell their connections to close as long as callers are still let in, so that few are open when they no longer are. */
+  /** Answers close their connections while callers are still accepted, so that few are open when they no longer are. */
   async close(): Promise<void> {
     const { engine, clock } = this.#parts
     const { drainWaitMs } = engine.running.plan.server
@@ -95,7 +95,7 @@ export class CallersDoor {
     const { engine, clock, log } = this.#parts
     const { drainMs, drainWaitMs } = engine.running.plan.server
     const ended = server?.listening === true ? stopListening(server) : undefined
-    // Behind a balancer somebody may have come in the last moment, whose request is not here yet.
+    // Through a balancer a connection may have come in the last moment, whose request is not here yet.
     if (ended && drainWaitMs > 0) await clock.sleep(arrivalMs)
     const unbound = server && ended && endIdle(server, ended, clock)
     const deadline = clock.after(drainMs, () => engine.stop())

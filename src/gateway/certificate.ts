@@ -13,7 +13,7 @@ const versionLeast = 'TLSv1.2'
 
 type Pair = { readonly cert: Buffer; readonly key: Buffer; readonly minVersion: 'TLSv1.2' }
 
-/** What a listener shows its callers, kept up to date with the files that it stands in. */
+/** The certificate of a listener, kept up to date with its files. */
 export class Certificate {
   readonly #log: Log
   #files: CertificateFiles
@@ -42,7 +42,7 @@ export class Certificate {
     this.#look()
   }
 
-  /** Takes what the files have now, or these others; what is not right is told, and the old ones stay. @returns why */
+  /** Takes what the files have now, or these others; an error is reported, and the old ones stay. @returns why */
   renew(files: CertificateFiles = this.#files): string | undefined {
     if (files.cert !== this.#files.cert || files.key !== this.#files.key) {
       this.close()

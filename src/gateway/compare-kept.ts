@@ -14,7 +14,7 @@ const othersChanged = 'secrets: changed'
 /** Of replicas each has its own, by a variable. */
 const ownOfReplica = ['server.listen', 'server.ops']
 
-/** The same for two that say the same with the same secrets, wherever their files stand and whatever address they listen on. */
+/** The same for two that say the same with the same secrets, wherever their files are and whatever address they listen on. */
 export function markOf(plan: Plan, files: readonly KeptText[]): string {
   const settings = Object.entries(plan.settings)
     .filter(([path]) => !ownOfReplica.includes(path))
@@ -128,7 +128,7 @@ function textsOf(kept: KeptConfig | undefined): ReadonlyMap<string, string | nul
   return new Map(kept?.files.map(({ file, text }) => [file, text]))
 }
 
-/** Lines of both that stand between what begins and what ends alike. */
+/** Lines of both between the equal beginning and the equal end. */
 function changedBetween(was: readonly string[], is: readonly string[]): number {
   const shorter = Math.min(was.length, is.length)
   let head = 0

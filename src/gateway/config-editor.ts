@@ -21,7 +21,7 @@ import { replaceFiles, type Replacement, whyNotWritable, WriteError } from './wr
 
 /** What a change of the configuration would be, without making it. */
 export type Proposal = {
-  /** Of the texts that it is a change of: whoever writes it says so, and nothing is written over anything else. */
+  /** Of the texts that it is a change of: the writer names it, and nothing is written over anything else. */
   readonly base: string
   /** Whether the gateway would take it. */
   readonly ok: boolean
@@ -43,7 +43,7 @@ export type Written =
   | {
       readonly kind: 'written'
       readonly files: readonly string[]
-      /** Where what was before stands. */
+      /** Where the old file is. */
       readonly backups: readonly string[]
       readonly changes: readonly string[]
       /** Undefined where another process reads it. */
@@ -52,7 +52,7 @@ export type Written =
   | {
       readonly kind: 'refused'
       readonly findings: readonly Finding[]
-      /** What stands in the files all the same: somebody saved them before they could be taken back. */
+      /** What is in the files all the same: they were saved before they could be restored. */
       readonly left?: { readonly files: readonly string[]; readonly changes: readonly string[] }
     }
   | { readonly kind: 'changed'; readonly file: string; readonly detail: string }

@@ -15,7 +15,7 @@ type Taken = ConfigCause & {
   readonly at: number
   readonly plan: Plan
   readonly files: readonly KeptText[]
-  /** Secrets that are others than those of the one before, by where they stand. */
+  /** Secrets that differ from those of the one before, by their places. */
   readonly secrets: readonly string[]
 }
 

@@ -6,7 +6,7 @@ import { knownNames } from './known-names.ts'
 import { chargesAlike, readableAgain } from './rate-kept.ts'
 import { pluginFinder } from './plugin-finder.ts'
 
-/** Where to read the configuration: a file, or a text that stands for one. */
+/** Where to read the configuration: a file, or a text. */
 export type GatewayConfig =
   | string
   | {
@@ -19,7 +19,7 @@ export type GatewayConfig =
 /** Variables of the environment, by name. */
 export type Environment = { readonly [name: string]: string | undefined }
 
-/** Where a gateway has its configuration from, and how that is read: at its start, again, or for somebody who asks. */
+/** Where a gateway has its configuration from, and how that is read: at its start, again, or for a check. */
 export class ConfigSource {
   readonly file: string
   readonly #config: GatewayConfig
@@ -33,7 +33,7 @@ export class ConfigSource {
     this.#brought = brought
   }
 
-  /** Who gives a text may put another one there, as somebody saves a file. */
+  /** A caller that gives a text may replace it, like a saved file. */
   get #content(): Pick<LoadRequest, 'text' | 'parts'> {
     if (typeof this.#config !== 'object') return {}
     const { text, parts } = this.#config
@@ -80,7 +80,7 @@ export class ConfigSource {
     return this.#judge({ file: this.file, text }, inUse, { nameable })
   }
 
-  /** The texts of its own files, as somebody would change them: what these name is the gateway's own, and may be read. */
+  /** The texts of its own files with a change: what these name is the gateway's own, and may be read. */
   judge(texts: ConfigTexts, inUse: Plan): ReturnType<typeof loadPlan> {
     return this.#judge(texts, inUse, {})
   }
@@ -129,7 +129,7 @@ export class ConfigSource {
     })
   }
 
-  /** Whether it is read from a file, which somebody may replace. */
+  /** Whether it is read from a file, which may be replaced. */
   get onDisk(): boolean {
     return typeof this.#config === 'string'
   }

@@ -5,13 +5,13 @@ import type { Admin, AdminParts, Pages } from '../admin/index.ts'
 import { createSecret, hashSecret, hintOfSecret, networkOf } from '../kit/index.ts'
 import type { Listener } from './listeners.ts'
 
-/** Where the console is built to, beside the compiled program or in a clone of its sources. */
+/** Where the console is built to, next to the compiled program or in a clone of its sources. */
 const built = new URL(import.meta.url.endsWith('.js') ? '../../' : '../../dist/', import.meta.url)
 const assets = fileURLToPath(new URL('console/', built))
 const paths = /^\/(?:api\/|(?:console|pricing|docs|openapi\.json)(?:[/?]|$))/
 const letterV = 118
 
-/** Whether a request is the console's and none of a caller's: those begin with `/v1`, and are told by one character. */
+/** Whether a request is the console's and none of a caller's: those begin with `/v1`; one character decides. */
 export function isConsolePath(url: string): boolean {
   return url.charCodeAt(1) !== letterV && paths.test(url)
 }
@@ -30,7 +30,7 @@ export type ConsoleParts = Omit<
   readonly facts: Omit<AdminParts['facts'], 'version'>
 }
 
-/** The console's server, which is loaded when somebody asks for it: a gateway without visitors neither waits nor pays. */
+/** The console's server, loaded on its first request: a gateway without visitors neither waits nor pays. */
 export function createConsoleDoor(parts: ConsoleParts): ConsoleDoor {
   let opening: Promise<Admin> | undefined
   const open = (): Promise<Admin> => (opening ??= openAdmin(parts))
@@ -54,7 +54,7 @@ export function createConsoleDoor(parts: ConsoleParts): ConsoleDoor {
   }
 }
 
-/** Of the build; asked for again where there was none. */
+/** Of the build; looked for again where there was none. */
 async function loadPages(): Promise<Pages | undefined> {
   try {
     return (await import(new URL('pages/index.js', built).href)) as Pages

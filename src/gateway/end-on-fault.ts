@@ -1,10 +1,10 @@
 import type { Gateway } from './gateway.ts'
 import { systemClock } from '../kit/clock.ts'
 
-/** What a process with a fault that nobody handled has to finish. */
+/** What a process has to finish after an unhandled fault. */
 const finishMs = 5_000
 
-/** After a fault that nobody handled the process can no longer be trusted: it finishes what it has, and ends with 1. */
+/** After an unhandled fault the process can no longer be trusted: it finishes what it has, and ends with 1. */
 export function endOnFault(gateway: Pick<Gateway, 'log' | 'close'>): void {
   process.on('uncaughtException', error => {
     gateway.log.error({ stack: error.stack }, 'a fault that nobody handled: finishing and ending')

@@ -3,10 +3,10 @@ import type { Engine, VendorKeys } from '../engine/index.ts'
 import { gaugeSnapshot, labelledGauge, type Metrics, type Snapshot } from '../observe/index.ts'
 import { readVersion } from './version.ts'
 
-/** What a scrape waits for the storage; then it tells what was known before. */
+/** How long a scrape waits for the storage; then it reports what was known before. */
 const storageMs = 1_000
 
-/** The parts of a gateway that are asked for figures when somebody scrapes. */
+/** The parts of a gateway that a scrape reads. */
 type Watched = {
   readonly clock: Pick<Clock, 'after'>
   readonly storage: Pick<Storage, 'ledger' | 'waiting'> & { readonly books: Pick<Storage['books'], 'open'> }
@@ -63,7 +63,7 @@ export function addFigures(metrics: Metrics, { clock, storage, counters, engine,
     try {
       known = await storage.books.open()
     } catch {
-      // That the storage does not answer is told by a figure of its own.
+      // A metric of its own reports that the storage does not answer.
     } finally {
       asking = undefined
     }

@@ -79,10 +79,10 @@ import { readVersion } from './version.ts'
 /** Parts that an embedder or a test brings instead of the gateway's own. */
 export type GatewayParts = {
   readonly env?: Environment
-  /** The system's by default; one that only tells the time leaves waiting to the system. */
+  /** The system's by default; one that only has `now` leaves timers to the system. */
   readonly clock?: Times & Partial<Timers>
   readonly random?: Random
-  /** Four methods are enough; it is told nothing secret. The gateway's own, on standard error, by default. */
+  /** Four methods are enough; it gets nothing secret. The gateway's own, on standard error, by default. */
   readonly log?: Log | GatewayLog
   /** Where limits are counted, whatever the configuration says; closed with the gateway. */
   readonly counters?: Counters
@@ -123,7 +123,7 @@ export type Gateway = AsyncDisposable & {
   /** Charges that wait for a person, of all gateways on the storage; null while it does not answer. */
   reviews(): Promise<ReviewStatus | null>
   listen(): Promise<Listening>
-  /** Serves a connection that somebody else has let in. */
+  /** Serves a connection that other code has accepted. */
   accept(connection: Duplex): void
   /** Reads the configuration again: all of it takes effect, or none. `cause` is for its history; a program's by default. */
   reload(cause?: ConfigCause): Promise<ReloadResult>
@@ -150,7 +150,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   }
 }
 
-/** What everything else is built from: time, chance, and who is told. */
+/** The base of everything else: time, randomness, and the log. */
 type Base = {
   readonly clock: Clock
   readonly random: Random
@@ -209,7 +209,7 @@ type Started = Opened & {
   readonly engine: Engine
   readonly jobs: JobRunner
   readonly keyKeeper: KeyKeeper
-  /** Makes what a plan asks for: its simulated upstreams, its plugins, its routes. */
+  /** Makes the parts of a plan: its simulated upstreams, its plugins, its routes. */
   readonly build: (plan: Plan) => Promise<Engine['running']>
 }
 
@@ -504,7 +504,7 @@ class RunningGateway implements Gateway {
     try {
       return sumReviews(await this.storage.books.open())
     } catch {
-      // That the storage does not answer is told beside it.
+      // Another field says that the storage does not answer.
       return null
     }
   }
@@ -619,7 +619,7 @@ class RunningGateway implements Gateway {
 
 type Closable = { close(): Promise<void> }
 
-/** Opens two stores beside one another; when one cannot be opened the other is closed, or it would keep the process. */
+/** Opens two stores in parallel; when one cannot be opened the other is closed, or it would keep the process. */
 async function openAll<A extends Closable, B extends Closable, C>(
   ...opening: readonly [Promise<A>, Promise<B>, Promise<C>]
 ): Promise<[A, B, C]> {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
 import { hashSecret, type Key } from '../kit/index.ts'
 
-/** A request of the playground; whoever else says so gains nothing, for links are kept of keys of sessions alone. */
+/** A request of the playground; a false claim gains nothing, for links are kept of keys of sessions alone. */
 const mark = /^playground-/
 const imagePaths = /^\/v1\/images\//
 /** Twenty links of the longest kind have room; what is longer holds pictures themselves. */

@@ -1,4 +1,4 @@
-/** What `node:http` hands out of undici, the client behind `fetch`, once somebody asks for it. */
+/** What `node:http` uses of undici, the client of `fetch`, once it is needed. */
 const borrowed = ['WebSocket', 'CloseEvent', 'MessageEvent'] as const
 
 /**

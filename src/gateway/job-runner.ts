@@ -14,7 +14,7 @@ import {
   type Ticket,
 } from '../kit/index.ts'
 
-/** How often it is looked for jobs of processes that are gone, and a job is tried again that could not be asked for. */
+/** How often it looks for jobs of processes that are gone, and polls a job again that could not be polled. */
 const everyMs = 5_000
 /** A job is one of those that its key may run at once. */
 const ofOneJob = 1
@@ -33,7 +33,7 @@ export class JobRunner {
   readonly #clock: Clock
   readonly #log: Log
   readonly #running = new Map<string, Promise<void>>()
-  /** Since when this process has tried those that could not be asked for. */
+  /** Since when this process has tried those that could not be polled. */
   readonly #triedSince = new Map<string, number>()
   /** Those that exchanges of this process wait for. */
   readonly #waited = new Set<string>()
@@ -112,7 +112,7 @@ export class JobRunner {
     }
   }
 
-  /** It counts against the limits of its key, user and group, which were asked when it was admitted. */
+  /** It counts against the limits of its key, user and group, which were checked when it was admitted. */
   async #hold({ id, keyId }: Pick<Job, 'id' | 'keyId'>): Promise<void> {
     if (this.#held.has(id)) return
     try {
@@ -191,7 +191,7 @@ export class JobRunner {
     }
   }
 
-  /** Its charge first: a job that has ended is looked for no more, and nobody else would end it. */
+  /** Its charge first: a job that has ended is not looked for, and no other process would end the charge. */
   async #giveUp(id: string, failure: Failure | undefined): Promise<void> {
     const reason = failure?.code ?? 'internal_error'
     try {

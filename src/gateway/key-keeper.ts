@@ -38,7 +38,7 @@ export class KeyKeeper {
   /** Standings that are not written yet, by what they are of. */
   readonly #unwritten = new Map<string, KeyStanding>()
   readonly #spent: Spending[] = []
-  /** What is not written yet of keys without a budget, whom nobody waits for: a sum for each and quarter of an hour. */
+  /** Spending of keys without a budget that is not written yet: a sum for each and quarter of an hour. */
   readonly #sums = new Map<string, Spending>()
   #writing: Promise<void> | undefined
   #looking: Promise<void> | undefined
@@ -71,7 +71,7 @@ export class KeyKeeper {
     await this.learn(plan)
   }
 
-  /** A standing has changed here. */
+  /** A state has changed here. */
   readonly changed = (standing: KeyStanding, before: KeyStanding | undefined): void => {
     const { upstream, key, model, state, reason, code } = standing
     if (state === 'active' && before?.state === 'suspended')
@@ -81,7 +81,7 @@ export class KeyKeeper {
     void this.#write()
   }
 
-  /** Something was charged for what was asked with a key. Of one with a budget it is written at once, of others with the next look. */
+  /** A request with a key was charged. Of one with a budget it is written at once, of others with the next look. */
   spent(key: VendorKey, amount: number): void {
     const spending = { key, amount, at: this.#parts.clock.now() }
     if (!key.budget) return this.#addUp(spending)
@@ -135,7 +135,7 @@ export class KeyKeeper {
 
   async #spend({ key, ...spent }: Spending): Promise<void> {
     const named = { upstream: key.upstream.name, key: key.name }
-    // It may have been given one since it was asked.
+    // It may have been given one meanwhile.
     const budget = key.budget ?? this.#keyOf(named)?.budget
     await this.#parts.store.spend({
       ...named,
@@ -151,7 +151,7 @@ export class KeyKeeper {
     }))
   }
 
-  /** Those that are asked beside one, and itself. What each has spent, all processes together, the storage knows. */
+  /** The keys that are used next to one, and itself. The storage knows what each has spent, in all processes. */
   #othersOf(named: Pick<KeyStanding, 'upstream' | 'key'>): OtherKeys | undefined {
     const key = this.#keyOf(named)
     return key && othersOf(this.#parts.engine().running.plan, key)
@@ -197,7 +197,7 @@ export class KeyKeeper {
     }
   }
 
-  /** The log of every process has what any has found, or somebody has decided. */
+  /** The log of every process has what any has found, or a person has decided. */
   #tell({ upstream, key, model, state, reason, code }: KeyStanding, before: KeyStanding | null | undefined): void {
     if (before === undefined || model !== '' || before?.state === state) return
     const { log } = this.#parts

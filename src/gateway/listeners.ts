@@ -30,7 +30,7 @@ const options = {
   keepAlive: true,
   keepAliveInitialDelay: 30_000,
   noDelay: true,
-  // The front filter asks for it, and answers in the caller's style.
+  // The front filter needs it, and answers in the caller's API format.
   requireHostHeader: false,
   insecureHTTPParser: false,
   joinDuplicateHeaders: false,
@@ -39,7 +39,7 @@ const options = {
 /** The server for callers. */
 export type CallerServer = {
   readonly server: Server | TlsServer
-  /** From now on every answer that has not begun tells its connection to close. */
+  /** From now on every answer that has not begun closes its connection. */
   release(): void
 }
 
@@ -200,7 +200,7 @@ export async function endIdle(
   const sweep = clock.every(100, () => server.closeIdleConnections())
   await ended
   sweep.cancel()
-  // It has nobody left to listen to; its own close stops the clock that looked after its connections.
+  // It has no connections left; its own close stops the timer of idle ones.
   server.close(() => undefined)
 }
 

@@ -18,7 +18,7 @@ import { tellJob } from './tell-job.ts'
 
 const unavailableMs = 1_000
 
-/** The routes with `serve:` in `gateway.yaml`, by name: answered here, with the key that asks. */
+/** The routes with `serve:` in `gateway.yaml`, by name: answered here, with the key of the request. */
 export function createLocalAnswers(storage: Storage, startedAt: number): ReadonlyMap<string, LocalAnswer> {
   return new Map<string, LocalAnswer>([
     ['models', ex => toJson(ex.dialect.modelList(offered(ex, startedAt), ex.head.query))],

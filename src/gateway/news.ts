@@ -70,7 +70,7 @@ export class News {
   }
 }
 
-/** Of a receiver that is told by another process nothing is known here: the longest silence counts. */
+/** Of a receiver that another process sends to nothing is known here: the longest silence counts. */
 function silenceOf({ tries, silent }: Deliveries, now: number): Snapshot {
   const values = [...tries.keys()].map(webhook => {
     const since = silent.get(webhook)?.since ?? now

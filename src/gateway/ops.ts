@@ -25,7 +25,7 @@ type Said = { readonly status: number; readonly text: string; readonly type?: st
 
 type OpsRoute = {
   readonly method: 'GET' | 'POST'
-  /** Refused to whoever does not ask from this machine: who may read the network may not change the gateway. */
+  /** Refused unless it comes from this machine: a reader of the network may not change the gateway. */
   readonly nearOnly?: true
   answer(parts: OpsParts): Awaitable<Said>
 }
@@ -66,7 +66,7 @@ const routes: { readonly [path: string]: OpsRoute } = {
 }
 const known = Object.keys(routes).join(', ')
 const loopback = /^(?:127\.|::1$|::ffff:127\.)/
-/** An address, or a name without a dot, which nobody can have in the public DNS. */
+/** An address, or a name without a dot, which cannot be in the public DNS. */
 const plainHost = /^(?:[\w-]+|[\d.]+|\[[\da-f:.]+\])(?::\d+)?$/i
 
 /** The listener for operators: `/healthz` (the process runs), `/readyz` (it takes work), `/metrics`, `/status`, `/config`, `/reload`. */

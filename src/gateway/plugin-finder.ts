@@ -7,7 +7,7 @@ import { hasChanged, importPlugin } from './import-plugin.ts'
 
 export { builtins }
 
-/** The signing plugins that come with the gateway: all of them, for who tells of them. */
+/** The signing plugins that come with the gateway: all of them, for their descriptions. */
 export function loadSigners(): Promise<readonly AnySigner[]> {
   return Promise.all(Object.values(signers).map(load => load()))
 }
@@ -68,7 +68,7 @@ function findPackage(name: string, file: string): string {
   try {
     return import.meta.resolve(name)
   } catch {
-    // Looked for again below, whose error is the one to tell.
+    // Looked for again below, whose error is reported.
   } finally {
     hooks.deregister()
   }

@@ -42,7 +42,7 @@ export async function rehearse(plan: Plan): Promise<readonly Finding[]> {
   }
 }
 
-/** They are made, and asked for nothing. */
+/** They are created, and not called. */
 async function rehearseSigners(
   plan: Plan,
   parts: Omit<ConstructorParameters<typeof Signers>[0], 'post'>,

@@ -3,15 +3,15 @@ import type { Clock, ConfigCause } from '../kit/index.ts'
 import { type GatewayLog, gaugeSnapshot, type Snapshot } from '../observe/index.ts'
 import { type ReloadStatus, reloadStatus } from './status.ts'
 
-/** What a reload came to, for whoever wants to be told. */
+/** The result of a reload, for its listeners. */
 export type Reloaded =
   | { readonly kind: 'config.applied'; readonly revision: string; readonly told: readonly string[] }
   | { readonly kind: 'config.refused'; readonly told: readonly string[] }
 
-/** Findings of one refused configuration that the log tells. */
+/** Findings of one refused configuration that the log lists. */
 const toldMax = 20
 
-/** Reloads of one gateway: one after the other, each told by log and figures, whoever asked for it. */
+/** Reloads of one gateway: one after the other, each reported by log and metrics, whatever requested it. */
 export class Reloads {
   /** When the configuration in use took effect; milliseconds since the epoch. */
   loadedAt: number
@@ -28,7 +28,7 @@ export class Reloads {
   #failed = 0
   #lastOk = true
 
-  /** Without a log where another process tells of it. */
+  /** Without a log where another process reports it. */
   constructor(
     clock: Clock,
     log: GatewayLog | undefined,

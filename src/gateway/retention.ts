@@ -21,7 +21,7 @@ type Parts = {
   keptMs(this: void): number | undefined
   /** How long charges wait for a person; undefined for ever. */
   reviewMs(this: void): number | undefined
-  /** How long events are kept, and which webhooks have to have been told of them; undefined for ever. */
+  /** How long events are kept, and which webhooks have to have got them; undefined for ever. */
   events?(this: void): { readonly keptMs: number; readonly webhooks: readonly string[] } | undefined
 }
 
@@ -70,7 +70,7 @@ export class Retention {
     return this.#prune()
   }
 
-  /** Whether the time of day has gone on otherwise than time itself since this was last asked. */
+  /** Whether the time of day has gone on otherwise than time itself since the last call. */
   #hasJumped(): boolean {
     const { clock } = this.#parts
     const seen = this.#seen

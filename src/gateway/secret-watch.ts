@@ -60,7 +60,7 @@ export class SecretWatch {
     try {
       await this.#parts.reload()
     } catch {
-      // Told by whoever reloads; the next change is another chance.
+      // The reload reports it; the next change is another chance.
     }
   }
 

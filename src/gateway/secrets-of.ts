@@ -1,7 +1,7 @@
 import { secretsIn } from '../config/index.ts'
 import { type Plan, secretsOfCalls, secretsOfUpstream } from '../kit/index.ts'
 
-/** Every secret that a plan holds, as it could stand in a line of the log. */
+/** Every secret that a plan holds, as a line of the log could contain it. */
 export function* secretsOf(plan: Plan): Iterable<string> {
   yield* Object.values(plan.otlp?.headers ?? {})
   for (const { url, secrets } of plan.webhooks?.values() ?? []) {

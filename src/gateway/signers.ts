@@ -12,10 +12,10 @@ type Parts = {
   readonly post: SignerHost['post']
 }
 
-/** Who signs for the upstreams of a plan. One that is asked for again, with the same options, keeps its tokens over a reload. */
+/** The signers of the upstreams of a plan. One that comes again, with the same options, keeps its tokens over a reload. */
 export class Signers {
   readonly #parts: Parts
-  /** By the list of credentials, which an upstream keeps wherever it is asked. */
+  /** By the list of credentials, which an upstream keeps in every copy. */
   readonly #known = new WeakMap<Upstream['credential'], Signer>()
   #made: ReadonlyMap<string, Signer> = new Map()
 

@@ -23,7 +23,7 @@ export class SimulatedUpstreams {
     }
   }
 
-  /** The address that a URL of the configuration stands for. */
+  /** The address of a URL of the configuration. */
   resolve(url: string): string {
     return this.addresses.get(nameIn(url) ?? '') ?? url
   }

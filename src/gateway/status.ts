@@ -16,11 +16,11 @@ export type ProcessStatus = {
   /** Why it is not, where that is known: `only 120 MiB are free on the disk`. Absent from a version before. */
   readonly storage_trouble?: string | null
   readonly counters_healthy: boolean
-  /** How long each upstream stays paused yet, by name; 0 when it is asked. */
+  /** How long each upstream stays paused yet, by name; 0 when it takes requests. */
   readonly resting_ms: { readonly [upstream: string]: number }
-  /** How the keys of each upstream stand that has a list of them. */
+  /** The states of the keys of each upstream that has a list of them. */
   readonly upstream_keys: { readonly [upstream: string]: readonly UpstreamKeyShown[] }
-  /** Webhooks that take nothing of what this process tells them: since when, and why. Absent from a version before. */
+  /** Webhooks that take nothing of what this process sends them: since when, and why. Absent from a version before. */
   readonly silent_webhooks?: readonly { readonly name: string; readonly since: string; readonly why: string }[]
   /** Answers of upstreams since the start that were not recognised, the newest first. */
   readonly unrecognised: readonly UnrecognisedCount[]
@@ -114,7 +114,7 @@ export function joinStatus(
   }
 }
 
-/** What an operator is told of a reload. */
+/** What a reload reports to an operator. */
 export function reloadStatus(at: number, result: ReloadResult): ReloadStatus {
   const when = new Date(at).toISOString()
   if (result.ok) return { at: when, ok: true, changes: result.changes, findings: [] }

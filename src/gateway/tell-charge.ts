@@ -1,7 +1,7 @@
 import type { Step } from '../engine/index.ts'
 import { type EndedCharge, isPromise, type Log } from '../kit/index.ts'
 
-/** Tells plugins of a charge that has ended, beside the request, which neither waits for it nor fails with it. */
+/** Reports a charge that has ended to plugins, apart from the request, which neither waits for it nor fails with it. */
 export function tellCharge(steps: readonly Step[], charge: EndedCharge, log: Pick<Log, 'error'>): void {
   for (const { plugin, hooks } of steps) {
     const failed = (err: unknown): void =>

@@ -33,13 +33,13 @@ const namesMax = 5_000
 /** Requests for one size of one model are read alike; so many of them are remembered. */
 const askedMax = 1_000
 
-/** What may be asked of how it goes. */
+/** Callbacks of its course. */
 export type WhatIfOptions = {
   /** Ends it: it rejects with the reason of the signal. */
   readonly signal?: AbortSignal
   /** The configuration that is in use, for which models it does not charge. */
   readonly inUse?: Plan
-  /** Is told how many charges have been looked at. */
+  /** Called with the number of charges that have been read. */
   readonly onProgress?: (charges: number) => void
 }
 
@@ -93,7 +93,7 @@ function uncountedBy(plan: Plan, inUse: Plan | undefined): readonly string[] {
 /** What a configuration says of the price of charges. */
 class Terms {
   readonly #plan: Plan
-  /** What plugins make of the size that was asked for, by model, operation and size; null where it would be refused. */
+  /** What plugins make of the requested size, by model, operation and size; null where it would be refused. */
   readonly #asked = new Map<string, Slots | null>()
 
   constructor(plan: Plan) {

@@ -6,7 +6,7 @@ import type { ProcessStatus } from './status.ts'
 /** What a configuration says: its text, and those of the files that it names, by absolute path. */
 export type Written = { readonly text: string; readonly parts: { readonly [path: string]: string } }
 
-/** Where a worker's configuration stands, and what it says: every worker has the same, whatever has been saved meanwhile. */
+/** The place of a worker's configuration, and its text: every worker has the same, whatever has been saved meanwhile. */
 export type WorkerConfig = {
   readonly file: string
   /** What the first workers began with: it decides what is opened once. */
@@ -18,7 +18,7 @@ export type WorkerConfig = {
   readonly owner: string
 }
 
-/** What a supervisor asks its workers, by name. */
+/** The requests of a supervisor to its workers, by name. */
 export type Questions = {
   state: { given: null; gives: { readonly ready: boolean; readonly open: number } }
   status: { given: null; gives: ProcessStatus }

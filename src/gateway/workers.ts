@@ -40,9 +40,9 @@ const soundMs = 10_000
 const answerMs = 2_000
 /** A worker that has not answered anything for so long will not: by then its lease on the storage has run out too. */
 const hangMs = 30_000
-/** Questions to a worker in that time: one that nobody could answer, as when all of us were stopped, is not enough. */
+/** Requests to a worker in that time: a single one without an answer, as when all of us were stopped, is not enough. */
 const pulses = 6
-/** A reload builds every plugin anew. */
+/** A reload builds every plugin again. */
 const reloadMs = 30_000
 /** What a worker has beyond its deadlines, to write what it owes and to end. */
 const endMs = 20_000
@@ -253,7 +253,7 @@ class Crew {
     return Promise.any(asked).catch(() => null)
   }
 
-  /** Whether one at least takes work: known by the first that says so, whoever else is silent or only starts. */
+  /** Whether one at least takes work: known by the first that says so, also if others are silent or only start. */
   isReady(): Promise<boolean> {
     const ready = [...this.#members].map(async member => {
       if (!(await member.ask('state', null)).ready) throw new Error('not ready')
@@ -280,7 +280,7 @@ class Crew {
     return [...lists, this.#counted, own]
   }
 
-  /** One after the other, as `Reloads` asks. */
+  /** One after the other, as `Reloads` requires. */
   async reload({ cause, ...written }: Written & { readonly cause: ConfigCause }, plan: Plan): Promise<ReloadResult> {
     const members = [...this.#members]
     const results = await Promise.allSettled(members.map(member => member.ask('reload', { ...written, cause })))
@@ -336,7 +336,7 @@ class Crew {
     return member
   }
 
-  /** Ends a worker that hangs: connections are still handed to it, and nobody else would ever answer them. */
+  /** Ends a worker that hangs: connections are still handed to it, and would never be answered. */
   async #mind(member: Member): Promise<void> {
     const { hangMs } = this.#start
     for (let missed = 0; missed < pulses; ) {
@@ -361,7 +361,7 @@ class Crew {
     }
   }
 
-  /** Sees to it that somebody takes its place when it ends. */
+  /** Starts another worker in its place when it ends. */
   #watch(member: Member): void {
     void member.gone.then(async code => {
       if (this.#closing) return
@@ -402,7 +402,7 @@ class Member {
   readonly listening: Promise<Extract<FromWorker, { kind: 'listening' }>>
   /** Its exit code, or the signal that ended it. */
   readonly gone: Promise<number | string>
-  /** Its figures when they were last asked for. */
+  /** Its metrics at the last scrape. */
   measured: readonly Snapshot[] = []
   readonly #child: Child
   readonly #startedAt = systemClock.tick()
@@ -448,7 +448,7 @@ class Member {
     this.#child.process.kill('SIGKILL')
   }
 
-  /** One that still starts is asked when it has. @throws Error when it does not answer in time, or ends */
+  /** One that still starts gets the request afterwards. @throws Error when it does not answer in time, or ends */
   async ask<Q extends Question>(
     question: Q,
     given: Questions[Q]['given'],

@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path'
 /** A file's text as it was read, and as it is to be. */
 export type Replacement = { readonly path: string; readonly before: string; readonly after: string }
 
-/** Nothing was written. `kind`: somebody else has changed a file, or the system lets nobody write. */
+/** Nothing was written. `kind`: a file was changed meanwhile, or the system does not allow it. */
 export class WriteError extends Error {
   readonly kind: 'changed' | 'read-only'
   readonly path: string
@@ -23,7 +23,7 @@ export async function whyNotWritable(path: string): Promise<string | undefined> 
     const real = await realpath(path)
     const facts = await stat(real)
     if (!facts.isFile()) return 'it is not a file'
-    // Root may write what nobody is meant to.
+    // Root may write read-only files.
     if ((facts.mode & 0o222) === 0) return 'it is read-only'
     await access(real, constants.W_OK)
     await access(dirname(real), constants.W_OK)
@@ -73,7 +73,7 @@ type Draft = Replacement & {
   readonly mode: number
 }
 
-/** The new text in a file of its own beside the old one. Hidden: patterns of `include` do not see it. */
+/** The new text in a file of its own next to the old one. Hidden: patterns of `include` do not see it. */
 async function draft(file: Replacement): Promise<Draft> {
   const { path, after } = file
   const reason = await whyNotWritable(path)
@@ -83,7 +83,7 @@ async function draft(file: Replacement): Promise<Draft> {
   const name = join(dirname(real), `.${basename(real)}`)
   const temporary = `${name}.${process.pid}.new`
   try {
-    // One that a process of that number left behind.
+    // One that a process of that number left.
     await rm(temporary, { force: true })
     const handle = await open(temporary, 'wx', 0o600)
     try {

@@ -37,7 +37,7 @@ const rowsWaitMs = 100
 const infoLevel = 30
 const flushEveryMs = 1000
 
-/** Opens the log. Buffered where nobody watches: lines reach the file within a second, and at exit. */
+/** Opens the log. Buffered without a terminal: lines reach the file within a second, and at exit. */
 export function createLog(options: LogOptions): GatewayLog {
   const pretty = options.pretty ?? isatty(2)
   const clock = options.clock ?? systemClock
@@ -70,7 +70,7 @@ export function createLog(options: LogOptions): GatewayLog {
     const line = { level: infoLevel, time: row.time + row.durationMs, ...requestFacts(row, scrubber), msg: 'request' }
     return `${JSON.stringify(line)}\n`
   }
-  // Rows are written some at a time, where nobody watches: one alone finds every cache cold and costs three times as much.
+  // Rows are written some at a time, without a terminal: one alone finds every cache cold and costs three times as much.
   let waiting: LogRow[] = []
   let timer: Pending | undefined
   const writeRows = (): void => {
@@ -78,7 +78,7 @@ export function createLog(options: LogOptions): GatewayLog {
     timer = undefined
     const rows = waiting
     waiting = []
-    // In one text: to what it already holds, the writer of a file counts the bytes anew with each text it is given.
+    // In one text: the writer of a file counts the bytes of its buffer again with each text it is given.
     if (out !== undefined && !pretty) out.write(clean(rows.map(toLine).join('')))
     else for (const row of rows) destination.write(clean(toLine(row)))
   }

@@ -15,7 +15,7 @@ export type KnownNames = {
   readonly upstreams: Iterable<string>
 }
 
-/** Read when somebody asks, and only then: what is in flight, held, spooled. */
+/** Read on demand, and only then: what is in flight, held, spooled. */
 export type GaugeReader = () => number
 
 export type Metrics = {
@@ -27,7 +27,7 @@ export type Metrics = {
   settled(row: LogRow): void
   /** A charge has ended. */
   charged(charge: EndedCharge): void
-  /** An upstream's answer was not handed out whole, because nobody could tell what it held. */
+  /** An upstream's answer was not handed out whole, because its content was not known. */
   unrecognised(model: string, upstream: string): void
   /** What limits said of a request. */
   limited(decisions: readonly LimitDecision[]): void
@@ -41,11 +41,11 @@ export type Metrics = {
   know(names: KnownNames): void
   /** A figure that others keep. `name` without the prefix, with its unit: `bodies_memory_bytes`. */
   gauge(name: string, help: string, read: GaugeReader, aggregator?: Snapshot['aggregator']): void
-  /** More figures that others keep, read when somebody asks. A reader that fails leaves its figures out. */
+  /** More metrics that others keep, read on demand. A reader that fails leaves its metrics out. */
   add(read: () => Awaitable<readonly Snapshot[]>): void
   /** How late 99 of 100 timers ran at most since the last scrape, in milliseconds. */
   delayMs(): number
-  /** Every figure as it stands, for a process that adds those of several. */
+  /** The present value of every metric, for a process that adds those of several. */
   snapshots(): Promise<readonly Snapshot[]>
   /** The whole exposition, and its content type. Loads the exposition library on first use. */
   expose(): Promise<{ readonly contentType: string; readonly text: string }>

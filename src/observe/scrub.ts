@@ -8,7 +8,7 @@ const hidden = '[hidden]'
 const unruly = /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/
 const unrulyAll = new RegExp(unruly, 'g')
 
-/** Takes secrets out of text: given values wherever they stand, and whatever has the shape of a key. */
+/** Takes secrets out of text: given values at any place, and whatever has the shape of a key. */
 export class Scrubber {
   #values: readonly string[] = []
 

@@ -30,7 +30,7 @@ export class Family<Cell> {
   readonly help: string
   readonly labels: readonly string[]
   readonly cells: { readonly labels: Labels; readonly cell: Cell }[] = []
-  /** The same cells by their labels, one after the other: a key of all of them would be made anew for each look. */
+  /** The same cells by their labels, one after the other: a key of all of them would be made again for each look. */
   readonly #places = createPlace<Cell>()
   #create: () => Cell
 

@@ -44,7 +44,7 @@ export class Observers {
   }
 }
 
-/** The log, whose messages end nothing: what cannot be logged is lost, and there is nobody left to tell. */
+/** The log, whose messages end nothing: what cannot be logged is lost. */
 export function unfailingLog<Given extends Log>(log: Given): Given {
   const quiet: Log = {
     debug: (facts, text) => attempt(() => log.debug(facts, text)),

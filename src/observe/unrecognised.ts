@@ -1,7 +1,7 @@
-/** Shapes that are kept: more kinds of upstreams that answer otherwise than they should, nobody has. */
+/** How many shapes are kept: more kinds of wrong answers are not expected. */
 const keptMax = 20
 
-/** An upstream's answer that was not handed out whole, because nobody could tell what it held. */
+/** An upstream's answer that was not handed out whole, because its content was not known. */
 export type UnrecognisedAnswer = {
   readonly model: string
   readonly upstream: string
@@ -10,7 +10,7 @@ export type UnrecognisedAnswer = {
   readonly shape: string
 }
 
-/** The same as it was told of more than once. */
+/** The same, if it was reported more than once. */
 export type UnrecognisedCount = UnrecognisedAnswer & {
   readonly count: number
   /** When it came last, ISO 8601. */

@@ -8,14 +8,14 @@ import {
   useChargeId,
 } from '../kit/index.ts'
 
-/** A ledger whose charges are told of as they end. */
+/** A ledger that reports charges as they end. */
 export type WatchedLedger = {
   readonly ledger: Ledger
-  /** The request has ended: what it opened and nobody ended is known no longer. */
+  /** The request has ended: what it opened and did not end is known no longer. */
   forget(requestId: string): void
 }
 
-/** A charge that this process has opened: what it will be told of. */
+/** A charge that this process has opened: the facts of its report. */
 type OpenCharge = { readonly facts: ChargeFacts; readonly lines: Map<number, Line> }
 
 /**
@@ -25,7 +25,7 @@ type OpenCharge = { readonly facts: ChargeFacts; readonly lines: Map<number, Lin
 export function watchCharges(ledger: Ledger, tell: (charge: EndedCharge) => void): WatchedLedger {
   const open = new Map<string, OpenCharge>()
 
-  /** `upstream`: who sold it, where that is not the one that was to be asked when it was opened. */
+  /** `upstream`: who sold it, where that is not the first one of its opening. */
   function ended(id: string, state: Charge['state'], upstream?: string): void {
     const charge = open.get(id)
     if (!charge) return

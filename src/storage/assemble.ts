@@ -35,9 +35,9 @@ import type { Writing } from './writing.ts'
 /** Answers are forgotten a day later; a minute more is no matter. */
 const sweepMs = 60_000
 const sumMs = 60_000
-/** Pages of the log that are summed at a time, each in some hundredths of a second, beside what else is read. */
+/** Pages of the log that are summed at a time, each in some hundredths of a second, between other reads. */
 const pagesEach = 32
-/** Who makes a change that nobody puts a name to. */
+/** The actor of a change without a person's name. */
 const nobody = 'gateway'
 const byPassword = { passwords: true, issuers: [] } as const
 
@@ -157,7 +157,7 @@ export function assembleStorage(parts: StorageParts): Storage {
   }
 }
 
-/** What is done beside requests: old answers are swept, a shared database is told that this gateway lives. */
+/** The background work: old answers are swept, a shared database gets the lease of this gateway. */
 function startChores(parts: StorageParts, endings: Endings) {
   const { clock, log, role, isAlone, writer } = parts
   const bills = role !== 'tool'
@@ -175,7 +175,7 @@ function startChores(parts: StorageParts, endings: Endings) {
       .catch(error => log.warn({ err: error }, 'the sweep of old charges failed'))
   }
 
-  /** As much at a time as nobody notices, until there is no more: use is asked for by days and months. */
+  /** In small steps, until there is no more: use is read by days and months. */
   async function sumUp(): Promise<void> {
     if (chores.isAdding) return
     chores.isAdding = true
@@ -192,7 +192,7 @@ function startChores(parts: StorageParts, endings: Endings) {
     }
   }
 
-  /** What pages of the log were charged, some at a time: whoever asks for totals need not read those. */
+  /** What pages of the log were charged, some at a time: totals need not read those. */
   async function keepCharges(): Promise<void> {
     let isDue = false
     for (let places = 1; places > 0; ) {
@@ -281,7 +281,7 @@ function createUsers({ clock, reads, reader, writer }: StorageParts, changes: Ow
         : undefined
       if (typeof done === 'number') throw new StorageError('erase_busy', { name, count: done })
       const pseudonym = done?.pseudonym ?? (await reader.ask('pseudonym', { name }))
-      // Of somebody who was erased before the rest is: whoever did it may have been killed.
+      // A user who was erased before may have rows left: the erasing process may have been killed.
       if (pseudonym === null) return undefined
       let rows = 0
       for (let some = 1; some > 0; rows += some) some = await writer.submit('eraseLogs', { name, pseudonym })

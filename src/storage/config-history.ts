@@ -13,7 +13,7 @@ import { text, textOrNull, whole } from './rows.ts'
 /** So many of them are kept: with a change a day, more than a year. */
 const keptMax = 500
 const rowsMax = 500
-/** What is told of one change in a list of them. */
+/** What a list shows of one change. */
 const changesMax = 100
 /** Unpacked: a body that says more was not written here. */
 const bodyBytesMax = 64 * 1024 * 1024
@@ -31,7 +31,7 @@ export function* newestConfig(): QueryProgram<Pick<KeptConfig, 'id' | 'mark'> | 
   return row && { id: whole(row, 'number'), mark: text(row, 'mark') }
 }
 
-/** The number says which one it stands behind: of two at once one is refused. @returns whether it was kept */
+/** The number of the change before it: of two at once one is refused. @returns whether it was kept */
 export function* keepConfig({
   taken,
   after,

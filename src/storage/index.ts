@@ -82,7 +82,7 @@ export async function inspectStorage(url: string): Promise<StorageState> {
 export async function backupStorage(options: {
   readonly url: string
   readonly to: string
-  /** Is told from time to time how far it has come. */
+  /** Reports its progress from time to time. */
   readonly onProgress?: (text: string) => void
 }): Promise<void> {
   const path = filePath(options.url)
@@ -111,7 +111,7 @@ export async function copyStorage(options: {
   readonly from: string
   readonly to: string
   readonly isSnapshot?: boolean
-  /** Is told from time to time how far it has come. */
+  /** Reports its progress from time to time. */
   readonly onProgress?: (text: string) => void
 }): Promise<Copied> {
   const { from, to, isSnapshot = false, onProgress = () => undefined } = options

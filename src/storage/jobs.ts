@@ -3,7 +3,7 @@ import { ask, type QueryProgram, type Row } from './query.ts'
 import { text, textOrNull, toAnswer, whole, wholeOrNull } from './rows.ts'
 import type { WriterIdentity } from './writer-identity.ts'
 
-/** How long what became of a job can be asked for. */
+/** How long the result of a job can be requested. */
 const keptMs = 24 * 3_600_000
 /** Those of one statement. */
 const together = 1_000
@@ -38,7 +38,7 @@ export function* openJob(
   return null
 }
 
-/** @returns false where it had ended before, or is another's by now: whoever has the charge ends the job */
+/** @returns false where it had ended before, or is another's by now: the owner of the charge ends the job */
 export function* endJob({ owner, epoch }: WriterIdentity, { id, state, answer, at }: JobEnd): QueryProgram<boolean> {
   const rows = yield ask(
     `UPDATE job SET state = ?, ended_at = ?, status = ?, headers = ?, body = ? WHERE id = ? AND state = 'running'

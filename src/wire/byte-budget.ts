@@ -11,7 +11,7 @@ export class ByteBudget {
   readonly #byPayer = new Map<string, number>()
   #held = 0
 
-  /** @param max bytes, for whoever names no other bound */
+  /** @param max bytes, for callers that name no other bound */
   constructor(max = Number.POSITIVE_INFINITY) {
     this.#max = max
   }

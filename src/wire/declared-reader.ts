@@ -58,7 +58,7 @@ type Level = {
 
 /** Longer texts are no name. */
 const textBytesMax = 256
-/** More than this stands in no request that anybody means. */
+/** More than this is in no honest request. */
 const foundMax = 4096
 
 /** By the last two bytes of a name: how long it is at least if it means anything; 0 for none that does. */
@@ -83,7 +83,7 @@ export class DeclaredReader {
   #next: Role = 'open'
   #found = 0
 
-  /** @param tooMany the error for a text that declares more than anybody means */
+  /** @param tooMany the error for a text with too many declarations */
   constructor(rules: DeclarationRules, tooMany: () => Error) {
     this.#rules = rules
     this.#endings = endingsOf(rules)
@@ -153,7 +153,7 @@ export class DeclaredReader {
     else if (level.role === 'field' && !level.isObject && level.index >= 0) this.#addField(depth - 1)
   }
 
-  /** A member's name, from its opening quote to behind the closing one. */
+  /** A member's name, from its opening quote to after the closing one. */
   named(bytes: Buffer, from: number, end: number, isEscaped: boolean): void {
     if (this.#skippedFrom > 0) return
     this.#bytes = bytes
@@ -172,7 +172,7 @@ export class DeclaredReader {
     }
   }
 
-  /** A text as a value, from its opening quote to behind the closing one. */
+  /** A text as a value, from its opening quote to after the closing one. */
   text(bytes: Buffer, from: number, end: number, isEscaped: boolean): void {
     if (this.#skippedFrom > 0) return
     const level = this.#levels[this.#depth] as Level
@@ -181,7 +181,7 @@ export class DeclaredReader {
     this.#textIn(level, role, readText(bytes, from, end, isEscaped))
   }
 
-  /** A number or a word as a value, whose first byte stands there. */
+  /** A number or a word as a value, by its first byte. */
   scalar(first: number): void {
     if (this.#skippedFrom > 0) return
     const level = this.#levels[this.#depth] as Level

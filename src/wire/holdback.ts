@@ -52,7 +52,7 @@ export class Holdback {
    */
   replace(from: number, to: number, bytes: Buffer): void {
     const edits = this.#edits
-    // What only puts something in stands behind another one that does so at the same place.
+    // An insertion comes after another one at the same place.
     const least = from < to ? from : from + 1
     let at = edits.length
     while (at > 0 && (edits[at - 1] as Edit).from >= least) at--

@@ -8,7 +8,7 @@ const openArray = 0x5b
 const closeArray = 0x5d
 const comma = 0x2c
 
-/** Bytes that are looked at: inside of a list or an object, and beside a value, where a comma ends it. */
+/** Bytes that matter: inside of a list or an object, and after a value, where a comma ends it. */
 const within = tableOf([quote, openObject, closeObject, openArray, closeArray])
 const beside = tableOf([quote, openObject, closeObject, openArray, closeArray, comma])
 
@@ -38,7 +38,7 @@ export class PassedValue {
     this.#enter(1, false, isRest)
   }
 
-  /** What follows in a list is passed, behind a string that has been opened or behind a value. */
+  /** What follows in a list is passed, after a string that has been opened or after a value. */
   beginRest(inString: boolean): void {
     this.#enter(0, inString, true)
   }

@@ -19,7 +19,7 @@ export type Drops = (name: string, path: () => string) => boolean
 /** One object or list that is open. */
 type Level = {
   readonly isObject: boolean
-  /** A member that stays stands before this place. */
+  /** A member that stays precedes this place. */
   kept: boolean
   comma: number
   name: string
@@ -36,7 +36,7 @@ export function findCuts(bytes: Buffer, drops: Drops): readonly Cut[] {
   const path = (): string => writePath(levels)
   let level: Level | undefined
   let isName = false
-  /** Of the member that is being left out: where it begins, and how deep it stands. */
+  /** Of the member that is being left out: where it begins, and its depth. */
   let from = -1
   let depth = 0
   for (let at = 0; at < bytes.length; at++) {
@@ -88,7 +88,7 @@ export function cutOut(bytes: Buffer, cuts: readonly Cut[]): Buffer {
   return Buffer.concat([...pieces, bytes.subarray(from)])
 }
 
-/** Where places in the bytes come to stand once the cuts are out; asked for rising places. */
+/** The new places of bytes once the cuts are out; for rising places. */
 export function createShift(cuts: readonly Cut[]): (place: number) => number {
   let next = 0
   let gone = 0

@@ -8,11 +8,11 @@ const lineBreak = Buffer.from('\n')
 /** Of a field that is not data so much is kept; blanks around it, which some send to fill the buffers of proxies, are not counted. */
 export const fieldCharsMax = 256
 
-/** What is told of an event stream's records while they pass. */
+/** Callbacks for an event stream's records while they pass. */
 export type RecordVisitor = {
-  /** A line that begins as JSON does is data, and so are those behind it: upstreams that fail in a stream write it bare. */
+  /** A line that begins as JSON does is data, and so are those after it: upstreams that fail in a stream write it bare. */
   readonly bare?: boolean
-  /** Content of the record's data: the bytes of `piece`, which stand at `base`; lines are told apart by a line break. */
+  /** Content of the record's data: the bytes of `piece`, at `base`; a line break separates lines. */
   data(piece: Buffer, base: number): void
   /**
    * Another line is over, which stands from `from` to behind its line break: its field's name ('' for a comment), and its value,
@@ -31,7 +31,7 @@ export class RecordReader {
   #line: Line = 'name'
   #name = ''
   #value = ''
-  /** More than blanks stood behind what was kept of the value. */
+  /** More than blanks followed the kept part of the value. */
   #isCut = false
   #isEmpty = true
   #hasData = false
@@ -82,7 +82,7 @@ export class RecordReader {
     this.#endRecord(at)
   }
 
-  /** Skips the line feed of a carriage return at the end of the chunk before. @returns the place behind it */
+  /** Skips the line feed of a carriage return at the end of the chunk before. @returns the place after it */
   #lateLineFeed(chunk: Buffer, base: number): 0 | 1 {
     if (!this.#skipLineFeed || chunk.length === 0) return 0
     this.#skipLineFeed = false
@@ -106,7 +106,7 @@ export class RecordReader {
     else if (this.#line === 'value') this.#keep(chunk, at, to)
   }
 
-  /** @returns the place behind the name and its colon, or where bare JSON begins. */
+  /** @returns the place after the name and its colon, or where bare JSON begins. */
   #readName(chunk: Buffer, base: number, from: number, to: number): number {
     for (let at = from; at < to; ) {
       const byte = chunk[at] as number
@@ -126,7 +126,7 @@ export class RecordReader {
         this.#line = 'value'
         return at
       }
-      // A byte order mark may stand at the very beginning.
+      // A byte order mark is allowed at the very beginning.
       if (this.#started || (byte !== 0xef && byte !== 0xbb && byte !== 0xbf)) this.#name += String.fromCharCode(byte)
     }
     return to
@@ -136,7 +136,7 @@ export class RecordReader {
     return this.#isBare || (!this.#hasData && (first === openObject || first === openArray))
   }
 
-  /** Another line of data begins; its first byte, or what stands before it, is at `at`. */
+  /** Another line of data begins; its first byte, or what precedes it, is at `at`. */
   #beginData(at: number): void {
     if (this.#hasData) this.#visitor.data(lineBreak, at)
     this.#hasData = true

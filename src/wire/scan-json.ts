@@ -2,12 +2,12 @@ import { isUtf8 } from 'node:buffer'
 
 /** Deepest nesting accepted in a request body. */
 export const depthMax = 64
-/** Most brackets that open, colons and commas accepted in a request body: a bound on what any parser behind us must build. */
+/** Most brackets that open, colons and commas accepted in a request body: a bound on what any later parser must build. */
 export const structuralTokensMax = 200_000
 /** The longest name of a field: it is read as text, in one turn of the event loop. */
 const nameBytesMax = 4 * 1024 * 1024
 
-/** The errors for a text that is refused, in the words of whoever asked for it to be read. */
+/** The errors for a text that is refused, in the words of the caller. */
 export type TextRefusals = {
   /** No JSON object: `why`, and the byte where that shows. */
   malformed(why: string, at: number): Error
@@ -16,7 +16,7 @@ export type TextRefusals = {
   tooComplex(what: string, max: string): Error
 }
 
-/** One top-level member: its decoded name and where it stands, `"name":value`, in a text. */
+/** One top-level member: its decoded name and its place, `"name":value`, in a text. */
 export type Member = {
   readonly name: string
   readonly text: Buffer
@@ -29,11 +29,11 @@ export type Member = {
   readonly elements: number | undefined
 }
 
-/** What is told of the text while it is scanned: every bracket, name and value, once, in its order. */
+/** Callbacks while a text is scanned: every bracket, name and value, once, in its order. */
 export type ScanListener = {
   opened(isObject: boolean): void
   closed(): void
-  /** From the opening quote to behind the closing one. */
+  /** From the opening quote to after the closing one. */
   named(bytes: Buffer, from: number, end: number, isEscaped: boolean): void
   text(bytes: Buffer, from: number, end: number, isEscaped: boolean): void
   /** A number or a word, by its first byte. */
@@ -67,7 +67,7 @@ const inWhole = 10
 const inFraction = 11
 const inExponent = 12
 
-/** Bytes that do not stand in a string as they are: quote, backslash, control characters. */
+/** Bytes that a string has only escaped: quote, backslash, control characters. */
 const stops = new Uint8Array(256).fill(1, 0, 0x20)
 stops[quote] = 1
 stops[backslash] = 1
@@ -100,7 +100,7 @@ export class ObjectScan {
   #words: Int32Array | undefined
   /** Where the first whole word of four bytes begins. */
   #wordsFrom = 0
-  /** Where the next one stands that is not before the last place it was searched from. */
+  /** The place of the next one that is not before the last place it was searched from. */
   #nextQuote = -1
   #nextBackslash = -1
   #state = begin
@@ -141,7 +141,7 @@ export class ObjectScan {
     return true
   }
 
-  /** Puts the end of the slice behind a whole character, and checks the bytes up to there. */
+  /** Puts the end of the slice after a whole character, and checks the bytes up to there. */
   #advance(most: number): void {
     const bytes = this.#bytes
     const from = this.#until
@@ -284,7 +284,7 @@ export class ObjectScan {
     this.#nameStart = start
   }
 
-  /** Reads on in a string. @returns true behind its closing quote, false where the slice ends */
+  /** Reads on in a string. @returns true after its closing quote, false where the slice ends */
   #string(): boolean {
     const bytes = this.#bytes
     const until = this.#until
@@ -309,7 +309,7 @@ export class ObjectScan {
     throw this.#wrong('a string does not end')
   }
 
-  /** The first byte from `at` on that does not stand in a string as it is, or `until`. */
+  /** The first byte from `at` on that a string has only escaped, or `until`. */
   #plain(at: number, until: number): number {
     const bytes = this.#bytes
     const loopTo = Math.min(until, at + byteLoop)
@@ -424,7 +424,7 @@ export class ObjectScan {
     return this.#digits()
   }
 
-  /** Reads digits. @returns the place behind them, or -1 where the slice ends first */
+  /** Reads digits. @returns the place after them, or -1 where the slice ends first */
   #digits(): number {
     const bytes = this.#bytes
     const until = this.#until
@@ -476,7 +476,7 @@ export class ObjectScan {
       throw this.#refuse.tooComplex('too many members', `${structuralTokensMax} brackets, colons and commas`)
   }
 
-  /** Skips blanks as far as the slice goes. @returns the byte behind them, undefined at the end of the text */
+  /** Skips blanks as far as the slice goes. @returns the byte after them, undefined at the end of the text */
   #blank(): number | undefined {
     const bytes = this.#bytes
     let at = this.#at

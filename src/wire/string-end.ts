@@ -5,7 +5,7 @@ const byteLoop = 24
 /** With more escapes among so many bytes the next are looked at one by one, too. */
 const escapesMax = 8
 
-/** What `findStringEnd` says where a text ends first: within a string, or behind a backslash that escapes what comes next. */
+/** What `findStringEnd` returns where a text ends first: within a string, or after a backslash that escapes what comes next. */
 export const unended = -1
 const unendedEscape = -2
 

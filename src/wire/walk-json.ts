@@ -35,11 +35,11 @@ export type JsonVisitor = {
   name?(walk: JsonWalk): 'skip' | number | void
   /** The value of the member that the walk is in, as it was written, blanks and all. */
   kept?(walk: JsonWalk, bytes: Buffer): void
-  /** A string begins; its opening quote stands at `at`. How is it to be read? */
+  /** A string begins; its opening quote is at `at`. How is it to be read? */
   string(walk: JsonWalk, at: number): 'skip' | 'bytes' | 'rest'
   /** Content of a `bytes` string, still escaped: `piece` from `from` to `to`, which is never empty. */
   bytes(piece: Buffer, from: number, to: number, walk: JsonWalk): void
-  /** Such a string is over; its closing quote stands at `at`. */
+  /** Such a string is over; its closing quote is at `at`. */
   bytesEnd(walk: JsonWalk, at: number): void
   /** A number or a word, whole. */
   scalar?(walk: JsonWalk, value: string): 'rest' | void
@@ -68,20 +68,20 @@ export class JsonWalk {
   /** By depth, from 1: whether the container there is an object, and the name of its member that the walk is in. */
   readonly objects: boolean[] = [false]
   readonly names: string[] = ['']
-  /** Where the last name stands, quotes and all. */
+  /** The place of the last name, quotes and all. */
   nameFrom = 0
   nameTo = 0
-  /** It does not begin as an object does; nothing has been or will be told. */
+  /** It does not begin as an object does; there were no callbacks, and there will be none. */
   foreign = false
   /** The object is over. */
   complete = false
   /** Something else than blanks follows the object: it begins at `followedAt`. */
   followed = false
   followedAt = 0
-  /** Where the last number or word stands. */
+  /** The place of the last number or word. */
   scalarFrom = 0
   scalarTo = 0
-  /** Why this cannot be JSON; nothing is told after it. */
+  /** Why this cannot be JSON; there are no callbacks after it. */
   fault: string | undefined
 
   constructor(visitor: JsonVisitor) {

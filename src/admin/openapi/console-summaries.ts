@@ -1,4 +1,4 @@
-/** The summaries of the console's endpoints in Chinese, by method and address; in English they stand with the routes. */
+/** The summaries of the console's endpoints in Chinese, by method and address; in English they are with the routes. */
 export const consoleSummaries: { readonly [route: string]: string } = {
   'GET /api/session': '当前登录的用户，以及所在的网关。',
   'POST /api/session': '登录：应答会设置会话 cookie。',

@@ -21,7 +21,7 @@ const console = object({
   ),
 })
 
-/** The shape of an error in every style, by the dialect's name; `by-caller` is the style of whoever asks. */
+/** The shape of an error in every API format, by the dialect's name; `by-caller` is the format of the caller. */
 export const errorShapes: { readonly [dialect: string]: SchemaObject } = {
   openai,
   anthropic,

@@ -186,7 +186,7 @@ function okOf(words: ApiWords, language: Language, route: Route, models: readonl
   }
 }
 
-/** The fields of an operation: those that its style defines, and those that families name beside them. */
+/** The fields of an operation: those that its API format defines, and those that families name in addition. */
 function fieldsOf(operation: string, named: Iterable<string>): Fields {
   const fields: { [name: string]: Field } = { ...findOperation(operation)?.fields }
   for (const name of named) fields[name] ??= { schema: {}, en: '', zh: '' }

@@ -32,7 +32,7 @@ export type OperationObject = {
   readonly 'x-codeSamples'?: readonly CodeSample[]
   /** Models that take it. */
   readonly 'x-models'?: readonly string[]
-  /** Who may ask: of the console's own endpoints. */
+  /** Who may call it: of the console's own endpoints. */
   readonly 'x-access'?: string
 }
 

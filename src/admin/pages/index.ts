@@ -108,7 +108,7 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
       summary: 'This document.',
       query,
       handle(ask: PageAsk) {
-        // For programs: it is in another language than English only where that was asked for.
+        // For programs: it is in another language than English only on request.
         const language = chooseLanguage(ask.query['lang'], undefined)
         const name = `openapi ${language} ${baseUrl(ask)}`
         return sendKept(ask, json, name, plan => JSON.stringify(describe(ask, plan, language)))
@@ -164,7 +164,7 @@ function readFields(query: PageAsk['query']): Calculation['fields'] {
 
 type Tree = Map<string, Tree | string>
 
-/** A body with a member at each path; of two that would stand in one place the latter. */
+/** A body with a member at each path; of two for one place the latter. */
 function nest(fields: Calculation['fields']): { readonly [name: string]: Json } {
   const body: Tree = new Map()
   for (const [path, value] of Object.entries(fields)) {

@@ -2,7 +2,7 @@ import type { PriceList, RequestExplanation } from '../../kit/index.ts'
 import type { ApiDocument, SchemaObject } from '../openapi/types.ts'
 import type { Language } from './language.ts'
 
-/** What the calculator was asked, as the address has it. */
+/** The question of the calculator, as the address has it. */
 export type Calculation = {
   readonly model: string
   readonly operation: string
@@ -21,7 +21,7 @@ export type Calculated =
 export type PricingPage = {
   readonly language: Language
   readonly list: PriceList
-  /** Undefined before anything was asked. */
+  /** Undefined before the first question. */
   readonly calculation: { readonly asked: Calculation; readonly result: Calculated } | undefined
 }
 

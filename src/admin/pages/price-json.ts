@@ -1,6 +1,6 @@
 import type { PricedModel, PriceList } from '../../kit/index.ts'
 
-/** The price list as `GET /api/pricing` tells it; what is a sentence there is in English. */
+/** The price list as `GET /api/pricing` returns it; its sentences are in English. */
 export function toPriceJson({ currency, models }: PriceList): object {
   return { currency, models: models.map(toModelJson) }
 }

@@ -5,7 +5,7 @@ import type { Plan } from '../../kit/index.ts'
 /** A text that is made once and sent often. The tag names its content, zipped or not. */
 export type Kept = { readonly plain: Buffer; readonly zipped: Buffer; readonly etag: string }
 
-/** Texts of a plan that are kept; whoever asks at made-up addresses pushes out no more than these. */
+/** Texts of a plan that are kept; requests for made-up addresses push out no more than these. */
 const keptMax = 16
 
 /**

@@ -7,7 +7,7 @@ import { fail } from '../errors.ts'
 import { sessionUserOf } from '../session-user.ts'
 import { toMoment } from '../to-moment.ts'
 
-/** What whoever counts the money may see; the rest tells how the gateway is set up. */
+/** What accountants may see; the rest shows how the gateway is set up. */
 const ofMoney: ReadonlySet<Alert['kind']> = new Set([
   'budget.threshold',
   'budget.exhausted',
@@ -23,7 +23,7 @@ async function alertsFor(ask: Ask) {
     events.webhooks.list(),
     books.open(),
   ])
-  // One that was taken out of the file is told nothing, and fails no more.
+  // One that was taken out of the file gets no events, and fails no more.
   const receivers = parts.plan().webhooks
   const standing = {
     now: parts.clock.now(),

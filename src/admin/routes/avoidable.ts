@@ -6,7 +6,7 @@ import { refuse } from '../reasons.ts'
 import { toMoment } from '../to-moment.ts'
 
 const daysMax = 400
-/** Those that cost most; what is below is of no matter to whoever looks. */
+/** The most expensive ones; the rest does not matter. */
 const shownMax = 20
 
 export const avoidableRoutes = [
@@ -55,7 +55,7 @@ function savingsOf({ parts }: Ask, rows: readonly RatedImages[]): readonly Found
   for (const { model, size, currency, rule, line, images } of rows) {
     const saving = chargerOf(known, { rule })?.avoidable?.(rule, line)
     if (!saving) continue
-    // Where the price stood then says nothing of the file of today: what differs in that alone is one.
+    // The place of the price then says nothing of today's file: what differs in that alone is one.
     const { amount, at: _, ...what } = saving
     const { source } = line
     const origin = models.get(model)?.prices.get(saving.billed)?.origin

@@ -16,7 +16,7 @@ import { ownerOf, sessionUserOf } from '../session-user.ts'
 import { toMoment } from '../to-moment.ts'
 import { decimal } from '../../kit/shapes/schemas.ts'
 
-/** Where the budgets stand that whoever asks may see. */
+/** The states of the budgets that the user may see. */
 export async function readBudgets(parts: Ask['parts'], owner: string | undefined): Promise<readonly BudgetStanding[]> {
   const { storage, clock } = parts
   const [users, keys, sums] = await Promise.all([

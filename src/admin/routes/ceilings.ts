@@ -29,7 +29,7 @@ export const ceilingRoutes = [
       const group = plan.groups.get(user.group)
       const keys = await parts.storage.keys.list({ user: name })
       const budget = budgetOfUser(user, group)
-      // What administrators make is bounded by nobody.
+      // What administrators make has no bounds.
       const isBound = !may(user, 'admin')
       const most = isBound ? (user.keysMax ?? group?.keysMax ?? null) : null
       return {

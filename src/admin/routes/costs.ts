@@ -167,7 +167,7 @@ async function isThere({ parts }: Ask, by: CostPart | null, name: string): Promi
   return by !== 'upstream' || upstreams.has(name)
 }
 
-/** Of the keys that whoever asks may see: the id of another's says nothing. */
+/** Of the keys that the user may see: the id of another's says nothing. */
 async function keysTold(ask: Ask, ids: readonly string[]) {
   const owner = ownerOf(ask)
   const keys = await Promise.all([...new Set(ids)].map(async id => ask.parts.storage.keys.find(id)))

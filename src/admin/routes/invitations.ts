@@ -20,7 +20,7 @@ function show({ id, name, role, group, by, createdAt, expiresAt }: Invitation) {
   return { id, name, role, group, by, created: toMoment(createdAt), expires: toMoment(expiresAt) }
 }
 
-/** Slows down whoever guesses tokens. @throws Failure slow_down, invitation_unknown */
+/** Slows down guesses of tokens. @throws Failure slow_down, invitation_unknown */
 async function needInvitation({ parts, door, remote }: Ask, hash: string): Promise<Invitation> {
   const takeBack = door.guard.begin('', remote)
   const invitation = await parts.storage.signIn.invitation(hash)

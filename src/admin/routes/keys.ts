@@ -29,7 +29,7 @@ type Asked = Partial<Admits<{ readonly type: 'object'; readonly properties: type
 export function readSettings(asked: Asked, ask: Ask): Partial<KeySettings> {
   const plan = ask.parts.plan()
   const { group, models, ips } = asked
-  // Which groups there are is told to those who choose among them.
+  // The names of groups are shown to those who choose among them.
   if (typeof group === 'string' && isAdmin(ask)) checkGroup(plan, group)
   const unknown = models?.find(model => !plan.models.keys().some(one => covers(model, one)))
   if (unknown !== undefined) throw refuse('invalid', 'model_unknown', { model: unknown }, { param: 'models' })
@@ -48,7 +48,7 @@ export function checkGroup(plan: Plan, group: string): void {
     throw refuse('invalid', 'group_unknown', { group, known: [...plan.groups.keys()].join(', ') }, { param: 'group' })
 }
 
-/** A key that whoever asks may see. Others' keys are not there. @throws Failure not_found */
+/** A key that the user may see. Others' keys are not there. @throws Failure not_found */
 async function findKey(ask: Ask): Promise<Key> {
   const owner = ownerOf(ask)
   const key = await ask.parts.storage.keys.find(ask.params['id'] ?? '')
@@ -75,7 +75,7 @@ function isAdmin(ask: Ask): boolean {
   return may(sessionUserOf(ask).user, 'admin')
 }
 
-/** @throws Failure out_of_bounds, when somebody has set less for whoever asks */
+/** @throws Failure out_of_bounds, when the user's bounds are lower */
 function allowed<T>(result: T | Refused): T {
   if (typeof result !== 'object' || result === null || !('refused' in result)) return result
   const { field, allowed, by, values } = result.refused
@@ -84,7 +84,7 @@ function allowed<T>(result: T | Refused): T {
 
 const revoked = () => refuse('conflict', 'revoked', {})
 
-/** Whose keys are asked for: of everybody where it is undefined. @throws Failure for another's, as all lists do */
+/** The owner of the wanted keys: all where it is undefined. @throws Failure for another's, as all lists do */
 function ownerAsked(ask: Ask, wanted: string | undefined): string | undefined {
   const owner = ownerOf(ask)
   if (owner !== undefined && wanted !== undefined && wanted !== owner) throw fail('forbidden', {}, { param: 'user' })

@@ -16,7 +16,7 @@ import { toMoment } from '../to-moment.ts'
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
-/** Steps of a histogram: the shortest of which at most so many fill the time asked for. */
+/** Steps of a histogram: the shortest of which at most so many fill the wanted time. */
 const stepLengths = [minuteMs, 5 * minuteMs, 15 * minuteMs, hourMs, 6 * hourMs, dayMs, 7 * dayMs, 30 * dayMs]
 const stepsMax = 120
 
@@ -26,7 +26,7 @@ const filterOnly = { type: 'object', additionalProperties: false, properties: lo
 
 type Found = { readonly row: LogRow; readonly charge: Charge | null }
 
-/** A row that whoever asks may see. Others' rows are not there. @throws Failure not_found */
+/** A row that the user may see. Others' rows are not there. @throws Failure not_found */
 async function findRow(ask: Ask): Promise<Found> {
   const user = ownerOf(ask)
   const id = ask.params['id'] ?? ''
@@ -83,7 +83,7 @@ const list = defineRoute({
   },
 })
 
-/** What is counted: lookups only where they are asked for by what they are. */
+/** What is counted: lookups only where the filter names them. */
 function countedOf(query: LogQuery, ask: Ask): LogMatch {
   const match = readLogMatch(query, ask)
   return match.operation === undefined && match.id === undefined ? { ...match, lookups: false } : match

@@ -14,7 +14,7 @@ const ranges = {
   '30d': (now: number) => ({ since: now - 30 * dayMs, stepMs: dayMs }),
 }
 
-/** Whether a model was ever asked for, by whomever: to look up what there is, as the console's test of a key does, is not that. */
+/** Whether a model was ever requested, by any user: to list models, as the console's test of a key does, does not count. */
 async function hasAsked(journal: Journal, user: string | undefined): Promise<boolean> {
   for (const kind of ['call', 'refusal'] as const) {
     const newest = await journal.list({ limit: 1, kind, ...(user !== undefined && { user }) })

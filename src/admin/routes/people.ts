@@ -114,7 +114,7 @@ export const peopleRoutes = [
       const by = sessionUserOf(ask).user.name
       const name = params['name'] ?? ''
       if (body.group !== undefined) checkGroup(parts.plan(), body.group)
-      // An administrator is left, whatever is changed: nobody takes away what they are changing it with.
+      // An administrator is left, whatever is changed: no user takes away their own right to change it.
       if (name === by && ((body.role ?? 'admin') !== 'admin' || body.status === 'disabled'))
         throw refuse('conflict', 'self', {})
       const { keys_max, key_bounds, budget, budget_period: budgetPeriod, ...same } = body
@@ -164,7 +164,7 @@ export const peopleRoutes = [
       const { parts, body, params, door } = ask
       const { user } = sessionUserOf(ask)
       const name = params['name'] ?? ''
-      // A session alone would otherwise come by the password that is asked for again elsewhere.
+      // A session alone would otherwise get the password that is required elsewhere.
       if (name === user.name) throw refuse('conflict', 'own_password', {})
       checkPassword(body.password, name)
       const hash = await door.hashes.run(() => parts.hashPassword(body.password))

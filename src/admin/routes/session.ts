@@ -11,7 +11,7 @@ import { noteRefused } from '../session/note-refused.ts'
 import { endSession, hashToken } from '../session/sessions.ts'
 import { cookieOfIssuer, signOutAt } from '../sign-in/sign-out.ts'
 
-/** Logs somebody in, and answers with their session. */
+/** Signs a user in, and answers with their session. */
 async function enterByPassword(ask: Ask, name: string): Promise<Reply> {
   const { session, cookie } = await enter(ask, name)
   const cookies = [cookie, ...cookieOfIssuer(ask)]
@@ -87,7 +87,7 @@ export const sessionRoutes = [
       if (!waysIn(parts.plan()).passwords) throw fail('passwords_off')
       const takeBack = guard.begin(body.name, remote)
       const known = await parts.storage.users.passwordHash(body.name)
-      // Hash for unknown users too: the time of an answer must not tell which names exist.
+      // Hash for unknown users too: the time of an answer must not reveal which names exist.
       const right = await hashes
         .run(async () => parts.verifyPassword(body.password, known ?? (await decoy())))
         .catch((error: unknown) => {

@@ -105,7 +105,7 @@ export const signInRoutes = [
       const arrived = { ask, issuer, errand, ...vouched }
       const over = writeCookie(null, scheme, 'trip')
       if (user) {
-        // It may have ended while the issuer was asked.
+        // It may have ended while the issuer answered.
         if (!(await isSessionOpen(ask))) throw fail('not_logged_in')
         await tie(arrived, user.name)
         return finish({ session: describeSession(ask, user), next: errand.next }, [over])

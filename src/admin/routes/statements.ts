@@ -64,7 +64,7 @@ export function statementRoutes() {
         if (!month) throw refuse('invalid', 'month', { month: wanted ?? '' }, { param: 'month' })
         if (open >= atOnce) throw slowDown(retryMs)
         open++
-        // Free before the answer is out: whoever asks for one after the other is not refused.
+        // Free before the answer is out: a client that fetches one after the other is not refused.
         const found = await Promise.resolve(ask.parts.storage.books.statement(month)).finally(() => void open--)
         const accounts = accountsOf(found, { user: owner ?? user, group })
         const balances = balancesOf(found.balances, { user: owner ?? user, group })

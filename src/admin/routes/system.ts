@@ -8,11 +8,11 @@ import { toMoment } from '../to-moment.ts'
 import { showLatency } from './latency.ts'
 
 const resolutionMs = 20
-/** What is told of traffic: the last minutes, and so many models and operations. */
+/** What is shown of traffic: the last minutes, and so many models and operations. */
 const trafficMs = 5 * 60_000
 const trafficRowsMax = 50
 
-/** Bytes free where a file of SQLite stands; null for a storage elsewhere. */
+/** Bytes free where a file of SQLite is; null for a storage elsewhere. */
 async function freeBytes(storage: string): Promise<number | null> {
   const path = /^sqlite:(?:\/\/)?(.+)$/.exec(storage)?.[1]
   if (path === undefined || path === ':memory:') return null
@@ -20,7 +20,7 @@ async function freeBytes(storage: string): Promise<number | null> {
   return bavail * bsize
 }
 
-/** Sums are of all rows, those among them that are not told. */
+/** Sums are of all rows, those among them that are not shown. */
 export function showTraffic(
   { since, until }: { readonly since: number; readonly until: number },
   summary: Pick<Summary, 'requests' | 'errors' | 'p50Ms' | 'p95Ms'>,

@@ -1,8 +1,8 @@
 type Scheme = 'http' | 'https'
 
-// A cookie named `__Host-…` is taken by browsers over TLS only, and from this host only: nobody else can plant one.
+// A cookie named `__Host-…` is taken by browsers over TLS only, and from this host only: no other host can plant one.
 const secure = '__Host-'
-/** A session's, that of somebody who is on their way to an issuer, and who vouched for whoever came in by one. */
+/** The cookies of a session, of a user on the way to an issuer, and of the issuer of a signed-in user. */
 const names = { session: 'tollgate', trip: 'tollgate-trip', issuer: 'tollgate-issuer' } as const
 
 type CookieName = keyof typeof names

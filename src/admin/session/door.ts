@@ -4,11 +4,11 @@ import { Issuers } from '../sign-in/issuers.ts'
 import { LoginGuard } from './login-guard.ts'
 import { Pace } from './pace.ts'
 
-/** What stands before every password, and every other way into one gateway. */
+/** The checks before every password, and every other sign-in of one gateway. */
 export type Door = {
   readonly guard: LoginGuard
   readonly hashes: HashQueue
-  /** The hash of a password that nobody has. */
+  /** The hash of a password of no user. */
   readonly decoy: () => Promise<string>
   readonly issuers: Issuers
   /** Of those who leave for an issuer. */

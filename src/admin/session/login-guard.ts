@@ -52,7 +52,7 @@ export class LoginGuard {
     }
   }
 
-  /** The account's own delay ends too: its password was told. */
+  /** The account's own delay ends too: its password was right. */
   forgive(account: string, address: string): void {
     this.#strikes.delete(`${account}\n${this.#networkOf(address)}`)
   }

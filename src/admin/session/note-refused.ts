@@ -1,6 +1,6 @@
 import type { Ask } from '../api.ts'
 
-/** Counts a sign-in that was refused, for whoever reads the audit log. A storage that does not answer refuses nobody else. */
+/** Counts a refused sign-in for the audit log. A storage that does not answer refuses no other one. */
 export async function noteRefused({ parts, remote, id }: Ask, name: string, way: string): Promise<void> {
   try {
     await parts.storage.watch.refused({ name, remote: parts.networkOf(remote), way })

@@ -5,7 +5,7 @@ import { refuse } from '../reasons.ts'
 
 type Headers = { readonly [name: string]: string | string[] | undefined }
 
-/** What a host and port look like; anything else in `Host` is somebody's trick. */
+/** The form of a host and port; anything else in `Host` is an attack. */
 const hostText = /^(?:[a-z0-9](?:[a-z0-9.-]{0,250}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
 
 /**

@@ -12,7 +12,7 @@ const touchMs = 30_000
 const agentCharsMax = 200
 const tokenText = /^[\w-]{43}$/
 
-/** What is kept of a token: whoever reads the storage cannot take a session over. */
+/** What is kept of a token: a reader of the storage cannot take a session over. */
 export function hashToken(token: string): string {
   return hash('sha256', token, 'hex')
 }
@@ -92,7 +92,7 @@ export async function revokeSessionKeys(
     if (kind === 'session' && status === 'active' && which(name)) await storage.keys.revoke(id, user)
 }
 
-/** Whether whoever asks is still logged in, and in the same role, for answers that go on for long. */
+/** Whether the user is still signed in, and in the same role, for answers that go on for long. */
 export async function isSessionOpen({ parts, sessionUser }: Ask): Promise<boolean> {
   const found = sessionUser && (await parts.storage.sessions.find(sessionUser.session.hash))
   if (!found || found.user.role !== sessionUser.user.role) return false

@@ -1,12 +1,12 @@
 import { type Issuer, type Role, roles } from '../../kit/index.ts'
 
-/** What an issuer says of somebody, verified. */
+/** What an issuer says of a person, verified. */
 export type Claims = { readonly [claim: string]: unknown }
 
 /** Of several roles the one that may most of what the others may not. */
 const order: readonly Role[] = [...roles].toReversed()
 
-/** The groups of somebody: what stands at a claim of that name, or else at the end of a path of dots. */
+/** The groups of a person: the value of a claim of that name, or else at the end of a path of dots. */
 export function groupsOf(claims: Claims, claim: string): readonly string[] {
   const found = Object.hasOwn(claims, claim) ? claims[claim] : claim.split('.').reduce<unknown>(stepInto, claims)
   const all: readonly unknown[] = Array.isArray(found) ? found : [found]

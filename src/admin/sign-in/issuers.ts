@@ -11,7 +11,7 @@ import {
 import { fail } from '../errors.ts'
 import { type Claims, verifiedEmail } from './claims.ts'
 
-/** What an issuer may take to answer, each time that it is asked. */
+/** How long an issuer may take for each answer. */
 const answerS = 10
 /** How long what an issuer says of itself is taken as it was. */
 const knownMs = 3_600_000
@@ -70,7 +70,7 @@ export class Issuers {
   ): Promise<Vouched> {
     const oidc = await load()
     const known = await this.#discover(oidc, issuer, request)
-    // By the gateway's clock, and not the process's; it may have been put right since the issuer was asked last.
+    // By the gateway's clock, and not the process's; it may have been put right since the last request.
     const configuration = configure(oidc, issuer, known.serverMetadata(), this.#clock)
     const keys = oidc.getJwksCache(known)
     if (keys) oidc.setJwksCache(configuration, keys)
@@ -84,7 +84,7 @@ export class Issuers {
       const claims = await complete(oidc, configuration, issuer, tokens.access_token, told)
       const used = oidc.getJwksCache(configuration)
       if (used) oidc.setJwksCache(known, used)
-      // By its address in the configuration, which `waysIn` asks by: a vendor may answer one address in the name of another.
+      // By its address in the configuration, which `waysIn` uses: a vendor may answer one address in the name of another.
       return { identity: { issuer: issuerId(issuer.url), subject: told.sub }, claims }
     } catch (error) {
       throw this.#explain(oidc, error, issuer, request)
@@ -121,7 +121,7 @@ export class Issuers {
     try {
       return await asked
     } catch (error) {
-      // Asked again by whoever comes next.
+      // Requested again by the next sign-in.
       if (this.#known.get(issuer.name) === known) this.#known.delete(issuer.name)
       this.#log.warn(
         { request, issuer: issuer.name, reason: reasonOf(error) },
@@ -170,7 +170,7 @@ function authOf(oidc: typeof Oidc, { clientSecret, clientAuth }: Issuer): Oidc.C
   return clientAuth === 'post' ? oidc.ClientSecretPost(clientSecret) : oidc.ClientSecretBasic(clientSecret)
 }
 
-/** Some tell no more than a name in the token: what is needed and missing is asked for. */
+/** Some tokens have no more than a name: what is needed and missing is requested. */
 async function complete(
   oidc: typeof Oidc,
   configuration: Oidc.Configuration,
@@ -188,7 +188,7 @@ async function complete(
   return { ...more, ...claims, email: mail['email'], email_verified: mail['email_verified'] }
 }
 
-/** Whether the issuer could not be asked, rather than that it, or the browser, said something wrong. */
+/** Whether the issuer could not be reached, rather than that it, or the browser, said something wrong. */
 function isOutage(oidc: typeof Oidc, error: unknown): boolean {
   if (error instanceof TypeError) return error.message === 'fetch failed'
   if (!(error instanceof oidc.ClientError)) return false

@@ -39,7 +39,7 @@ export async function recognize(arrived: Arrived): Promise<string> {
   return user.name
 }
 
-/** Ties whom an issuer vouches for to a user who is signed in. @throws Failure no_role, identity_taken */
+/** Ties the identity of an issuer to a user who is signed in. @throws Failure no_role, identity_taken */
 export async function tie({ ask, issuer, claims, identity }: Arrived, user: string): Promise<void> {
   if (!isDomainAllowed(verifiedEmail(claims), issuer)) throw fail('no_role', { label: issuer.label })
   if (issuer.roles && roleOf(claims, issuer) === undefined) throw fail('no_role', { label: issuer.label })
@@ -67,14 +67,14 @@ async function findByEmail({ ask, issuer, claims, identity }: Arrived): Promise<
   return user
 }
 
-/** By an invitation, or because whoever comes may. */
+/** By an invitation, or because new users are allowed. */
 async function admit({ ask, issuer, claims, identity, errand }: Arrived, byClaims: Role | undefined): Promise<string> {
   const { signIn } = ask.parts.storage
   const { invitation: hash } = errand
   const invitation = hash === null ? undefined : await signIn.invitation(hash)
   if (hash !== null && !invitation) throw fail('invitation_unknown')
   if (!invitation && !issuer.allowsSignUp) throw await turnAway(ask, issuer, 'no_account')
-  // Only whoever is invited chooses: what others are called is the issuer's word.
+  // Only invited users choose: the issuer names the others.
   const name = (invitation && (invitation.name ?? errand.name)) ?? nameOf(claims)
   if (name === undefined) throw await turnAway(ask, issuer, 'no_account')
   const role = byClaims ?? invitation?.role ?? issuer.defaultRole
@@ -103,7 +103,7 @@ async function admitAs(
   if (admitted === 'taken') throw fail('identity_taken', { label })
 }
 
-/** The configuration may have lost a group since somebody was invited into it. @throws Failure conflict */
+/** The configuration may have lost the group of an invitation. @throws Failure conflict */
 export function needGroup({ parts }: Ask, group: string): void {
   if (!parts.plan().groups.has(group)) throw refuse('conflict', 'group_gone', { group })
 }

@@ -34,7 +34,7 @@ function readIssuer({ headers, scheme }: Ask): string | undefined {
   return readCookie(headers['cookie'] as string | undefined, scheme, 'issuer')
 }
 
-/** What an issuer knows whoever signs out by, so that it need not ask who of several it is. */
+/** What identifies the user at the issuer, so that it need not ask which of several it is. */
 function hintOf(claims: Claims): string {
   const names = [claims['login_hint'], claims['preferred_username'], claims['email']]
   return names.find((name): name is string => typeof name === 'string' && name.length <= hintCharsMax) ?? ''

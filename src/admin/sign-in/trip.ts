@@ -5,7 +5,7 @@ import { readCookie, writeCookie } from '../session/cookie.ts'
 import { hashToken, newToken } from '../session/sessions.ts'
 import type { Proof } from './issuers.ts'
 
-/** What somebody wants who leaves for an issuer. */
+/** The purpose of a sign-in at an issuer. */
 export type Errand = {
   /** Where in the console they go afterwards. */
   readonly next: string | null

@@ -33,7 +33,7 @@ export function Pricing({ of, prices }: { readonly of: PricingPage; readonly pri
   )
 }
 
-/** What was asked, as the address has it. */
+/** The question of the calculator, as the address has it. */
 function queryOf({ fields, ...asked }: NonNullable<PricingPage['calculation']>['asked']) {
   const named = Object.entries(fields).map(([name, value]) => [`field.${name}`, value] as const)
   return { ...asked, ...Object.fromEntries(named) }
@@ -63,7 +63,7 @@ export function Prices({ of: { currency, models } }: { readonly of: PriceList })
   )
 }
 
-/** Whether a model's images have the price of their long edge's tier, and nothing beside it. */
+/** Whether a model's images have the price of their long edge's tier, and nothing else. */
 function isPlain({ images: { beside, by, tiers } }: ImageModel): boolean {
   return !beside && !by && tiers.every(({ pixelsMax }) => pixelsMax === undefined)
 }
@@ -126,7 +126,7 @@ function ImagePrices({ of, currency }: { readonly of: ImageModel; readonly curre
 
 type BesideRow = NonNullable<ImageModel['images']['beside']>[number]
 
-/** What is charged beside images. */
+/** What is charged in addition to images. */
 function Beside({ rows, currency }: { readonly rows: readonly BesideRow[]; readonly currency: string }) {
   const columns: readonly Column<BesideRow>[] = [
     { head: t('pricing.name'), heading: true, cell: ({ name }) => name },

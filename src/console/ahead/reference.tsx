@@ -10,7 +10,7 @@ declare const REFERENCE_SCRIPT: string
 
 type Chapter = readonly [id: string, title: string, content: ComponentChildren]
 
-/** Chapters of what callers need to know, with every endpoint, and the contents beside them. */
+/** Chapters of what callers need to know, with every endpoint, and the contents next to them. */
 export function Reference({ of }: { readonly of: DocsPage }) {
   const endpoints = endpointsOf(of.api)
   const ours = endpoints.filter(({ operation }) => operation.tags.includes('gateway'))

@@ -5,10 +5,10 @@ import type { AlertList } from './shapes.ts'
 
 const everyMs = 60_000
 
-/** How many alerts nobody has dealt with; the page of alerts says so, too, when it knows. */
+/** How many alerts are open; the page of alerts says so, too, when it knows. */
 export const openAlerts = signal(0)
 
-/** Keeps the number up to date for whoever may see alerts. */
+/** Keeps the number up to date for users who may see alerts. */
 export function useOpenAlerts(mayRead: boolean): number {
   const { value } = usePoll<AlertList>(mayRead ? '/alerts' : null, everyMs)
   useEffect(() => {

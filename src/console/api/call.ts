@@ -50,7 +50,7 @@ type Call = {
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly body?: object
   readonly signal?: AbortSignal
-  /** The page asks by itself: that keeps nobody logged in. */
+  /** The page polls by itself: that does not prolong the session. */
   readonly isPoll?: boolean
 }
 

@@ -1,7 +1,7 @@
 type Early = { readonly at: number; readonly answer: Promise<Response> }
 
 const asked = new Map<string, Early>()
-/** What nobody has taken by then is asked anew. */
+/** What was not used by then is requested again. */
 const keptMs = 30_000
 
 /** What every question to the interface has. */
@@ -14,28 +14,28 @@ export function endEarly(): void {
   isBegun = true
 }
 
-/** Whether the page itself has not begun: on a slow line the script that asks early may come last. */
+/** Whether the page itself has not begun: on a slow line the early script may come last. */
 export function isEarly(): boolean {
   return !isBegun
 }
 
-/** Asks for what will be needed before what needs it is there. @returns the answer, for whoever goes on from it */
+/** Requests what will be needed before its script is there. @returns the answer, for the script */
 export function askEarly(url: string, init: RequestInit = {}): Promise<Response> {
   const answer = fetch(url, init)
-  // Whoever takes it is told.
+  // The caller that takes it gets the error.
   answer.catch(() => undefined)
   asked.set(url, { at: performance.now(), answer })
   return answer.then(response => response.clone())
 }
 
-/** The answer to what was asked early, once. */
+/** The answer to an early request, once. */
 export function takeEarly(url: string): Promise<Response> | undefined {
   const found = asked.get(url)
   asked.delete(url)
   return found && performance.now() - found.at < keptMs ? found.answer : undefined
 }
 
-/** What was asked for one person is for nobody else. */
+/** An answer for one user is used for no other. */
 export function forgetEarly(): void {
   asked.clear()
 }

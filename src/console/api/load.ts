@@ -2,16 +2,16 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, call } from './call.ts'
 
 export type Load<T> = {
-  /** Of the last success: it stays while the next is asked for. */
+  /** Of the last success: it stays while the next is loading. */
   readonly value: T | undefined
   readonly error: ApiError | undefined
   readonly loading: boolean
   readonly reload: () => void
-  /** Puts a newer value in its place without asking. */
+  /** Puts a newer value in its place without a request. */
   readonly put: (value: T) => void
 }
 
-/** Asks for a path of the interface, again when it changes; null asks for nothing. */
+/** Loads a path of the interface, again when it changes; null loads nothing. */
 export function useLoad<T>(path: string | null): Load<T> {
   const [turn, setTurn] = useState(0)
   const [state, setState] = useState<{ path: string | null; value?: T; error?: ApiError; loading: boolean }>({
@@ -40,7 +40,7 @@ export function useLoad<T>(path: string | null): Load<T> {
   return {
     value: path === null ? undefined : state.value,
     error: state.error,
-    // What was just changed is asked for after this is shown.
+    // What was just changed is loaded after this is shown.
     loading: state.loading || (path !== null && state.path !== path),
     reload: () => setTurn(turn + 1),
     put: value => setState({ path, value, loading: false }),

@@ -2,10 +2,10 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, call } from './call.ts'
 import type { Load } from './load.ts'
 
-/** While the gateway does not answer it is asked less and less often, down to this. */
+/** While the gateway does not answer it is polled less and less often, down to this. */
 const longestMs = 60_000
 const answerMs = 15_000
-/** What is older than so many periods is old, whoever looks at the page again. */
+/** What is older than so many periods is old when a user returns to the page. */
 const periodsKept = 3
 
 export type Poll<T> = Load<T> & {
@@ -67,7 +67,7 @@ export function usePoll<T>(path: string | null, everyMs: number): Poll<T> {
       }
     }
     ask.current = start
-    // Who comes to a page, or back to it, uses it; what it asks from then on it asks by itself.
+    // A user who comes to a page, or back to it, uses it; its later requests are its own.
     start()
     document.addEventListener('visibilitychange', look)
     return () => {

@@ -62,7 +62,7 @@ export async function join(claim: { token: string; name?: string; password: stri
   }
 }
 
-/** Where whoever vouched for them is told too, the browser goes there. */
+/** If the issuer has a sign-out page, the browser goes there. */
 export async function logOut(): Promise<void> {
   const to = await call<Departure | undefined>('/session', { method: 'DELETE' })
   forgetEarly()
@@ -70,12 +70,12 @@ export async function logOut(): Promise<void> {
   sessionState.value = { kind: 'out', setupNeeded: false, expired: false }
 }
 
-/** Whether whoever is logged in has a duty: what they may not is not shown. */
+/** Whether the signed-in user has a duty: what they may not do is not shown. */
 export function useMay(duty: Duty): boolean {
   return useSession().may.includes(duty)
 }
 
-/** The session of a page that is only shown to whoever is logged in. */
+/** The session of a page that is only shown to signed-in users. */
 export function useSession(): Session {
   const state = sessionState.value
   if (state.kind !== 'in') throw new Error('this page needs a session')

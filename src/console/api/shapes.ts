@@ -45,7 +45,7 @@ export type LogList = AnswerOf<typeof answers.logsAnswer>
 export type LogTotals = AnswerOf<typeof answers.logTotalsAnswer>
 export type Histogram = AnswerOf<typeof answers.histogramAnswer>
 export type Step = Histogram['steps'][number]
-/** As a list has it; one that was asked for by its id tells more. */
+/** As a list has it; one that was requested by its id has more. */
 export type LogRecord = AnswerOf<typeof answers.logAnswer> & Partial<AnswerOf<typeof answers.logDetailAnswer>>
 export type BillingRecord = NonNullable<LogRecord['billing']>
 

@@ -17,7 +17,7 @@ export function useTail(filter: string | null, onRecord: (record: LogRecord) => 
     source.addEventListener('open', () => setState('live'))
     source.addEventListener('error', () => {
       setState('joining')
-      // Refused, which the browser does not try again and does not explain: asking tells when it was the session's end.
+      // Refused, which the browser does not try again and does not explain: a request shows whether the session has ended.
       if (source.readyState === EventSource.CLOSED) call('/account/sessions').catch(() => undefined)
     })
     source.addEventListener('log', event => latest.current(JSON.parse(event.data as string) as LogRecord))

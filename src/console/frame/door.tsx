@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { Brand } from './brand.tsx'
 import { Switches } from './switches.tsx'
 
-/** Around what is shown to whoever is not logged in. */
+/** The frame of pages for users who are not signed in. */
 export function Door({ children }: { readonly children?: ComponentChildren }) {
   return (
     <div class="door">

@@ -4,7 +4,7 @@ import { t } from '../words/index.ts'
 
 type Props = {
   readonly children?: ComponentChildren
-  /** Where a page is that stands in the frame: on another page the fault is over. Undefined around everything. */
+  /** The place of a page in the frame: on another page the fault is over. Undefined around everything. */
   readonly at?: string
 }
 type State = { readonly fault: string | null; readonly at: string | undefined }

@@ -17,7 +17,7 @@ import { accountWay, adminWays, publicWays, type Way, ways } from './ways.ts'
 /** After so long, what the first page needs is there. */
 const restMs = 8_000
 
-/** Around every page of whoever is logged in: the ways to the others, and who one is. */
+/** The frame of every page of signed-in users: links to the other pages, and the user's name. */
 export function Frame({ session, children }: { readonly session: Session; readonly children?: ComponentChildren }) {
   const { path } = useLocation()
   const alerts = useOpenAlerts(session.may.includes('readers'))
@@ -99,7 +99,7 @@ function Ways({
   )
 }
 
-/** `open`: what waits there for somebody. */
+/** `open`: how many items wait there. */
 function WayItem({
   way: [href, word, icon],
   path,

@@ -16,7 +16,7 @@ const isListed = signal(false)
 const typedInto =
   'textarea, select, [contenteditable], input:not([type=checkbox], [type=radio], [type=file], [type=button], [type=submit])'
 
-/** Keys that lead from page to page and to the filter; the list of them while it is open. `ways`: those that whoever looks may go. */
+/** Keys that lead from page to page and to the filter; the list of them while it is open. `ways`: those that the user may use. */
 export function Shortcuts({ ways }: { readonly ways: readonly Way[] }) {
   const { route } = useLocation()
   const isOn = hasShortcuts.value
@@ -46,7 +46,7 @@ export function Shortcuts({ ways }: { readonly ways: readonly Way[] }) {
   return isListed.value ? <ShortcutList ways={ways} onClose={() => (isListed.value = false)} /> : null
 }
 
-/** The way to the list for whoever does not know its key. */
+/** The button of the list, for users who do not know its key. */
 export function ShortcutsButton() {
   return (
     <div class="switches keys">

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { amountOf } from '../money.ts'
 import { colourOf } from './swatch.tsx'
 
-/** One bar: what stands below it, what it says when pointed at, and its parts from the bottom up. */
+/** One bar: its label, its tooltip, and its parts from the bottom up. */
 export type Bar = {
   readonly label: string
   readonly title: string
@@ -17,7 +17,7 @@ const topPx = 10
 const labelPx = 76
 const linesMost = 4
 
-/** Amounts as stacked bars. For whoever looks: who reads has the same as a table beside it. */
+/** Amounts as stacked bars. A table next to it has the same for screen readers. */
 export function Bars({ of }: { readonly of: readonly Bar[] }) {
   const place = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(0)

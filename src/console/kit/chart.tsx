@@ -9,7 +9,7 @@ import { Time } from './time.tsx'
 
 const heightPx = 168
 
-/** Requests and errors over time as bars, and the same as a table for whoever reads rather than looks. */
+/** Requests and errors over time as bars, and the same as a table for screen readers. */
 export function Chart({
   steps,
   since,

@@ -1,4 +1,4 @@
-/** One of a few, each at an address of its own: what is chosen stands there, and the way back leads to what was. */
+/** One of a few, each at an address of its own: the choice is in the address, and the browser's back button undoes it. */
 export function Choices<T extends string>({
   label,
   of,

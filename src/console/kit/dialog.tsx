@@ -27,7 +27,7 @@ export function Dialog({ title, onClose, children, drawer = false, insist = fals
     opened?.showModal()
     heading.current?.focus()
     return () => {
-      // As long as it is open, nothing behind it can take the focus.
+      // As long as it is open, nothing under it can take the focus.
       opened?.close()
       if (before?.isConnected) before.focus()
     }
@@ -44,7 +44,7 @@ export function Dialog({ title, onClose, children, drawer = false, insist = fals
         if (!insist) onClose()
       }}
       onClose={event => {
-        // A browser lets nobody keep it open against a second Escape.
+        // A browser does not let a page keep it open against a second Escape.
         if (insist && event.target === event.currentTarget) dialog.current?.showModal()
       }}
       onClick={event => {

@@ -9,7 +9,7 @@ type Hunk = {
 
 const signs = { same: ' ', gone: '−', new: '+' } as const
 
-/** The difference of files, each line with its number, a sign and, for whoever hears it, a word. */
+/** The difference of files, each line with its number, a sign and, for screen readers, a word. */
 export function Diff({ of }: { readonly of: readonly { readonly file: string; readonly hunks: readonly Hunk[] }[] }) {
   return (
     <div class="stack tight">

@@ -14,7 +14,7 @@ const FormRefusal = createContext<Refusal | null>(null)
 export type Values = { readonly get: (name: string) => string; readonly has: (name: string) => boolean }
 
 type FormProps = {
-  /** What is thrown is shown: beside the field that it names, else above the button. */
+  /** What is thrown is shown: next to the field that it names, else above the button. */
   readonly onSubmit: (values: Values) => Promise<void> | void
   readonly submit: string
   readonly kind?: 'primary' | 'danger'
@@ -158,7 +158,7 @@ export function TextField({
   onInput,
 }: TextProps) {
   const listId = useId()
-  // The types tell kinds of inputs apart by what else they have; these have all the same.
+  // The types distinguish kinds of inputs by what else they have; these have all the same.
   const kind = { type } as { type: 'text' }
   return (
     <Field name={name} label={label} hint={hint}>

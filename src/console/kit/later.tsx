@@ -7,15 +7,15 @@ import { type Shape, Skeleton } from './skeleton.tsx'
 
 const pages: (() => Promise<void>)[] = []
 
-/** Fetches what pages are made of while nothing else goes on, one after the other; whoever pays by the byte has none of it. */
+/** Fetches the scripts of pages while nothing else goes on, one after the other; not for users who save data. */
 export async function fetchPages(): Promise<void> {
   const { connection } = navigator as { readonly connection?: { readonly saveData?: boolean } }
   if (connection?.saveData) return
-  // What cannot be had now is asked for when somebody goes there.
+  // What cannot be fetched now is fetched when it is opened.
   for (const fetchPage of pages.splice(0)) await fetchPage().catch(() => undefined)
 }
 
-/** A part whose script is fetched when it is shown for the first time. `shape`: of what stands there until then; null for nothing. */
+/** A part whose script is fetched when it is shown for the first time. `shape`: its outline until then; null for nothing. */
 export function later<P extends object>(
   load: () => Promise<ComponentType<P>>,
   shape: Shape | null = 'page',

@@ -1,4 +1,4 @@
-/** How much of a whole is used, held beside it, and where it is bound for: a drawing beside the figures that say the same. */
+/** How much of a whole is used, and its forecast: a drawing next to the figures that say the same. */
 export function Meter({
   whole,
   used,

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { t } from '../words/index.ts'
 
-/** Of what the list of a page stands in: there is a way to it past all filters. */
+/** The element of a page's list: a link leads to it past all filters. */
 export const listPlace = { id: 'list', tabIndex: -1 } as const
 
 // The first page of all leaves the focus where the browser put it.
@@ -17,7 +17,7 @@ export function Page({
 }: {
   readonly title: string
   readonly actions?: ComponentChildren
-  /** Whether much that can be reached stands before a list, which `listPlace` marks. */
+  /** Whether much that can be reached precedes a list, which `listPlace` marks. */
   readonly hasList?: boolean
   readonly children?: ComponentChildren
 }) {

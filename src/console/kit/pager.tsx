@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { setQuery, useQuery } from '../query.ts'
 import { t } from '../words/index.ts'
 
-/** On to older rows, and back to the newest; what is shown stands in the address. Whoever goes on begins at the top. */
+/** To older rows, and back to the newest; the address has the position. The next page begins at the top. */
 export function Pager({ next, busy = false }: { readonly next: string | null; readonly busy?: boolean }) {
   const { query, path } = useQuery()
   const before = query['before'] ?? ''

@@ -14,7 +14,7 @@ export type Column<Row> = {
   readonly sparse?: boolean
 }
 
-/** Rows and columns; on a narrow screen each row is a card, with the columns' names beside the values. */
+/** Rows and columns; on a narrow screen each row is a card, with the columns' names next to the values. */
 export function Table<Row>({
   label,
   columns,

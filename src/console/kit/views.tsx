@@ -81,7 +81,7 @@ function keepView(page: string, { name, query }: View, before?: string): Promise
   return call<SavedViews>('/account/views', { method: 'POST', body })
 }
 
-/** What this browser kept for somebody before the gateway did goes to the gateway, once. @returns all of them, where there was any */
+/** What this browser kept for a user before the gateway did goes to the gateway, once. @returns all of them, where there was any */
 async function takeOver(owner: string, page: string, { views }: SavedViews): Promise<SavedViews | undefined> {
   const place = `views.${owner}.${page}`
   const kept = readViews(remember.text(place))

@@ -103,7 +103,7 @@ function momentOf(day: string | undefined): string | undefined {
 /** What was changed, and where it is. */
 function Subject({ of: { action, subject } }: { readonly of: TrailRow }) {
   const href = placeOf(action, subject, useSession().may)
-  // An id stands in one line: it is compared with others letter by letter.
+  // An id is in one line: it is compared with others letter by letter.
   const isId = /^[a-z]+_[0-9a-z]{20}$/.test(subject)
   const name = <code class={isId ? 'theirs id' : 'theirs'}>{subject}</code>
   return href === undefined ? name : <a href={href}>{name}</a>

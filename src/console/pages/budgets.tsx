@@ -14,7 +14,7 @@ import { microsOf } from '../money.ts'
 import { shareOf } from '../numbers.ts'
 import { t } from '../words/index.ts'
 
-/** Where every budget stands, and what the month will come to; those that are nearest to their end first. */
+/** The state of every budget, and what the month will come to; those that are nearest to their end first. */
 export function Budgets() {
   const load = useLoad<BudgetList>('/budgets')
   const readsAll = useMay('readers')
@@ -80,7 +80,7 @@ export function Budgets() {
 /** Per cent of a budget from which on its end is near. */
 const nearPercent = 80n
 
-/** How a budget stands: spent, near its end, on the way beyond it, or none of these; the nearest to its end ranks first. */
+/** The state of a budget: spent, near its end, on the way beyond it, or none of these; the nearest to its end ranks first. */
 function standingOf({ amount, spent, held, left, forecast }: Budget) {
   const [whole, taken] = [microsOf(amount), microsOf(spent) + microsOf(held)]
   const share = whole === 0n ? 1000 : Number((taken * 1000n) / whole)

@@ -6,7 +6,7 @@ import { Problem } from '../kit/problem.tsx'
 import { Skeleton } from '../kit/skeleton.tsx'
 import { t } from '../words/index.ts'
 
-/** Where an issuer sends people back to: what it says of them is told to the gateway, once. */
+/** Where an issuer sends people back to: its answer goes to the gateway, once. */
 export function ComeBack({
   issuer,
   onDone,
@@ -17,7 +17,7 @@ export function ComeBack({
   const [problem, setProblem] = useState<ApiError | null>(null)
   useEffect(() => {
     const query = location.search
-    // It is good once: nobody has to come by it again.
+    // It is good once: the browser must not come back to it.
     history.replaceState(null, '', location.pathname)
     comeBack(issuer, query).then(onDone, async (error: unknown) => {
       if (!(error instanceof ApiError)) throw error

@@ -34,15 +34,15 @@ export function Costs() {
   const { from, to } = range
   const load = useLoad<CostsAnswer>(`/costs${asked.costs}`)
   const avoidable = useLoad<Avoidable>(`/costs/avoidable${asked.avoidable}`)
-  // Only where nothing was spent is there a question of whether anything was ever asked.
+  // Only where nothing was spent it matters whether a request was ever made.
   const isIdle = load.value !== undefined && load.value.totals.length === 0
   const overview = useLoad<Overview>(isIdle ? '/overview' : null)
-  // What decides or stands above the rest is waited for: nothing moves when it comes.
+  // What decides or is above the rest is waited for: nothing moves when it comes.
   const isWhole = [avoidable, ...(isIdle ? [overview] : [])].every(
     ({ value, loading }) => value !== undefined || !loading,
   )
   const hrefOf = (change: { readonly [name: string]: string | null }) => path + setQuery(query, change)
-  // Drawn as soon as there is something to draw: where it fails, whoever draws says so.
+  // Drawn as soon as there is something to draw: where it fails, the drawing part reports it.
   useEffect(() => void import('../kit/bars.tsx').catch(() => undefined), [])
   if (overview.value?.ever === false)
     return (

@@ -33,7 +33,7 @@ const kinds = Object.entries(forms).flatMap(([form, component]) =>
   shownOperations.filter(one => one.form === form).map(one => [one.name, component] as const),
 )
 
-/** 试验台: asks the gateway as its callers do, and says before what it will cost and after what it did. */
+/** 试验台: sends requests as the gateway's callers do, and shows before what they will cost and after what they did. */
 export function Playground() {
   const { query, set } = useQuery()
   const load = useLoad<ModelList>('/models')

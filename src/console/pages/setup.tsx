@@ -6,7 +6,7 @@ import { NewPassword, readPassword } from '../kit/new-password.tsx'
 import { type Language, language, languageChoices, t } from '../words/index.ts'
 import { speak } from '../words/load.ts'
 
-/** Makes the first administrator, by whoever has the link that the gateway printed. */
+/** Makes the first administrator, with the link that the gateway printed. */
 export function Setup() {
   // A fragment is never sent to a server, and leaves the address at once.
   const [token, setToken] = useState('')

@@ -164,7 +164,7 @@ function AccountSheet({
 
 type Balance = Statement['balances'][number]
 
-/** What people paid in before, what was taken of it, and what is left: beside the accounts, whose sums hold all charges. */
+/** What people paid in before, what was taken of it, and what is left: next to the accounts, whose sums hold all charges. */
 function Balances({ of, currency }: { readonly of: readonly Balance[]; readonly currency: string }) {
   const sums = [
     ['opening', t('statements.opening')],

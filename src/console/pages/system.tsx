@@ -151,7 +151,7 @@ function Traffic({ of: { traffic } }: { readonly of: SystemState }) {
   )
 }
 
-/** A rate with one digit behind the point where it is small. */
+/** A rate with one decimal where it is small. */
 function figure(perMinute: number): string {
   return perMinute < 10 ? String(Math.round(perMinute * 10) / 10) : count(Math.round(perMinute))
 }

@@ -26,7 +26,7 @@ import { OwnCeilings } from './tokens/own-ceilings.tsx'
 
 const pageRows = 50
 
-/** The keys that callers ask with. */
+/** The keys of callers. */
 export function Tokens() {
   const { query, set, route } = useQuery()
   const { params } = useRoute()

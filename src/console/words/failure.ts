@@ -1,12 +1,12 @@
 import { tell, tName } from './index.ts'
 import { momentText } from './moment.ts'
 
-/** Values that are names of the gateway's own, by the words that tell them. */
+/** Values that are names of the gateway's own, by the prefix of their words. */
 const named = new Set(['limit', 'counts', 'budget'])
 
 type Kept = { readonly [name: string]: string | number | null }
 
-/** What the log kept of an error, each in the reader's words. Nothing stands for what was not known. */
+/** What the log kept of an error, each in the reader's words. Unknown values are left out. */
 export function tFailureValues(values: Kept | null): { readonly [name: string]: string } {
   const all = Object.entries(values ?? {}).filter(([, value]) => value !== null && value !== '')
   return Object.fromEntries(all.map(([name, value]) => [name, told(name, value ?? '')] as const))

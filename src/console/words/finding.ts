@@ -61,12 +61,12 @@ function tellBy(patterns: readonly Pattern[], text: string, tell: (value: string
 /** What a system or a program says of itself stays as it is. */
 const why = 'why'
 
-/** A value that says something nobody has words for: a sentence would be half in one language and half in another. */
+/** A value without a translation: its sentence would be half in one language and half in another. */
 function isEnglish(value: string): boolean {
   return /\b[a-z]{2,} [a-z]{2,} [a-z]{2,}\b/.test(value.replaceAll(/'[^']*'|"[^"]*"/g, ''))
 }
 
-/** What stands in the places of a pattern, each as short as it can be; undefined where the text is another one. */
+/** The values in the places of a pattern, each as short as it can be; undefined where the text is another one. */
 function match({ literals, places }: Pattern, text: string): readonly string[] | undefined {
   const [first = '', ...more] = literals
   const last = more.pop()

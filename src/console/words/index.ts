@@ -7,7 +7,7 @@ export { type Language, languages }
 export type Word = keyof typeof en
 /** The texts of any language: one that another lacks is a type error here. */
 export type Words = Readonly<Pick<typeof zh, Word>>
-/** What stands for `{name}` in a text. */
+/** The values of `{name}` in a text. */
 export type Values = { readonly [name: string]: string | number }
 
 /** What each language calls itself. */

@@ -13,7 +13,7 @@ export function tFinding(finding: Finding): ToldFinding {
   return words ? tellFinding(words, finding) : { message: finding.message, remedy: finding.remedy, original: null }
 }
 
-/** A sentence of the gateway's about a configuration; one that nobody has told in this language stays. */
+/** A sentence of the gateway's about a configuration; one without a translation stays. */
 export function tSentence(text: string): string {
   const words = bookOf()
   return (words && tellSentence(words, text)) ?? text
@@ -27,7 +27,7 @@ export function tPlaced(text: string): string {
   return told ? `${place} ${told}` : text
 }
 
-/** Has the words fetched before there is a finding, so that none is told twice. */
+/** Fetches the words before there is a finding, so that none is shown twice. */
 export function wantFindingWords(): void {
   bookOf()
 }

@@ -23,7 +23,7 @@ function halves(text: string, between: string): readonly [string, string | undef
   return at === -1 ? [text, undefined] : [text.slice(0, at), text.slice(at + between.length)]
 }
 
-/** What stands where there is no value. */
+/** The text for no value. */
 function tValue(text: string): string {
   if (text === 'absent') return t('change.absent')
   if (text === 'none') return t('change.none')

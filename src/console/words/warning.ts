@@ -1,6 +1,6 @@
 import { language, t, tell } from './index.ts'
 
-/** Sentences that charges keep as warnings, by the facts in them: those of years ago are told in every language, too. */
+/** Sentences that charges keep as warnings, by the facts in them: old ones are translated, too. */
 const known: readonly (readonly [sentence: RegExp, tell: (...facts: readonly string[]) => string])[] = [
   [
     /^size (\S+) does not set the price: family \S+ returns (\S+), and .* \(([^()]+)\)$/,

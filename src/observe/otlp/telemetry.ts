@@ -61,7 +61,7 @@ export class Telemetry {
     this.#flushes = clock.every(plan.everyMs, () => void this.flush())
   }
 
-  /** An upstream is about to be asked. @returns headers that go with the request */
+  /** A request to an upstream is about to be sent. @returns headers that go with it */
   began(ex: Exchange, upstream: string): { readonly [name: string]: string } {
     return this.#tracer.began(ex, upstream, this.#clock.now())
   }
@@ -81,7 +81,7 @@ export class Telemetry {
     if (this.#spans.length >= batchSpans) void this.flush()
   }
 
-  /** The books stand here: a trace of one moment. */
+  /** The state of the books: a trace of one moment. */
   anchored(anchor: Anchor): void {
     if (!this.#plan.traces || this.#spans.length >= spansMax) return
     this.#spans.push(anchorSpan(anchor, this.#clock.now(), this.#random))

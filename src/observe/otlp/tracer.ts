@@ -37,7 +37,7 @@ export class Tracer {
     this.#forwards = forwards
   }
 
-  /** An upstream is about to be asked. @returns headers that go with the request, where the operator wants them to */
+  /** A request to an upstream is about to be sent. @returns headers that go with it, where the operator wants them to */
   began(ex: Exchange, upstream: string, now: number): { readonly [name: string]: string } {
     const trace = this.#traceOf(ex)
     const spanId = this.#random.bytes(8).toString('hex')
@@ -51,7 +51,7 @@ export class Tracer {
     if (attempt) Object.assign(attempt, { status, endedAt: now })
   }
 
-  /** The spans of a request that has ended: its own, and one for each upstream that was asked. None that nobody wants. */
+  /** The spans of a request that has ended: its own, and one for each upstream that was called. None for an unsampled trace. */
   ended(row: LogRow, ex: Exchange): readonly Span[] {
     const trace = this.#traceOf(ex)
     if (!trace.sampled) return []
@@ -117,7 +117,7 @@ export class Tracer {
   }
 }
 
-/** Where the chains of the books stand, as a trace of one moment: kept wherever traces are kept. */
+/** The ends of the chains of the books, as a trace of one moment: kept wherever traces are kept. */
 export function anchorSpan({ time, database, chains }: Anchor, now: number, random: Random): Span {
   const [traceId, spanId] = [random.bytes(16).toString('hex'), random.bytes(8).toString('hex')]
   const trace = { traceId, spanId, parentSpanId: undefined, sampled: true, attempts: [] }

@@ -12,23 +12,23 @@ export type FoundBudget = {
   readonly level: 'key' | LevelKind
   /** The id of a key, the name of a user or a group. */
   readonly name: string
-  /** Whose it is, and who may read what is told of it; null for a group's. */
+  /** The owner, who may read its events; null for a group's. */
   readonly user: string | null
   readonly currency: string
   /** Micro-units, as are `spent` and `held`. */
   readonly amount: number
   readonly per: BudgetPeriod
-  /** The spell by its name: the column `day_start` or `month_start`, 0 for a budget that does not begin anew. */
+  /** The spell by its name: the column `day_start` or `month_start`, 0 for a budget that does not renew. */
   readonly start: number
   readonly spent: number
   readonly held: number
   /** The column `budget_told`. */
   readonly told: string | null
-  /** What asked for more than was left, and was refused. */
+  /** The refused amount that was more than was left. */
   readonly isRefused: boolean
 }
 
-/** How far a budget of one spell and amount was told: the highest percent, and 1 where it was told that it is exhausted. */
+/** Which events were sent for a budget of one spell and amount: the highest percent, and 1 for the one that it is exhausted. */
 type Told = readonly [per: BudgetPeriod, start: number, amount: number, percent: number, exhausted: 0 | 1]
 
 /** The last spells and amounts: of a user whose keys are in several groups each may give them another budget. */
@@ -84,10 +84,10 @@ function readTold(told: string | null): readonly Told[] {
   return told === null ? [] : (JSON.parse(told) as readonly Told[])
 }
 
-/** The row again, kept from others until all is written: whoever was refused has moved nothing and has no lock on it. */
+/** The row again, locked until all is written: a refused request has moved nothing and has no lock on it. */
 function lockTold({ level, name }: FoundBudget): Query {
   if (level === 'key') return ask(`SELECT budget_told FROM key WHERE id = ? ${lockRows}`, name)
-  // What was paid in stands in the books, and a caller's key may say less.
+  // What was paid in is in the books, and a caller's key may have less.
   const balance =
     level === 'balance' ? `, (SELECT coalesce(balance, 0) FROM "user" WHERE name = account.name) AS balance` : ''
   return ask(

@@ -1,6 +1,6 @@
 import { type BudgetPeriod, budgetPeriods, type LevelKind } from '../../kit/budget.ts'
 
-/** A budget beside the key's that a charge was held of. */
+/** A budget other than the key's that a charge was held of. */
 export type HeldBudget = { readonly kind: LevelKind; readonly amount: number; readonly per: BudgetPeriod }
 
 const keyWord = 'key'
@@ -15,7 +15,7 @@ export function writeHeld(levels: readonly HeldBudget[], isKeyBounded: boolean):
   return words.length === 0 ? null : words.join(' ')
 }
 
-/** The same as read: of a charge of an earlier version the kinds alone are known, and nothing is told when it ends. */
+/** The same as read: of a charge of an earlier version the kinds alone are known, and no event is sent when it ends. */
 export function readHeld(words: string | null): {
   readonly isKeyBounded: boolean
   readonly budgets: readonly HeldBudget[]

@@ -28,13 +28,13 @@ const spentOfAll = (period: BudgetPeriod): string =>
 
 /** What is left of a budget whose amount is the first parameter; those of `periodParams` follow. */
 const left = (kind: LevelKind, period: BudgetPeriod): string => {
-  // What was paid in stands in the books, and not in what the caller's key says.
+  // What was paid in is in the books, and not in the caller's key.
   const amount =
     kind === 'balance' ? '(SELECT coalesce(balance, 0) FROM "user" WHERE "user".name = ?)' : 'CAST(? AS BIGINT)'
   return `(${amount} - account.held - ${spentOfAll(period)})`
 }
 
-/** Columns of an account as far as what is told of its budget goes. */
+/** Columns of an account that the events of its budget need. */
 const found = (period: BudgetPeriod): string =>
   `held, budget_told, ${spentOfAll(period)} AS spent_now, ${period === 'total' ? '0' : `${period}_start`} AS start`
 
@@ -79,18 +79,18 @@ function* holdLevel(identity: WriterIdentity, level: Level, hold: Holding): Quer
   const { at } = hold
   const bound = kind === 'balance' ? name : amount
   const period = periodParams(identity, per, at)
-  // What others leave behind at midnight is read once they are done.
+  // What others leave at midnight is read once they are done.
   if (per !== 'total' && isAroundMidnight(at, identity.zone)) yield ask(lockOne, kind, name)
   const [held] = yield ask(holdOne(kind, per), hold.amount, kind, name, bound, ...period, hold.amount, ...period)
   if (held) {
-    // What nobody has held of it may have brought it so far, or its amount was lowered.
+    // Charges without a hold may have brought it so far, or its amount was lowered.
     yield* tellBudget(identity, foundIn(identity, held, level, hold, false), at)
     return undefined
   }
   const [row] = yield ask(explain(kind, per), bound, ...period, ...period, kind, name)
   if (!row) yield ask(makeOne, kind, name)
   const availableMicros = row ? Math.max(0, whole(row, 'available')) : Infinity
-  // Nobody had held of it before, or somebody has given back between the two statements.
+  // There was no hold on it before, or one was released between the two statements.
   if (!row || availableMicros >= hold.amount) return yield* holdLevel(identity, level, hold)
   yield* tellBudget(identity, foundIn(identity, row, level, hold, true), at)
   const heldMicros = whole(row, 'held')

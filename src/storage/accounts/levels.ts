@@ -10,7 +10,7 @@ export const mainPart = ''
 /** Columns of a charge that say whose money it is. */
 export const payerColumns = 'key_id, user_name, group_name, levels'
 
-/** Beside its key: whose money is held for a charge, as its row says; one in a segment was held of nobody. */
+/** Besides its key: whose money is held for a charge, as its row says; one in a segment has no hold. */
 export function heldLevels(charge: Row): readonly LevelKind[] {
   const told = charge['levels'] as string | null | undefined
   return told === null || told === undefined ? [] : levelKinds.filter(kind => told.split(' ').includes(kind))
@@ -30,7 +30,7 @@ export function* lockAccounts(charges: Rows): QueryProgram<void> {
   }
 }
 
-/** Where a charge is booked beside its key: its user and its group always, a balance only where it was held of one. */
+/** Where a charge is booked besides its key: its user and its group always, a balance only where it was held of one. */
 export function movesOf(
   { part }: Pick<WriterIdentity, 'part'>,
   charge: Row,

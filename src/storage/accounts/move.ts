@@ -15,7 +15,7 @@ export type Move = {
   readonly month: number
   /** What was held and is free again. */
   readonly released: number
-  /** Where it is held and tested, or somewhere that nobody else waits for. */
+  /** Where it is held and tested, or in a row that no other transaction waits for. */
   readonly part: string
 }
 
@@ -35,7 +35,7 @@ const booked = (period: 'day' | 'month'): string => {
     ${period}_start = CASE WHEN ${isNow} THEN account.${period}_start ELSE excluded.${period}_start END`
 }
 
-// What is released is put where what is held stands: a row that is not there yet never held anything.
+// What is released is booked where it is held: a row that is not there yet never held anything.
 const statementOf = (rows: number): string => `INSERT INTO account (${columns}) VALUES ${Array<string>(rows)
   .fill('(?, ?, ?, ?, ?, ?, ?, ?, ?)')
   .join(', ')}
@@ -50,7 +50,7 @@ const ofSpell = (period: 'day' | 'month'): string =>
 const movedColumns = `kind, name, part, held, day_start, month_start, budget_told, spent + ${ofParts('spent', '')} AS total,
   day_spent + ${ofSpell('day')} AS day, month_spent + ${ofSpell('month')} AS month`
 
-/** Waits for whoever books on the row of an account that is tested. */
+/** Waits for transactions that book on the row of a tested account. */
 export const lockOne = `SELECT held FROM account WHERE kind = ? AND name = ? AND part = '' ${lockRows}`
 
 type Statements = (rows: number) => string
@@ -66,7 +66,7 @@ function kept(make: Statements): Statements {
   }
 }
 
-/** Books on accounts, many with a statement, in one order, as whoever books on the same ones does: `now`, of the day of `at`. */
+/** Books on accounts, many with a statement, in the same order as all others: `now`, of the day of `at`. */
 export function* moveAccounts(identity: Zoned, moves: readonly Move[], at: number, now = at): QueryProgram<void> {
   yield* move(identity, plain, moves, at, now)
 }
@@ -94,7 +94,7 @@ function* move(
 ): QueryProgram<readonly Row[]> {
   const sums = sumMoves(moves)
   const wasLate = isLate(at, now, identity.zone)
-  // Others may book on the same row from the other side of midnight: what they leave behind is read anew once they are done.
+  // Others may book on the same row from the other side of midnight: what they leave is read again once they are done.
   // Within the statement PostgreSQL reads the row again after waiting for them, and nothing else.
   if (wasLate || isAroundMidnight(at, identity.zone))
     for (const { kind, name, part } of sums) if (part === '') yield ask(lockOne, kind, name)

@@ -50,7 +50,7 @@ function* count(identity: Scribe, { payer, period, amount, at }: Parameters<type
   yield* moveAccounts(identity, [{ kind, name, part: mainPart, ...nothing, [period]: amount }], at)
 }
 
-/** What an entry vouches for. */
+/** What the hash of an entry covers. */
 export function digestOpening({ chargeId, debit, credit, amount }: Omit<Entry, 'digest'>): string {
   return hash('sha256', JSON.stringify([chargeId, debit, credit, amount]), 'hex')
 }

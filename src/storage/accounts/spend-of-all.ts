@@ -4,7 +4,7 @@ import type { Spent } from '../segments/draft.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import { type Move, moveAccounts } from './move.ts'
 
-/** Books on users and groups what several keys have spent that nobody bounds. */
+/** Books on users and groups what several keys have spent without a bound. */
 export function* spendOfAll(
   identity: Pick<WriterIdentity, 'zone' | 'part'>,
   spent: readonly Spent[],

@@ -34,7 +34,7 @@ export function* topUp(
   return { id, amount, at, by, note }
 }
 
-/** What an entry vouches for. */
+/** What the hash of an entry covers. */
 export function digestTopUp(id: string, credit: string, amount: number): string {
   return hash('sha256', JSON.stringify([id, credit, amount]), 'hex')
 }

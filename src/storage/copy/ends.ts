@@ -36,7 +36,7 @@ export type CopyTarget = {
   readonly holdsNul: boolean
   run<T>(steps: QueryProgram<T>): Promise<T>
   put(table: TableLayout, rows: readonly Cells[]): Promise<void>
-  /** Numbers go on behind these, and behind those that rows have. */
+  /** Numbers go on after these, and after those that rows have. */
   numberFrom(last: ReadonlyMap<string, number>): Promise<void>
   /** Puts the triggers in force; rows are proved from here on. */
   seal(): Promise<void>

@@ -32,7 +32,7 @@ export class TableWalk {
     const rows = found.map(row => this.#cellsOf(row))
     const last = found.at(-1)
     this.#isOver = !last || rows.length < this.#size
-    // As it stands there: a text that is changed on its way would be behind others.
+    // In its stored form: a changed text would be after others.
     if (last) this.#after = this.#table.key.map(name => last[name] ?? null)
     let bytes = 0
     for (const cells of rows) {

@@ -6,7 +6,7 @@ import { type Pass, spansOver } from './spans.ts'
 import { askedOf, detailOf, isOfOnePart, type Narrowed, quarterOf, statementOf } from './statements.ts'
 import { columnOf, type Sum } from './sums.ts'
 
-/** Of what costs are split by those that stand apart; undefined where all do. */
+/** The parts with rows of their own; undefined where all have one. */
 export type Names = ReadonlySet<string> | undefined
 
 type Amounts = Map<string, number>
@@ -15,7 +15,7 @@ type Amounts = Map<string, number>
 const boundsFirst = 1_024
 /** So many are all looked at together. */
 const few = 64
-/** Names that one statement asks for: few at first, for few may be enough. */
+/** Names that one statement reads: few at first, for few may be enough. */
 const batches = [32, 64, 128] as const
 const batchMost = 256
 export const namesTogether = 512
@@ -56,7 +56,7 @@ function isBounded({ by, where }: Narrowed): boolean {
   return by === 'key' || (by === 'user' && where.user === undefined)
 }
 
-/** What the dearest of all came to, with a few of the others: one more than stand apart says that there are others. */
+/** What the dearest of all came to, with a few of the others: one more than are shown says that there are others. */
 function* sumEach({ question, spans, apart }: Search, beside: Amounts): QueryProgram<Amounts> {
   const sums = new Map(beside)
   const most = apart + 1
@@ -88,7 +88,7 @@ function* sumDearest(search: Search, beside: Amounts): QueryProgram<Amounts> {
     const names = inOrder(bounds).flatMap(([what]) => (seen.has(what) ? [] : [what]))
     for (let at = 0, batch = 0; at < names.length; batch++) {
       const [lowest, next] = [lowestOf(sums, apart), bounds.get(names[at] as string) ?? 0]
-      // Of those that came to as much the first by name stand apart: in their order they are only where nothing is beside.
+      // Of those with equal amounts the first by name are shown: the order is kept only where there are no others.
       if (lowest > next || (bounding.isExact && beside.size === 0 && lowest === next)) return sums
       const some = names.slice(at, at + (batches[batch] ?? batchMost))
       yield* sumNarrowed(search, some, bounding.isOfWhole ? bounds : new Map(), sums)
@@ -103,9 +103,9 @@ function* sumDearest(search: Search, beside: Amounts): QueryProgram<Amounts> {
 /** What bounds each: in the order of the bounds, the first so many or all. */
 type Bounding = {
   readonly ask: (most: number | undefined) => QueryProgram<Rows>
-  /** It is what each came to in all, whatever is asked about. */
+  /** It is what each came to in all, whatever the question. */
   readonly isOfWhole: boolean
-  /** It is what each came to of what is asked about. */
+  /** It is what each came to in the question. */
   readonly isExact: boolean
 }
 
@@ -140,7 +140,7 @@ function* boundingOf(search: Search): QueryProgram<Bounding> {
   return { ask: askPlaces, isOfWhole: false, isExact: !isLess && question.where.tier === undefined }
 }
 
-/** Places in which keys are told apart and tiers are not: those of which something is asked about, and the others. */
+/** Places that distinguish keys and not tiers: those of the question, and the others. */
 function* findKeyPlaces(
   where: CostQuestion['where'],
 ): QueryProgram<{ readonly asked: readonly number[]; readonly others: readonly number[] }> {

@@ -123,7 +123,7 @@ class Answer {
     row.tokens += counts.tokens
   }
 
-  /** The dearest of each bar first, the others behind all. */
+  /** The dearest of each bar first, the others after all. */
   inOrder(): readonly CostRow[] {
     const rows = [...this.#rows.values()].filter(
       ({ what, bar: _bar, currency: _currency, ...counts }) =>

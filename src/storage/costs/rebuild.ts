@@ -32,7 +32,7 @@ export function* rebuildCosts(from: RebuildState | null): QueryProgram<RebuildSt
   else if (step === steps.add) {
     if ((yield* addUpTo(spare)) > 0) return state
     yield ask(`UPDATE meta SET value = ? WHERE name = 'costed'`, spare)
-    // What is kept next to pages of the log is made anew later.
+    // What is kept next to pages of the log is made again later.
     yield ask('DELETE FROM log_page_charge')
     yield* enter(steps.clearOld)
   } else {
@@ -55,7 +55,7 @@ export function* finishRebuild(from: RebuildState | null): QueryProgram<RebuildS
   return (yield* isRebuilding()) ? yield* rebuildCosts(before) : { ...before, isDone: true }
 }
 
-/** Whether sums are being made anew: until then those that are read may be of a version that kept fewer counts. */
+/** Whether a rebuild is under way: until it ends the sums in use may be of a version that kept fewer counts. */
 export function* isRebuilding(): QueryProgram<boolean> {
   const [row] = yield ask(`SELECT value FROM meta WHERE name = 'cost_rebuild'`)
   return whole(row ?? {}, 'value') !== steps.none

@@ -25,7 +25,7 @@ export const placeColumns = [
   'currency',
 ] as const satisfies readonly (keyof Place)[]
 
-/** All that a place is beside when: the columns of `cost_place`. */
+/** All of a place except its time: the columns of `cost_place`. */
 export const factColumns = [...placeColumns, 'tier'] as const satisfies readonly (keyof Place)[]
 const sumColumns = ['quarter', ...factColumns] as const
 

@@ -3,7 +3,7 @@ import { SlidingLog } from './sliding-log.ts'
 
 /** Windows looked at on each taking to see whether they are idle. Two hold memory to twice what a minute uses. */
 const sweptPerTaking = 2
-/** When a place is free again nobody can know; asking again after a second costs nobody much. */
+/** When a place becomes free is not known; a retry after a second costs little. */
 export const placeWaitMs = 1_000
 
 /** Counters of one process. Every call is synchronous, so nothing can come between check and commit. */
@@ -44,9 +44,9 @@ export class MemoryCounters implements Counters {
     return { ticket, standings }
   }
 
-  /** Counts what somebody else has admitted at `stamp`, whatever the limits. */
+  /** Counts what another process has admitted at `stamp`, whatever the limits. */
   record(demands: readonly LimitRequest[], stamp: number): Ticket {
-    // A log is in order: what is told late stands with what was told before it.
+    // A log is in order: what is reported late goes with what was reported before it.
     this.#newest = Math.max(this.#newest, stamp)
     for (const { id, kind, amount } of demands) {
       if (amount === 0) continue

@@ -23,13 +23,13 @@ import {
 import type { Person } from './person.ts'
 import { countRows, eraseRows, wholesale } from './tables.ts'
 
-/** For so long what was under way when somebody was erased may still come: rows of the log, of requests that nothing was held for. */
+/** For so long after an erasure requests that were under way may still write: rows of the log without a hold. */
 const lateMs = 24 * 3_600_000
 
-/** Ends with whoever is disabled. */
+/** Ends the sessions and tokens of a disabled user. */
 const goFirst = new Set(['session', 'invitation'])
 
-/** What an answer on its way leaves behind; keys have the pseudonym by then. */
+/** What an answer on its way leaves; keys have the pseudonym by then. */
 const comeLate = new Set(['answer', 'charge', 'job'])
 
 type Naming = Signed & { readonly name: string }
@@ -69,7 +69,7 @@ export function* eraseUser(identity: Scribe, { name, by, at }: Naming): QueryPro
   }
   const person = yield* nameAnew(name, identity.ids.next('erased-', at))
   const kept = yield* countKept(name)
-  // First: what is about their keys is told by whose they are.
+  // First: rows of their keys are found by the owner of the keys.
   const tables = [...(yield* renameAll(person, { writes: true, since: 0 }))]
   for (const rows of wholesale) tables.push({ table: rows.table, how: rows.how, rows: yield* eraseRows(rows, name) })
   yield* renameUser(person, at)
@@ -144,7 +144,7 @@ function* countKept(name: string): QueryProgram<Traces['kept']> {
   }
 }
 
-/** What would be erased, by the same questions as are asked when it is. Changes nothing. */
+/** What would be erased, by the same queries as the erasure. Changes nothing. */
 export function* findTraces(name: string): QueryProgram<Traces | undefined> {
   if (!(yield* findUser(name))) return undefined
   const person = yield* nameAnew(name, name)
@@ -160,13 +160,13 @@ export function* findTraces(name: string): QueryProgram<Traces | undefined> {
   return { tables, kept: yield* countKept(name), running: yield* countRunning(name) }
 }
 
-/** What somebody is called who was erased, as long as it is known who they were. */
+/** The pseudonym of an erased user, as long as it is known who they were. */
 export function* findPseudonym(name: string): QueryProgram<string | null> {
   const [row] = yield ask('SELECT name FROM "user" WHERE booked_as = ?', name)
   return row ? text(row, 'name') : null
 }
 
-/** Whether somebody was erased so lately that something of theirs may come. */
+/** Whether a user was erased so lately that rows of theirs may still come. */
 export function* hasLate(): QueryProgram<boolean> {
   return (yield ask('SELECT name FROM "user" WHERE late_until IS NOT NULL LIMIT 1')).length > 0
 }

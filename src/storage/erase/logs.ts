@@ -7,7 +7,7 @@ import { askIn } from '../ask-in.ts'
 import { ask, lockRows, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 
-/** Pages that are written anew in one transaction: others wait for a file of SQLite meanwhile. */
+/** Pages that are rewritten in one transaction: others wait for a file of SQLite meanwhile. */
 const pagesMax = 32
 
 /** By their names, what people are called instead. */
@@ -34,7 +34,7 @@ export function* eraseLogs(people: Pseudonyms, writes = true): QueryProgram<numb
   return rows
 }
 
-/** Of some pages those that have rows of theirs, or may have: one that somebody has damaged. */
+/** Of some pages those that have rows of theirs, or may have, because they are damaged. */
 function* findTheirs(some: readonly PageHead[], people: Pseudonyms): QueryProgram<readonly number[]> {
   const found = yield* askIn(
     'SELECT number, body FROM log_page WHERE number IN (…)',

@@ -88,7 +88,7 @@ type InJson = {
   readonly where?: string
 }
 
-/** JSON that may name the person: what was told, and who set the bounds of others. */
+/** JSON that may name the person: events, and who set the bounds of others. */
 export const eventData = { table: 'event', id: 'id', column: 'data', saysWho: inEvents, where: 'at >= ?' } as const
 export const keyBounds = { table: 'key', id: 'id', column: 'bounds', saysWho: inBounds } as const
 export const userBounds = { table: '"user"', id: 'name', column: 'key_bounds', saysWho: inBounds } as const

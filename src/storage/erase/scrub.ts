@@ -8,10 +8,10 @@ export type SaysWho = (member: string, of: Fields) => boolean
 
 /** Who set a bound, whatever the bound is on. */
 export const inBounds: SaysWho = member => member === 'by'
-/** Of a key: whose it is, beside who set its bounds. Its `name` is a label. */
+/** Of a key: its owner, and who set its bounds. Its `name` is a label. */
 export const inChanges: SaysWho = member => member === 'by' || member === 'user'
 export const inInvitations: SaysWho = member => member === 'name'
-/** Budgets are told by what they are of; those of groups and keys have names, too. */
+/** Budgets are named by their owner; those of groups and keys have names, too. */
 export const inEvents: SaysWho = (member, of) =>
   inChanges(member, of) || (member === 'name' && (of['level'] === 'user' || of['level'] === 'balance'))
 
@@ -31,7 +31,7 @@ const words = /[\p{L}\p{N}_.@-]+/gu
 const letter = /[\p{L}\p{N}_]/u
 const startsWithLetter = /^[\p{L}\p{N}_]/u
 
-/** JSON in which the pseudonym stands for the name; the same text where nothing says that it was the person. */
+/** JSON with the pseudonym in place of the name; the same text where nothing says that it was the person. */
 export function renameIn(written: string, person: Person, saysWho: SaysWho): string {
   if (!written.includes(JSON.stringify(person.name))) return written
   const read = JSON.parse(written) as Json
@@ -61,9 +61,9 @@ export function blank(written: string, person: Person): string {
   return JSON.stringify(Object.fromEntries(left))
 }
 
-/** Whether somebody wrote the name into a sentence. */
+/** Whether a person wrote the name into a sentence. */
 export function mentions(sentence: string, { name }: Person): boolean {
-  // What is no word by itself stands among others as it is.
+  // What is no word by itself is among others as it is.
   if (name.match(words)?.[0] !== name) return sentence.includes(name)
   return (sentence.match(words) ?? []).some(word => isNamed(word, name))
 }

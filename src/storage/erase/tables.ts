@@ -2,12 +2,12 @@ import type { ErasedHow } from '../../kit/erasure.ts'
 import { ask, type QueryProgram, type Value } from '../query.ts'
 import { whole } from '../rows.ts'
 
-/** Rows that go by one statement. `where` asks for the person's name, as often as it has a question mark. */
+/** Rows that go by one statement. `where` takes the person's name once for each question mark. */
 type Wholesale = { readonly table: string; readonly how: ErasedHow; readonly where: string; readonly set?: string }
 
 const theirKeys = `(SELECT id FROM key WHERE user_name = ?)`
 
-/** As long as keys say whose they are. Of a trip to an issuer the name stands in its JSON; `quoted` is the name as JSON has it. */
+/** As long as keys have their owner. A sign-in at an issuer has the name in its JSON; `quoted` is the name as JSON has it. */
 export const wholesale: readonly (Wholesale & { readonly quoted?: true })[] = [
   { table: 'session', how: 'deleted', where: 'user_name = ?' },
   { table: 'saved_view', how: 'deleted', where: 'user_name = ?' },

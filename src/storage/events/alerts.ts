@@ -4,9 +4,9 @@ import { text, whole, wholeOrNull } from '../rows.ts'
 import { leave, type Signed } from '../people/trail.ts'
 import type { Scribe } from '../writer-identity.ts'
 
-/** Of each kind: what is older has been over for long, or has been told again since. */
+/** Of each kind: what is older has been over for long, or was sent again since. */
 const eventsOfKind = 100
-/** What was dealt with so long ago is asked for no more. */
+/** What was dealt with so long ago is not read any more. */
 const dealtMs = 400 * 86_400_000
 const dealtMax = 2_000
 
@@ -14,7 +14,7 @@ const dealtMax = 2_000
 const budgetsLooked = 5_000
 
 const newest = `SELECT id, at, kind, data FROM event WHERE kind = ? ORDER BY id DESC LIMIT ${eventsOfKind}`
-// What is told of a budget begins with whose it is.
+// Events of a budget begin with its owner.
 const newestBut = (not: string): string => `SELECT id, at, kind, data FROM (SELECT id, at, kind, data FROM event
     WHERE kind = ? ORDER BY id DESC LIMIT ${budgetsLooked}) newest
   WHERE data ${not} LIKE '{"level":"key",%' ORDER BY id DESC LIMIT ${eventsOfKind}`

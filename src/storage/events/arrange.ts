@@ -1,7 +1,7 @@
 import { ask, lockRows, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 
-/** Events beside charges that are given their place at a time. */
+/** Events other than charges that get their place at a time. */
 const eventsTogether = 1_000
 
 /** One at a time: others wait for this row. */

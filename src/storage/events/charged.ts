@@ -8,13 +8,13 @@ import { readSegment } from '../segments/find.ts'
 import { chargeOf } from '../segments/parse.ts'
 import { endOfPiece, idOfPlace, type Place } from './place.ts'
 
-/** A piece of a chain: what stands behind `begins` up to `ends`. */
+/** A piece of a chain: what comes after `begins` up to `ends`. */
 export type Slice = { readonly place: number; readonly chain: string; readonly begins: number; readonly ends: number }
 
 /** Entries of one statement; of segments as many as have about so many charges. */
 const entriesTogether = 200
 const segmentsTogether = 32
-/** Tiers that an event tells of a charge. */
+/** Tiers of a charge that an event has. */
 const tiersMax = 20
 const usePart = useChargeId('')
 

@@ -1,14 +1,14 @@
 import { firstEvent } from '../../kit/events.ts'
 
-/** Where an event stands in the order of all: in which piece of it, at which position of a chain, as the how manieth there. */
+/** The place of an event in the order of all: its piece, its position in a chain, and its index there. */
 export type Place = { readonly place: number; readonly position: number; readonly index: number }
 
 const lengths = [9, 9, 4] as const
 const written = /^evt_([0-9a-v]{9})([0-9a-v]{9})([0-9a-v]{4})$/
-/** Sorts behind all that stand in one piece. */
+/** Sorts after all of one piece. */
 export const endOfPiece = { position: 32 ** 9 - 1, index: 32 ** 4 - 1 } as const
 
-/** The id of an event is its place: ids sort as events are told, and any of them says where to read on. */
+/** The id of an event is its place: ids sort as events were stored, and reading continues from any of them. */
 export function idOfPlace({ place, position, index }: Place): string {
   const numbers = [place, position, index].map((number, i) => number.toString(32).padStart(lengths[i] ?? 0, '0'))
   return `evt_${numbers.join('')}`

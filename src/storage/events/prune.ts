@@ -5,7 +5,7 @@ import { endOfPiece, placeOfId } from './place.ts'
 
 type Pruning = { readonly until: number; readonly limit: number; readonly webhooks: readonly string[] }
 
-/** Of events, and of pieces of the ledger, what is older than `until` and has been told to everybody who wants to be told. */
+/** Of events, and of pieces of the ledger, what is older than `until` and was sent to all receivers. */
 export function* pruneEvents({ until, limit, webhooks }: Pruning): QueryProgram<number> {
   const before = yield* firstNotTold(webhooks)
   const gone: Rows[] = []
@@ -13,7 +13,7 @@ export function* pruneEvents({ until, limit, webhooks }: Pruning): QueryProgram<
     ['event', 'id'],
     ['event_slice', 'place'],
   ] as const) {
-    // What nobody was told of has no place, where nobody wants to be told.
+    // Events without receivers have no place.
     const told = `(place < ?${webhooks.length === 0 ? ' OR place IS NULL' : ''})`
     gone.push(
       yield ask(
@@ -29,10 +29,10 @@ export function* pruneEvents({ until, limit, webhooks }: Pruning): QueryProgram<
   return Math.max(...gone.map(rows => rows.length))
 }
 
-/** The first place that one of the receivers has not been told of, or is told of again. */
+/** The first place that one of the receivers has not got, or gets again. */
 function* firstNotTold(webhooks: readonly string[]): QueryProgram<number> {
   const told = yield* askIn('SELECT name, through FROM webhook WHERE name IN (…)', webhooks)
-  // One that nobody has begun to tell begins with what comes.
+  // A receiver that was sent nothing yet begins with what comes.
   const waiting = yield* askIn(
     `SELECT min(event) AS through, max(next_at) AS next_at FROM webhook_retry WHERE next_at IS NOT NULL AND webhook IN (…)`,
     webhooks,
@@ -45,7 +45,7 @@ function* firstNotTold(webhooks: readonly string[]): QueryProgram<number> {
   )
 }
 
-/** Of a piece that was told in part the rest is behind it. */
+/** Of a piece that was sent in part the rest comes after it. */
 function firstBehind(id: string): number {
   const { place, position } = placeOfId(id)
   return position === 0 || position === endOfPiece.position ? place + 1 : place

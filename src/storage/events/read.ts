@@ -6,7 +6,7 @@ import { text, whole, wholeOrNull } from '../rows.ts'
 import { readSlice, type Slice } from './charged.ts'
 import { endOfPiece, idOfPlace, type Place, placeOfId } from './place.ts'
 
-/** Events that one page looks at, whatever of them is asked for: whoever is given fewer asks on behind `next`. */
+/** Events that one page reads, whatever matches: a reader that gets fewer goes on after `next`. */
 const lookedAtMax = 2_000
 const piecesTogether = 64
 const chargeKinds: readonly EventKind[] = ['charge.settled', 'charge.refunded']

@@ -4,7 +4,7 @@ import { ask, type QueryProgram } from '../query.ts'
 import { textOrNull } from '../rows.ts'
 import { tellEvent } from './tell.ts'
 
-/** What is told of a change of the audit trail, by its action. */
+/** The event of a change of the audit trail, by its action. */
 const kinds: { readonly [action: string]: NewEvent['kind'] } = {
   'key.create': 'key.created',
   'key.change': 'key.changed',

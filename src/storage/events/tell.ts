@@ -20,7 +20,7 @@ export function* tellNewEvent(event: NewEvent, at: number, ends?: EventKind): Qu
   yield* tellEvent(event, at)
 }
 
-/** Events behind the one with this number, in the order in which they were told. */
+/** Events after the one with this number, in the order in which they were stored. */
 export function* eventsAfter(id: number, limit: number): QueryProgram<readonly ToldEvent[]> {
   const rows = yield ask('SELECT id, at, kind, data FROM event WHERE id > ? ORDER BY id LIMIT ?', id, limit)
   return rows.map(row => ({

@@ -12,7 +12,7 @@ import { firstIdAt } from '../../kit/ids.ts'
 import { toldBegins } from '../ledger/line-told.ts'
 import { findCounting, findGivenBack } from './counted.ts'
 
-/** What an image of a charge has to be: SQL on `line` and, where a size is asked about, `asked`. */
+/** What an image of a charge has to be: SQL on `line` and, for a question about a size, `asked`. */
 type Images = { readonly from: string; readonly where: string; readonly params: readonly Value[] }
 
 /** A size as it would be measured, where the caller named one in pixels. */
@@ -31,7 +31,7 @@ function imagesOf({ tier, source, otherSize, size }: LogMatch): Images | undefin
     params.push(tier)
   }
   if (source !== undefined) {
-    // What the answer told stands as `output`, with a mark.
+    // What the answer reported is stored as `output`, with a mark.
     conditions.push('line.source = ?', `${source === 'told' ? '' : 'NOT '}${isTold}`)
     params.push(source === 'told' ? 'output' : source)
   }
@@ -44,12 +44,12 @@ function imagesOf({ tier, source, otherSize, size }: LogMatch): Images | undefin
   return { from, where: conditions.join(' AND '), params }
 }
 
-/** Whether a question asks for what only charges say. */
+/** Whether a question is about what only charges say. */
 export function asksForCharge({ tier, source, otherSize, size, unit, refunded, charge }: LogMatch): boolean {
   return otherSize === true || [tier, source, size, unit, refunded, charge].some(part => part !== undefined)
 }
 
-/** Of some rows, in the order of their ids either way, those whose charges are as asked. */
+/** Of some rows, in the order of their ids either way, those whose charges match. */
 export function* keepCharged(rows: readonly LogRow[], match: LogMatch): QueryProgram<readonly LogRow[]> {
   let kept = rows
   const images = imagesOf(match)
@@ -85,7 +85,7 @@ function keep(rows: readonly LogRow[], found: readonly { readonly [column: strin
   return rows.filter(({ id }) => ids.has(id))
 }
 
-/** The charges of some ids that stand in segments. */
+/** The charges of some ids that are in segments. */
 export function* findSegmented(ids: readonly string[], match: LogMatch): QueryProgram<ReadonlyMap<string, Booked>> {
   // Of what is spread thinly among others, each by itself.
   if (ids.length < 16 || wordOf(match) !== undefined) return yield* findBooked(ids)

@@ -5,7 +5,7 @@ import { text } from '../rows.ts'
 import { reachOf } from '../segments/reach.ts'
 import { endsOf, findInSegments } from './total-sums.ts'
 
-/** What a request used is in a charge beside that of its images. */
+/** What a request used is in a charge next to that of its images. */
 const usePart = useChargeId('')
 const inRows = 'SELECT DISTINCT charge_id AS id FROM line WHERE quantity IS NOT NULL AND tier = ? AND charge_id IN (…)'
 /** Of a seldom unit the database sees in the texts that there is none, and none is read. */

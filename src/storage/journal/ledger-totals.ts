@@ -10,7 +10,7 @@ import { ageMaxMs, aheadMs, begunAt } from '../segments/reach.ts'
 import { SegmentWalk } from '../segments/walk.ts'
 import { addCharges, type Counted, countedOf, type Totals } from './total-sums.ts'
 
-/** Parts that a request has as its charge does, whoever answered it. */
+/** Parts that a request has as its charge does, whichever upstream answered it. */
 export const sharedParts = ['user', 'group', 'key', 'model', 'operation'] as const
 export type Shared = { readonly [P in (typeof sharedParts)[number]]?: string }
 
@@ -23,7 +23,7 @@ const prefix = 'req_'
  * none is answered for longer. One in a segment comes sooner (`ageMaxMs`).
  */
 const longestMs = 86_400_000
-/** Settled long after it was held: somebody decided, or a gateway had stopped meanwhile. Word for word as in their index. */
+/** Settled long after it was held: a person decided, or a gateway had stopped meanwhile. Word for word as in their index. */
 const isLate = `state = 'settled' AND ended_at - created_at > 3600000`
 const newestSpan = `SELECT max(span) AS span FROM cost_part_sum WHERE part = '' AND span >= ? AND span < ?`
 
@@ -62,7 +62,7 @@ function* quartersOf({ since, until }: Begun, lastMs: number): QueryProgram<Quar
   const pass = yield* readPass()
   const [row] = yield ask(newestSpan, ...numbersOf(pass))
   const last = row?.['span'] == null ? 0 : quarterOfSpan(whole(row, 'span'), pass)
-  // What nobody has added up yet is of the last minutes, by a clock that may be ahead.
+  // What is not added up yet is of the last minutes, by a clock that may be ahead.
   const to = Math.max((last + 1) * quarterMs, Math.ceil((lastMs + longestMs) / quarterMs) * quarterMs)
   return { from, to: Math.max(to, from) }
 }
@@ -130,7 +130,7 @@ function* findInSegments(
 }
 
 function idsOf({ from, to }: Window): readonly [from: string, to: string] {
-  // Ids of the time behind all that can be told have no other beginning.
+  // Ids of the latest possible time have no other beginning.
   return [firstIdAt(prefix, from), to === Number.MAX_SAFE_INTEGER ? '~' : firstIdAt(prefix, to)]
 }
 

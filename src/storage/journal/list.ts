@@ -4,7 +4,7 @@ import { LogWalk } from '../pages/walk.ts'
 import type { QueryProgram } from '../query.ts'
 import { asksForCharge, idsOfFew, keepCharged } from './charged.ts'
 
-/** No page is larger, whatever is asked for. */
+/** No page is larger, whatever the request. */
 const rowsMax = 1_000
 /** Charges that are looked up at once: as few as may do at first, for each may be in a page of its own. */
 const idsFirst = 16
@@ -12,7 +12,7 @@ const idsMost = 256
 
 /** Newest first, which is by id: ids are ordered by time. The next page begins `before` the last id of this one. */
 export function* listLogs(filter: LogFilter): QueryProgram<readonly LogRow[]> {
-  // Of what is newer than a row, the oldest come first: a tail that falls behind goes on where it was.
+  // Of what is newer than a row, the oldest come first: a slow follower continues where it was.
   const isOnward = filter.after !== undefined
   const most = Math.min(Math.max(filter.limit, 0), rowsMax)
   const next = createSource(filter)

@@ -82,7 +82,7 @@ export class LogQueue {
     if (this.#rows.length > rowsMax) this.#drop(this.#rows.splice(0, this.#rows.length - rowsMax).length)
   }
 
-  /** What waits may have been written by somebody else: this process was taken for gone. */
+  /** What waits may have been written by another process: this one was taken for gone. */
   doubt(): void {
     this.#inDoubt = this.#rows.length
   }

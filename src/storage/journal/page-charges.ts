@@ -26,16 +26,16 @@ type Group = readonly [
   sums: readonly (readonly [currency: string, charges: number, amount: number, refunded: number])[],
 ]
 
-/** What is kept beside a page, as it is on its way to the writer. */
+/** What is kept next to a page, on its way to the writer. */
 export type PageCharges = PageHead & {
-  /** Null for a page that somebody has damaged. */
+  /** Null for a damaged page. */
   readonly body: string | null
   /** How far the ledger had been looked through for changes. */
   readonly through: string
 }
 
 const prefix = 'req_'
-/** Charges of so young a page still change: an image takes its time, and so does whoever settles what was in doubt. */
+/** Charges of so young a page still change: an image takes its time, and so does the settlement of what was in doubt. */
 const ripeMs = 600_000
 /** Places of a chain that are looked through in one commit. */
 const placesTogether = 2_048
@@ -52,7 +52,7 @@ const wait = `SELECT value FROM meta WHERE name = 'page_charge' ${lockRows}`
 const moveOn = `INSERT INTO log_page_chain (chain, position) VALUES (?, ?)
   ON CONFLICT (chain) DO UPDATE SET position = excluded.position`
 const ofPlaces = 'chain = ? AND position > ? AND position <= ?'
-/** Ids of a segment are of two minutes (`reachMs`): its ends tell of all. */
+/** Ids of a segment are of two minutes (`reachMs`): its ends are enough. */
 const changed = [
   `SELECT charge_id AS first_id, charge_id AS last_id FROM entry
     WHERE ${ofPlaces} AND kind IN ('settle', 'refund') AND charge_id < ?`,
@@ -64,7 +64,7 @@ const keep = `INSERT INTO log_page_charge (page, first_ms, last_ms, count, body)
   SELECT number, first_ms, last_ms, count, ? FROM log_page WHERE number = ? AND first_ms = ? AND last_ms = ? AND count = ?
   ON CONFLICT (page) DO NOTHING RETURNING page`
 
-/** Whether what is kept beside pages says all that a filter asks. */
+/** Whether what is kept next to pages answers a filter. */
 export function isKeptBeside(match: LogMatch): boolean {
   const { id, keyId, user, group, endedFrom, tier, source, otherSize, size, unit, refunded, charge } = match
   return (
@@ -75,7 +75,7 @@ export function isKeptBeside(match: LogMatch): boolean {
   )
 }
 
-/** Pages of a time that charges are kept beside and are what they were, by their numbers. */
+/** Pages of a time that charges are kept next to and are what they were, by their numbers. */
 export function* findKept(
   firstMs: number,
   lastMs: number,
@@ -89,7 +89,7 @@ export function* findKept(
   return new Set(same.filter(head => !isChanged(head, quarters)).map(({ number }) => number))
 }
 
-/** Adds what is kept beside some pages. */
+/** Adds what is kept next to some pages. */
 export function* addKept(totals: Totals, pages: readonly number[], match: LogMatch): QueryProgram<void> {
   for (const row of yield* askIn('SELECT body FROM log_page_charge WHERE page IN (…)', pages))
     for (const group of JSON.parse(text(row, 'body')) as readonly Group[]) {
@@ -191,7 +191,7 @@ function* readNewest(): QueryProgram<number | null> {
   return row?.['last_ms'] == null ? null : whole(row, 'last_ms')
 }
 
-/** In which quarters of an hour requests began whose charges changed since anybody looked: until a moment, behind which none matters. */
+/** In which quarters of an hour requests began whose charges changed since the last look: until a moment, after which none matters. */
 function* findChanged(lastMs: number): QueryProgram<ReadonlySet<number>> {
   const quarters = new Set<number>()
   for (const row of yield ask(openChains))
@@ -199,7 +199,7 @@ function* findChanged(lastMs: number): QueryProgram<ReadonlySet<number>> {
   return quarters
 }
 
-/** NaN stands for a charge whose id does not tell when its request began. */
+/** NaN for a charge whose id has no time. */
 function* addQuarters(
   quarters: Set<number>,
   chain: string,
@@ -232,7 +232,7 @@ function toHead(row: Row): PageHead {
   }
 }
 
-/** The charges of some requests, with those beside them. */
+/** The charges of some requests, with their charges of use. */
 function chargesOf(ids: readonly string[], charges: ReadonlyMap<string, Counted>): ReadonlyMap<string, Counted> {
   const own = ids.flatMap(id => [id, useChargeId(id)])
   return new Map(own.flatMap(id => (charges.has(id) ? [[id, charges.get(id) as Counted]] : [])))

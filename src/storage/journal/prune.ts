@@ -35,7 +35,7 @@ function* prunePage({ number, count, lastMs }: PageHead, end: string, until: num
   const [row] = yield ask(`SELECT number, body FROM log_page WHERE number = ? ${lockRows}`, number)
   if (!row) return 0
   const page = readSound(row)
-  // What nobody can read goes when all of it is out of date.
+  // An unreadable page goes when all of it is out of date.
   const old = page ? page.firstAt(end) : lastMs < until ? count : 0
   if (old === 0) return 0
   if (!page || old === page.count) yield* deletePage(number, page)

@@ -47,7 +47,7 @@ export function* sumUp(at: number): QueryProgram<number> {
   for (const row of yield ask(ripeChains, unripe.from, unripe.to)) {
     const [chain, from] = [text(row, 'id'), whole(row, 'upto')]
     const { booked, upto } = yield* readOn(chain, from, unripe)
-    // Somebody has damaged what comes next: an audit tells.
+    // What comes next is damaged: an audit reports it.
     if (upto === from) continue
     yield ask(moveOn, chain, upto)
     yield* add(booked.toSorted((a, b) => (a.id < b.id ? -1 : 1)))

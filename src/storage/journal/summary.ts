@@ -18,7 +18,7 @@ export function* summarize(span: Span): QueryProgram<Summary> {
   return { ...counts, spent, images }
 }
 
-/** Of everybody's rows most have been added up when their pages were bound. Pages of versions that did not tell lookups apart are gone through. */
+/** Of all users' rows most were added up when their pages were bound. Pages of versions that did not mark lookups are read. */
 function* sumLogs(span: Span): QueryProgram<Omit<Summary, 'spent' | 'images'>> {
   const { since, until, user } = span
   const sums = emptySums()

@@ -5,7 +5,7 @@ import type { QueryProgram } from '../query.ts'
 
 export type Tokens = Pick<UsageRow, 'inputTokens' | 'outputTokens'>
 
-/** What the log has of requests' tokens, for whoever goes through charges in the order of their ids. */
+/** What the log has of requests' tokens, for readers of charges in the order of their ids. */
 export class TokenWalk {
   readonly #walk: LogWalk
   #isOver = false
@@ -15,7 +15,7 @@ export class TokenWalk {
     this.#walk = new LogWalk(match, 'oldest')
   }
 
-  /** Tokens by the ids of requests behind those of the last call, up to this one. */
+  /** Tokens by the ids of requests after those of the last call, up to this one. */
   *upTo(id: string): QueryProgram<ReadonlyMap<string, Tokens>> {
     while (!this.#isOver && (this.#waiting.at(-1)?.id ?? '') <= id) {
       const some = yield* this.#walk.next()

@@ -16,7 +16,7 @@ const images = `SELECT charge_id, count(*) AS images FROM line WHERE quantity IS
 const refunds = `SELECT charge_id, amount FROM entry WHERE kind = 'refund' AND charge_id IN (…)`
 /** What was given back is little, wherever it is. */
 const reversals = `SELECT charge_id, amount FROM reversal WHERE kind = 'refund' AND charge_id >= ? AND charge_id <= ?`
-/** What is charged beside images is rare: the database looks through the texts, and those without any are not read. */
+/** Charges in addition to images are rare: the database looks through the texts, and those without any are not read. */
 const withUse = `SELECT chain, position, body FROM segment
   WHERE last_id >= ? AND last_id < ? AND first_id <= ? AND instr(body, '.u"') > 0`
 const segmentsBetween = 'SELECT count(*) AS count FROM segment WHERE last_id >= ? AND last_id < ?'
@@ -146,7 +146,7 @@ export function countedOf(row: Row, weight: 1 | -1): Counted {
   }
 }
 
-/** Charges in segments: one by one, or where they stand close together by reading all that are between them. */
+/** Charges in segments: one by one, or where they are close together by reading all that are between them. */
 export function* findInSegments(ids: readonly string[]): QueryProgram<ReadonlyMap<string, Booked>> {
   const inOrder = ids.filter(id => !Number.isNaN(begunAt(id))).toSorted()
   const [first, last] = [inOrder[0], inOrder.at(-1)]

@@ -100,12 +100,12 @@ function* sumPages(match: TotalsMatch, most: number): QueryProgram<LogTotals> {
   return { ...totals.all(), since: from ?? null, next: from === undefined ? null : firstIdAt(prefix, from) }
 }
 
-/** Rows of somebody who was erased say the pseudonym, what has been added up has the name of before: neither is asked there. */
+/** Rows of erased users have the pseudonym, sums have the earlier name: neither is read there. */
 function* isOfErased({ user }: TotalsMatch): QueryProgram<boolean> {
   return user !== undefined && (yield* isErased(user))
 }
 
-/** What a filter asks of charges, where that is all that it asks for, and its end is a moment; undefined else. */
+/** The part of a filter about charges, where there is no other part, and its end is a moment; undefined else. */
 function sharedOf(match: TotalsMatch): Shared | undefined {
   const { since: _, until: __, before, user, group, keyId, model, operation, lookups: ___, ...others } = match
   if (Object.values(others).some(value => value !== undefined)) return undefined
@@ -124,7 +124,7 @@ function endOf({ until, before }: TotalsMatch): number | undefined {
   return ends.length === 0 ? undefined : Math.min(...ends)
 }
 
-/** What is kept beside a page: how many requests were what, or under its number what they were charged too. */
+/** What is kept next to a page: how many requests were what, or under its number what they were charged too. */
 type Kept = KeptSpans | number
 
 type Taken = {
@@ -165,7 +165,7 @@ function* takePages(match: TotalsMatch, most: number, where: Shared | undefined)
   return { pages, kept, from: fromMs }
 }
 
-/** What is kept beside the pages of a time and says all that is asked of those that lie wholly in it, by their numbers. */
+/** What is kept next to the pages of a time and answers the question for those that lie wholly in it, by their numbers. */
 function* findAllKept(
   match: TotalsMatch,
   where: Shared | undefined,
@@ -219,7 +219,7 @@ function countRow(totals: Totals, isError: boolean): void {
   if (isError) totals.errors++
 }
 
-/** The charges of some requests, with those beside them. */
+/** The charges of some requests, with their charges of use. */
 function ofRows(
   charges: ReadonlyMap<string, Counted>,
   rows: ReadonlyMap<string, boolean>,

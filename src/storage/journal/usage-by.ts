@@ -63,7 +63,7 @@ class Sums {
       const none = { requests: 0, images: 0, quantity: 0, inputTokens: 0, outputTokens: 0, amount: 0, refunded: 0 }
       this.#sums.set(name, (sum = { counts: { of, currency, ...none }, last: '' }))
     }
-    // Charges come in the order of their ids: that of a request's tokens directly behind that of its images.
+    // Charges come in the order of their ids: that of a request's tokens directly after that of its images.
     const request = id.endsWith(usePart) ? id.slice(0, -usePart.length) : id
     const { counts } = sum
     if (sum.last !== request) counts.requests++

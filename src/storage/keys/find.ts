@@ -43,7 +43,7 @@ export function* readKeyRevision(): QueryProgram<number> {
 /** More than these are as good as all. */
 const changesMax = 1_000
 
-/** What moved the revision since it was `since`; undefined where a change is not told any more, or there were very many. */
+/** What moved the revision since it was `since`; undefined where a change is no longer known, or there were very many. */
 export function* readKeyChanges(since: number): QueryProgram<KeyChanges | undefined> {
   const rows = yield ask(
     `SELECT value, key_id, user_name FROM meta LEFT JOIN key_change ON revision > ?

@@ -3,10 +3,10 @@ import type { KeyChanges } from '../../kit/index.ts'
 /** More than these are as good as all. */
 const toldMax = 1_000
 
-/** A key or a user; null for what nobody can name. */
+/** A key or a user; null where it is not known. */
 type Subject = { readonly key: string } | { readonly user: string } | null
 
-/** The changes of keys and users that this process has made or tried: whoever keeps copies of keys looks at it. */
+/** The changes of keys and users that this process has made or tried: caches of keys read it. */
 export class OwnChanges {
   #told: Subject[] = []
   count = 0

@@ -47,12 +47,12 @@ export function bookingParams(zoned: Zoned, at: number, ...amount: readonly [] |
 
 const spendOne = `UPDATE key SET ${booking('?')}, held = held - ? WHERE id = ?`
 
-/** Columns of a key as far as what is told of its budget goes. */
+/** Columns of a key that the events of its budget need. */
 export const foundColumns =
   'id, user_name, budget, budget_period, held, spent, day_start, day_spent, month_start, month_spent, budget_told'
 const spendBounded = `${spendOne} RETURNING ${foundColumns}`
 
-/** What is left behind of a day and a month is kept (table `spell`). */
+/** What is left of a day and a month is kept (table `spell`). */
 export function spend(zoned: Zoned, { keyId, amount, heldBack, at }: Spending): Query {
   return ask(spendOne, ...bookingParams(zoned, at, amount), heldBack, keyId)
 }

@@ -25,7 +25,7 @@ export function* createKey(identity: Scribe, { key, by, at }: Signed & { readonl
   return yield* insertKey(identity, { key, by, at }, boundsOfNew(by, chosenOf(key)))
 }
 
-/** By whoever will hold it, within what administrators have set for them. */
+/** By its future holder, within what administrators have set for them. */
 export function* createOwnKey(
   identity: Scribe,
   { key, by, at, keysMax }: Signed & { readonly key: NewKey; readonly keysMax: number | null },
@@ -85,7 +85,7 @@ function* insertKey(
 
 const changeable = { ...settingMembers, status: keyMembers.status, bounds: keyMembers.bounds }
 
-/** The key as it stands, kept from others until the transaction ends; undefined when there is none or it was revoked. */
+/** The present key, locked until the transaction ends; undefined when there is none or it was revoked. */
 function* lockKey(id: string): QueryProgram<Key | undefined> {
   const [locked] = yield ask(`UPDATE key SET hint = hint WHERE id = ? AND status <> 'revoked' RETURNING id`, id)
   return locked && (yield* readKey(id))
@@ -100,7 +100,7 @@ export function* changeKey(identity: Scribe, given: GivenChange): QueryProgram<K
   return yield* writeChange(identity, given, was, boundsOfChanged(given.by, chosenAnew(was), given.change))
 }
 
-/** By whoever holds it: within what administrators have set. */
+/** By its holder: within what administrators have set. */
 export function* changeOwnKey(identity: Scribe, given: GivenChange): QueryProgram<Key | Refused | undefined> {
   const was = yield* lockKey(given.id)
   if (!was) return undefined

@@ -13,7 +13,7 @@ type Table = (typeof chainTables)[number]
 /** A place of a chain. */
 type Link = { readonly table: Table; readonly row: Row }
 
-/** Proves that every chain goes from its first place to its last without a gap, and that each place has the hash of what stands there. */
+/** Proves that every chain goes from its first place to its last without a gap, and that each place has the hash of its content. */
 export function* auditChains(findings: Findings): QueryProgram<void> {
   for (const end of yield* findEnds()) {
     const chain = text(end, 'id')
@@ -57,7 +57,7 @@ function tellCharges({ table, row }: Link): string {
   return table === 'segment' ? `: it has the charges from ${text(row, 'first_id')} to ${text(row, 'last_id')}` : ''
 }
 
-/** What stands in a chain, in the order of its places, from whichever table. */
+/** The contents of a chain, in the order of its places, from whichever table. */
 class Links {
   readonly #chain: string
   readonly #read = new Map<Table, Row[]>()

@@ -26,10 +26,10 @@ export function* rowsOfAccounts(): QueryProgram<ReadonlyMap<string, readonly Row
   return Map.groupBy(rows, row => `${text(row, 'kind')} ${text(row, 'name')}`)
 }
 
-/** What rows have left behind of days and months that they are not in now, by who pays, period and start. */
+/** What rows have left of days and months that they are not in now, by who pays, period and start. */
 type LeftBehind = ReadonlyMap<string, number>
 
-/** Beside the rows: since when days have gone by this zone, and what rows have left behind. */
+/** Besides the rows: since when days have gone by this zone, and what rows have left. */
 export type Behind = { readonly since: number; readonly left: LeftBehind }
 
 /** Of the spells that may be now: a row that went back, for what was late or for a clock that jumped, has left them. */

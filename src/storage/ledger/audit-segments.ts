@@ -94,7 +94,7 @@ function isAddedUp(row: Row, [only, ...others]: readonly Booked[]): boolean {
   return wanted.every((cell, i) => String(cell) === String(found[i]))
 }
 
-/** Charges that have rows of their own beside their place in a segment. */
+/** Charges that have rows of their own in addition to their place in a segment. */
 function* reportTwice(findings: Findings, ids: readonly string[]): QueryProgram<void> {
   for (const row of yield* askIn('SELECT id FROM charge WHERE id IN (…)', ids))
     findings.report(`charge ${text(row, 'id')}: is in a segment and has rows too`)

@@ -16,7 +16,7 @@ import { accountOf, digestCharge, type Entry, sales, toEntry } from './entries.t
 import { groupRows } from './find.ts'
 import { type Corrections, countRepairs } from './repair.ts'
 
-/** More than anybody reads; the rest are counted. */
+/** Enough for people; the rest are counted. */
 const problemsMax = 1_000
 const pageRows = 1_000
 /** Every hold of a process that is gone ends by then. */
@@ -36,7 +36,7 @@ export function* audit(asked: Asked): QueryProgram<Audit> {
 
 type Asked = {
   readonly at: number
-  /** By whose days and months budgets go; undefined where nobody knows, and totals alone are proved. */
+  /** The zone of the days and months of budgets; undefined where it is not known, and totals alone are proved. */
   readonly zone: string | undefined
   readonly anchors: readonly Anchor[]
 }
@@ -134,7 +134,7 @@ function auditCharge(
   const state = text(charge, 'state')
   const amount = whole(charge, 'amount')
   const keyId = text(charge, 'key_id')
-  // Of a key that is gone a charge that came to nothing is told too.
+  // For a deleted key a charge of nothing is reported too.
   totalsOf(findings, keyId)
 
   if (whole(charge, 'line_count') !== lines.length) {
@@ -146,7 +146,7 @@ function auditCharge(
   if ((state === 'reserved') !== (wholeOrNull(charge, 'ended_at') === null)) report(`is ${state} but its end disagrees`)
   if (state === 'reserved') {
     addHeld(findings, charge, whole(charge, 'hold'))
-    // Where no gateway runs, as in a copy of the database, nobody can have ended it yet.
+    // Where no gateway runs, as in a copy of the database, no process can have ended it yet.
     if (live.size === 0) findings.left++
     else if (!live.has(liveName(charge))) report('is still reserved by a gateway that is gone')
   }
@@ -172,7 +172,7 @@ function auditCharge(
   }
 }
 
-/** Lines and entries behind the last charge belong to none. */
+/** Lines and entries after the last charge belong to none. */
 function* auditStrays(findings: Findings, after: string): QueryProgram<void> {
   for (const table of ['line', 'entry'] as const) {
     const rows = yield ask(`SELECT DISTINCT charge_id FROM ${table} WHERE charge_id > ? LIMIT ?`, after, problemsMax)
@@ -238,7 +238,7 @@ function payerOf(account: string): BudgetCorrection['payer'] {
   return { kind: account.slice(0, at) as LevelKind, name: account.slice(at + 1) }
 }
 
-/** Beside it stands what was spent elsewhere before. */
+/** Next to it is what was spent elsewhere before. */
 const paidIn = `SELECT * FROM topup WHERE debit NOT IN ('${before.day}', '${before.month}') ORDER BY charge_id`
 
 /** What was paid in for each user is what the balance bounds, and each entry says what it said. */
@@ -250,7 +250,7 @@ function* auditTopUps(findings: Findings): QueryProgram<void> {
       findings.report(`topup ${chargeId}: is not as it was paid in`)
     paid.set(credit, (paid.get(credit) ?? 0) + amount)
   }
-  // The entries of somebody who was erased have the name of before.
+  // The entries of an erased user have the earlier name.
   const users =
     'SELECT name, coalesce(booked_as, name) AS entered, balance FROM "user" WHERE balance IS NOT NULL ORDER BY name'
   for (const row of yield ask(users)) {

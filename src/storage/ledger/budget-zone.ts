@@ -18,7 +18,7 @@ export function* noteZone(zone: string, at: number): QueryProgram<void> {
   yield ask(put, sinceName, booked ? at : 0)
 }
 
-/** Since when budgets have gone by a zone; undefined where they go by another one, or nobody has noted it. */
+/** Since when budgets have gone by a zone; undefined where they go by another one, or it was not noted. */
 export function* readZoneSince(zone: string): QueryProgram<number | undefined> {
   const known = yield* readMeta()
   return known.get(zoneName) === numberOf(zone) ? known.get(sinceName) : undefined

@@ -1,10 +1,10 @@
 import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 
-/** Where a chain ends: its last place, and the hash of what stands there. */
+/** The end of a chain: its last place, and the hash of its content. */
 export type End = { readonly position: number; readonly head: string }
 
-/** What stands in chains: entries, groups of charges, entries about one of those, and what was paid in. Each place is in one of them. */
+/** The contents of chains: entries, groups of charges, entries about one of those, and what was paid in. Each place is in one of them. */
 export const chainTables = ['entry', 'segment', 'reversal', 'topup'] as const
 
 export function* readEnd(chain: string): QueryProgram<End> {

@@ -5,7 +5,7 @@ import { text, textOrNull, whole, wholeOrNull } from '../rows.ts'
 import { moveEnd, readEnd } from './chain.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 
-/** `settle` takes from the key, `refund` gives back, `void` records that somebody decided against a charge; `topup` pays in, or says what was spent before. */
+/** `settle` takes from the key, `refund` gives back, `void` records a person's decision against a charge; `topup` pays in, or says what was spent before. */
 export type EntryKind = 'settle' | 'refund' | 'void' | 'topup'
 
 export type Entry = {
@@ -78,7 +78,7 @@ export function toEntry(row: Row): Entry {
   }
 }
 
-/** What an entry vouches for: the facts of the charge and every line, in order. Rows of `charge` and of `line`. */
+/** What the hash of an entry covers: the facts of the charge and every line, in order. Rows of `charge` and of `line`. */
 export function digestCharge(charge: Row, lines: Rows): string {
   const facts = [
     text(charge, 'id'),

@@ -39,7 +39,7 @@ export function* pageCharges(after: string | null, limit: number): QueryProgram<
 
 const together = 1_000
 
-/** Goes through charges in the order of their ids, behind the first and before the last, some at a time. */
+/** Reads charges in the order of their ids, after the first and before the last, some at a time. */
 export function* eachCharge(
   after: string,
   before: string,

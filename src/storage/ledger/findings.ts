@@ -18,7 +18,7 @@ export type Findings = {
   readonly totals: Map<string, Totals>
   /** By the kind and the name of an account. */
   readonly accounts: Map<string, Totals>
-  /** Of the day and the month that are now; undefined where they cannot be told. */
+  /** Of the present day and month; undefined where they are not known. */
   readonly running: RunningSums | undefined
   /** What would make keys and accounts what their charges say. */
   readonly corrections: BudgetCorrection[]

@@ -83,7 +83,7 @@ function* findTaken(
   return yield* describeTaken(charge, idempotency.fingerprint)
 }
 
-/** A charge of a clock that was ahead would keep its key for as long as it was: 24 hours from when somebody asks for it. */
+/** A charge of a clock that was ahead would keep its key for as long as it was: 24 hours from its next use. */
 function* takenUntil(charge: Row, at: number): QueryProgram<number> {
   const createdAt = whole(charge, 'created_at')
   const known = wholeOrNull(charge, 'idem_until')

@@ -20,7 +20,7 @@ import { bookAll } from './settle.ts'
 import { sweep } from './sweep.ts'
 
 export type Recovery = {
-  /** Of whoever recovers. */
+  /** Of the recovering process. */
   readonly epoch: number
   /** Charges with lines: ended at what was delivered or about to be. */
   readonly settled: number
@@ -62,7 +62,7 @@ export function* begin(identity: Omit<WriterIdentity, 'epoch'>, at: number, isAl
   return recovery
 }
 
-/** Ends what an earlier gateway left, where nobody bills: before the workers of the next one do. */
+/** Ends what an earlier gateway left, before the workers of the next one bill. */
 export function* clear(
   self: Pick<WriterIdentity, 'chain' | 'part' | 'zone' | 'thresholds'>,
   at: number,
@@ -162,7 +162,7 @@ function* writeMissingOfSegments(at: number): QueryProgram<void> {
   for (let looked = 0; looked < lookedAt; ) {
     const segments = yield ask(lastSegments, before)
     const left = segments.filter(row => row['alive'] === null)
-    // A gateway starts whatever somebody has done to a segment; an audit tells.
+    // A gateway starts with a damaged segment too; an audit reports it.
     const booked = left.flatMap(row => readSound(row) ?? []).filter(one => one.at >= since)
     yield* writeMissing(booked.map(logOfBooked))
     looked += segments.reduce((sum, row) => sum + whole(row, 'count'), 0)
@@ -173,7 +173,7 @@ function* writeMissingOfSegments(at: number): QueryProgram<void> {
 }
 
 function* writeMissing(rows: readonly LogRow[]): QueryProgram<void> {
-  // What is charged beside images has the images' row.
+  // What is charged in addition to images has the images' row.
   yield* writeRows(yield* findMissing(rows.filter(({ id }) => !id.endsWith(useChargeId('')))))
 }
 

@@ -75,13 +75,13 @@ export function* renew(
   return { epoch, lapsed: yield* dropLapsed(at) }
 }
 
-/** Whether a process has its lease; if so, nobody ends it before this transaction ends. */
+/** Whether a process has its lease; if so, no other process ends it before this transaction ends. */
 export function* keepLease({ owner, epoch }: WriterIdentity): QueryProgram<boolean> {
   const rows = yield ask(`SELECT epoch FROM replica WHERE owner = ? AND epoch = ? ${lockRows}`, owner, epoch)
   return rows.length > 0
 }
 
-/** Ends the lease of a process that is gone: what it left reserved is ended by whoever looks next. */
+/** Ends the lease of a process that is gone: the next look ends what it left reserved. */
 export function* forget(owner: string): QueryProgram<boolean> {
   const rows = yield ask('DELETE FROM replica WHERE owner = ? RETURNING owner', owner)
   return rows.length > 0

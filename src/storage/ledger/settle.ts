@@ -13,7 +13,7 @@ import type { WriterIdentity } from '../writer-identity.ts'
 import { accountOf, digestCharge, type Entry, postAll, sales } from './entries.ts'
 import { idempotencyMs } from './hold.ts'
 
-/** Stored answers are links or small pictures; anything larger is told by the charge's id alone. */
+/** Stored answers are links or small pictures; of anything larger the charge's id is stored alone. */
 const answerBytesMax = 1_048_576 + 65_536
 
 /** Ends a reserved charge of ours that has lines, `now`, as of `at`. @returns false when there is none such. */
@@ -71,7 +71,7 @@ export function* bookAll(
 ): QueryProgram<void> {
   const inOrder = ended.length === 1 ? ended : ended.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
   const late = new Set(ended.flatMap(one => (isLate(one.at, now, identity.zone) ? [text(one.charge, 'key_id')] : [])))
-  // As accounts are: what others left behind, at midnight or for what was late, is read once they are done.
+  // As with accounts: what others left, at midnight or for what was late, is read once they are done.
   if (late.size > 0 || ended.some(({ at }) => isAroundMidnight(at, identity.zone)))
     yield* lockKeys(ended.map(({ charge }) => text(charge, 'key_id')))
   for (const { charge, heldNow, at } of inOrder) {
@@ -82,7 +82,7 @@ export function* bookAll(
   }
   for (const keyId of late) yield comeBack(identity, keyId, now)
   const days = byDay(identity.zone, inOrder, ({ at }) => at)
-  // Within a day accounts come in their order; one of the second day may stand before one of the first.
+  // Within a day accounts come in their order; one of the second day may precede one of the first.
   if (days.length > 1) yield* lockAccounts(ended.map(({ charge }) => charge))
   for (const ofDay of days) yield* bookAccounts(identity, ofDay, now)
   const entries: Entry[] = []

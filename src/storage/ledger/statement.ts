@@ -104,7 +104,7 @@ class Accounts {
     return account
   }
 
-  /** By user, group and currency; those of which nothing is to tell are left out. */
+  /** By user, group and currency; those without entries are left out. */
   inOrder(): readonly StatementAccount[] {
     return [...this.#accounts]
       .sort(([a], [b]) => (a < b ? -1 : 1))

@@ -10,11 +10,11 @@ const part = `CASE WHEN e.created_at < ? THEN 'before' WHEN e.created_at < ? THE
 
 const topUps = `SELECT e.credit AS account, 'topup' AS kind, ${part} AS part, count(*) AS count, sum(e.amount) AS amount
   FROM topup e WHERE e.debit = ? GROUP BY 1, 3`
-/** A charge says by its levels whether it was held of a balance; those in segments were held of nobody. */
+/** A charge has in its levels whether it was held of a balance; those in segments have no hold. */
 const taken = `SELECT 'balance:' || c.user_name AS account, e.kind AS kind, ${part} AS part, count(*) AS count, sum(e.amount) AS amount
   FROM charge c JOIN entry e ON e.charge_id = c.id
   WHERE c.levels LIKE '%balance%' AND e.kind IN ('settle', 'refund') GROUP BY 1, 2, 3`
-/** The entries and the account of somebody who was erased have the name of before. */
+/** The entries and the account of an erased user have the earlier name. */
 const booked = `SELECT 'balance:' || coalesce(u.booked_as, u.name) AS account, u.group_name,
     u.balance - coalesce((SELECT sum(a.spent) FROM account a
       WHERE a.kind = 'balance' AND a.name = coalesce(u.booked_as, u.name)), 0) AS balance

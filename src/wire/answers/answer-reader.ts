@@ -10,7 +10,7 @@ import { pathOfValue, unescapeText } from './value-reader.ts'
 
 /** Of a text that is looked at so much is kept; longer than any message. */
 const textBytesMax = 64 * 1024
-/** The paths of an answer that are told where nothing of it was recognised. */
+/** The paths of an answer that are reported where nothing of it was recognised. */
 const shapePathsMax = 8
 const textsMax = 64
 /** An answer that is no JSON object is kept up to here: no page of an error is longer. */
@@ -68,11 +68,11 @@ export class AnswerReader implements JsonVisitor {
   readonly #shape = new Set<Path>()
   /** How many values have been read. */
   seen = 0
-  /** Pictures that wait for whoever reads the events. */
+  /** Pictures that wait for the reader of the events. */
   readonly held: HeldPicture[] = []
   /** Pictures that failed, as their items say. */
   readonly failed: string[] = []
-  /** What may be a picture, stands where none is described, and goes nowhere. */
+  /** What may be a picture at a place that is not described, and goes nowhere. */
   omitted: string | undefined
   #foreign: Buffer[] = []
   #foreignBytes = 0
@@ -86,7 +86,7 @@ export class AnswerReader implements JsonVisitor {
   #passing: Item | undefined
   #text: { readonly path: Path; readonly pieces: Buffer[]; bytes: number } | undefined
 
-  /** @param options.waits where pictures wait they are left in `held`, for whoever knows what they are only at the end */
+  /** @param options.waits where pictures wait they are left in `held`, for a reader that knows what they are only at the end */
   constructor(
     reading: AnswerReading,
     writer: PictureWriter,
@@ -156,7 +156,7 @@ export class AnswerReader implements JsonVisitor {
   }
 
   name(walk: JsonWalk): void {
-    // The whole answer is an item that nobody opens.
+    // The whole answer is an item without an opening.
     if (walk.depth === 1 && this.#items.length === 0)
       for (const place of this.#places) if (place.at === '') this.#openItem(place, 1)
   }
@@ -199,7 +199,7 @@ export class AnswerReader implements JsonVisitor {
         place.at === path ? this.#openItem(place, walk.depth + 1) : this.#items.findLast(one => one.place === place)
       if (!item) continue
       if (item.found?.path === path) this.#next(item)
-      // Of several members the first has the picture; beside it others lead to the same.
+      // Of several members the first has the picture; the others lead to the same.
       if (item.found && !item.found.held.isLink) break
       this.#picture = { text: new PictureText(this.#reading.faults), item, path, isLetGo: false }
       return 'bytes'
@@ -286,7 +286,7 @@ export class AnswerReader implements JsonVisitor {
     item.isWritten = false
   }
 
-  /** Another picture comes before its item is over: what is said of it behind that comes too late. */
+  /** Another picture comes before its item is over: what follows comes too late. */
   #endPassing(): void {
     const item = this.#passing
     this.#passing = undefined

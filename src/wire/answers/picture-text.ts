@@ -1,7 +1,7 @@
 import type { PictureFacts } from './picture-writer.ts'
 import type { ReadingFaults } from './reading.ts'
 
-/** What stands before the base64 of a data: URL is no longer. */
+/** What precedes the base64 of a data: URL is no longer. */
 const openingCharsMax = 256
 const linkBytesMax = 64 * 1024
 
@@ -18,7 +18,7 @@ const longestScheme = String.raw`https:\/\/`
 
 type Kind = 'unknown' | 'base64' | 'link'
 
-/** The string of a picture, fed piece by piece as JSON writes it: tells by its beginning whether it is base64, with or without `data:`, or a link. */
+/** The string of a picture, fed piece by piece as JSON writes it: its beginning shows whether it is base64, with or without `data:`, or a link. */
 export class PictureText {
   #kind: Kind = 'unknown'
   #opening = ''

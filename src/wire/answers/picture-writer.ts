@@ -15,13 +15,13 @@ export class LinkToFollow {
 /** What is written: bytes, or a link to follow in their place. */
 export type Written = Buffer | LinkToFollow
 
-/** What is said of a picture beside itself. */
+/** What is reported of a picture besides itself. */
 export type PictureFacts = {
   readonly size: { readonly width: number; readonly height: number } | undefined
   readonly texts: readonly (readonly [name: string, text: string])[]
 }
 
-/** The last words of an answer: what was used, by names with dots for what stands in one another, and what it says of its pictures. */
+/** The last words of an answer: what was used, by names with dots for nested members, and what it reports of its pictures. */
 export type AnswerFacts = {
   readonly usage: { readonly [name: string]: number } | undefined
   readonly words?: ReadonlyMap<string, string | number>
@@ -167,7 +167,7 @@ function writeFacts({ usage, words }: AnswerFacts): string {
   return told.join('') + (usage ? `,"usage":${JSON.stringify(nest(usage))}` : '')
 }
 
-/** `input_tokens_details.text_tokens` stands in an object of its own, as SDKs read it. */
+/** `input_tokens_details.text_tokens` is in an object of its own, as SDKs read it. */
 function nest(usage: { readonly [name: string]: number }): object {
   const nested: { [name: string]: number | { [name: string]: number } } = Object.create(null)
   for (const [name, used] of Object.entries(usage)) {

@@ -1,7 +1,7 @@
 import type { Condition } from '../conditions.ts'
 import type { Path } from '../paths.ts'
 
-/** Where pictures stand in an answer; all paths are from its top. */
+/** Where pictures are in an answer; all paths are from its top. */
 export type AnswerPlace = {
   readonly at: Path
   readonly pictures: readonly Path[]

@@ -94,7 +94,7 @@ function leadingOf(wanted: ReadonlySet<Path>): ReadonlySet<Path> {
   if (!known) {
     const paths = new Set<Path>([''])
     for (const path of wanted) {
-      // A list of texts stands at the path itself.
+      // A list of texts is at the path itself.
       paths.add(path)
       for (let dot = path.indexOf('.'); dot >= 0; dot = path.indexOf('.', dot + 1)) paths.add(path.slice(0, dot))
     }
@@ -103,7 +103,7 @@ function leadingOf(wanted: ReadonlySet<Path>): ReadonlySet<Path> {
   return known
 }
 
-/** The text that JSON writes so; as it stands where it was cut in the middle of something. */
+/** The text that JSON writes so; unchanged where it was cut in the middle of something. */
 export function unescapeText(raw: Buffer): string {
   const text = raw.toString()
   if (!text.includes('\\')) return text

@@ -256,9 +256,9 @@ function* judgeWithdrawn(stage: Stage, asks: readonly Ask[]): Iterable<Finding> 
       const settings = stage.asks.filter(({ first }) => first === ask).flatMap(one => stage.settingsOf(one))
       const isInFile = settings.some(({ pool }) => key && secretOf(key, pool) === secret)
       if (!isInFile && ask.endedAt !== undefined) yield ['a key that is not in the file is asked', said]
-      const isSaid = keys.words.some(
-        word => word.isKnown && word.key === name && ask.sentAt > word.from + heardMs && at < word.until,
-      )
+      // A later decision replaces an earlier one, also with a shorter time.
+      const word = keys.words.findLast(one => one.key === name && one.from <= at)
+      const isSaid = word?.isKnown === true && ask.sentAt > word.from + heardMs && at < word.until
       // How long it stays so is told by the clock on the wall.
       if (isSaid && ask.disturbed === undefined && stage.jumps.length === 0 && !isBroken(stage, ask.sentAt))
         yield ['a key that a person has suspended is asked', said]

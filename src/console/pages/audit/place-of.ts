@@ -1,7 +1,7 @@
 import { queryText } from '../../api/call.ts'
 import type { Duty } from '../../api/shapes.ts'
 
-/** Where what was changed is; undefined where it is nowhere, or whoever looks may not go there. */
+/** Where what was changed is; undefined where it is nowhere, or the user may not go there. */
 export function placeOf(action: string, subject: string, may: readonly string[]): string | undefined {
   const whoMay = (duty: Duty, href: string): string | undefined => (may.includes(duty) ? href : undefined)
   switch (action.slice(0, action.indexOf('.'))) {

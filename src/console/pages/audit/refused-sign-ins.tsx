@@ -13,7 +13,7 @@ import { t } from '../../words/index.ts'
 
 const rowsMost = 100
 
-/** Who was tried, from where and how often: sign-ins that let nobody in. */
+/** Refused sign-ins: the user, the address and how often. */
 export function RefusedSignIns({ since, until }: { readonly since?: string; readonly until?: string }) {
   const { query, set } = useQuery()
   const [name, remote] = [query['name'], query['remote']]

@@ -3,7 +3,7 @@ import { tBounds } from '../../words/bound.ts'
 import { t, tName } from '../../words/index.ts'
 import { tSettingChange } from '../../words/setting-change.ts'
 
-/** Fields whose values are names of the gateway's own, by the words that tell them. */
+/** Fields whose values are names of the gateway's own, by the prefix of their words. */
 const named: { readonly [field: string]: string } = {
   role: 'role',
   status: 'status',

@@ -253,7 +253,7 @@ function servedBy(whole: Value): string {
   return valueText(valueAt(whole, ['upstream']) ?? valueAt(whole, ['routes']))
 }
 
-/** What was written, where what was before stands, and what is in use now. */
+/** What was written, where the old file is, and what is in use now. */
 function Done({ of, onClose }: { readonly of: Written; readonly onClose: () => void }) {
   return (
     <section class="card" role="status">

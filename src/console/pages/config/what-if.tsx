@@ -80,7 +80,7 @@ export function WhatIf({ of: terms }: { readonly of: Terms }) {
   )
 }
 
-/** The moment that a day begins where whoever looks is. */
+/** The moment that a day begins in the user's zone. */
 function startOf(day: string): string {
   return new Date(`${day}T00:00`).toISOString()
 }

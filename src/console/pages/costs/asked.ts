@@ -4,7 +4,7 @@ import { dateIn } from '../../zone.ts'
 import { type Range, readRange } from './range.ts'
 import { readBy, readWhere, type Where } from './where.ts'
 
-/** What the address of the page of costs asks for. */
+/** The question in the address of the page of costs. */
 export type Asked = {
   readonly range: Range
   readonly where: Where

@@ -7,13 +7,13 @@ const shapes = {
   month: { month: 'short', year: 'numeric' },
 } as const
 
-/** What stands below a bar that begins then. */
+/** The label of a bar that begins then. */
 export function barLabel(at: string, step: Range['step'], timeZone: string): string {
   const locale = language.value === 'en' ? 'en-GB' : languageTags[language.value]
   return new Date(at).toLocaleString(locale, { ...shapes[step], timeZone })
 }
 
-/** Of bars, those that a clock tells alike, for it goes back that day: when they begin, each with how far it is from UTC then. */
+/** Bars with the same label, for the clock goes back that day: when they begin, each with its distance from UTC then. */
 export function hoursTwice(bars: readonly string[], timeZone: string): ReadonlyMap<string, string> {
   const clock = new Intl.DateTimeFormat('en-GB', { timeZone, dateStyle: 'short', timeStyle: 'short' })
   const alike = Map.groupBy(bars, at => clock.format(new Date(at)))

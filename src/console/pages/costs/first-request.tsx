@@ -7,7 +7,7 @@ import { snippets } from '../../snippets.ts'
 import { t } from '../../words/index.ts'
 import { useModels } from '../../api/models.ts'
 
-/** Before anything was asked: how to ask, and whether it has arrived. */
+/** Before the first request: how to send it, and whether it has arrived. */
 export function FirstRequest({ baseUrl, onArrived }: { readonly baseUrl: string; readonly onArrived: () => void }) {
   const [arrived, setArrived] = useState<string | null>(null)
   useTail('', record => kindOfRow(record) !== 'lookup' && setArrived(record.id))
@@ -34,7 +34,7 @@ export function FirstRequest({ baseUrl, onArrived }: { readonly baseUrl: string;
   )
 }
 
-/** How to ask, by each kind of client. */
+/** How to send a request, by each kind of client. */
 export function Snippets({ baseUrl, secret }: { readonly baseUrl: string; readonly secret: string }) {
   const models = useModels()
   const samples = snippets(baseUrl, secret, models)

@@ -3,7 +3,7 @@ import { addDays, daysIn, isDate, monthOf } from '../../zone.ts'
 export const presets = ['today', '7d', '30d', 'month', 'last'] as const
 export type Preset = (typeof presets)[number]
 
-/** Days that are asked about, both counted, and how long bars are. `preset` is null for days that were chosen by hand. */
+/** The days of the question, both counted, and how long bars are. `preset` is null for days that were chosen by hand. */
 export type Range = {
   readonly preset: Preset | null
   readonly from: string

@@ -2,7 +2,7 @@ import type { CostPart } from '../../../kit/costs.ts'
 
 export type Where = { readonly [P in CostPart]?: string }
 
-/** What costs are split by, what is asked for most first. Whoever sees only themselves is in no list of users. */
+/** What costs are split by, the most used first. A user who sees only themselves is in no list of users. */
 const inOrder = [
   'user',
   'tier',
@@ -13,7 +13,7 @@ const inOrder = [
   'upstream',
 ] as const satisfies readonly CostPart[]
 
-/** What costs are split by that whoever looks may ask for. */
+/** What costs are split by that the user may see. */
 export function partsFor(readsAll: boolean): readonly CostPart[] {
   return readsAll ? inOrder : inOrder.filter(part => part !== 'user' && part !== 'group')
 }

@@ -55,7 +55,7 @@ export function Bill({ of }: { readonly of: BillingRecord }) {
   )
 }
 
-/** The six labels of `docs/rules.md#the-record-of-a-charge`, and their English beside them. */
+/** The six labels of `docs/rules.md#the-record-of-a-charge`, and their English next to them. */
 function SixParts({ of }: { readonly of: BillingRecord }) {
   const pictures = imagesOf(of)
   const parts = [
@@ -81,7 +81,7 @@ function SixParts({ of }: { readonly of: BillingRecord }) {
   )
 }
 
-/** What is counted beside images has a quantity; what a person decided stands for all. */
+/** What is counted in addition to images has a quantity; what a person decided is for all. */
 function imagesOf({ lines }: BillingRecord): readonly Line[] {
   return lines.some(line => line.quantity === null) ? lines.filter(line => line.quantity === null) : lines
 }
@@ -135,7 +135,7 @@ function Why({ of }: { readonly of: BillingRecord }) {
   )
 }
 
-/** In the reader's language where the console has the words; a plugin of somebody else's says it in its own. */
+/** In the reader's language where the console has the words; a third-party plugin says it in its own. */
 function ruleText(of: BillingRecord): string {
   const { kind, text } = of.rule
   if (language.value === 'en' || (kind !== 'tiers' && kind !== 'usage')) return text
@@ -153,7 +153,7 @@ function multiplierText({ kind, multiplier }: BillingRecord['rule']): string {
   return language.value === 'en' || kind !== 'usage' ? multiplier : t('bill.multiplier')
 }
 
-/** The rows of the rule; those that were applied stand out. */
+/** The rows of the rule; those that were applied are marked. */
 function Prices({ of: { rule, lines, currency } }: { readonly of: BillingRecord }) {
   const matched = new Set(lines.map(line => line.tier))
   const tiered = rule.kind === 'tiers'

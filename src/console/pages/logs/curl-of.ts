@@ -1,7 +1,7 @@
 import type { LogRecord } from '../../api/shapes.ts'
 import { findOperation } from '../../operations.ts'
 
-/** Where an operation is asked for of which nothing is known. */
+/** The path of an unknown operation. */
 const elsewhere = '/v1beta/models/{model}:generateContent'
 const files = new Set(['image', 'image[]', 'mask', 'file'])
 

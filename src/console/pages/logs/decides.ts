@@ -1,4 +1,4 @@
-/** Whether whoever looks decides about a charge: whoever counts the money gives none to themselves. */
+/** Whether the user decides about a charge: accountants do not decide about their own. */
 export function decidesOn(
   charge: { readonly user: string | null },
   { may, name }: { readonly may: readonly string[]; readonly name: string },

@@ -51,7 +51,7 @@ export function LogFilters({
   readonly query: Query
   readonly set: (change: { readonly [name: string]: string | null }) => void
   readonly admin: boolean
-  /** What stands beside the way out of a filter. */
+  /** The text next to the button that removes a filter. */
   readonly children?: ComponentChildren
 }) {
   const models = useModels()

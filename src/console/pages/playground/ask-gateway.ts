@@ -9,12 +9,12 @@ let asking: Promise<SessionKey> | undefined
 /** The short-lived key of this session: the playground goes in by the same door as every caller. */
 async function sessionKey(): Promise<SessionKey> {
   if (kept && Date.parse(kept.expires) - spareMs >= Date.now()) return kept
-  // One for all who ask at once: a new one ends the one before.
+  // One for all requests at the same time: a new one ends the one before.
   asking ??= call<SessionKey>('/playground/key', { method: 'POST' }).finally(() => (asking = undefined))
   return (kept = await asking)
 }
 
-/** The next request is asked with a new key: somebody else asks it. */
+/** The next request uses a new key: another user sends it. */
 export function forgetKey(): void {
   kept = null
 }
@@ -82,7 +82,7 @@ export async function findRecord({ keyId, clientId }: Mark, isWanted: () => bool
       const found = records.find(record => record.client_request_id === clientId)
       if (found) return found
     } catch (error) {
-      // A gateway that is away for a moment is asked again; a session that has ended is not.
+      // A gateway that is away for a moment gets a retry; a session that has ended does not.
       if (!(error instanceof ApiError) || error.status === 401 || error.status === 403) return undefined
     }
     await new Promise(resolve => setTimeout(resolve, tries < soonTries ? soonMs : laterMs))

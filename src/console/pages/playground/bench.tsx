@@ -5,10 +5,10 @@ import { t } from '../../words/index.ts'
 import { Results } from './run.tsx'
 import { type Money, type Question, type Run, runAt } from './runs.ts'
 
-/** One model, or two that are asked the same. */
+/** One model, or two with the same request. */
 export type BenchProps = { readonly models: readonly Model[]; readonly operation: string }
 
-/** A form, and beside it what came of it: of each model its own. */
+/** A form, and next to it the result: of each model its own. */
 export function Bench<Result>({
   models,
   operation,

@@ -17,7 +17,7 @@ const usual = ['1024x1024', '1536x1024', '2048x1152', '3840x2160']
 const qualities = ['', 'low', 'medium', 'high', 'auto']
 const formats = ['', 'b64_json', 'url']
 
-/** Makes pictures, or makes them anew from others. */
+/** Makes pictures, from nothing or from others. */
 export function Images({ models, operation, edit }: BenchProps & { readonly edit: boolean }) {
   const [prompt, setPrompt] = useText(operation, 'prompt')
   const [size, setSize] = useText(operation, 'size')

@@ -82,7 +82,7 @@ function Shown({ blob, number }: { readonly blob: Blob; readonly number: number 
   )
 }
 
-/** Behind a link: the gateway fetches it when somebody asks for it, and then alone. */
+/** At a link: the gateway fetches it when the user opens it, and then alone. */
 function Unopened({ url, number }: { readonly url: string; readonly number: number }) {
   const safe = /^https?:\/\//i.test(url)
   const [state, setState] = useState<'closed' | 'open' | 'failed'>('closed')

@@ -1,12 +1,12 @@
 type Query = { readonly [name: string]: string | undefined }
-/** An operation's tab, the model that is asked there, and the one beside it. */
+/** An operation's tab, its model, and the second one. */
 export type Place = { readonly op: string; readonly model: string | undefined; readonly vs: string | undefined }
 
-// Whoever comes back by the menu has an address that says nothing: they stand where they stood, where their request may be running.
+// A user who comes back by the menu has an address without a state: they get the last one, where their request may be running.
 const places = new Map<string, Place>()
 let last: string | undefined
 
-/** Keeps where somebody stands, for as long as the page is open. */
+/** Keeps the user's place, for as long as the page is open. */
 export function keepPlace(place: Place): void {
   places.set(place.op, place)
   last = place.op

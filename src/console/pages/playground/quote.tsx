@@ -16,11 +16,11 @@ type Asked = {
   readonly quality?: string
 }
 
-/** A person types; asking waits until they pause. */
+/** A person types; the request waits until they pause. */
 const pauseMs = 250
 
 type Told = {
-  /** What it was told of: while it is not what is asked now, the next answer is on its way. */
+  /** The question of this answer: while it is not the present one, the next answer is on its way. */
   readonly of?: string
   readonly explained?: RequestExplanation
   readonly error?: ApiError

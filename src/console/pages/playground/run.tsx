@@ -8,7 +8,7 @@ import { t } from '../../words/index.ts'
 import { Bill } from '../logs/bill.tsx'
 import type { Run } from './runs.ts'
 
-/** Requests of a form beside one another, each with its own result and bill. */
+/** Requests of a form next to each other, each with its own result and bill. */
 export function Results<Result>({
   of,
   children,
@@ -103,7 +103,7 @@ function StopNote<Result>({ of, onKeep }: { readonly of: Run<Result>; readonly o
 
 const tickMs = 1_000
 
-/** How long it has been under way: whoever waits for a picture of a minute sees that something happens. */
+/** How long it has been under way: a picture may take a minute, and the user sees that something happens. */
 function Elapsed({ since, isStill }: { readonly since: number; readonly isStill: boolean }) {
   const [now, setNow] = useState(performance.now())
   useEffect(() => {

@@ -20,10 +20,10 @@ type Row = { readonly upstream: Upstream; readonly key: UpstreamKey | undefined 
 
 const everyMs = 10_000
 
-/** For how long somebody suspends a key; nothing for until it is resumed. */
+/** For how long a key is suspended; nothing for until it is resumed. */
 const spans = ['', '3600', '14400', '86400'] as const
 
-/** The upstreams, and the keys that they are asked with: why one is not, and what can be done about it. */
+/** The upstreams and their keys: why one is not used, and what can be done about it. */
 export function Upstreams() {
   const load = usePoll<UpstreamList>('/upstreams', everyMs)
   const changes = useMay('admin')
@@ -121,7 +121,7 @@ function StateOf({ row: { upstream, key } }: { readonly row: Row }) {
   )
 }
 
-/** Why a key is not asked, and when it will be; nothing where it is. */
+/** Why a key is not used, and when it will be; nothing where it is. */
 function whyNot({ reason, code, note, since, until, resting }: UpstreamKey) {
   if (reason === null)
     return resting.length === 0

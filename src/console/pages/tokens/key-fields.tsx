@@ -6,7 +6,7 @@ import { SelectField, TextField, type Values } from '../../kit/form.tsx'
 import { t } from '../../words/index.ts'
 import { readSettings, SettingFields } from './setting-fields.tsx'
 
-/** What is chosen for a key, when it is made and later; how far its holder may go is told beside it. */
+/** The settings of a key, when it is made and later, with the bounds of its holder. */
 export function KeyFields({ of, groups }: { readonly of?: Key; readonly groups: readonly string[] }) {
   const admin = useMay('admin')
   const { user } = useSession()

@@ -11,7 +11,7 @@ export type Settings = Pick<Key, 'models' | 'limits' | 'budget' | 'ips' | 'expir
   readonly budget_period: string | null
 }
 
-/** What is chosen of a key. `within`: bounds that are told beside the fields. */
+/** The settings of a key. `within`: bounds that are shown next to the fields. */
 export function SettingFields({
   of,
   within = [],

@@ -4,7 +4,7 @@ import { t } from '../../words/index.ts'
 
 const roles = ['user', 'viewer', 'billing', 'admin'] as const satisfies readonly User['role'][]
 
-/** Where somebody stands: their role, and the group that limits and factors hang on. */
+/** The role of a user, and the group that decides limits and factors. */
 export function PlaceFields({
   groups,
   of = { role: 'user', group: 'default' },

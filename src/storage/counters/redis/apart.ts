@@ -18,7 +18,7 @@ export async function takeApart(store: Store, parts: readonly [Part, ...Part[]],
   return [answer, ...(await Promise.all(others.map(part => takePart(store, part, member))))]
 }
 
-/** As all stand when nothing is taken: gives back what was, in one step with the look at it. `own` where nobody answers. */
+/** The state of all limits when nothing is taken: gives back what was, in one step with the read. `own` without an answer. */
 export async function giveBack(
   store: Store,
   parts: readonly Part[],

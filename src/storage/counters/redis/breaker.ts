@@ -11,7 +11,7 @@ export type BreakerParts = {
   readonly probeEveryMs: number
 }
 
-/** Leaves a store alone that does not answer: who asks meanwhile does not wait, and no request is the one that tries it. */
+/** Stops calls to a store that does not answer: requests do not wait for it, and none of them is the one that tries it. */
 export class Breaker {
   readonly #parts: BreakerParts
   #failures = 0
@@ -43,7 +43,7 @@ export class Breaker {
     this.#probeLater()
   }
 
-  /** For good: nothing is asked any more. */
+  /** For good: there are no more calls. */
   close(): void {
     this.#isClosed = true
     this.#probing?.cancel()

@@ -11,7 +11,7 @@ export type Script = { readonly text: string; readonly sha: string }
 
 /** A connection that is made again whenever it is lost. Questions meanwhile fail at once. */
 export type Link = {
-  /** Whether keys are meant to stand on all nodes of a cluster. */
+  /** Whether keys are meant to be on all nodes of a cluster. */
   readonly isSpread: boolean
   /** The address of the node that has the slot of a hash tag now; undefined where that is not known. Of a spread cluster. */
   nodeOf(tag: string): string | undefined
@@ -44,7 +44,7 @@ export function connect(
     protocol: 2 as const,
     connectTimeout: connectMs,
     enableOfflineQueue: false,
-    // An answer that was lost with its connection is asked for once more, by the same ticket.
+    // An answer that was lost with its connection is requested once more, by the same ticket.
     maxRetriesPerRequest: 1,
     // The address leads to another one after a failover, and the old one keeps its connections.
     reconnectOnError: (error: Error) => error.message.includes('READONLY'),

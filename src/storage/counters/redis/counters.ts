@@ -33,11 +33,11 @@ export type RedisCountersOptions = {
   readonly leaseMs?: number
   /** How long one question may take, in milliseconds; 200 by default. */
   readonly commandMs?: number
-  /** For tests of long times: stands in for the server's clock. Microseconds. */
+  /** For tests of long times: replaces the server's clock. Microseconds. */
   readonly serverTime?: () => number
 }
 
-/** A ticket that other processes see too. `member` is undefined of one that was given while they could not be asked. */
+/** A ticket that other processes see too. `member` is undefined of one that was given without the store. */
 type SharedTicket = Ticket & { readonly member: string | undefined }
 
 /**
@@ -96,7 +96,7 @@ export class RedisCounters implements Counters {
   take(demands: readonly LimitRequest[], whenDown: WhenDown): Awaitable<LimitReservation> {
     const own = this.#own.peek(demands)
     if (!this.#isFull(demands, own)) return this.#takeShared(demands, whenDown)
-    // Requests fill a limit here alone where nobody else has any of it; tokens of others may have to leave besides ours.
+    // Requests fill a limit here alone where no other process has any of it; tokens of others may have to leave besides ours.
     if (demands.every(({ amount }) => amount <= 1)) return { ticket: undefined, standings: own }
     return this.#store
       .look(demands, own, 'local')
@@ -142,7 +142,7 @@ export class RedisCounters implements Counters {
     }
   }
 
-  /** Of what stands in several slots: where one refuses, the others get back what was taken of them. */
+  /** For counters in several slots: where one refuses, the others get back what was taken of them. */
   async #takeApart(
     parts: readonly [Part, ...Part[]],
     demands: readonly LimitRequest[],

@@ -5,7 +5,7 @@ const renewedAtOnce = 500
 
 type Held = { readonly tag: string; readonly key: string; readonly member: string }
 
-/** Places that this process holds in the store, which gives them to others when nobody says for a lease that they are held. */
+/** Places that this process holds in the store, which gives them to others when their lease is not renewed. */
 export class Leases {
   readonly #store: Store
   readonly #held = new Map<string, Held>()

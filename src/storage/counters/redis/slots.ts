@@ -1,10 +1,10 @@
 import type { LimitRequest } from '../../../kit/index.ts'
 
-/** Demands whose counters stand in one slot. */
+/** Demands whose counters are in one slot. */
 export type Part = {
   readonly tag: string
   readonly demands: readonly LimitRequest[]
-  /** Where each stands among all that are asked; undefined of what is all. */
+  /** The index of each among all demands; undefined for all. */
   readonly places?: readonly number[]
 }
 
@@ -13,9 +13,9 @@ export const tagOfAll = '{tollgate}'
 
 const slotCount = 16_384
 
-/** The hash tag under which the counters of an owner stand: one owner, one slot. */
+/** The hash tag of the counters of an owner: one owner, one slot. */
 export function tagOf(owner: string | undefined): string {
-  // What is behind a brace within it is not hashed, and stands in the key all the same.
+  // What follows a brace within it is not hashed, and is in the key all the same.
   return `{tollgate:${owner ?? ''}}`
 }
 

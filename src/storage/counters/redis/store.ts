@@ -49,7 +49,7 @@ export class Store {
   readonly #link: Link
   readonly #whole: Node
   readonly #nodes = new Map<string, Node>()
-  /** Of each slot that somebody has something to say to, or waits for. */
+  /** Of each slot with messages to send, or callers that wait. */
   readonly #turns = new Map<string, Turn>()
   #away = 0
   /** What the turns of several slots have to say when this one of the event loop ends. */
@@ -112,7 +112,7 @@ export class Store {
     return [{ tag: tagOfAll, demands }]
   }
 
-  /** Whether what stands under the tag is known not to answer. */
+  /** Whether the slot of the tag is known not to answer. */
   isAway(tag: string): boolean {
     return this.#away > 0 && (this.#whole.breaker.isOpen || this.#nodeAt(tag).breaker.isOpen)
   }
@@ -149,14 +149,14 @@ export class Store {
     return standings
   }
 
-  /** Tells what was used. Never rejects: what cannot be told is forgotten by the store in a minute. */
+  /** Reports what was used. Never rejects: the store forgets what is not reported in a minute. */
   settle(member: string, used: readonly Used[]): Promise<void> {
     if (!this.#link.isSpread) return this.#settleAt(tagOfAll, member, used)
     const byTag = Map.groupBy(used, ([demand]) => tagOf(demand.owner))
     return Promise.all(Array.from(byTag, ([tag, some]) => this.#settleAt(tag, member, some))).then(() => undefined)
   }
 
-  /** Says that tickets still hold their places: `members` one for each of the keys, which stand under one tag. */
+  /** Reports that tickets still hold their places: `members` one for each of the keys, which have one tag. */
   async renew(tag: string, keys: readonly string[], members: readonly string[]): Promise<void> {
     if (this.isAway(tag)) return
     const words = keys.flatMap(key => [key, sumKeyOf(key)])
@@ -165,7 +165,7 @@ export class Store {
     )
   }
 
-  /** What was to be told is told first, where somebody answers. */
+  /** Pending reports are sent first, if the store answers. */
   async close(): Promise<void> {
     const told = [...this.#turns].filter(([tag]) => !this.isAway(tag))
     await Promise.all(told.map(([, turn]) => turn.end()))
@@ -216,7 +216,7 @@ export class Store {
     return node
   }
 
-  /** Counts something nobody asks for: a store that answers and takes no writes, or not ours, cannot be counted in. */
+  /** Counts a probe: a store that answers and takes no writes, or not ours, cannot be counted in. */
   async #probe(node: Node): Promise<void> {
     const key = `${node.tag}:probe`
     try {

@@ -64,7 +64,7 @@ export class Turn {
     })
   }
 
-  /** Resolves when it was told. */
+  /** Resolves when it was sent. */
   settle(ticket: string, used: readonly Used[]): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#settling.push({ ticket, used, resolve, reject })
@@ -125,7 +125,7 @@ export function sumKeyOf(key: string): string {
   return `${key}:sum`
 }
 
-/** Each counter once, however many ask for it. */
+/** Each counter once, however many demands name it. */
 class CounterNumbers {
   readonly windows = new Map<string, number>()
   readonly places = new Map<string, number>()

@@ -5,7 +5,7 @@ export type Path = readonly (string | number)[]
 /** A change of one place of the file; without a value it is taken out. */
 export type Edit = { readonly path: Path; readonly value?: Value }
 
-/** One that somebody has asked for, and what stood there: undefined for nothing. */
+/** A change that was made, and the old value: undefined for nothing. */
 export type Staged = Edit & { readonly was: Value | undefined }
 
 /** Whether a path is of an entry. */
@@ -29,7 +29,7 @@ export function pathText(path: Path): string {
     .join('')
 }
 
-/** What stands at a path; undefined for nothing. */
+/** The value at a path; undefined for nothing. */
 export function valueAt(value: Value | undefined, path: Path): Value | undefined {
   return path.reduce<Value | undefined>((inner, step) => {
     if (inner === null || typeof inner !== 'object') return undefined

@@ -83,7 +83,7 @@ export function EntryForm({
 function OneField({ of: { name, label, kind, text, hint, options = [] } }: { readonly of: EntryField }) {
   const shared = { name, label, value: text, ...(hint !== undefined && { hint }) }
   if (kind === 'choice') {
-    // What stands in the file is there to be kept, whatever it is.
+    // What is in the file stays valid, whatever it is.
     const known = options.some(([value]) => value === text) ? options : [...options, [text, text] as const]
     return <SelectField {...shared} options={known} />
   }

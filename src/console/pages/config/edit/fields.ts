@@ -18,7 +18,7 @@ export type EntryField = {
   readonly options?: readonly (readonly [value: string, text: string])[]
 }
 
-/** Fields that stand beside one another. */
+/** Fields in one row. */
 export type FieldGroup = { readonly title: string; readonly hint?: string; readonly fields: readonly EntryField[] }
 
 /** What can be changed of an entry. `changes`: those that are gathered already, which the fields have. */
@@ -44,7 +44,7 @@ type Make = (
   more?: Pick<EntryField, 'hint' | 'options'>,
 ) => EntryField
 
-/** What a field has: what was asked for, or else what stands there. */
+/** What a field has: the change, or else the value of the file. */
 function textAt(entry: Entry, path: Path, changes: readonly Staged[]): string {
   const staged = changes.find(one => pathText(one.path) === pathText(path))
   if (staged) return staged.value === undefined ? '' : valueText(staged.value)
@@ -152,7 +152,7 @@ function pricesOf(whole: Value, { families }: Editable): readonly string[] {
   return [...new Set([...named, ...(family?.prices ?? [])])].filter(unit => unit !== 'from')
 }
 
-/** Whether its prices stand elsewhere: in a table, or with what all models have. */
+/** Whether its prices are elsewhere: in a table, or with what all models have. */
 function hasForeignPrices({ own, whole }: Entry): boolean {
   const [here, all] = [valueAt(own as Value, ['prices']), valueAt(whole as Value, ['prices'])]
   return all !== undefined && (here === undefined || valueAt(here, ['from']) !== undefined)

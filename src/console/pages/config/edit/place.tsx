@@ -1,7 +1,7 @@
 import { useQuery } from '../../../query.ts'
 import type { Entry } from './fields.ts'
 
-/** Where an entry stands: a file as the main one's folder has it; a place of the main file leads there. */
+/** The place of an entry: a file as the main one's folder has it; a place of the main file is a link. */
 export function Place({
   of: { file, line },
   main,
