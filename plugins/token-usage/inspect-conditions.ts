@@ -1,5 +1,5 @@
-import { type Diagnostic, isTimeZone, type Model, type PriceConditions } from '../../src/kit/index.ts'
-import { daysOf, factNames, listOf, parseHours } from '../../src/pricing/index.ts'
+import { factNames, type Diagnostic, isTimeZone, type Model, type PriceConditions } from '../../src/kit/index.ts'
+import { daysOf, listOf, parseHours } from '../../src/pricing/index.ts'
 import { priceNames } from './usage-rule.ts'
 
 type Found = Pick<Diagnostic, 'code' | 'message' | 'remedy'> & { readonly path: readonly (string | number)[] }

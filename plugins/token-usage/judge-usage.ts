@@ -2,8 +2,6 @@ import { type Body, readField, rootOf, type UnitName, units, type Usage } from '
 import { isObject } from './is-object.ts'
 import type { UsageFacet } from './schema.ts'
 
-const none: readonly string[] = []
-
 /** A report as far as it can be true, and the units of which it reports what cannot be. */
 export type Judged = { readonly usage: Usage | null; readonly implausible: readonly string[] }
 
@@ -22,31 +20,28 @@ export function judgeUsage(
   const { counts } = usage
   const sent = bytesOf(body)
   const unseen = facet.unseen_tokens_max
-  let implausible: readonly string[] = none
-  // Roots whose counts are not used; most reports need no set.
-  let dropped: Set<UnitName> | undefined
-  const drop = (unit: UnitName): void => void (dropped ??= new Set()).add(rootOf(unit))
+  const implausible: string[] = []
+  const dropped = new Set<UnitName>()
   for (const name in counts) {
     const unit = name as UnitName
     const count = counts[unit] ?? 0
     if (count > mostOf(unit, { sent, answerBytes, unseen, body })) {
-      implausible = [...implausible, unit]
-      drop(unit)
+      implausible.push(unit)
+      dropped.add(rootOf(unit))
     }
     const { children } = units.get(unit) as { readonly children: readonly UnitName[] }
     let parts = 0
     for (const child of children) parts += counts[child] ?? 0
     if (parts > count) {
-      implausible = [...implausible, ...children.filter(child => counts[child])]
-      drop(unit)
+      implausible.push(...children.filter(child => counts[child]))
+      dropped.add(rootOf(unit))
     }
     // Kinds of a count that was not reported cannot be placed.
     const parent = units.get(unit)?.parent as UnitName | undefined
-    if (parent !== undefined && counts[parent] === undefined) drop(unit)
+    if (parent !== undefined && counts[parent] === undefined) dropped.add(rootOf(unit))
   }
-  if (!dropped) return { usage, implausible }
-  const gone: ReadonlySet<UnitName> = dropped
-  const kept = Object.fromEntries(Object.entries(counts).filter(([unit]) => !gone.has(rootOf(unit))))
+  if (dropped.size === 0) return { usage, implausible }
+  const kept = Object.fromEntries(Object.entries(counts).filter(([unit]) => !dropped.has(rootOf(unit))))
   return { usage: { ...usage, counts: kept }, implausible }
 }
 

@@ -28,7 +28,7 @@ const measured = new WeakMap<Buffer, TextMeasure>()
  * where such a run would have to reach to, so that text is hardly read at all.
  */
 export function measureText(bytes: Buffer): TextMeasure {
-  const known = bytes.length >= keptBytesMin ? measured.get(bytes) : undefined
+  const known = measured.get(bytes)
   if (known) return known
   const measuring = new Measuring(bytes)
   measuring.read(bytes.length)

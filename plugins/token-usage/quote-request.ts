@@ -7,15 +7,13 @@ import {
   type UsageFacts,
   type UsageRule,
 } from '../../src/kit/index.ts'
-import { type Ceiling, ceilingOf, rateUsage, usesOf } from '../../src/pricing/index.ts'
+import { type Ceiling, ceilingOf, rateUsage, type Use, usesOf } from '../../src/pricing/index.ts'
 import { askedCalls, askedFacts, mayUse } from './asked-facts.ts'
 import { estimateRequest } from './estimate-request.ts'
 import { isFree } from './is-free.ts'
 import { policyOf, refuseUnpriced } from './refuse-unpriced.ts'
 import type { UsageFacet } from './schema.ts'
 import { usageRule } from './usage-rule.ts'
-
-const noCounts = {}
 
 /**
  * The most that a request may come to, as far as it can be known before its answer: what is held for it. `counts`: what a
@@ -26,20 +24,24 @@ export function rateMost(
   body: Body,
   facet: UsageFacet,
   traits?: OperationTraits,
-  counts: { readonly [unit: string]: number } = noCounts,
+  counts?: NamedCounts,
 ): Ceiling {
-  const uses = estimateRequest(body, facet, traits).map(use => {
-    const count = counts[use.unit] ?? 0
-    return count > use.quantity ? { ...use, quantity: count } : use
-  })
+  const estimated = estimateRequest(body, facet, traits)
+  const uses = counts ? raise(estimated, counts) : estimated
   const calls = [...askedCalls(body)].map(([unit, max]) => ({ unit, quantity: max ?? facet.estimate.calls }))
   const asked = askedFacts(body)
   return ceilingOf(rule, {
     uses: [...uses, ...calls],
-    inputMax: Math.max(inputMaxOf(body), counts['input'] ?? 0),
+    inputMax: Math.max(inputMaxOf(body), counts?.['input'] ?? 0),
     facts: { service_tier: possible(asked, 'service_tier'), speed: possible(asked, 'speed') },
     mayUse: unit => mayUse(body, unit),
   })
+}
+
+type NamedCounts = { readonly [unit: string]: number }
+
+function raise(uses: readonly Use[], counts: NamedCounts): readonly Use[] {
+  return uses.map(use => ({ ...use, quantity: Math.max(use.quantity, counts[use.unit] ?? 0) }))
 }
 
 /** An answer may report the requested value, or the standard. */

@@ -7,7 +7,7 @@ import {
   type UsageFacts,
   type UsageRule,
 } from '../../src/kit/index.ts'
-import { rateUsage, type Use, usesOf } from '../../src/pricing/index.ts'
+import { rateUsage, unpricedName, type Use, usesOf } from '../../src/pricing/index.ts'
 import { countCharacters } from './count-characters.ts'
 import { estimateInput, estimateRequest } from './estimate-request.ts'
 import type { UsageFacet } from './schema.ts'
@@ -88,8 +88,7 @@ function rateWhole(ended: Ended): RatedExchange {
 /** `unpriced: web_search, service_tier` names what has no price of its own. */
 function unpricedReason(unpriced: readonly string[]): string {
   if (unpriced.length === 0) return 'nothing_used'
-  // The value of a fact is the upstream's: only its name is kept.
-  return `unpriced: ${unpriced.map(name => name.split('=', 1)[0]).join(', ')}`
+  return `unpriced: ${unpriced.map(unpricedName).join(', ')}`
 }
 
 function nothing({ carried = 0 }: Ended, reason: string): RatedExchange {

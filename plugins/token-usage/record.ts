@@ -2,8 +2,8 @@ import {
   type Account,
   type Charge,
   formatMoney,
+  isTokens,
   type Line,
-  treeOf,
   type UnitRow,
   units,
   type UsageRule,
@@ -108,10 +108,4 @@ function unitName(unit: string): string {
   if (units.get(unit)?.call) return name.endsWith('h') ? `${name}es` : name
   if (unit === 'search_unit') return 'search units'
   return isTokens(unit) ? `${name} tokens` : name
-}
-
-const tokenUnits: ReadonlySet<string> = new Set([...treeOf('input'), ...treeOf('output')])
-
-function isTokens(unit: string): boolean {
-  return tokenUnits.has(unit)
 }

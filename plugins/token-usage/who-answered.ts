@@ -24,7 +24,7 @@ export function dearestOf(payables: readonly Payable[], body: Body, { facet, tra
 }
 
 /**
- * The one that an answer says it is of, by the upstream's names: as it was asked for, or a dated version of that, as
+ * The one that an answer says it is of, by the upstream's names: as requested, or a dated version of that, as
  * `gpt-5` answers as `gpt-5-2025-08-07`. Undefined where it says none of them.
  */
 export function answeredBy(

@@ -1,4 +1,4 @@
-import { countsCell, csvLine, factColumns, type LogMatch, type LogRecord, logRecord, logView } from '../kit/index.ts'
+import { countsCell, csvLine, factNames, type LogMatch, type LogRecord, logRecord, logView } from '../kit/index.ts'
 import type { Ask } from './api.ts'
 
 const pageRows = 500
@@ -68,7 +68,7 @@ const columns: readonly (readonly [name: string, read: Read])[] = [
   ['text', ofBill(bill => bill.text)],
   ['vendor_cost', ofBill(bill => bill.vendor_cost)],
   ['counts', ofBill(countsCell)],
-  ...factColumns.map(name => [name, ofBill(bill => bill.facts[name])] as const),
+  ...factNames.map(name => [name, ofBill(bill => bill.facts[name])] as const),
 ]
 
 /** UTF-8 with a mark at its head, without which spreadsheets take Chinese for something else. */

@@ -167,9 +167,6 @@ function factsOf({ lines }: Charge): { readonly [name: string]: string } {
   return Object.fromEntries(Object.entries(first).filter(([name, value]) => all.every(facts => facts[name] === value)))
 }
 
-/** The facts of a text, as columns of a table. */
-export const factColumns = ['service_tier', 'speed', 'region'] as const
-
 const omittedFlag = 'parts_omitted'
 
 /** Its answer was handed out without an unknown part. */

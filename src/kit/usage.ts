@@ -96,6 +96,16 @@ export function rootOf(unit: string): UnitName {
   return parent === undefined ? (unit as UnitName) : rootOf(parent)
 }
 
+const tokenUnits: ReadonlySet<string> = new Set([...treeOf('input'), ...treeOf('output')])
+
+/** Whether a unit counts tokens. */
+export function isTokens(unit: string): boolean {
+  return tokenUnits.has(unit)
+}
+
+/** What an answer may report that prices depend on besides counts. */
+export const factNames = ['service_tier', 'speed', 'region'] as const
+
 /** What a price may depend on besides what it counts. All members that are present have to hold. */
 export type PriceConditions = {
   /** The request has more input tokens than this, cached and written ones included. */

@@ -1,4 +1,5 @@
 import {
+  factNames,
   type Micros,
   type PriceConditions,
   treeOf,
@@ -7,7 +8,7 @@ import {
   units,
   type UsageRule,
 } from '../kit/index.ts'
-import { factNames, listOf } from './conditions.ts'
+import { listOf } from './conditions.ts'
 import { type Exact, exactAmount, type Factor, multiplyFactors, parseFactor, roundUp } from './exact.ts'
 import { sumOf } from './rate-usage.ts'
 

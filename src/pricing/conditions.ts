@@ -1,4 +1,4 @@
-import { type PriceConditions, type UsageFacts, wallOf } from '../kit/index.ts'
+import { factNames, type PriceConditions, type UsageFacts, wallOf } from '../kit/index.ts'
 
 /** What conditions are held against. */
 export type Situation = {
@@ -9,7 +9,6 @@ export type Situation = {
   readonly at: number
 }
 
-export const factNames = ['service_tier', 'speed', 'region'] as const
 const dayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
 const minutesPerDay = 1440
 

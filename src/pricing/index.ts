@@ -1,5 +1,5 @@
 export { type Allowed, type Ceiling, ceilingOf } from './ceiling.ts'
-export { conditionText, daysOf, factNames, holds, holdsAt, listOf, parseHours, type Situation } from './conditions.ts'
+export { conditionText, daysOf, holds, holdsAt, listOf, parseHours, type Situation } from './conditions.ts'
 export {
   type Exact,
   exactAmount,
@@ -21,6 +21,7 @@ export {
   rateUsage,
   sumOf,
   unpricedFacts,
+  unpricedName,
   type UsageAsk,
   type Use,
   usesOf,

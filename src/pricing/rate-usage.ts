@@ -1,5 +1,6 @@
 import {
   type Counts,
+  factNames,
   type Line,
   type Micros,
   sameCalls,
@@ -11,7 +12,7 @@ import {
   type UsageFacts,
   type UsageRule,
 } from '../kit/index.ts'
-import { factNames, holds, listOf, type Situation } from './conditions.ts'
+import { holds, listOf, type Situation } from './conditions.ts'
 import {
   type Exact,
   exactAmount,
@@ -233,8 +234,12 @@ export function isGoverned(unit: string): boolean {
 }
 
 export function flagOf(name: string): string {
-  // The value of a fact is the upstream's: flags are counted by their names.
-  return `unpriced:${name.split('=', 1)[0]}`
+  return `unpriced:${unpricedName(name)}`
+}
+
+/** `service_tier` of `service_tier=priority`: the value of a fact is the upstream's, and in no flag or reason. */
+export function unpricedName(name: string): string {
+  return name.split('=', 1)[0] as string
 }
 
 /** Facts as they are kept with a charge; undefined when there are none. */

@@ -1,7 +1,7 @@
 import {
   type BillingRecord,
   countsCell,
-  factColumns,
+  factNames,
   csvLine,
   followLog,
   justEnded,
@@ -209,7 +209,7 @@ const columns: readonly (readonly [name: string, read: (record: LogRecord) => Ce
   ['currency', record => record.billing?.currency],
   ['text', record => record.billing?.text],
   ['counts', record => record.billing && countsCell(record.billing)],
-  ...factColumns.map(name => [name, (record: LogRecord) => record.billing?.facts[name]] as const),
+  ...factNames.map(name => [name, (record: LogRecord) => record.billing?.facts[name]] as const),
 ]
 
 export async function showLog(

@@ -1,5 +1,5 @@
 import { quarterMs } from '../../kit/costs.ts'
-import { treeOf } from '../../kit/usage.ts'
+import { isTokens } from '../../kit/usage.ts'
 import { askIn } from '../ask-in.ts'
 import { groupRows } from '../ledger/find.ts'
 import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
@@ -99,8 +99,6 @@ function placeOf(row: Row, at: number): Omit<Place, 'tier'> {
 /** `quantity`: null for an image. */
 type Priced = { readonly tier: string; readonly price: number; readonly quantity: number | null }
 
-const tokenUnits = new Set<string>([...treeOf('input'), ...treeOf('output')])
-
 /** Lines of one charge: those of a tier together. `sign`: -1 for what is given back. */
 function addLines(sums: CostSums, place: Omit<Place, 'tier'>, lines: readonly Priced[], sign: 1 | -1): void {
   const seen = new Set<string>()
@@ -113,7 +111,7 @@ function addLines(sums: CostSums, place: Omit<Place, 'tier'>, lines: readonly Pr
       amount: isBooked ? price : 0,
       refunded: isBooked ? 0 : price,
       quantity: isBooked ? (quantity ?? 0) : 0,
-      tokens: isBooked && tokenUnits.has(tier) ? (quantity ?? 0) : 0,
+      tokens: isBooked && isTokens(tier) ? (quantity ?? 0) : 0,
     }
     seen.add(tier)
     sums.add({ ...place, tier }, counts)
