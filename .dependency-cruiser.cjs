@@ -33,7 +33,7 @@ const doors = {
 const homes = {
   '@clack/prompts': '^src/cli/ask-setup[.]ts$',
   aws4fetch: '^plugins/aws-sigv4/plugin[.]ts$',
-  ajv: '^src/config/compile-schema[.]ts$',
+  ajv: '^src/config/(?:validator|compile-schemas)[.]ts$',
   busboy: '^plugins/multipart-rewrite/read-form[.]ts$',
   commander: '^src/cli/',
   'fastest-levenshtein': '^src/config/',

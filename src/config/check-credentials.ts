@@ -4,7 +4,7 @@ import { reportSchemaErrors } from './report-schema-errors.ts'
 import type { Source } from './source.ts'
 import { suggest } from './suggest.ts'
 import type { Path, Tree } from './tree.ts'
-import { createValidator } from './validate.ts'
+import { createValidator } from './validator.ts'
 
 /** Finds a signing plugin by the name that a credential gives; undefined when there is none. May reject. */
 export type ResolveSigner = (name: string) => Promise<AnySigner | undefined>
@@ -96,8 +96,10 @@ async function checkSigner(path: Path, entry: CredentialEntry, given: Given): Pr
   if (!signer) return
   const options = entry.with ?? {}
   const inside = [...path, 'with']
-  const validator = await createValidator(signer.options)
-  const errors = validator.validate(options).map(error => ({ ...error, path: [...inside.map(String), ...error.path] }))
+  const errors = createValidator(signer.options)(options).map(error => ({
+    ...error,
+    path: [...inside.map(String), ...error.path],
+  }))
   // Defaults are filled into what is there.
   if (entry.with === undefined) Object.assign(entry, { with: options })
   reportSchemaErrors(errors, root, source, report)

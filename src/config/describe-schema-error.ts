@@ -3,7 +3,7 @@ import type { SchemaData } from './gateway-schema.ts'
 import type { Complaint } from './report.ts'
 import { suggest } from './suggest.ts'
 import type { Tree } from './tree.ts'
-import type { SchemaError } from './schema-error.ts'
+import type { SchemaError } from './validator.ts'
 
 const kinds: { readonly [type: string]: string } = {
   object: 'a mapping',

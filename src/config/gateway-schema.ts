@@ -8,14 +8,32 @@ export type SchemaData = { readonly [keyword: string]: unknown }
 
 const nothing = { type: 'object', additionalProperties: false, properties: {} } as const satisfies Schema
 
+/** The schema of the options of a plugin's step. */
+export function optionsSchema({ options }: AnyPlugin): Schema {
+  return options ?? nothing
+}
+
 /** The plugins of a pipeline, by the name that the pipeline calls them. */
 export type PluginsByStep = ReadonlyMap<string, AnyPlugin>
 
 /**
- * The strict schema that a file is held against once its references are filled in: the core's own, with the options
- * and the sections of these plugins merged in. Steps and sections named in `unopened` are taken as they are.
+ * The strict schema of a file whose references are filled in: the core's own, with the options and the sections of
+ * these plugins. Steps and sections named in `unopened` may hold anything.
  */
 export function composeSchema(plugins: PluginsByStep, unopened: readonly string[] = []): SchemaData {
+  return compose(pipelineStep(plugins, unopened), familySchema(plugins, unopened))
+}
+
+/** The schema of everything that no plugin defines: options of steps and sections of families may hold anything. */
+export const coreSchema = compose(pipelineStep(new Map(), [], true), { ...parts.family, additionalProperties: true })
+
+/** The schemas of a plugin, and the places in `composeSchema` where they are used. */
+export const schemaPaths = {
+  step: '#/properties/pipeline/items',
+  family: '#/properties/families/additionalProperties',
+} as const
+
+function compose(step: SchemaData, family: Schema): SchemaData {
   return {
     type: 'object',
     additionalProperties: false,
@@ -60,9 +78,9 @@ export function composeSchema(plugins: PluginsByStep, unopened: readonly string[
         type: 'array',
         minItems: 1,
         description: 'The plugins, in the order they run: a name, or { name: options }.',
-        items: pipelineStep(plugins, unopened),
+        items: step,
       },
-      families: namedEntries(familySchema(plugins, unopened), 'Kinds of models, by name.'),
+      families: namedEntries(family, 'Kinds of models, by name.'),
       price_tables: parts.composition.price_tables,
       defaults: parts.composition.defaults,
       route_sets: parts.composition.route_sets,
@@ -77,11 +95,11 @@ function namedEntries(entry: Schema, description: string, more: SchemaData = {})
   return { type: 'object', description, propertyNames: { minLength: 1 }, additionalProperties: entry, ...more }
 }
 
-function pipelineStep(plugins: PluginsByStep, unopened: readonly string[]): SchemaData {
+function pipelineStep(plugins: PluginsByStep, unopened: readonly string[], isOpen = false): SchemaData {
   const properties = Object.fromEntries([
     ...unopened.map(name => [name, {}] as const),
     ...[...plugins].map(
-      ([step, { options }]) => [step, { description: `Options of ${step}.`, ...(options ?? nothing) }] as const,
+      ([step, plugin]) => [step, { description: `Options of ${step}.`, ...optionsSchema(plugin) }] as const,
     ),
   ])
   return {
@@ -89,7 +107,7 @@ function pipelineStep(plugins: PluginsByStep, unopened: readonly string[]): Sche
     minLength: 1,
     minProperties: 1,
     maxProperties: 1,
-    additionalProperties: false,
+    additionalProperties: isOpen,
     properties,
   }
 }

@@ -123,7 +123,7 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
 
   const builtIn = await findKnown(request)
   const pipeline = await resolvePipeline(root, resolvePlugin, knownPlugins, report, builtIn)
-  const { settings, schema } = await fitTree(root, pipeline, source, report)
+  const { settings, schema } = fitTree(root, pipeline, source, report)
   checkNames(root, known, report)
   checkRoutes(root, source, report, known.isConsolePath)
   checkWebhooks(settings, report)

@@ -3,7 +3,7 @@ import type { Report } from './report.ts'
 import type { Source } from './source.ts'
 import { findNear } from './suggest.ts'
 import { findNode, type Path, type Tree } from './tree.ts'
-import type { SchemaError } from './schema-error.ts'
+import type { SchemaError } from './validator.ts'
 
 /** Reports every schema error at the place where an editor's YAML language server shows it. */
 export function reportSchemaErrors(

@@ -3,5 +3,6 @@ import { rm } from 'node:fs/promises'
 // tap keeps the results of every file it ever ran; those of an earlier run would be counted as this one's skips.
 await rm('.tap/test-results', { recursive: true, force: true })
 
-// What browsers are shown is what the sources say now.
+// Browsers get pages, and the gateway gets validators, of the sources as they are now.
 await import('../../src/console/build.ts')
+await import('../../src/tools/compile-schemas.ts')

@@ -40,7 +40,7 @@ async function pack(folder: string): Promise<Packed> {
   const stage = join(folder, 'stage')
   await mkdir(stage, { recursive: true })
   const copied = ['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'gateway.yaml', 'schemas', 'docs', 'plugins']
-  for (const name of [...copied, 'src', 'test/house', 'dist/console', 'dist/pages'])
+  for (const name of [...copied, 'src', 'test/house', 'dist/console', 'dist/pages', 'dist/schemas.cjs'])
     await cp(join(root, name), join(stage, name), { recursive: true, filter: from => !from.endsWith('screenshots') })
   // Its types are checked in build.test.ts, which compiles the same.
   await tsc(root, '-p', 'tsconfig.build.json', '--noCheck', '--outDir', join(stage, 'dist'))
@@ -139,6 +139,7 @@ t.test('the published package', async t => {
       'dist/src/index.d.ts',
       'dist/console/index.html',
       'dist/pages/index.js',
+      'dist/schemas.cjs',
     ])
       t.ok(paths.includes(path), path)
     for (const path of ['schemas/gateway.schema.json', 'gateway.yaml', 'docs/plugins.md', 'README.md', 'LICENSE'])

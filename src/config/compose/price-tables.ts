@@ -87,7 +87,7 @@ async function readTable(
   const table = shiftTree(own, start)
   const told = new Report(source)
   told.follow(table)
-  await checkTable(table, source, told)
+  checkTable(table, source, told)
   const currency = toValue(entryOf(root, 'currency')?.value ?? table)
   const given = entryOf(table, 'currency')
   const wanted = typeof currency === 'string' ? currency : 'USD'

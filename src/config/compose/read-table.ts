@@ -6,7 +6,7 @@ import { reportSchemaErrors } from '../report-schema-errors.ts'
 import { gatherSecrets } from '../secrets.ts'
 import { Source } from '../source.ts'
 import { type Entry, entryOf, type MapTree, toValue, type Tree } from '../tree.ts'
-import { createValidator } from '../validate.ts'
+import { createValidator } from '../validator.ts'
 import { tableSchema } from './table-schema.ts'
 
 /** A row, and where it stands in which table. */
@@ -26,9 +26,8 @@ export type PriceTableFile =
   | { readonly ok: false; readonly findings: readonly Finding[] }
 
 /** Holds a table against its schema; what is wrong is reported. */
-export async function checkTable(table: Tree, source: Source, report: Report): Promise<void> {
-  const validator = await createValidator(tableSchema)
-  reportSchemaErrors(validator.validate(toValue(table)), table, source, report)
+export function checkTable(table: Tree, source: Source, report: Report): void {
+  reportSchemaErrors(createValidator(tableSchema)(toValue(table)), table, source, report)
 }
 
 /** The rows of a table that was checked. */
@@ -39,14 +38,14 @@ export function rowsOf(table: Tree, source: Source): readonly PlacedRow[] {
 }
 
 /** Reads a file of prices that no configuration has to name. Never throws for what stands in it. */
-export async function readPriceTable(file: string, text: string): Promise<PriceTableFile> {
+export function readPriceTable(file: string, text: string): PriceTableFile {
   const source = new Source(file, text.replace(/^\uFEFF/, ''))
   const report = new Report(source)
   const { root, diagnostics } = readYaml(source.text)
   report.add(...diagnostics)
   if (root) {
     report.follow(root)
-    await checkTable(root, source, report)
+    checkTable(root, source, report)
   }
   if (!root || report.failed) return { ok: false, findings: report.findings(gatherSecrets(undefined, source.text, [])) }
   const rows = rowsOf(root, source).map(({ cost: _cost, rest: _rest, ...row }) => row)

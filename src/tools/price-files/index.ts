@@ -48,7 +48,7 @@ export async function listPricesInUse(file: string, env: Environment): Promise<L
 export async function comparePrices(asked: PriceQuestion, env: Environment): Promise<PriceComparison> {
   const { before, after, config, only = [], fromTables = false } = asked
   const isAsked = namedBy(only)
-  const now = await readPriceTable(after, await readFile(after, 'utf8'))
+  const now = readPriceTable(after, await readFile(after, 'utf8'))
   if (!now.ok) return now
   if (before === undefined) {
     const listed = await listPricesInUse(config, env)
@@ -57,7 +57,7 @@ export async function comparePrices(asked: PriceQuestion, env: Environment): Pro
     const inUse = listed.prices.filter(one => isAsked(one.model) && (!fromTables || one.row !== null))
     return { ok: true, currency: now.currency, ...comparePricesInUse(inUse, now.rows) }
   }
-  const old = await readPriceTable(before, await readFile(before, 'utf8'))
+  const old = readPriceTable(before, await readFile(before, 'utf8'))
   if (!old.ok) return old
   needSame(old.currency, now.currency)
   const named = (rows: readonly ReadRow[]): readonly ReadRow[] => rows.filter(row => isAsked(row.id))

@@ -1,0 +1,102 @@
+import { composeSchema, coreSchema, optionsSchema, type SchemaData, schemaPaths } from './gateway-schema.ts'
+import type { Pipeline } from './pipeline.ts'
+import type { Report } from './report.ts'
+import { createValidator, schemaAt, type SchemaError, type Validate } from './validator.ts'
+
+type FileValidator = { readonly validate: Validate; readonly schema: SchemaData }
+
+/**
+ * Compiles the schema of a file: the core's own and those of its plugins. A plugin whose schema is invalid is reported;
+ * its options and sections are then accepted as they are.
+ */
+export function createFileValidator({ steps, plugins, unopened }: Pipeline, report: Report): FileValidator {
+  const sound = new Map(plugins)
+  const failed: string[] = []
+  const ofOptions: Part[] = []
+  const ofFamilies: Part[] = []
+  for (const { name, path, plugin } of steps) {
+    if (!plugin) continue
+    try {
+      ofOptions.push(compilePart(name, optionsSchema(plugin), schemaPaths.step))
+      if (plugin.facet) ofFamilies.push(compilePart(plugin.name, plugin.facet, schemaPaths.family))
+    } catch (error) {
+      const diagnostic = error instanceof Error ? error.message : String(error)
+      const message = `the schema of the plugin '${name}' cannot be used: ${diagnostic}`
+      report.atValue(path, { code: 'plugin_failed', message, remedy: 'this is for its author to mend' })
+      sound.delete(name)
+      failed.push(name, plugin.name)
+    }
+  }
+  const schema = composeSchema(sound, [...unopened, ...failed])
+  const validateCore = createValidator(coreSchema)
+  const validate: Validate = value => {
+    const errors = [...validateCore(value)]
+    const { pipeline, families } = isMapping(value) ? value : {}
+    const validateAll = (holder: unknown, at: readonly string[], parts: readonly Part[], own: string): void => {
+      if (isMapping(holder)) errors.push(...validateParts(holder, at, parts, schema, own))
+    }
+    if (Array.isArray(pipeline))
+      for (const [i, step] of pipeline.entries())
+        validateAll(step, ['pipeline', String(i)], ofOptions, schemaPaths.step)
+    if (isMapping(families))
+      for (const [name, family] of Object.entries(families))
+        validateAll(family, ['families', name], ofFamilies, schemaPaths.family)
+    return errors
+  }
+  return { validate, schema }
+}
+
+/** The validator of one member of a step or a family: what a plugin defines there. */
+type Part = {
+  readonly name: string
+  readonly validate: Validate
+  readonly schemaPath: string
+  readonly byDefault: unknown
+}
+
+function compilePart(name: string, schema: SchemaData, holder: string): Part {
+  const schemaPath = `${holder}/properties/${name}`
+  return { name, validate: createValidator(schema), schemaPath, byDefault: schema['default'] }
+}
+
+/** The schema errors of a step or a family in what plugins define, members that none defines included. */
+function validateParts(
+  holder: Mapping,
+  path: readonly string[],
+  parts: readonly Part[],
+  whole: SchemaData,
+  schemaPath: string,
+): readonly SchemaError[] {
+  const schema = schemaAt(whole, `${schemaPath}/additionalProperties`)
+  const known = schema['properties'] as SchemaData
+  const errors: SchemaError[] = Object.keys(holder).flatMap(additionalProperty =>
+    Object.hasOwn(known, additionalProperty)
+      ? []
+      : {
+          path,
+          keyword: 'additionalProperties',
+          params: { additionalProperty },
+          schema,
+          schemaPath: `${schemaPath}/additionalProperties`,
+          key: undefined,
+        },
+  )
+  for (const part of parts) {
+    if (holder[part.name] === undefined && part.byDefault !== undefined)
+      holder[part.name] = structuredClone(part.byDefault)
+    if (holder[part.name] === undefined) continue
+    for (const error of part.validate(holder[part.name]))
+      errors.push({
+        ...error,
+        path: [...path, part.name, ...error.path],
+        schemaPath: part.schemaPath + error.schemaPath.slice(1),
+      })
+  }
+  return errors
+}
+
+type Mapping = { [key: string]: unknown }
+
+function isMapping(value: unknown): value is Mapping {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
