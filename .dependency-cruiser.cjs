@@ -36,6 +36,7 @@ const homes = {
   ajv: '^src/config/(?:validator|compile-schemas)[.]ts$',
   busboy: '^plugins/multipart-rewrite/read-form[.]ts$',
   commander: '^src/cli/',
+  diff: '^src/config/edit/show-diff[.]ts$',
   'fastest-levenshtein': '^src/config/',
   fastify: '^src/admin/server[.]ts$',
   'http-proxy-3': '^src/engine/transport[.]ts$',

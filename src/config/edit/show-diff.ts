@@ -1,4 +1,31 @@
-import { type DiffLine, diffLines } from './diff-lines.ts'
+import { diffArrays } from 'diff'
+
+/** A line of a difference and its indexes in both texts, or where it would be. */
+type DiffLine = {
+  readonly kind: 'same' | 'gone' | 'new'
+  readonly text: string
+  readonly before: number
+  readonly after: number
+}
+
+/** Texts with more changed lines are shown as replaced whole: the search takes time with the square of their number. */
+const changesMax = 1_500
+
+function diffLines(before: readonly string[], after: readonly string[]): readonly DiffLine[] {
+  const parts = diffArrays([...before], [...after], { maxEditLength: changesMax }) ?? [
+    { value: [...before], removed: true, added: false },
+    { value: [...after], removed: false, added: true },
+  ]
+  let [was, is] = [0, 0]
+  return parts.flatMap(({ value, added, removed }) =>
+    value.map(text => ({
+      kind: added ? ('new' as const) : removed ? ('gone' as const) : ('same' as const),
+      text,
+      before: added ? was : was++,
+      after: removed ? is : is++,
+    })),
+  )
+}
 
 /** A line as people may see it: what is secret in it covered. */
 export type ShownLine = { readonly text: string; readonly covered: boolean }
