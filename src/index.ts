@@ -15,7 +15,7 @@ import type {
   KeySettings,
   KeyTrial,
   Log,
-  Plan,
+  CompiledConfig,
   PriceList,
   Random,
   RequestExplanation,
@@ -118,7 +118,7 @@ export async function startWorkers(file: string, parts: Pick<GatewayParts, 'env'
 
 /** Takes over what is written into the files that `${file:…}` names while a gateway, or several, run. */
 export async function watchSecrets(running: {
-  readonly plan: Plan
+  readonly plan: CompiledConfig
   readonly log: Pick<Log, 'info' | 'warn'>
   reload(): Promise<unknown>
 }): Promise<{ close(): void }> {
@@ -147,7 +147,7 @@ export async function verifyPassword(password: string, hash: string): Promise<bo
 
 /** Whether the console and the public pages are built: the package has them, a clone without its development packages does not. */
 export async function isConsoleBuilt(): Promise<boolean> {
-  return (await import('./gateway/console-door.ts')).isConsoleBuilt()
+  return (await import('./gateway/console-listener.ts')).isConsoleBuilt()
 }
 
 /**
@@ -233,14 +233,14 @@ export async function listConfigKeys(): Promise<readonly KeyFacts[]> {
 }
 
 /** What is different in `after`, one line each, prices first. */
-export async function describeChanges(before: Plan, after: Plan): Promise<readonly string[]> {
+export async function describeChanges(before: CompiledConfig, after: CompiledConfig): Promise<readonly string[]> {
   return (await import('./config/index.ts')).describeChanges(before, after)
 }
 
 /** What a plan would change of a gateway whose settings are given (`GET /config` of its ops listener), prices first. */
 export async function describeSettingChanges(
   running: { readonly [path: string]: string },
-  plan: Plan,
+  plan: CompiledConfig,
 ): Promise<readonly string[]> {
   return (await import('./tools/operator.ts')).describeSettingChanges(running, plan)
 }
@@ -264,12 +264,12 @@ export async function draftConfig(
 }
 
 /** What `doctor --live` would buy, and at most for how much: each operation that makes pictures, of each model. */
-export async function planLive(plan: Plan, simulated = false): Promise<readonly LiveTrial[]> {
+export async function planLive(plan: CompiledConfig, simulated = false): Promise<readonly LiveTrial[]> {
   return (await import('./tools/doctor/try-live.ts')).planLive(plan, simulated)
 }
 
 /** Buys it, through a gateway in this process with books of its own, and returns the result. */
-export async function* tryLive(plan: Plan, trials: readonly LiveTrial[]): AsyncIterable<LiveResult> {
+export async function* tryLive(plan: CompiledConfig, trials: readonly LiveTrial[]): AsyncIterable<LiveResult> {
   yield* (await import('./tools/doctor/try-live.ts')).tryLive(plan, trials)
 }
 
@@ -352,12 +352,12 @@ export async function listOperations(): Promise<readonly Operation[]> {
  * Explains a request without making it.
  * @throws Failure the one that the gateway would answer with
  */
-export async function explainRequest(plan: Plan, request: ImaginedRequest): Promise<RequestExplanation> {
+export async function explainRequest(plan: CompiledConfig, request: ImaginedRequest): Promise<RequestExplanation> {
   return (await import('./gateway/explain.ts')).explainRequest(plan, request)
 }
 
 /** What every model on offer costs, by the same functions that charge for it. */
-export async function listPrices(plan: Plan): Promise<PriceList> {
+export async function listPrices(plan: CompiledConfig): Promise<PriceList> {
   return (await import('./gateway/pricing.ts')).priceList(plan)
 }
 
@@ -435,7 +435,7 @@ async function makeSecret(
  * Rates a charge again from what was stored with it; one sentence for each difference. Without a plan the plugins that come
  * with the gateway are asked.
  */
-export async function replayCharge(charge: Charge, plan?: Plan): Promise<readonly string[]> {
+export async function replayCharge(charge: Charge, plan?: CompiledConfig): Promise<readonly string[]> {
   const [{ replayCharge: replay }, { builtins }] = await Promise.all([
     import('./gateway/replay.ts'),
     import('./gateway/plugin-finder.ts'),
@@ -448,7 +448,7 @@ export async function replayCharge(charge: Charge, plan?: Plan): Promise<readonl
  * page, and gives everybody else a turn between two.
  */
 export async function replayCosts(
-  plan: Plan,
+  plan: CompiledConfig,
   books: Pick<Storage['books'], 'all'>,
   span: CostSpan,
   options?: WhatIfOptions,
@@ -458,7 +458,7 @@ export async function replayCosts(
 
 /** Compares past charges with the prices of a configuration and, with `apply`, refunds and books again those that differ. */
 export async function repriceCharges(
-  plan: Plan,
+  plan: CompiledConfig,
   { books, ledger }: Pick<Storage, 'books' | 'ledger'>,
   span: CostSpan,
   options?: RepriceOptions,
@@ -542,11 +542,14 @@ export async function migrateStorage(options: {
 }
 
 /** Every upstream of a plan, and the state of each of its keys as stored. */
-export async function listUpstreams(plan: Plan, store: Storage['vendorKeys']): Promise<readonly UpstreamShown[]> {
+export async function listUpstreams(
+  plan: CompiledConfig,
+  store: Storage['vendorKeys'],
+): Promise<readonly UpstreamShown[]> {
   return (await import('./tools/read-upstreams.ts')).readUpstreams(plan, store)
 }
 
 /** Tries keys of vendors at what costs nothing, one after the other; no gateway has to run. */
-export async function* tryVendorKeys(plan: Plan, keys: readonly VendorKey[]): AsyncIterable<KeyTrial> {
+export async function* tryVendorKeys(plan: CompiledConfig, keys: readonly VendorKey[]): AsyncIterable<KeyTrial> {
   yield* (await import('./tools/try-vendor-keys.ts')).tryVendorKeys(plan, keys)
 }

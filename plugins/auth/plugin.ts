@@ -4,7 +4,7 @@ import {
   type Caller,
   callerSlot,
   definePlugin,
-  type Exchange,
+  type RequestContext,
   Failure,
   hashSecret,
   isPromise,
@@ -27,7 +27,7 @@ const severalMax = 4
 /** What keys of other gateways look like. */
 const foreignPattern = /^sk-[\w.-]{13,253}$/
 
-function badKey({ dialect }: Exchange, what: string): Failure {
+function badKey({ dialect }: RequestContext, what: string): Failure {
   return fail('invalid_api_key', { what, where: dialect.keyPlaces ?? keyPlaces })
 }
 
@@ -74,14 +74,14 @@ export const auth = definePlugin({
     const badKeys = host.keep('bad-keys', () => new BadKeyLog(clock))
     const groupsMissed = new Set<string>()
 
-    function refuse(ex: Exchange, why: string, known?: KnownKey): Failure {
+    function refuse(ex: RequestContext, why: string, known?: KnownKey): Failure {
       const waitMs = badKeys.count(networkOf(ex.head.remote), options.bad_keys_per_minute)
       if (waitMs > 0) return fail('too_many_bad_keys', { max: options.bad_keys_per_minute }, { retryAfterMs: waitMs })
       log.info({ request: ex.id, remote: ex.head.remote, key: known?.key.id ?? null, why }, 'an API key was refused')
       return badKey(ex, 'Incorrect API key provided.')
     }
 
-    function admit(ex: Exchange, known: KnownKey | undefined): void {
+    function admit(ex: RequestContext, known: KnownKey | undefined): void {
       if (!known) throw refuse(ex, 'unknown')
       const { key, addresses } = known
       if (key.status !== 'active') throw refuse(ex, key.status, known)
@@ -110,7 +110,7 @@ export const auth = definePlugin({
       }
     }
 
-    function judge(ex: Exchange, secret: string): Awaitable<void> {
+    function judge(ex: RequestContext, secret: string): Awaitable<void> {
       const found = find(hashSecret(secret))
       if (!isPromise(found)) return admit(ex, found)
       return found.then(
@@ -122,7 +122,7 @@ export const auth = definePlugin({
     }
 
     /** What this gateway cannot have made is looked up only where keys of another one were taken over. */
-    function judgeForeign(ex: Exchange, text: string): Awaitable<void> {
+    function judgeForeign(ex: RequestContext, text: string): Awaitable<void> {
       if (!foreignPattern.test(text)) throw refuse(ex, 'malformed')
       const has = hasForeign()
       if (has === false) throw refuse(ex, 'malformed')

@@ -1,4 +1,4 @@
-import { type AskedSize, defaultSize, type Model, type TierRule, toldNames } from '../../src/kit/index.ts'
+import { type AskedSize, defaultSize, type Model, type TierRule, metadataNames } from '../../src/kit/index.ts'
 import { readAsked, type Sent } from './asked.ts'
 import { fail } from './errors.ts'
 import { lineRules, type Measured, nameOf, priceRow } from './line-rules.ts'
@@ -48,7 +48,7 @@ export function buildRule(of: RuleOf): Omit<TierRule, 'warnings'> {
 
 /** What plain tiers have none of. */
 function moreOf({ facet, model, asked, sent, measured }: RuleOf, by: readonly string[] | undefined): Partial<TierRule> {
-  const { facts: told, refusals } = toldNames(model.family)
+  const { facts: told, refusals } = metadataNames(model.family)
   const names = namesOf(facet)
   const facts = names.filter(name => told.has(name))
   const values = sent ? names.flatMap(name => entryOf(name, readAsked(sent, name))) : []
@@ -87,7 +87,7 @@ function writeConditions(conditions: NonNullable<BillingFacet['times']>[number][
 /** Whether prices depend on tiers alone: nothing else is needed then. */
 function isPlain(facet: BillingFacet, model: Model): boolean {
   if (goesBySent(facet) || !facet.tiers) return false
-  return toldNames(model.family).refusals.size === 0
+  return metadataNames(model.family).refusals.size === 0
 }
 
 /** Whether the price of a request depends on more of it than its size. */
@@ -122,7 +122,7 @@ export function pricesOf(facet: BillingFacet, model: Model, by: readonly string[
 /** Names of prices that are of no image. */
 export function otherNames({ lines }: BillingFacet, model: Model): ReadonlySet<string> {
   const ofLines = (lines ?? []).flatMap(line => [nameOf(line), ...(line.first === undefined ? [] : [line.first])])
-  return new Set([...ofLines, ...toldNames(model.family).refusals])
+  return new Set([...ofLines, ...metadataNames(model.family).refusals])
 }
 
 export function isByPixels(facet: BillingFacet): boolean {

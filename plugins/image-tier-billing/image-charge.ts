@@ -1,6 +1,6 @@
 import {
   type Clock,
-  type Exchange,
+  type RequestContext,
   type Failure,
   type Ledger,
   type Line,
@@ -8,7 +8,7 @@ import {
   type Outcome,
   readCost,
   type StoredAnswer,
-  type Told,
+  type ResponseMetadata,
 } from '../../src/kit/index.ts'
 import { fail } from './errors.ts'
 import { holdsNothing } from './foreign-answer.ts'
@@ -30,7 +30,7 @@ export type ChargeTerms = Rating & {
   readonly id: string
   readonly onCallerGone: 'bill' | 'free'
   /** What the answer has reported of itself so far; undefined where that is not read. */
-  readonly told: () => Told | undefined
+  readonly told: () => ResponseMetadata | undefined
   /** Lines of an exchange before this one, which goes on with its charge. */
   readonly linesBefore?: number
 }
@@ -189,7 +189,7 @@ export class ImageCharge {
   }
 
   /** The engine or another plugin has not recognised the answer. An empty one holds no image. */
-  see({ shape, isEmpty }: NonNullable<Exchange['notes']['unrecognised']>): void {
+  see({ shape, isEmpty }: NonNullable<RequestContext['notes']['unrecognised']>): void {
     this.#shape ??= shape
     this.#isNothing ||= isEmpty === true
   }
@@ -306,7 +306,7 @@ export class ImageCharge {
 const refused = { index: 0, source: 'told', width: null, height: null, flags: ['refused'], quantity: 1 } as const
 
 /** Of a link the pixels of its image, where they were read. */
-function measured(image: FoundImage, told: Told | undefined): FoundImage {
+function measured(image: FoundImage, told: ResponseMetadata | undefined): FoundImage {
   const head = image.kind === 'link' ? told?.heads.get(image.index) : undefined
   if (!head) return image
   const found = measure(head)

@@ -1,4 +1,4 @@
-import { type Diagnostic, type Family, toldNames } from '../../src/kit/index.ts'
+import { type Diagnostic, type Family, metadataNames } from '../../src/kit/index.ts'
 import { isForwarded } from './asked.ts'
 import { note, problem } from './diagnostic.ts'
 import { type LineFacet, nameOf } from './line-rules.ts'
@@ -85,7 +85,7 @@ function countDiagnostics(
     )
     return found
   }
-  const isTold = toldNames(family).facts.has(from)
+  const isTold = metadataNames(family).facts.has(from)
   if (isTold && max === undefined) {
     const text = `the answer says how many ${from}, and nothing bounds what is held for it`
     found.push(problem('line_unbounded', text, path, 'add max: the most that one answer can come to'))

@@ -1,4 +1,4 @@
-import { type Diagnostic, type Family, type Model, toldNames } from '../../src/kit/index.ts'
+import { type Diagnostic, type Family, type Model, metadataNames } from '../../src/kit/index.ts'
 import { otherNames, pricesOf } from './build-rule.ts'
 import { note, problem } from './diagnostic.ts'
 import { isUnseen, unseenIn } from './inspect-lines.ts'
@@ -24,7 +24,7 @@ export function inspectPrices(facet: BillingFacet, family: Family, models: reado
 
 /** Names that price_by and times depend on, and that have no value. */
 function fieldDiagnostics(facet: BillingFacet, family: Family, models: readonly Model[]): readonly Diagnostic[] {
-  const { facts } = toldNames(family)
+  const { facts } = metadataNames(family)
   const found: Diagnostic[] = []
   const isOpen = models.some(model => !hasOtherwise(facet, model))
   facet.price_by?.forEach((name, i) => {
@@ -193,7 +193,7 @@ function missingCombinations(
   const rest = missing.length > namedMax ? ` and ${missing.length - namedMax} more` : ''
   const text = `model ${model.name} has no price for ${named}${rest}`
   const remedy = 'add them to its prices, or otherwise: the name of the price of what has none'
-  const { facts } = toldNames(family)
+  const { facts } = metadataNames(family)
   // What the answer decides cannot be refused before it costs.
   const isLate =
     by.some(name => facts.has(name)) || (by.includes('tier') && facet.tier_from?.some(from => from !== 'request'))

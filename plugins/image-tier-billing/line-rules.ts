@@ -1,4 +1,4 @@
-import { type LineRule, type Model, toldNames } from '../../src/kit/index.ts'
+import { type LineRule, type Model, metadataNames } from '../../src/kit/index.ts'
 import { countPictures, parseQuantity, readQuantity, type Sent } from './asked.ts'
 import { fail } from './errors.ts'
 import { imageLabel } from './price-image.ts'
@@ -54,7 +54,7 @@ export function lineRules(
   measured: Measured | undefined,
 ): readonly LineRule[] {
   if (model.free) return []
-  const { facts } = toldNames(model.family)
+  const { facts } = metadataNames(model.family)
   return (facet.lines ?? []).map((line): LineRule => {
     const { scale, unit } = scaleOf(line)
     const isTold = line.from !== undefined && facts.has(line.from)

@@ -6,7 +6,7 @@ import {
   type Clock,
   defineSlot,
   definePlugin,
-  type Exchange,
+  type RequestContext,
   type Outcome,
   type HoldResult,
   type Host,
@@ -21,7 +21,7 @@ import {
   tellOverdrawn,
   type TierRule,
   tokenUseSlot,
-  toldSlot,
+  responseMetadataSlot,
   useChargeId,
   wasStopped,
   withoutLength,
@@ -89,7 +89,7 @@ export const imageTierBilling = definePlugin({
     const turnedAnswers = host.keep('turned-answers', () => new ByteBudget(wholeEventsBytesMax))
     const wholeEvents = host.keep('whole-events', () => new ByteBudget(wholeEventsBytesMax))
 
-    async function settle(ex: Exchange, outcome: Outcome, { charge, stage, turned }: Billing): Promise<void> {
+    async function settle(ex: RequestContext, outcome: Outcome, { charge, stage, turned }: Billing): Promise<void> {
       try {
         // The engine or another plugin may have refused the answer before this plugin read it.
         if (ex.notes.unrecognised) charge.see(ex.notes.unrecognised)
@@ -183,7 +183,11 @@ export const imageTierBilling = definePlugin({
 })
 
 /** The charge of a job that is taken up again. @throws Failure job_in_review */
-async function resumeCharge({ clock, stores: { ledger } }: Host, ex: Exchange, facet: BillingFacet): Promise<void> {
+async function resumeCharge(
+  { clock, stores: { ledger } }: Host,
+  ex: RequestContext,
+  facet: BillingFacet,
+): Promise<void> {
   const stored = await ledger.find(ex.id)
   if (!stored) return
   // A person is to see what it comes to: nothing more of it goes out.
@@ -197,7 +201,7 @@ async function resumeCharge({ clock, stores: { ledger } }: Host, ex: Exchange, f
     rule: rule as TierRule,
     n,
     ...leavingOf(facet),
-    told: () => ex.slots.get(toldSlot),
+    told: () => ex.slots.get(responseMetadataSlot),
     linesBefore: lines.length,
   }
   ex.slots.put(billingSlot, {
@@ -213,7 +217,7 @@ function leavingOf({ over_return: overReturn, on_caller_gone: onCallerGone }: Bi
 }
 
 /** The charge is that of a job that another exchange ends: this one has handed it over, or the gateway or its storage stops. */
-function goesOn(ex: Exchange, outcome: Outcome): boolean {
+function goesOn(ex: RequestContext, outcome: Outcome): boolean {
   const job = ex.slots.get(jobSlot)
   const code = 'failure' in outcome ? outcome.failure?.code : undefined
   if (job?.resumed && code === 'charge_not_recorded') return true
@@ -227,7 +231,7 @@ function goesOn(ex: Exchange, outcome: Outcome): boolean {
  */
 async function openCharge(
   { clock, stores }: Host,
-  ex: Exchange,
+  ex: RequestContext,
   target: Target,
   facet: BillingFacet,
 ): Promise<Answer | undefined> {
@@ -249,7 +253,7 @@ async function openCharge(
     rule: quoted.rule,
     n: limit ?? Number.POSITIVE_INFINITY,
     ...leavingOf(facet),
-    told: () => ex.slots.get(toldSlot),
+    told: () => ex.slots.get(responseMetadataSlot),
   }
   const charge = new ImageCharge(ledger, terms, clock)
   // Known before the hold is: when its commit is in doubt, the end of the exchange still gives it back.
@@ -265,7 +269,7 @@ async function openCharge(
 }
 
 /** What the price of a request is computed from; the request itself only where more than its size counts. */
-function quoteOf(ex: Exchange, { body, family, model }: Target, facet: BillingFacet) {
+function quoteOf(ex: RequestContext, { body, family, model }: Target, facet: BillingFacet) {
   const sent = goesBySent(facet) ? { body, family, operation: ex.route.operation } : undefined
   return { facet, family, model, asked: askedSize(ex.slots, body), ...(sent && { sent }) }
 }
@@ -287,7 +291,7 @@ function readableType(charge: ImageCharge, headers: Reply['headers']): string {
 /** Converts an answer to the requested kind. */
 function turn(
   charge: ImageCharge,
-  { route }: Exchange,
+  { route }: RequestContext,
   { isStream, clock, budget }: { readonly isStream: boolean; readonly clock: Clock; readonly budget: ByteBudget },
 ): TurnedAnswer {
   const kind = route.traits?.images === 'edited' ? 'image_edit' : 'image_generation'
@@ -302,7 +306,7 @@ function turn(
 }
 
 /** What was not sent on after all. */
-function tellDropped({ notes }: Exchange, dropped: readonly string[]): void {
+function tellDropped({ notes }: RequestContext, dropped: readonly string[]): void {
   notes.forwarded = notes.forwarded.filter(name => !dropped.includes(name))
   notes.dropped = [...notes.dropped, ...dropped.filter(name => !notes.dropped.includes(name))]
 }

@@ -1,4 +1,4 @@
-import type { Line, Told, ToldOfLine, TierRule } from '../../src/kit/index.ts'
+import type { Line, ResponseMetadata, ToldOfLine, TierRule } from '../../src/kit/index.ts'
 import { type Come, priceImage } from './price-image.ts'
 import { rateTier } from './tier.ts'
 import { rateLines, type Unplaced } from './rate-lines.ts'
@@ -13,7 +13,7 @@ export type Rating = { readonly rule: TierRule; readonly n: number; readonly ove
  * `over_return` when more came than were asked for, `uncounted` when more came than the vendor counts, and `capped` when that
  * one is not charged; `larger_than_expected` when its tier is above the largest that was held for. `told`: what the answer has said of itself so far.
  */
-export function rateImage(image: FoundImage, rating: Rating, told?: Told): Line {
+export function rateImage(image: FoundImage, rating: Rating, told?: ResponseMetadata): Line {
   const { rule } = rating
   const { label, source, price } = priceImage(rule, comeOf(image, told))
   const over = image.index >= rating.n
@@ -40,7 +40,7 @@ export function rateImage(image: FoundImage, rating: Rating, told?: Told): Line 
 }
 
 /** Whether the tier that came back is above the largest that the family expects. A requested tier has been held for. */
-function isLarger(rule: TierRule, image: FoundImage, told: Told | undefined): boolean {
+function isLarger(rule: TierRule, image: FoundImage, told: ResponseMetadata | undefined): boolean {
   const { tiers, largestOutput } = rule
   if (largestOutput === undefined) return false
   const { tier, source } = rateTier(rule, image.size, told?.sizes.get(image.index) ?? null)
@@ -49,26 +49,36 @@ function isLarger(rule: TierRule, image: FoundImage, told: Told | undefined): bo
 }
 
 /** What is charged with an image, in addition to it; nothing with one that is not charged. */
-export function rateWithImage(image: FoundImage, line: Line, { rule }: Rating, told?: Told): readonly Unplaced[] {
+export function rateWithImage(
+  image: FoundImage,
+  line: Line,
+  { rule }: Rating,
+  told?: ResponseMetadata,
+): readonly Unplaced[] {
   return line.flags.includes('capped') ? [] : rateLines(rule, 'image', comeOf(image, told))
 }
 
-export function comeOf({ index, size }: Pick<FoundImage, 'index' | 'size'>, told: Told | undefined): Come {
+export function comeOf({ index, size }: Pick<FoundImage, 'index' | 'size'>, told: ResponseMetadata | undefined): Come {
   return { output: size, told: told?.sizes.get(index) ?? null, facts: told && factsAt(told, index) }
 }
 
 /** Where several answers are one, those of a picture's own. */
-function factsAt(told: Told, index: number): ReadonlyMap<string, string | number | boolean> {
+function factsAt(told: ResponseMetadata, index: number): ReadonlyMap<string, string | number | boolean> {
   return told.factsAt.get(index) ?? told.facts
 }
 
 /** A count of none with an image that is there is no count. */
-function isUncounted({ index }: FoundImage, told: Told | undefined): boolean {
+function isUncounted({ index }: FoundImage, told: ResponseMetadata | undefined): boolean {
   return told?.count !== undefined && told.count > 0 && index >= told.count
 }
 
 /** What of the answer's words this image was rated by. */
-function toldOf(rule: TierRule, { index }: FoundImage, told: Told, bySize: boolean): ToldOfLine | undefined {
+function toldOf(
+  rule: TierRule,
+  { index }: FoundImage,
+  told: ResponseMetadata,
+  bySize: boolean,
+): ToldOfLine | undefined {
   const size = bySize && rule.tierFrom.includes('told') ? told.sizes.get(index) : undefined
   const facts = factsOf(rule, factsAt(told, index))
   return size || facts

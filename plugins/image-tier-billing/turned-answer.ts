@@ -1,4 +1,4 @@
-import { createTold, type Passed, type Stage } from '../../src/kit/index.ts'
+import { createResponseMetadata, type Passed, type Stage } from '../../src/kit/index.ts'
 import {
   AnswerReader,
   type AnswerPlace,
@@ -128,7 +128,11 @@ export class TurnedAnswer implements Stage {
     this.#created = created
     this.#onFault = onFault
     this.#claim = new ByteClaim(budget)
-    this.#writer = new PictureWriter(createTold(), { created, event: isStream ? undefined : event, waits: true })
+    this.#writer = new PictureWriter(createResponseMetadata(), {
+      created,
+      event: isStream ? undefined : event,
+      waits: true,
+    })
     const claim = {
       take: (bytes: number): boolean => this.#claim.hold(this.#claim.bytes + bytes),
       give: (bytes: number): boolean => this.#claim.hold(this.#claim.bytes - bytes),

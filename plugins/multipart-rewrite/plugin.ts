@@ -4,14 +4,14 @@ import {
   defineSlot,
   definePlugin,
   type EncodedForm,
-  type Exchange,
+  type RequestContext,
   type Family,
   type FilePart,
   type Outbound,
   type Part,
   parseBytes,
   type Diagnostic,
-  type ServerPlan,
+  type ServerConfig,
 } from '../../src/kit/index.ts'
 import { ByteBudget, ByteClaim } from '../../src/wire/index.ts'
 import { fail } from './errors.ts'
@@ -60,7 +60,7 @@ export const multipartRewrite = definePlugin({
       limitsOf.set(operation, { ...limits, fileFields, areImages: traits?.images !== undefined })
     }
 
-    async function readWhole(ex: Exchange, body: Extract<Body, { kind: 'stream' }>): Promise<Form> {
+    async function readWhole(ex: RequestContext, body: Extract<Body, { kind: 'stream' }>): Promise<Form> {
       const boundary = parseBoundary(body.contentType)
       const bytesMax = body.bytes ?? ex.route.bodyBytesMax
       const reserve = new Reserve({ memory, disk, folder, server, payer: ex.payer }, bytesMax)
@@ -112,7 +112,7 @@ type Rooms = {
   readonly memory: ByteBudget
   readonly disk: ByteBudget
   readonly folder: SpoolFolder
-  readonly server: ServerPlan
+  readonly server: ServerConfig
   readonly payer: string
 }
 

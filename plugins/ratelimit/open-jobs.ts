@@ -1,4 +1,4 @@
-import type { Exchange, JobStore } from '../../src/kit/index.ts'
+import type { RequestContext, JobStore } from '../../src/kit/index.ts'
 import { decisions } from './decisions.ts'
 import { fail } from './errors.ts'
 import type { Limit } from './limits.ts'
@@ -15,7 +15,7 @@ const unavailableMs = 5_000
  * @throws Failure rate_limit_exceeded, storage_unavailable
  */
 export async function refuseFull(
-  ex: Exchange,
+  ex: RequestContext,
   jobs: Pick<JobStore, 'openOf'>,
   keyId: string,
   limits: readonly Limit[],

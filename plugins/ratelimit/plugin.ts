@@ -6,7 +6,7 @@ import {
   definePlugin,
   defineSlot,
   detachedJobSlot,
-  type Exchange,
+  type RequestContext,
   type Head,
   isPromise,
   type Outcome,
@@ -58,7 +58,7 @@ export const ratelimit = definePlugin({
     const running = host.keep('running', () => new RunningTokens(host.clock))
 
     /** Takes all limits of the request and the place at the first upstream in one step. */
-    function admit(ex: Exchange, target: Target, limits: readonly Limit[], place: Limit | undefined) {
+    function admit(ex: RequestContext, target: Target, limits: readonly Limit[], place: Limit | undefined) {
       const all = place ? [...limits, place] : limits
       if (all.length === 0) return undefined
       return then(counters.take(all, whenDown), taking => enter(ex, target, limits, place, taking))
@@ -66,7 +66,7 @@ export const ratelimit = definePlugin({
 
     /** @throws Failure rate_limit_exceeded */
     function enter(
-      ex: Exchange,
+      ex: RequestContext,
       target: Target,
       limits: readonly Limit[],
       place: Limit | undefined,
@@ -92,7 +92,7 @@ export const ratelimit = definePlugin({
     }
 
     /** A place at an upstream other than the first. @throws Failure rate_limit_exceeded, so that the next is tried */
-    function enterNext<T>(ex: Exchange, place: Limit, { ticket, standings }: LimitReservation, out: T): T {
+    function enterNext<T>(ex: RequestContext, place: Limit, { ticket, standings }: LimitReservation, out: T): T {
       ex.notes.limits = [...(ex.notes.limits ?? []), ...decisions([place], standings, ticket !== undefined)]
       if (!ticket) throw refusal([place], standings)
       shadows.note([place], standings)
@@ -102,7 +102,7 @@ export const ratelimit = definePlugin({
       return out
     }
 
-    function settle(ex: Exchange, outcome: Outcome, taken: Taken): Awaitable<void> {
+    function settle(ex: RequestContext, outcome: Outcome, taken: Taken): Awaitable<void> {
       const { limits, ticket, place } = taken
       // Refused by whomever before the upstream was touched: the request consumes nothing (`docs/rules.md#limits`).
       const isVoid = outcome.kind === 'refused' && outcome.reach === 'untouched'
@@ -153,7 +153,7 @@ export const ratelimit = definePlugin({
 })
 
 /** Reads the limits early, where that is worth it. @throws Failure rate_limit_exceeded */
-function lookEarly(ex: Exchange, counters: Counters, whenDown: WhenDown): Awaitable<void> {
+function lookEarly(ex: RequestContext, counters: Counters, whenDown: WhenDown): Awaitable<void> {
   const limits = userLimits(ex.slots.need(callerSlot))
   if (limits.length === 0) return
   const known = knownOf(counters, limits, whenDown)
@@ -164,7 +164,7 @@ function lookEarly(ex: Exchange, counters: Counters, whenDown: WhenDown): Awaita
 }
 
 /** @throws Failure rate_limit_exceeded */
-function look(ex: Exchange, limits: readonly Limit[], standings: readonly LimitStatus[]): void {
+function look(ex: RequestContext, limits: readonly Limit[], standings: readonly LimitStatus[]): void {
   ex.limits = limitStates(limits, standings)
   if (!limits.some((limit, i) => refuses(limit, standings[i] as LimitStatus))) return
   ex.notes.limits = decisions(limits, standings, false)

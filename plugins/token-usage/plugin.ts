@@ -3,7 +3,7 @@ import {
   callerSlot,
   defineSlot,
   definePlugin,
-  type Exchange,
+  type RequestContext,
   formatMoney,
   imageToolOf,
   imageChargeSlot,
@@ -194,7 +194,7 @@ export const tokenUsage = definePlugin({
 })
 
 /** Takes the most that the request may come to from the budgets that bound it, before an upstream sees it. */
-async function hold({ ledger }: Tools, ex: Exchange, counting: Counting, rule: UsageRule): Promise<undefined> {
+async function hold({ ledger }: Tools, ex: RequestContext, counting: Counting, rule: UsageRule): Promise<undefined> {
   const { facet, target, dearest } = counting
   const facts = chargeFacts(ex, { ...target, model: dearest.model }, { id: chargeId(ex), rule })
   const { amount: most } = rateMost(rule, target.body, facet, ex.route.traits)
@@ -219,7 +219,7 @@ function readsOn({ facet, reading }: Counting): boolean {
 }
 
 /** Notes what was used and charges for it; waits for nothing but the end of a hold that comes to nothing. */
-function settle(tools: Tools, ex: Exchange, outcome: Outcome, counting: Counting): Promise<void> | undefined {
+function settle(tools: Tools, ex: RequestContext, outcome: Outcome, counting: Counting): Promise<void> | undefined {
   const { ledger, log, reports } = tools
   const { facet, held, reading, target } = counting
   const { usage, implausible } = judge(counting, reading)
@@ -273,7 +273,7 @@ function settle(tools: Tools, ex: Exchange, outcome: Outcome, counting: Counting
 }
 
 /** What an answer looked like that was not handed out for its shape. Where images are charged, their charge waits. */
-function unreadShape(ex: Exchange, outcome: Outcome): string | undefined {
+function unreadShape(ex: RequestContext, outcome: Outcome): string | undefined {
   const isRefused = outcome.kind !== 'answered' && outcome.reach !== 'untouched' && !paysImages(ex)
   return isRefused ? ex.notes.unrecognised?.shape : undefined
 }
@@ -288,7 +288,7 @@ function judge({ facet, target }: Counting, reading: Reading | undefined): Judge
 
 /** Output tokens by the length of what came: of the uncounted part, and of all. */
 function lengthsOf(
-  ex: Exchange,
+  ex: RequestContext,
   { facet, reading }: Counting,
   implausible: readonly string[],
 ): { readonly uncounted: number; readonly byLength: number } {
@@ -314,13 +314,13 @@ function needsPerson(
 }
 
 /** When the request began, as its id says: a stored charge is rated again by the same. */
-function requestTime(ex: Exchange): number {
+function requestTime(ex: RequestContext): number {
   const at = timeOfId('req_', ex.id)
   return Number.isNaN(at) ? 0 : at
 }
 
 /** An answer that has not left yet, and would be refused for a missing report. Images were paid before their end. */
-function mayRefuse(ex: Exchange, { facet, dearest }: Counting, reading: Reading): boolean {
+function mayRefuse(ex: RequestContext, { facet, dearest }: Counting, reading: Reading): boolean {
   return (
     facet.missing_usage === 'refuse' && dearest.rule !== undefined && reading instanceof JsonReading && !paysImages(ex)
   )
@@ -335,7 +335,7 @@ function refuseUntold(counting: Counting, reading: Reading): void {
 }
 
 /** By what the request may be charged: without a rule when that costs nothing. */
-function payablesFor(ex: Exchange, target: Target, facet: UsageFacet): readonly Payable[] {
+function payablesFor(ex: RequestContext, target: Target, facet: UsageFacet): readonly Payable[] {
   if (isFree(ex.route, facet)) return [{ model: target.model, rule: undefined }]
   const { multiplier } = ex.slots.need(callerSlot).group
   return payablesOf(target, model => usageRule(model, multiplier))
@@ -358,17 +358,17 @@ function refuseImageTools({ body, model }: Target): void {
 }
 
 /** The images of the exchange are charged in addition to its use. */
-function paysImages(ex: Exchange): boolean {
+function paysImages(ex: RequestContext): boolean {
   return ex.slots.get(imageChargeSlot) !== undefined
 }
 
 /** Where the request's own id is that of the charge of its images, the use has one of its own. */
-function chargeId(ex: Exchange): string {
+function chargeId(ex: RequestContext): string {
   return paysImages(ex) ? useChargeId(ex.id) : ex.id
 }
 
 /** Some streams report their usage only on request (wire facts 5). */
-function askForUsage(ex: Exchange, out: Outbound, counting: Counting): Outbound {
+function askForUsage(ex: RequestContext, out: Outbound, counting: Counting): Outbound {
   const { target } = counting
   if (!target.stream || !ex.route.traits?.usageOnDemand || out.body.kind !== 'json') return out
   const asked = readField(target.body, 'stream_options')

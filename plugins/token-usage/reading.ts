@@ -1,4 +1,4 @@
-import type { Dialect, Json, Passed, Stage, Usage } from '../../src/kit/index.ts'
+import type { ApiFormat, Json, Passed, Stage, Usage } from '../../src/kit/index.ts'
 import { joined } from '../../src/wire/index.ts'
 import { isObject } from './is-object.ts'
 import { mergeUsage } from './merge-usage.ts'
@@ -26,7 +26,7 @@ export type Reading = Stage & {
 }
 
 export type ReadingOptions = {
-  readonly dialect: Dialect
+  readonly dialect: ApiFormat
   readonly operation: string
   readonly bytesPerToken: number
   /** Take the event out that carries nothing but the usage. */

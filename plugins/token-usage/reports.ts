@@ -1,4 +1,4 @@
-import type { Exchange, Log, Target, Usage } from '../../src/kit/index.ts'
+import type { RequestContext, Log, Target, Usage } from '../../src/kit/index.ts'
 
 /** Pairs of model and operation of which it was said that their usage is missing. */
 const toldMax = 1_000
@@ -14,7 +14,7 @@ export class Reports {
   }
 
   /** Once for a model and operation: an upstream without usage has none every time. */
-  missing(ex: Exchange, target: Target, missing: readonly string[]): void {
+  missing(ex: RequestContext, target: Target, missing: readonly string[]): void {
     const facts = { ...factsOf(ex, target), missing }
     const once = `${target.model.name} ${ex.route.operation}`
     if (this.#told.has(once) || this.#told.size >= toldMax)
@@ -27,7 +27,7 @@ export class Reports {
   }
 
   /** Once for a model: what it uses has no price of its own, and what became of the charge. */
-  unpriced(ex: Exchange, target: Target, unpriced: readonly string[]): void {
+  unpriced(ex: RequestContext, target: Target, unpriced: readonly string[]): void {
     this.#once(`${target.model.name} unpriced ${unpriced.join(' ')}`, () =>
       this.#log.warn(
         { ...factsOf(ex, target), unpriced },
@@ -37,7 +37,7 @@ export class Reports {
   }
 
   /** Once for a model: the upstream counts something that no reader knows. */
-  unread(ex: Exchange, target: Target, members: readonly string[]): void {
+  unread(ex: RequestContext, target: Target, members: readonly string[]): void {
     this.#once(`${target.model.name} unread ${members.join(' ')}`, () =>
       this.#log.warn(
         { ...factsOf(ex, target), members },
@@ -54,7 +54,7 @@ export class Reports {
 
   /** Each time: every one of these charges waits for a person. */
   implausible(
-    ex: Exchange,
+    ex: RequestContext,
     target: Target,
     what: { readonly units: readonly string[]; readonly reported: Usage | null | undefined },
   ): void {
@@ -63,6 +63,6 @@ export class Reports {
   }
 }
 
-function factsOf(ex: Exchange, { model, upstream }: Target): object {
+function factsOf(ex: RequestContext, { model, upstream }: Target): object {
   return { request: ex.id, model: model.name, operation: ex.route.operation, upstream: upstream.name }
 }

@@ -1,4 +1,4 @@
-import { type Asker, type Converse, Failure, type Spoken, type Told } from '../../src/kit/index.ts'
+import { type Asker, type Converse, Failure, type Spoken, type ResponseMetadata } from '../../src/kit/index.ts'
 import { type MemoryClaim, PictureWriter } from '../../src/wire/index.ts'
 import type { Reading } from './describe.ts'
 import { fail, shapeOf } from './errors.ts'
@@ -9,7 +9,7 @@ import { Refused } from './refused.ts'
 /** What an exchange with an upstream needs to know. */
 export type Terms = {
   readonly reading: Reading
-  readonly told: Told
+  readonly told: ResponseMetadata
   /** Requests, each with its number. */
   readonly asks: readonly ((asker: Asker) => Promise<Answer>)[]
   /** Some of it may have gone out before: what is missing now, and not by the upstream's word, would give its place to another. */

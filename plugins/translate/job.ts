@@ -1,4 +1,4 @@
-import { type Asker, type Body, Failure, type Heard, type Random, type Told } from '../../src/kit/index.ts'
+import { type Asker, type Body, Failure, type Heard, type Random, type ResponseMetadata } from '../../src/kit/index.ts'
 import { type AnswerValues, conditionsHold, type MemoryClaim } from '../../src/wire/index.ts'
 import { composeJson } from './compose.ts'
 import { httpStatus, type JobReading, type Reading } from './describe.ts'
@@ -68,7 +68,7 @@ export type Polling = {
   readonly reading: Reading
   readonly job: JobReading
   readonly model: string
-  readonly told: Told
+  readonly told: ResponseMetadata
   /** Milliseconds since the epoch. */
   readonly deadlineAt: number
   readonly now: () => number

@@ -3,12 +3,12 @@ import {
   type Asker,
   callerSlot,
   chargeSlot,
-  createTold,
+  createResponseMetadata,
   definePlugin,
   type Body,
   type Converse,
   detachedJobSlot,
-  type Exchange,
+  type RequestContext,
   type Heard,
   type Host,
   type JobCourse,
@@ -20,7 +20,7 @@ import {
   readField,
   type Spoken,
   type Target,
-  toldSlot,
+  responseMetadataSlot,
   wasStopped,
 } from '../../src/kit/index.ts'
 import { ByteBudget } from '../../src/wire/index.ts'
@@ -47,7 +47,7 @@ export const translate = definePlugin({
   options: optionsSchema,
   facet: facetSchema,
   needs: [callerSlot],
-  gives: [toldSlot],
+  gives: [responseMetadataSlot],
   settlesAfter: [chargeSlot],
   last: true,
   inspect,
@@ -91,7 +91,7 @@ function translates(facet: TranslateFacet, operation: string, traits: OperationT
 const noChance = { bytes: (size: number): Buffer => Buffer.alloc(size) }
 
 type Asking = {
-  readonly ex: Exchange
+  readonly ex: RequestContext
   readonly out: Outbound
   readonly facet: TranslateFacet
   readonly target: Target
@@ -163,8 +163,8 @@ function accounting({
 }: Asking): Pick<Terms, 'told' | 'hasBegun' | 'claim' | 'onUsage' | 'onUnrecognised' | 'onEnd'> {
   let held = 0
   // What an earlier upstream has reported says nothing of this one.
-  const told = createTold()
-  ex.slots.put(toldSlot, told)
+  const told = createResponseMetadata()
+  ex.slots.put(responseMetadataSlot, told)
   return {
     told,
     hasBegun: () => ex.slots.get(jobSlot)?.hasBegun === true,
@@ -216,14 +216,14 @@ function linkRule({ links }: Section, body: Body): LinkRule | undefined {
 }
 
 /** RFC 7240: a client that prefers not to wait is answered at once that the work was taken. */
-function isAccepted({ route, head }: Exchange): boolean {
+function isAccepted({ route, head }: RequestContext): boolean {
   const prefer = head.headers['prefer']
   return (
     route.jobs === 'accept' || (typeof prefer === 'string' && /(?:^|[,;\s])respond-async(?:$|[,;\s])/i.test(prefer))
   )
 }
 
-function accept(ex: Exchange, { target, host }: Asking): Spoken {
+function accept(ex: RequestContext, { target, host }: Asking): Spoken {
   const created = Math.floor(host.clock.now() / 1000)
   const job = { id: ex.id, object: 'job', status: 'running', created, model: target.model.name }
   return {
@@ -257,7 +257,7 @@ async function openJob(
 }
 
 /** A job with a waiting client is over with its exchange, unless the gateway has ended that. */
-async function endJob({ stores }: Host, ex: Exchange, outcome: Outcome): Promise<void> {
+async function endJob({ stores }: Host, ex: RequestContext, outcome: Outcome): Promise<void> {
   const course = ex.slots.get(jobSlot)
   if (!course || course.resumed || course.handedOver || !(course.isOpen || course.isInDoubt)) return
   if (course.isOpen && wasStopped(outcome)) return

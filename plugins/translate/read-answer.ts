@@ -1,4 +1,4 @@
-import type { Heard, Told } from '../../src/kit/index.ts'
+import type { Heard, ResponseMetadata } from '../../src/kit/index.ts'
 import {
   AnswerReader,
   AnswerValues,
@@ -28,7 +28,7 @@ export type Sums = { readonly usage: Map<string, number>; readonly words: Map<st
 export type Reader = {
   readonly reading: Reading
   readonly writer: PictureWriter
-  readonly told: Told
+  readonly told: ResponseMetadata
   readonly sums: Sums
   readonly claim: MemoryClaim
   /** Other answers than this one are parts of what the caller is answered. */

@@ -1,7 +1,7 @@
 import type { Admits, AnswerOf, Awaitable, Schema, Session, User } from '../kit/index.ts'
 import type { Access } from './duties.ts'
 import type { AdminParts } from './parts.ts'
-import type { Door } from './session/door.ts'
+import type { LoginThrottle } from './session/login-throttle.ts'
 
 /** A person who is logged in. */
 export type SessionUser = { readonly user: User; readonly session: Session }
@@ -11,7 +11,7 @@ export type Ask<Query = unknown, Fields = unknown> = {
   /** Of this request, as in `x-request-id`. */
   readonly id: string
   readonly parts: AdminParts
-  readonly door: Door
+  readonly door: LoginThrottle
   readonly params: { readonly [name: string]: string }
   readonly query: Query
   readonly body: Fields

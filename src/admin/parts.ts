@@ -8,7 +8,7 @@ import type {
   KeyReport,
   KeyTrial,
   Log,
-  Plan,
+  CompiledConfig,
   PriceList,
   Random,
   RequestExplanation,
@@ -139,7 +139,7 @@ export type AdminParts = {
   readonly ids: Ids
   readonly log: Log
   /** The configuration in use. */
-  plan(): Plan
+  plan(): CompiledConfig
   readonly facts: {
     readonly version: string
     /** When the gateway started, and when it took over the configuration in use; milliseconds since the epoch. */
@@ -178,9 +178,9 @@ export type AdminParts = {
     learn(): Promise<void>
   }
   /** @throws Failure the one that a caller would be answered with */
-  explain(plan: Plan, request: ImaginedRequest): RequestExplanation
+  explain(plan: CompiledConfig, request: ImaginedRequest): RequestExplanation
   /** What everything costs. */
-  prices(plan: Plan): PriceList
+  prices(plan: CompiledConfig): PriceList
   /** Reads the configuration again; undefined where another process decides that. */
   readonly reload: ((by: string) => Promise<Reloaded>) | undefined
   /** Reads a text as the configuration, and starts nothing. */

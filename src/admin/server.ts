@@ -16,7 +16,7 @@ import { type Reason, refuse } from './reasons.ts'
 import { patternReasons } from './schemas.ts'
 import { securityHeaders } from './security-headers.ts'
 import { readCookie } from './session/cookie.ts'
-import { createDoor } from './session/door.ts'
+import { createLoginThrottle } from './session/login-throttle.ts'
 import { readHost, readScheme, requireSameSite } from './session/same-site.ts'
 import { findSessionUser } from './session/sessions.ts'
 
@@ -39,7 +39,7 @@ type Arrival = {
 /** The console's server: its API, its pages, and the files of the built console. It listens nowhere by itself. */
 export async function createAdmin(parts: AdminParts): Promise<Admin> {
   const closing = new AbortController()
-  const door = createDoor(parts)
+  const door = createLoginThrottle(parts)
   const arrivals = new WeakMap<FastifyRequest, Arrival>()
   const app = fastify({
     logger: false,

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import type { Plan } from '../index.ts'
+import type { CompiledConfig } from '../index.ts'
 
 /** Where something secret goes that is shown once: to a terminal, or else into a file that only its owner may read. */
 export type HandOver =
@@ -12,7 +12,7 @@ export type HandOver =
 /** What is written to a log is kept, copied and read by many: without a terminal nothing secret is written there. */
 export async function handOver(
   name: string,
-  plan: Pick<Plan, 'storage' | 'file'>,
+  plan: Pick<CompiledConfig, 'storage' | 'file'>,
   { isTerminal = process.stderr.isTTY, env = process.env } = {},
 ): Promise<HandOver> {
   if (isTerminal) return { kind: 'terminal' }
@@ -51,7 +51,7 @@ export async function handOver(
  * Two databases in one folder have files of their own: that of `tollgate.db`, or of a `gateway.yaml` without a file for its
  * storage, has the plain name, and any other the name of its database or its configuration as a suffix.
  */
-function nameFor(name: string, { storage, file }: Pick<Plan, 'storage' | 'file'>): string {
+function nameFor(name: string, { storage, file }: Pick<CompiledConfig, 'storage' | 'file'>): string {
   const database = databaseOf(storage)
   const [own, usual] = database === undefined ? [basename(file), 'gateway.yaml'] : [basename(database), 'tollgate.db']
   return own === usual ? name : `${name}-${own}`
@@ -62,7 +62,10 @@ function databaseOf(storage: string): string | undefined {
 }
 
 /** Beside the database, where there is a file of one; else where systemd has a place for us, or the configuration lies. */
-function placesFor({ storage, file }: Pick<Plan, 'storage' | 'file'>, env: NodeJS.ProcessEnv): readonly string[] {
+function placesFor(
+  { storage, file }: Pick<CompiledConfig, 'storage' | 'file'>,
+  env: NodeJS.ProcessEnv,
+): readonly string[] {
   const database = databaseOf(storage)
   const state = env['STATE_DIRECTORY']?.split(':')[0]
   return [

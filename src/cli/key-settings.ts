@@ -6,7 +6,7 @@ import {
   parseAddressRange,
   parseDuration,
   parseMoney,
-  type Plan,
+  type CompiledConfig,
 } from '../index.ts'
 import { Exit, exitCodes } from './exit.ts'
 
@@ -35,7 +35,7 @@ const dateText = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]
  */
 export function readSettings(
   options: SettingOptions,
-  plan: Plan,
+  plan: CompiledConfig,
   now: number,
   key?: Pick<Key, 'limits'>,
 ): Partial<KeySettings> {
@@ -71,7 +71,7 @@ function oneOf(option: string, name: string, known: ReadonlyMap<string, unknown>
 }
 
 /** A model, or a prefix followed by `*` that matches one. */
-function readModel(name: string, { models }: Plan): string {
+function readModel(name: string, { models }: CompiledConfig): string {
   return models.keys().some(model => covers(name, model)) ? name : oneOf('--models', name, models)
 }
 

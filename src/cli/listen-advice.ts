@@ -1,4 +1,4 @@
-import type { Plan } from '../index.ts'
+import type { CompiledConfig } from '../index.ts'
 
 /** What an address may be refused with, and what to do about it. */
 const told: { readonly [code: string]: { readonly fault: string; readonly remedy: string } } = {
@@ -23,7 +23,7 @@ type ListenFault = NodeJS.ErrnoException & {
 }
 
 /** One sentence about an address that cannot be had, with its remedy; undefined for any other error. */
-export function listenAdvice({ server }: Plan, error: unknown): string | undefined {
+export function listenAdvice({ server }: CompiledConfig, error: unknown): string | undefined {
   const { code = '', syscall = '', message, ...fault } = error as ListenFault
   if (!['listen', 'bind', 'getaddrinfo'].includes(syscall)) return undefined
   const host = fault.address ?? fault.hostname

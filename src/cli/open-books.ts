@@ -1,4 +1,4 @@
-import { loadConfig, openStorage, type Plan, type Storage } from '../index.ts'
+import { loadConfig, openStorage, type CompiledConfig, type Storage } from '../index.ts'
 import { Exit, exitCodes } from './exit.ts'
 import { showFindings } from './show-findings.ts'
 
@@ -6,16 +6,16 @@ import { showFindings } from './show-findings.ts'
 export const actor = 'command line'
 
 /** Reads the configuration for a command that calls upstreams, or needs their keys. @throws Exit 3 with every finding */
-export async function readPlan(file: string): Promise<Plan> {
+export async function readPlan(file: string): Promise<CompiledConfig> {
   return read(file, false)
 }
 
 /** The same for a command that does neither: in its terminal the vendors' secrets need not be set. @throws Exit 3 */
-export async function readBooksPlan(file: string): Promise<Plan> {
+export async function readBooksPlan(file: string): Promise<CompiledConfig> {
   return read(file, true)
 }
 
-async function read(file: string, booksOnly: boolean): Promise<Plan> {
+async function read(file: string, booksOnly: boolean): Promise<CompiledConfig> {
   const loaded = await loadConfig(file, process.env, { booksOnly })
   if (!loaded.ok) throw new Exit(exitCodes.configInvalid, await showFindings(loaded.findings))
   return loaded.plan
@@ -25,16 +25,25 @@ async function read(file: string, booksOnly: boolean): Promise<Plan> {
  * Runs a command on the storage that a configuration names, also while a gateway runs on it. Secrets of vendors
  * need not be set.
  */
-export async function withStorage<T>(file: string, work: (storage: Storage, plan: Plan) => Promise<T>): Promise<T> {
+export async function withStorage<T>(
+  file: string,
+  work: (storage: Storage, plan: CompiledConfig) => Promise<T>,
+): Promise<T> {
   return lendStorage(await readBooksPlan(file), work)
 }
 
 /** The same with the keys of upstreams as they are: what the storage knows of one hangs on its secret. */
-export async function withVendorKeys<T>(file: string, work: (storage: Storage, plan: Plan) => Promise<T>): Promise<T> {
+export async function withVendorKeys<T>(
+  file: string,
+  work: (storage: Storage, plan: CompiledConfig) => Promise<T>,
+): Promise<T> {
   return lendStorage(await readPlan(file), work)
 }
 
-async function lendStorage<T>(plan: Plan, work: (storage: Storage, plan: Plan) => Promise<T>): Promise<T> {
+async function lendStorage<T>(
+  plan: CompiledConfig,
+  work: (storage: Storage, plan: CompiledConfig) => Promise<T>,
+): Promise<T> {
   const { storage: url, timeZone, budgetThresholds: thresholds } = plan
   const storage = await openStorage({ url, timeZone, thresholds, role: 'tool' })
   try {

@@ -5,7 +5,7 @@ import {
   type Listening,
   type Log,
   openStorage,
-  type Plan,
+  type CompiledConfig,
   type ReloadResult,
   startWorkers,
   type Storage,
@@ -13,7 +13,7 @@ import {
 
 /** A gateway that serves, in this process or in several. */
 export type Served = Listening & {
-  readonly plan: Plan
+  readonly plan: CompiledConfig
   readonly log: Pick<Log, 'info' | 'warn'>
   /** Names of the upstreams that are simulated. */
   readonly simulated: readonly string[]
@@ -30,7 +30,7 @@ export type Served = Listening & {
 }
 
 /** One process: this one. */
-export async function serveHere(config: string, plan: Plan): Promise<Served> {
+export async function serveHere(config: string, plan: CompiledConfig): Promise<Served> {
   const gateway = await createGateway(config, { plan })
   try {
     const listening = await gateway.listen()

@@ -17,21 +17,21 @@ import {
   type ModelEnd,
   type OperationsByName,
   type Origin,
-  type OtlpPlan,
+  type OtlpConfig,
   parseBytes,
   parseDuration,
   parseEnd,
   parseMoney,
   type PipelineStep,
-  type Plan,
-  type PlanPlugins,
+  type CompiledConfig,
+  type ConfigPlugins,
   type Price,
   type PriceConditions,
   type Route,
-  type ServerPlan,
+  type ServerConfig,
   type SignInPlan,
   type Upstream,
-  type WebhookPlan,
+  type WebhookConfig,
 } from '../kit/index.ts'
 import { credentialEntries } from './check-credentials.ts'
 import { parseAddress, parseMatch, parseSpelling } from './formats.ts'
@@ -90,7 +90,7 @@ export type Sketch = {
   readonly operations: OperationsByName
 }
 
-export type Parts = Pick<Plan, 'upstreams' | 'families' | 'models'>
+export type Parts = Pick<CompiledConfig, 'upstreams' | 'families' | 'models'>
 
 /** The upstreams, families and models that nothing was reported of: enough for plugins to look at, whatever else is wrong. */
 export function buildParts(sketch: Sketch): Parts {
@@ -113,8 +113,8 @@ export function buildParts(sketch: Sketch): Parts {
 export function buildPlan(
   sketch: Sketch,
   parts: Parts,
-  told: Pick<Plan, 'settings' | 'revision' | 'warnings' | 'secretFiles' | 'variables' | 'files'>,
-): Plan {
+  told: Pick<CompiledConfig, 'settings' | 'revision' | 'warnings' | 'secretFiles' | 'variables' | 'files'>,
+): CompiledConfig {
   const settings = sketch.settings as Settings
   const server = buildServer(settings.server)
   const groups = Object.entries(settings.groups).map(([name, own]) => [name, buildGroup(name, own)] as const)
@@ -142,7 +142,7 @@ export function buildPlan(
 }
 
 /** Those in use stand before the others that are known: of two that say the same of themselves they are meant. */
-function pluginsOf({ pipeline, known }: Sketch): PlanPlugins {
+function pluginsOf({ pipeline, known }: Sketch): ConfigPlugins {
   const inUse = pipeline.steps.flatMap(({ plugin }) => plugin ?? [])
   return { inUse, known: [...new Set([...inUse, ...known])] }
 }
@@ -168,7 +168,7 @@ function coreKeys({ pipeline }: Sketch): readonly string[] {
   )
 }
 
-function buildServer(own: ServerSettings): ServerPlan {
+function buildServer(own: ServerSettings): ServerConfig {
   return {
     listen: parseAddress(own.listen) as Address,
     ops: own.ops === undefined || own.ops === 'off' ? undefined : parseAddress(own.ops),
@@ -191,12 +191,12 @@ function buildServer(own: ServerSettings): ServerPlan {
   }
 }
 
-function buildOtlp(own: NonNullable<ObservabilitySettings['otlp']>): OtlpPlan {
+function buildOtlp(own: NonNullable<ObservabilitySettings['otlp']>): OtlpConfig {
   const { endpoint, headers, traces, metrics, every, forward_traceparent: forwardTraceparent } = own
   return { endpoint, headers, traces, metrics, everyMs: ms(every), forwardTraceparent }
 }
 
-function buildWebhooks({ webhooks }: EventSettings): ReadonlyMap<string, WebhookPlan> {
+function buildWebhooks({ webhooks }: EventSettings): ReadonlyMap<string, WebhookConfig> {
   return new Map(
     Object.entries(webhooks).map(([name, own]) => {
       const { url, format, secret, old_secret, kinds, allow_private, from, to } = own
@@ -448,7 +448,7 @@ function buildStep(step: ByName<unknown>, origin: Origin): PipelineStep {
 }
 
 /** One route for each spelling; all ask upstreams at the path of the first. */
-function buildRoutes(own: RouteSettings, server: ServerPlan, at: Path, sketch: Sketch): readonly Route[] {
+function buildRoutes(own: RouteSettings, server: ServerConfig, at: Path, sketch: Sketch): readonly Route[] {
   const [first = '', ...more] = ([] as string[]).concat(own.match)
   const traits = sketch.operations.get(own.operation)
   const { method, path: upstreamPath } = parseMatch(first) as { method: string; path: string }

@@ -1,28 +1,28 @@
-import type { Credential, Plan } from '../kit/index.ts'
+import type { Credential, CompiledConfig } from '../kit/index.ts'
 import { compareSettings } from './compare-settings.ts'
 
 /**
  * What is different in `after`, one line each, prices first, then models, then everything else by its path.
  * A changed secret is told as changed, never shown.
  */
-export function describeChanges(before: Plan, after: Plan): string[] {
+export function describeChanges(before: CompiledConfig, after: CompiledConfig): string[] {
   return [...compareSettings(before.settings, after.settings), ...secretChanges(before, after)]
 }
 
 /** Secrets that are others now: settings do not say so. */
-export function secretChanges(before: Plan, after: Plan): string[] {
+export function secretChanges(before: CompiledConfig, after: CompiledConfig): string[] {
   return [...credentialChanges(before, after), ...secretFileChanges(before, after)]
 }
 
 /** A secret may stand anywhere: what it is good for is not always told by the rest. */
-function secretFileChanges({ secretFiles: before }: Plan, { secretFiles: after }: Plan): string[] {
+function secretFileChanges({ secretFiles: before }: CompiledConfig, { secretFiles: after }: CompiledConfig): string[] {
   return [...after].flatMap(([path, mark]) =>
     (before.get(path) ?? mark) === mark ? [] : `secret file ${path}: changed`,
   )
 }
 
 /** Their values are covered, so a change of one would not be seen among the rest. */
-function credentialChanges(before: Plan, after: Plan): string[] {
+function credentialChanges(before: CompiledConfig, after: CompiledConfig): string[] {
   const lines: string[] = []
   for (const { name, credential, headers, query, keys = [] } of after.upstreams.values()) {
     const old = before.upstreams.get(name)
@@ -46,7 +46,7 @@ function credentialChanges(before: Plan, after: Plan): string[] {
 }
 
 /** Where secrets of upstreams stand, as changes of them are told, each with what it is or a hash of that. */
-export function* secretPlaces({ upstreams }: Plan): Iterable<readonly [place: string, value: string]> {
+export function* secretPlaces({ upstreams }: CompiledConfig): Iterable<readonly [place: string, value: string]> {
   for (const { name, credential, headers, query, keys = [] } of upstreams.values()) {
     const own = `upstreams.${name}`
     for (const [i, one] of credential.entries()) {

@@ -5,7 +5,7 @@ import type { Report } from './report.ts'
 import { folderOf, type Nameable, readSecretFiles, type SecretFiles } from './secret-files.ts'
 import { isSecretPlace } from './secrets.ts'
 import type { Source } from './source.ts'
-import { isForOthers, standInFor, standInText, wasCovered } from './stand-ins.ts'
+import { isForOthers, placeholderFor, placeholderText, wasCovered } from './placeholder-secrets.ts'
 import { mapScalars, type ScalarTree, type Span, type Tree } from './tree.ts'
 
 export type FilledTree = {
@@ -43,7 +43,7 @@ export async function fillTree(
     const secret = isSecretPlace(path)
     const mayStandIn = booksOnly && isForOthers(path)
     if (mayStandIn && typeof scalar.value === 'string' && wasCovered(scalar.value))
-      return { ...scalar, value: standInFor(scalar.value, path, root), secret, unknown: true }
+      return { ...scalar, value: placeholderFor(scalar.value, path, root), secret, unknown: true }
     if (typeof scalar.value !== 'string' || !scalar.value.includes('$')) return secret ? { ...scalar, secret } : scalar
     const folder = folderOf(scalar, source)
     for (const piece of parseReferences(scalar.value))
@@ -52,7 +52,7 @@ export async function fillTree(
       !nameable ||
       one.kind === 'malformed' ||
       (one.kind === 'file' ? nameable.files.has(resolve(folder, one.file)) : nameable.variables.has(one.name))
-    const standIn = mayStandIn ? standInText : undefined
+    const standIn = mayStandIn ? placeholderText : undefined
     const result = interpolate(scalar.value, env, contents.get(folder) ?? new Map(), mayName, standIn)
     if (!result.ok) {
       const { code, message, remedy, reference } = result
@@ -62,7 +62,7 @@ export async function fillTree(
     const covered = secret || result.fromFile || (variablesAreSecret && result.fromVariable)
     if (covered) loose.push(...result.values)
     if (!result.isWhole || (mayStandIn && wasCovered(result.text)))
-      return { ...scalar, value: standInFor(result.text, path, root), secret: covered, unknown: true }
+      return { ...scalar, value: placeholderFor(result.text, path, root), secret: covered, unknown: true }
     return { ...scalar, value: result.text, secret: covered, filled: result.values.length > 0 }
   })
   return { root: filled, loose, secretFiles: files, variables }

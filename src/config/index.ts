@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { type AnyPlugin, type Plan, type PlanFiles, systemClock } from '../kit/index.ts'
+import { type AnyPlugin, type CompiledConfig, type ConfigFiles, systemClock } from '../kit/index.ts'
 import { buildParts, buildPlan, type Settings } from './build.ts'
 import { checkCredentials, noteEmptyCredentials, type ResolveSigner } from './check-credentials.ts'
 import { noteEnds } from './check-ends.ts'
@@ -14,7 +14,7 @@ import type { Nameable } from './secret-files.ts'
 import type { ReadRow } from './compose/read-table.ts'
 import type { Environment } from './environment.ts'
 import type { Finding } from './finding.ts'
-import { fitTree } from './fit.ts'
+import { validateConfig } from './validate-config.ts'
 import { flattenSettings } from './flatten-settings.ts'
 import { deepFreeze } from './freeze.ts'
 import { inspectFamilies } from './inspect.ts'
@@ -47,7 +47,7 @@ export { markSecretFile } from './secret-files.ts'
 export { secretsIn } from './secrets.ts'
 export { shownTextsOf } from './shown-texts.ts'
 export { compareSettings } from './compare-settings.ts'
-export { coveredText } from './stand-ins.ts'
+export { coveredText } from './placeholder-secrets.ts'
 export { showConfig, type ShownConfig } from './show.ts'
 export type { TracedValue } from './trace-values.ts'
 
@@ -66,7 +66,7 @@ export type LoadRequest = {
   /** The only secret files and variables that it may name; absent for any. For a text of somebody who may not read all of them. */
   readonly nameable?: Nameable
   /** What a running gateway has in use: a file of a secret that is empty now is not taken for its new content. */
-  readonly inUse?: Plan
+  readonly inUse?: CompiledConfig
   /** True for who works on the storage alone: secrets for vendors, receivers and issuers may be missing. No plan to serve by. */
   readonly booksOnly?: boolean
   readonly resolvePlugin: ResolvePlugin
@@ -84,7 +84,7 @@ export type LoadRequest = {
 export type Loaded =
   | {
       readonly ok: true
-      readonly plan: Plan
+      readonly plan: CompiledConfig
       readonly notes: readonly Finding[]
       /** Every value of the file and every default, each with where it came from. */
       readonly trace: () => readonly TracedValue[]
@@ -97,7 +97,7 @@ export type Loaded =
       readonly ok: false
       readonly findings: readonly Finding[]
       /** The files that it names, as far as they are known: one of them may be what has to be mended. */
-      readonly files?: PlanFiles
+      readonly files?: ConfigFiles
     }
 
 /**
@@ -123,7 +123,7 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
 
   const builtIn = await findKnown(request)
   const pipeline = await resolvePipeline(root, resolvePlugin, knownPlugins, report, builtIn)
-  const { settings, schema } = fitTree(root, pipeline, source, report)
+  const { settings, schema } = validateConfig(root, pipeline, source, report)
   checkNames(root, known, report)
   checkRoutes(root, source, report, known.isConsolePath)
   checkWebhooks(settings, report)
@@ -167,7 +167,7 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
 }
 
 /** Nothing where it is one file. */
-function sourcesOf({ files, patterns }: PartFiles): { readonly files?: PlanFiles } {
+function sourcesOf({ files, patterns }: PartFiles): { readonly files?: ConfigFiles } {
   if (files.size + patterns.size === 0) return {}
   return { files: { named: [...files], patterns: [...patterns] } }
 }

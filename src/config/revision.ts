@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
-import type { PlanSettings } from '../kit/index.ts'
+import type { ConfigSettings } from '../kit/index.ts'
 import type { Settings } from './build.ts'
 
 /**
  * First 12 hex digits of the SHA-256 of all that settings say, in an order of its own: comments, layout, the order of
  * names and the way a size or a duration is written do not move it. A secret counts as being there, not for what it is.
  */
-export function revisionOf(facts: PlanSettings, { routes }: Pick<Settings, 'routes'>): string {
+export function revisionOf(facts: ConfigSettings, { routes }: Pick<Settings, 'routes'>): string {
   const sorted = Object.entries(facts)
     .map(fact => JSON.stringify(fact))
     .sort()

@@ -1,5 +1,5 @@
 import { basename, dirname, relative, resolve } from 'node:path'
-import type { KeptText, Plan } from '../kit/index.ts'
+import type { KeptText, CompiledConfig } from '../kit/index.ts'
 import type { PartTexts } from './compose/part-files.ts'
 import type { SettingsSheet } from './compose/include.ts'
 import { showSheet } from './edit/shown-lines.ts'
@@ -21,10 +21,10 @@ type Read = {
 }
 
 /** By the plan that was made of it: what was read stands ready as long as that is in use, and is not read again. */
-const readOf = new WeakMap<Plan, Read>()
+const readOf = new WeakMap<CompiledConfig, Read>()
 
 /** Notes what a plan was made of, for `shownTextsOf`. */
-export function noteTexts(plan: Plan, { source, secrets, sheets, parts }: Read): void {
+export function noteTexts(plan: CompiledConfig, { source, secrets, sheets, parts }: Read): void {
   // What is made of the texts is not held.
   readOf.set(plan, { source, secrets, sheets: sheets.map(({ start, text }) => ({ start, text })), parts })
 }
@@ -33,7 +33,7 @@ export function noteTexts(plan: Plan, { source, secrets, sheets, parts }: Read):
  * The files that a plan was read from without what is secret in them, the main one first; nothing of a plan that was not read
  * from any.
  */
-export function shownTextsOf(plan: Plan): readonly KeptText[] {
+export function shownTextsOf(plan: CompiledConfig): readonly KeptText[] {
   const read = readOf.get(plan)
   if (!read) return []
   const { source, secrets, sheets, parts } = read

@@ -1,4 +1,4 @@
-import type { Answer, Dialect, Failure, Head, Json, LimitState, ListedModel, Usage } from '../kit/index.ts'
+import type { Answer, ApiFormat, Failure, Head, Json, LimitState, ListedModel, Usage } from '../kit/index.ts'
 import { findOperation } from '../operations/index.ts'
 import { bearerKey, headerKey } from './bearer.ts'
 import { pageAfter, pageBefore, readPageLength } from './page.ts'
@@ -21,7 +21,7 @@ const words: ReadonlyMap<number, string> = new Map([
 ])
 
 /** The messages style. What its SDKs send and expect: `docs/wire.md`. */
-export const anthropic: Dialect = {
+export const anthropic: ApiFormat = {
   name: 'anthropic',
   requestHeaders: ['anthropic-version', 'anthropic-beta'],
   requestDefaults: { 'anthropic-version': '2023-06-01' },

@@ -1,4 +1,4 @@
-import type { Answer, Dialect, Failure, Head, Json, ListedModel, Usage } from '../kit/index.ts'
+import type { Answer, ApiFormat, Failure, Head, Json, ListedModel, Usage } from '../kit/index.ts'
 import { bearerKey, headerKey } from './bearer.ts'
 import { listOperations } from './list-operations.ts'
 import { readCount, readMember } from './read-members.ts'
@@ -8,7 +8,7 @@ import { xRateLimitHeaders } from './x-ratelimit.ts'
 const knownUnits = new Set(['input_tokens', 'output_tokens', 'image_tokens', 'search_units', 'images'])
 
 /** The rerank style, v1 and v2. What its SDK sends and expects: `docs/wire.md#rerank`. */
-export const cohere: Dialect = {
+export const cohere: ApiFormat = {
   name: 'cohere',
   requestHeaders: [],
   replyHeaders: new Set(),

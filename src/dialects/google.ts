@@ -1,4 +1,4 @@
-import type { Answer, Dialect, Failure, Head, Json, ListedModel, Usage } from '../kit/index.ts'
+import type { Answer, ApiFormat, Failure, Head, Json, ListedModel, Usage } from '../kit/index.ts'
 import { findOperation } from '../operations/index.ts'
 import { bearerKey, headerKey } from './bearer.ts'
 import { readGoogleUsage } from './google-usage.ts'
@@ -27,7 +27,7 @@ const words: ReadonlyMap<number, string> = new Map([
 const rpc = 'type.googleapis.com/google.rpc'
 
 /** The generative-language style. What its SDKs send and expect: `docs/wire.md#generative-language-paths`. */
-export const google: Dialect = {
+export const google: ApiFormat = {
   name: 'google',
   requestHeaders: [],
   replyHeaders: new Set(),

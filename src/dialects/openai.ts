@@ -1,4 +1,4 @@
-import type { Answer, Dialect, Failure, Head, ListedModel } from '../kit/index.ts'
+import type { Answer, ApiFormat, Failure, Head, ListedModel } from '../kit/index.ts'
 import { findOperation } from '../operations/index.ts'
 import { bearerKey, headerKey } from './bearer.ts'
 import { readOpenaiEventUsage, readOpenaiUsage } from './openai-usage.ts'
@@ -8,7 +8,7 @@ import { xRateLimitHeaders } from './x-ratelimit.ts'
 const lastSequence = 2 ** 31 - 1
 
 /** The chat-completions style. What its SDKs send and expect: `docs/wire.md`. */
-export const openai: Dialect = {
+export const openai: ApiFormat = {
   name: 'openai',
   requestHeaders: ['openai-beta'],
   replyHeaders: new Set(['openai-processing-ms', 'openai-version']),

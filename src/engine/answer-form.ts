@@ -1,7 +1,7 @@
-import { type Exchange, type Passed, readField, type Reply, type Stage, type Target } from '../kit/index.ts'
+import { type RequestContext, type Passed, readField, type Reply, type Stage, type Target } from '../kit/index.ts'
 import { joined, skipBlanks } from '../wire/index.ts'
 import type { AnswerHead, Call } from './call-request.ts'
-import { Conversation } from './conversation.ts'
+import { UpstreamSession } from './upstream-session.ts'
 import { fail } from './errors.ts'
 
 /** What an answer is by its first bytes: events, a JSON object, a JSON list, anything else, or an empty answer. */
@@ -29,7 +29,7 @@ const anyLine = /^[\w-]{1,40}:/
 const openName = /^[\w-]{0,40}$/
 
 /** @returns what the client of this exchange reads; undefined where the operation is not known */
-export function wantedForm(ex: Exchange, target: Target): WantedForm | undefined {
+export function wantedForm(ex: RequestContext, target: Target): WantedForm | undefined {
   const { route, dialect, head } = ex
   const { traits } = route
   if (!traits) return undefined
@@ -106,7 +106,7 @@ export class FormJudge {
   readonly headers: Reply['headers']
   /** Judges what has not come yet. */
   readonly stage: Stage | undefined
-  readonly #ex: Exchange
+  readonly #ex: RequestContext
   readonly #wanted: WantedForm | undefined
   readonly #form: AnswerForm
   /** A plugin has made events of an answer in one piece, or the reverse; known once `demand` has passed. */
@@ -114,7 +114,7 @@ export class FormJudge {
 
   /** @param isPlain the bytes are read as they come */
   constructor(
-    ex: Exchange,
+    ex: RequestContext,
     target: Target,
     { status, headers }: { readonly status: number; readonly headers: Reply['headers'] },
     call: Call,
@@ -122,7 +122,7 @@ export class FormJudge {
   ) {
     const type = headers['content-type'] ?? ''
     // Several requests make one answer, whose form is what it says.
-    const isJudged = hasForm(status) && !(call instanceof Conversation)
+    const isJudged = hasForm(status) && !(call instanceof UpstreamSession)
     const wanted = isJudged ? wantedForm(ex, target) : undefined
     const early = isPlain ? (call.early ?? []) : []
     const form = wanted && findForm(joined(early), type, wanted, isPlain && call.isWhole === true)

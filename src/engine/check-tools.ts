@@ -1,6 +1,6 @@
 import { type Body, type ForwardRule, type Model, serves } from '../kit/index.ts'
 import { fail } from './errors.ts'
-import { passes } from './passes.ts'
+import { passes } from './is-forwarded.ts'
 
 /**
  * Refuses tools that the upstream would run and the model's family does not name, and any tool that says twice what it is:

@@ -1,4 +1,4 @@
-import { type Clock, type Member, type Pending, Roster } from '../kit/index.ts'
+import { type Clock, type Member, type Pending, IntrusiveSet } from '../kit/index.ts'
 
 /** Deadlines are looked at this often; none fires early. */
 const sweepMs = 100
@@ -14,7 +14,7 @@ export type Timed = Member & {
 /** Watches over whatever is open, with one timer for all: a timer for each request costs more than the request's routing. */
 export class Deadlines {
   readonly clock: Clock
-  readonly #open = new Roster<Timed>()
+  readonly #open = new IntrusiveSet<Timed>()
   #timer: Pending | undefined
 
   constructor(clock: Clock) {

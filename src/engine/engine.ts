@@ -7,8 +7,8 @@ import {
   type Connect,
   type Converse,
   type Counters,
-  type Dialect,
-  type Exchange,
+  type ApiFormat,
+  type RequestContext,
   Failure,
   type Head,
   type Ids,
@@ -26,7 +26,7 @@ import {
   type KeyStanding,
   type KeyTrial,
   type Reach,
-  Roster,
+  IntrusiveSet,
   type SignerHost,
   Slots,
   type StoredAnswer,
@@ -44,29 +44,37 @@ import { Deadlines, type Timed } from './deadlines.ts'
 import type { Source } from './decode.ts'
 import { fail } from './errors.ts'
 import { isDirect } from './is-direct.ts'
-import { readHead } from './front.ts'
+import { readHead } from './read-head.ts'
 import type { CallRequest } from './call-request.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
-import { Conversation, type Sent } from './conversation.ts'
+import { UpstreamSession, type Sent } from './upstream-session.ts'
 import { replyHeaders } from './headers.ts'
 import { discardRest } from './discard-rest.ts'
-import { type BodyPace, type BodyPatience, bodyPace, noRoom, paidBytes, type Taken, takeBody } from './intake.ts'
+import {
+  type BodyPace,
+  type BodyPatience,
+  bodyPace,
+  noRoom,
+  paidBytes,
+  type IncomingBody,
+  readBody,
+} from './body-reader.ts'
 import { toLogRow } from './log-row.ts'
 import { orderCandidates } from './order-candidates.ts'
 import { addressOf, callOf, outgoingHeaders, shapeOutbound, upstreamPath } from './outbound.ts'
-import { Overheard } from './overheard.ts'
+import { ErrorSnippet } from './error-snippet.ts'
 import { ownWords } from './own-words.ts'
 import { HookFault } from './pipeline.ts'
-import { Relay, type Relayed, writeIdleMs } from './relay.ts'
-import { CallerGone, RequestState, type Running, type Shared } from './request-state.ts'
+import { ResponsePump, type PumpResult, writeIdleMs } from './response-pump.ts'
+import { CallerGone, ActiveRequest, type Running, type Shared } from './active-request.ts'
 import { collect, planJob } from './resume.ts'
 import { errorAnswer, idHeaders, ownHeaders, sendAnswer, unbuffered } from './respond.ts'
-import { notTogether, runAllOn } from './further-models.ts'
+import { notTogether, runAllOn } from './fallback-models.ts'
 import { findTarget } from './target.ts'
-import { toRequest } from './question.ts'
+import { toRequest } from './upstream-request.ts'
 import { type AnswerHead, type Call, type SignerOf, Transport } from './transport.ts'
 import type { PoolStanding } from './upstream/index.ts'
-import { type LongTurn, Stopwatch, Turns } from './turns.ts'
+import { type LongTurn, Stopwatch, EventLoopWatch } from './event-loop-watch.ts'
 import type { Judgement } from './vendor-keys/judge.ts'
 import { JudgedCall } from './vendor-keys/judged-call.ts'
 import type { KeyAttempt, Verdict } from './vendor-keys/key-attempt.ts'
@@ -74,7 +82,7 @@ import { kindToHear } from './vendor-keys/may-be-refusal.ts'
 import { probe } from './vendor-keys/probe.ts'
 import { VendorKeys } from './vendor-keys/vendor-keys.ts'
 import { digestBody } from './vendor-keys/digest-body.ts'
-import { isDefiniteRefusal, retryAfterMs, saysNo } from './verdict.ts'
+import { isDefiniteRefusal, retryAfterMs, isRetryableStatus } from './retryable-status.ts'
 
 /** Answers of ours that are longer count as bodies held in memory. */
 const smallAnswerBytes = 65_536
@@ -83,13 +91,13 @@ const roomEveryMs = 100
 const roomTries = 600
 
 /** A route that the gateway answers by itself. */
-export type LocalAnswer = (ex: Exchange) => Answer | Promise<Answer>
+export type LocalAnswer = (ex: RequestContext) => Answer | Promise<Answer>
 
 export type EngineParts = {
   /** The dialect of a route, by the name that the route gives; for `by-caller` it is the caller's. */
-  dialect(name: string, head: Head): Dialect | undefined
+  dialect(name: string, head: Head): ApiFormat | undefined
   /** The style of errors raised before a route is known. */
-  guessDialect(path: string, headers: IncomingMessage['headers']): Dialect
+  guessDialect(path: string, headers: IncomingMessage['headers']): ApiFormat
   readonly local: ReadonlyMap<string, LocalAnswer>
   /** Turns an upstream's url as written into one that can be dialled. */
   resolveUrl(url: string): string
@@ -102,16 +110,16 @@ export type EngineParts = {
   /** Follows the requests to upstreams, for tracing. */
   readonly trace?: {
     /** A request is about to be sent. @returns headers that go with it */
-    began(ex: Exchange, upstream: string): { readonly [name: string]: string }
+    began(ex: RequestContext, upstream: string): { readonly [name: string]: string }
     /** Its head has come (status), or never came (null). */
-    answered(ex: Exchange, status: number | null): void
+    answered(ex: RequestContext, status: number | null): void
   }
   /** A request has ended for which no route was found: why it was refused, or undefined where a preflight was answered. */
   unrouted?(failure: Failure | undefined, req: IncomingMessage): void
   /** What came was no request. */
   unread?(failure: Failure): void
   /** Takes the row of every exchange, once. */
-  record(row: LogRow, ex: Exchange): void
+  record(row: LogRow, ex: RequestContext): void
   readonly clock: Clock
   readonly random: Random
   readonly ids: Ids
@@ -138,7 +146,7 @@ export class Engine {
   readonly vendorKeys: VendorKeys
   readonly #patience: Deadlines
   readonly #bodyPatience: BodyPatience
-  readonly #turns: Turns
+  readonly #turns: EventLoopWatch
   #running: Running
   #draining = false
   /** Why no request goes on any more, once that is so. */
@@ -147,10 +155,10 @@ export class Engine {
   /** Configurations that have been replaced, with the requests that still use them. */
   readonly #users = new Map<Running, number>()
   /** The exchanges that have not settled yet. */
-  readonly #requests = new Roster<RequestState>()
+  readonly #requests = new IntrusiveSet<ActiveRequest>()
   readonly #shared: Shared
   /** Jobs that are polled after their clients have left. */
-  readonly #resumed = new Set<Conversation>()
+  readonly #resumed = new Set<UpstreamSession>()
 
   constructor(parts: EngineParts, running: Running) {
     this.#parts = parts
@@ -162,7 +170,7 @@ export class Engine {
     this.#transport = new Transport(url => parts.resolveUrl(url), clock, parts.connect, parts.signerOf)
     const { random, log, counters, keyChanged: onChange } = parts
     this.vendorKeys = new VendorKeys({ clock, random, log, zone: running.plan.timeZone, counters, onChange })
-    this.#turns = new Turns(clock, turn => {
+    this.#turns = new EventLoopWatch(clock, turn => {
       parts.turnWasLong?.(turn)
       const { request, step, ms } = turn
       parts.log.warn({ request, step, ms: Math.round(ms) }, 'a request kept all others waiting')
@@ -236,7 +244,7 @@ export class Engine {
     await this.#running.pipeline.close()
   }
 
-  #enter(state: RequestState): void {
+  #enter(state: ActiveRequest): void {
     const { running } = state
     this.#requests.add(state)
     this.#use(running)
@@ -255,7 +263,7 @@ export class Engine {
     }
   }
 
-  #leave(state: RequestState): void {
+  #leave(state: ActiveRequest): void {
     const { running } = state
     this.#requests.delete(state)
     this.#unuse(running)
@@ -275,7 +283,7 @@ export class Engine {
     const id = ids.next('req_', now)
     const stopwatch = new Stopwatch(this.#turns, id)
     stopwatch.start()
-    const state = new RequestState(req, res, this.#running, id, now, stopwatch, this.#shared)
+    const state = new ActiveRequest(req, res, this.#running, id, now, stopwatch, this.#shared)
     this.#enter(state)
     this.#parts.began()
     let outcome: Outcome
@@ -307,7 +315,7 @@ export class Engine {
     const { ex, target } = planJob(running.plan, job, (name, head) => this.#parts.dialect(name, head))
     this.#use(running)
     let outcome: Outcome = { kind: 'refused', status: 500, failure: fail('internal_error'), reach: 'unknown' }
-    let call: Conversation | undefined
+    let call: UpstreamSession | undefined
     const memory = new ByteClaim(this.#budget, running.plan.server.memoryBytesMax)
     try {
       const resuming = running.pipeline.onResume(ex, target)
@@ -354,12 +362,12 @@ export class Engine {
   }
 
   #converse(
-    ex: Exchange,
+    ex: RequestContext,
     target: Target,
     converse: Converse,
     headers: { readonly [name: string]: string },
     ask: (request: CallRequest) => Call,
-  ): Conversation {
+  ): UpstreamSession {
     const { upstream } = target
     const address = addressOf(ex, target)
     const reuse = upstream.reuse ?? ex.route.reuse ?? true
@@ -372,7 +380,7 @@ export class Engine {
       isFollowUp = true
       return { call, open: head => openSource(call, head, upstream) }
     }
-    return new Conversation(converse, { upstream, send, clock: this.#parts.clock })
+    return new UpstreamSession(converse, { upstream, send, clock: this.#parts.clock })
   }
 
   /** The answer to what was no request: `code` is what Node's parser or its clock says of it. No exchange, no log row. */
@@ -388,7 +396,7 @@ export class Engine {
    * The whole way of a request; every step may refuse by throwing. It waits for three things in the life of most requests:
    * the body, the head of the answer, and its end.
    */
-  async #run(state: RequestState): Promise<Outcome> {
+  async #run(state: ActiveRequest): Promise<Outcome> {
     const { running, stopwatch } = state
     const { pipeline } = running
     const ex = this.#begin(state)
@@ -435,14 +443,14 @@ export class Engine {
     throw new Error('the last attempt neither answered nor failed')
   }
 
-  #take(state: RequestState, ex: Exchange): Awaitable<Taken> {
+  #take(state: ActiveRequest, ex: RequestContext): Awaitable<IncomingBody> {
     const { req, res, running, stopwatch } = state
     const memory = new ByteClaim(this.#budget, running.plan.server.memoryBytesMax, ex.payer)
-    return takeBody(req, res, ex.route, memory, this.#bodyPatience, stopwatch)
+    return readBody(req, res, ex.route, memory, this.#bodyPatience, stopwatch)
   }
 
   /** What the upstream is to receive; undefined when a hook says that it cannot take it now, and another may be tried. */
-  #shape(state: RequestState, ex: Exchange, target: Target, isLast: boolean): Awaitable<Outbound | undefined> {
+  #shape(state: ActiveRequest, ex: RequestContext, target: Target, isLast: boolean): Awaitable<Outbound | undefined> {
     const goElsewhere = (error: unknown): undefined => {
       if (isLast || !(error instanceof Failure) || !error.elsewhere) throw error
     }
@@ -454,7 +462,7 @@ export class Engine {
     }
   }
 
-  #send(state: RequestState, ex: Exchange, target: Target, out: Outbound): Call {
+  #send(state: ActiveRequest, ex: RequestContext, target: Target, out: Outbound): Call {
     const { req, res } = state
     if (res.destroyed) throw fail('body_incomplete')
     if (this.#stopped) throw this.#stopped
@@ -486,7 +494,12 @@ export class Engine {
    * have been sold goes nowhere, unless the operator pays twice.
    * @throws Failure upstream_credentials, upstream_limited where no key is left
    */
-  async #ask(state: RequestState, ex: Exchange, target: Target, isLast: boolean): Promise<AnswerHead | undefined> {
+  async #ask(
+    state: ActiveRequest,
+    ex: RequestContext,
+    target: Target,
+    isLast: boolean,
+  ): Promise<AnswerHead | undefined> {
     const { clock } = this.#parts
     const { stopwatch } = state
     const attempt = this.#attempt(state, ex, target, isLast)
@@ -532,7 +545,12 @@ export class Engine {
   }
 
   /** The way through the keys of an upstream that has any. */
-  #attempt(state: RequestState, ex: Exchange, { upstream, model }: Target, isLast: boolean): KeyAttempt | undefined {
+  #attempt(
+    state: ActiveRequest,
+    ex: RequestContext,
+    { upstream, model }: Target,
+    isLast: boolean,
+  ): KeyAttempt | undefined {
     if (!upstream.keys) return (state.keys = undefined)
     const tokens = ex.slots.get(tokenUseSlot)
     // The same for all upstreams: of all their keys one may change for what it is refused.
@@ -548,7 +566,7 @@ export class Engine {
   }
 
   /** The wait for a head begins. @returns what informs the caller meanwhile */
-  #waits(state: RequestState, ex: Exchange, call: Call, out: Outbound, sentTick: number): Timed | undefined {
+  #waits(state: ActiveRequest, ex: RequestContext, call: Call, out: Outbound, sentTick: number): Timed | undefined {
     const waiting = createPatience(ex, state.res, this.#patience)
     if (waiting) this.#patience.watch(waiting)
     state.asks(call, out, sentTick)
@@ -557,9 +575,9 @@ export class Engine {
   }
 
   /** Hears an answer until it is known whether it is one, and of what form; undefined where what came with its head shows that. */
-  #hear(state: RequestState, call: Call, head: AnswerHead, wanted: WantedForm | undefined): JudgedCall | undefined {
+  #hear(state: ActiveRequest, call: Call, head: AnswerHead, wanted: WantedForm | undefined): JudgedCall | undefined {
     const { keys } = state
-    const conversation = call instanceof Conversation ? call : undefined
+    const conversation = call instanceof UpstreamSession ? call : undefined
     const formOf = formReader(head, wanted)
     const kind = kindToHear(head, {
       hasKey: keys !== undefined,
@@ -575,14 +593,14 @@ export class Engine {
   }
 
   /** Its keys are used no more for this request. */
-  #endAttempt(state: RequestState): undefined {
+  #endAttempt(state: ActiveRequest): undefined {
     state.keys?.end({ kind: 'answered', status: 0, reach: 'refused' }, undefined)
     state.keys = undefined
     this.vendorKeys.budgets.forget(state.id)
   }
 
   /** The answer of the key before is discarded. */
-  #passOver(state: RequestState, isInDoubt: boolean): void {
+  #passOver(state: ActiveRequest, isInDoubt: boolean): void {
     if (!isInDoubt) state.refused = state.call
     state.inDoubt ||= isInDoubt
     state.call?.abort(fail('upstream_cut', { reason: 'another key or upstream is asked' }))
@@ -590,7 +608,7 @@ export class Engine {
 
   /** Undefined when another upstream is to be tried. @throws Failure where none is left */
   #noKeyLeft(
-    state: RequestState,
+    state: ActiveRequest,
     attempt: KeyAttempt,
     refused: AnswerHead | undefined,
     isLast: boolean,
@@ -606,7 +624,7 @@ export class Engine {
   }
 
   /** No head came. @returns the next attempt @throws what ends the exchange */
-  #lost(state: RequestState, upstream: Upstream, call: Call, error: unknown, isLast: boolean): Verdict {
+  #lost(state: ActiveRequest, upstream: Upstream, call: Call, error: unknown, isLast: boolean): Verdict {
     const { keys: attempt } = state
     const isUntouched = call.reach === 'untouched'
     const verdict = attempt ? attempt.lost(error, isUntouched) : isUntouched && !isLast ? 'next_upstream' : 'take'
@@ -620,12 +638,12 @@ export class Engine {
     return verdict
   }
 
-  #answered(ex: Exchange, upstream: Upstream, status: number, tookMs: number): void {
+  #answered(ex: RequestContext, upstream: Upstream, status: number, tookMs: number): void {
     this.#parts.upstreamAnswered(upstream.name, status, tookMs)
     this.#parts.trace?.answered(ex, status)
   }
 
-  #noHead(ex: Exchange, upstream: Upstream, sentTick: number, error: unknown): void {
+  #noHead(ex: RequestContext, upstream: Upstream, sentTick: number, error: unknown): void {
     const now = this.#parts.clock.tick()
     this.#parts.upstreamAnswered(upstream.name, null, now - sentTick)
     this.#parts.trace?.answered(ex, null)
@@ -637,7 +655,7 @@ export class Engine {
 
   /** Whether an answer is the caller's, or what is tried next. */
   #judge(
-    state: RequestState,
+    state: ActiveRequest,
     upstream: Upstream,
     head: AnswerHead,
     judged: JudgedCall | undefined,
@@ -649,7 +667,7 @@ export class Engine {
     // That one key is limited says nothing of the upstream, unless it is the only one.
     const isLimited = judgement?.key === 'cooling' && attempt?.key?.isOnly === true
     const isOfKey = attempt !== undefined && judgement !== undefined && judgement.key !== 'none'
-    if (!isLimited && (isOfKey || !saysNo(head.status))) this.#breaker.succeeded(upstream)
+    if (!isLimited && (isOfKey || !isRetryableStatus(head.status))) this.#breaker.succeeded(upstream)
     else this.#breaker.failed(upstream, clock.tick(), retryAfterMs(head.headers['retry-after'], clock.now()))
     if (!attempt) return this.#judgeUnkeyed(state, upstream, head.status, judgement, isLast)
     if (!judgement) {
@@ -665,7 +683,7 @@ export class Engine {
 
   /** Of an upstream that is sent no key. */
   #judgeUnkeyed(
-    state: RequestState,
+    state: ActiveRequest,
     { name: upstream }: Upstream,
     status: number,
     judgement: Judgement | undefined,
@@ -680,7 +698,7 @@ export class Engine {
       )
     // A status inferred from its first event is no proof: what has begun well may have been sold.
     const isUnsold = judgement ? judgement.class === 'not_sold' : isDefiniteRefusal(status)
-    if (isLast || !saysNo(status) || !isUnsold) return 'take'
+    if (isLast || !isRetryableStatus(status) || !isUnsold) return 'take'
     state.refused = state.call
     state.call?.abort(fail('upstream_cut', { reason: 'another upstream is asked' }))
     log.warn({ request, upstream, status }, 'an upstream refused; the next is asked')
@@ -688,7 +706,7 @@ export class Engine {
   }
 
   /** Shapes the answer and makes what carries it to the caller. */
-  #relay(state: RequestState, ex: Exchange, target: Target, head: AnswerHead): Awaitable<Relay> {
+  #relay(state: ActiveRequest, ex: RequestContext, target: Target, head: AnswerHead): Awaitable<ResponsePump> {
     const { upstream } = target
     const call = state.call as Call
     const source = openSource(call, head, upstream)
@@ -696,7 +714,7 @@ export class Engine {
     state.endUnknown = head.endsWithConnection && source === call
     const headers = struckHeaders(replyHeaders(head.headers, ex.dialect), head.status, call)
     const first = firstStages(head, call)
-    if (head.status >= 400) state.overheard = new Overheard(secretsOfCall(call), ownWords(state.body))
+    if (head.status >= 400) state.overheard = new ErrorSnippet(secretsOfCall(call), ownWords(state.body))
     const judge = new FormJudge(ex, target, { ...head, headers }, call, source === call)
     const { stage, turnInto } = judge
     const shaping = state.running.pipeline.onReply(
@@ -710,7 +728,7 @@ export class Engine {
       },
       target,
     )
-    const open = (reply: Reply): Relay => {
+    const open = (reply: Reply): ResponsePump => {
       judge.demand(reply)
       return this.#openRelay(state, ex, source, reply, upstream, judge.isTurned)
     }
@@ -718,13 +736,13 @@ export class Engine {
   }
 
   #openRelay(
-    state: RequestState,
-    ex: Exchange,
+    state: ActiveRequest,
+    ex: RequestContext,
     source: Source,
     reply: Reply,
     upstream: Upstream,
     isTurned: boolean,
-  ): Relay {
+  ): ResponsePump {
     const isStream = reply.headers['content-type']?.startsWith('text/event-stream') === true
     state.reply = isStream ? { ...reply, headers: { ...reply.headers, ...unbuffered } } : reply
     // Events are worth little late: their head goes at once. Others travel with their first bytes, so that what fails
@@ -736,7 +754,7 @@ export class Engine {
     }
     // A caller may be silent for no longer than an upstream may.
     const callerIdleMs = this.#parts.callers?.writeIdleMs ?? writeIdleMs
-    const relay = new Relay(state, source, reply, isStream, {
+    const relay = new ResponsePump(state, source, reply, isStream, {
       deadlines: this.#patience,
       writeIdleMs: Math.min(callerIdleMs, upstream.timeouts.idleMs),
       lastEvents: ex.dialect.lastEvents,
@@ -749,7 +767,7 @@ export class Engine {
   }
 
   /** Puts the model's upstreams in their order, and the target on the first. */
-  #firstChoice(target: Target, state: RequestState): Target {
+  #firstChoice(target: Target, state: ActiveRequest): Target {
     const { further } = target
     const upstreams = further
       ? target.model.upstreams.filter(({ upstream }) => runAllOn(upstream, further))
@@ -769,7 +787,7 @@ export class Engine {
     return upstreams === target.model.upstreams ? target : withCandidate(target, upstreams[0] as Candidate)
   }
 
-  #begin(state: RequestState): Exchange {
+  #begin(state: ActiveRequest): RequestContext {
     const { req, running, id, startedAt } = state
     const head = readHead(req, running.plan.server.trustedProxies)
     const match = running.router.find(head.method, head.path)
@@ -797,7 +815,7 @@ export class Engine {
     if (this.#draining) throw fail('draining', {}, { retryAfterMs: 1_000, headers: { connection: 'close' } })
     const dialect = this.#parts.dialect(match.route.dialect, head)
     if (!dialect) throw new Error(`no dialect '${match.route.dialect}'`)
-    const ex: Exchange = {
+    const ex: RequestContext = {
       id,
       startedAt,
       head,
@@ -815,7 +833,7 @@ export class Engine {
     return ex
   }
 
-  async #serve(state: RequestState, ex: Exchange, name: string): Promise<Outcome> {
+  async #serve(state: ActiveRequest, ex: RequestContext, name: string): Promise<Outcome> {
     const local = this.#parts.local.get(name)
     if (!local) throw new Error(`no local answer '${name}'`)
     const answering = local(ex)
@@ -825,7 +843,7 @@ export class Engine {
   }
 
   /** Callers who take a large answer slowly hold no more memory together than bodies may. @throws Failure over_capacity */
-  #holdAnswer({ res, running }: RequestState, { payer }: Exchange, { body }: Answer): void {
+  #holdAnswer({ res, running }: ActiveRequest, { payer }: RequestContext, { body }: Answer): void {
     const { memoryBytesMax } = running.plan.server
     if (body.length <= smallAnswerBytes) return
     const memory = new ByteClaim(this.#budget, memoryBytesMax, payer)
@@ -834,14 +852,14 @@ export class Engine {
     else res.once('close', () => memory.free())
   }
 
-  #answer(state: RequestState, ex: Exchange, answer: Answer): Outcome {
+  #answer(state: ActiveRequest, ex: RequestContext, answer: Answer): Outcome {
     sendAnswer(state.res, ex.id, answer, ownHeaders(ex, this.#parts.clock.now()))
     discardRest(state.req, this.#parts.clock)
     return { kind: 'answered', status: answer.status, reach: 'untouched' }
   }
 
   /** Turns what was thrown into an error of the caller's style, or into a cut once bytes have left. */
-  #refuse(state: RequestState, error: unknown): Outcome {
+  #refuse(state: ActiveRequest, error: unknown): Outcome {
     const { req, res, call, ex } = state
     const reach = reachOf(state)
     if (error instanceof Preflight) {
@@ -869,7 +887,7 @@ export class Engine {
     return { kind: 'refused', status: failure.status, failure, reach }
   }
 
-  #asFailure(state: RequestState, error: unknown): Failure {
+  #asFailure(state: ActiveRequest, error: unknown): Failure {
     if (error instanceof Failure) {
       if (error.status >= 500)
         this.#parts.log.warn({ request: state.id, code: error.code, cause: causeText(error) }, error.message)
@@ -883,17 +901,17 @@ export class Engine {
     return fail('internal_error', {}, { cause: error })
   }
 
-  readonly #onSettleFault = (fault: HookFault, { id }: Exchange): void =>
+  readonly #onSettleFault = (fault: HookFault, { id }: RequestContext): void =>
     this.#parts.log.error({ request: id, stack: fault.stack }, fault.message)
 
-  #settle(state: RequestState, outcome: Outcome): Promise<void> | undefined {
+  #settle(state: ActiveRequest, outcome: Outcome): Promise<void> | undefined {
     const { ex, running, target } = state
     const settling = ex && running.pipeline.onSettle(ex, outcome, target, this.#onSettleFault)
     if (settling === undefined || !isPromise(settling)) return this.#end(state, outcome)
     return state.stopwatch.wait('end', settling).then(() => this.#end(state, outcome))
   }
 
-  #end(state: RequestState, outcome: Outcome): undefined {
+  #end(state: ActiveRequest, outcome: Outcome): undefined {
     const { ex } = state
     if (state.keys) state.keys.end(outcome, ex?.slots.get(tokenUseSlot))
     state.letGo()
@@ -906,7 +924,7 @@ export class Engine {
  * How far the request came: what one upstream has refused is not untouched because the next could not be reached, and is
  * not in doubt because the next was not asked at all.
  */
-function reachOf({ call, refused, inDoubt }: RequestState): Reach {
+function reachOf({ call, refused, inDoubt }: ActiveRequest): Reach {
   const reach = call?.reach ?? 'untouched'
   // Somebody before may have sold it.
   if (inDoubt) return reach === 'untouched' || call === refused ? 'unknown' : reach
@@ -933,7 +951,7 @@ class Preflight extends Error {
   }
 }
 
-function outcomeOf(res: ServerResponse, status: number, relayed: Relayed): Outcome {
+function outcomeOf(res: ServerResponse, status: number, relayed: PumpResult): Outcome {
   const answered: Reach = status < 400 ? 'complete' : 'refused'
   if (relayed.kind === 'whole') return { kind: 'answered', status, reach: answered }
   const { by, failure } = relayed
@@ -951,7 +969,7 @@ function withCandidate(target: Target, candidate: Candidate): Target {
 }
 
 /** Tells a caller who waits for an answer, and whose client understands it, that the wait goes on; undefined for others. */
-function createPatience(ex: Exchange, res: ServerResponse, deadlines: Deadlines): Timed | undefined {
+function createPatience(ex: RequestContext, res: ServerResponse, deadlines: Deadlines): Timed | undefined {
   const { heartbeatMs, agentsAccepting102, trustedProxies } = ex.plan.server
   const agent = ex.head.headers['user-agent']
   if (heartbeatMs === undefined || typeof agent !== 'string') return undefined

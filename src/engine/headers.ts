@@ -1,4 +1,4 @@
-import type { Dialect, Head, Upstream } from '../kit/index.ts'
+import type { ApiFormat, Head, Upstream } from '../kit/index.ts'
 import { fixedParameters, readName } from './fixed-query.ts'
 
 /** Of the caller's headers, those that any upstream may see; a dialect adds its own. */
@@ -22,7 +22,7 @@ const replyPass = new Set([
  */
 export function requestHeaders(
   head: Head,
-  dialect: Dialect,
+  dialect: ApiFormat,
   upstream: Upstream,
   more: { readonly [name: string]: string },
 ): string[] {
@@ -108,7 +108,7 @@ const unsendable = /[^\t\x20-\x7e\x80-\xff]/
 /** The head of an answer reduced to what may pass. */
 export function replyHeaders(
   headers: { readonly [name: string]: string | string[] | undefined },
-  dialect: Dialect,
+  dialect: ApiFormat,
 ): { [name: string]: string } {
   const kept: { [name: string]: string } = {}
   for (const name in headers) {

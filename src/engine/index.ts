@@ -1,7 +1,7 @@
 export { DirectRequest } from './direct-request.ts'
 export { Engine, type EngineParts, type LocalAnswer } from './engine.ts'
 export { Pipeline, type Step } from './pipeline.ts'
-export type { Running } from './request-state.ts'
+export type { Running } from './active-request.ts'
 export { Router } from './router.ts'
 export { Transport } from './transport.ts'
 export { probe } from './vendor-keys/probe.ts'

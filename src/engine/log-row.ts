@@ -1,6 +1,6 @@
-import { callerSlot, type Exchange, type FailureValues, type LogRow, type Outcome } from '../kit/index.ts'
+import { callerSlot, type RequestContext, type FailureValues, type LogRow, type Outcome } from '../kit/index.ts'
 import { clipWords } from './clip-words.ts'
-import type { RequestState } from './request-state.ts'
+import type { ActiveRequest } from './active-request.ts'
 
 /** Of a request's field names a row keeps so many, and so much of each. */
 const namesMax = 100
@@ -9,7 +9,7 @@ const nameCharsMax = 100
 const valuesMax = 16
 
 /** What the log keeps of a request that has settled. `durationMs` is what it took. */
-export function toLogRow(state: RequestState, ex: Exchange, outcome: Outcome, durationMs: number): LogRow {
+export function toLogRow(state: ActiveRequest, ex: RequestContext, outcome: Outcome, durationMs: number): LogRow {
   const { target } = state
   const caller = ex.slots.get(callerSlot)
   const failure = 'failure' in outcome ? outcome.failure : undefined

@@ -1,9 +1,9 @@
-import type { Call, Exchange, Outbound, Target } from '../kit/index.ts'
+import type { Call, RequestContext, Outbound, Target } from '../kit/index.ts'
 import { requestHeaders, upstreamQuery } from './headers.ts'
 import { applyForward } from './target.ts'
 
 /** The request as the upstream gets it, before hooks change it. */
-export function shapeOutbound(ex: Exchange, target: Target): Outbound {
+export function shapeOutbound(ex: RequestContext, target: Target): Outbound {
   const rule = target.family.forward.get(ex.route.operation)
   const { body, forwarded, dropped } = applyForward(target.body, rule, target)
   ex.notes.forwarded = forwarded
@@ -20,12 +20,12 @@ export type Address = {
 }
 
 /** The path of an operation at an upstream, if it is not the route's path; else undefined. */
-export function callOf({ route: { operation } }: Exchange, { upstream, family }: Target): Call | undefined {
+export function callOf({ route: { operation } }: RequestContext, { upstream, family }: Target): Call | undefined {
   // What the upstream says comes before what the family says.
   return upstream.calls?.get(operation) ?? family.calls?.get(operation)
 }
 
-export function addressOf(ex: Exchange, target: Target): Address {
+export function addressOf(ex: RequestContext, target: Target): Address {
   const call = callOf(ex, target)
   return {
     method: call?.method ?? ex.route.method,
@@ -35,14 +35,14 @@ export function addressOf(ex: Exchange, target: Target): Address {
 }
 
 /** Path and query as the upstream gets them. */
-export function upstreamPath(ex: Exchange, target: Target, call: Call | undefined): string {
+export function upstreamPath(ex: RequestContext, target: Target, call: Call | undefined): string {
   if (call) return callPath(call, ex, target)
   const { upstreamPath: template } = ex.route
   const path = template.includes('{') ? fillPath(template, { ...ex.params, model: target.sendAs }) : template
   return withQuery(path, upstreamQuery(ex.head.query, target.upstream))
 }
 
-function callPath({ path, query, stream }: Call, ex: Exchange, target: Target): string {
+function callPath({ path, query, stream }: Call, ex: RequestContext, target: Target): string {
   const template = (target.stream ? stream.path : undefined) ?? path
   const given = new URLSearchParams((target.stream ? stream.query : undefined) ?? query)
   return withQuery(fillPath(template, { ...ex.params, model: target.sendAs }), given.toString())
@@ -63,7 +63,7 @@ export function fillPath(template: string, params: { readonly [name: string]: st
 }
 
 /** Flat list of names and values. */
-export function outgoingHeaders(ex: Exchange, target: Target, out: Outbound): string[] {
+export function outgoingHeaders(ex: RequestContext, target: Target, out: Outbound): string[] {
   const headers = requestHeaders(ex.head, ex.dialect, target.upstream, out.headers)
   if (out.body.kind === 'json') headers.push('content-type', 'application/json')
   else if (out.body.kind === 'stream' || out.body.kind === 'composed')

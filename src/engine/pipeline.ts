@@ -3,7 +3,7 @@ import {
   type Awaitable,
   type Body,
   type Converse,
-  type Exchange,
+  type RequestContext,
   Failure,
   type Hooks,
   isPromise,
@@ -31,7 +31,7 @@ export class HookFault extends Error {
 }
 
 /** One plugin's part in one hook, bound to it once for all requests. */
-type Call<Value> = (ex: Exchange, value: Value, target: Target | undefined) => Awaitable<Value>
+type Call<Value> = (ex: RequestContext, value: Value, target: Target | undefined) => Awaitable<Value>
 
 /**
  * One hook of a plan's plugins, in the order in which they are called: each is given what the one before it gave. Nothing
@@ -48,7 +48,7 @@ class HookRun<Value> {
     this.#calls = steps.map(bind)
   }
 
-  run(ex: Exchange, first: Value, target: Target | undefined): Awaitable<Value> {
+  run(ex: RequestContext, first: Value, target: Target | undefined): Awaitable<Value> {
     const calls = this.#calls
     let value = first
     for (let i = 0; i < calls.length; i++) {
@@ -64,7 +64,7 @@ class HookRun<Value> {
     return value
   }
 
-  async #goOn(from: number, waited: Promise<Value>, ex: Exchange, target: Target | undefined): Promise<Value> {
+  async #goOn(from: number, waited: Promise<Value>, ex: RequestContext, target: Target | undefined): Promise<Value> {
     let at = from
     try {
       let value = await waited
@@ -112,29 +112,29 @@ export class Pipeline {
     this.#onSettle = inSettlingOrder(having('onSettle'))
   }
 
-  onRequest(ex: Exchange): Awaitable<void> {
+  onRequest(ex: RequestContext): Awaitable<void> {
     return this.#onRequest.run(ex, undefined, undefined)
   }
 
-  onBody(ex: Exchange, body: Body): Awaitable<Body> {
+  onBody(ex: RequestContext, body: Body): Awaitable<Body> {
     return this.#onBody.run(ex, body, undefined)
   }
 
-  onTarget(ex: Exchange, target: Target): Awaitable<void> {
+  onTarget(ex: RequestContext, target: Target): Awaitable<void> {
     return this.#onTarget.run(ex, undefined, target)
   }
 
   /** The first answer that a hook gives ends the pipeline. */
-  onAdmit(ex: Exchange, target: Target): Awaitable<Answer | undefined> {
+  onAdmit(ex: RequestContext, target: Target): Awaitable<Answer | undefined> {
     return this.#onAdmit.run(ex, undefined, target)
   }
 
-  onForward(ex: Exchange, out: Outbound, target: Target): Awaitable<Outbound> {
+  onForward(ex: RequestContext, out: Outbound, target: Target): Awaitable<Outbound> {
     return this.#onForward.run(ex, out, target)
   }
 
   /** How a plugin calls the upstream in the engine's place; undefined where none does. */
-  onAsk(ex: Exchange, out: Outbound, target: Target): Converse | undefined {
+  onAsk(ex: RequestContext, out: Outbound, target: Target): Converse | undefined {
     for (const step of this.#onAsk) {
       if (!concerns(step, target)) continue
       try {
@@ -147,11 +147,11 @@ export class Pipeline {
     return undefined
   }
 
-  onResume(ex: Exchange, target: Target): Awaitable<void> {
+  onResume(ex: RequestContext, target: Target): Awaitable<void> {
     return this.#onResume.run(ex, undefined, target)
   }
 
-  onReply(ex: Exchange, reply: Reply, target: Target): Awaitable<Reply> {
+  onReply(ex: RequestContext, reply: Reply, target: Target): Awaitable<Reply> {
     return this.#onReply.run(ex, reply, target)
   }
 
@@ -160,10 +160,10 @@ export class Pipeline {
    * end beside one another, but for those that settle after others.
    */
   onSettle(
-    ex: Exchange,
+    ex: RequestContext,
     outcome: Outcome,
     target: Target | undefined,
-    onFault: (fault: HookFault, ex: Exchange) => void,
+    onFault: (fault: HookFault, ex: RequestContext) => void,
   ): Awaitable<void> {
     let waits: Map<string, Promise<void>> | undefined
     for (const step of this.#onSettle) {
@@ -242,10 +242,10 @@ function waitsOf({ settlesAfter }: Step, waits: ReadonlyMap<string, Promise<void
 /** One plugin's `onSettle`, whose faults are reported and do not affect others. */
 function settleStep(
   step: Step,
-  ex: Exchange,
+  ex: RequestContext,
   outcome: Outcome,
   facet: unknown,
-  onFault: (fault: HookFault, ex: Exchange) => void,
+  onFault: (fault: HookFault, ex: RequestContext) => void,
 ): Promise<void> | undefined {
   try {
     const wait = step.hooks.onSettle?.(ex, outcome, facet)

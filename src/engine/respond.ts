@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { Answer, Dialect, Exchange, Failure } from '../kit/index.ts'
+import type { Answer, ApiFormat, RequestContext, Failure } from '../kit/index.ts'
 
 /** The two names under which SDKs look for a request's id. */
 export function idHeaders(id: string): { 'x-request-id': string; 'request-id': string } {
@@ -11,7 +11,7 @@ export const unbuffered = { 'cache-control': 'no-cache, no-transform', 'x-accel-
 
 /** What every answer to an exchange carries: its limits in the dialect's words, and what plugins put there. */
 export function ownHeaders(
-  { answerHeaders: given, dialect, limits }: Exchange,
+  { answerHeaders: given, dialect, limits }: RequestContext,
   now: number,
 ): { readonly [name: string]: string } {
   return limits.length === 0 ? given : { ...dialect.limitHeaders(limits, now), ...given }
@@ -19,7 +19,7 @@ export function ownHeaders(
 
 /** The head of an upstream's answer as the caller gets it: our headers replace the upstream's. */
 export function answerHeaders(
-  ex: Exchange,
+  ex: RequestContext,
   shown: { readonly [name: string]: string },
   now: number,
 ): { readonly [name: string]: string } {
@@ -43,7 +43,7 @@ export function sendAnswer(
 }
 
 /** An error in the caller's API format, with the headers that control the retries of SDKs. */
-export function errorAnswer(dialect: Dialect, failure: Failure, id: string): Answer {
+export function errorAnswer(dialect: ApiFormat, failure: Failure, id: string): Answer {
   const answer = dialect.error(failure, id)
   return { ...answer, headers: { ...answer.headers, ...retryHeaders(failure), ...failure.headers } }
 }

@@ -1,13 +1,13 @@
 import {
   type Candidate,
-  type Dialect,
-  type Exchange,
+  type ApiFormat,
+  type RequestContext,
   type Head,
   isPromise,
   type Job,
   jobSlot,
   type Passed,
-  type Plan,
+  type CompiledConfig,
   type Reply,
   Slots,
   type Stage,
@@ -16,14 +16,14 @@ import {
 } from '../kit/index.ts'
 import type { AnswerHead, Call } from './call-request.ts'
 import { fail } from './errors.ts'
-import { HeardBody } from './heard-body.ts'
+import { UpstreamResponseBody } from './upstream-response-body.ts'
 
 /** The target of a job by the present plan. @throws Failure job_unplanned where it has none any more */
 export function planJob(
-  plan: Plan,
+  plan: CompiledConfig,
   job: Job,
-  dialectOf: (name: string, head: Head) => Dialect | undefined,
-): { readonly ex: Exchange; readonly target: Target } {
+  dialectOf: (name: string, head: Head) => ApiFormat | undefined,
+): { readonly ex: RequestContext; readonly target: Target } {
   const route = plan.routes.find(one => one.operation === job.operation && one.serve === undefined)
   const model = plan.models.get(job.model)
   const candidate = withKeyOf(
@@ -90,7 +90,8 @@ export async function collect(
       kept.push(passed)
     }
   }
-  for await (const chunk of new HeardBody(source, undefined, () => undefined)) await keep(reply.stages, chunk)
+  for await (const chunk of new UpstreamResponseBody(source, undefined, () => undefined))
+    await keep(reply.stages, chunk)
   for (const [i, stage] of reply.stages.entries())
     for (const chunk of toList(await stage.end())) await keep(reply.stages.slice(i + 1), chunk)
   const { 'content-type': contentType = 'application/json' } = reply.headers

@@ -5,7 +5,7 @@ import {
   isEmptyField,
   type Json,
   type Model,
-  type Plan,
+  type CompiledConfig,
   readField,
   type Route,
   type Target,
@@ -14,15 +14,15 @@ import {
 } from '../kit/index.ts'
 import { checkTools } from './check-tools.ts'
 import { fail, modelNotFound } from './errors.ts'
-import { checkTogether, namedIn, namesOfOthers, readFurther, renameFurther } from './further-models.ts'
-import { passes } from './passes.ts'
+import { checkTogether, namedIn, namesOfOthers, readFurther, renameFurther } from './fallback-models.ts'
+import { passes } from './is-forwarded.ts'
 
 /**
  * The model that the body names, with its family and upstream.
  * @throws Failure missing_required_parameter, invalid_type, model_not_found, operation_unsupported, streaming_unsupported
  * models_not_together
  */
-export function findTarget(plan: Plan, route: Route, body: Body, named: string | undefined): Target {
+export function findTarget(plan: CompiledConfig, route: Route, body: Body, named: string | undefined): Target {
   const name = named ?? readField(body, 'model')
   if (name === undefined || name === null || name === '')
     throw fail('missing_required_parameter', { name: 'model' }, { param: 'model' })
@@ -58,7 +58,7 @@ export function findTarget(plan: Plan, route: Route, body: Body, named: string |
 const namedMost = 6
 
 /** The paths of a family, each by its first spelling. */
-function takenBy({ routes }: Plan, { forward }: Target['family']): string {
+function takenBy({ routes }: CompiledConfig, { forward }: Target['family']): string {
   const taken = routes.filter(({ operation, path, upstreamPath }) => path === upstreamPath && forward.has(operation))
   return taken.slice(0, namedMost).map(nameOf).join(', ') || 'nothing that this gateway has a route for'
 }

@@ -6,7 +6,7 @@ import type { CallRequest, Destination, Foreign } from './call-request.ts'
 import { Deadlines } from './deadlines.ts'
 import { createFixedQuery } from './fixed-query.ts'
 import { lookupOf } from './foreign-url.ts'
-import { HeardBody } from './heard-body.ts'
+import { UpstreamResponseBody } from './upstream-response-body.ts'
 import { addressOf, connectionsMax, Dialler, Pool, type PoolStanding } from './upstream/index.ts'
 import { UpstreamCall } from './upstream-call.ts'
 
@@ -83,7 +83,8 @@ export class Transport {
     })
     const head = await call.head
     const chunks: Buffer[] = []
-    for await (const chunk of new HeardBody(call, mint.answerBytesMax, () => undefined)) chunks.push(Buffer.from(chunk))
+    for await (const chunk of new UpstreamResponseBody(call, mint.answerBytesMax, () => undefined))
+      chunks.push(Buffer.from(chunk))
     return { status: head.status, headers: head.headers, body: Buffer.concat(chunks) }
   }
 

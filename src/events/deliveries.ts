@@ -1,5 +1,5 @@
-import { type Clock, type EventStore, type Log, OnceAMinute, type Pending, type WebhookPlan } from '../kit/index.ts'
-import { Courier, type Silence } from './courier.ts'
+import { type Clock, type EventStore, type Log, OnceAMinute, type Pending, type WebhookConfig } from '../kit/index.ts'
+import { WebhookDispatcher, type Silence } from './webhook-dispatcher.ts'
 
 /** How often it is looked whether something has happened. */
 export const everyMs = 2_000
@@ -9,10 +9,10 @@ type Parts = {
   readonly clock: Clock
   readonly log: Log
   /** Those of the configuration in use. */
-  receivers(this: void): ReadonlyMap<string, WebhookPlan> | undefined
+  receivers(this: void): ReadonlyMap<string, WebhookConfig> | undefined
 }
 
-type Round = { readonly courier: Courier; next: Pending | undefined; running: Promise<void> | undefined }
+type Round = { readonly courier: WebhookDispatcher; next: Pending | undefined; running: Promise<void> | undefined }
 
 /** What has been counted of one receiver's events. */
 export type Tries = { arrived: number; failed: number; given_up: number }
@@ -50,7 +50,7 @@ export class Deliveries {
       if (this.#closed || this.#rounds.has(name)) continue
       const tries: Tries = this.#tries.get(name) ?? { arrived: 0, failed: 0, given_up: 0 }
       this.#tries.set(name, tries)
-      const courier = new Courier({ events, clock, log, tried: (_name, how) => void tries[how]++ })
+      const courier = new WebhookDispatcher({ events, clock, log, tried: (_name, how) => void tries[how]++ })
       const round: Round = { courier, next: undefined, running: undefined }
       this.#rounds.set(name, round)
       this.#wait(name, round, 0)

@@ -5,7 +5,7 @@ import {
   guardedLookup,
   isPublicAddress,
   plainHost,
-  type WebhookPlan,
+  type WebhookConfig,
 } from '../kit/index.ts'
 import { answerMs, failed, reasonOf, type Sent } from './post.ts'
 import { plainText } from './write-body.ts'
@@ -21,7 +21,7 @@ export class Mailer {
   }
 
   /** Never rejects. */
-  async send({ url, allowPrivate }: WebhookPlan, letter: Letter, signal: AbortSignal): Promise<Sent> {
+  async send({ url, allowPrivate }: WebhookConfig, letter: Letter, signal: AbortSignal): Promise<Sent> {
     const late = Promise.withResolvers<Sent>()
     const limit = this.#clock.after(answerMs, () => late.resolve(failed(`no answer in ${answerMs / 1_000} s`)))
     const leave = (): void => late.resolve({ kind: 'left' })

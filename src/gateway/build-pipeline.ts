@@ -1,6 +1,6 @@
 import { settlesAfter } from '../config/index.ts'
 import type { Pipeline, Step } from '../engine/index.ts'
-import type { Host, Plan } from '../kit/index.ts'
+import type { Host, CompiledConfig } from '../kit/index.ts'
 import { ConfigError } from './config-error.ts'
 import { createHooks, hostOf } from './create-plugins.ts'
 import type { pluginFinder } from './plugin-finder.ts'
@@ -24,7 +24,7 @@ export class PipelineBuilder {
   }
 
   /** @throws ConfigError when a plugin throws, or has hooks that nothing would call; those before it are closed */
-  async build(plan: Plan): Promise<Pipeline> {
+  async build(plan: CompiledConfig): Promise<Pipeline> {
     const { Pipeline } = this.#parts
     const finder = this.#parts.finder()
     const host = { ...this.#parts.host, plan }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { compareSettings, secretPlaces, showDiff } from '../config/index.ts'
-import type { KeptConfig, KeptDifference, KeptText, Plan, Upstream } from '../kit/index.ts'
+import type { KeptConfig, KeptDifference, KeptText, CompiledConfig, Upstream } from '../kit/index.ts'
 import { secretsOf } from './secrets-of.ts'
 
 /** Enough to see that a secret is another one, and too little to find out which. */
@@ -15,7 +15,7 @@ const othersChanged = 'secrets: changed'
 const ownOfReplica = ['server.listen', 'server.ops']
 
 /** The same for two that say the same with the same secrets, wherever their files are and whatever address they listen on. */
-export function markOf(plan: Plan, files: readonly KeptText[]): string {
+export function markOf(plan: CompiledConfig, files: readonly KeptText[]): string {
   const settings = Object.entries(plan.settings)
     .filter(([path]) => !ownOfReplica.includes(path))
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -33,7 +33,7 @@ export function markOf(plan: Plan, files: readonly KeptText[]): string {
 type Prints = { readonly [place: string]: string }
 
 /** Of each secret four digits, salted with its place: enough to see that it is another one, and nothing of two that are the same. */
-function printsOf(plan: Plan): Prints {
+function printsOf(plan: CompiledConfig): Prints {
   const places = [...secretPlaces(plan)]
   if (places.length > printsMax) return {}
   return Object.fromEntries(
@@ -71,7 +71,7 @@ function changedPrints({ prints: before }: Mark, { prints: after }: Mark): reado
   return Object.keys(after).filter(place => before[place] !== undefined && before[place] !== after[place])
 }
 
-function* coveredIn({ upstreams, families, otlp }: Plan): Iterable<string> {
+function* coveredIn({ upstreams, families, otlp }: CompiledConfig): Iterable<string> {
   for (const { name, url, credential, headers, query, calls } of upstreams.values()) {
     const secrets = credential.map(one => (one.kind === 'sign' ? one.secrets : one.value))
     yield JSON.stringify(['upstreams', name, url, secrets, byName(headers), byName(query), callsOf(calls)])

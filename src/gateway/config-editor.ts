@@ -14,7 +14,7 @@ import {
   showDiff,
   shownLines,
 } from '../config/index.ts'
-import type { Plan } from '../kit/index.ts'
+import type { CompiledConfig } from '../kit/index.ts'
 import type { ConfigSource } from './config-source.ts'
 import type { ReloadResult } from './reload-result.ts'
 import { replaceFiles, type Replacement, whyNotWritable, WriteError } from './write-files.ts'
@@ -69,11 +69,15 @@ type Made = {
 /** Proposes changes of the configuration's files, and writes them where that is allowed. */
 export class ConfigEditor {
   readonly #source: ConfigSource
-  readonly #plan: () => Plan
+  readonly #plan: () => CompiledConfig
   readonly #reload: ((by: string) => Promise<ReloadResult>) | undefined
   #turn: Promise<unknown> = Promise.resolve()
 
-  constructor(source: ConfigSource, plan: () => Plan, reload: ((by: string) => Promise<ReloadResult>) | undefined) {
+  constructor(
+    source: ConfigSource,
+    plan: () => CompiledConfig,
+    reload: ((by: string) => Promise<ReloadResult>) | undefined,
+  ) {
     this.#source = source
     this.#plan = plan
     this.#reload = reload

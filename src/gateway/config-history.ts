@@ -1,5 +1,5 @@
 import { secretChanges, shownTextsOf } from '../config/index.ts'
-import type { Clock, ConfigCause, KeptText, Log, Pending, Plan, Storage } from '../kit/index.ts'
+import type { Clock, ConfigCause, KeptText, Log, Pending, CompiledConfig, Storage } from '../kit/index.ts'
 import { describeTaken, isSameMark, markOf } from './compare-kept.ts'
 import { readVersion } from './version.ts'
 
@@ -13,7 +13,7 @@ const closeMs = 2_000
 
 type Taken = ConfigCause & {
   readonly at: number
-  readonly plan: Plan
+  readonly plan: CompiledConfig
   readonly files: readonly KeptText[]
   /** Secrets that differ from those of the one before, by their places. */
   readonly secrets: readonly string[]
@@ -44,7 +44,7 @@ export class ConfigHistorian {
   }
 
   /** `before`: the one that it takes the place of. */
-  took(plan: Plan, cause: ConfigCause, before?: Plan): void {
+  took(plan: CompiledConfig, cause: ConfigCause, before?: CompiledConfig): void {
     const secrets = before ? secretChanges(before, plan) : []
     this.#waiting.push({ ...cause, at: this.#clock.now(), plan, files: shownTextsOf(plan), secrets })
     if (this.#waiting.length > waitingMax) this.#waiting.shift()

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { type ConfigTexts, loadPlan, type LoadRequest, showConfig } from '../config/index.ts'
-import type { AnyPlugin, KeptConfig, Plan } from '../kit/index.ts'
+import type { AnyPlugin, KeptConfig, CompiledConfig } from '../kit/index.ts'
 import { ConfigError } from './config-error.ts'
 import { knownNames } from './known-names.ts'
 import { chargesAlike, readableAgain } from './rate-kept.ts'
@@ -46,7 +46,7 @@ export class ConfigSource {
   }
 
   /** As it is now: a plan, or what is wrong with it. `inUse` where one is to be replaced. */
-  read(inUse?: Plan): ReturnType<typeof loadPlan> {
+  read(inUse?: CompiledConfig): ReturnType<typeof loadPlan> {
     return loadPlan({
       file: this.file,
       ...this.#content,
@@ -58,7 +58,7 @@ export class ConfigSource {
   }
 
   /** @throws ConfigError when it is not valid */
-  async readPlan(): Promise<Plan> {
+  async readPlan(): Promise<CompiledConfig> {
     const loaded = await this.read()
     if (loaded.ok) return loaded.plan
     throw new ConfigError(loaded.findings)
@@ -68,20 +68,20 @@ export class ConfigSource {
    * Reads a text that a person pasted as the configuration. Code that the configuration in use does not name already is not
    * loaded for it, whatever the text says; nor is a file read, or a variable, that it does not name.
    */
-  async check(text: string, inUse: Plan) {
+  async check(text: string, inUse: CompiledConfig) {
     const loaded = await this.judgeForeign(text, inUse)
     return loaded.ok ? { ok: true, findings: loaded.notes } : { ok: false, findings: loaded.findings }
   }
 
   /** The same, as a plan that nothing was started with. */
-  judgeForeign(text: string, inUse: Plan): ReturnType<typeof loadPlan> {
+  judgeForeign(text: string, inUse: CompiledConfig): ReturnType<typeof loadPlan> {
     const { secretFiles, variables = new Set<string>() } = inUse
     const nameable = { files: new Set(secretFiles.keys()), variables }
     return this.#judge({ file: this.file, text }, inUse, { nameable })
   }
 
   /** The texts of its own files with a change: what these name is the gateway's own, and may be read. */
-  judge(texts: ConfigTexts, inUse: Plan): ReturnType<typeof loadPlan> {
+  judge(texts: ConfigTexts, inUse: CompiledConfig): ReturnType<typeof loadPlan> {
     return this.#judge(texts, inUse, {})
   }
 
@@ -91,7 +91,7 @@ export class ConfigSource {
    */
   async judgeKept(
     kept: Pick<KeptConfig, 'files' | 'settings'>,
-    inUse: Plan,
+    inUse: CompiledConfig,
   ): Promise<Awaited<ReturnType<typeof loadPlan>> | undefined> {
     const again = readableAgain(kept, inUse, this.#env)
     if (!again) return undefined
@@ -104,7 +104,7 @@ export class ConfigSource {
 
   #judge(
     { text, parts }: ConfigTexts,
-    { files, pipeline, upstreams }: Plan,
+    { files, pipeline, upstreams }: CompiledConfig,
     more: Pick<LoadRequest, 'nameable' | 'readable' | 'booksOnly' | 'variablesAreSecret'> & {
       readonly env?: Environment
     },

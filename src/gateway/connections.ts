@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
-import { isTrusted, type ServerPlan } from '../kit/index.ts'
+import { isTrusted, type ServerConfig } from '../kit/index.ts'
 
-type Bounds = Pick<ServerPlan, 'connectionsMax' | 'connectionsPerAddress' | 'trustedProxies'>
+type Bounds = Pick<ServerConfig, 'connectionsMax' | 'connectionsPerAddress' | 'trustedProxies'>
 
 /** Counts the connections of callers and closes what is beyond its bounds, before a byte of it is read. */
 export class Connections {

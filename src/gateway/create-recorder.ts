@@ -1,4 +1,4 @@
-import type { Clock, Exchange, LogRow, Storage } from '../kit/index.ts'
+import type { Clock, RequestContext, LogRow, Storage } from '../kit/index.ts'
 import type { GatewayLog, Metrics, Observers, UnrecognisedAnswers, WatchedLedger } from '../observe/index.ts'
 import type { Telemetry } from '../observe/otlp/telemetry.ts'
 
@@ -14,10 +14,10 @@ type RecorderParts = {
 }
 
 /** Tells everybody who keeps an account of requests of one that has settled. */
-export function createRecorder(parts: RecorderParts): (row: LogRow, ex: Exchange) => void {
+export function createRecorder(parts: RecorderParts): (row: LogRow, ex: RequestContext) => void {
   const { observers, storage, charges, log, metrics, telemetry } = parts
   // Each by itself: one that fails takes nothing from the others, nor from the request.
-  const recorders: readonly ((row: LogRow, ex: Exchange) => void)[] = [
+  const recorders: readonly ((row: LogRow, ex: RequestContext) => void)[] = [
     observers.quiet('journal', row => storage.journal.append(row)),
     observers.quiet('log', row => log.request(row)),
     observers.quiet('metrics', (_row, ex) => {
@@ -26,7 +26,7 @@ export function createRecorder(parts: RecorderParts): (row: LogRow, ex: Exchange
     observers.quiet('unrecognised', (row, ex) => {
       if (ex.notes.unrecognised) noteUnrecognised(parts, row, ex.notes.unrecognised.shape)
     }),
-    ...(telemetry ? [observers.quiet('telemetry', (row: LogRow, ex: Exchange) => telemetry.ended(row, ex))] : []),
+    ...(telemetry ? [observers.quiet('telemetry', (row: LogRow, ex: RequestContext) => telemetry.ended(row, ex))] : []),
     observers.quiet('metrics', row => metrics.settled(row)),
   ]
   return (row, ex) => {

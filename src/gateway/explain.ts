@@ -10,7 +10,7 @@ import {
   type Json,
   type KnownPlugin,
   type Model,
-  type Plan,
+  type CompiledConfig,
   type PriceQuote,
   type Quote,
   type RequestExplanation,
@@ -21,7 +21,7 @@ import {
  * Explains a request without making it: the plugins of the plan are asked in their order, as they would be of a request.
  * @throws Failure the one that the gateway would answer with
  */
-export function explainRequest(plan: Plan, request: ImaginedRequest): RequestExplanation {
+export function explainRequest(plan: CompiledConfig, request: ImaginedRequest): RequestExplanation {
   const { operation } = request
   const route = plan.routes.find(one => one.operation === operation)
   const asked = imagineBody(request)
@@ -67,7 +67,7 @@ export function explainRequest(plan: Plan, request: ImaginedRequest): RequestExp
 }
 
 /** Each plugin sees what those above it make of the request. */
-function askPlugins(plan: Plan, first: Imagined): { readonly out: Body; readonly quotes: readonly Quote[] } {
+function askPlugins(plan: CompiledConfig, first: Imagined): { readonly out: Body; readonly quotes: readonly Quote[] } {
   let { out } = first
   const quotes: Quote[] = []
   for (const { plugin, facet } of concerned(plan, first.family)) {
@@ -81,7 +81,7 @@ function askPlugins(plan: Plan, first: Imagined): { readonly out: Body; readonly
 
 /** The plugins that act on a family, each with its section: those with a section act where it is. */
 export function concerned(
-  plan: Plan,
+  plan: CompiledConfig,
   family: Family,
 ): readonly { readonly plugin: KnownPlugin; readonly facet: never }[] {
   return (
@@ -93,7 +93,7 @@ export function concerned(
 }
 
 /** What a model is offered for: a family that names no operations takes all. */
-export function operationsOf(plan: Plan, { family: { forward } }: Model): readonly string[] {
+export function operationsOf(plan: CompiledConfig, { family: { forward } }: Model): readonly string[] {
   const routed = new Set(plan.routes.filter(route => route.serve === undefined).map(route => route.operation))
   return [...routed].filter(operation => forward.size === 0 || forward.has(operation))
 }

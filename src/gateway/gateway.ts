@@ -13,7 +13,7 @@ import {
   type EndedCharge,
   Ids,
   type Log,
-  type Plan,
+  type CompiledConfig,
   type Random,
   type ReviewStatus,
   type Storage,
@@ -42,18 +42,18 @@ import { openStorage, type StartThread } from '../storage/index.ts'
 import { Anchors } from './anchors.ts'
 import { answerProbe } from './answer-probe.ts'
 import { PipelineBuilder } from './build-pipeline.ts'
-import { CallersDoor } from './callers-door.ts'
+import { ApiListener } from './api-listener.ts'
 import { compareKept } from './compare-kept.ts'
 import { ConfigHistorian } from './config-history.ts'
 import { ConfigEditor } from './config-editor.ts'
 import { ConfigSource, type Environment, type GatewayConfig } from './config-source.ts'
 import { ConfigError } from './config-error.ts'
-import { HandedLinks } from './handed-links.ts'
-import { type ConsoleDoor, createConsoleDoor, isConsolePath } from './console-door.ts'
+import { SignedPictureLinks } from './signed-picture-links.ts'
+import { type ConsoleListener, createConsoleListener, isConsolePath } from './console-listener.ts'
 import { createRecorder } from './create-recorder.ts'
-import { addFigures } from './figures.ts'
+import { addGauges } from './gauges.ts'
 import { JobRunner } from './job-runner.ts'
-import { KeyKeeper } from './key-keeper.ts'
+import { VendorKeyService } from './vendor-key-service.ts'
 import { bind, type Listener, unbind } from './listeners.ts'
 import { createLocalAnswers } from './local-answers.ts'
 import { logWarnings } from './log-warnings.ts'
@@ -66,7 +66,7 @@ import { changedCode } from './plugin-finder.ts'
 import { countPlaces } from './places.ts'
 import type { ReloadResult } from './reload-result.ts'
 import { Reloads } from './reloads.ts'
-import { News } from './news.ts'
+import { EventPublisher } from './event-publisher.ts'
 import { Retention } from './retention.ts'
 import { secretsOf } from './secrets-of.ts'
 import { Signers } from './signers.ts'
@@ -89,7 +89,7 @@ export type GatewayParts = {
   /** Beside the built-in ones and those that the configuration names by package or path. */
   readonly plugins?: readonly AnyPlugin[]
   /** The configuration as it was read a moment ago; absent to read it now. */
-  readonly plan?: Plan
+  readonly plan?: CompiledConfig
   /**
    * `worker`: one of several processes on an address and a storage, which the process that started them has claimed. It
    * opens no listener for operators.
@@ -107,7 +107,7 @@ export type Listening = { readonly url: string; readonly opsUrl: string | undefi
 
 /** A running gateway. Mount `listener` in any Node server, or let it `listen` by itself. */
 export type Gateway = AsyncDisposable & {
-  readonly plan: Plan
+  readonly plan: CompiledConfig
   readonly storage: Storage
   readonly metrics: Metrics
   readonly log: GatewayLog
@@ -161,7 +161,7 @@ type Base = {
   readonly unrecognised: UnrecognisedAnswers
 }
 
-function createBase(plan: Plan, parts: GatewayParts): Base {
+function createBase(plan: CompiledConfig, parts: GatewayParts): Base {
   const clock = parts.clock ? completeClock(parts.clock) : systemClock
   const random = parts.random ?? systemRandom
   const log = unfailingLog(parts.log ? completeLog(parts.log) : createLog({ level: 'info', clock }))
@@ -181,7 +181,7 @@ type Opened = Base & {
   readonly modules: typeof import('../engine/index.ts')
 }
 
-async function openStores(plan: Plan, base: Base, parts: GatewayParts): Promise<Opened> {
+async function openStores(plan: CompiledConfig, base: Base, parts: GatewayParts): Promise<Opened> {
   const { clock, random, ids, log, metrics, observers } = base
   // The storage's thread starts while this one loads the engine: a start takes as long as the longer of the two.
   const [storage, counters, modules] = await openAll(
@@ -208,13 +208,13 @@ async function openStores(plan: Plan, base: Base, parts: GatewayParts): Promise<
 type Started = Opened & {
   readonly engine: Engine
   readonly jobs: JobRunner
-  readonly keyKeeper: KeyKeeper
+  readonly keyKeeper: VendorKeyService
   /** Makes the parts of a plan: its simulated upstreams, its plugins, its routes. */
-  readonly build: (plan: Plan) => Promise<Engine['running']>
+  readonly build: (plan: CompiledConfig) => Promise<Engine['running']>
 }
 
 async function startEngine(
-  plan: Plan,
+  plan: CompiledConfig,
   source: ConfigSource,
   opened: Opened,
   connect: Connect | undefined,
@@ -235,7 +235,7 @@ async function startEngine(
     clock,
     log,
   })
-  const keyKeeper = new KeyKeeper({ store: storage.vendorKeys, engine: () => engine, clock, log })
+  const keyKeeper = new VendorKeyService({ store: storage.vendorKeys, engine: () => engine, clock, log })
   const stores = { ...storage, ledger: charges.ledger, counters, jobs: jobs.store }
   const host = { stores, clock, random, ids, log }
   const builder = new PipelineBuilder({ finder: () => source.finder(), host, Pipeline: modules.Pipeline })
@@ -293,12 +293,12 @@ class RunningGateway implements Gateway {
   readonly #role: 'gateway' | 'worker'
   readonly #startedAt: number
   readonly #reloads: Reloads
-  readonly #callers: CallersDoor
-  readonly #console: ConsoleDoor
-  readonly #handed: HandedLinks
+  readonly #callers: ApiListener
+  readonly #console: ConsoleListener
+  readonly #handed: SignedPictureLinks
   readonly #retention: Retention
   readonly #anchors: Anchors
-  readonly #news: News
+  readonly #news: EventPublisher
   readonly #history: ConfigHistorian
   readonly #probed: Parameters<typeof answerProbe>[2]
   #ops: Server | undefined
@@ -324,9 +324,9 @@ class RunningGateway implements Gateway {
       isReady: () => this.ready,
       nextId: () => parts.ids.next('req_', clock.now()),
     }
-    this.#callers = new CallersDoor({ listener: this.listener, engine, clock, log })
+    this.#callers = new ApiListener({ listener: this.listener, engine, clock, log })
     const { connections } = this.#callers
-    addFigures(metrics, { clock, storage, counters, engine, connections, plan: () => this.plan })
+    addGauges(metrics, { clock, storage, counters, engine, connections, plan: () => this.plan })
     this.#retention = new Retention({
       storage,
       clock,
@@ -339,9 +339,9 @@ class RunningGateway implements Gateway {
       },
     })
     this.#anchors = new Anchors({ storage, clock, log, tell: anchor => telemetry?.anchored(anchor) })
-    this.#news = new News({ storage, clock, log, metrics, receivers: () => this.plan.webhooks })
+    this.#news = new EventPublisher({ storage, clock, log, metrics, receivers: () => this.plan.webhooks })
     this.#history = new ConfigHistorian({ storage, clock, log })
-    this.#handed = new HandedLinks(hash => storage.keys.findByHash(hash))
+    this.#handed = new SignedPictureLinks(hash => storage.keys.findByHash(hash))
     this.#console = this.#createConsole()
     parts.jobs.start()
     void this.#introduce()
@@ -349,7 +349,7 @@ class RunningGateway implements Gateway {
     if (role !== 'worker') this.#history.took(this.plan, start)
   }
 
-  get plan(): Plan {
+  get plan(): CompiledConfig {
     return this.#parts.engine.running.plan
   }
 
@@ -377,7 +377,7 @@ class RunningGateway implements Gateway {
     return this.#closing === undefined && this.storage.ledger.healthy()
   }
 
-  #createConsole(): ConsoleDoor {
+  #createConsole(): ConsoleListener {
     const { storage, clock, random, ids, log, counters, engine, keyKeeper } = this.#parts
     const reloads = this.#reloads
     const isOwn = this.#role !== 'worker'
@@ -386,7 +386,7 @@ class RunningGateway implements Gateway {
       () => this.plan,
       isOwn ? by => reloads.run({ how: 'edit', by }) : undefined,
     )
-    return createConsoleDoor({
+    return createConsoleListener({
       storage,
       clock,
       random,
@@ -558,7 +558,7 @@ class RunningGateway implements Gateway {
   }
 
   /** Groups that the configuration has no more, and that people or keys are in still, a line each. */
-  async #barred({ groups }: Plan): Promise<readonly string[]> {
+  async #barred({ groups }: CompiledConfig): Promise<readonly string[]> {
     const gone = [...groups.keys()].filter(name => !this.plan.groups.has(name))
     if (gone.length === 0) return []
     try {

@@ -1,4 +1,4 @@
-import { isConsolePath } from './console-door.ts'
+import { isConsolePath } from './console-listener.ts'
 import { dialects } from '../dialects/index.ts'
 import { operationTraits } from '../operations/index.ts'
 import { localAnswerNames } from './local-answer-names.ts'

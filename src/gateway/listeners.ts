@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream'
 import { DirectRequest } from '../engine/direct-request.ts'
 import type { Certificate } from './certificate.ts'
 import { isLingering, lingerOnClose } from './linger.ts'
-import { type Address, type Answer, type Clock, type Member, Roster } from '../kit/index.ts'
+import { type Address, type Answer, type Clock, type Member, IntrusiveSet } from '../kit/index.ts'
 
 export type Listener = (req: IncomingMessage, res: ServerResponse) => void
 
@@ -62,7 +62,7 @@ export function createCallerServer(
   { certificate, admits, clock }: CallerDoor,
 ): CallerServer {
   /** Answers that have not gone. */
-  const owed = new Roster<OwedResponse>()
+  const owed = new IntrusiveSet<OwedResponse>()
   let turns = 0
   let released = false
   function leave(this: OwedResponse): void {
@@ -127,7 +127,7 @@ export function createCallerServer(
 }
 
 /** Answers that one connection still owes, in the order of their requests. */
-function owedOn(owed: Roster<OwedResponse>, socket: Duplex): readonly OwedResponse[] {
+function owedOn(owed: IntrusiveSet<OwedResponse>, socket: Duplex): readonly OwedResponse[] {
   const found: OwedResponse[] = []
   owed.each(res => void (res.req.socket === socket && found.push(res)))
   return found.toSorted((a, b) => a.turn - b.turn)

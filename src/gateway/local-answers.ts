@@ -5,12 +5,12 @@ import {
   billingRecord,
   type Charge,
   callerSlot,
-  type Exchange,
+  type RequestContext,
   type Family,
   type Job,
   type ListedModel,
   mayAsk,
-  type Plan,
+  type CompiledConfig,
   type Storage,
 } from '../kit/index.ts'
 import { modelNotFound } from '../engine/errors.ts'
@@ -72,7 +72,7 @@ async function findCharge(storage: Storage, id: string): Promise<Charge | undefi
   }
 }
 
-function offered(ex: Exchange, since: number): readonly ListedModel[] {
+function offered(ex: RequestContext, since: number): readonly ListedModel[] {
   const caller = ex.slots.get(callerSlot)
   return [...ex.plan.models.values()]
     .filter(model => model.enabled && (!caller || mayAsk(caller, model.name)))
@@ -86,7 +86,7 @@ function offered(ex: Exchange, since: number): readonly ListedModel[] {
 }
 
 /** A family that names no operations takes all. */
-function operationsOf(family: Family, plan: Plan): readonly string[] {
+function operationsOf(family: Family, plan: CompiledConfig): readonly string[] {
   if (family.forward.size > 0) return [...family.forward.keys()]
   return [...new Set(plan.routes.filter(route => route.serve === undefined).map(route => route.operation))]
 }

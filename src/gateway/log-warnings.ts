@@ -1,8 +1,8 @@
-import type { Plan } from '../kit/index.ts'
+import type { CompiledConfig } from '../kit/index.ts'
 import type { GatewayLog } from '../observe/index.ts'
 
 /** Warnings of a configuration that should not be missed, also without a terminal. */
-export function logWarnings({ warnings = [] }: Plan, log: GatewayLog): void {
+export function logWarnings({ warnings = [] }: CompiledConfig, log: GatewayLog): void {
   for (const warning of warnings)
     log.warn({ config: warning }, 'the configuration is valid, and probably not what was meant')
 }

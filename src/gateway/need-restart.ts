@@ -1,10 +1,10 @@
-import type { Plan } from '../kit/index.ts'
+import type { CompiledConfig } from '../kit/index.ts'
 
 /** Of `server`, what is opened once, by the file's words; the rest is read from the plan of each request. */
 const fixedAtStart = { listen: 'listen', ops: 'ops', workers: 'workers' } as const
 
 /** What a reload cannot change, a line each. */
-export function needRestart(before: Plan, after: Plan): readonly string[] {
+export function needRestart(before: CompiledConfig, after: CompiledConfig): readonly string[] {
   const text = 'takes effect at the next start'
   const changes: string[] = []
   if (before.storage !== after.storage) changes.push(`storage: ${text}`)

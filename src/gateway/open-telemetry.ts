@@ -1,12 +1,12 @@
 import type { EngineParts } from '../engine/index.ts'
-import type { Clock, Exchange, OtlpPlan, Random } from '../kit/index.ts'
+import type { Clock, RequestContext, OtlpConfig, Random } from '../kit/index.ts'
 import type { GatewayLog, Observers } from '../observe/index.ts'
 import type { Telemetry } from '../observe/otlp/telemetry.ts'
 import { readVersion } from './version.ts'
 
 /** Loaded by those who want it alone. */
 export async function openTelemetry(
-  otlp: OtlpPlan,
+  otlp: OtlpConfig,
   parts: { readonly clock: Clock; readonly random: Random; readonly log: GatewayLog },
 ): Promise<Telemetry> {
   const { Telemetry } = await import('../observe/otlp/telemetry.ts')
@@ -15,7 +15,7 @@ export async function openTelemetry(
 
 /** A trace that cannot be followed takes no header along, and nothing else with it. */
 export function quietTrace(telemetry: Telemetry, observers: Observers): NonNullable<EngineParts['trace']> {
-  const began = observers.quiet('telemetry', (ex: Exchange, upstream: string) => telemetry.began(ex, upstream))
+  const began = observers.quiet('telemetry', (ex: RequestContext, upstream: string) => telemetry.began(ex, upstream))
   return {
     began: (ex, upstream) => began(ex, upstream) ?? {},
     answered: observers.quiet('telemetry', (ex, status) => telemetry.answered(ex, status)),

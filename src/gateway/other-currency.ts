@@ -1,11 +1,11 @@
 import type { Finding } from '../config/index.ts'
-import type { Plan } from '../kit/index.ts'
+import type { CompiledConfig } from '../kit/index.ts'
 
 /**
  * What keeps a running gateway from another currency: what was spent, reserved and paid in is kept as numbers of the one
  * that it has, and would be taken for as many of the other.
  */
-export function otherCurrency(before: Plan, after: Plan): Finding | undefined {
+export function otherCurrency(before: CompiledConfig, after: CompiledConfig): Finding | undefined {
   if (before.currency === after.currency) return undefined
   return {
     severity: 'error',

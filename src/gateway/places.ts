@@ -5,7 +5,7 @@ import {
   placesOfGroup,
   placesOfKey,
   placesOfUpstream,
-  type Plan,
+  type CompiledConfig,
 } from '../kit/index.ts'
 
 /** How many requests a limit of what runs at once has in flight. `taken` is the limit where there are more: in shadow mode. */
@@ -19,7 +19,10 @@ export type PlacesTaken = {
 type Bound = Pick<PlacesTaken, 'of' | 'name' | 'limit'> & CountedPlaces
 
 /** What is taken of each limit that several requests share: of all processes that count together. Empty where no counter answers. */
-export async function countPlaces(plan: Plan, counters: Pick<Counters, 'peek'>): Promise<readonly PlacesTaken[]> {
+export async function countPlaces(
+  plan: CompiledConfig,
+  counters: Pick<Counters, 'peek'>,
+): Promise<readonly PlacesTaken[]> {
   const bounds = boundsOf(plan)
   if (bounds.length === 0) return []
   const asked: LimitRequest[] = bounds.map(({ id, owner, limit }) => ({
@@ -37,7 +40,7 @@ export async function countPlaces(plan: Plan, counters: Pick<Counters, 'peek'>):
   })
 }
 
-function boundsOf({ upstreams, groups }: Plan): readonly Bound[] {
+function boundsOf({ upstreams, groups }: CompiledConfig): readonly Bound[] {
   const bounds: Bound[] = []
   for (const { name, concurrency, keys = [] } of upstreams.values()) {
     if (concurrency !== undefined) bounds.push({ of: 'upstream', name, limit: concurrency, ...placesOfUpstream(name) })

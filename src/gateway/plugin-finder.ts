@@ -2,7 +2,7 @@ import { registerHooks } from 'node:module'
 import { isAbsolute, resolve as resolvePath } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { builtins, signers } from '../../plugins/index.ts'
-import type { AnyPlugin, AnySigner, Plan } from '../kit/index.ts'
+import type { AnyPlugin, AnySigner, CompiledConfig } from '../kit/index.ts'
 import { hasChanged, importPlugin } from './import-plugin.ts'
 
 export { builtins }
@@ -48,7 +48,7 @@ function urlOf(name: string, file: string): string {
 }
 
 /** A sentence for each plugin of a plan whose files say something else than the code that runs. */
-export async function changedCode(file: string, { pipeline }: Plan): Promise<readonly string[]> {
+export async function changedCode(file: string, { pipeline }: CompiledConfig): Promise<readonly string[]> {
   const told: string[] = []
   for (const { plugin } of pipeline) {
     if (!isOthers(plugin)) continue

@@ -1,10 +1,18 @@
-import { type Model, notesOf, type Plan, type PriceAsk, type PricedModel, type PriceList, Slots } from '../kit/index.ts'
+import {
+  type Model,
+  notesOf,
+  type CompiledConfig,
+  type PriceAsk,
+  type PricedModel,
+  type PriceList,
+  Slots,
+} from '../kit/index.ts'
 import { concerned, explainRequest, operationsOf } from './explain.ts'
 
-const lists = new WeakMap<Plan, PriceList>()
+const lists = new WeakMap<CompiledConfig, PriceList>()
 
 /** The prices of every model on offer; computed once for a plan. */
-export function priceList(plan: Plan): PriceList {
+export function priceList(plan: CompiledConfig): PriceList {
   let list = lists.get(plan)
   if (!list) {
     const offered = [...plan.models.values()].filter(model => model.enabled)
@@ -15,7 +23,7 @@ export function priceList(plan: Plan): PriceList {
 }
 
 /** What each plugin of the plan charges for a model, in the pipeline's order. */
-function priceModel(plan: Plan, model: Model): PricedModel {
+function priceModel(plan: CompiledConfig, model: Model): PricedModel {
   const { family, free, name, ends } = model
   const operations = operationsOf(plan, model)
   const ask: PriceAsk = {

@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import { type ConfigTexts, coveredText, type Environment } from '../config/index.ts'
-import type { KeptConfig, Plan, PlanSettings } from '../kit/index.ts'
+import type { KeptConfig, CompiledConfig, ConfigSettings } from '../kit/index.ts'
 
 const covers = /•••|\*{3}|\$\{file:[^{}]*\}/g
 const bareVariable = /\$\{(\w+)(?::\?[^{}]*)?\}/g
@@ -11,7 +11,7 @@ const bareVariable = /\$\{(\w+)(?::\?[^{}]*)?\}/g
  */
 export function readableAgain(
   { files }: Pick<KeptConfig, 'files'>,
-  inUse: Plan,
+  inUse: CompiledConfig,
   env: Environment,
 ): { readonly texts: ConfigTexts; readonly env: Environment } | undefined {
   const [main, ...others] = files
@@ -42,7 +42,7 @@ const pricePath = /^(?:currency$|models[.[].*\.prices?(?:[.[]|$)|groups[.[].*\.m
  * Whether what was read again charges as it did when it was in use: a variable may hold something else now, and what was covered
  * may have been a price. Settings that only one of the two versions of the gateway knows say nothing.
  */
-export function chargesAlike(then: PlanSettings, now: PlanSettings): boolean {
+export function chargesAlike(then: ConfigSettings, now: ConfigSettings): boolean {
   return [...new Set([...Object.keys(then), ...Object.keys(now)])].every(path => {
     const [was, is] = [then[path], now[path]]
     if (was === is || !termsPath.test(path)) return true

@@ -1,5 +1,5 @@
 import type { Finding } from '../config/index.ts'
-import { type AnyPlugin, Ids, type Plan, systemClock, systemRandom } from '../kit/index.ts'
+import { type AnyPlugin, Ids, type CompiledConfig, systemClock, systemRandom } from '../kit/index.ts'
 import { createLog } from '../observe/index.ts'
 import { openCounters } from '../storage/counters/index.ts'
 import { openStorage } from '../storage/index.ts'
@@ -12,7 +12,7 @@ import { Signers } from './signers.ts'
  * Creates the plugins of a plan that are others' code, and what signs for its upstreams, as a start would, and closes them again:
  * on a storage in memory, with nothing in it. What is wrong with them is told at their line.
  */
-export async function rehearse(plan: Plan): Promise<readonly Finding[]> {
+export async function rehearse(plan: CompiledConfig): Promise<readonly Finding[]> {
   const finder = pluginFinder(plan.file)
   const others: { readonly line: PlacedStep; readonly plugin: AnyPlugin }[] = []
   for (const [i, line] of plan.pipeline.entries()) {
@@ -44,7 +44,7 @@ export async function rehearse(plan: Plan): Promise<readonly Finding[]> {
 
 /** They are created, and not called. */
 async function rehearseSigners(
-  plan: Plan,
+  plan: CompiledConfig,
   parts: Omit<ConstructorParameters<typeof Signers>[0], 'post'>,
 ): Promise<readonly Finding[]> {
   try {

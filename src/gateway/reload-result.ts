@@ -1,5 +1,5 @@
 import type { Finding } from '../config/index.ts'
-import type { PlanFiles } from '../kit/index.ts'
+import type { ConfigFiles } from '../kit/index.ts'
 
 /** What came of reading the configuration again: all of it is in use, or nothing of it. */
 export type ReloadResult =
@@ -8,5 +8,5 @@ export type ReloadResult =
       readonly ok: false
       readonly findings: readonly Finding[]
       /** The files that the refused one names. */
-      readonly files?: PlanFiles
+      readonly files?: ConfigFiles
     }

@@ -1,4 +1,11 @@
-import { amountOfLines, type CostSpan, type Plan, repricedId, type Storage, type WhatIf } from '../kit/index.ts'
+import {
+  amountOfLines,
+  type CostSpan,
+  type CompiledConfig,
+  repricedId,
+  type Storage,
+  type WhatIf,
+} from '../kit/index.ts'
 import { CostSums, type RepricedCharge, repricedPages } from './what-if.ts'
 
 export type RepriceOptions = {
@@ -20,7 +27,7 @@ export type RepriceReport = WhatIf & {
  * Each charge is one transaction, so that a run that was cut off can be repeated. Refunded charges stay refunded.
  */
 export async function repriceCharges(
-  plan: Plan,
+  plan: CompiledConfig,
   books: Pick<Storage['books'], 'all' | 'reprice'>,
   ledger: Pick<Storage['ledger'], 'find'>,
   span: CostSpan,

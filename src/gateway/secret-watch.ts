@@ -1,12 +1,12 @@
 import { stat } from 'node:fs/promises'
 import { markSecretFile } from '../config/index.ts'
-import type { Clock, Log, Plan } from '../kit/index.ts'
+import type { Clock, Log, CompiledConfig } from '../kit/index.ts'
 
 const lookMs = 2_000
 const restMs = 100
 
 export type SecretWatchParts = {
-  readonly plan: () => Plan
+  readonly plan: () => CompiledConfig
   /** Reads the configuration again, its secrets among it. */
   readonly reload: () => Promise<unknown>
   readonly log: Pick<Log, 'info' | 'warn'>

@@ -1,8 +1,8 @@
 import { secretsIn } from '../config/index.ts'
-import { type Plan, secretsOfCalls, secretsOfUpstream } from '../kit/index.ts'
+import { type CompiledConfig, secretsOfCalls, secretsOfUpstream } from '../kit/index.ts'
 
 /** Every secret that a plan holds, as a line of the log could contain it. */
-export function* secretsOf(plan: Plan): Iterable<string> {
+export function* secretsOf(plan: CompiledConfig): Iterable<string> {
   yield* Object.values(plan.otlp?.headers ?? {})
   for (const { url, secrets } of plan.webhooks?.values() ?? []) {
     yield* [url, ...secrets]

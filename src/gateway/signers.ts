@@ -1,5 +1,5 @@
 import type { Finding } from '../config/index.ts'
-import type { Clock, Credential, Log, Plan, Signer, SignerHost, Upstream } from '../kit/index.ts'
+import type { Clock, Credential, Log, CompiledConfig, Signer, SignerHost, Upstream } from '../kit/index.ts'
 import { ConfigError } from './config-error.ts'
 import type { pluginFinder } from './plugin-finder.ts'
 
@@ -24,7 +24,7 @@ export class Signers {
   }
 
   /** @throws ConfigError when one of them cannot be made; those before stay in use */
-  async build(plan: Plan): Promise<void> {
+  async build(plan: CompiledConfig): Promise<void> {
     const made = new Map<string, Signer>()
     for (const { name, credential } of allUpstreams(plan)) {
       const signing = credential.find(one => one.kind === 'sign')
@@ -57,7 +57,7 @@ export class Signers {
 }
 
 /** An upstream with several keys is signed for with each of them. */
-function* allUpstreams({ upstreams }: Plan): Iterable<Upstream> {
+function* allUpstreams({ upstreams }: CompiledConfig): Iterable<Upstream> {
   for (const upstream of upstreams.values()) {
     yield upstream
     for (const key of upstream.keys ?? []) yield key.upstream

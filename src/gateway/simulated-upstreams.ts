@@ -1,4 +1,4 @@
-import type { Plan } from '../kit/index.ts'
+import type { CompiledConfig } from '../kit/index.ts'
 import type { Simulator } from '../simulator/index.ts'
 
 /** The simulated upstreams that plans name (`url: simulator:NAME`), started when the first of them does. */
@@ -8,7 +8,7 @@ export class SimulatedUpstreams {
   #simulator: Simulator | undefined
 
   /** @throws Error naming the simulated upstream that there is not */
-  async start({ upstreams }: Plan): Promise<void> {
+  async start({ upstreams }: CompiledConfig): Promise<void> {
     for (const { url } of upstreams.values()) {
       const name = nameIn(url)
       if (name === undefined || this.addresses.has(name)) continue

@@ -1,5 +1,5 @@
 import type { ReloadResult } from './reload-result.ts'
-import type { Plan, ReviewStatus, UpstreamKeyShown } from '../kit/index.ts'
+import type { CompiledConfig, ReviewStatus, UpstreamKeyShown } from '../kit/index.ts'
 import { joinKeys } from './join-keys.ts'
 import { joinUnrecognised, type UnrecognisedCount } from '../observe/index.ts'
 
@@ -68,7 +68,7 @@ export type Status = Omit<
 
 /** Puts together how a gateway is from how its processes are: it has what one of them lacks only where all of them lack it. */
 export function joinStatus(
-  plan: Plan,
+  plan: CompiledConfig,
   life: {
     readonly version: string
     readonly startedAt: number

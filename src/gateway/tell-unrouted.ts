@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { callerAddress, type Clock, type Failure, type Log, OnceAMinute, type Plan } from '../kit/index.ts'
+import { callerAddress, type Clock, type Failure, type Log, OnceAMinute, type CompiledConfig } from '../kit/index.ts'
 
 const segmentsMax = 4
 const segmentCharsMax = 32
@@ -7,7 +7,7 @@ const segmentCharsMax = 32
 type Parts = {
   readonly clock: Pick<Clock, 'tick'>
   readonly log: Log
-  readonly plan: () => Plan
+  readonly plan: () => CompiledConfig
   readonly count: (code: string | undefined, began: boolean) => void
 }
 

@@ -16,7 +16,7 @@ import {
   type Micros,
   type Model,
   type NotComparable,
-  type Plan,
+  type CompiledConfig,
   type Repriced,
   Slots,
   type Storage,
@@ -38,7 +38,7 @@ export type WhatIfOptions = {
   /** Ends it: it rejects with the reason of the signal. */
   readonly signal?: AbortSignal
   /** The configuration that is in use, for which models it does not charge. */
-  readonly inUse?: Plan
+  readonly inUse?: CompiledConfig
   /** Called with the number of charges that have been read. */
   readonly onProgress?: (charges: number) => void
 }
@@ -48,7 +48,7 @@ export type WhatIfOptions = {
  * is stored with it. Their quantities, sizes and answers stay what they were. Reads page after page and keeps the sums alone.
  */
 export async function replayCosts(
-  plan: Plan,
+  plan: CompiledConfig,
   books: Pick<Storage['books'], 'all'>,
   span: CostSpan,
   { signal, inUse, onProgress }: WhatIfOptions = {},
@@ -68,7 +68,7 @@ export type RepricedCharge = { readonly charge: Charge; readonly repriced: Repri
 
 /** The charges of some time at the prices of a configuration, page after page. Voided ones are left out: they cost nothing. */
 export async function* repricedPages(
-  plan: Plan,
+  plan: CompiledConfig,
   books: Pick<Storage['books'], 'all'>,
   { since, until }: CostSpan,
 ): AsyncGenerator<readonly RepricedCharge[]> {
@@ -85,18 +85,18 @@ export async function* repricedPages(
   }
 }
 
-function uncountedBy(plan: Plan, inUse: Plan | undefined): readonly string[] {
+function uncountedBy(plan: CompiledConfig, inUse: CompiledConfig | undefined): readonly string[] {
   const priced = [...plan.models.values()].filter(({ enabled, free }) => enabled && !free)
   return priced.map(({ name }) => name).filter(name => inUse?.models.get(name)?.free)
 }
 
 /** What a configuration says of the price of charges. */
 class Terms {
-  readonly #plan: Plan
+  readonly #plan: CompiledConfig
   /** What plugins make of the requested size, by model, operation and size; null where it would be refused. */
   readonly #asked = new Map<string, Slots | null>()
 
-  constructor(plan: Plan) {
+  constructor(plan: CompiledConfig) {
     this.#plan = plan
   }
 
@@ -136,7 +136,12 @@ class Terms {
 }
 
 /** What the plugins above the one that charges make of a request for the size of a charge; null where one refuses it. */
-function askAbove(charge: Charge, model: Model, above: ReturnType<typeof concerned>, plan: Plan): Slots | null {
+function askAbove(
+  charge: Charge,
+  model: Model,
+  above: ReturnType<typeof concerned>,
+  plan: CompiledConfig,
+): Slots | null {
   const slots = new Slots()
   const { operation, size } = charge
   const fields = { model: model.name, ...(size !== null && { size }) }

@@ -11,7 +11,7 @@ import type { GatewayParts, Listening } from './gateway.ts'
 import { logWarnings } from './log-warnings.ts'
 import type { ReloadResult } from './reload-result.ts'
 import { Ids } from '../kit/ids.ts'
-import { type ConfigCause, type Plan, type ReviewStatus, systemClock } from '../kit/index.ts'
+import { type ConfigCause, type CompiledConfig, type ReviewStatus, systemClock } from '../kit/index.ts'
 import { knownNames } from './known-names.ts'
 import { bind, unbind } from './listeners.ts'
 import {
@@ -49,7 +49,7 @@ const endMs = 20_000
 
 /** Several gateways in processes of their own, on one address and one storage. */
 export type Workers = {
-  readonly plan: Plan
+  readonly plan: CompiledConfig
   readonly log: GatewayLog
   readonly listening: Listening
   readonly simulated: readonly string[]
@@ -76,7 +76,7 @@ export type WorkersParts = Pick<GatewayParts, 'env' | 'log'> & {
  * @throws ConfigError, StorageError, or what kept the first workers from their start
  */
 export async function startWorkers(file: string, parts: WorkersParts = {}): Promise<Workers> {
-  const read = (inUse?: Plan) => readConfig(file, parts.env ?? process.env, inUse)
+  const read = (inUse?: CompiledConfig) => readConfig(file, parts.env ?? process.env, inUse)
   const started = await read()
   if (!started.loaded.ok) throw new ConfigError(started.loaded.findings)
   const log = parts.log ? completeLog(parts.log) : createLog({ level: 'info' })
@@ -164,7 +164,7 @@ export async function startWorkers(file: string, parts: WorkersParts = {}): Prom
 async function readConfig(
   file: string,
   env: NodeJS.ProcessEnv,
-  inUse?: Plan,
+  inUse?: CompiledConfig,
 ): Promise<{ written: Written; loaded: Loaded }> {
   const text = await readFile(file, 'utf8').catch(() => undefined)
   // Without a text the reading itself says what is wrong with the file.
@@ -190,7 +190,7 @@ type Start = {
 
 /** The worker processes, and those that take the places of such as end. */
 class Crew {
-  plan: Plan
+  plan: CompiledConfig
   simulated: readonly string[] = []
   readonly failed: Promise<Error>
   readonly #start: Start
@@ -209,7 +209,7 @@ class Crew {
   /** What workers that are gone have counted. */
   #counted: readonly Snapshot[] = []
 
-  constructor(start: Start, plan: Plan, log: GatewayLog, claim: Claim) {
+  constructor(start: Start, plan: CompiledConfig, log: GatewayLog, claim: Claim) {
     this.#start = start
     this.plan = plan
     this.#log = log
@@ -281,7 +281,10 @@ class Crew {
   }
 
   /** One after the other, as `Reloads` requires. */
-  async reload({ cause, ...written }: Written & { readonly cause: ConfigCause }, plan: Plan): Promise<ReloadResult> {
+  async reload(
+    { cause, ...written }: Written & { readonly cause: ConfigCause },
+    plan: CompiledConfig,
+  ): Promise<ReloadResult> {
     const members = [...this.#members]
     const results = await Promise.allSettled(members.map(member => member.ask('reload', { ...written, cause })))
     const taken = results.find(result => result.status === 'fulfilled' && result.value.ok)

@@ -1,11 +1,11 @@
 import { callerSlot } from './caller.ts'
 import type { ChargeFacts, ChargeRule } from './charge.ts'
-import type { Exchange, Target } from './exchange.ts'
+import type { RequestContext, Target } from './request-context.ts'
 import { type Level, levelsOf } from './levels.ts'
 
 /** What is said alike of every charge of a request; the rest is the charging plugin's own. Needs the caller. */
 export function chargeFacts(
-  ex: Exchange,
+  ex: RequestContext,
   { family, model, upstream }: Target,
   own: { readonly rule: ChargeRule } & Partial<Pick<ChargeFacts, 'id' | 'size' | 'quality' | 'n'>>,
 ): ChargeFacts {

@@ -1,5 +1,5 @@
 import type { Awaitable } from './awaitable.ts'
-import type { PlanSettings } from './plan.ts'
+import type { ConfigSettings } from './compiled-config.ts'
 
 /**
  * How a configuration came to take effect: with a start, as its file was saved, by SIGHUP, by `tollgate reload`, as a file of
@@ -41,7 +41,7 @@ export type KeptConfig = ConfigTaken & {
   readonly mark: string
   /** The main file first. */
   readonly files: readonly KeptText[]
-  readonly settings: PlanSettings
+  readonly settings: ConfigSettings
 }
 
 /** What is different between two configurations that took effect. */

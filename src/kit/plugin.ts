@@ -3,11 +3,11 @@ import type { Awaitable } from './awaitable.ts'
 import type { Body } from './body.ts'
 import type { EndedCharge } from './charge.ts'
 import type { Clock } from './clock.ts'
-import type { Exchange, Outbound, Target } from './exchange.ts'
+import type { RequestContext, Outbound, Target } from './request-context.ts'
 import type { Outcome } from './outcome.ts'
 import type { Ids } from './ids.ts'
 import type { Origin } from './model.ts'
-import type { Plan } from './plan.ts'
+import type { CompiledConfig } from './compiled-config.ts'
 import type { KnownPlugin, PluginFacts } from './plugin-facts.ts'
 import type { Random } from './random.ts'
 import type { Answer, Reply } from './reply.ts'
@@ -21,29 +21,29 @@ import type { Stores } from './stores.ts'
  */
 export type Hooks<Facet = unknown> = {
   /** The head alone is known; no byte of the body has been read. */
-  onRequest?(ex: Exchange): Awaitable<void>
+  onRequest?(ex: RequestContext): Awaitable<void>
   /** Reads or reduces the body. */
-  onBody?(ex: Exchange, body: Body): Awaitable<Body>
+  onBody?(ex: RequestContext, body: Body): Awaitable<Body>
   /** Model and upstream are known. Checks only: takes nothing. */
-  onTarget?(ex: Exchange, target: Target, facet: Facet): Awaitable<void>
+  onTarget?(ex: RequestContext, target: Target, facet: Facet): Awaitable<void>
   /** Every check has passed: takes places and holds money. An answer returned here ends the exchange without an upstream. */
-  onAdmit?(ex: Exchange, target: Target, facet: Facet): Awaitable<Answer | undefined>
+  onAdmit?(ex: RequestContext, target: Target, facet: Facet): Awaitable<Answer | undefined>
   /** Shapes what the upstream receives. */
-  onForward?(ex: Exchange, out: Outbound, facet: Facet, target: Target): Awaitable<Outbound>
+  onForward?(ex: RequestContext, out: Outbound, facet: Facet, target: Target): Awaitable<Outbound>
   /**
    * Asks the upstream by itself, where one request and its answer as they are do not do: what it gives back does it. The
    * first plugin that gives something asks. `out` is what all have shaped.
    */
-  onAsk?(ex: Exchange, out: Outbound, facet: Facet, target: Target): Converse | undefined
+  onAsk?(ex: RequestContext, out: Outbound, facet: Facet, target: Target): Converse | undefined
   /**
    * An exchange is taken up again whose caller is gone: a job that went on. `onTarget`, `onAdmit` and `onForward` ran in
    * another one; what they knew is what is stored. `onAsk`, `onReply` and `onSettle` follow.
    */
-  onResume?(ex: Exchange, target: Target, facet: Facet): Awaitable<void>
+  onResume?(ex: RequestContext, target: Target, facet: Facet): Awaitable<void>
   /** The upstream's head is here; adds stages to what follows. Never waits for the whole body. */
-  onReply?(ex: Exchange, reply: Reply, facet: Facet, target: Target): Awaitable<Reply>
+  onReply?(ex: RequestContext, reply: Reply, facet: Facet, target: Target): Awaitable<Reply>
   /** Once, always, last: whatever happened. All are told beside one another, but for what `settlesAfter` says. */
-  onSettle?(ex: Exchange, outcome: Outcome, facet: Facet | undefined): Awaitable<void>
+  onSettle?(ex: RequestContext, outcome: Outcome, facet: Facet | undefined): Awaitable<void>
   /**
    * A charge of this process has ended, whichever plugin made it: settled, voided, or left to a person. Nobody waits for
    * this, and what it throws is logged. What recovery, another process or a person ends is not told.
@@ -91,7 +91,7 @@ export type Host = {
   readonly random: Random
   /** Makes the ids of this gateway. */
   readonly ids: Ids
-  readonly plan: Plan
+  readonly plan: CompiledConfig
   readonly log: Log
   /** State that outlives a reload of the configuration (counters, caches), by a name of the plugin's own. */
   keep<T>(name: string, create: () => T): T

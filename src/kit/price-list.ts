@@ -1,4 +1,4 @@
-import type { BesidePrice } from './beside-price.ts'
+import type { ExtraLinePrice } from './extra-line-price.ts'
 import type { SizeMismatch } from './explanation.ts'
 import type { PriceConditions } from './usage.ts'
 
@@ -36,7 +36,7 @@ export type ImagePrices = {
   /** Factors of the price of an image, and when each applies. */
   readonly times?: readonly { readonly when: string; readonly by: string }[]
   /** What is charged in addition to images; absent where nothing is. */
-  readonly beside?: readonly (Omit<BesidePrice, 'price'> & { readonly price: string })[]
+  readonly beside?: readonly (Omit<ExtraLinePrice, 'price'> & { readonly price: string })[]
   /** What sizes that callers often request come to. */
   readonly sizes: readonly SizePrice[]
   /** Names of sizes that may be requested instead of pixels. */

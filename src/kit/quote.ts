@@ -1,4 +1,4 @@
-import type { BesidePrice } from './beside-price.ts'
+import type { ExtraLinePrice } from './extra-line-price.ts'
 import type { Body } from './body.ts'
 import type { TierSource } from './charge.ts'
 import type { ImaginedRequest, RequestExplanation, SizeMismatch } from './explanation.ts'
@@ -71,7 +71,7 @@ export type PriceQuote = {
     readonly amount: Micros | null
   }[]
   /** What is charged in addition; absent where nothing is. */
-  readonly beside?: readonly BesidePrice[]
+  readonly beside?: readonly ExtraLinePrice[]
 }
 
 /** A model whose prices are asked for. */

@@ -1,7 +1,7 @@
 import type { Awaitable } from './awaitable.ts'
 import type { BudgetPeriod } from './budget.ts'
 import type { Model, VendorKey } from './model.ts'
-import type { Plan } from './plan.ts'
+import type { CompiledConfig } from './compiled-config.ts'
 import type { Micros } from './units.ts'
 
 export const keyStates = ['active', 'cooling', 'suspended'] as const
@@ -147,19 +147,19 @@ export type VendorKeyStore = {
 }
 
 /** The models that run on an upstream. */
-export function modelsOn({ models }: Pick<Plan, 'models'>, name: string): readonly string[] {
+export function modelsOn({ models }: Pick<CompiledConfig, 'models'>, name: string): readonly string[] {
   const isHere = (model: Model): boolean => model.upstreams.some(({ upstream }) => upstream.name === name)
   return [...models.values()].filter(isHere).map(model => model.name)
 }
 
 /** All keys of all upstreams. */
-export function keysOf({ upstreams }: Pick<Plan, 'upstreams'>): readonly VendorKey[] {
+export function keysOf({ upstreams }: Pick<CompiledConfig, 'upstreams'>): readonly VendorKey[] {
   return [...upstreams.values()].flatMap(({ keys = [] }) => keys)
 }
 
 /** What a person says of a key of a plan, as the storage takes it. */
 export function decisionOn(
-  plan: Pick<Plan, 'upstreams'>,
+  plan: Pick<CompiledConfig, 'upstreams'>,
   key: VendorKey,
   word: Pick<KeyDecision, 'state' | 'until' | 'note'>,
 ): KeyDecision {
@@ -167,7 +167,7 @@ export function decisionOn(
 }
 
 /** The keys of one's upstream that are in use, it among them; undefined where that one is not. */
-export function othersOf({ upstreams }: Pick<Plan, 'upstreams'>, key: VendorKey): OtherKeys | undefined {
+export function othersOf({ upstreams }: Pick<CompiledConfig, 'upstreams'>, key: VendorKey): OtherKeys | undefined {
   if (key.weight === 0) return undefined
   const { keys = [] } = upstreams.get(key.upstream.name) ?? {}
   return keys.flatMap(({ name, hash, weight, budget }) =>

@@ -5,7 +5,7 @@ import {
   type ConfigTaken,
   type KeptConfig,
   type KeptText,
-  type PlanSettings,
+  type ConfigSettings,
 } from '../kit/index.ts'
 import { ask, type QueryProgram, type Row } from './query.ts'
 import { text, textOrNull, whole } from './rows.ts'
@@ -22,7 +22,7 @@ const bodyBytesMax = 64 * 1024 * 1024
 export type PackedConfig = Omit<KeptConfig, 'id' | 'files' | 'settings'> & { readonly body: Uint8Array }
 
 /** What a row's body holds. */
-type Body = { readonly files: readonly KeptText[]; readonly settings: PlanSettings }
+type Body = { readonly files: readonly KeptText[]; readonly settings: ConfigSettings }
 
 const columns = 'number, at, revision, mark, how, actor, version, changes, change_count'
 

@@ -23,7 +23,7 @@ import { readSqlite } from './import/new-api/read-sqlite.ts'
 import { type ForeignBook, wantedTables } from './import/new-api/foreign-book.ts'
 import { createPriceTable, type PriceTable } from './import/price-table.ts'
 import { readLitellmTable } from './prices/index.ts'
-import type { Plan } from '../kit/index.ts'
+import type { CompiledConfig } from '../kit/index.ts'
 import { knownNames } from '../gateway/known-names.ts'
 import { builtins, loadSigners, pluginFinder } from '../gateway/plugin-finder.ts'
 import { readVersion } from '../gateway/version.ts'
@@ -126,7 +126,10 @@ export async function reportFindings(findings: readonly LintFinding[], format: '
 }
 
 /** What a plan would change of a gateway that has told its settings, prices first. */
-export function describeSettingChanges(running: { readonly [path: string]: string }, plan: Plan): readonly string[] {
+export function describeSettingChanges(
+  running: { readonly [path: string]: string },
+  plan: CompiledConfig,
+): readonly string[] {
   return compareSettings(running, plan.settings)
 }
 

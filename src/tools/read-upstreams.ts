@@ -1,5 +1,12 @@
 import { VendorKeys } from '../engine/index.ts'
-import { modelsOn, type Plan, type Storage, systemClock, systemRandom, upstreamKeyView } from '../kit/index.ts'
+import {
+  modelsOn,
+  type CompiledConfig,
+  type Storage,
+  systemClock,
+  systemRandom,
+  upstreamKeyView,
+} from '../kit/index.ts'
 import { createLog } from '../observe/index.ts'
 
 /** A key as the storage knows it: what becomes of requests is known to the process that asks. */
@@ -16,7 +23,10 @@ export type UpstreamShown = {
 }
 
 /** Every upstream of a plan, and how each of its keys stands by what the storage has of them. */
-export async function readUpstreams(plan: Plan, store: Storage['vendorKeys']): Promise<readonly UpstreamShown[]> {
+export async function readUpstreams(
+  plan: CompiledConfig,
+  store: Storage['vendorKeys'],
+): Promise<readonly UpstreamShown[]> {
   const keys = new VendorKeys({
     clock: systemClock,
     random: systemRandom,

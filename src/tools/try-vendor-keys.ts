@@ -2,11 +2,11 @@ import { probe, Transport } from '../engine/index.ts'
 import { pluginFinder } from '../gateway/plugin-finder.ts'
 import { Signers } from '../gateway/signers.ts'
 import { SimulatedUpstreams } from '../gateway/simulated-upstreams.ts'
-import { type KeyTrial, type Plan, systemClock, type VendorKey } from '../kit/index.ts'
+import { type KeyTrial, type CompiledConfig, systemClock, type VendorKey } from '../kit/index.ts'
 import { createLog } from '../observe/index.ts'
 
 /** Tries keys of vendors at what costs nothing, one after the other, without a gateway. */
-export async function* tryVendorKeys(plan: Plan, keys: readonly VendorKey[]): AsyncIterable<KeyTrial> {
+export async function* tryVendorKeys(plan: CompiledConfig, keys: readonly VendorKey[]): AsyncIterable<KeyTrial> {
   const clock = systemClock
   const simulated = new SimulatedUpstreams()
   const signers = new Signers({

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import type { ChargeFacts, HoldRequest, Key, Level, Storage } from '../../src/kit/index.ts'
-import { differencesOf, isBounded, levelsAbove, levelsOf, standBudgets, tightestOf } from '../../src/kit/index.ts'
+import { differencesOf, isBounded, levelsAbove, levelsOf, budgetStatuses, tightestOf } from '../../src/kit/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { clockAt, type Harness, holdOf, line, newKey, openHarness, type StorageHarness } from './storage.ts'
 import { seed } from '../harness/seed.ts'
@@ -585,7 +585,7 @@ export function levelsOfCallers(t: Test, someKey: (changes: Partial<Key>) => Key
     ],
     now: noon,
   } as const
-  t.match(standBudgets({ ...books, users: [], keys: [others] }), [
+  t.match(budgetStatuses({ ...books, users: [], keys: [others] }), [
     { level: 'group', name: 'default', user: null, spent: 30, held: 5, left: 15, renews: Date.UTC(2027, 5, 1) },
   ])
   t.same(

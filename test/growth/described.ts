@@ -11,7 +11,7 @@ import type { Section } from '../../plugins/translate/schema.ts'
 import { shapeRequest } from '../../plugins/translate/shape-request.ts'
 import { scanObject } from '../../src/engine/fields.ts'
 import { tellJob } from '../../src/gateway/tell-job.ts'
-import { createTold, Failure, type Heard, type Job } from '../../src/kit/index.ts'
+import { createResponseMetadata, Failure, type Heard, type Job } from '../../src/kit/index.ts'
 import { ByteBudget, PictureWriter } from '../../src/wire/index.ts'
 import { scan } from './answers.ts'
 import { around, eventStreams, fill, type Generator, jsonBodies } from './bodies.ts'
@@ -95,7 +95,7 @@ function readDescribed(bytes: Buffer, type: string, chunkBytes: number): Promise
 }
 
 async function readAll(heard: Heard): Promise<void> {
-  const told = createTold()
+  const told = createResponseMetadata()
   const writer = new PictureWriter(told, { created: 1 })
   const sums = { usage: new Map<string, number>(), words: new Map<string, string>() }
   const follow = (): never => {

@@ -5,16 +5,16 @@ import {
   type Candidate,
   completeClock,
   type Connect,
-  type Dialect,
+  type ApiFormat,
   type Family,
   type Hooks,
   Ids,
   type LogRow,
   type Model,
-  type Plan,
+  type CompiledConfig,
   type Random,
   type Route,
-  type ServerPlan,
+  type ServerConfig,
   systemClock,
   systemRandom,
   type Timers,
@@ -44,13 +44,13 @@ export type BareOptions = {
     Partial<
       Pick<UpstreamPlan, 'timeouts' | 'answerBytesMax' | 'cooldown' | 'url' | 'credential' | 'query' | 'headers'>
     >)[]
-  readonly server?: Partial<ServerPlan>
+  readonly server?: Partial<ServerConfig>
   readonly hooks?: Hooks
   readonly callers?: EngineParts['callers']
   readonly clock?: Times & Partial<Timers>
   readonly random?: Random
   readonly connect?: Connect
-  readonly dialect?: Dialect
+  readonly dialect?: ApiFormat
   readonly signerOf?: EngineParts['signerOf']
 }
 
@@ -152,7 +152,7 @@ export function planUpstream(name: string, url: string, own: Partial<UpstreamPla
   }
 }
 
-function createPlan(candidates: readonly Candidate[], server: Partial<ServerPlan>): Plan {
+function createPlan(candidates: readonly Candidate[], server: Partial<ServerConfig>): CompiledConfig {
   const family: Family = {
     name: 'family',
     origin,

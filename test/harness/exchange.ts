@@ -2,7 +2,7 @@ import { openai } from '../../src/dialects/openai.ts'
 import {
   type Body,
   type Clock,
-  type Exchange,
+  type RequestContext,
   Failure,
   type Family,
   type Group,
@@ -11,7 +11,7 @@ import {
   type Limits,
   type Log,
   type Model,
-  type Plan,
+  type CompiledConfig,
   type Route,
   Slots,
   type Stores,
@@ -97,7 +97,7 @@ export function someKey(more: Partial<Key> = {}): Key {
   }
 }
 
-export function somePlan(groups: readonly Group[] = [someGroup()]): Plan {
+export function somePlan(groups: readonly Group[] = [someGroup()]): CompiledConfig {
   return {
     revision: '0123456789ab',
     file: 'gateway.yaml',
@@ -175,8 +175,13 @@ export function someRoute(more: Partial<Route> = {}): Route {
 let exchanges = 0
 
 export function someExchange(
-  more: { plan?: Plan; route?: Partial<Route>; headers?: Exchange['head']['headers']; remote?: string } = {},
-): Exchange {
+  more: {
+    plan?: CompiledConfig
+    route?: Partial<Route>
+    headers?: RequestContext['head']['headers']
+    remote?: string
+  } = {},
+): RequestContext {
   const route = someRoute(more.route)
   return {
     id: `req_${++exchanges}`,

@@ -12,7 +12,7 @@ import {
   type GatewayParts,
   type LogRecord,
   logRecord,
-  type Plan,
+  type CompiledConfig,
   type ReloadResult,
 } from '../../src/index.ts'
 import { startThread } from './threads.ts'
@@ -32,7 +32,7 @@ export type Started = {
   readonly key: string
   readonly keyId: string
   readonly folder: string
-  readonly plan: Plan
+  readonly plan: CompiledConfig
   /** The real SDK, pointed at the gateway; it does not retry. */
   readonly openai: OpenAI
   readonly newKey: (more?: {

@@ -1,5 +1,5 @@
 import { type AnyPlugin, definePlugin } from '../../src/index.ts'
-import { createTold, toldSlot } from '../../src/kit/index.ts'
+import { createResponseMetadata, responseMetadataSlot } from '../../src/kit/index.ts'
 
 /** What an answer says of itself, beside its images. */
 export type Telling = {
@@ -31,13 +31,13 @@ export function createTelling(): { readonly plugin: AnyPlugin; readonly next: (t
     create: () => ({
       onReply(ex, reply) {
         const { sizes, facts, count, cost, refusal } = waiting.shift() ?? {}
-        const told = createTold()
+        const told = createResponseMetadata()
         sizes?.forEach(([width, height], i) => told.sizes.set(i, { width, height }))
         for (const [name, value] of Object.entries(facts ?? {})) told.facts.set(name, value)
         told.count = count
         told.cost = cost
         told.refusalPrice = refusal
-        ex.slots.put(toldSlot, told)
+        ex.slots.put(responseMetadataSlot, told)
         return reply
       },
     }),

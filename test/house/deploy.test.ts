@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { parseAllDocuments } from 'yaml'
-import { isTrusted, loadConfig, parseBytes, parseDuration, type Plan } from '../../src/index.ts'
+import { isTrusted, loadConfig, parseBytes, parseDuration, type CompiledConfig } from '../../src/index.ts'
 import { nginxMissing, startFront } from '../harness/nginx.ts'
 import { start } from '../harness/start.ts'
 import { caseName } from '../harness/case-name.ts'
@@ -39,7 +39,7 @@ const readYaml = async (file: string): Promise<Tree> => parseYaml(await read(fil
 const lastMs = 10_000
 
 /** How long a gateway may take to stop, by its own words. */
-const stopMs = ({ server }: Plan): number => server.drainWaitMs + server.drainMs + lastMs
+const stopMs = ({ server }: CompiledConfig): number => server.drainWaitMs + server.drainMs + lastMs
 
 /** Kubernetes writes sizes without the B. */
 const sizeOf = (text: string): number =>
@@ -50,7 +50,7 @@ const secretsIn = (text: string): string[] => [
 ]
 
 /** Checks a `gateway.yaml` whose secrets are in a folder of ours. */
-async function check(t: Test, file: string, secrets: { readonly [name: string]: string }): Promise<Plan> {
+async function check(t: Test, file: string, secrets: { readonly [name: string]: string }): Promise<CompiledConfig> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-deploy-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   for (const [name, secret] of Object.entries(secrets)) await writeFile(join(folder, name), secret)

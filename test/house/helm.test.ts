@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
-import { loadConfig, parseBytes, type Plan } from '../../src/index.ts'
+import { loadConfig, parseBytes, type CompiledConfig } from '../../src/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { renderChart } from '../harness/helm.ts'
 
@@ -65,7 +65,7 @@ async function check(
   t: Test,
   { of }: Rendered,
   secrets: { readonly [name: string]: string } = {},
-): Promise<{ readonly plan: Plan; readonly said: string }> {
+): Promise<{ readonly plan: CompiledConfig; readonly said: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-helm-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   await mkdir(join(folder, 'secrets'))

@@ -36,7 +36,7 @@ t.test('a configuration of what comes with the gateway is read without a compile
     const { loadConfig } = await import('./src/index.ts')
     const { ok } = await loadConfig('gateway.yaml', {})
     const { createRequire } = await import('node:module')
-    const loaded = Object.keys(createRequire(import.meta.url).cache).filter(name => name.includes('/ajv/'))
+    const loaded = Object.keys(createRequire(import.meta.url).cache).filter(name => /ajv.dist.(?!runtime)/.test(name))
     console.log(JSON.stringify({ ok, loaded }))
   `)
   t.strictSame(told, { ok: true, loaded: [] })

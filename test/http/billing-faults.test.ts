@@ -3,7 +3,7 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { type Clock, definePlugin, type Exchange, type Reply, type Stage, systemTimers } from '../../src/index.ts'
+import { type Clock, definePlugin, type RequestContext, type Reply, type Stage, systemTimers } from '../../src/index.ts'
 import { form } from '../harness/forms.ts'
 import { jpeg, picture, png } from '../harness/pictures.ts'
 import { askOnce, billed, type Shop } from '../harness/shop.ts'
@@ -250,14 +250,14 @@ billed(
 )
 
 type Fault = { readonly hook: string; readonly how: 'throws' | 'rejects' }
-const faultOf = (ex: Exchange): Fault | undefined => {
+const faultOf = (ex: RequestContext): Fault | undefined => {
   const wanted = ex.head.headers['x-fault']
   if (typeof wanted !== 'string') return undefined
   const [hook = '', how] = wanted.split(' ')
   return { hook, how: how as Fault['how'] }
 }
 
-function fault(ex: Exchange, hook: string): undefined | Promise<undefined> {
+function fault(ex: RequestContext, hook: string): undefined | Promise<undefined> {
   const wanted = faultOf(ex)
   if (wanted?.hook !== hook) return undefined
   if (wanted.how === 'throws') throw new Error(`${hook} fails at once`)
@@ -266,7 +266,7 @@ function fault(ex: Exchange, hook: string): undefined | Promise<undefined> {
   })
 }
 
-function faultyStage(ex: Exchange): Stage {
+function faultyStage(ex: RequestContext): Stage {
   return {
     write: chunk => fault(ex, 'write')?.then(() => chunk) ?? chunk,
     end: () => fault(ex, 'end')?.then(() => []) ?? [],

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { replayCosts } from '../../src/gateway/what-if.ts'
-import { type Charge, type Plan, showWhatIf } from '../../src/kit/index.ts'
+import { type Charge, type CompiledConfig, showWhatIf } from '../../src/kit/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { runCli } from '../harness/cli.ts'
 import { picture } from '../harness/pictures.ts'
@@ -16,7 +16,7 @@ const costsUntil = Math.ceil(Date.now() / 900_000 + 96) * 900_000
 const ever = { since: 0, until: Date.now() + 86_400_000 }
 
 /** Of one charge alone. */
-function costOf(plan: Plan, charge: Charge) {
+function costOf(plan: CompiledConfig, charge: Charge) {
   return replayCosts(plan, { all: () => [charge] }, ever)
 }
 

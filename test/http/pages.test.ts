@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import t from 'tap'
-import { explainRequest, type Plan } from '../../src/index.ts'
+import { explainRequest, type CompiledConfig } from '../../src/index.ts'
 import { englishRun, vocabulary } from '../harness/one-vocabulary.ts'
 import { start } from '../harness/start.ts'
 import { enterAsAdmin } from '../harness/visitor.ts'
@@ -75,7 +75,7 @@ function readPage(page: string): string {
 
 const marks: { readonly [name: string]: string } = { lt: '<', gt: '>', quot: '"', amp: '&', '#39': "'" }
 const withLanguage = (path: string, language: string) => `${path}${path.includes('?') ? '&' : '?'}lang=${language}`
-const enabled = (plan: Plan) => [...plan.models.values()].filter(model => model.enabled)
+const enabled = (plan: CompiledConfig) => [...plan.models.values()].filter(model => model.enabled)
 
 /** What is English on any page: samples, names, and what is sent and answered. */
 function proseOf(page: string): string {

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { repriceCharges, replayCharge } from '../../src/index.ts'
 import { replayCosts } from '../../src/gateway/what-if.ts'
-import { type Charge, type Plan, repricedId, type Storage } from '../../src/kit/index.ts'
+import { type Charge, type CompiledConfig, repricedId, type Storage } from '../../src/kit/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { runCli } from '../harness/cli.ts'
 import { picture } from '../harness/pictures.ts'
@@ -41,7 +41,7 @@ async function allOf(books: Storage['books']): Promise<readonly Charge[]> {
 }
 
 /** The books are sound: every invariant holds, every charge is what its own facts give, every sum is the same. */
-async function isSound(t: Test, storage: Storage, plan: Plan, name: string): Promise<number> {
+async function isSound(t: Test, storage: Storage, plan: CompiledConfig, name: string): Promise<number> {
   const audit = await storage.books.verify()
   t.strictSame([audit.problems, audit.sums, audit.budgets], [[], [], 0], `${name}: verify`)
   for (const charge of await allOf(storage.books))

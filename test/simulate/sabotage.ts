@@ -401,7 +401,7 @@ export const sabotages: readonly Sabotage[] = [
     oracle: 'answered',
     says: 'a caller has to take an answer whose connection an earlier one still has',
     isRare: true,
-    edits: [['src/engine/relay.ts', 'if (this.#isBehind) return this.#deadlines.in(this.#writeIdleMs)', '']],
+    edits: [['src/engine/response-pump.ts', 'if (this.#isBehind) return this.#deadlines.in(this.#writeIdleMs)', '']],
   },
   {
     name: 'cut-behind-another',
@@ -410,7 +410,7 @@ export const sabotages: readonly Sabotage[] = [
     isRare: true,
     edits: [
       [
-        'src/engine/relay.ts',
+        'src/engine/response-pump.ts',
         'if (!socket) return whenConnected(this.#res, () => this.#breakOff())',
         'if (!socket) return',
       ],
@@ -446,7 +446,7 @@ export const sabotages: readonly Sabotage[] = [
     says: 'no second upstream is ever asked',
     mark: 'another upstream answered',
     edits: [
-      ['src/engine/engine.ts', "if (isLast || !saysNo(status) || !isUnsold) return 'take'", "return 'take'"],
+      ['src/engine/engine.ts', "if (isLast || !isRetryableStatus(status) || !isUnsold) return 'take'", "return 'take'"],
       ['src/engine/engine.ts', ": isUntouched && !isLast ? 'next_upstream' : 'take'", ": 'take'"],
     ],
   },
@@ -546,7 +546,7 @@ export const sabotages: readonly Sabotage[] = [
     says: 'a free look that finds a key good changes nothing',
     edits: [
       [
-        'src/gateway/key-keeper.ts',
+        'src/gateway/vendor-key-service.ts',
         "if (found.result === 'good') states.resume(key)",
         "if (found.result === 'good') states.stays(key)",
       ],

@@ -7,7 +7,7 @@ import { auth } from '../../plugins/auth/plugin.ts'
 import {
   type Awaitable,
   callerSlot,
-  type Exchange,
+  type RequestContext,
   type Key,
   type KeyChanges,
   type KeyStore,
@@ -94,7 +94,7 @@ function setUp(t: Test, keys: MapKeys = new MapKeys(), badKeysPerMinute = 20) {
     hooks,
     secret,
     /** Sends a request's head through the plugin; gives back the exchange. */
-    ask: async (headers: Exchange['head']['headers'], remote = '192.0.2.1'): Promise<Exchange> => {
+    ask: async (headers: RequestContext['head']['headers'], remote = '192.0.2.1'): Promise<RequestContext> => {
       const ex = someExchange({ plan, headers, remote })
       await hooks.onRequest?.(ex)
       return ex
@@ -154,7 +154,7 @@ t.test('what cannot be a key is 401 without the store being asked', async t => {
   const { keys, secret, ask } = setUp(t, new MapKeys(), 1000)
   keys.put(secret, someKey())
   const flipped = secret.slice(0, -1) + (secret.endsWith('a') ? 'b' : 'a')
-  const cases: readonly Exchange['head']['headers'][] = [
+  const cases: readonly RequestContext['head']['headers'][] = [
     {},
     { authorization: '' },
     { authorization: 'Bearer ' },

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
-import { describeChanges, loadConfig, type Plan } from '../../src/index.ts'
+import { describeChanges, loadConfig, type CompiledConfig } from '../../src/index.ts'
 
 const shipped = await readFile(new URL('../../gateway.yaml', import.meta.url), 'utf8')
 
-async function planOf(find: string | RegExp, put: string): Promise<Plan> {
+async function planOf(find: string | RegExp, put: string): Promise<CompiledConfig> {
   const loaded = await loadConfig({ file: 'gateway.yaml', text: shipped.replace(find, put) }, {})
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.findings))
   return loaded.plan

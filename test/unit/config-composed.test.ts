@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { loadConfig, type Plan } from '../../src/index.ts'
+import { loadConfig, type CompiledConfig } from '../../src/index.ts'
 import { makeFolder, root } from '../harness/folder.ts'
 import { caseName } from '../harness/case-name.ts'
 
@@ -17,7 +17,7 @@ async function read(t: Test, lines: string, tables: { readonly [name: string]: s
   return { place, path, loaded }
 }
 
-async function planOf(...given: Parameters<typeof read>): Promise<Plan> {
+async function planOf(...given: Parameters<typeof read>): Promise<CompiledConfig> {
   const { loaded } = await read(...given)
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.findings))
   return loaded.plan
@@ -30,7 +30,7 @@ async function findingsOf(...given: Parameters<typeof read>): Promise<readonly s
   })
 }
 
-const prices = (plan: Plan, name: string) => {
+const prices = (plan: CompiledConfig, name: string) => {
   const model = plan.models.get(name)
   return model && Object.fromEntries([...model.prices].map(([label, { micros }]) => [label, micros / 1e6]))
 }

@@ -11,7 +11,7 @@ import {
   type Finding,
   lintConfig,
   loadConfig,
-  type Plan,
+  type CompiledConfig,
 } from '../../src/index.ts'
 import { secretsOf } from '../../src/gateway/secrets-of.ts'
 import { showConfig } from '../../src/config/index.ts'
@@ -42,7 +42,7 @@ async function findingsOf(
   return loaded.ok ? loaded.notes : loaded.findings
 }
 
-async function planOf(upstream: string, env: { readonly [name: string]: string } = {}): Promise<Plan> {
+async function planOf(upstream: string, env: { readonly [name: string]: string } = {}): Promise<CompiledConfig> {
   const loaded = await loadConfig({ text: withUpstream(upstream) }, env)
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.findings))
   return loaded.plan

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
-import { isConsolePath } from '../../src/gateway/console-door.ts'
+import { isConsolePath } from '../../src/gateway/console-listener.ts'
 import { type Finding, formatFindings, loadPlan } from '../../src/config/index.ts'
 import { resolveSample, sampleNames, sampleText } from './config-sample.ts'
 

@@ -6,7 +6,7 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { builtins, signers } from '../../plugins/index.ts'
 import { describeChanges, gatewaySchema, loadPlan } from '../../src/config/index.ts'
-import type { AnyPlugin, OperationsByName, Plan, Route, Upstream } from '../../src/kit/index.ts'
+import type { AnyPlugin, OperationsByName, CompiledConfig, Route, Upstream } from '../../src/kit/index.ts'
 import { operationTraits } from '../../src/operations/index.ts'
 import { readFileSync } from 'node:fs'
 import { resolveSample, sampleText } from './config-sample.ts'
@@ -18,7 +18,7 @@ async function planOf(
   text: string,
   env: { readonly [name: string]: string | undefined } = {},
   file = 'gateway.yaml',
-): Promise<Plan> {
+): Promise<CompiledConfig> {
   const loaded = await loadPlan({ file, text, env: { ONE_KEY: key, ...env }, resolvePlugin: resolveSample })
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.findings, null, 2))
   return loaded.plan

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { secretsOf } from '../../src/gateway/secrets-of.ts'
 import { showConfig } from '../../src/config/index.ts'
-import { describeChanges, loadConfig, type Plan } from '../../src/index.ts'
+import { describeChanges, loadConfig, type CompiledConfig } from '../../src/index.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const env = { ONE: 'vendor-secret-one', TWO: 'vendor-secret-two' }
@@ -26,7 +26,7 @@ async function findingsOf(upstream: string, more: { readonly [name: string]: str
   return loaded.ok ? loaded.notes : loaded.findings
 }
 
-async function planOf(upstream: string, more: { readonly [name: string]: string } = {}): Promise<Plan> {
+async function planOf(upstream: string, more: { readonly [name: string]: string } = {}): Promise<CompiledConfig> {
   const loaded = await loadConfig({ text: textOf(upstream) }, { ...env, ...more })
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.findings))
   return loaded.plan

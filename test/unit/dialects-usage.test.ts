@@ -1,10 +1,10 @@
 import t from 'tap'
 import { mergeUsage } from '../../plugins/token-usage/merge-usage.ts'
 import { dialects } from '../../src/dialects/index.ts'
-import type { Counts, Dialect, Json, Usage } from '../../src/kit/index.ts'
+import type { Counts, ApiFormat, Json, Usage } from '../../src/kit/index.ts'
 import { caseName } from '../harness/case-name.ts'
 
-function style(name: string): Dialect {
+function style(name: string): ApiFormat {
   const dialect = dialects.get(name)
   if (!dialect) throw new Error(`no ${name}`)
   return dialect

@@ -11,7 +11,7 @@ import { dialects, findDialect, guessDialect } from '../../src/dialects/index.ts
 import { requestHeaders, upstreamQuery } from '../../src/engine/headers.ts'
 import {
   type Answer,
-  type Dialect,
+  type ApiFormat,
   type Failure,
   failures,
   type Head,
@@ -67,7 +67,7 @@ const every: readonly Failure[] = [
 const id = 'req_1'
 const since = Date.UTC(2026, 10, 20, 12, 40, 59, 500)
 
-function style(name: string): Dialect {
+function style(name: string): ApiFormat {
   const dialect = dialects.get(name)
   if (!dialect) throw new Error(`no ${name}`)
   return dialect

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { Webhook } from 'standardwebhooks'
-import { Courier, waitingMax } from '../../src/events/courier.ts'
+import { WebhookDispatcher, waitingMax } from '../../src/events/webhook-dispatcher.ts'
 import { Deliveries } from '../../src/events/deliveries.ts'
 import { retryMs } from '../../src/events/schedule.ts'
-import { eventKinds, type FeedEvent, type WebhookPlan } from '../../src/kit/index.ts'
+import { eventKinds, type FeedEvent, type WebhookConfig } from '../../src/kit/index.ts'
 import { standardBody } from '../../src/events/write-body.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { HandTime } from '../harness/hand-time.ts'
@@ -15,11 +15,11 @@ import { caseName } from '../harness/case-name.ts'
 const secret = `whsec_${Buffer.from('0123456789abcdef0123456789abcdef').toString('base64')}`
 const oldSecret = `whsec_${Buffer.from('fedcba9876543210fedcba9876543210').toString('base64')}`
 
-async function open(t: Test, more: Partial<WebhookPlan> = {}) {
+async function open(t: Test, more: Partial<WebhookConfig> = {}) {
   const clock = new HandTime()
   const storage = await openStorage({ url: 'sqlite::memory:', clock, log: silentLog, role: 'gateway' })
   const receiver = await openReceiver()
-  const plan: WebhookPlan = {
+  const plan: WebhookConfig = {
     name: 'finance',
     format: 'standard',
     url: receiver.url,
@@ -31,7 +31,12 @@ async function open(t: Test, more: Partial<WebhookPlan> = {}) {
   const said: string[] = []
   const log = { ...silentLog, error: (_facts: object, text: string) => void said.push(text) }
   const tries: string[] = []
-  const courier = new Courier({ events: storage.events, clock, log, tried: (_name, how) => void tries.push(how) })
+  const courier = new WebhookDispatcher({
+    events: storage.events,
+    clock,
+    log,
+    tried: (_name, how) => void tries.push(how),
+  })
   t.teardown(async () => {
     courier.close()
     await storage.close()
@@ -156,7 +161,7 @@ await t.test('that a receiver takes nothing is said once, and once that it takes
   const log = { ...silentLog, warn: note, info: note }
   // Another name: it is told by nobody yet.
   const refused = { ...plan, name: 'inside', allowPrivate: false }
-  const courier = new Courier({ events: storage.events, clock, log, tried: () => undefined })
+  const courier = new WebhookDispatcher({ events: storage.events, clock, log, tried: () => undefined })
   t.teardown(() => courier.close())
   await courier.turn(refused)
   t.equal(courier.silence, undefined, 'it was told nothing yet')
@@ -216,7 +221,7 @@ await t.test('an address of a private network is dialled only where the configur
     const { receiver, tell, turn, events, plan } = await open(t)
     const { port } = new URL(receiver.url)
     const guarded = { ...plan, url: `http://${host}:${port}/`, allowPrivate: false }
-    const one = new Courier({ events, clock: new HandTime(), log: silentLog, tried: () => undefined })
+    const one = new WebhookDispatcher({ events, clock: new HandTime(), log: silentLog, tried: () => undefined })
     await tell(1)
     await one.turn(guarded)
     t.equal(receiver.received.length, 0, host)

@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { Mailer } from '../../src/events/mail.ts'
-import { eventKinds, type FeedEvent, systemClock, type WebhookPlan } from '../../src/kit/index.ts'
+import { eventKinds, type FeedEvent, systemClock, type WebhookConfig } from '../../src/kit/index.ts'
 
 /** A server of mail that keeps what it is told, and answers `refuses` to a command that begins so. */
 async function openPost(t: Test, refuses?: string) {
@@ -52,7 +52,7 @@ const event: FeedEvent = {
   data: { key_id: 'key_1', user: 'ann\r\nBcc: all@example.com', action: 'key.revoke', by: 'bob' },
 }
 const letter = { from: 'gateway@example.com', to: ['ops@example.com', 'more@example.com'], event }
-const plan = (url: string, allowPrivate = true): WebhookPlan => {
+const plan = (url: string, allowPrivate = true): WebhookConfig => {
   return { name: 'mail', format: 'email', url, secrets: [], kinds: eventKinds, allowPrivate }
 }
 const signal = new AbortController().signal

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import t from 'tap'
 import { loadPlan } from '../../src/config/index.ts'
 import { formats } from '../../src/config/formats.ts'
-import { isConsolePath } from '../../src/gateway/console-door.ts'
+import { isConsolePath } from '../../src/gateway/console-listener.ts'
 import { type FindingBook, tellFinding, tellSentence } from '../../src/console/words/finding.ts'
 import chinese from '../../src/console/words/findings/zh.json' with { type: 'json' }
 import { resolveSample, sampleNames } from './config-sample.ts'

@@ -14,7 +14,7 @@ import {
   billingRecord,
   type Body,
   type Charge,
-  createTold,
+  createResponseMetadata,
   type Diagnostic,
   type Family,
   type ForwardRule,
@@ -22,7 +22,7 @@ import {
   type Line,
   type Model,
   readCost,
-  type Told,
+  type ResponseMetadata,
   type TierRule,
 } from '../../src/kit/index.ts'
 import { operationTraits } from '../../src/operations/index.ts'
@@ -67,8 +67,8 @@ function toldOf(more: {
   facts?: { readonly [name: string]: string | number | boolean }
   sizes?: readonly (readonly [number, number])[]
   count?: number
-}): Told {
-  const told = createTold()
+}): ResponseMetadata {
+  const told = createResponseMetadata()
   for (const [name, value] of Object.entries(more.facts ?? {})) told.facts.set(name, value)
   more.sizes?.forEach(([width, height], i) => told.sizes.set(i, { width, height }))
   told.count = more.count
@@ -79,7 +79,7 @@ function toldOf(more: {
 function rate(
   rule: TierRule,
   sizes: readonly (readonly [number, number] | null)[],
-  told?: Told,
+  told?: ResponseMetadata,
   terms: { readonly n: number; readonly overReturn: 'bill' | 'cap' } = { n: sizes.length, overReturn: 'bill' },
 ): readonly Line[] {
   const lines: Omit<Line, 'index'>[] = []

@@ -7,7 +7,7 @@ import {
   askedSizeSlot,
   type Body,
   callerSlot,
-  type Exchange,
+  type RequestContext,
   type HoldRequest,
   type HoldResult,
   type Hooks,
@@ -94,7 +94,7 @@ const byOutput: BillingFacet = {
 const byRequest: BillingFacet = { ...byOutput, tier_from: ['request'] }
 
 type Course = {
-  readonly ex: Exchange
+  readonly ex: RequestContext
   readonly target: Target
   readonly facet: BillingFacet
   readonly hooks: Hooks<BillingFacet>
@@ -107,7 +107,7 @@ function course(
   more: {
     readonly facet?: BillingFacet
     readonly stream?: boolean
-    readonly headers?: Exchange['head']['headers']
+    readonly headers?: RequestContext['head']['headers']
   } = {},
 ): Course {
   const ledger = new MemoryLedger()

@@ -6,13 +6,13 @@ import { Readable } from 'node:stream'
 import { multipartRewrite } from '../../plugins/multipart-rewrite/plugin.ts'
 import type {
   Body,
-  Exchange,
+  RequestContext,
   Family,
   FilePart,
   Host,
   Model,
   Part,
-  Plan,
+  CompiledConfig,
   Route,
   Target,
   Upstream,
@@ -82,7 +82,7 @@ export async function startPlugin(
 ) {
   const spoolDir = change.spoolDir ?? join(tmpdir(), `multipart-rewrite-${randomUUID()}`)
   if (change.spoolDir === undefined) await mkdir(spoolDir, { mode: 0o700 })
-  const plan: Plan = {
+  const plan: CompiledConfig = {
     secretFiles: new Map(),
     settings: {},
     revision: '000000000000',
@@ -141,7 +141,7 @@ export async function startPlugin(
   /** Reads one body as the engine would hand it over. */
   async function read(
     source: Readable | Buffer,
-    how: { contentType?: string; bytes?: number | undefined; exchange?: Exchange } = {},
+    how: { contentType?: string; bytes?: number | undefined; exchange?: RequestContext } = {},
   ): Promise<Form> {
     const stream = Buffer.isBuffer(source) ? streamOf(source) : source
     const bytes = 'bytes' in how ? how.bytes : Buffer.isBuffer(source) ? source.length : undefined
@@ -179,7 +179,7 @@ const route: Route = {
   serve: undefined,
 }
 
-function newExchange(plan: Plan): Exchange {
+function newExchange(plan: CompiledConfig): RequestContext {
   return {
     id: randomUUID(),
     startedAt: 0,
@@ -187,7 +187,7 @@ function newExchange(plan: Plan): Exchange {
     route,
     params: {},
     // No hook of this plugin asks for it.
-    dialect: undefined as unknown as Exchange['dialect'],
+    dialect: undefined as unknown as RequestContext['dialect'],
     plan,
     slots: new Slots(),
     notes: { forwarded: [], dropped: [], charge: false, inputTokens: null, outputTokens: null },

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { clipWords } from '../../src/engine/clip-words.ts'
-import { Overheard } from '../../src/engine/overheard.ts'
+import { ErrorSnippet } from '../../src/engine/error-snippet.ts'
 import { ownWords } from '../../src/engine/own-words.ts'
 import type { JsonObjectView } from '../../src/kit/index.ts'
 import { caseName } from '../harness/case-name.ts'
@@ -10,7 +10,7 @@ import { caseName } from '../harness/case-name.ts'
 const prompt = 'a harbour in the morning with seven boats and a lighthouse that nobody has lit for many years'
 
 function hear(...chunks: readonly string[]): string | null {
-  const overheard = new Overheard(['ab/cd+ef=gh/ij'], '')
+  const overheard = new ErrorSnippet(['ab/cd+ef=gh/ij'], '')
   for (const chunk of chunks) overheard.write(Buffer.from(chunk))
   return overheard.words
 }
@@ -69,7 +69,7 @@ t.test('what a request has said is not kept, quoted or not', t => {
     [`x${prompt.slice(7, 40)}y and z${prompt.slice(11, 60)}`, 'x…y and z…'],
   ] as const)
     t.equal(clipWords(said, own), kept, caseName({ said }))
-  t.equal(new Overheard([], undefined).words, null)
+  t.equal(new ErrorSnippet([], undefined).words, null)
   t.end()
 })
 

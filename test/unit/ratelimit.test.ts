@@ -4,7 +4,7 @@ import { ratelimit } from '../../plugins/ratelimit/plugin.ts'
 import {
   type Caller,
   callerSlot,
-  type Exchange,
+  type RequestContext,
   Failure,
   type Limits,
   type Outbound,
@@ -35,7 +35,7 @@ function refused(reach: Outcome['reach'] = 'untouched'): Outcome {
 
 function setUp(host = someHost({ clock: new HandClock() })) {
   const hooks = ratelimit.create({ on_store_failure: 'local' }, host)
-  const arrive = (caller: Caller, route: { serve?: string } = {}): Exchange => {
+  const arrive = (caller: Caller, route: { serve?: string } = {}): RequestContext => {
     const ex = someExchange({ route })
     ex.slots.put(callerSlot, caller)
     return ex
@@ -229,7 +229,7 @@ t.test('nothing leaks in 10,000 requests that fail in every way', async t => {
   const who = caller({ rpm: 100 })
   const target = someTarget({ limits: { rpm: 80 } })
   let consumed: number[] = []
-  const open: Exchange[] = []
+  const open: RequestContext[] = []
   const settle = (at: number) => {
     const [ex] = open.splice(at, 1)
     if (ex) void hooks.onSettle?.(ex, refused(), undefined)
@@ -309,7 +309,7 @@ t.test('every limited answer says where the tightest limit stands, a 429 too', a
   const { hooks, arrive, clock } = setUp()
   const who = caller({ rpm: 5 })
   const target = someTarget({ limits: { rpm: 3 } })
-  const headers = (ex: Exchange) => Object.values(ex.dialect.limitHeaders(ex.limits, 0)).join(' ')
+  const headers = (ex: RequestContext) => Object.values(ex.dialect.limitHeaders(ex.limits, 0)).join(' ')
   const first = arrive(who)
   void hooks.onRequest?.(first)
   t.equal(headers(first), '5 5 0ms', 'before the model is known')
@@ -451,7 +451,7 @@ t.test('nothing leaks in 10,000 requests with tokens and places that end in ever
   const who = caller({ rpm: 100_000, tpm: 1_000_000, concurrency: 40 })
   const target = withPlaces(someTarget({ limits: { rpm: 90_000 } }), 30)
   const reaches = ['untouched', 'unknown', 'refused', 'truncated', 'complete'] as const
-  const open: Exchange[] = []
+  const open: RequestContext[] = []
   let refusals = 0
   for (let i = 0; i < 10_000; i++) {
     clock.move(random() * 40)
@@ -475,7 +475,7 @@ t.test('nothing leaks in 10,000 requests with tokens and places that end in ever
   t.ok(refusals > 0, `${refusals} were refused`)
   for (const ex of open) void hooks.onSettle?.(ex, answered, undefined)
   clock.move(minute)
-  const admitted: Exchange[] = []
+  const admitted: RequestContext[] = []
   t.equal(
     count(100, () => {
       const ex = arrive(who)
@@ -500,7 +500,7 @@ t.test('tokens: the tightest limit refuses, and a request that a place refuses t
   const { hooks, arrive } = setUp()
   const who = caller({ rpm: 10, tpm: 1_000 }, { own: { tpm: 500, concurrency: 1 } })
   const target = someTarget()
-  const ask = (estimate: number): Exchange => {
+  const ask = (estimate: number): RequestContext => {
     const ex = arrive(who)
     ex.slots.put(tokenUseSlot, { estimate, actual: () => 0 })
     void hooks.onAdmit?.(ex, target, undefined)
@@ -524,7 +524,7 @@ t.test('an upstream that is full is passed over while the model has another, and
   const one = withPlaces(someTarget(), 1, 'one')
   const two = withPlaces(one, 1, 'two')
   const both = { ...one, model: { ...one.model, upstreams: [...one.model.upstreams, ...two.model.upstreams] } }
-  const admit = (target: Target): Exchange => {
+  const admit = (target: Target): RequestContext => {
     const ex = arrive(who)
     void hooks.onAdmit?.(ex, target, undefined)
     return ex

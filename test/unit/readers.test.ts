@@ -10,7 +10,7 @@ import { EventReader } from '../../plugins/token-usage/read-events.ts'
 import { StreamEstimate } from '../../plugins/token-usage/stream-estimate.ts'
 import { bodyRefusals, scanObject, scanObjectInTurns } from '../../src/engine/fields.ts'
 import { Gather } from '../../src/engine/gather.ts'
-import { type LongTurn, Stopwatch, Turns } from '../../src/engine/turns.ts'
+import { type LongTurn, Stopwatch, EventLoopWatch } from '../../src/engine/event-loop-watch.ts'
 import { imageToolOf, Failure, type Json, systemClock } from '../../src/kit/index.ts'
 import { ObjectScan, parseJson } from '../../src/wire/index.ts'
 import { jsonTexts } from '../cases/json-texts.ts'
@@ -363,7 +363,7 @@ function differing(a: Buffer, b: Buffer): number {
 
 t.test('[6.1] a turn that a request took for too long is told, with its longest step', async t => {
   const told: LongTurn[] = []
-  const turns = new Turns(systemClock, turn => told.push(turn), 50)
+  const turns = new EventLoopWatch(systemClock, turn => told.push(turn), 50)
   const ago = (ms: number): number => performance.now() - ms
   turns.took('req_a', 'body', ago(20))
   turns.took('req_a', 'request', ago(35))

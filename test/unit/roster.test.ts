@@ -1,17 +1,17 @@
 import t from 'tap'
-import { type Member, Roster } from '../../src/kit/index.ts'
+import { type Member, IntrusiveSet } from '../../src/kit/index.ts'
 
 type Named = Member & { readonly name: string }
 const named = (name: string): Named => ({ name, place: -1 })
 
-function namesOf(roster: Roster<Named>): readonly string[] {
+function namesOf(roster: IntrusiveSet<Named>): readonly string[] {
   const names: string[] = []
   roster.each(({ name }) => names.push(name))
   return names.toSorted()
 }
 
 t.test('who comes is there, who leaves is not, and neither twice', async t => {
-  const roster = new Roster<Named>()
+  const roster = new IntrusiveSet<Named>()
   const [a, b, c] = [named('a'), named('b'), named('c')]
   for (const one of [a, b, c, b]) roster.add(one)
   t.same([roster.size, namesOf(roster)], [3, ['a', 'b', 'c']])
@@ -29,7 +29,7 @@ t.test('whoever stays has a turn, whatever leaves or comes while others have the
   const all = 'abcdefgh'.split('').map(named)
   for (let leaver = 0; leaver < all.length; leaver++) {
     for (let at = 0; at < all.length; at++) {
-      const roster = new Roster<Named>()
+      const roster = new IntrusiveSet<Named>()
       for (const one of all) {
         one.place = -1
         roster.add(one)

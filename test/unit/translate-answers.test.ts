@@ -1,11 +1,11 @@
 import t from 'tap'
-import { createTold, type Heard } from '../../src/kit/index.ts'
+import { createResponseMetadata, type Heard } from '../../src/kit/index.ts'
 import { describe } from '../../plugins/translate/describe.ts'
 import { readAnswer } from '../../plugins/translate/read-answer.ts'
 import type { Section } from '../../plugins/translate/schema.ts'
 import { AnswerValues, PictureWriter } from '../../src/wire/index.ts'
 
-type Read = { readonly text: string; readonly count: number; readonly told: ReturnType<typeof createTold> }
+type Read = { readonly text: string; readonly count: number; readonly told: ReturnType<typeof createResponseMetadata> }
 
 const picture = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ'
 
@@ -21,7 +21,7 @@ async function read(
     ...writing
   }: { event?: string; waits?: boolean; seen?: string[]; type?: string; hasRoom?: boolean } = {},
 ): Promise<Read> {
-  const told = createTold()
+  const told = createResponseMetadata()
   const writer = new PictureWriter(told, { created: 1, ...writing })
   const reader = {
     reading: describe(section as Section),

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type Asker, createTold, type Heard, type Question } from '../../src/kit/index.ts'
+import { type Asker, createResponseMetadata, type Heard, type Question } from '../../src/kit/index.ts'
 import { describe } from '../../plugins/translate/describe.ts'
 import { awaitJob, readTaken } from '../../plugins/translate/job.ts'
 import { shapeRequest } from '../../plugins/translate/shape-request.ts'
@@ -34,7 +34,7 @@ function polling(section: object, deadlineAt: number) {
     reading,
     job: reading.job,
     model: 'm',
-    told: createTold(),
+    told: createResponseMetadata(),
     deadlineAt,
     now: () => 1_000,
     random: { bytes: (size: number) => Buffer.alloc(size) },

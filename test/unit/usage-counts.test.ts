@@ -1,14 +1,14 @@
 import t from 'tap'
 import { EventReading, JsonReading, type Reading } from '../../plugins/token-usage/reading.ts'
 import { dialects } from '../../src/dialects/index.ts'
-import type { Dialect, Json } from '../../src/kit/index.ts'
+import type { ApiFormat, Json } from '../../src/kit/index.ts'
 import { usageCounts, type UsageCounts } from '../cases/usage-counts.ts'
 
 /** Longer than what is parsed at once: its members are read as they pass. */
 const padding = 'x'.repeat(40_000)
 
 function readingOf({ dialect, operation }: UsageCounts, isStream: boolean): Reading {
-  const options = { dialect: dialects.get(dialect) as Dialect, operation, bytesPerToken: 4, removesUsage: false }
+  const options = { dialect: dialects.get(dialect) as ApiFormat, operation, bytesPerToken: 4, removesUsage: false }
   return isStream ? new EventReading(options) : new JsonReading(options)
 }
 
@@ -45,7 +45,7 @@ t.test('every count and fact of a report is read, from whole answers of any leng
 })
 
 t.test('a number that no reader knows is reported by its name', async t => {
-  const report = (usage: Json) => (dialects.get('openai') as Dialect).usageOf('chat', { usage })
+  const report = (usage: Json) => (dialects.get('openai') as ApiFormat).usageOf('chat', { usage })
   t.same(report({ prompt_tokens: 1, completion_tokens: 2, hologram_tokens: 3, more: { a: 1 } })?.unread, [
     'hologram_tokens',
   ])

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { FirstWords } from '../../src/engine/vendor-keys/first-words.ts'
+import { FirstEventReader } from '../../src/engine/vendor-keys/first-event-error.ts'
 import { judge, readRefusal, refusalInside } from '../../src/engine/vendor-keys/judge.ts'
 import { mayBeError } from '../../src/engine/vendor-keys/may-be-error.ts'
 import { limitCodes, outcomes } from '../../src/engine/vendor-keys/outcomes.ts'
@@ -211,7 +211,7 @@ t.test('an answer of status 200 is a refusal only where it holds an error and no
 
 t.test('of an answer no more is heard than shows whether it is one', async t => {
   const hear = (kind: 'json' | 'events', ...chunks: readonly string[]) => {
-    const words = new FirstWords(kind, 65_536)
+    const words = new FirstEventReader(kind, 65_536)
     const at = chunks.findIndex(chunk => words.add(Buffer.from(chunk)))
     if (at === -1) words.end()
     return { at, refused: words.inside() !== undefined }

@@ -1,4 +1,4 @@
-import type { Plan } from '../../kit/index.ts'
+import type { CompiledConfig } from '../../kit/index.ts'
 import { billView } from '../../kit/billing-record.ts'
 import type { AnyRoute } from '../api.ts'
 import type { Language } from '../pages/language.ts'
@@ -9,7 +9,7 @@ import { describeGateway } from './gateway-paths.ts'
 import type { ApiDocument } from './types.ts'
 
 export type ApiFacts = {
-  readonly plan: Plan
+  readonly plan: CompiledConfig
   /** Of the console. */
   readonly routes: readonly AnyRoute[]
   readonly version: string

@@ -1,10 +1,10 @@
-import type { Family, ForwardRule, Model, Plan, Route } from '../../kit/index.ts'
+import type { Family, ForwardRule, Model, CompiledConfig, Route } from '../../kit/index.ts'
 import { type Field, type Fields, findOperation } from '../../operations/index.ts'
 import type { Language } from '../pages/language.ts'
 import { type ApiWords, apiWords } from './api-words.ts'
 import type { OperationObject, ParameterObject, PathItems, ResponseObject } from './types.ts'
 
-export type GatewayFacts = { readonly plan: Plan; readonly baseUrl: string; readonly language: Language }
+export type GatewayFacts = { readonly plan: CompiledConfig; readonly baseUrl: string; readonly language: Language }
 
 /** The gateway's own endpoints, from routes and families: one path for a route, its other spellings named in it. */
 export function describeGateway(facts: GatewayFacts): PathItems {
@@ -45,7 +45,7 @@ function isSpelling(one: Route, route: Route): boolean {
   return one.upstreamPath === route.upstreamPath && one.method === route.method && one.operation === route.operation
 }
 
-function modelsOf(plan: Plan, operation: string): readonly Model[] {
+function modelsOf(plan: CompiledConfig, operation: string): readonly Model[] {
   return [...plan.models.values()].filter(({ enabled, family }) => {
     return enabled && (family.forward.size === 0 || family.forward.has(operation))
   })
@@ -69,7 +69,12 @@ function securityOf(dialect: string): OperationObject['security'] {
   return schemes.map(scheme => ({ [scheme]: [] }))
 }
 
-function parametersOf(words: ApiWords, plan: Plan, route: Route, models: readonly Model[]): readonly ParameterObject[] {
+function parametersOf(
+  words: ApiWords,
+  plan: CompiledConfig,
+  route: Route,
+  models: readonly Model[],
+): readonly ParameterObject[] {
   const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']): ParameterObject => {
     const description = name === 'model' ? words.pathModel : words.pathId
     return { name, in: 'path', required: true, description, schema: { type: 'string' } }
@@ -80,7 +85,7 @@ function parametersOf(words: ApiWords, plan: Plan, route: Route, models: readonl
 }
 
 /** An Idempotency-Key is kept by a plugin that charges one of the models. */
-function repeatable({ plugins }: Plan, { operation }: Route, models: readonly Model[]): boolean {
+function repeatable({ plugins }: CompiledConfig, { operation }: Route, models: readonly Model[]): boolean {
   return models.some(({ family }) =>
     plugins.inUse.some(plugin => {
       // Checked against the plugin's own schema, which is what its type follows from.
@@ -136,7 +141,7 @@ function forwards(rule: ForwardRule | undefined, name: string): boolean {
 function responsesOf(
   words: ApiWords,
   language: Language,
-  plan: Plan,
+  plan: CompiledConfig,
   route: Route,
   models: readonly Model[],
 ): OperationObject['responses'] {

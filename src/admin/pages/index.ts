@@ -1,4 +1,4 @@
-import { Failure, type Json, type Plan, type Schema } from '../../kit/index.ts'
+import { Failure, type Json, type CompiledConfig, type Schema } from '../../kit/index.ts'
 import { type AnyRoute, type Ask, defineRoute, Reply } from '../api.ts'
 import { chooseEncoding, compressOnTheWay } from '../encoding.ts'
 import { notBuilt } from '../not-built.ts'
@@ -43,11 +43,11 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
   })
   const routes = [...api, pricesRoute]
 
-  function describe(ask: PageAsk, plan: Plan, language: Language): ApiDocument {
+  function describe(ask: PageAsk, plan: CompiledConfig, language: Language): ApiDocument {
     return describeApi({ plan, routes, version: ask.parts.facts.version, baseUrl: baseUrl(ask), language })
   }
 
-  function sendKept(ask: PageAsk, headers: Headers, name: string, make: (plan: Plan) => string): Reply {
+  function sendKept(ask: PageAsk, headers: Headers, name: string, make: (plan: CompiledConfig) => string): Reply {
     const plan = ask.parts.plan()
     const { plain, zipped, etag } = shelf.take(plan, name, () => make(plan))
     const tagged = { ...headers, etag }
@@ -69,7 +69,7 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
         const pages = await ask.parts.pages()
         if (!pages) return notBuilt()
         const language = languageOf(ask)
-        const render = (plan: Plan, calculation?: PricingCalculation) =>
+        const render = (plan: CompiledConfig, calculation?: PricingCalculation) =>
           pages.renderPricing({ language, list: ask.parts.prices(plan), calculation })
         const asked = readCalculation(ask)
         if (!asked) return sendKept(ask, html, `pricing ${language}`, plan => render(plan))

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import type { Plan } from '../../kit/index.ts'
+import type { CompiledConfig } from '../../kit/index.ts'
 
 /** A text that is made once and sent often. The tag names its content, zipped or not. */
 export type Kept = { readonly plain: Buffer; readonly zipped: Buffer; readonly etag: string }
@@ -13,9 +13,9 @@ const keptMax = 16
  * callers of the gateway do not wait behind it more than once.
  */
 export class Shelf {
-  readonly #ofPlan = new WeakMap<Plan, Map<string, Kept>>()
+  readonly #ofPlan = new WeakMap<CompiledConfig, Map<string, Kept>>()
 
-  take(plan: Plan, key: string, make: () => string): Kept {
+  take(plan: CompiledConfig, key: string, make: () => string): Kept {
     let texts = this.#ofPlan.get(plan)
     if (!texts) this.#ofPlan.set(plan, (texts = new Map()))
     let kept = texts.get(key)

@@ -1,12 +1,12 @@
 import {
-  type BudgetStanding,
+  type BudgetStatus,
   budgetView,
   forecastOf,
   formatMoney,
   parseMoney,
   quarterMs,
   spellOf,
-  standBudgets,
+  budgetStatuses,
 } from '../../kit/index.ts'
 import { balanceAnswer, budgetsAnswer, topUpAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
@@ -17,14 +17,14 @@ import { toMoment } from '../to-moment.ts'
 import { decimal } from '../../kit/shapes/schemas.ts'
 
 /** The states of the budgets that the user may see. */
-export async function readBudgets(parts: Ask['parts'], owner: string | undefined): Promise<readonly BudgetStanding[]> {
+export async function readBudgets(parts: Ask['parts'], owner: string | undefined): Promise<readonly BudgetStatus[]> {
   const { storage, clock } = parts
   const [users, keys, sums] = await Promise.all([
     storage.users.list(),
     storage.keys.list(owner === undefined ? {} : { user: owner }),
     storage.books.levels(),
   ])
-  return standBudgets({ plan: parts.plan(), users, keys, sums, now: clock.now() })
+  return budgetStatuses({ plan: parts.plan(), users, keys, sums, now: clock.now() })
 }
 
 export const budgetRoutes = [
@@ -70,7 +70,7 @@ export const budgetRoutes = [
         parts.storage.users.topUps(name),
       ])
       const now = parts.clock.now()
-      const [balance] = standBudgets({
+      const [balance] = budgetStatuses({
         plan: { groups: new Map(), timeZone: parts.plan().timeZone },
         users: [{ ...user, budget: null }],
         keys: [],
@@ -128,7 +128,7 @@ async function sumMonth({ parts }: Ask, owner: string | undefined, zone: string,
   }
 }
 
-async function keyNames({ parts }: Ask, seen: readonly BudgetStanding[]): Promise<ReadonlyMap<string, string>> {
+async function keyNames({ parts }: Ask, seen: readonly BudgetStatus[]): Promise<ReadonlyMap<string, string>> {
   const ids = seen.flatMap(({ level, name }) => (level === 'key' ? [name] : []))
   const keys = await Promise.all(ids.map(async id => parts.storage.keys.find(id)))
   return new Map(keys.flatMap(key => (key ? [[key.id, key.name]] : [])))

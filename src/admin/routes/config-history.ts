@@ -1,4 +1,4 @@
-import { type KeptConfig, showTaken, showWhatIf } from '../../kit/index.ts'
+import { type KeptConfig, configHistoryJson, showWhatIf } from '../../kit/index.ts'
 import { costUnderAnswer, takenAnswer, takenDiffAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
 import { fail } from '../errors.ts'
@@ -37,7 +37,7 @@ export function configHistoryRoutes() {
       async handle({ parts, query: { limit, before } }) {
         const found = await parts.storage.configs.list({ limit: limit + 1, ...(before !== undefined && { before }) })
         const rows = found.slice(0, limit)
-        return { rows: rows.map(showTaken), next: found.length > limit ? (rows.at(-1)?.id ?? null) : null }
+        return { rows: rows.map(configHistoryJson), next: found.length > limit ? (rows.at(-1)?.id ?? null) : null }
       },
     }),
     defineRoute({
@@ -60,7 +60,7 @@ export function configHistoryRoutes() {
           if (!before && query.against !== undefined) throw fail('not_found')
           const { files, ...difference } = parts.history.compare(before, kept)
           const shown = files.map(({ file, hunks, kept: isKept }) => ({ file, hunks, kept: isKept }))
-          return { ...showTaken(kept), against: before?.id ?? null, ...difference, files: shown }
+          return { ...configHistoryJson(kept), against: before?.id ?? null, ...difference, files: shown }
         })
       },
     }),

@@ -6,7 +6,7 @@ import {
   type KeySettings,
   levelsAbove,
   parseAddressRange,
-  type Plan,
+  type CompiledConfig,
   type Refused,
   tightestOf,
 } from '../../kit/index.ts'
@@ -43,7 +43,7 @@ export function readSettings(asked: Asked, ask: Ask): Partial<KeySettings> {
 }
 
 /** @throws Failure invalid */
-export function checkGroup(plan: Plan, group: string): void {
+export function checkGroup(plan: CompiledConfig, group: string): void {
   if (!plan.groups.has(group))
     throw refuse('invalid', 'group_unknown', { group, known: [...plan.groups.keys()].join(', ') }, { param: 'group' })
 }

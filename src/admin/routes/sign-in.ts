@@ -11,7 +11,7 @@ import { hashToken, isSessionOpen } from '../session/sessions.ts'
 import { sessionUserOf } from '../session-user.ts'
 import { recognize, tie } from '../sign-in/recognize.ts'
 import { cookieOfIssuer } from '../sign-in/sign-out.ts'
-import { arrive, depart } from '../sign-in/trip.ts'
+import { finishLogin, beginLogin } from '../sign-in/login-state.ts'
 import { toMoment } from '../to-moment.ts'
 
 const json = 'application/json; charset=utf-8'
@@ -78,7 +78,7 @@ export const signInRoutes = [
         invitation: invitation === undefined ? null : hashToken(invitation),
         name: name ?? null,
       }
-      const { location, cookie } = await depart(ask, issuerOf(ask, issuer), errand)
+      const { location, cookie } = await beginLogin(ask, issuerOf(ask, issuer), errand)
       return new Reply(200, { 'content-type': json, 'set-cookie': cookie }, JSON.stringify({ location }))
     },
   }),
@@ -97,7 +97,7 @@ export const signInRoutes = [
     async handle(ask) {
       const { parts, body, params, scheme, door } = ask
       const issuer = issuerOf(ask, params['issuer'] ?? '')
-      const { errand, proof } = await arrive(ask, issuer, body.query)
+      const { errand, proof } = await finishLogin(ask, issuer, body.query)
       const user = errand.user === null ? undefined : sessionUserOf(ask).user
       // Another user has signed in meanwhile, in the same browser.
       if (user && user.name !== errand.user) throw fail('sign_in_stale')

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { isTrusted, type ServerPlan } from '../../kit/index.ts'
+import { isTrusted, type ServerConfig } from '../../kit/index.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
 
@@ -16,7 +16,7 @@ const hostText = /^(?:[a-z0-9](?:[a-z0-9.-]{0,250}[a-z0-9])?|\[[0-9a-f:.]{2,45}\
 export function readHost(
   { headersDistinct, socket }: Pick<IncomingMessage, 'headersDistinct' | 'socket'>,
   scheme: 'http' | 'https',
-  { trustedProxies = [], publicUrl }: Pick<ServerPlan, 'trustedProxies' | 'publicUrl'>,
+  { trustedProxies = [], publicUrl }: Pick<ServerConfig, 'trustedProxies' | 'publicUrl'>,
 ): string {
   const { host: hosts, 'x-forwarded-host': forwarded } = headersDistinct
   if (hosts?.length !== 1) throw refuse('invalid', 'host', {})

@@ -6,9 +6,9 @@ import { refuse } from '../reasons.ts'
 import { noteRefused } from '../session/note-refused.ts'
 import { groupOf, isDomainAllowed, nameOf, roleOf, verifiedEmail } from './claims.ts'
 import type { Vouched } from './issuers.ts'
-import type { Errand } from './trip.ts'
+import type { LoginState } from './login-state.ts'
 
-type Arrived = Vouched & { readonly ask: Ask; readonly issuer: Issuer; readonly errand: Errand }
+type Arrived = Vouched & { readonly ask: Ask; readonly issuer: Issuer; readonly errand: LoginState }
 
 /**
  * Who it is here that an issuer vouches for: a user it is known for, one it is now tied to, or a new one, in the role and

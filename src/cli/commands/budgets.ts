@@ -1,4 +1,4 @@
-import { budgetView, type BudgetStanding, formatMoney, parseMoney, standBudgets } from '../../index.ts'
+import { budgetView, type BudgetStatus, formatMoney, parseMoney, budgetStatuses } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { actor, withStorage } from '../open-books.ts'
 import { formatTable } from '../table.ts'
@@ -9,7 +9,7 @@ type Options = { readonly config: string; readonly format: string }
 export async function listBudgets(options: Options): Promise<void> {
   await withStorage(options.config, async (storage, plan) => {
     const [users, keys, sums] = await Promise.all([storage.users.list(), storage.keys.list(), storage.books.levels()])
-    const all = standBudgets({ plan, users, keys, sums, now: Date.now() })
+    const all = budgetStatuses({ plan, users, keys, sums, now: Date.now() })
     if (all.length === 0) say('Nobody has a budget: nothing bounds what keys, users and groups spend.')
     if (options.format === 'json') for (const one of all) print(JSON.stringify(budgetView.show(one)))
     else if (all.length > 0) print(formatBudgets(all, plan.currency))
@@ -40,7 +40,7 @@ export async function showBalance(name: string, options: Options): Promise<void>
     ])
     const alone = { groups: new Map(), timeZone: plan.timeZone }
     const own = { ...user, budget: null }
-    const [balance] = standBudgets({ plan: alone, users: [own], keys: [], sums, now: Date.now() })
+    const [balance] = budgetStatuses({ plan: alone, users: [own], keys: [], sums, now: Date.now() })
     const told = topUps.map(({ amount, at, ...rest }) => ({
       ...rest,
       amount: formatMoney(amount),
@@ -60,7 +60,7 @@ export async function showBalance(name: string, options: Options): Promise<void>
   })
 }
 
-function formatBudgets(all: readonly BudgetStanding[], currency: string): string {
+function formatBudgets(all: readonly BudgetStatus[], currency: string): string {
   return formatTable(
     ['level', 'name', 'user', `amount (${currency})`, 'per', 'spent', 'held', 'left', 'renews'],
     all.map(one => {

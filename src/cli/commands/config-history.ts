@@ -1,4 +1,4 @@
-import { type ConfigHow, type ConfigTaken, compareConfigs, showTaken } from '../../index.ts'
+import { type ConfigHow, type ConfigTaken, compareConfigs, configHistoryJson } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { withStorage } from '../open-books.ts'
 import { formatTable } from '../table.ts'
@@ -23,7 +23,7 @@ export async function listConfigHistory(options: Options & { readonly limit: num
   await withStorage(options.config, async ({ configs }) => {
     const rows = await configs.list({ limit: options.limit })
     if (options.format === 'json') {
-      for (const row of rows) print(JSON.stringify(showTaken(row)))
+      for (const row of rows) print(JSON.stringify(configHistoryJson(row)))
       return
     }
     if (rows.length === 0) return say('No configuration has taken effect on this storage yet.')
@@ -64,7 +64,7 @@ export async function diffConfigHistory(id: number, other: number | undefined, o
       const against = before?.id ?? null
       const told = { changes, change_count: changes.length }
       const shown = files.map(({ file, hunks, kept }) => ({ file, hunks, kept }))
-      return print(JSON.stringify({ ...showTaken(later), against, ...told, files: shown }))
+      return print(JSON.stringify({ ...configHistoryJson(later), against, ...told, files: shown }))
     }
     for (const change of changes) print(writeOut(change))
     for (const [i, { file, kept, patch }] of files.entries()) {

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises'
-import { type LiveResult, type LiveTrial, planLive, type Plan, tryLive } from '../../index.ts'
+import { type LiveResult, type LiveTrial, planLive, type CompiledConfig, tryLive } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { readPlan } from '../open-books.ts'
 import { writeOut } from '../write-out.ts'
@@ -39,7 +39,7 @@ function choose(trials: readonly LiveTrial[], { live, liveAll }: LiveOptions): r
 }
 
 /** @throws Exit 2 without a confirmation */
-async function needConsent(plan: Plan, trials: readonly LiveTrial[], yes: boolean): Promise<void> {
+async function needConsent(plan: CompiledConfig, trials: readonly LiveTrial[], yes: boolean): Promise<void> {
   for (const { model, operation, atMost } of trials)
     say(
       writeOut(

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { type Invitation, invitationMsMax, parseDuration, type Plan } from '../../index.ts'
+import { type Invitation, invitationMsMax, parseDuration, type CompiledConfig } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { actor, withStorage } from '../open-books.ts'
 import { formatTable } from '../table.ts'
@@ -71,7 +71,7 @@ function readSpan(text: string): number {
 }
 
 /** Where browsers reach the console, as far as the configuration says. */
-function consoleUrl({ server }: Plan): string {
+function consoleUrl({ server }: CompiledConfig): string {
   if (server.publicUrl !== undefined) return server.publicUrl
   const { host, port } = server.listen
   const named = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host

@@ -5,7 +5,7 @@ import {
   type KeyChange,
   keyLineView,
   parseDuration,
-  type Plan,
+  type CompiledConfig,
   rotateKey as giveNewSecret,
   type Storage,
 } from '../../index.ts'
@@ -153,7 +153,7 @@ function needBudget(budget: number | null | undefined, period: string | undefine
 }
 
 /** The secret, this once: alone on a line, or in an object with what there is to know of its key. */
-function tellSecret({ timeZone }: Plan, key: Key, secret: string, { format }: Options): void {
+function tellSecret({ timeZone }: CompiledConfig, key: Key, secret: string, { format }: Options): void {
   const { id, ...rest } = keyRecord(key, timeZone)
   print(format === 'json' ? JSON.stringify({ id, key: secret, ...rest }) : secret)
 }
@@ -163,7 +163,7 @@ function keyRecord(key: Key, zone: string) {
 }
 
 /** The group that counts for a key; undefined where the configuration has it no longer. */
-function groupOf({ groups }: Plan, { group, userGroup }: Key): NamedGroup | undefined {
+function groupOf({ groups }: CompiledConfig, { group, userGroup }: Key): NamedGroup | undefined {
   return groups.get(group ?? userGroup)
 }
 

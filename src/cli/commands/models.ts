@@ -8,7 +8,7 @@ import {
   type Model,
   type Operation,
   parseMoney,
-  type Plan,
+  type CompiledConfig,
   type PriceList,
   type SmallRequest,
   type Storage,
@@ -65,7 +65,7 @@ export async function listModels(options: { readonly config: string; readonly fo
   }
 }
 
-function upstreamsOf({ models }: Plan, name: string): readonly string[] {
+function upstreamsOf({ models }: CompiledConfig, name: string): readonly string[] {
   const asked = (models.get(name)?.upstreams ?? []).map(({ upstream }) => upstream)
   return asked.map(({ name: upstream, url }) => (url.startsWith('simulator:') ? `${upstream} (simulated)` : upstream))
 }
@@ -123,7 +123,7 @@ function tellSpent(costs: readonly (string | null)[]): void {
 
 /** @throws Exit 2 when one of them is not offered */
 async function chooseModels(
-  plan: Plan,
+  plan: CompiledConfig,
   names: readonly string[],
 ): Promise<readonly (Model & { operations: readonly string[] })[]> {
   const offered = (await listPrices(plan)).models
@@ -140,7 +140,7 @@ async function chooseModels(
 }
 
 function planTrial(
-  plan: Plan,
+  plan: CompiledConfig,
   model: Model & { operations: readonly string[] },
   operations: readonly Operation[],
 ): readonly Trial[] {
@@ -153,7 +153,7 @@ function planTrial(
   return [{ model, ...small, path: route.path.replace('{model}', encodeURIComponent(model.name)) }]
 }
 
-function urlOf({ server: { listen, tls } }: Plan): string {
+function urlOf({ server: { listen, tls } }: CompiledConfig): string {
   const host = listen.host === '0.0.0.0' || listen.host === '::' ? '127.0.0.1' : listen.host
   return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${listen.port}`
 }

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { type ConfigHow, loadConfig, type PlanFiles, prepareProcess, watchSecrets } from '../../index.ts'
+import { type ConfigHow, loadConfig, type ConfigFiles, prepareProcess, watchSecrets } from '../../index.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
 import { listenAdvice } from '../listen-advice.ts'
 import { offerFirstKey } from '../offer-first-key.ts'
@@ -49,7 +49,7 @@ function announce({ url, opsUrl, plan, simulated }: Served, config: string): voi
     )
 }
 
-function handleSignals(served: Served, follow: (files: PlanFiles) => void): void {
+function handleSignals(served: Served, follow: (files: ConfigFiles) => void): void {
   let ending = false
   const exit = (code: number): never => {
     served.abandon()
@@ -86,7 +86,7 @@ function handleSignals(served: Served, follow: (files: PlanFiles) => void): void
 }
 
 /** @returns the files that belong to the configuration now; to the one in use and the one that was refused */
-async function reload(served: Served, how: ConfigHow): Promise<PlanFiles> {
+async function reload(served: Served, how: ConfigHow): Promise<ConfigFiles> {
   try {
     const result = await served.reload({ how, by: null })
     if (result.ok)
@@ -103,6 +103,6 @@ async function reload(served: Served, how: ConfigHow): Promise<PlanFiles> {
   }
 }
 
-function filesOf(...all: readonly (PlanFiles | undefined)[]): PlanFiles {
+function filesOf(...all: readonly (ConfigFiles | undefined)[]): ConfigFiles {
   return { named: all.flatMap(one => one?.named ?? []), patterns: all.flatMap(one => one?.patterns ?? []) }
 }

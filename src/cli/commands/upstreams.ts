@@ -5,7 +5,7 @@ import {
   type KeyTrial,
   listUpstreams as readUpstreams,
   parseDuration,
-  type Plan,
+  type CompiledConfig,
   tryVendorKeys,
   type UpstreamShown,
   type VendorKey,
@@ -129,7 +129,11 @@ function formatTrial({ upstream, key, result, answer, path, ms }: KeyTrial): str
 }
 
 /** @throws Exit 2 */
-function chooseKeys(plan: Plan, upstream: string | undefined, name: string | undefined): readonly VendorKey[] {
+function chooseKeys(
+  plan: CompiledConfig,
+  upstream: string | undefined,
+  name: string | undefined,
+): readonly VendorKey[] {
   if (upstream !== undefined && name !== undefined) return [findKey(plan, upstream, name)]
   const keys = keysOf(plan).filter(key => upstream === undefined || key.upstream.name === upstream)
   if (keys.length > 0) return keys
@@ -140,7 +144,7 @@ function chooseKeys(plan: Plan, upstream: string | undefined, name: string | und
 }
 
 /** @throws Exit 2 */
-function findKey(plan: Plan, upstream: string, name: string): VendorKey {
+function findKey(plan: CompiledConfig, upstream: string, name: string): VendorKey {
   const keys = plan.upstreams.get(upstream)?.keys ?? []
   const found = keys.find(key => key.name === name)
   if (found) return found
@@ -148,7 +152,7 @@ function findKey(plan: Plan, upstream: string, name: string): VendorKey {
   throw new Exit(exitCodes.usage, `${upstream} has no key '${name}'; it has ${keys.map(key => key.name).join(', ')}`)
 }
 
-function noKeys({ upstreams, file }: Plan, upstream: string): string {
+function noKeys({ upstreams, file }: CompiledConfig, upstream: string): string {
   if (upstreams.has(upstream))
     return `${upstream} is sent no credential in ${file}, and so has none that could be suspended or tried alone`
   return `there is no upstream '${upstream}'; there are ${[...upstreams.keys()].join(', ')}`

@@ -2,7 +2,7 @@ import {
   formatMoney,
   hashPassword,
   parseMoney,
-  type Plan,
+  type CompiledConfig,
   type Role,
   roles,
   type User,
@@ -117,7 +117,7 @@ function readKeysMax(text: string): number | null {
 }
 
 /** The new bounds of a user; undefined when none were given. */
-function readBounds(options: SettingOptions, plan: Plan, { keyBounds }: User): UserBounds | undefined {
+function readBounds(options: SettingOptions, plan: CompiledConfig, { keyBounds }: User): UserBounds | undefined {
   const { group: _ofUser, ...own } = options
   const was = {
     models: keyBounds.models?.to ?? null,
@@ -132,7 +132,7 @@ function readBounds(options: SettingOptions, plan: Plan, { keyBounds }: User): U
 }
 
 /** @throws Exit 2 when the configuration has no such group */
-export function needGroup(plan: Plan, group: string): void {
+export function needGroup(plan: CompiledConfig, group: string): void {
   if (!plan.groups.has(group))
     throw new Exit(exitCodes.usage, `--group ${group}: the configuration has ${[...plan.groups.keys()].join(', ')}`)
 }

@@ -1,4 +1,4 @@
-import type { Plan } from '../../kit/index.ts'
+import type { CompiledConfig } from '../../kit/index.ts'
 import { PartFiles, type PartTexts } from '../compose/part-files.ts'
 import { drawCaret } from '../draw-caret.ts'
 import type { Environment } from '../environment.ts'
@@ -28,7 +28,7 @@ export type LintRequest = {
   readonly file: string
   readonly text: string
   readonly env: Environment
-  readonly plan: Plan
+  readonly plan: CompiledConfig
   /** The texts of the files that it names; read again where absent. */
   readonly parts?: PartTexts
 }

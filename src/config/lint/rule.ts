@@ -1,10 +1,10 @@
-import type { Plan } from '../../kit/index.ts'
+import type { CompiledConfig } from '../../kit/index.ts'
 import type { LintFinding } from '../finding.ts'
 import type { Path, Tree } from '../tree.ts'
 
 /** A valid configuration as a rule sees it. */
 export type View = {
-  readonly plan: Plan
+  readonly plan: CompiledConfig
   /** The file as written, references and all. */
   readonly written: Tree
 }

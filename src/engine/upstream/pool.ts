@@ -1,4 +1,4 @@
-import { Roster } from '../../kit/index.ts'
+import { IntrusiveSet } from '../../kit/index.ts'
 import type { Deadlines, Timed } from '../deadlines.ts'
 import { Connection, type Keeper } from './connection.ts'
 import type { Dialler } from './dial.ts'
@@ -30,7 +30,7 @@ export class Pool implements Keeper, Timed {
   readonly #dialler: Dialler
   readonly #deadlines: Deadlines
   readonly #max: number
-  readonly #all = new Roster<Connection>()
+  readonly #all = new IntrusiveSet<Connection>()
   /** The last one is the one used last. */
   readonly #idle: Connection[] = []
   /**

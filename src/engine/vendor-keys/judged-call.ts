@@ -1,11 +1,11 @@
 import type { Awaitable, Clock, Pending, Reach, Upstream } from '../../kit/index.ts'
 import type { AnswerHead, Call, Sink } from '../call-request.ts'
 import { secretsOfCall } from '../answer-source.ts'
-import type { Conversation } from '../conversation.ts'
+import type { UpstreamSession } from '../upstream-session.ts'
 import { fail } from '../errors.ts'
 import { strikeOut } from '../redact.ts'
-import { retryAfterMs } from '../verdict.ts'
-import { FirstWords, type FormOf, type Kind, kindOf } from './first-words.ts'
+import { retryAfterMs } from '../retryable-status.ts'
+import { FirstEventReader, type FormOf, type Kind, kindOf } from './first-event-error.ts'
 import { type Judgement, judge, type Refusal } from './judge.ts'
 import { statusInside } from './status-inside.ts'
 
@@ -25,7 +25,7 @@ export class JudgedCall implements Call, Sink {
   /** What the upstream says no with; undefined for an answer. */
   judgement: Judgement | undefined
   readonly #inner: Call
-  readonly #conversation: Conversation | undefined
+  readonly #conversation: UpstreamSession | undefined
   readonly #clock: Clock
   readonly #isAlone: boolean
   readonly #kind: Kind | undefined
@@ -33,7 +33,7 @@ export class JudgedCall implements Call, Sink {
   /** Where the first words have to be waited for. */
   #heard: PromiseWithResolvers<void> | undefined
   #isHeard = false
-  #words: FirstWords | undefined
+  #words: FirstEventReader | undefined
   #wait: Pending | undefined
   #sink: Sink | undefined
   #chunks: Buffer[] = []
@@ -50,7 +50,7 @@ export class JudgedCall implements Call, Sink {
     inner: Call,
     clock: Clock,
     heard: {
-      readonly conversation?: Conversation | undefined
+      readonly conversation?: UpstreamSession | undefined
       /** There is no other key to use. */
       readonly isAlone?: boolean
       /** What is heard; as the answer's head says where it is absent. */
@@ -99,7 +99,10 @@ export class JudgedCall implements Call, Sink {
     if (kind === undefined) return this.#decide(head)
     // Of what is no stream the head leaves with the first bytes, whenever they come.
     const isShort = this.#isAlone && kind === 'events'
-    const listening = this.#listen(new FirstWords(kind, errorBytesMax, this.#formOf), isShort ? hearAloneMs : hearMs)
+    const listening = this.#listen(
+      new FirstEventReader(kind, errorBytesMax, this.#formOf),
+      isShort ? hearAloneMs : hearMs,
+    )
     return listening ? listening.then(() => this.#decide(head)) : this.#decide(head)
   }
 
@@ -148,7 +151,7 @@ export class JudgedCall implements Call, Sink {
   }
 
   /** Nothing is to be waited for where the first words came with the head. */
-  #listen(words: FirstWords, forMs: number): Promise<void> | undefined {
+  #listen(words: FirstEventReader, forMs: number): Promise<void> | undefined {
     this.#words = words
     this.#isHearing = true
     this.#inner.start(this)
@@ -236,7 +239,11 @@ export class JudgedCall implements Call, Sink {
 /**
  * Of several requests all have to have been refused for nothing to be sold: while one was, another may have been taken.
  */
-function judgeAll({ refusals, asked }: Conversation, upstream: Upstream, strike: (text: string) => string): Judgement {
+function judgeAll(
+  { refusals, asked }: UpstreamSession,
+  upstream: Upstream,
+  strike: (text: string) => string,
+): Judgement {
   const judged = refusals.map(refusal => judge(refusal, upstream.outcomes, strike))
   const [first] = judged
   if (!first || asked > judged.length) return { class: 'unknown', key: 'none', code: first?.code ?? '' }

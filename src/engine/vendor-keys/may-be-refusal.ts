@@ -1,6 +1,6 @@
 import { joined } from '../../wire/index.ts'
 import type { AnswerHead, Call } from '../call-request.ts'
-import { FirstWords, type FormOf, type Kind, kindOf } from './first-words.ts'
+import { FirstEventReader, type FormOf, type Kind, kindOf } from './first-event-error.ts'
 import { mayBeError } from './may-be-error.ts'
 
 /** What is known before an answer is heard. */
@@ -37,6 +37,6 @@ function mayBeErrorAfter([first]: readonly Buffer[]): boolean {
 
 function beginsWithAnswer(events: readonly Buffer[], formOf: FormOf): boolean {
   if (events.length === 0) return false
-  const words = new FirstWords('events', undefined, formOf)
+  const words = new FirstEventReader('events', undefined, formOf)
   return events.some(chunk => words.add(chunk)) && words.inside() === undefined
 }

@@ -17,7 +17,7 @@ const members = {
 } as const
 
 /** The state of a budget at some moment. */
-export type BudgetStanding = {
+export type BudgetStatus = {
   readonly level: 'key' | (typeof levelKinds)[number]
   readonly name: string
   /** Whose it is; null for a group's. */
@@ -33,10 +33,10 @@ export type BudgetStanding = {
   readonly renews: number | null
 }
 
-const own = shownOf(members, (standing: BudgetStanding) => standing)
+const own = shownOf(members, (standing: BudgetStatus) => standing)
 
 /** A budget as the interface and the command line show it. */
-export const budgetView = viewOf<BudgetStanding>()({
+export const budgetView = viewOf<BudgetStatus>()({
   level: own('level', 'key, user, balance (what was paid in for a user) or group.'),
   name: own('name', 'The id of a key, the name of a user or a group.'),
   user: own('user', "Whose it is; null for a group's."),

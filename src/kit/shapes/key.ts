@@ -3,7 +3,7 @@ import type { Group, Limits } from '../model.ts'
 import { type KeyBounds, keyBoundsSchema, showKeyBounds } from './bounds.ts'
 import { formatMoney } from '../units.ts'
 import { modelsBarred } from '../model-names.ts'
-import { type BudgetStanding, budgetView } from './budget.ts'
+import { type BudgetStatus, budgetView } from './budget.ts'
 import { limitsSchema, showLimits } from './limits.ts'
 import {
   type AnyMember,
@@ -165,7 +165,7 @@ type AtMoment = Keyed & { readonly now: number; readonly zone: string }
 type InPlan = AtMoment & {
   readonly plan: { readonly currency: string; readonly groups: ReadonlyMap<string, Pick<Group, 'limits' | 'models'>> }
   /** Of the budgets that bound it, the state of the one that has the least left. */
-  readonly tightest: BudgetStanding | undefined
+  readonly tightest: BudgetStatus | undefined
 }
 
 const own = shownOf(keyMembers, ({ key }: Keyed) => key)

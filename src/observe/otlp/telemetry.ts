@@ -1,4 +1,4 @@
-import type { Anchor, Clock, Exchange, Log, LogRow, OtlpPlan, Pending, Random } from '../../kit/index.ts'
+import type { Anchor, Clock, RequestContext, Log, LogRow, OtlpConfig, Pending, Random } from '../../kit/index.ts'
 import { gaugeSnapshot, type Snapshot, histograms } from '../tally.ts'
 import { attributes, encodeSpread, type Span } from './encode.ts'
 import { Sender } from './sender.ts'
@@ -15,7 +15,7 @@ const scope = { name: 'tollgate' }
 
 /** Traces and GenAI metrics, sent by OTLP. No request ever waits for it: what does not fit is dropped and counted. */
 export class Telemetry {
-  readonly #plan: OtlpPlan
+  readonly #plan: OtlpConfig
   readonly #clock: Clock
   readonly #random: Random
   readonly #sender: Sender
@@ -41,7 +41,7 @@ export class Telemetry {
   #flushing: Promise<void> | undefined
 
   constructor(
-    plan: OtlpPlan,
+    plan: OtlpConfig,
     {
       clock,
       random,
@@ -62,17 +62,17 @@ export class Telemetry {
   }
 
   /** A request to an upstream is about to be sent. @returns headers that go with it */
-  began(ex: Exchange, upstream: string): { readonly [name: string]: string } {
+  began(ex: RequestContext, upstream: string): { readonly [name: string]: string } {
     return this.#tracer.began(ex, upstream, this.#clock.now())
   }
 
   /** Its head has come (status), or never came (null). */
-  answered(ex: Exchange, status: number | null): void {
+  answered(ex: RequestContext, status: number | null): void {
     this.#tracer.answered(ex, status, this.#clock.now())
   }
 
   /** A request has ended. */
-  ended(row: LogRow, ex: Exchange): void {
+  ended(row: LogRow, ex: RequestContext): void {
     if (this.#plan.metrics) this.#measure(row)
     if (!this.#plan.traces) return
     const spans = this.#tracer.ended(row, ex)

@@ -1,4 +1,4 @@
-import type { Anchor, Exchange, LogRow, Random } from '../../kit/index.ts'
+import type { Anchor, RequestContext, LogRow, Random } from '../../kit/index.ts'
 import { findOperation } from '../../operations/index.ts'
 import { attributes, type Attributes, nanos, type Span } from './encode.ts'
 
@@ -27,7 +27,7 @@ type Trace = {
 
 /** The traces of requests under way (W3C Trace Context; GenAI semantic conventions). */
 export class Tracer {
-  readonly #traces = new WeakMap<Exchange, Trace>()
+  readonly #traces = new WeakMap<RequestContext, Trace>()
   readonly #forwards: boolean
 
   readonly #random: Random
@@ -38,7 +38,7 @@ export class Tracer {
   }
 
   /** A request to an upstream is about to be sent. @returns headers that go with it, where the operator wants them to */
-  began(ex: Exchange, upstream: string, now: number): { readonly [name: string]: string } {
+  began(ex: RequestContext, upstream: string, now: number): { readonly [name: string]: string } {
     const trace = this.#traceOf(ex)
     const spanId = this.#random.bytes(8).toString('hex')
     trace.attempts.push({ spanId, upstream, startedAt: now })
@@ -46,13 +46,13 @@ export class Tracer {
   }
 
   /** Its head has come (status), or never came (null). */
-  answered(ex: Exchange, status: number | null, now: number): void {
+  answered(ex: RequestContext, status: number | null, now: number): void {
     const attempt = this.#traceOf(ex).attempts.at(-1)
     if (attempt) Object.assign(attempt, { status, endedAt: now })
   }
 
   /** The spans of a request that has ended: its own, and one for each upstream that was called. None for an unsampled trace. */
-  ended(row: LogRow, ex: Exchange): readonly Span[] {
+  ended(row: LogRow, ex: RequestContext): readonly Span[] {
     const trace = this.#traceOf(ex)
     if (!trace.sampled) return []
     const endedAt = row.time + row.durationMs
@@ -99,7 +99,7 @@ export class Tracer {
     return [own, ...asked]
   }
 
-  #traceOf(ex: Exchange): Trace {
+  #traceOf(ex: RequestContext): Trace {
     const known = this.#traces.get(ex)
     if (known) return known
     const [, traceId, parentSpanId, flags = '01'] = parentText.exec(String(ex.head.headers['traceparent'])) ?? []

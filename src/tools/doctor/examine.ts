@@ -3,7 +3,7 @@ import { readFile, stat, statfs } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { loadPlan } from '../../config/index.ts'
-import { diskBytesMin, CountersDown, type Plan, systemClock } from '../../kit/index.ts'
+import { diskBytesMin, CountersDown, type CompiledConfig, systemClock } from '../../kit/index.ts'
 import { knownNames } from '../../gateway/known-names.ts'
 import { createLog } from '../../observe/index.ts'
 import { findOpsUrl } from '../../gateway/ops-url.ts'
@@ -79,7 +79,7 @@ async function askRunning(file: string): Promise<Status | undefined> {
   }
 }
 
-async function* checkStorage({ storage, groups }: Plan): AsyncIterable<Checked> {
+async function* checkStorage({ storage, groups }: CompiledConfig): AsyncIterable<Checked> {
   let state: StorageState
   try {
     state = await inspectStorage(storage)
@@ -133,7 +133,7 @@ async function checkDisk(path: string): Promise<Checked> {
   }
 }
 
-async function checkCounters({ counters: url }: Plan): Promise<Checked> {
+async function checkCounters({ counters: url }: CompiledConfig): Promise<Checked> {
   const kind = url.slice(0, url.indexOf(':'))
   const counters = await openCounters({ url, clock: systemClock, log: createLog({ level: 'silent' }) })
   try {
@@ -147,7 +147,7 @@ async function checkCounters({ counters: url }: Plan): Promise<Checked> {
   }
 }
 
-async function* checkUpstreams({ upstreams }: Plan): AsyncIterable<Checked> {
+async function* checkUpstreams({ upstreams }: CompiledConfig): AsyncIterable<Checked> {
   for (const { name, url } of upstreams.values()) {
     if (url.startsWith('simulator:')) {
       yield warn(`upstream ${name}`, 'is simulated: nothing is bought', 'give it its real url when you want to buy')
@@ -196,7 +196,7 @@ function* checkWebhooks({ silent_webhooks: silent = [] }: Pick<Status, 'silent_w
     )
 }
 
-async function* checkPorts({ server }: Plan, isRunning: boolean): AsyncIterable<Checked> {
+async function* checkPorts({ server }: CompiledConfig, isRunning: boolean): AsyncIterable<Checked> {
   for (const [word, address] of [
     ['listen', server.listen],
     ['ops', server.ops],
@@ -226,7 +226,7 @@ async function checkCertificate(tls: { readonly cert: string; readonly key: stri
 }
 
 /** Files that hold secrets, and who may read them beside their owner. */
-async function* checkFiles({ file, storage, server }: Plan): AsyncIterable<Checked> {
+async function* checkFiles({ file, storage, server }: CompiledConfig): AsyncIterable<Checked> {
   const text = await readFile(file, 'utf8').catch(() => '')
   const named = [...text.matchAll(/\$\{file:((?:(?!\$\{file:)[^}])+)\}/g)].map(([, path = '']) => path)
   const database = /^sqlite:(?:\/\/)?(.+)$/.exec(storage)?.[1]

@@ -8,7 +8,7 @@ import {
   Failure,
   hashSecret,
   hintOfSecret,
-  type Plan,
+  type CompiledConfig,
   systemClock,
 } from '../../kit/index.ts'
 import { createLog } from '../../observe/index.ts'
@@ -43,7 +43,7 @@ const editedSide = 256
 const errorCharsMax = 300
 
 /** Every operation that makes pictures, of the models on offer that would be bought; with `simulated` the others too. */
-export function planLive(plan: Plan, simulated: boolean): readonly LiveTrial[] {
+export function planLive(plan: CompiledConfig, simulated: boolean): readonly LiveTrial[] {
   const pictures = new Set(operations.filter(({ traits }) => traits.images !== undefined).map(({ name }) => name))
   const trials: LiveTrial[] = []
   for (const { name, operations: served } of priceList(plan).models) {
@@ -55,7 +55,7 @@ export function planLive(plan: Plan, simulated: boolean): readonly LiveTrial[] {
   return trials
 }
 
-function quoteOf(plan: Plan, model: string, operation: string): string | null {
+function quoteOf(plan: CompiledConfig, model: string, operation: string): string | null {
   try {
     const request = { model, operation, size: undefined, quality: undefined, n: 1 }
     return explainRequest(plan, request).quote?.at_most ?? null
@@ -66,10 +66,10 @@ function quoteOf(plan: Plan, model: string, operation: string): string | null {
 }
 
 /** Asks for each through a gateway in this process, whose books are in memory: nothing of it is in those of the real one. */
-export async function* tryLive(plan: Plan, trials: readonly LiveTrial[]): AsyncIterable<LiveResult> {
+export async function* tryLive(plan: CompiledConfig, trials: readonly LiveTrial[]): AsyncIterable<LiveResult> {
   const { tls: _, ...server } = plan.server
   const here = { host: '127.0.0.1', port: 0 }
-  const alone: Plan = {
+  const alone: CompiledConfig = {
     ...plan,
     storage: 'sqlite::memory:',
     counters: 'memory:',

@@ -2,7 +2,7 @@ import {
   formatMoney,
   type Model,
   parseMoney,
-  type Plan,
+  type CompiledConfig,
   type Price,
   type PriceConditions,
   type PricedModel,
@@ -39,7 +39,7 @@ type Row = Pick<TableRow, 'id'> & {
 
 /** Every price of a plan, in the order of its models. */
 export function pricesInUse(
-  { models }: Plan,
+  { models }: CompiledConfig,
   about: {
     readonly list: PriceList
     readonly rows: ReadonlyMap<string, Row>

@@ -1,4 +1,4 @@
-import type { Told } from '../../kit/index.ts'
+import type { ResponseMetadata } from '../../kit/index.ts'
 
 /** Stands in what is written where a link has to be followed first. */
 export class LinkToFollow {
@@ -32,7 +32,7 @@ export type AnswerFacts = {
  * written is taken by `take`.
  */
 export class PictureWriter {
-  readonly #told: Told
+  readonly #told: ResponseMetadata
   readonly #created: number
   /** The event of a finished picture; undefined for one JSON answer. */
   readonly #event: string | undefined
@@ -48,7 +48,7 @@ export class PictureWriter {
 
   /** @param options.created seconds since the epoch; `event`: the name of events that carry a picture */
   constructor(
-    told: Told,
+    told: ResponseMetadata,
     options: {
       readonly created: number
       readonly event?: string | undefined

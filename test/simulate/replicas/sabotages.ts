@@ -212,7 +212,7 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     likes: ['key dies'],
     edits: [
       [
-        'src/gateway/key-keeper.ts',
+        'src/gateway/vendor-key-service.ts',
         'this.#tell(standing, states.learn(standing))',
         "if (standing.state === 'active') this.#tell(standing, states.learn(standing))",
       ],
@@ -226,7 +226,7 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     likes: ['key dies'],
     edits: [
       [
-        'src/gateway/key-keeper.ts',
+        'src/gateway/vendor-key-service.ts',
         'this.#tell(standing, states.learn(standing))',
         "if (standing.state !== 'active') this.#tell(standing, states.learn(standing))",
       ],

@@ -1,5 +1,5 @@
 import type { Deliveries } from '../events/index.ts'
-import type { Clock, Log, Plan, Storage } from '../kit/index.ts'
+import type { Clock, Log, CompiledConfig, Storage } from '../kit/index.ts'
 import { labelledGauge, type Metrics, type Snapshot } from '../observe/index.ts'
 import type { Reloaded } from './reloads.ts'
 import type { ProcessStatus } from './status.ts'
@@ -13,11 +13,11 @@ type Parts = {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Pick<Metrics, 'add'>
-  receivers(this: void): Plan['webhooks']
+  receivers(this: void): CompiledConfig['webhooks']
 }
 
 /** Tells the receivers of the configuration what happens. What does it is loaded where there is one. */
-export class News {
+export class EventPublisher {
   readonly #parts: Parts
   #deliveries: Promise<Deliveries> | undefined
   #running: Deliveries | undefined

@@ -1,9 +1,9 @@
 import type { Body } from './body.ts'
 import type { DeclaredModel } from './declared.ts'
-import type { Dialect, LimitState } from './dialect.ts'
+import type { ApiFormat, LimitState } from './api-format.ts'
 import type { Head } from './head.ts'
 import type { Family, FurtherModel, Model, Upstream } from './model.ts'
-import type { Plan, Route } from './plan.ts'
+import type { CompiledConfig, Route } from './compiled-config.ts'
 import type { Slots } from './slots.ts'
 
 /** `shadow`: it would have refused, and does not. */
@@ -26,7 +26,7 @@ export type Notes = {
 }
 
 /** One request from its head to its settlement. */
-export type Exchange = {
+export type RequestContext = {
   /** Ours, time-ordered, sent back as `x-request-id`. */
   readonly id: string
   /** Milliseconds since the epoch. */
@@ -34,8 +34,8 @@ export type Exchange = {
   readonly head: Head
   readonly route: Route
   readonly params: { readonly [name: string]: string }
-  readonly dialect: Dialect
-  readonly plan: Plan
+  readonly dialect: ApiFormat
+  readonly plan: CompiledConfig
   readonly slots: Slots
   readonly notes: Notes
   /** Who answers for what the request takes up: the caller's key, once it is known; '' before. */

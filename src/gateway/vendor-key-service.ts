@@ -6,7 +6,7 @@ import {
   type Log,
   type OtherKeys,
   othersOf,
-  type Plan,
+  type CompiledConfig,
   quarterMs,
   type Storage,
   type VendorKey,
@@ -33,7 +33,7 @@ type Spending = { readonly key: VendorKey; readonly amount: number; readonly at:
  * Keeps how the keys of upstreams stand: what this process finds is written down, what others have found is learnt, and
  * keys that were refused are tried for free. With no upstream that has keys it does nothing.
  */
-export class KeyKeeper {
+export class VendorKeyService {
   readonly #parts: Parts
   /** Standings that are not written yet, by what they are of. */
   readonly #unwritten = new Map<string, KeyStanding>()
@@ -65,7 +65,7 @@ export class KeyKeeper {
   }
 
   /** What was charged for keys that a plan gives a budget is known before the first request under it. */
-  async prepare(plan: Pick<Plan, 'upstreams'>): Promise<void> {
+  async prepare(plan: Pick<CompiledConfig, 'upstreams'>): Promise<void> {
     if (!keysOf(plan).some(key => key.budget)) return
     await this.#writeSums()
     await this.learn(plan)
@@ -181,7 +181,7 @@ export class KeyKeeper {
   }
 
   /** Takes over what other processes, and people, have written, in the order in which it was read. Never rejects. */
-  learn(plan?: Pick<Plan, 'upstreams'>): Promise<void> {
+  learn(plan?: Pick<CompiledConfig, 'upstreams'>): Promise<void> {
     return (this.#learning = this.#learning.then(() => this.#learnOnce(plan ? keysOf(plan) : this.#keys)))
   }
 

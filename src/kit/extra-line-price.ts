@@ -2,7 +2,7 @@ import type { LineRule } from './charge.ts'
 import type { Micros } from './units.ts'
 
 /** A price of something that is charged in addition to images. */
-export type BesidePrice = {
+export type ExtraLinePrice = {
   readonly name: string
   /** What is counted: `input_image`, `request`, `megapixel`, `step`, `second`, `token`. */
   readonly per: LineRule['per']

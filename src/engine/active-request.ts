@@ -3,23 +3,23 @@ import type {
   Body,
   Candidate,
   Clock,
-  Exchange,
+  RequestContext,
   Failure,
   Marks,
   Member,
   Outbound,
-  Plan,
+  CompiledConfig,
   Reply,
   Target,
 } from '../kit/index.ts'
-import type { Taken } from './intake.ts'
-import type { Overheard } from './overheard.ts'
+import type { IncomingBody } from './body-reader.ts'
+import type { ErrorSnippet } from './error-snippet.ts'
 import type { Pipeline } from './pipeline.ts'
-import type { Answering, Relay } from './relay.ts'
+import type { PumpTarget, ResponsePump } from './response-pump.ts'
 import { answerHeaders } from './respond.ts'
 import type { Router } from './router.ts'
 import type { Call } from './transport.ts'
-import type { Stopwatch } from './turns.ts'
+import type { Stopwatch } from './event-loop-watch.ts'
 import type { KeyAttempt } from './vendor-keys/key-attempt.ts'
 import type { Asker } from './vendor-keys/suspicions.ts'
 
@@ -28,7 +28,7 @@ const detachedMax = 64
 
 /** Everything that a configuration decides; swapped whole. A request keeps the one it began with. */
 export type Running = {
-  readonly plan: Plan
+  readonly plan: CompiledConfig
   readonly pipeline: Pipeline
   readonly router: Router
 }
@@ -44,7 +44,7 @@ export type Shared = {
 }
 
 /** One request while it runs: what the steps have found so far, and how its answer reaches its caller. Plugins see its exchange. */
-export class RequestState implements Member, Answering {
+export class ActiveRequest implements Member, PumpTarget {
   place = -1
   readonly req: IncomingMessage
   readonly res: ServerResponse
@@ -63,9 +63,9 @@ export class RequestState implements Member, Answering {
     committed: null,
   }
   readonly #shared: Shared
-  ex: Exchange | undefined
+  ex: RequestContext | undefined
   body: Body | undefined
-  taken: Taken | undefined
+  taken: IncomingBody | undefined
   target: Target | undefined
   call: Call | undefined
   /** The last call that its upstream refused, and that another upstream was to follow. */
@@ -83,11 +83,11 @@ export class RequestState implements Member, Answering {
   /** The answer as the caller gets it, once its head is known. */
   reply: Reply | undefined
   /** What its upstream says, where it refuses. */
-  overheard: Overheard | undefined
+  overheard: ErrorSnippet | undefined
   /** Nothing but the connection's end says where the answer ends. */
   endUnknown = false
   #out: Outbound | undefined
-  #relay: Relay | undefined
+  #relay: ResponsePump | undefined
   #isFollowed = false
 
   constructor(
@@ -129,7 +129,7 @@ export class RequestState implements Member, Answering {
   }
 
   /** From now on the answer is the relay's. */
-  relays(relay: Relay): void {
+  relays(relay: ResponsePump): void {
     this.#relay = relay
   }
 

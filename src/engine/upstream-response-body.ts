@@ -5,7 +5,7 @@ import { fail } from './errors.ts'
 const aheadBytesMax = 131_072
 
 /** An answer's bytes for a reader at its own pace; the upstream is read no further ahead than a little. */
-export class HeardBody implements Sink, AsyncIterable<Buffer> {
+export class UpstreamResponseBody implements Sink, AsyncIterable<Buffer> {
   readonly #source: Pick<Call, 'start' | 'pause' | 'resume' | 'abort'>
   readonly #bytesMax: number
   readonly #onEnd: () => void

@@ -9,7 +9,7 @@ export type Member = {
  * come and go keeps whole requests alive until a major collection, and a fifth of a request's time went there
  * (`docs/performance.md`).
  */
-export class Roster<T extends Member> {
+export class IntrusiveSet<T extends Member> {
   readonly #members: T[] = []
 
   get size(): number {

@@ -10,7 +10,7 @@ import type { SchemaError } from './validator.ts'
 type Fitted = { readonly settings: unknown; readonly schema: SchemaData }
 
 /** Validates the tree and returns its value with defaults filled in, as far as it is valid. */
-export function fitTree(root: Tree, pipeline: Pipeline, source: Source, report: Report): Fitted {
+export function validateConfig(root: Tree, pipeline: Pipeline, source: Source, report: Report): Fitted {
   const { validate, schema } = createFileValidator(pipeline, report)
   let value = spellOutSteps(toValue(root), pipeline)
   let schemaErrors = validate(value)

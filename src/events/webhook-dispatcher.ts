@@ -1,4 +1,4 @@
-import type { Clock, EventStore, FeedEvent, Log, Retry, WebhookPlan } from '../kit/index.ts'
+import type { Clock, EventStore, FeedEvent, Log, Retry, WebhookConfig } from '../kit/index.ts'
 import { Mailer } from './mail.ts'
 import { failed, Poster, type Sent } from './post.ts'
 import { nextTryAt } from './schedule.ts'
@@ -12,7 +12,7 @@ const atOnceMax = 8
 /** Events that wait to be sent again: with so many of them the receiver is taken to be away, and no new one is tried. */
 export const waitingMax = 50
 
-export type CourierParts = {
+export type WebhookDispatcherParts = {
   readonly events: EventStore
   readonly clock: Clock
   readonly log: Log
@@ -30,8 +30,8 @@ export type Silence = { readonly since: number; readonly why: string }
  * Tells one receiver: what it has not been told yet, in order, and again what did not arrive. How far it has been told is
  * written after it was told, so that an event may come twice and none is left out.
  */
-export class Courier {
-  readonly #parts: CourierParts
+export class WebhookDispatcher {
+  readonly #parts: WebhookDispatcherParts
   readonly #poster: Poster
   readonly #mailer: Mailer
   readonly #stop = new AbortController()
@@ -39,7 +39,7 @@ export class Courier {
   #isAway = false
   #silence: Silence | undefined
 
-  constructor(parts: CourierParts) {
+  constructor(parts: WebhookDispatcherParts) {
     this.#parts = parts
     this.#poster = new Poster(parts.clock)
     this.#mailer = new Mailer(parts.clock)
@@ -56,7 +56,7 @@ export class Courier {
   }
 
   /** @returns whether there is more to send now. @throws StorageError */
-  async turn(receiver: WebhookPlan): Promise<boolean> {
+  async turn(receiver: WebhookConfig): Promise<boolean> {
     const { events } = this.#parts
     const { name, kinds } = receiver
     this.#isOurs ||= (await events.webhooks.claim(name)) !== null
@@ -109,7 +109,7 @@ export class Courier {
     if (isBack) this.#isAway = false
   }
 
-  async #tellDue(receiver: WebhookPlan, due: readonly Retry[], round: Round): Promise<void> {
+  async #tellDue(receiver: WebhookConfig, due: readonly Retry[], round: Round): Promise<void> {
     for (let at = 0; at < due.length; at += atOnceMax) {
       const some = due.slice(at, at + atOnceMax)
       await Promise.all(
@@ -125,7 +125,7 @@ export class Courier {
   }
 
   /** @returns how many were sent, or are sent again later; those after them have not been tried */
-  async #tellInOrder(receiver: WebhookPlan, events: readonly FeedEvent[], round: Round): Promise<number> {
+  async #tellInOrder(receiver: WebhookConfig, events: readonly FeedEvent[], round: Round): Promise<number> {
     for (let at = 0; at < events.length; at += atOnceMax) {
       const some = events.slice(at, at + atOnceMax)
       const sent = await Promise.all(some.map(event => this.#send(receiver, event)))
@@ -138,7 +138,7 @@ export class Courier {
     return events.length
   }
 
-  #note({ name }: WebhookPlan, event: string, before: number, sent: Sent, round: Round): void {
+  #note({ name }: WebhookConfig, event: string, before: number, sent: Sent, round: Round): void {
     if (sent.kind === 'left') return
     if (sent.kind === 'arrived') {
       round.hasArrived = true
@@ -154,7 +154,7 @@ export class Courier {
       log.error({ webhook: name, event, tries, why: sent.why }, 'an event was given up: its receiver did not take it')
   }
 
-  async #send(receiver: WebhookPlan, event: FeedEvent): Promise<Sent> {
+  async #send(receiver: WebhookConfig, event: FeedEvent): Promise<Sent> {
     const { clock } = this.#parts
     const { signal } = this.#stop
     try {

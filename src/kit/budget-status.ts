@@ -1,21 +1,21 @@
 import { budgetUsed, renewalAt } from './budget.ts'
 import { budgetOfUser, type Level, type LevelName, levelsOf, type LevelSums } from './levels.ts'
-import type { Plan } from './plan.ts'
-import type { BudgetStanding } from './shapes/budget.ts'
+import type { CompiledConfig } from './compiled-config.ts'
+import type { BudgetStatus } from './shapes/budget.ts'
 import type { Key } from './shapes/key.ts'
 import type { User } from './shapes/user.ts'
 
 /** What standings are made of. `plan`: of the configuration that counts now. */
 type Books = {
-  readonly plan: Pick<Plan, 'groups' | 'timeZone'>
+  readonly plan: Pick<CompiledConfig, 'groups' | 'timeZone'>
   readonly sums: readonly LevelSums[]
   readonly now: number
 }
 
 /** The state of every budget, groups first; accounts without one are left out. */
-export function standBudgets(
+export function budgetStatuses(
   from: Books & { readonly users: readonly User[]; readonly keys: readonly Key[] },
-): readonly BudgetStanding[] {
+): readonly BudgetStatus[] {
   const { plan, users, keys } = from
   const stand = standFrom(from)
   return [
@@ -42,13 +42,13 @@ export function levelsAbove(plan: Books['plan'], keys: readonly Key[]): readonly
 }
 
 /** Of the budgets that bound a key, the state of the one that has the least left. */
-export function tightestOf(from: Books, key: Key): BudgetStanding | undefined {
+export function tightestOf(from: Books, key: Key): BudgetStatus | undefined {
   const group = from.plan.groups.get(key.group ?? key.userGroup)
   const above = group ? levelsOf({ key, group }).map(standFrom(from)) : []
   return [...standKey(from, key), ...above].toSorted((a, b) => a.left - b.left)[0]
 }
 
-function standFrom({ plan, sums, now }: Books): (level: Level) => BudgetStanding {
+function standFrom({ plan, sums, now }: Books): (level: Level) => BudgetStatus {
   const known = new Map(sums.map(one => [`${one.kind} ${one.name}`, one]))
   return ({ kind, name, amount, per }) => {
     const found = known.get(`${kind} ${name}`)
@@ -58,7 +58,7 @@ function standFrom({ plan, sums, now }: Books): (level: Level) => BudgetStanding
   }
 }
 
-function standKey({ plan, now }: Books, key: Key): readonly BudgetStanding[] {
+function standKey({ plan, now }: Books, key: Key): readonly BudgetStatus[] {
   const { id, user, budget, budgetPeriod: per, held } = key
   if (budget === null) return []
   const spent = budgetUsed(key, now, plan.timeZone)
@@ -66,6 +66,6 @@ function standKey({ plan, now }: Books, key: Key): readonly BudgetStanding[] {
   return [standing({ level: 'key', name: id, user, amount: budget, per, spent, held, renews })]
 }
 
-function standing(known: Omit<BudgetStanding, 'left'>): BudgetStanding {
+function standing(known: Omit<BudgetStatus, 'left'>): BudgetStatus {
   return { ...known, left: Math.max(0, known.amount - known.spent - known.held) }
 }

@@ -15,7 +15,7 @@ export type LongTurn = { readonly request: string; readonly step: Step; readonly
  * Knows whose work a long turn was: each step of a request that runs without waiting is timed, and what one request took of
  * a turn is told when that was too long. A step costs two looks at the clock; only those of a millisecond are kept.
  */
-export class Turns {
+export class EventLoopWatch {
   readonly clock: Pick<Clock, 'tick'>
   readonly #onLong: (turn: LongTurn) => void
   readonly #msMax: number
@@ -55,13 +55,13 @@ export class Turns {
 
 /** The time that one request takes, step by step. */
 export class Stopwatch {
-  readonly #turns: Turns
+  readonly #turns: EventLoopWatch
   readonly #request: string
   /** When the work under way began, by the clock's `tick`. */
   since = 0
   #running = false
 
-  constructor(turns: Turns, request: string) {
+  constructor(turns: EventLoopWatch, request: string) {
     this.#turns = turns
     this.#request = request
   }

@@ -12,10 +12,10 @@ import {
 } from '../kit/index.ts'
 import type { AnswerHead, Call, Sink } from './call-request.ts'
 import { fail } from './errors.ts'
-import { HeardBody } from './heard-body.ts'
+import { UpstreamResponseBody } from './upstream-response-body.ts'
 import { strikeOut } from './redact.ts'
 import { readRefusal, type Refusal } from './vendor-keys/judge.ts'
-import { retryAfterMs } from './verdict.ts'
+import { retryAfterMs } from './retryable-status.ts'
 
 /** Of a refusal no more is looked at. */
 const refusalBytesMax = 65_536
@@ -34,7 +34,7 @@ export type Sent = {
  * as the farthest of its requests, ends when the caller's leaving or a deadline ends it, and is read no faster than the
  * caller takes it.
  */
-export class Conversation implements Call, Asker {
+export class UpstreamSession implements Call, Asker {
   readonly upstream: Upstream
   readonly head: Promise<AnswerHead>
   readonly #send: (question: Question) => Promise<Sent> | Sent
@@ -48,7 +48,7 @@ export class Conversation implements Call, Asker {
   #sink: Sink | undefined
   #body: AsyncIterable<Buffer> | undefined
   /** What its requests have been answered, for its readers. */
-  readonly #heard: HeardBody[] = []
+  readonly #heard: UpstreamResponseBody[] = []
   #goOn: (() => void) | undefined
   #isPaused = false
   /** What its requests have been refused with, where that is requested. */
@@ -139,7 +139,7 @@ export class Conversation implements Call, Asker {
     const head = await this.#race(call.head)
     const source = open(head)
     const { bytesMax } = question
-    const body = new HeardBody(source, bytesMax, () => {
+    const body = new UpstreamResponseBody(source, bytesMax, () => {
       this.#isSent = call.isSent
     })
     this.#heard.push(body)

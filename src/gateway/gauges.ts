@@ -1,4 +1,4 @@
-import { type Clock, type Counters, keysOf, type OpenCharges, type Plan, type Storage } from '../kit/index.ts'
+import { type Clock, type Counters, keysOf, type OpenCharges, type CompiledConfig, type Storage } from '../kit/index.ts'
 import type { Engine, VendorKeys } from '../engine/index.ts'
 import { gaugeSnapshot, labelledGauge, type Metrics, type Snapshot } from '../observe/index.ts'
 import { readVersion } from './version.ts'
@@ -20,14 +20,14 @@ type Watched = {
     readonly turnedAway: Engine['turnedAway']
     readonly vendorKeys: Pick<VendorKeys, 'report' | 'outcomesOf'>
   }
-  plan(this: void): Plan
+  plan(this: void): CompiledConfig
 }
 
 /**
  * Adds the figures that are kept by others than the metrics, read when somebody asks. Of several processes on one storage each
  * tells the whole of what is open there.
  */
-export function addFigures(metrics: Metrics, { clock, storage, counters, engine, connections, plan }: Watched): void {
+export function addGauges(metrics: Metrics, { clock, storage, counters, engine, connections, plan }: Watched): void {
   metrics.gauge('open_exchanges', 'Exchanges that have not settled yet.', () => engine.open)
   metrics.gauge('bodies_memory_bytes', 'Bytes of JSON bodies held in memory.', () => engine.heldBytes)
   metrics.gauge('counters_up', 'Whether the store of the limits answers.', () => Number(counters.healthy()), 'min')
@@ -70,7 +70,7 @@ export function addFigures(metrics: Metrics, { clock, storage, counters, engine,
   }
 }
 
-function upstreamSnapshots(plan: Plan, engine: Watched['engine']): readonly Snapshot[] {
+function upstreamSnapshots(plan: CompiledConfig, engine: Watched['engine']): readonly Snapshot[] {
   const resting = [...plan.upstreams.keys()].map(upstream => ({ upstream, ms: engine.restMs(upstream) }))
   const pools = [...plan.upstreams.values()].flatMap(upstream => {
     const standing = engine.connectionsOf(upstream)
@@ -109,7 +109,7 @@ function upstreamSnapshots(plan: Plan, engine: Watched['engine']): readonly Snap
   ]
 }
 
-function keySnapshots({ upstreams }: Plan, vendorKeys: Watched['engine']['vendorKeys']): readonly Snapshot[] {
+function keySnapshots({ upstreams }: CompiledConfig, vendorKeys: Watched['engine']['vendorKeys']): readonly Snapshot[] {
   const keyed = [...upstreams.values()].filter(({ keys }) => keys !== undefined)
   const all = keyed.flatMap(upstream => {
     const labels = { upstream: upstream.name }

@@ -34,7 +34,7 @@ export type Route = {
 export type PipelineStep = { readonly plugin: string; readonly options: unknown; readonly origin: Origin }
 
 /** They explain charges; none of it is frozen, since it is others' code. */
-export type PlanPlugins = {
+export type ConfigPlugins = {
   /** Those of the pipeline, in its order. */
   readonly inUse: readonly KnownPlugin[]
   /** Those and the others that came with the gateway: what they charged once can still be explained. */
@@ -43,7 +43,7 @@ export type PlanPlugins = {
 
 export type Address = { readonly host: string; readonly port: number }
 
-export type ServerPlan = {
+export type ServerConfig = {
   readonly listen: Address
   readonly ops: Address | undefined
   readonly bodyBytesMax: number
@@ -80,7 +80,7 @@ export type ServerPlan = {
 }
 
 /** Where traces and metrics are sent by OTLP. */
-export type OtlpPlan = {
+export type OtlpConfig = {
   readonly endpoint: string
   readonly headers: { readonly [name: string]: string }
   readonly traces: boolean
@@ -91,7 +91,7 @@ export type OtlpPlan = {
 }
 
 /** A receiver of events. */
-export type WebhookPlan = {
+export type WebhookConfig = {
   readonly name: string
   readonly format: 'standard' | 'slack' | 'email'
   /** http(s), or smtp(s) for e-mail. May hold a secret: it is in no line of the log. */
@@ -110,20 +110,20 @@ export type WebhookPlan = {
  * What the file says, defaults filled in, by its own paths and in one spelling: `server.body_max` → `32MiB`. Secrets are
  * `***`.
  */
-export type PlanSettings = { readonly [path: string]: string }
+export type ConfigSettings = { readonly [path: string]: string }
 
 /** Files that a configuration names: those that were read or could not be, and patterns that more may fit. Absolute paths. */
-export type PlanFiles = { readonly named: readonly string[]; readonly patterns: readonly string[] }
+export type ConfigFiles = { readonly named: readonly string[]; readonly patterns: readonly string[] }
 
 /** The whole configuration, frozen; a request keeps the plan it began with. */
-export type Plan = {
+export type CompiledConfig = {
   /** First 12 hex digits of the SHA-256 of the effective configuration (secrets left out). */
   readonly revision: string
   readonly file: string
   /** The other files that it was read from besides `file`; absent for none. */
-  readonly files?: PlanFiles
+  readonly files?: ConfigFiles
   /** The source of all the rest: a configuration and its changes are described from here. */
-  readonly settings: PlanSettings
+  readonly settings: ConfigSettings
   /**
    * Files that `${file:…}` names, by their whole paths. Each has a mark of what it held, good for comparing in this process
    * alone; `''` when it held nothing.
@@ -132,7 +132,7 @@ export type Plan = {
   /** Variables of the environment that it names, set or not; absent for none. */
   readonly variables?: ReadonlySet<string>
   readonly currency: string
-  readonly server: ServerPlan
+  readonly server: ServerConfig
   readonly storage: string
   readonly counters: string
   /** How long rows of the log are kept; absent for ever. Charges are. */
@@ -142,11 +142,11 @@ export type Plan = {
   /** How long events are kept that all receivers have got; absent for ever. */
   readonly eventRetentionMs?: number
   /** The receivers of events; absent for none. */
-  readonly webhooks?: ReadonlyMap<string, WebhookPlan>
+  readonly webhooks?: ReadonlyMap<string, WebhookConfig>
   /** Absent where passwords alone let people in. */
   readonly signIn?: SignInPlan
   /** Absent for no telemetry but the metrics. */
-  readonly otlp?: OtlpPlan
+  readonly otlp?: OtlpConfig
   /** The time zone by whose days and months budgets are renewed. */
   readonly timeZone: string
   /** Percents of a budget at which an event reports how much of it is spent, smallest first. */
@@ -154,7 +154,7 @@ export type Plan = {
   readonly groups: ReadonlyMap<string, Group>
   readonly upstreams: ReadonlyMap<string, Upstream>
   readonly pipeline: readonly PipelineStep[]
-  readonly plugins: PlanPlugins
+  readonly plugins: ConfigPlugins
   readonly families: ReadonlyMap<string, Family>
   readonly models: ReadonlyMap<string, Model>
   /** Sentences, each with its place, that every start and reload reports; absent where there are none. */

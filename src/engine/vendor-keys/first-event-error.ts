@@ -31,7 +31,7 @@ export function kindOf({ status, headers, codings }: AnswerHead): Kind | undefin
 }
 
 /** What an answer begins with: as much of it as shows whether it is an error, and which. */
-export class FirstWords {
+export class FirstEventReader {
   #kind: Kind
   readonly #bytesMax: number
   readonly #formOf: FormOf

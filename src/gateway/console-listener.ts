@@ -21,7 +21,7 @@ export function isConsoleBuilt(): boolean {
   return existsSync(`${assets}index.html`)
 }
 
-export type ConsoleDoor = { readonly handle: Listener; close(): Promise<void> }
+export type ConsoleListener = { readonly handle: Listener; close(): Promise<void> }
 
 export type ConsoleParts = Omit<
   AdminParts,
@@ -31,7 +31,7 @@ export type ConsoleParts = Omit<
 }
 
 /** The console's server, loaded on its first request: a gateway without visitors neither waits nor pays. */
-export function createConsoleDoor(parts: ConsoleParts): ConsoleDoor {
+export function createConsoleListener(parts: ConsoleParts): ConsoleListener {
   let opening: Promise<Admin> | undefined
   const open = (): Promise<Admin> => (opening ??= openAdmin(parts))
   return {

@@ -16,7 +16,7 @@ export function isForOthers(path: Path): boolean {
 }
 
 /** What is written for a reference: different for each, so that two keys are not taken for one. */
-export function standInText(reference: Reference): string {
+export function placeholderText(reference: Reference): string {
   const name = reference.kind === 'variable' ? reference.name : reference.text
   return `unset-${name.replaceAll(/[^A-Za-z0-9_]/gu, one => `-${one.codePointAt(0)?.toString(16)}`)}`
 }
@@ -33,7 +33,7 @@ export function wasCovered(text: string): boolean {
 }
 
 /** The text itself, or an address that leads nowhere where one is needed and the text is none. */
-export function standInFor(text: string, path: Path, root: Tree): string {
+export function placeholderFor(text: string, path: Path, root: Tree): string {
   if (path.at(-1) !== 'url' || URL.canParse(text)) return text
   const { node } = findNode(root, path.slice(0, -1))
   const format = entryOf(node, 'format')?.value

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Engine } from '../engine/index.ts'
-import type { Clock, Pending, ServerPlan } from '../kit/index.ts'
+import type { Clock, Pending, ServerConfig } from '../kit/index.ts'
 import type { GatewayLog } from '../observe/index.ts'
 import { Certificate } from './certificate.ts'
 import { Connections } from './connections.ts'
@@ -22,7 +22,7 @@ type DoorParts = {
 }
 
 /** Where callers come in: the address of the configuration, and connections that an embedder brings. */
-export class CallersDoor {
+export class ApiListener {
   readonly connections: Connections
   readonly #parts: DoorParts
   readonly #brought = new Set<Duplex>()
@@ -61,7 +61,7 @@ export class CallersDoor {
   }
 
   /** @returns why the certificate of a new plan does not fit; the old one stays then */
-  renew({ tls }: ServerPlan): string | undefined {
+  renew({ tls }: ServerConfig): string | undefined {
     return tls && this.#certificate?.renew(tls)
   }
 

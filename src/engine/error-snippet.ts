@@ -14,7 +14,7 @@ const echoed = /"(?:inputs?|messages|contents|request|body)"\s*:/
  * Hears what an upstream says when it refuses, for the log: the beginning alone, and of that the words. It stands behind
  * what strikes our own keys out, and passes everything on as it came.
  */
-export class Overheard implements Stage {
+export class ErrorSnippet implements Stage {
   readonly letsGo = true
   readonly #secrets: readonly string[]
   readonly #own: string | undefined

@@ -1,5 +1,5 @@
 /** Statuses by which an upstream says that it is unable, for any client. */
-export function saysNo(status: number): boolean {
+export function isRetryableStatus(status: number): boolean {
   return status === 429 || status === 529 || (status >= 500 && status !== 501)
 }
 

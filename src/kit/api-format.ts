@@ -5,7 +5,7 @@ import type { Answer } from './reply.ts'
 import type { Usage } from './usage.ts'
 
 /** The API format of one vendor: where the key is, what errors look like. */
-export type Dialect = {
+export type ApiFormat = {
   readonly name: string
   /** Of the caller's headers, those that upstreams of this style understand; lower-case. */
   readonly requestHeaders: readonly string[]

@@ -5,7 +5,7 @@ import type { Deadlines, Timed } from './deadlines.ts'
 import type { Source } from './decode.ts'
 import { fail } from './errors.ts'
 import type { Sink } from './transport.ts'
-import type { Stopwatch } from './turns.ts'
+import type { Stopwatch } from './event-loop-watch.ts'
 
 /** After so many bytes the rest waits for the next turn of the event loop, so that no turn grows long. */
 const fairBytes = 16_384
@@ -26,7 +26,7 @@ const rememberedChars = 48
 const betweenEvents = /(?:^|\n\n|\r\n\r\n|\r\r)$/
 
 /** How an answer ended for the caller. */
-export type Relayed =
+export type PumpResult =
   | { readonly kind: 'whole' }
   | {
       readonly kind: 'cut'
@@ -36,12 +36,12 @@ export type Relayed =
       readonly failure?: Failure
     }
 
-const arrived: Relayed = { kind: 'whole' }
+const arrived: PumpResult = { kind: 'whole' }
 /** The upstream's answer had come whole. */
-const goneWithAll: Relayed = { kind: 'cut', by: 'caller', complete: true }
+const goneWithAll: PumpResult = { kind: 'cut', by: 'caller', complete: true }
 
 /** Whose answer it is, and how it reaches its caller. */
-export type Answering = {
+export type PumpTarget = {
   readonly res: ServerResponse
   readonly stopwatch: Stopwatch
   /** It has come so far: now, or at a moment of the clock's `tick`. */
@@ -59,21 +59,21 @@ export type Answering = {
  * being waited for, the caller takes what is written, and it is this answer's turn. One predicate decides; three
  * separate resumes once cut an answer whose commit was still awaited.
  */
-export class Relay implements Sink, Timed {
+export class ResponsePump implements Sink, Timed {
   place = -1
   deadlineAt = 0
-  readonly done: Promise<Relayed>
+  readonly done: Promise<PumpResult>
   readonly #res: ServerResponse
   readonly #source: Source
   readonly #stages: readonly Stage[]
   readonly #hasLength: boolean
-  readonly #answering: Answering
+  readonly #answering: PumpTarget
   /** What has been written belongs to no other code. */
   readonly #isOurs: boolean
   readonly #deadlines: Deadlines
   readonly #writeIdleMs: number
   readonly #stopwatch: Stopwatch
-  #resolve!: (relayed: Relayed) => void
+  #resolve!: (relayed: PumpResult) => void
   readonly #queue: Buffer[] = []
   /** The whole answer, which leaves with its head in one write when the upstream's end has come. */
   #whole: Buffer | undefined
@@ -111,7 +111,7 @@ export class Relay implements Sink, Timed {
    * `patience` watches how long the caller leaves lie what is written for him.
    */
   constructor(
-    answering: Answering,
+    answering: PumpTarget,
     source: Source,
     reply: Reply,
     isStream: boolean,
@@ -495,7 +495,7 @@ export class Relay implements Sink, Timed {
     else this.#source.resume()
   }
 
-  #settle(relayed: Relayed): void {
+  #settle(relayed: PumpResult): void {
     if (this.#settled) return
     this.#settled = true
     this.#queue.length = 0

@@ -6,7 +6,7 @@ import { hashToken, newToken } from '../session/sessions.ts'
 import type { Proof } from './issuers.ts'
 
 /** The purpose of a sign-in at an issuer. */
-export type Errand = {
+export type LoginState = {
   /** Where in the console they go afterwards. */
   readonly next: string | null
   /** The user that they are now, who will be known as whom the issuer names. */
@@ -16,7 +16,7 @@ export type Errand = {
   readonly name: string | null
 }
 
-type Told = Errand & {
+type Told = LoginState & {
   readonly issuer: string
   readonly clientId: string
   readonly nonce: string
@@ -37,7 +37,7 @@ function publicUrlOf({ parts, scheme, host }: Ask): string {
 }
 
 /** Sends a browser to an issuer. @throws Failure slow_down, sign_in_elsewhere, issuer_unavailable */
-export async function depart(ask: Ask, issuer: Issuer, errand: Errand) {
+export async function beginLogin(ask: Ask, issuer: Issuer, errand: LoginState) {
   const { parts, door, scheme } = ask
   const { random, storage, clock } = parts
   const publicUrl = publicUrlOf(ask)
@@ -55,7 +55,11 @@ export async function depart(ask: Ask, issuer: Issuer, errand: Errand) {
  * What was kept of a browser that comes back, once: whoever has not the browser's token as well as the issuer's state finds
  * nothing, and disturbs nobody. @throws Failure sign_in_stale
  */
-export async function arrive(ask: Ask, issuer: Issuer, query: string): Promise<{ errand: Errand; proof: Proof }> {
+export async function finishLogin(
+  ask: Ask,
+  issuer: Issuer,
+  query: string,
+): Promise<{ errand: LoginState; proof: Proof }> {
   const { parts, scheme, headers } = ask
   const publicUrl = publicUrlOf(ask)
   const token = readCookie(headers['cookie'] as string | undefined, scheme, 'trip')

@@ -18,7 +18,7 @@ type Find = (hash: string) => Promise<Key | undefined> | Key | undefined
  * The links that answers of image endpoints have handed to people at the playground: those alone are shown as pictures, to whom
  * they were handed. In the memory of this process, and the oldest are forgotten.
  */
-export class HandedLinks {
+export class SignedPictureLinks {
   readonly #find: Find
   readonly #links = new Map<string, true>()
 

@@ -5,7 +5,7 @@ import { defineSlot } from './slots.ts'
  * What an answer says of itself, as far as it has been read. Whoever reads the upstream's own words fills it before the
  * bytes that complete what it is about go on.
  */
-export type Told = {
+export type ResponseMetadata = {
   /** Width and height in pixels, by the place of a picture among those of the answer. */
   readonly sizes: Map<number, { readonly width: number; readonly height: number }>
   /** The first bytes of what a link leads to, by the place of the picture: for the reader of its pixels. */
@@ -26,9 +26,9 @@ export type Told = {
   foreign: Buffer | undefined
 }
 
-export const toldSlot = defineSlot<Told>('told')
+export const responseMetadataSlot = defineSlot<ResponseMetadata>('told')
 
-export function createTold(): Told {
+export function createResponseMetadata(): ResponseMetadata {
   return {
     sizes: new Map(),
     heads: new Map(),
@@ -43,20 +43,20 @@ export function createTold(): Told {
 }
 
 /** What the answers of a family may report that decides prices. */
-export type ToldNames = {
+export type MetadataNames = {
   /** Names of facts. */
   readonly facts: ReadonlySet<string>
   /** Names of prices of refusals. */
   readonly refusals: ReadonlySet<string>
 }
 
-const known = new WeakMap<Family, ToldNames>()
+const known = new WeakMap<Family, MetadataNames>()
 
 /**
  * What the sections of a family say that its answers tell: whoever fills `Told` has `facts` (by name) and `refused` (a list,
  * with `charge`) in its section, at its top or by operation in `per_operation`. What is not named there decides no price.
  */
-export function toldNames(family: Family): ToldNames {
+export function metadataNames(family: Family): MetadataNames {
   let names = known.get(family)
   if (!names) {
     const tops = [...family.facets.values()]

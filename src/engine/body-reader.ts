@@ -11,7 +11,7 @@ import { scanObjectInTurns } from './fields.ts'
 import { Gather } from './gather.ts'
 import { readBacklog, stillArriving, tooLarge, undoCodings } from './packed-body.ts'
 import { SocketRest } from './rest-socket.ts'
-import type { Stopwatch } from './turns.ts'
+import type { Stopwatch } from './event-loop-watch.ts'
 
 /** A body of which no more than `bytes` come in `ms` is given up. */
 export type BodyPace = { readonly bytes: number; readonly ms: number }
@@ -26,14 +26,14 @@ const gatheredBytes = 16_384
 const growBytes = 65_536
 
 /** A body together with what has to be given back when the exchange has ended. */
-export type Taken = {
+export type IncomingBody = {
   readonly body: Body
   /** @param isUnread no code reads the body any more, not even a write that is under way: its memory may be freed at once */
   release(isUnread: boolean): void
 }
 
 const abandoned = new Error('nobody reads the body any more')
-const nothing: Taken = { body: { kind: 'none' }, release: () => undefined }
+const nothing: IncomingBody = { body: { kind: 'none' }, release: () => undefined }
 
 /**
  * Reads what the route says the body is: nothing, one JSON object whole in memory, or the unread bytes of a form.
@@ -42,14 +42,14 @@ const nothing: Taken = { body: { kind: 'none' }, release: () => undefined }
  * @throws Failure body_unexpected, unsupported_content_type, unsupported_content_encoding, body_too_large, body_too_dense,
  *   body_undecodable, invalid_json, body_incomplete, body_too_slow, over_capacity
  */
-export function takeBody(
+export function readBody(
   req: IncomingMessage,
   res: ServerResponse,
   route: Route,
   memory: ByteClaim,
   patience: BodyPatience,
   stopwatch: Stopwatch,
-): Taken | Promise<Taken> {
+): IncomingBody | Promise<IncomingBody> {
   const announced = announcedBytes(req)
   if (route.body === 'none') {
     if (announced !== 0) throw fail('body_unexpected', { method: route.method, path: route.path })
@@ -118,8 +118,8 @@ function checkType(req: IncomingMessage, route: Route): 'json' | 'form' {
 }
 
 /** A JSON body on its way into memory, and what it takes there until it is released. */
-class JsonIntake implements BodyTaker, Taken {
-  readonly done: Promise<Taken>
+class JsonIntake implements BodyTaker, IncomingBody {
+  readonly done: Promise<IncomingBody>
   readonly #req: IncomingMessage
   readonly #route: Route
   readonly #memory: ByteClaim
@@ -128,7 +128,7 @@ class JsonIntake implements BodyTaker, Taken {
   readonly #unpacked: DecodedSource | undefined
   readonly #rest: SocketRest
   readonly #watch: PaceWatch
-  #resolve!: (taken: Taken) => void
+  #resolve!: (taken: IncomingBody) => void
   #reject!: (error: unknown) => void
   #stopListening: (() => void) | undefined
   #isOver = false

@@ -12,7 +12,7 @@ import {
   withFields,
 } from '../kit/index.ts'
 import { fail, modelNotFound } from './errors.ts'
-import { passes } from './passes.ts'
+import { passes } from './is-forwarded.ts'
 
 type Place = readonly string[]
 type Reading = {

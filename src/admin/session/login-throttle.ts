@@ -5,7 +5,7 @@ import { LoginGuard } from './login-guard.ts'
 import { Pace } from './pace.ts'
 
 /** The checks before every password, and every other sign-in of one gateway. */
-export type Door = {
+export type LoginThrottle = {
   readonly guard: LoginGuard
   readonly hashes: HashQueue
   /** The hash of a password of no user. */
@@ -17,13 +17,13 @@ export type Door = {
 
 const departuresAMinute = 60
 
-export function createDoor({
+export function createLoginThrottle({
   clock,
   random,
   hashPassword,
   networkOf,
   log,
-}: Pick<AdminParts, 'clock' | 'log' | 'random' | 'hashPassword' | 'networkOf'>): Door {
+}: Pick<AdminParts, 'clock' | 'log' | 'random' | 'hashPassword' | 'networkOf'>): LoginThrottle {
   let hash: Promise<string> | undefined
   return {
     guard: new LoginGuard(clock, networkOf),

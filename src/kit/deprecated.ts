@@ -1,0 +1,32 @@
+import { createResponseMetadata, type MetadataNames, metadataNames, responseMetadataSlot } from './response-metadata.ts'
+import type { ResponseMetadata } from './response-metadata.ts'
+import type { ApiFormat } from './api-format.ts'
+import type { CompiledConfig, ServerConfig } from './compiled-config.ts'
+import type { ExtraLinePrice } from './extra-line-price.ts'
+import type { RequestContext } from './request-context.ts'
+import type { BudgetStatus } from './shapes/budget.ts'
+
+// Names of earlier releases, for plugins and programs that use them. The next major release drops them.
+
+/** @deprecated Use `RequestContext`. */
+export type Exchange = RequestContext
+/** @deprecated Use `ApiFormat`. */
+export type Dialect = ApiFormat
+/** @deprecated Use `CompiledConfig`. */
+export type Plan = CompiledConfig
+/** @deprecated Use `ServerConfig`. */
+export type ServerPlan = ServerConfig
+/** @deprecated Use `ResponseMetadata`. */
+export type Told = ResponseMetadata
+/** @deprecated Use `MetadataNames`. */
+export type ToldNames = MetadataNames
+/** @deprecated Use `ExtraLinePrice`. */
+export type BesidePrice = ExtraLinePrice
+/** @deprecated Use `BudgetStatus`. */
+export type BudgetStanding = BudgetStatus
+/** @deprecated Use `responseMetadataSlot`. */
+export const toldSlot = responseMetadataSlot
+/** @deprecated Use `createResponseMetadata`. */
+export const createTold = createResponseMetadata
+/** @deprecated Use `metadataNames`. */
+export const toldNames = metadataNames
