@@ -27,7 +27,7 @@ import {
   userOf,
 } from './cost-charges.ts'
 
-// What `addUpCosts` writes of a whole ledger, without the ledger, in the order in which it stands: added up commit by commit, ten
+// What `rollUpCosts` writes of a whole ledger, without the ledger, in the order in which it stands: added up commit by commit, ten
 // million charges of 20,000 keys change every page of the sums again and again. `sameSums` holds the one against the other.
 
 const rowsTogether = 64

@@ -17,7 +17,7 @@ import {
   type Storage,
   systemTimers,
 } from '../src/kit/index.ts'
-import { addUpCosts } from '../src/storage/costs/add-up.ts'
+import { rollUpCosts } from '../src/storage/costs/roll-up.ts'
 import { quarterOfSpan } from '../src/storage/costs/spans.ts'
 import { openStorage } from '../src/storage/index.ts'
 import { Connection } from '../src/storage/sqlite/connect.ts'
@@ -149,7 +149,7 @@ async function prove(folder: string): Promise<void> {
   await copyFile(own, bulk)
   await withFile(own, storage => sell(storage, few, keys, at => void (now = at)))
   const connection = new Connection(own)
-  while (connection.transact(() => connection.run(addUpCosts())) > 0);
+  while (connection.transact(() => connection.run(rollUpCosts())) > 0);
   connection.close()
   addUpInBulk(bulk, few, () => undefined)
   process.stderr.write(`  in bulk as by the writer: ${sameSums(own, bulk)} rows of ${provedCharges} charges\n`)

@@ -15,7 +15,7 @@ import {
   unknownOfLogRow,
 } from '../src/kit/index.ts'
 import { openStorage } from '../src/storage/index.ts'
-import { dropChanged, keepPageCharges, sumNextPage } from '../src/storage/journal/page-charges.ts'
+import { dropChanged, writeBatchCharges, sumNextBatch } from '../src/storage/journal/batch-charges.ts'
 import { createPool, Session } from '../src/storage/postgres/connect.ts'
 import type { QueryProgram } from '../src/storage/query.ts'
 import { Connection } from '../src/storage/sqlite/connect.ts'
@@ -180,13 +180,13 @@ async function keepPages(
   while ((await run(dropChanged(now), 'write')).places > 0);
   for (let before = Number.MAX_SAFE_INTEGER; ; pages++) {
     const asked = performance.now()
-    const found = await run(sumNextPage({ at: now, before }), 'read')
+    const found = await run(sumNextBatch({ at: now, before }), 'read')
     longest = Math.max(longest, performance.now() - asked)
     if (!found) break
     before = found.lastMs
     bytes += found.body?.length ?? 0
     const writing = performance.now()
-    await run(keepPageCharges(found), 'write')
+    await run(writeBatchCharges(found), 'write')
     written += performance.now() - writing
   }
   const all = performance.now() - from

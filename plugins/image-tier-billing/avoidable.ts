@@ -1,4 +1,4 @@
-import type { ChargeRule, Line, Saving, TierRule } from '../../src/kit/index.ts'
+import type { ChargeRule, ChargeItem, Saving, TierRule } from '../../src/kit/index.ts'
 import { cheaperOf } from './mismatch.ts'
 import { priceImage } from './price-image.ts'
 import { comeOf } from './replay.ts'
@@ -8,7 +8,7 @@ import { tierOfSize } from './tier.ts'
  * What an image cost more than it had to: its tier came from the size that was asked for, or from none, and what came back
  * is of a cheaper one. What it would have cost is rated as any image is, by the rule of its charge.
  */
-export function avoidable(of: ChargeRule, line: Line): Saving | undefined {
+export function avoidable(of: ChargeRule, line: ChargeItem): Saving | undefined {
   // Charges of this kind are written by this plugin alone.
   const rule = of as TierRule
   const { tier, source, price } = line
@@ -23,7 +23,7 @@ export function avoidable(of: ChargeRule, line: Line): Saving | undefined {
 }
 
 /** The tier of the pixels that came back, and the size that they are. */
-function sizeMade({ tiers }: TierRule, { width, height, told }: Line): TierRule['cheaper'] {
+function sizeMade({ tiers }: TierRule, { width, height, told }: ChargeItem): TierRule['cheaper'] {
   const size = width === null || height === null ? told?.size : { width, height }
   const row = size && tierOfSize(size, tiers)
   return row && { tier: row.tier, size: `${size.width}x${size.height}` }

@@ -3,7 +3,7 @@ import {
   type RequestContext,
   type Failure,
   type Ledger,
-  type Line,
+  type ChargeItem,
   type Micros,
   type Outcome,
   readCost,
@@ -86,7 +86,7 @@ export class ImageCharge {
     })
   }
 
-  #rate(found: readonly FoundImage[]): readonly Line[] {
+  #rate(found: readonly FoundImage[]): readonly ChargeItem[] {
     const told = this.#terms.told()
     const images = found.map(image => measured(image, told))
     const ofImages = images.map(image => rateImage(image, this.#terms, told))
@@ -101,11 +101,11 @@ export class ImageCharge {
     return this.#place(all)
   }
 
-  #place(lines: readonly Unplaced[]): readonly Line[] {
+  #place(lines: readonly Unplaced[]): readonly ChargeItem[] {
     return lines.map(line => ({ ...line, index: this.#next++ }))
   }
 
-  #keep(lines: readonly Line[]): Promise<readonly boolean[]> {
+  #keep(lines: readonly ChargeItem[]): Promise<readonly boolean[]> {
     return Promise.all(lines.map(line => this.#insist(() => this.#ledger.line(this.#terms.id, line, this.#upstream))))
   }
 
@@ -124,7 +124,7 @@ export class ImageCharge {
   }
 
   /** The line of a refusal that costs; undefined where it costs nothing. */
-  get #refusal(): Line | undefined {
+  get #refusal(): ChargeItem | undefined {
     const { rule, told } = this.#terms
     const name = rule.refusals && told()?.refusalPrice
     const row = rule.refusals?.find(one => one.name === name)

@@ -1,4 +1,4 @@
-import { type LineRule, type Model, metadataNames } from '../../src/kit/index.ts'
+import { type ChargeItemRule, type Model, metadataNames } from '../../src/kit/index.ts'
 import { countPictures, parseQuantity, readQuantity, type Sent } from './asked.ts'
 import { fail } from './errors.ts'
 import { imageLabel } from './price-image.ts'
@@ -52,10 +52,10 @@ export function lineRules(
   model: Model,
   sent: Sent | undefined,
   measured: Measured | undefined,
-): readonly LineRule[] {
+): readonly ChargeItemRule[] {
   if (model.free) return []
   const { facts } = metadataNames(model.family)
-  return (facet.lines ?? []).map((line): LineRule => {
+  return (facet.lines ?? []).map((line): ChargeItemRule => {
     const { scale, unit } = scaleOf(line)
     const isTold = line.from !== undefined && facts.has(line.from)
     const asked = sent && askedOf(line, sent, measured, scale)
@@ -110,12 +110,12 @@ function askedOf(
 }
 
 /** A quantity as lines have it: steps and tokens are whole, of seconds a thousandth counts. */
-function fromThousandths(per: LineRule['per'], thousandths: number): number {
+function fromThousandths(per: ChargeItemRule['per'], thousandths: number): number {
   return per === 'second' ? thousandths : Math.ceil(thousandths / 1000)
 }
 
 /** A number of the answer, as a quantity of the line; undefined when it is none. */
-export function toldQuantity(per: LineRule['per'], fact: string | number | boolean): number | undefined {
+export function toldQuantity(per: ChargeItemRule['per'], fact: string | number | boolean): number | undefined {
   const thousandths = parseQuantity(String(fact))
   return thousandths === undefined ? undefined : fromThousandths(per, thousandths)
 }

@@ -1,4 +1,4 @@
-import type { Line, ResponseMetadata, ToldOfLine, TierRule } from '../../src/kit/index.ts'
+import type { ChargeItem, ResponseMetadata, ChargeItemFacts, TierRule } from '../../src/kit/index.ts'
 import { type Come, priceImage } from './price-image.ts'
 import { rateTier } from './tier.ts'
 import { rateLines, type Unplaced } from './rate-lines.ts'
@@ -13,7 +13,7 @@ export type Rating = { readonly rule: TierRule; readonly n: number; readonly ove
  * `over_return` when more came than were asked for, `uncounted` when more came than the vendor counts, and `capped` when that
  * one is not charged; `larger_than_expected` when its tier is above the largest that was held for. `told`: what the answer has said of itself so far.
  */
-export function rateImage(image: FoundImage, rating: Rating, told?: ResponseMetadata): Line {
+export function rateImage(image: FoundImage, rating: Rating, told?: ResponseMetadata): ChargeItem {
   const { rule } = rating
   const { label, source, price } = priceImage(rule, comeOf(image, told))
   const over = image.index >= rating.n
@@ -51,7 +51,7 @@ function isLarger(rule: TierRule, image: FoundImage, told: ResponseMetadata | un
 /** What is charged with an image, in addition to it; nothing with one that is not charged. */
 export function rateWithImage(
   image: FoundImage,
-  line: Line,
+  line: ChargeItem,
   { rule }: Rating,
   told?: ResponseMetadata,
 ): readonly Unplaced[] {
@@ -78,7 +78,7 @@ function toldOf(
   { index }: FoundImage,
   told: ResponseMetadata,
   bySize: boolean,
-): ToldOfLine | undefined {
+): ChargeItemFacts | undefined {
   const size = bySize && rule.tierFrom.includes('told') ? told.sizes.get(index) : undefined
   const facts = factsOf(rule, factsAt(told, index))
   return size || facts
@@ -86,7 +86,7 @@ function toldOf(
     : undefined
 }
 
-function factsOf({ by, times, facts }: TierRule, told: ReturnType<typeof factsAt>): ToldOfLine['facts'] {
+function factsOf({ by, times, facts }: TierRule, told: ReturnType<typeof factsAt>): ChargeItemFacts['facts'] {
   if (!facts) return undefined
   const used = new Set([...(by ?? []), ...(times ?? []).flatMap(one => Object.keys(one.if))])
   const known = facts.filter(name => used.has(name) && told.has(name))

@@ -1,16 +1,16 @@
-import type { Line, LineRule, TierRule, TierSource } from '../../src/kit/index.ts'
+import type { ChargeItem, ChargeItemRule, TierRule, TierSource } from '../../src/kit/index.ts'
 import { priceQuantity } from '../../src/pricing/index.ts'
 import { toldQuantity } from './line-rules.ts'
 import type { Come } from './price-image.ts'
 import type { Size } from './tier.ts'
 
 /** A line before it has its place. */
-export type Unplaced = Omit<Line, 'index'>
+export type Unplaced = Omit<ChargeItem, 'index'>
 
 /** When a line is written: with each image, with the first one, or when the answer is complete. */
 export type Moment = 'image' | 'first' | 'end'
 
-export function momentOf(rule: TierRule, line: LineRule): Moment {
+export function momentOf(rule: TierRule, line: ChargeItemRule): Moment {
   if (!line.once) return 'image'
   return line.from !== undefined && rule.facts?.includes(line.from) ? 'end' : 'first'
 }
@@ -33,7 +33,7 @@ type Amounts = {
 }
 
 /** What one line comes to: two lines where the first unit of a picture has a price of its own, none where there is nothing. */
-export function rateLine(rule: TierRule, line: LineRule, come: Come): readonly Unplaced[] {
+export function rateLine(rule: TierRule, line: ChargeItemRule, come: Come): readonly Unplaced[] {
   const { amounts, source, size, fact, untold, estimated } = amountsOf(rule, line, come)
   const flags: string[] = []
   if (amounts.some(amount => amount > (line.max ?? amount))) flags.push('capped')
@@ -53,7 +53,7 @@ export function rateLine(rule: TierRule, line: LineRule, come: Come): readonly U
 }
 
 /** Amounts by the prices that they have: those of first units apart from the others. */
-function partsOf(line: LineRule, amounts: readonly number[]) {
+function partsOf(line: ChargeItemRule, amounts: readonly number[]) {
   let [first, rest] = [0, 0]
   for (const amount of amounts) {
     const capped = Math.min(amount, line.max ?? amount)
@@ -70,12 +70,12 @@ function partsOf(line: LineRule, amounts: readonly number[]) {
   return line.first ? [part(line.first, first), part(line, rest)] : [part(line, rest)]
 }
 
-function toldOf(source: TierSource, size: Size | undefined, fact: Amounts['fact']): Line['told'] {
+function toldOf(source: TierSource, size: Size | undefined, fact: Amounts['fact']): ChargeItem['told'] {
   if (fact) return { facts: { [fact[0]]: fact[1] } }
   return source === 'told' && size ? { size } : undefined
 }
 
-function amountsOf(rule: TierRule, line: LineRule, come: Come): Amounts {
+function amountsOf(rule: TierRule, line: ChargeItemRule, come: Come): Amounts {
   if (line.per === 'megapixel' && line.asked === undefined) return pixelsOf(rule, line, come)
   const { from } = line
   const fact = from !== undefined && rule.facts?.includes(from) ? come.facts?.get(from) : undefined
@@ -89,7 +89,7 @@ function amountsOf(rule: TierRule, line: LineRule, come: Come): Amounts {
 }
 
 /** Of an image that came back: by what the answer reports, its bytes, or the requested size. */
-function pixelsOf(rule: TierRule, line: LineRule, { told, output }: Come): Amounts {
+function pixelsOf(rule: TierRule, line: ChargeItemRule, { told, output }: Come): Amounts {
   for (const source of rule.tierFrom) {
     const size = source === 'told' ? told : source === 'output' ? output : (rule.askedSize ?? null)
     // Before the request's own size comes what the answer should have reported.
@@ -109,7 +109,7 @@ export function mostOf(rule: TierRule, n: number): number {
   return (rule.lines ?? []).reduce((total, line) => total + (line.once ? 1 : n) * mostOfLine(rule, line), 0)
 }
 
-function mostOfLine(rule: TierRule, line: LineRule): number {
+function mostOfLine(rule: TierRule, line: ChargeItemRule): number {
   const isTold = line.from !== undefined && rule.facts?.includes(line.from)
   const isOutput = line.per === 'megapixel' && line.asked === undefined
   const amounts = isTold || isOutput ? [line.max ?? 0] : amountsOf(rule, line, nothingCame).amounts

@@ -4,8 +4,8 @@ import {
   type Charge,
   formatMoney,
   decidedTier,
-  type Line,
-  type LineRule,
+  type ChargeItem,
+  type ChargeItemRule,
   sourceLabels,
   type TierRule,
 } from '../../src/kit/index.ts'
@@ -57,14 +57,14 @@ export function record(charge: Charge): Account {
   }
 }
 
-function placeOf(rule: TierRule, { tier, quantity, flags }: Line): string | null {
+function placeOf(rule: TierRule, { tier, quantity, flags }: ChargeItem): string | null {
   if (quantity === null) return rowsOf(rule).find(row => row.tier === tier)?.at ?? null
   if (flags.includes('refused')) return rule.refusals?.find(({ name }) => name === tier)?.at ?? null
   return besideOf(rule.lines ?? []).find(({ name }) => name === tier)?.at ?? null
 }
 
 /** The images of a charge: additional charges have a quantity. */
-function imagesOf({ lines }: Charge): readonly Line[] {
+function imagesOf({ lines }: Charge): readonly ChargeItem[] {
   return lines.filter(({ quantity, tier }) => quantity === null || tier === decidedTier)
 }
 
@@ -91,13 +91,13 @@ function grouped(values: readonly string[]): string {
   return [...counts].map(([value, count]) => `${value}×${count}`).join(', ')
 }
 
-function whyPrice(charge: Charge, rule: TierRule, line: Line): string {
+function whyPrice(charge: Charge, rule: TierRule, line: ChargeItem): string {
   if (line.quantity !== null) return whyBeside(rule, line)
   const why = rule.by ? whyCombination(charge, rule, rule.by, line) : whyTier(charge, rule, line)
   return `${why}${whyFactors(rule, line)}`
 }
 
-function whyTier(charge: Charge, rule: TierRule, line: Line): string {
+function whyTier(charge: Charge, rule: TierRule, line: ChargeItem): string {
   if (line.source === 'default') return `no size could be read → ${line.tier} by default`
   if (line.source === 'request') return `requested size ${charge.size} → ${line.tier}`
   const size = (line.source === 'told' ? line.told?.size : null) ?? { width: line.width ?? 0, height: line.height ?? 0 }
@@ -116,7 +116,7 @@ function boundText({ tiers }: TierRule, row: number, { width, height }: Size): s
     : `long edge ${Math.max(width, height)} ${bound}`
 }
 
-function whyCombination(charge: Charge, rule: TierRule, by: readonly string[], line: Line): string {
+function whyCombination(charge: Charge, rule: TierRule, by: readonly string[], line: ChargeItem): string {
   if (by.length === 0) return `one price for every image → ${line.tier}`
   const facts = line.told?.facts
   const values = by.map(name => {
@@ -128,7 +128,7 @@ function whyCombination(charge: Charge, rule: TierRule, by: readonly string[], l
   return `${values.join(', ')} → ${end}`
 }
 
-function whyTierOf(charge: Charge, rule: TierRule, { width, height, told }: Line): string {
+function whyTierOf(charge: Charge, rule: TierRule, { width, height, told }: ChargeItem): string {
   const output = width === null || height === null ? null : { width, height }
   const { tier, source } = rateTier(rule, output, told?.size)
   const row = rule.tiers.findIndex(one => one.tier === tier)
@@ -138,7 +138,7 @@ function whyTierOf(charge: Charge, rule: TierRule, { width, height, told }: Line
   return size ? `${source === 'told' ? 'told ' : ''}${boundText(rule, row, size)} (${tier})` : tier
 }
 
-function whyFactors(rule: TierRule, { told }: Line): string {
+function whyFactors(rule: TierRule, { told }: ChargeItem): string {
   const facts = told?.facts && new Map(Object.entries(told.facts))
   return factorsOf(rule, facts)
     .map(
@@ -150,7 +150,7 @@ function whyFactors(rule: TierRule, { told }: Line): string {
     .join('')
 }
 
-function whyBeside(rule: TierRule, { tier, quantity, source, flags, width, height, told }: Line): string {
+function whyBeside(rule: TierRule, { tier, quantity, source, flags, width, height, told }: ChargeItem): string {
   if (flags.includes('refused')) return `the answer is a refusal that is charged → ${tier}`
   const own = ruleOf(rule, tier)
   if (!own) return `${tier} ${quantity}`
@@ -176,7 +176,7 @@ const sourceText = {
   default: 'as nothing says how many',
 } as const
 
-function countText({ per, unit, whole }: LineRule, quantity: number): string {
+function countText({ per, unit, whole }: ChargeItemRule, quantity: number): string {
   const count = whole ? quantity : per === 'token' ? quantity : quantity / unit
   return `${Number(count.toFixed(6))} ${per.replace('_', ' ')}${count === 1 ? '' : 's'}`
 }

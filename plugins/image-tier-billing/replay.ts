@@ -1,4 +1,4 @@
-import type { Charge, Line, Replayed, TierRule } from '../../src/kit/index.ts'
+import type { Charge, ChargeItem, Replayed, TierRule } from '../../src/kit/index.ts'
 import { type Come, priceImage } from './price-image.ts'
 import { rateLine } from './rate-lines.ts'
 
@@ -9,12 +9,12 @@ export function replay(charge: Charge): readonly Replayed[] {
   return charge.lines.map(line => (line.quantity === null ? replayImage(rule, line) : replayLine(rule, line)))
 }
 
-function replayImage(rule: TierRule, line: Line): Replayed {
+function replayImage(rule: TierRule, line: ChargeItem): Replayed {
   const { label, source, price } = priceImage(rule, comeOf(line))
   return { index: line.index, tier: label, source, price: line.flags.includes('capped') ? 0 : price }
 }
 
-export function replayLine(rule: TierRule, line: Line): Replayed {
+export function replayLine(rule: TierRule, line: ChargeItem): Replayed {
   const { index, tier } = line
   if (line.flags.includes('refused')) {
     const row = rule.refusals?.find(({ name }) => name === tier)
@@ -38,7 +38,7 @@ export function ruleOf(rule: TierRule, name: string) {
 }
 
 /** What was known when the line was rated. */
-export function comeOf({ width, height, told }: Pick<Line, 'width' | 'height' | 'told'>): Come {
+export function comeOf({ width, height, told }: Pick<ChargeItem, 'width' | 'height' | 'told'>): Come {
   const output = width === null || height === null ? null : { width, height }
   return { output, told: told?.size ?? null, facts: told?.facts && new Map(Object.entries(told.facts)) }
 }

@@ -3,8 +3,8 @@ import {
   askedSizeSlot,
   type Charge,
   Failure,
-  type Line,
-  type LineRule,
+  type ChargeItem,
+  type ChargeItemRule,
   type Repriced,
   type RepriceAsk,
   type TierRule,
@@ -32,7 +32,7 @@ export function reprice(charge: Charge, to: RepriceAsk, facet: BillingFacet): Re
     const rule = ruleNow(charge, to, facet)
     if (!rule) return { reason: 'measure_not_kept' }
     checkCombination(rule, to.model)
-    const lines: Line[] = []
+    const lines: ChargeItem[] = []
     for (const line of charge.lines) {
       const rated = line.quantity === null ? imageNow(rule, old, line, facet) : besideNow(rule, line)
       if (rated === undefined) return { reason: 'measure_not_kept' }
@@ -96,7 +96,7 @@ function namesOfImages({ by = [], times = [] }: Pick<TierRule, 'by' | 'times'>):
 }
 
 /** Additional charges, with what the request came to; undefined where that is counted otherwise than it was. */
-function linesNow(rule: Omit<TierRule, 'warnings'>, old: TierRule): readonly LineRule[] | undefined {
+function linesNow(rule: Omit<TierRule, 'warnings'>, old: TierRule): readonly ChargeItemRule[] | undefined {
   const [now, before] = [rule.lines ?? [], old.lines ?? []]
   if (now.length === 0 && before.length === 0) return []
   if (JSON.stringify(now.map(one => shapeOf(one, rule))) !== JSON.stringify(before.map(one => shapeOf(one, old)))) {
@@ -111,17 +111,17 @@ function linesNow(rule: Omit<TierRule, 'warnings'>, old: TierRule): readonly Lin
 
 /** All of a line but its prices, and what one request came to. */
 function shapeOf(
-  { asked: _own, price: _price, at: _at, missing: _missing, first, ...line }: LineRule,
+  { asked: _own, price: _price, at: _at, missing: _missing, first, ...line }: ChargeItemRule,
   { facts }: Pick<TierRule, 'facts'>,
 ) {
   const isTold = line.from !== undefined && facts?.includes(line.from) === true
   return Object.entries({ ...line, first: first?.name ?? null, isTold }).sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
-type RatedNow = Pick<Line, 'tier' | 'source' | 'price'>
+type RatedNow = Pick<ChargeItem, 'tier' | 'source' | 'price'>
 
 /** An image at the new prices; undefined where they go by what is not kept. */
-function imageNow(rule: TierRule, old: TierRule, line: Line, facet: BillingFacet): RatedNow | undefined {
+function imageNow(rule: TierRule, old: TierRule, line: ChargeItem, facet: BillingFacet): RatedNow | undefined {
   const isCapped = facet.over_return === 'cap' && ['over_return', 'uncounted'].some(flag => line.flags.includes(flag))
   // What is charged with an image that is not charged is not charged either, and has no lines.
   if (isCapped !== line.flags.includes('capped') && rule.lines?.some(({ once }) => !once)) return undefined
@@ -130,7 +130,7 @@ function imageNow(rule: TierRule, old: TierRule, line: Line, facet: BillingFacet
   return { tier: label, source, price: isCapped ? 0 : price }
 }
 
-function besideNow(rule: TierRule, line: Line): RatedNow | undefined {
+function besideNow(rule: TierRule, line: ChargeItem): RatedNow | undefined {
   const again = replayLine(rule, line)
   if ('fault' in again) return undefined
   const { tier, source, price } = again
@@ -138,7 +138,7 @@ function besideNow(rule: TierRule, line: Line): RatedNow | undefined {
 }
 
 /** Whether the size that the answer reports decides, before what is known anyhow. */
-function needsTold(rule: TierRule, { width, height }: Line): boolean {
+function needsTold(rule: TierRule, { width, height }: ChargeItem): boolean {
   if (rule.by && !rule.by.includes('tier')) return false
   for (const source of rule.tierFrom) {
     if (source === 'told') return true
@@ -150,7 +150,7 @@ function needsTold(rule: TierRule, { width, height }: Line): boolean {
 }
 
 /** Whether the reported size is kept, or it is known that there was none: it is kept where it decided. */
-function knowsTold({ by, tierFrom, tiers }: TierRule, { source, told }: Line): boolean {
+function knowsTold({ by, tierFrom, tiers }: TierRule, { source, told }: ChargeItem): boolean {
   if (told?.size) return true
   const place = tierFrom.indexOf('told')
   if (place < 0) return false

@@ -1,4 +1,4 @@
-import type { ExtraLinePrice, LineRule, TierRule } from '../../src/kit/index.ts'
+import type { ExtraLinePrice, ChargeItemRule, TierRule } from '../../src/kit/index.ts'
 
 export type ImageRow = {
   /** A tier, or the name of a price. */
@@ -15,7 +15,7 @@ export function rowsOf({ tiers, prices }: Pick<TierRule, 'tiers' | 'prices'>): r
 }
 
 /** Every price of additional charges. */
-export function besideOf(lines: readonly LineRule[]): readonly ExtraLinePrice[] {
+export function besideOf(lines: readonly ChargeItemRule[]): readonly ExtraLinePrice[] {
   return lines.flatMap(line => {
     const { name, price, at, once, per } = line
     const of = { per, once, unit: line.whole ? 1 : line.unit }

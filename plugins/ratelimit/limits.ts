@@ -6,8 +6,8 @@ import {
   type LimitRequest,
   type Model,
   ownerOfKey,
-  placesOfJobs,
-  placesOfUpstream,
+  slotsOfJobs,
+  slotsOfUpstream,
   type Upstream,
 } from '../../src/kit/index.ts'
 
@@ -108,7 +108,7 @@ export function jobsLimit({ key, group }: Caller): Limit {
     name: 'key_jobs',
     counts: 'places',
     kind: 'places',
-    ...placesOfJobs(key, group),
+    ...slotsOfJobs(key, group),
     limit: group.jobs ?? jobsMax,
     amount: asked.places,
     shadow: false,
@@ -144,7 +144,7 @@ export function upstreamLimit({ name, concurrency, shadow }: Upstream): Limit | 
     name: 'upstream_concurrency',
     counts: 'places',
     kind: 'places',
-    ...placesOfUpstream(name),
+    ...slotsOfUpstream(name),
     limit: concurrency,
     amount: asked.places,
     shadow: shadow?.includes('concurrency') === true,

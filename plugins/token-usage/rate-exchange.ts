@@ -1,6 +1,6 @@
 import {
   type Body,
-  type Line,
+  type ChargeItem,
   type Outcome,
   units,
   type Usage,
@@ -43,7 +43,7 @@ export type Ended = {
 }
 
 export type RatedExchange = {
-  readonly lines: readonly Line[]
+  readonly lines: readonly ChargeItem[]
   /** Priced units of a whole answer that were not reported, or of which nothing was reported that can be. */
   readonly missing: readonly string[]
   /** What was used and has no price of its own. */

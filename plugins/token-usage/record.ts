@@ -3,7 +3,7 @@ import {
   type Charge,
   formatMoney,
   isTokens,
-  type Line,
+  type ChargeItem,
   type UnitRow,
   units,
   type UsageRule,
@@ -79,12 +79,17 @@ function factorsOf(rule: UsageRule, situation: Situation): readonly AppliedFacto
 }
 
 /** `输入 12, 输出 34`; `-` when nothing was used. */
-function useText(lines: readonly Line[]): string {
+function useText(lines: readonly ChargeItem[]): string {
   const uses = lines.map(({ tier, quantity }) => `${unitLabels[tier] ?? tier} ${quantity ?? 0}`)
   return uses.length === 0 ? '-' : uses.join(', ')
 }
 
-function whyPrice(rule: UsageRule, line: Line, row: UnitRow | undefined, factors: readonly AppliedFactor[]): string {
+function whyPrice(
+  rule: UsageRule,
+  line: ChargeItem,
+  row: UnitRow | undefined,
+  factors: readonly AppliedFactor[],
+): string {
   const counted = line.source === 'default' ? ' (estimated)' : ''
   const used = `${line.quantity ?? 0} ${unitName(line.tier)}${counted}`
   if (!row) return `${used}: no price`

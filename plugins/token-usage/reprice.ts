@@ -1,6 +1,6 @@
 import {
   type Charge,
-  type Line,
+  type ChargeItem,
   type Repriced,
   type RepriceAsk,
   rootOf,
@@ -42,7 +42,7 @@ function clampCarried(parts: number): number {
 }
 
 /** The flags of the stored line, but those about its price: the new price has its own. */
-function flagsOf({ tier, flags }: Line, { lines }: Charge): readonly string[] {
+function flagsOf({ tier, flags }: ChargeItem, { lines }: Charge): readonly string[] {
   const before = lines.find(line => line.tier === tier)?.flags ?? []
   return [...new Set([...before.filter(flag => !flag.startsWith('unpriced:')), ...flags])]
 }

@@ -1,9 +1,16 @@
-import { amountOfLines, type ChargeFacts, type Ledger, type Line, type Log, type Micros } from '../../src/kit/index.ts'
+import {
+  amountOfItems,
+  type ChargeFacts,
+  type Ledger,
+  type ChargeItem,
+  type Log,
+  type Micros,
+} from '../../src/kit/index.ts'
 
 /** An estimated charge that waits for a person. */
 type Doubted = {
   readonly facts: ChargeFacts
-  readonly lines: readonly Line[]
+  readonly lines: readonly ChargeItem[]
   readonly reason: string
   readonly delivery: 'confirmed' | 'partial'
   /** A hold has opened it already. */
@@ -22,7 +29,7 @@ export async function reviewCharge(
   { facts, lines, reason, delivery, held, vendorCost }: Doubted,
 ): Promise<void> {
   const { id } = facts
-  const hold = amountOfLines(lines)
+  const hold = amountOfItems(lines)
   let isOpen = held
   try {
     isOpen ||= (await ledger.hold({ facts, hold, idempotency: null })).kind === 'held'

@@ -1,4 +1,10 @@
-import { type Asker, type Converse, Failure, type Spoken, type ResponseMetadata } from '../../src/kit/index.ts'
+import {
+  type UpstreamClient,
+  type CallUpstream,
+  Failure,
+  type PluginResponse,
+  type ResponseMetadata,
+} from '../../src/kit/index.ts'
 import { type MemoryClaim, PictureWriter } from '../../src/wire/index.ts'
 import type { Reading } from './describe.ts'
 import { fail, shapeOf } from './errors.ts'
@@ -11,7 +17,7 @@ export type Terms = {
   readonly reading: Reading
   readonly told: ResponseMetadata
   /** Requests, each with its number. */
-  readonly asks: readonly ((asker: Asker) => Promise<Answer>)[]
+  readonly asks: readonly ((asker: UpstreamClient) => Promise<Answer>)[]
   /** Some of it may have gone out before: what is missing now, and not by the upstream's word, would give its place to another. */
   readonly hasBegun: () => boolean
   /** So many of them at once. */
@@ -31,7 +37,7 @@ export type Terms = {
 }
 
 /** Calls an upstream as its description says, and answers in the one API format that all later code reads. */
-export function createConverse(terms: Terms): Converse {
+export function createConverse(terms: Terms): CallUpstream {
   return async asker => {
     const answer = speak(asker, terms)
     try {
@@ -46,7 +52,7 @@ export function createConverse(terms: Terms): Converse {
   }
 }
 
-function spoken(terms: Terms, first: IteratorResult<Buffer>, rest: AsyncGenerator<Buffer>): Spoken {
+function spoken(terms: Terms, first: IteratorResult<Buffer>, rest: AsyncGenerator<Buffer>): PluginResponse {
   const type = terms.event === undefined ? 'application/json' : 'text/event-stream'
   return { status: 200, headers: { 'content-type': type }, body: goOn(terms, first, rest) }
 }
@@ -69,7 +75,7 @@ async function* goOn(
 }
 
 /** A refusal as an answer. */
-export function refusal({ status, headers, body }: Refused): Spoken {
+export function refusal({ status, headers, body }: Refused): PluginResponse {
   return {
     status,
     headers: { ...headers, 'content-type': 'application/json' },
@@ -80,7 +86,7 @@ export function refusal({ status, headers, body }: Refused): Spoken {
 }
 
 /** The answers of all requests as one; what is common to all goes before the last word. */
-async function* speak(asker: Asker, terms: Terms): AsyncGenerator<Buffer> {
+async function* speak(asker: UpstreamClient, terms: Terms): AsyncGenerator<Buffer> {
   const { reading, told, event, created } = terms
   const { links } = terms
   const writer = new PictureWriter(told, {
@@ -130,7 +136,7 @@ async function* hear(
 }
 
 /** Every request's answer in turn. Of several some may fail: what came is the answer. @throws the first failure where nothing came */
-async function* readAll(asker: Asker, terms: Terms, reader: Reader): AsyncGenerator<Buffer> {
+async function* readAll(asker: UpstreamClient, terms: Terms, reader: Reader): AsyncGenerator<Buffer> {
   const { asks, atOnce } = terms
   const waiting: Promise<Answer>[] = []
   let failure: unknown
@@ -160,7 +166,7 @@ function isUpstreamsWord(error: unknown): boolean {
   return error instanceof Refused ? error.endsJob : error instanceof Failure && error.code === 'job_timeout'
 }
 
-function begin(asker: Asker, asks: Terms['asks'], i: number): Promise<Answer> {
+function begin(asker: UpstreamClient, asks: Terms['asks'], i: number): Promise<Answer> {
   const asked = (asks[i] as Terms['asks'][number])(asker)
   asked.catch(() => undefined)
   return asked

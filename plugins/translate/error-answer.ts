@@ -1,4 +1,4 @@
-import type { Heard } from '../../src/kit/index.ts'
+import type { UpstreamResponse } from '../../src/kit/index.ts'
 import { valuesAt } from '../../src/wire/index.ts'
 import type { Reading } from './describe.ts'
 import { Refused } from './refused.ts'
@@ -8,7 +8,7 @@ const errorBytesMax = 64 * 1024
 const messageCharsMax = 2_000
 
 /** What an answer with an error status says, in its caller's words. */
-export async function readError(heard: Heard, reading: Reading): Promise<Refused> {
+export async function readError(heard: UpstreamResponse, reading: Reading): Promise<Refused> {
   const { status, headers } = heard
   const body = await gather(heard, errorBytesMax)
   const value = readJson(body)
@@ -22,7 +22,7 @@ export async function readError(heard: Heard, reading: Reading): Promise<Refused
 }
 
 /** The body of an answer, as far as it is wanted. */
-async function gather({ body }: Heard, bytesMax: number): Promise<Buffer> {
+async function gather({ body }: UpstreamResponse, bytesMax: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of body) {

@@ -1,4 +1,4 @@
-import { type Asker, sniff } from '../../src/kit/index.ts'
+import { type UpstreamClient, sniff } from '../../src/kit/index.ts'
 import type { LinkToFollow } from '../../src/wire/index.ts'
 import { toBase64 } from './to-base64.ts'
 import { provenWhole } from './whole-picture.ts'
@@ -17,7 +17,7 @@ const magicBytes = 16
 const headBytes = 64 * 1024
 
 type Following = {
-  readonly asker: Asker
+  readonly asker: UpstreamClient
   readonly rule: LinkRule
   /** Is given the first bytes of what a link leads to. */
   readonly onHead: (index: number, head: Buffer) => void

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Heard } from '../../src/kit/index.ts'
+import type { UpstreamResponse } from '../../src/kit/index.ts'
 import { type AnswerValues, type MemoryClaim, ownsMemory, ValueReader } from '../../src/wire/index.ts'
 import type { Reading } from './describe.ts'
 import { fail } from './errors.ts'
@@ -67,7 +67,7 @@ export type HeldAnswer = { readonly values: AnswerValues; readonly body: HeldBod
  * @throws Failure upstream_busy, upstream_answer_unreadable, and what breaks it off
  */
 export async function holdAnswer(
-  heard: Heard,
+  heard: UpstreamResponse,
   { reading, claim, keptBytesMax = answerBytesMax }: { reading: Reading; claim: MemoryClaim; keptBytesMax?: number },
 ): Promise<HeldAnswer> {
   const body = new HeldBody(claim, keptBytesMax)

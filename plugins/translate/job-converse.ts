@@ -1,10 +1,16 @@
-import { type Asker, type Converse, Failure, type JobCourse, type Spoken } from '../../src/kit/index.ts'
+import {
+  type UpstreamClient,
+  type CallUpstream,
+  Failure,
+  type JobCourse,
+  type PluginResponse,
+} from '../../src/kit/index.ts'
 import { refusal } from './converse.ts'
 import { awaitJob, type JobNote, type Polling, readTaken, type Taken } from './job.ts'
 import type { Answer } from './read-answer.ts'
 import { Refused } from './refused.ts'
 
-export type Ask = (asker: Asker) => Promise<Answer>
+export type Ask = (asker: UpstreamClient) => Promise<Answer>
 
 /** What an exchange needs to know whose upstream answers with jobs. */
 export type JobTerms = {
@@ -14,16 +20,16 @@ export type JobTerms = {
   readonly atOnce: number
   readonly polling: Polling
   /** The caller does not wait: its answer when all is taken. */
-  readonly accepted: Spoken | undefined
+  readonly accepted: PluginResponse | undefined
   /** Writes down what was taken. @throws what the storage throws */
   readonly open: (told: readonly JobNote[], isDetached: boolean) => Promise<void>
   readonly onNotWritten: (error: unknown) => void
   /** Makes one answer of those that come. */
-  readonly finish: (asks: readonly Ask[]) => Converse
+  readonly finish: (asks: readonly Ask[]) => CallUpstream
 }
 
 /** Hands an upstream its work, writes down that it was taken, and waits for it; or takes up what another exchange has begun. */
-export function createJobConverse(terms: JobTerms): Converse {
+export function createJobConverse(terms: JobTerms): CallUpstream {
   const { course, polling, finish, accepted } = terms
   return async asker => {
     if (course.resumed) return finish(course.resumed.told.map(note => one => awaitJob(one, note, polling)))(asker)
@@ -67,7 +73,10 @@ async function write(
 }
 
 /** What was taken of all; the refusal where nothing was. @throws the first failure where nothing was taken */
-async function takeAll(asker: Asker, { asks, atOnce, polling }: JobTerms): Promise<readonly Taken[] | Refused> {
+async function takeAll(
+  asker: UpstreamClient,
+  { asks, atOnce, polling }: JobTerms,
+): Promise<readonly Taken[] | Refused> {
   const taken: Taken[] = []
   let failure: unknown
   for (let from = 0; from < asks.length; from += atOnce) {

@@ -1,4 +1,11 @@
-import { type Asker, type Body, Failure, type Heard, type Random, type ResponseMetadata } from '../../src/kit/index.ts'
+import {
+  type UpstreamClient,
+  type Body,
+  Failure,
+  type UpstreamResponse,
+  type Random,
+  type ResponseMetadata,
+} from '../../src/kit/index.ts'
 import { type AnswerValues, conditionsHold, type MemoryClaim } from '../../src/wire/index.ts'
 import { composeJson } from './compose.ts'
 import { httpStatus, type JobReading, type Reading } from './describe.ts'
@@ -17,7 +24,7 @@ export type JobNote = { readonly [name: string]: string }
 /** A request that was taken: as a job, or answered at once. */
 export type Taken =
   | { readonly kind: 'job'; readonly note: JobNote }
-  | { readonly kind: 'answer'; readonly heard: Heard }
+  | { readonly kind: 'answer'; readonly heard: UpstreamResponse }
 
 /** How often an upstream that does not answer is polled once more when a job's time is over. */
 const lastAsks = 3
@@ -27,7 +34,7 @@ const none: Body = { kind: 'none' }
 
 /** What the first answer says: a job, or the result at once. @throws Refused, Failure upstream_answer_undescribed */
 export async function readTaken(
-  heard: Heard,
+  heard: UpstreamResponse,
   about: Pick<Polling, 'reading' | 'job' | 'told' | 'claim'>,
 ): Promise<Taken> {
   if (heard.status >= 300) throw await readError(heard, about.reading)
@@ -82,7 +89,7 @@ export type Polling = {
  * @returns the answer that has the result
  * @throws Refused where it has failed; Failure job_timeout, job_unreachable
  */
-export async function awaitJob(asker: Asker, note: JobNote, polling: Polling): Promise<Answer> {
+export async function awaitJob(asker: UpstreamClient, note: JobNote, polling: Polling): Promise<Answer> {
   const { job, deadlineAt, now } = polling
   for (let asksLeft = lastAsks; asksLeft > 0; ) {
     await asker.sleep(job.everyMs)
@@ -99,7 +106,11 @@ export async function awaitJob(asker: Asker, note: JobNote, polling: Polling): P
  * The answer that has the result, or why there is none yet: it is said to run, or nobody could say.
  * @throws Refused where it has failed
  */
-async function askOnce(asker: Asker, note: JobNote, polling: Polling): Promise<Answer | 'running' | 'unknown'> {
+async function askOnce(
+  asker: UpstreamClient,
+  note: JobNote,
+  polling: Polling,
+): Promise<Answer | 'running' | 'unknown'> {
   const { reading, job } = polling
   const heard = await tryStep(asker, job.poll, note, polling)
   const kept = job.result ? { keptBytesMax: errorBytesMax } : {}
@@ -135,7 +146,7 @@ function standOf(
   return status >= 400 ? 'error' : 'running'
 }
 
-async function askForResult(asker: Asker, note: JobNote, polling: Polling): Promise<Answer | 'unknown'> {
+async function askForResult(asker: UpstreamClient, note: JobNote, polling: Polling): Promise<Answer | 'unknown'> {
   const { result } = polling.job
   const heard = result && (await tryStep(asker, result, note, polling))
   return heard && !isLater(heard.status) ? { ...heard, kept: note } : 'unknown'
@@ -147,7 +158,12 @@ function isLater(status: number): boolean {
 }
 
 /** Undefined where this poll failed. */
-async function tryStep(asker: Asker, step: StepSettings, note: JobNote, polling: Polling): Promise<Heard | undefined> {
+async function tryStep(
+  asker: UpstreamClient,
+  step: StepSettings,
+  note: JobNote,
+  polling: Polling,
+): Promise<UpstreamResponse | undefined> {
   const question = toQuestion(step, note, polling)
   try {
     return await asker.ask(question)
@@ -164,7 +180,11 @@ function goOn(error: unknown): undefined {
   return undefined
 }
 
-function toQuestion(step: StepSettings, note: JobNote, { model, random }: Polling): Parameters<Asker['ask']>[0] {
+function toQuestion(
+  step: StepSettings,
+  note: JobNote,
+  { model, random }: Polling,
+): Parameters<UpstreamClient['ask']>[0] {
   const names = { ...note, model }
   const { path, url, method, hosts, with_credential: withCredential, headers, body } = step
   const filled = body === undefined ? absent : fillNames(body, names)

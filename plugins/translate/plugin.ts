@@ -1,15 +1,15 @@
 import {
   askedSizeSlot,
-  type Asker,
+  type UpstreamClient,
   callerSlot,
   chargeSlot,
   createResponseMetadata,
   definePlugin,
   type Body,
-  type Converse,
+  type CallUpstream,
   detachedJobSlot,
   type RequestContext,
-  type Heard,
+  type UpstreamResponse,
   type Host,
   type JobCourse,
   jobSlot,
@@ -18,7 +18,7 @@ import {
   type Outcome,
   parseBytes,
   readField,
-  type Spoken,
+  type PluginResponse,
   type Target,
   responseMetadataSlot,
   wasStopped,
@@ -99,7 +99,7 @@ type Asking = {
   readonly budget: ByteBudget
 }
 
-function createAsking(asking: Asking): Converse {
+function createAsking(asking: Asking): CallUpstream {
   const { ex, facet, target } = asking
   const section = sectionOf(facet, ex.route.operation)
   const reading = readingOf(facet, ex.route.operation)
@@ -142,7 +142,7 @@ function createAsks(section: Section, asking: Asking): readonly Ask[] {
   // What is priced is counted before it is reserved. Nobody counts what is free.
   if (isFanned && wanted > max) throw fail('too_many_pictures', { n: wanted, max })
   const body = shapeBody(section, asking, isFanned ? 1 : wanted)
-  const ask = (asker: Asker): Promise<Heard> => asker.ask({ body, headers: out.headers })
+  const ask = (asker: UpstreamClient): Promise<UpstreamResponse> => asker.ask({ body, headers: out.headers })
   return Array.from({ length: isFanned ? wanted : 1 }, () => ask)
 }
 
@@ -223,7 +223,7 @@ function isAccepted({ route, head }: RequestContext): boolean {
   )
 }
 
-function accept(ex: RequestContext, { target, host }: Asking): Spoken {
+function accept(ex: RequestContext, { target, host }: Asking): PluginResponse {
   const created = Math.floor(host.clock.now() / 1000)
   const job = { id: ex.id, object: 'job', status: 'running', created, model: target.model.name }
   return {

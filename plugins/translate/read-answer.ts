@@ -1,4 +1,4 @@
-import type { Heard, ResponseMetadata } from '../../src/kit/index.ts'
+import type { UpstreamResponse, ResponseMetadata } from '../../src/kit/index.ts'
 import {
   AnswerReader,
   AnswerValues,
@@ -37,7 +37,7 @@ export type Reader = {
 }
 
 /** An answer, with what the one has said that took the work, where there was one. */
-export type Answer = Heard & { readonly kept?: { readonly [name: string]: string } }
+export type Answer = UpstreamResponse & { readonly kept?: { readonly [name: string]: string } }
 
 /**
  * One answer of the upstream as the writer writes it, while it passes.
@@ -73,7 +73,7 @@ export async function* readAnswer(heard: Answer, reader: Reader): AsyncGenerator
 
 type Rest = { readonly failed: readonly string[]; readonly shape: string; readonly omitted?: string | undefined }
 
-async function* passOn(heard: Heard, reader: Reader, values: AnswerValues): AsyncGenerator<Buffer, Rest> {
+async function* passOn(heard: UpstreamResponse, reader: Reader, values: AnswerValues): AsyncGenerator<Buffer, Rest> {
   const { reading, writer, claim } = reader
   const type = heard.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
   if (type.startsWith('image/') || type === 'application/octet-stream') {

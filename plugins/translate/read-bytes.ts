@@ -1,4 +1,4 @@
-import { type Heard, sniff } from '../../src/kit/index.ts'
+import { type UpstreamResponse, sniff } from '../../src/kit/index.ts'
 import type { PictureWriter } from '../../src/wire/index.ts'
 import { undescribed } from './errors.ts'
 import { toBase64 } from './to-base64.ts'
@@ -11,7 +11,7 @@ const headBytes = 16
  * An answer that is the picture itself goes to the writer as base64, piece by piece.
  * @throws Failure upstream_answer_undescribed where it is none, upstream_answer_unreadable where nothing says that it is whole
  */
-export async function* readBytes(heard: Heard, writer: PictureWriter): AsyncGenerator<void> {
+export async function* readBytes(heard: UpstreamResponse, writer: PictureWriter): AsyncGenerator<void> {
   let isOpen = false
   for await (const piece of toBase64(checked(heard.endUnknown === true ? provenWhole(heard.body) : heard.body))) {
     if (!isOpen) writer.open()

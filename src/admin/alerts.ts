@@ -1,4 +1,4 @@
-import type { Dealt, EventData, NewestStanding, OpenCharges, ToldEvent, WebhookState } from '../kit/index.ts'
+import type { Dealt, EventData, NewestStatus, OpenCharges, ToldEvent, WebhookState } from '../kit/index.ts'
 
 /** Subjects that need a person; each has words of its own in the console, and a page where something can be done. */
 export type AlertKind =
@@ -27,7 +27,7 @@ export type Standing = {
   readonly webhooks: readonly WebhookState[]
   readonly open: readonly OpenCharges[]
   /** The marks of lasting alerts: what is newer than what was dealt with appears again. */
-  readonly newest: NewestStanding
+  readonly newest: NewestStatus
   /** When the certificate of callers' listener ends. */
   readonly certificateEnds: number | null
 }

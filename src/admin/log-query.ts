@@ -1,5 +1,5 @@
 import type { Admits, LogMatch } from '../kit/index.ts'
-import { courseMembers, lineMembers } from '../kit/charge.ts'
+import { courseMembers, chargeItemMembers } from '../kit/charge.ts'
 import { logMembers } from '../kit/shapes/log-row.ts'
 import type { Ask } from './api.ts'
 import { fail } from './errors.ts'
@@ -23,7 +23,7 @@ export const logQuery = {
   outcome: logMembers.outcome.schema,
   tier: { ...word, description: 'One of its images was billed at this tier.' },
   source: {
-    ...lineMembers.source.schema,
+    ...chargeItemMembers.source.schema,
     description: 'Where the tier of one of its images came from.',
   },
   unit: { ...word, description: 'What it was charged for is counted in this unit, such as input.' },

@@ -116,7 +116,7 @@ export type ConfigEdits = {
   >
 }
 
-type PlacesTaken = {
+type SlotsInUse = {
   readonly of: 'upstream' | 'key' | 'group'
   readonly name: string
   readonly taken: number
@@ -161,7 +161,7 @@ export type AdminParts = {
     /** The most of these that there may be; null for no bound. */
     bounds(): { readonly connections: number | null; readonly heldBytes: number }
     /** What is taken of limits of what runs at once that several requests share: of all that count together. */
-    places(): Promise<readonly PlacesTaken[]>
+    places(): Promise<readonly SlotsInUse[]>
     /** Connections of this process to an upstream, and how long requests waited for one; undefined before its first request. */
     connectionsTo(upstream: Upstream): UpstreamConnections | undefined
     /** False while the upstream is paused after failures. */

@@ -21,7 +21,7 @@ import type { Router } from './router.ts'
 import type { Call } from './transport.ts'
 import type { Stopwatch } from './event-loop-watch.ts'
 import type { KeyAttempt } from './vendor-keys/key-attempt.ts'
-import type { Asker } from './vendor-keys/suspicions.ts'
+import type { KeyUser } from './vendor-keys/suspicions.ts'
 
 /** Answers whose callers have left and that are still read, at most. */
 const detachedMax = 64
@@ -73,7 +73,7 @@ export class ActiveRequest implements Member, PumpTarget {
   /** Its way through the keys of an upstream that has several. */
   keys: KeyAttempt | undefined
   /** The client as the keys of upstreams see it; once one was used that has any. */
-  asker: Asker | undefined
+  asker: KeyUser | undefined
   /** An upstream that may have sold it was followed by another: `on_unknown: pay_twice`. */
   inDoubt = false
   /** The caller has left and the answer is read on. */

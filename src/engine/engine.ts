@@ -5,7 +5,7 @@ import {
   type Candidate,
   type Clock,
   type Connect,
-  type Converse,
+  type CallUpstream,
   type Counters,
   type ApiFormat,
   type RequestContext,
@@ -20,10 +20,10 @@ import {
   type Notes,
   type Outbound,
   type Outcome,
-  type Question,
+  type UpstreamRequest,
   type Reply,
   type Random,
-  type KeyStanding,
+  type KeyStatus,
   type KeyTrial,
   type Reach,
   IntrusiveSet,
@@ -73,7 +73,7 @@ import { notTogether, runAllOn } from './fallback-models.ts'
 import { findTarget } from './target.ts'
 import { toRequest } from './upstream-request.ts'
 import { type AnswerHead, type Call, type SignerOf, Transport } from './transport.ts'
-import type { PoolStanding } from './upstream/index.ts'
+import type { PoolStatus } from './upstream/index.ts'
 import { type LongTurn, Stopwatch, EventLoopWatch } from './event-loop-watch.ts'
 import type { Judgement } from './vendor-keys/judge.ts'
 import { JudgedCall } from './vendor-keys/judged-call.ts'
@@ -131,7 +131,7 @@ export type EngineParts = {
   /** Where the limits of upstreams' keys are counted; without it they are not. */
   readonly counters?: Pick<Counters, 'take' | 'settle'>
   /** Called for each upstream's key whose state has changed. */
-  readonly keyChanged?: (standing: KeyStanding, before: KeyStanding | undefined) => void
+  readonly keyChanged?: (standing: KeyStatus, before: KeyStatus | undefined) => void
   /** How slow callers may be; for tests of it, which have no minutes. */
   readonly callers?: { readonly bodyPace?: BodyPace; readonly writeIdleMs?: number }
 }
@@ -201,7 +201,7 @@ export class Engine {
   }
 
   /** The connections to an upstream; undefined before its first request. */
-  connectionsOf(upstream: Upstream): PoolStanding | undefined {
+  connectionsOf(upstream: Upstream): PoolStatus | undefined {
     return this.#transport.standingOf(upstream)
   }
 
@@ -364,7 +364,7 @@ export class Engine {
   #converse(
     ex: RequestContext,
     target: Target,
-    converse: Converse,
+    converse: CallUpstream,
     headers: { readonly [name: string]: string },
     ask: (request: CallRequest) => Call,
   ): UpstreamSession {
@@ -374,7 +374,7 @@ export class Engine {
     const resolve = (url: string): string => this.#parts.resolveUrl(url)
     // What a conversation sends after its first request is about work that was begun, as is all of one that is resumed.
     let isFollowUp = ex.slots.get(jobSlot)?.resumed !== undefined
-    const send = (question: Question): Sent => {
+    const send = (question: UpstreamRequest): Sent => {
       const request = toRequest(question, { upstream, address, reuse, headers, resolve })
       const call = ask({ ...request, payer: ex.payer, isFollowUp })
       isFollowUp = true

@@ -2,7 +2,7 @@ import {
   type Answer,
   type Awaitable,
   type Body,
-  type Converse,
+  type CallUpstream,
   type RequestContext,
   Failure,
   type Hooks,
@@ -134,7 +134,7 @@ export class Pipeline {
   }
 
   /** How a plugin calls the upstream in the engine's place; undefined where none does. */
-  onAsk(ex: RequestContext, out: Outbound, target: Target): Converse | undefined {
+  onAsk(ex: RequestContext, out: Outbound, target: Target): CallUpstream | undefined {
     for (const step of this.#onAsk) {
       if (!concerns(step, target)) continue
       try {

@@ -7,7 +7,7 @@ import { Deadlines } from './deadlines.ts'
 import { createFixedQuery } from './fixed-query.ts'
 import { lookupOf } from './foreign-url.ts'
 import { UpstreamResponseBody } from './upstream-response-body.ts'
-import { addressOf, connectionsMax, Dialler, Pool, type PoolStanding } from './upstream/index.ts'
+import { addressOf, connectionsMax, Dialler, Pool, type PoolStatus } from './upstream/index.ts'
 import { UpstreamCall } from './upstream-call.ts'
 
 export type { AnswerHead, Call, Sink } from './call-request.ts'
@@ -101,7 +101,7 @@ export class Transport {
   }
 
   /** The connections to an upstream; undefined before the first request. Upstreams at one address share them, and so do an upstream's keys. */
-  standingOf(upstream: Upstream): PoolStanding | undefined {
+  standingOf(upstream: Upstream): PoolStatus | undefined {
     return this.#poolOf(upstream)?.standing
   }
 

@@ -1,4 +1,4 @@
-import { type Body, type HostPattern, parseHostPattern, type Question, type Upstream } from '../kit/index.ts'
+import { type Body, type HostPattern, parseHostPattern, type UpstreamRequest, type Upstream } from '../kit/index.ts'
 import type { CallRequest } from './call-request.ts'
 import { fail } from './errors.ts'
 import { checkForeign } from './foreign-url.ts'
@@ -20,7 +20,10 @@ type Asking = {
  * One request of a conversation: nothing of the caller's own head goes with it.
  * @throws Failure upstream_address_refused for an address of an answer that is not to be asked
  */
-export function toRequest(question: Question, { upstream, address, reuse, headers, resolve }: Asking): CallRequest {
+export function toRequest(
+  question: UpstreamRequest,
+  { upstream, address, reuse, headers, resolve }: Asking,
+): CallRequest {
   const { body, url } = question
   const isOwn = question.path === undefined && url === undefined
   const more = { ...headers, ...(isOwn && address.headers), ...question.headers, ...contentType(body) }

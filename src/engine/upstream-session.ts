@@ -1,13 +1,13 @@
 import {
-  type Asker,
+  type UpstreamClient,
   type Clock,
-  type Converse,
+  type CallUpstream,
   Failure,
-  type Heard,
-  type Question,
+  type UpstreamResponse,
+  type UpstreamRequest,
   type Reach,
   secretsOfUpstream,
-  type Spoken,
+  type PluginResponse,
   type Upstream,
 } from '../kit/index.ts'
 import type { AnswerHead, Call, Sink } from './call-request.ts'
@@ -34,10 +34,10 @@ export type Sent = {
  * as the farthest of its requests, ends when the caller's leaving or a deadline ends it, and is read no faster than the
  * caller takes it.
  */
-export class UpstreamSession implements Call, Asker {
+export class UpstreamSession implements Call, UpstreamClient {
   readonly upstream: Upstream
   readonly head: Promise<AnswerHead>
-  readonly #send: (question: Question) => Promise<Sent> | Sent
+  readonly #send: (question: UpstreamRequest) => Promise<Sent> | Sent
   readonly #clock: Clock
   readonly #calls = new Set<Call>()
   readonly #ended = Promise.withResolvers<never>()
@@ -55,14 +55,14 @@ export class UpstreamSession implements Call, Asker {
   readonly #refused: { readonly status: number; readonly wait: number | undefined; readonly body: Buffer[] }[] = []
 
   constructor(
-    converse: Converse,
+    converse: CallUpstream,
     {
       upstream,
       send,
       clock,
     }: {
       readonly upstream: Upstream
-      readonly send: (question: Question) => Promise<Sent> | Sent
+      readonly send: (question: UpstreamRequest) => Promise<Sent> | Sent
       readonly clock: Clock
     },
   ) {
@@ -110,7 +110,7 @@ export class UpstreamSession implements Call, Asker {
     return reach
   }
 
-  async #begin(converse: Converse): Promise<AnswerHead> {
+  async #begin(converse: CallUpstream): Promise<AnswerHead> {
     try {
       const { status, headers, body } = await this.#race(this.#converse(converse))
       this.#body = body
@@ -124,13 +124,13 @@ export class UpstreamSession implements Call, Asker {
   }
 
   /** Whoever speaks too late is let go. */
-  async #converse(converse: Converse): Promise<Spoken> {
+  async #converse(converse: CallUpstream): Promise<PluginResponse> {
     const spoken = await converse(this)
     if (this.#over) void letGo(spoken.body)
     return spoken
   }
 
-  async ask(question: Question): Promise<Heard> {
+  async ask(question: UpstreamRequest): Promise<UpstreamResponse> {
     if (this.#over) throw this.#over
     const { call, open } = await this.#send(question)
     this.#calls.add(call)
@@ -277,7 +277,7 @@ async function letGo(body: AsyncIterable<Buffer>): Promise<void> {
   }
 }
 
-function plain(headers: AnswerHead['headers']): Heard['headers'] {
+function plain(headers: AnswerHead['headers']): UpstreamResponse['headers'] {
   const kept: { [name: string]: string } = {}
   for (const [name, value] of Object.entries(headers)) if (typeof value === 'string') kept[name] = value
   return kept

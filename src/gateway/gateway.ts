@@ -63,7 +63,7 @@ import { openTelemetry, quietTrace } from './open-telemetry.ts'
 import { createOpsServer } from './ops.ts'
 import { refuseUnsafeEnvironment } from './refuse-unsafe-environment.ts'
 import { changedCode } from './plugin-finder.ts'
-import { countPlaces } from './places.ts'
+import { countSlots } from './concurrency-slots.ts'
 import type { ReloadResult } from './reload-result.ts'
 import { Reloads } from './reloads.ts'
 import { EventPublisher } from './event-publisher.ts'
@@ -72,8 +72,8 @@ import { secretsOf } from './secrets-of.ts'
 import { Signers } from './signers.ts'
 import { SimulatedUpstreams } from './simulated-upstreams.ts'
 import { joinStatus, type ProcessStatus, type Status } from './status.ts'
-import { tellCharge } from './tell-charge.ts'
-import { createUnrouted } from './tell-unrouted.ts'
+import { notifyPlugins } from './notify-plugins.ts'
+import { createUnroutedLog } from './unrouted-requests.ts'
 import { readVersion } from './version.ts'
 
 /** Parts that an embedder or a test brings instead of the gateway's own. */
@@ -225,7 +225,7 @@ async function startEngine(
     tellFigures(charge)
     const key = engine.vendorKeys.budgets.charged(charge.id, charge.amount)
     if (key) keyKeeper.spent(key, charge.amount)
-    tellCharge(builder.subscribers(engine.running.pipeline), charge, log)
+    notifyPlugins(builder.subscribers(engine.running.pipeline), charge, log)
   })
   const jobs = new JobRunner(storage.jobs, {
     engine: () => engine,
@@ -257,7 +257,7 @@ async function startEngine(
     return { plan, pipeline, router: new modules.Router(plan.routes) }
   }
   const count = (...told: Parameters<Metrics['unrouted']>): void => metrics.unrouted(...told)
-  const unrouted = createUnrouted({ clock, log, count, plan: () => engine.running.plan })
+  const unrouted = createUnroutedLog({ clock, log, count, plan: () => engine.running.plan })
   const parts: EngineParts = {
     dialect: (name, head) => findDialect(name, head),
     guessDialect,
@@ -407,7 +407,7 @@ class RunningGateway implements Gateway {
           const { connectionsMax, memoryBytesMax } = this.plan.server
           return { connections: connectionsMax ?? null, heldBytes: memoryBytesMax }
         },
-        places: () => countPlaces(this.plan, counters),
+        places: () => countSlots(this.plan, counters),
         connectionsTo: upstream => engine.connectionsOf(upstream),
         upstreamHealthy: name => !engine.isPaused(name),
       },

@@ -9,7 +9,7 @@ import {
   type Ledger,
   type Log,
   type NewJob,
-  placesOfJob,
+  slotsOfJob,
   type StoredAnswer,
   type Ticket,
 } from '../kit/index.ts'
@@ -119,7 +119,7 @@ export class JobRunner {
       const key = await this.#keys.find(keyId)
       const group = key && this.#engine().running.plan.groups.get(key.group ?? key.userGroup)
       if (!key || !group) return
-      const demands = placesOfJob(key, group).map(places => {
+      const demands = slotsOfJob(key, group).map(places => {
         return { ...places, kind: 'places', limit: Number.MAX_SAFE_INTEGER, amount: ofOneJob, shadow: true } as const
       })
       const { ticket } = await this.#counters.take(demands, 'local')

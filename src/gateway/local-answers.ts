@@ -14,7 +14,7 @@ import {
   type Storage,
 } from '../kit/index.ts'
 import { modelNotFound } from '../engine/errors.ts'
-import { tellJob } from './tell-job.ts'
+import { jobJson } from './job-json.ts'
 
 const unavailableMs = 1_000
 
@@ -48,7 +48,7 @@ export function createLocalAnswers(storage: Storage, startedAt: number): Readonl
         const id = ex.params['id'] ?? ''
         const job = await findJob(storage, id)
         if (!job || job.keyId !== ex.slots.need(callerSlot).key.id) throw fail('job_not_found', { id: id.slice(0, 80) })
-        return { status: 200, headers: json, body: await tellJob(job) }
+        return { status: 200, headers: json, body: await jobJson(job) }
       },
     ],
   ])

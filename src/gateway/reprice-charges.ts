@@ -1,5 +1,5 @@
 import {
-  amountOfLines,
+  amountOfItems,
   type CostSpan,
   type CompiledConfig,
   repricedId,
@@ -42,7 +42,7 @@ export async function repriceCharges(
       if (charge.id === own || (await isReplaced({ charge, repriced }, ledger))) continue
       counts.looked++
       sums.add(charge, repriced)
-      if ('reason' in repriced || amountOfLines(repriced.lines) === charge.amount) continue
+      if ('reason' in repriced || amountOfItems(repriced.lines) === charge.amount) continue
       counts.changed++
       if (!apply) continue
       own = repricedId(charge.id)
@@ -59,6 +59,6 @@ export async function repriceCharges(
 async function isReplaced({ charge, repriced }: RepricedCharge, ledger: Pick<Storage['ledger'], 'find'>) {
   if (charge.state !== 'settled') return false
   if (charge.amount > 0) return charge.refunded === charge.amount
-  if ('reason' in repriced || amountOfLines(repriced.lines) === 0) return false
+  if ('reason' in repriced || amountOfItems(repriced.lines) === 0) return false
   return (await ledger.find(repricedId(charge.id))) !== undefined
 }

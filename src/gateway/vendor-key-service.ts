@@ -2,7 +2,7 @@ import type { Engine } from '../engine/index.ts'
 import {
   type Clock,
   keysOf,
-  type KeyStanding,
+  type KeyStatus,
   type Log,
   type OtherKeys,
   othersOf,
@@ -36,7 +36,7 @@ type Spending = { readonly key: VendorKey; readonly amount: number; readonly at:
 export class VendorKeyService {
   readonly #parts: Parts
   /** Standings that are not written yet, by what they are of. */
-  readonly #unwritten = new Map<string, KeyStanding>()
+  readonly #unwritten = new Map<string, KeyStatus>()
   readonly #spent: Spending[] = []
   /** Spending of keys without a budget that is not written yet: a sum for each and quarter of an hour. */
   readonly #sums = new Map<string, Spending>()
@@ -72,7 +72,7 @@ export class VendorKeyService {
   }
 
   /** A state has changed here. */
-  readonly changed = (standing: KeyStanding, before: KeyStanding | undefined): void => {
+  readonly changed = (standing: KeyStatus, before: KeyStatus | undefined): void => {
     const { upstream, key, model, state, reason, code } = standing
     if (state === 'active' && before?.state === 'suspended')
       this.#parts.log.info({ upstream, key, was: before.reason }, keyIsBack)
@@ -152,12 +152,12 @@ export class VendorKeyService {
   }
 
   /** The keys that are used next to one, and itself. The storage knows what each has spent, in all processes. */
-  #othersOf(named: Pick<KeyStanding, 'upstream' | 'key'>): OtherKeys | undefined {
+  #othersOf(named: Pick<KeyStatus, 'upstream' | 'key'>): OtherKeys | undefined {
     const key = this.#keyOf(named)
     return key && othersOf(this.#parts.engine().running.plan, key)
   }
 
-  #keyOf({ upstream, key: name }: Pick<KeyStanding, 'upstream' | 'key'>): VendorKey | undefined {
+  #keyOf({ upstream, key: name }: Pick<KeyStatus, 'upstream' | 'key'>): VendorKey | undefined {
     return this.#parts
       .engine()
       .running.plan.upstreams.get(upstream)
@@ -198,7 +198,7 @@ export class VendorKeyService {
   }
 
   /** The log of every process has what any has found, or a person has decided. */
-  #tell({ upstream, key, model, state, reason, code }: KeyStanding, before: KeyStanding | null | undefined): void {
+  #tell({ upstream, key, model, state, reason, code }: KeyStatus, before: KeyStatus | null | undefined): void {
     if (before === undefined || model !== '' || before?.state === state) return
     const { log } = this.#parts
     if (state === 'suspended') log.warn({ upstream, key, reason, answer: code }, "an upstream's key is suspended")

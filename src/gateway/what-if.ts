@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { scanObject } from '../engine/fields.ts'
 import {
-  amountOfLines,
+  amountOfItems,
   type Body,
   type Charge,
   chargerOf,
@@ -181,7 +181,7 @@ export class CostSums {
     const net = charge.amount - charge.refunded
     if ('reason' in repriced) return this.#leave(charge, repriced.reason, net)
     // What was given back would have been.
-    const after = charge.refunded > 0 ? 0 : amountOfLines(repriced.lines)
+    const after = charge.refunded > 0 ? 0 : amountOfItems(repriced.lines)
     addTo(this.#all, net, after)
     for (const part of ['model', 'group', 'user'] as const) addTo(placeIn(this.#by[part], charge[part]), net, after)
   }

@@ -1,4 +1,4 @@
-import type { Charge, Line, TierSource } from './charge.ts'
+import type { Charge, ChargeItem, TierSource } from './charge.ts'
 
 /**
  * What the plugin that made a charge says of it: the words of its explanation. State, money and flags are said for every
@@ -19,7 +19,7 @@ export type Account = {
     readonly multiplier: string
   }
   /** Of one line: why it has its price, and `file:line` of that price. */
-  line(line: Line): { readonly why: string; readonly at: string | null }
+  line(line: ChargeItem): { readonly why: string; readonly at: string | null }
 }
 
 export type AccountRow = {

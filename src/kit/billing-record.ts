@@ -4,8 +4,8 @@ import {
   courseMembers,
   decidedTier,
   factMembers,
-  type Line,
-  lineMembers,
+  type ChargeItem,
+  chargeItemMembers,
   type TierSource,
   tierSources,
 } from './charge.ts'
@@ -28,10 +28,10 @@ type Explained = {
   /** Whether what was charged was taken one by one, as images are. */
   readonly byItem: boolean
 }
-type ExplainedLine = { readonly line: Line; readonly told: ReturnType<Account['line']> }
+type ExplainedLine = { readonly line: ChargeItem; readonly told: ReturnType<Account['line']> }
 
 const own = shownOf({ ...factMembers, ...courseMembers }, ({ charge }: Pick<Explained, 'charge'>) => charge)
-const ownOfLine = shownOf(lineMembers, ({ line }: ExplainedLine) => line)
+const ownOfLine = shownOf(chargeItemMembers, ({ line }: ExplainedLine) => line)
 
 const lineView = viewOf<ExplainedLine>()({
   index: ownOfLine('index'),
@@ -175,14 +175,14 @@ function isIncomplete({ state, reason }: Charge): boolean {
 }
 
 /** Why a line has its price, in words, and `file:line` of the price that was applied. */
-function explainLine(line: Line, { reason }: Charge, account: Account): ReturnType<Account['line']> {
+function explainLine(line: ChargeItem, { reason }: Charge, account: Account): ReturnType<Account['line']> {
   if (line.tier !== decidedTier) return account.line(line)
   return { why: `decided by a person: ${reason ?? 'no reason given'}`, at: null }
 }
 
 /** What can be said of any charge: of one whose plugin is gone, or says nothing. */
 function plainAccount({ lines, rule }: Charge): Account {
-  const nameOf = ({ tier, quantity }: Line): string => (quantity === null ? tier : `${tier} ${quantity}`)
+  const nameOf = ({ tier, quantity }: ChargeItem): string => (quantity === null ? tier : `${tier} ${quantity}`)
   return {
     text: lines.length === 0 ? '-' : lines.map(nameOf).join(', '),
     count: null,
@@ -192,14 +192,14 @@ function plainAccount({ lines, rule }: Charge): Account {
 }
 
 /** The size of what a line is for, read from its bytes or reported by the answer: `<width>x<height>`. */
-export function actualSize(line: Line): string | null {
+export function actualSize(line: ChargeItem): string | null {
   if (line.width !== null && line.height !== null) return `${line.width}x${line.height}`
   const told = line.told?.size
   return told ? `${told.width}x${told.height}` : null
 }
 
 /** What was charged one by one: all where nothing was. */
-function itemsOf({ lines }: Charge): readonly Line[] {
+function itemsOf({ lines }: Charge): readonly ChargeItem[] {
   return lines.some(({ quantity }) => quantity === null) ? lines.filter(({ quantity }) => quantity === null) : lines
 }
 

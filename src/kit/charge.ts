@@ -26,7 +26,7 @@ export type TierSource = (typeof tierSources)[number]
 export const decidedTier = 'decided'
 
 /** The members of a line, in the order of its columns. */
-export const lineMembers = {
+export const chargeItemMembers = {
   index: whole('idx'),
   tier: text('tier'),
   source: oneOf('source', tierSources),
@@ -41,7 +41,7 @@ export const lineMembers = {
 } as const
 
 /** What the answer said of itself that a line was rated by. */
-export type ToldOfLine = {
+export type ChargeItemFacts = {
   /** Width and height in pixels. */
   readonly size?: { readonly width: number; readonly height: number }
   /** By the names that the family's description gives them. */
@@ -49,9 +49,9 @@ export type ToldOfLine = {
 }
 
 /** One priced thing that the upstream returned. */
-export type Line = Values<typeof lineMembers> & { readonly told?: ToldOfLine }
+export type ChargeItem = Values<typeof chargeItemMembers> & { readonly told?: ChargeItemFacts }
 
-export function amountOfLines(lines: readonly Pick<Line, 'price'>[]): Micros {
+export function amountOfItems(lines: readonly Pick<ChargeItem, 'price'>[]): Micros {
   return lines.reduce((total, { price }) => total + price, 0)
 }
 
@@ -161,7 +161,7 @@ export type TierRule = {
   /** The size of the requested images, in pixels. */
   readonly askedSize?: { readonly width: number; readonly height: number }
   readonly times?: readonly PriceFactor[]
-  readonly lines?: readonly LineRule[]
+  readonly lines?: readonly ChargeItemRule[]
   /** What answers cost that are refusals, by the name of the price. */
   readonly refusals?: readonly (PriceRow & { readonly name: string })[]
 }
@@ -174,7 +174,7 @@ export type PriceFactor = {
 }
 
 /** Something that is charged in addition to images. Quantities are whole numbers: pictures, steps, tokens, pixels, milliseconds. */
-export type LineRule = PriceRow & {
+export type ChargeItemRule = PriceRow & {
   readonly per: 'input_image' | 'request' | 'megapixel' | 'step' | 'second' | 'token'
   /** The name of its price, which its lines have for a tier. */
   readonly name: string
@@ -205,7 +205,7 @@ export type Charge = ChargeFacts &
   Values<typeof courseMembers> & {
     /** How much of its hold the key's budget holds now: until the charge ends, or a person has decided about it. */
     readonly held: Micros
-    readonly lines: readonly Line[]
+    readonly lines: readonly ChargeItem[]
   }
 
 /** A charge as it ends, for plugins and metrics. */

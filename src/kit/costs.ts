@@ -1,4 +1,4 @@
-import type { ChargeRule, Line } from './charge.ts'
+import type { ChargeRule, ChargeItem } from './charge.ts'
 import type { Micros } from './units.ts'
 
 /** What costs can be split by and narrowed to. `tier` is an image's tier, or the unit of what is counted, such as `input`. */
@@ -55,7 +55,7 @@ export type RatedImages = {
   readonly currency: string
   readonly rule: ChargeRule
   /** Any one of theirs. */
-  readonly line: Line
+  readonly line: ChargeItem
   readonly images: number
 }
 

@@ -1,5 +1,14 @@
 import { createResponseMetadata, type MetadataNames, metadataNames, responseMetadataSlot } from './response-metadata.ts'
 import type { ResponseMetadata } from './response-metadata.ts'
+import type { ChargeItem, ChargeItemFacts } from './charge.ts'
+import type {
+  CallUpstream,
+  PluginResponse,
+  UpstreamClient,
+  UpstreamRequest,
+  UpstreamResponse,
+} from './upstream-client.ts'
+import type { KeyStatus } from './vendor-keys.ts'
 import type { ApiFormat } from './api-format.ts'
 import type { CompiledConfig, ServerConfig } from './compiled-config.ts'
 import type { ExtraLinePrice } from './extra-line-price.ts'
@@ -24,6 +33,22 @@ export type ToldNames = MetadataNames
 export type BesidePrice = ExtraLinePrice
 /** @deprecated Use `BudgetStatus`. */
 export type BudgetStanding = BudgetStatus
+/** @deprecated Use `ChargeItem`. */
+export type Line = ChargeItem
+/** @deprecated Use `ChargeItemFacts`. */
+export type ToldOfLine = ChargeItemFacts
+/** @deprecated Use `KeyStatus`. */
+export type KeyStanding = KeyStatus
+/** @deprecated Use `UpstreamClient`. */
+export type Asker = UpstreamClient
+/** @deprecated Use `UpstreamRequest`. */
+export type Question = UpstreamRequest
+/** @deprecated Use `UpstreamResponse`. */
+export type Heard = UpstreamResponse
+/** @deprecated Use `PluginResponse`. */
+export type Spoken = PluginResponse
+/** @deprecated Use `CallUpstream`. */
+export type Converse = CallUpstream
 /** @deprecated Use `responseMetadataSlot`. */
 export const toldSlot = responseMetadataSlot
 /** @deprecated Use `createResponseMetadata`. */

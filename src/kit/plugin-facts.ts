@@ -1,5 +1,5 @@
 import type { Account, Replayed } from './account.ts'
-import type { Charge, ChargeRule, Line } from './charge.ts'
+import type { Charge, ChargeRule, ChargeItem } from './charge.ts'
 import type { Saving } from './costs.ts'
 import type { Family, Model } from './model.ts'
 import type { OperationsByName } from './operation.ts'
@@ -65,7 +65,7 @@ export type PluginFacts<Options extends object = Schema, Facet extends object = 
    */
   reprice?(charge: Charge, to: RepriceAsk, facet: Admits<Facet>): Repriced
   /** Of a line of its own charge: how much less it could have cost, and what to request instead. */
-  avoidable?(rule: ChargeRule, line: Line): Saving | undefined
+  avoidable?(rule: ChargeRule, line: ChargeItem): Saving | undefined
   /** Whether an Idempotency-Key of such a request is kept, for the reference page. */
   keepsKeys?(operation: string, facet: Admits<Facet>): boolean
 }

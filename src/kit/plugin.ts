@@ -1,4 +1,4 @@
-import type { Converse } from './asking.ts'
+import type { CallUpstream } from './upstream-client.ts'
 import type { Awaitable } from './awaitable.ts'
 import type { Body } from './body.ts'
 import type { EndedCharge } from './charge.ts'
@@ -34,7 +34,7 @@ export type Hooks<Facet = unknown> = {
    * Asks the upstream by itself, where one request and its answer as they are do not do: what it gives back does it. The
    * first plugin that gives something asks. `out` is what all have shaped.
    */
-  onAsk?(ex: RequestContext, out: Outbound, facet: Facet, target: Target): Converse | undefined
+  onAsk?(ex: RequestContext, out: Outbound, facet: Facet, target: Target): CallUpstream | undefined
   /**
    * An exchange is taken up again whose caller is gone: a job that went on. `onTarget`, `onAdmit` and `onForward` ran in
    * another one; what they knew is what is stored. `onAsk`, `onReply` and `onSettle` follow.

@@ -1,4 +1,4 @@
-import type { Charge, ChargeRule, Line } from './charge.ts'
+import type { Charge, ChargeRule, ChargeItem } from './charge.ts'
 import type { Family, Model } from './model.ts'
 import type { OperationTraits } from './operation.ts'
 import type { Slots } from './slots.ts'
@@ -43,14 +43,14 @@ export type RepriceAsk = {
 
 /** A charge at other prices: its rule and its lines, none where it is free; or why the configuration gives no price for it. */
 export type Repriced =
-  | { readonly rule: ChargeRule; readonly lines: readonly Line[] }
+  | { readonly rule: ChargeRule; readonly lines: readonly ChargeItem[] }
   | { readonly reason: Incomparable }
 
 /** A settled charge, and what it becomes at other prices. */
 export type Repricing = {
   readonly charge: Charge
   readonly rule: ChargeRule
-  readonly lines: readonly Line[]
+  readonly lines: readonly ChargeItem[]
   /** The configuration whose prices these are. */
   readonly configRevision: string
   readonly by: string

@@ -1,7 +1,7 @@
 import type { Refund } from './refund.ts'
 import type { Repricing } from './reprice.ts'
 import type { Awaitable } from './awaitable.ts'
-import type { Charge, ChargeFacts, Line } from './charge.ts'
+import type { Charge, ChargeFacts, ChargeItem } from './charge.ts'
 import type { ConfigHistory } from './config-history.ts'
 import type { Counters } from './counters.ts'
 import type { JobStore } from './jobs.ts'
@@ -73,7 +73,7 @@ export type Ledger = {
    * One line, once: a second call with the same index is a no-op that returns true. `upstream`: who sold it, where that was not
    * known when it was held for; whoever ends the charge of a gateway that is gone knows it from there.
    */
-  line(chargeId: string, line: Line, upstream?: string): Promise<boolean>
+  line(chargeId: string, line: ChargeItem, upstream?: string): Promise<boolean>
   /** Ends a charge that has lines: amount = Σ lines, rest of the hold released. */
   settle(settlement: Settlement): Promise<boolean>
   /**
@@ -81,7 +81,7 @@ export type Ledger = {
    * it; queued and written in groups, and nobody waits: a crash loses at most what was queued. No lines make no charge.
    * Once per id. `find` knows it at once. `vendorCost`: what the upstream reports that it charges.
    */
-  post(facts: ChargeFacts, lines: readonly Line[], delivery: Settlement['delivery'], vendorCost?: Micros): void
+  post(facts: ChargeFacts, lines: readonly ChargeItem[], delivery: Settlement['delivery'], vendorCost?: Micros): void
   /**
    * Ends a charge without lines: nothing was bought. Its idempotency key is free again. `vendorCost`: what the upstream says
    * that it charges all the same.

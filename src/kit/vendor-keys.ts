@@ -10,7 +10,7 @@ export const keyReasons = ['invalid', 'no_credit', 'operator', 'limited', 'model
 export type KeyReason = (typeof keyReasons)[number]
 
 /** The state of a key, or of one model of it. */
-export type KeyStanding = {
+export type KeyStatus = {
   readonly upstream: string
   readonly key: string
   /** The model of this state; '' for all of them. */
@@ -84,7 +84,7 @@ export type KeyReport = {
     readonly renews: number | null
   } | null
   /** Models that it is not used for now. */
-  readonly resting: readonly Pick<KeyStanding, 'model' | 'code' | 'since' | 'until'>[]
+  readonly resting: readonly Pick<KeyStatus, 'model' | 'code' | 'since' | 'until'>[]
   /** Requests that used it here since the start. */
   readonly requests: number
   /** What became of those of the last hour. */
@@ -126,12 +126,12 @@ export type KeyTrial = {
 
 /** Where the states of vendors' keys are kept, for restarts and for other processes. */
 export type VendorKeyStore = {
-  list(): Awaitable<readonly KeyStanding[]>
+  list(): Awaitable<readonly KeyStatus[]>
   /**
    * Of two that change one, the later `changedAt` stays, and a person's word before both. Tells an event when the key is
    * suspended or back, and when with it the last of its upstream is gone.
    */
-  put(standing: KeyStanding, others?: OtherKeys): Promise<void>
+  put(standing: KeyStatus, others?: OtherKeys): Promise<void>
   /** A person's decision, for all gateways on the storage, with its row of the audit trail. False: it is in use already. */
   decide(decision: KeyDecision, by: string): Promise<boolean>
   spent(): Awaitable<readonly KeySpending[]>

@@ -51,11 +51,11 @@ export type Dealt = { readonly alert: string; readonly by: string; readonly at: 
 export type AlertsRead = {
   readonly events: readonly ToldEvent[]
   readonly dealt: readonly Dealt[]
-  readonly newest: NewestStanding
+  readonly newest: NewestStatus
 }
 
 /** The newest of what lasts until a person acts on it. */
-export type NewestStanding = {
+export type NewestStatus = {
   /** When a charge last came under review of those that are; null for none. */
   readonly review: number | null
   /** By webhook, the id of an event: the latest that was given up, or else the first that waits, whichever is later. */

@@ -3,7 +3,7 @@ import {
   type ChargeFacts,
   type EndedCharge,
   type Ledger,
-  type Line,
+  type ChargeItem,
   type Micros,
   useChargeId,
 } from '../kit/index.ts'
@@ -16,7 +16,7 @@ export type WatchedLedger = {
 }
 
 /** A charge that this process has opened: the facts of its report. */
-type OpenCharge = { readonly facts: ChargeFacts; readonly lines: Map<number, Line> }
+type OpenCharge = { readonly facts: ChargeFacts; readonly lines: Map<number, ChargeItem> }
 
 /**
  * Tells of each charge that ends here, from the calls that open and end it: a figure may not cost a read on the event
@@ -34,7 +34,7 @@ export function watchCharges(ledger: Ledger, tell: (charge: EndedCharge) => void
     tellOf(facts, state, [...charge.lines.values()])
   }
 
-  function tellOf(facts: ChargeFacts, state: Charge['state'], lines: readonly Line[]): void {
+  function tellOf(facts: ChargeFacts, state: Charge['state'], lines: readonly ChargeItem[]): void {
     tell({ ...facts, state, lines, amount: lines.reduce(addPrice, 0) })
   }
 
@@ -84,6 +84,6 @@ export function watchCharges(ledger: Ledger, tell: (charge: EndedCharge) => void
   }
 }
 
-function addPrice(sum: Micros, line: Line): Micros {
+function addPrice(sum: Micros, line: ChargeItem): Micros {
   return sum + line.price
 }

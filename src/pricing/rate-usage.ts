@@ -1,7 +1,7 @@
 import {
   type Counts,
   factNames,
-  type Line,
+  type ChargeItem,
   type Micros,
   sameCalls,
   type TierSource,
@@ -41,7 +41,7 @@ export type UsageAsk = {
 }
 
 export type RatedUsage = {
-  readonly lines: readonly Line[]
+  readonly lines: readonly ChargeItem[]
   readonly amount: Micros
   /** The amount rounded up: what a hold needs to cover it, whatever is carried. */
   readonly ceiling: Micros
@@ -63,7 +63,7 @@ export function rateUsage(rule: UsageRule, ask: UsageAsk): RatedUsage {
   const prices = priceListOf(rule, { input: inputOf(uses), facts, at })
   let unpriced = unpricedFacts(rule, facts)
   const factFlags = unpriced.length === 0 ? none : unpriced.map(flagOf)
-  const lines: Line[] = []
+  const lines: ChargeItem[] = []
   const amounts: Exact[] = []
   for (const use of inOrder(uses)) {
     const { unit, quantity, source } = use
@@ -89,7 +89,7 @@ export function rateUsage(rule: UsageRule, ask: UsageAsk): RatedUsage {
 
 /** Puts the rounded prices into the lines. */
 function finish(
-  lines: { -readonly [name in keyof Line]: Line[name] }[],
+  lines: { -readonly [name in keyof ChargeItem]: ChargeItem[name] }[],
   amounts: readonly Exact[],
   unpriced: readonly string[],
   before: number,
@@ -243,7 +243,7 @@ export function unpricedName(name: string): string {
 }
 
 /** Facts as they are kept with a charge; undefined when there are none. */
-function toldFacts(facts: UsageFacts): Line['told'] {
+function toldFacts(facts: UsageFacts): ChargeItem['told'] {
   let named: { [name: string]: string } | undefined
   for (const name of factNames) {
     const value = facts[name]

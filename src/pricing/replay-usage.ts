@@ -1,4 +1,4 @@
-import { type Charge, type Line, timeOfId, type UsageFacts, type UsageRule } from '../kit/index.ts'
+import { type Charge, type ChargeItem, timeOfId, type UsageFacts, type UsageRule } from '../kit/index.ts'
 import { exactItem, inputOf } from './rate-usage.ts'
 import type { Exact } from './exact.ts'
 import type { Situation } from './conditions.ts'
@@ -17,5 +17,5 @@ export function exactLines(
   charge: Pick<Charge, 'id' | 'createdAt' | 'lines'>,
 ): readonly (Exact | undefined)[] {
   const situation = situationOf(charge)
-  return charge.lines.map(({ tier, quantity }: Line) => exactItem(rule, situation, tier, quantity ?? 0))
+  return charge.lines.map(({ tier, quantity }: ChargeItem) => exactItem(rule, situation, tier, quantity ?? 0))
 }

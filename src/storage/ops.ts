@@ -10,8 +10,8 @@ import type {
   Key,
   KeyChange,
   KeyDecision,
-  KeyStanding,
-  Line,
+  KeyStatus,
+  ChargeItem,
   Newcomer,
   EventKind,
   NewEvent,
@@ -35,7 +35,7 @@ import type {
   WaysIn,
 } from '../kit/index.ts'
 import { keepConfig, type PackedConfig } from './config-history.ts'
-import { addUpCosts } from './costs/add-up.ts'
+import { rollUpCosts } from './costs/roll-up.ts'
 import { finishRebuild, rebuildCosts } from './costs/rebuild.ts'
 import { topUp } from './accounts/top-up.ts'
 import { closeUser, eraseLate, eraseUser, hasLate } from './erase/erase.ts'
@@ -44,10 +44,10 @@ import { endJob, type JobEnd, openJob, ownJobs } from './jobs.ts'
 import { arrangeEvents } from './events/arrange.ts'
 import { dealWith } from './events/alerts.ts'
 import { pruneEvents } from './events/prune.ts'
-import { tellEvent, tellNewEvent } from './events/tell.ts'
-import { claimWebhook, keepTold, tellAgain } from './events/webhooks.ts'
+import { writeEvent, writeNewEvent } from './events/write-event.ts'
+import { claimWebhook, writeDelivery, queueRedelivery } from './events/webhooks.ts'
 import type { Batch } from './journal/log-queue.ts'
-import { dropChanged, keepPageCharges, type PageCharges } from './journal/page-charges.ts'
+import { dropChanged, writeBatchCharges, type BatchCharges } from './journal/batch-charges.ts'
 import { pruneLogs } from './journal/prune.ts'
 import { sumUp } from './journal/sum-up.ts'
 import { adopt } from './keys/adopt.ts'
@@ -55,7 +55,7 @@ import { changeKey, changeOwnKey, createKey, createOwnKey, revokeKey, rotateKey 
 import { type EmptyEnd, endEmpty } from './ledger/end-empty.ts'
 import { hold } from './ledger/hold.ts'
 import { lapse } from './ledger/lapse.ts'
-import { addLine } from './ledger/line.ts'
+import { addChargeItem } from './ledger/charge-item.ts'
 import { markDelivered } from './ledger/mark-delivered.ts'
 import { reprice } from './ledger/reprice.ts'
 import { type Decision, refund, resolve } from './ledger/resolve.ts'
@@ -83,8 +83,8 @@ import { countRefused } from './people/refused.ts'
 import { leave, type Signed } from './people/trail.ts'
 import { changeUser, createUser, setPassword } from './people/users.ts'
 import { putView, removeView, type ViewPut, type ViewRemoval } from './people/views.ts'
-import { takeInRows } from './pages/move.ts'
-import { writeLogs } from './pages/write.ts'
+import { takeInRows } from './log-batches/move.ts'
+import { writeLogs } from './log-batches/write.ts'
 import { ask, type QueryProgram } from './query.ts'
 import { decideVendorKey, type KeySpent, putVendorKey, spendOfKey } from './vendor-keys.ts'
 import type { Scribe } from './writer-identity.ts'
@@ -93,7 +93,7 @@ import type { Scribe } from './writer-identity.ts'
 export type Changes = {
   hold: { given: { readonly request: HoldRequest; readonly at: number }; gives: HoldResult }
   line: {
-    given: { readonly chargeId: string; readonly line: Line; readonly upstream?: string }
+    given: { readonly chargeId: string; readonly line: ChargeItem; readonly upstream?: string }
     gives: boolean
   }
   /** `now`: where that is later than `at`, for one whose storage was away. */
@@ -162,11 +162,11 @@ export type Changes = {
   countRefused: { given: RefusedTry & { readonly at: number }; gives: null }
   dealWith: { given: Signed & { readonly alert: string; readonly isDealt: boolean }; gives: null }
   introduce: { given: { readonly version: string; readonly revision: string }; gives: null }
-  putVendorKey: { given: { readonly standing: KeyStanding; readonly others: OtherKeys | undefined }; gives: null }
+  putVendorKey: { given: { readonly standing: KeyStatus; readonly others: OtherKeys | undefined }; gives: null }
   decideVendorKey: { given: Signed & { readonly decision: KeyDecision }; gives: boolean }
   spendOfKey: { given: KeySpent; gives: null }
-  tellEvent: { given: { readonly event: NewEvent; readonly at: number }; gives: null }
-  tellNewEvent: {
+  writeEvent: { given: { readonly event: NewEvent; readonly at: number }; gives: null }
+  writeNewEvent: {
     given: { readonly event: NewEvent; readonly at: number; readonly ends: EventKind | undefined }
     gives: null
   }
@@ -175,8 +175,8 @@ export type Changes = {
     given: { readonly webhook: string; readonly at: number }
     gives: { readonly through: string } | null
   }
-  keepTold: { given: { readonly told: Deliveries; readonly at: number }; gives: boolean }
-  tellAgain: {
+  writeDelivery: { given: { readonly told: Deliveries; readonly at: number }; gives: boolean }
+  queueRedelivery: {
     given: {
       readonly webhook: string
       readonly which: { readonly id: string } | { readonly after: string }
@@ -189,9 +189,9 @@ export type Changes = {
     gives: number
   }
   sumUp: { given: { readonly at: number }; gives: number }
-  addUpCosts: { given: null; gives: number }
+  rollUpCosts: { given: null; gives: number }
   dropChanged: { given: { readonly at: number }; gives: { readonly places: number; readonly isDue: boolean } }
-  keepPageCharges: { given: PageCharges; gives: boolean }
+  writeBatchCharges: { given: BatchCharges; gives: boolean }
   rebuildCosts: { given: RebuildState | null; gives: RebuildState }
   finishRebuild: { given: RebuildState | null; gives: RebuildState }
   repairBudgets: { given: Signed & Pick<Corrections, 'corrections' | 'repairs'>; gives: boolean }
@@ -210,7 +210,7 @@ export type Op = { [C in Change]: { readonly change: C; readonly given: Given<C>
 
 const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C>) => QueryProgram<Gives<C>> } = {
   hold: (identity, { request, at }) => hold(identity, request, at),
-  line: (identity, { chargeId, line, upstream }) => addLine(identity, chargeId, line, upstream),
+  line: (identity, { chargeId, line, upstream }) => addChargeItem(identity, chargeId, line, upstream),
   settle: (identity, { settlement, at, now }) => settle(identity, settlement, at, now),
   endEmpty,
   resolve,
@@ -260,17 +260,17 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   putVendorKey,
   decideVendorKey,
   spendOfKey,
-  tellEvent: (_self, given) => tell(given),
-  tellNewEvent: (_self, given) => tellNew(given),
+  writeEvent: (_self, given) => tell(given),
+  writeNewEvent: (_self, given) => tellNew(given),
   arrangeEvents: (_self, { at }) => arrangeEvents(at),
   claimWebhook,
-  keepTold,
-  tellAgain: (_self, given) => tellAgain(given),
+  writeDelivery: writeDelivery,
+  queueRedelivery: (_self, given) => queueRedelivery(given),
   pruneEvents: (_self, given) => pruneEvents(given),
   sumUp: (_self, { at }) => sumUp(at),
-  addUpCosts: () => addUpCosts(),
+  rollUpCosts: () => rollUpCosts(),
   dropChanged: (_self, { at }) => dropChanged(at),
-  keepPageCharges: (_self, given) => keepPageCharges(given),
+  writeBatchCharges: (_self, given) => writeBatchCharges(given),
   rebuildCosts: (_self, from) => rebuildCosts(from),
   finishRebuild: (_self, from) => finishRebuild(from),
   repairBudgets,
@@ -303,13 +303,13 @@ function* note(identity: Scribe, { row, at }: Given<'note'>): QueryProgram<null>
   return null
 }
 
-function* tell({ event, at }: Given<'tellEvent'>): QueryProgram<null> {
-  yield* tellEvent(event, at)
+function* tell({ event, at }: Given<'writeEvent'>): QueryProgram<null> {
+  yield* writeEvent(event, at)
   return null
 }
 
-function* tellNew({ event, at, ends }: Given<'tellNewEvent'>): QueryProgram<null> {
-  yield* tellNewEvent(event, at, ends)
+function* tellNew({ event, at, ends }: Given<'writeNewEvent'>): QueryProgram<null> {
+  yield* writeNewEvent(event, at, ends)
   return null
 }
 

@@ -46,7 +46,7 @@ import type {
 import { readAlerts } from './events/alerts.ts'
 import { findPseudonym, findTraces } from './erase/erase.ts'
 import { findEvent, readFeed } from './events/read.ts'
-import { eventsAfter } from './events/tell.ts'
+import { eventsAfter } from './events/write-event.ts'
 import { listWebhooks, readDue } from './events/webhooks.ts'
 import { findConfig, listConfigs, type PackedConfig } from './config-history.ts'
 import { type RatedQuestion, readRated } from './costs/rated.ts'
@@ -57,7 +57,7 @@ import { listLogs } from './journal/list.ts'
 import { sumLatency } from './journal/latency.ts'
 import { countSteps } from './journal/steps.ts'
 import { type Span, summarize } from './journal/summary.ts'
-import { type PageCharges, sumNextPage } from './journal/page-charges.ts'
+import { type BatchCharges, sumNextBatch } from './journal/batch-charges.ts'
 import { sumMatching, type TotalsMatch } from './journal/totals.ts'
 import { sumUsage } from './journal/usage.ts'
 import { sumUsageBy } from './journal/usage-by.ts'
@@ -100,7 +100,7 @@ export type Readings = {
     gives: readonly LogStep[]
   }
   totals: { given: TotalsMatch; gives: LogTotals }
-  pageCharges: { given: { readonly at: number; readonly before: number }; gives: PageCharges | null }
+  pageCharges: { given: { readonly at: number; readonly before: number }; gives: BatchCharges | null }
   summary: { given: Span; gives: Summary }
   latency: { given: Span; gives: readonly LatencyRow[] }
   usage: { given: UsageMatch; gives: readonly UsageRow[] }
@@ -173,7 +173,7 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
     due: ({ webhook, at, limit }) => snapshot(readDue(webhook, at, limit)),
     steps: ({ match, stepMs }) => snapshot(countSteps(match, stepMs)),
     totals: match => snapshot(sumMatching(match)),
-    pageCharges: given => snapshot(sumNextPage(given)),
+    pageCharges: given => snapshot(sumNextBatch(given)),
     summary: span => snapshot(summarize(span)),
     latency: span => snapshot(sumLatency(span)),
     usage: match => snapshot(sumUsage(match)),

@@ -1,10 +1,10 @@
-import { courseMembers, factMembers, lineMembers } from '../kit/charge.ts'
-import type { Charge, Key, Line, LogRow, StoredAnswer, User } from '../kit/index.ts'
+import { courseMembers, factMembers, chargeItemMembers } from '../kit/charge.ts'
+import type { Charge, Key, ChargeItem, LogRow, StoredAnswer, User } from '../kit/index.ts'
 import { keyMembers, ownerMembers } from '../kit/shapes/key.ts'
 import { logMembers, unknownOfLogRow } from '../kit/shapes/log-row.ts'
 import { columnsOf, readerOf, readRow } from '../kit/shapes/member.ts'
 import { userMembers } from '../kit/shapes/user.ts'
-import { readTold } from './ledger/line-told.ts'
+import { readItemFacts } from './ledger/item-facts.ts'
 import type { Row, Rows } from './query.ts'
 
 export function text(row: Row, column: string): string {
@@ -39,8 +39,8 @@ export function toUser(row: Row): User {
   return readRow(userMembers, row)
 }
 
-export function toLine(row: Row): Line {
-  return { ...readRow(lineMembers, row), ...readTold(row['told']) }
+export function toLine(row: Row): ChargeItem {
+  return { ...readRow(chargeItemMembers, row), ...readItemFacts(row['told']) }
 }
 
 /** A row of `charge` with `refunded` added, and the rows of its lines. */

@@ -1,7 +1,7 @@
 import {
   type KeyDecision,
   type KeySpending,
-  type KeyStanding,
+  type KeyStatus,
   keyReasons,
   keyStates,
   formatMoney,
@@ -10,7 +10,7 @@ import {
   spellsAt,
   type VendorKey,
 } from '../kit/index.ts'
-import { tellEvent } from './events/tell.ts'
+import { writeEvent } from './events/write-event.ts'
 import { leave, type Signed } from './people/trail.ts'
 import { ask, lockRows, type QueryProgram, type Row } from './query.ts'
 import { text, textOrNull, whole, wholeOrNull } from './rows.ts'
@@ -32,7 +32,7 @@ export type KeySpent = {
   readonly bound?: { readonly budget: NonNullable<VendorKey['budget']>; readonly others: OtherKeys | undefined }
 }
 
-export function* listVendorKeys(): QueryProgram<readonly KeyStanding[]> {
+export function* listVendorKeys(): QueryProgram<readonly KeyStatus[]> {
   const rows = yield ask('SELECT * FROM vendor_key ORDER BY upstream, name, model')
   return rows.map(toStanding)
 }
@@ -43,7 +43,7 @@ export function* listVendorKeys(): QueryProgram<readonly KeyStanding[]> {
  */
 export function* putVendorKey(
   zoned: Zoned,
-  { standing, others }: { readonly standing: KeyStanding; readonly others: OtherKeys | undefined },
+  { standing, others }: { readonly standing: KeyStatus; readonly others: OtherKeys | undefined },
 ): QueryProgram<null> {
   const isToBeTold = standing.model === '' && standing.state !== 'cooling'
   if (isToBeTold) yield ask(wait)
@@ -70,7 +70,7 @@ export function* decideVendorKey(
   )
   const known = rows.map(toStanding)
   const before = known.find(({ model }) => model === '')
-  const laterThan = (row: KeyStanding | undefined): number => Math.max(at, (row?.changedAt ?? 0) + 1)
+  const laterThan = (row: KeyStatus | undefined): number => Math.max(at, (row?.changedAt ?? 0) + 1)
   const own = { upstream, key, hash, since: at, tries: 0 }
   if (state === 'active') {
     const away = known.filter(one => one.state !== 'active')
@@ -90,17 +90,17 @@ export function* decideVendorKey(
 }
 
 /** For the trail. */
-function toFields({ state, reason, code, until }: KeyStanding) {
+function toFields({ state, reason, code, until }: KeyStatus) {
   return { state, why: code ?? reason, until: momentText(until) }
 }
 
-function* findWhole({ upstream, key }: Pick<KeyStanding, 'upstream' | 'key'>): QueryProgram<KeyStanding | undefined> {
+function* findWhole({ upstream, key }: Pick<KeyStatus, 'upstream' | 'key'>): QueryProgram<KeyStatus | undefined> {
   const [row] = yield ask(`SELECT * FROM vendor_key WHERE upstream = ? AND name = ? AND model = ''`, upstream, key)
   return row && toStanding(row)
 }
 
 /** @returns whether it was a later word than what was there */
-function* write(standing: KeyStanding, also = ''): QueryProgram<boolean> {
+function* write(standing: KeyStatus, also = ''): QueryProgram<boolean> {
   const { upstream, key, model, hash, state, reason, code, since, until, tries, changedAt } = standing
   const written = yield ask(
     `INSERT INTO vendor_key (upstream, name, model, hash, state, reason, code, since, until, tries, changed_at)
@@ -128,15 +128,15 @@ function* write(standing: KeyStanding, also = ''): QueryProgram<boolean> {
 /** Tells that a key is asked no more, that it is again, or that it was the last one of its upstream. */
 function* tell(
   zoned: Zoned,
-  before: KeyStanding | undefined,
-  after: KeyStanding,
+  before: KeyStatus | undefined,
+  after: KeyStatus,
   others: OtherKeys | undefined,
   by: string | null,
 ): QueryProgram<void> {
   const { upstream, key, state, reason, code, since, until, changedAt } = after
   if (state === 'active') {
     if (before?.state === 'suspended')
-      yield* tellEvent({ kind: 'upstream.key_resumed', data: { upstream, key, was: before.reason, by } }, changedAt)
+      yield* writeEvent({ kind: 'upstream.key_resumed', data: { upstream, key, was: before.reason, by } }, changedAt)
     return
   }
   const isThere = before?.state === 'suspended' && before.hash === after.hash && !isOver(before, changedAt)
@@ -145,7 +145,7 @@ function* tell(
   const byPerson = reason === 'operator'
   const said = { reason, code: byPerson ? null : code, note: byPerson ? code : null }
   const moments = { since: momentText(since), until: momentText(until) }
-  yield* tellEvent({ kind: 'upstream.key_suspended', data: { upstream, key, ...said, ...moments, by } }, changedAt)
+  yield* writeEvent({ kind: 'upstream.key_suspended', data: { upstream, key, ...said, ...moments, by } }, changedAt)
   if (others !== undefined && !isSame)
     yield* tellWhereLast(zoned, { upstream, last: key, others, at: changedAt, by: 'word' })
 }
@@ -175,7 +175,7 @@ function* tellWhereLast(zoned: Zoned, { upstream, last, others, at, by }: Gone):
   const beside = others.filter(({ name }) => name !== last)
   if (own && (by === 'word' ? isSpent(own) : isSuspended(own))) return
   if (beside.every(one => isSuspended(one) || isSpent(one)))
-    yield* tellEvent({ kind: 'upstream.exhausted', data: { upstream, last, keys: beside.length + 1 } }, at)
+    yield* writeEvent({ kind: 'upstream.exhausted', data: { upstream, last, keys: beside.length + 1 } }, at)
 }
 
 /** What keys of an upstream have spent in all, today and this month, by period and name. */
@@ -192,7 +192,7 @@ function* spentNow({ zone }: Zoned, upstream: string, at: number): QueryProgram<
 }
 
 /** Somebody has suspended it for a time that is over. */
-function isOver({ reason, until }: KeyStanding, now: number): boolean {
+function isOver({ reason, until }: KeyStatus, now: number): boolean {
   return reason === 'operator' && until !== null && until <= now
 }
 
@@ -234,14 +234,14 @@ export function* spendOfKey({ zone }: Zoned, { upstream, key, amount, at, bound 
     yield ask(wait)
     const renews = momentText(renewalAt(per, at, zone))
     const sums = { spent: formatMoney(spent), amount: formatMoney(bound.budget.amount), per, renews }
-    yield* tellEvent({ kind: 'upstream.key_exhausted', data: { upstream, key, ...sums } }, at)
+    yield* writeEvent({ kind: 'upstream.key_exhausted', data: { upstream, key, ...sums } }, at)
     if (bound.others) yield* tellWhereLast({ zone }, { upstream, last: key, others: bound.others, at, by: 'budget' })
   }
   yield ask(`DELETE FROM vendor_key_spending WHERE per <> 'total' AND begins < ?`, day - keptMs)
   return null
 }
 
-function toStanding(row: Row): KeyStanding {
+function toStanding(row: Row): KeyStatus {
   const reason = textOrNull(row, 'reason')
   return {
     upstream: text(row, 'upstream'),

@@ -1,5 +1,5 @@
 import type { Ids } from '../kit/ids.ts'
-import type { LoosePages } from './pages/loose.ts'
+import type { UncompactedBatches } from './log-batches/uncompacted.ts'
 
 /** Who writes: charges belong to an owner and an epoch, entries to a chain. */
 export type WriterIdentity = {
@@ -20,4 +20,4 @@ export type WriterIdentity = {
 }
 
 /** Who writes, with what makes the ids of what is written, and what it knows of the log's loose pages. */
-export type Scribe = WriterIdentity & { readonly ids: Ids; readonly loose: LoosePages }
+export type Scribe = WriterIdentity & { readonly ids: Ids; readonly loose: UncompactedBatches }

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Charge, Key, Line, LogFilter, LogMatch, LogRow } from '../../src/kit/index.ts'
+import type { Charge, Key, ChargeItem, LogFilter, LogMatch, LogRow } from '../../src/kit/index.ts'
 import { firstIdAt, kindOfRow } from '../../src/kit/index.ts'
 import { clockAt, facts, type Harness, line, logRow, newKey } from './storage.ts'
 
@@ -9,7 +9,11 @@ const days = 4
 const rows = 240
 
 /** What was written, as the test itself knows it. */
-type Written = { readonly row: LogRow; readonly charge: Pick<Charge, 'state' | 'size'> | null; readonly lines: Line[] }
+type Written = {
+  readonly row: LogRow
+  readonly charge: Pick<Charge, 'state' | 'size'> | null
+  readonly lines: ChargeItem[]
+}
 
 /**
  * What every storage driver keeps to of the log: filters, sums and pruning, against the test's own counting. With pages of
@@ -158,7 +162,7 @@ export async function journalContract(t: Test, make: Harness, pageRows?: number)
     ],
   ]
 
-  function isOther({ charge }: Written, image: Line): boolean {
+  function isOther({ charge }: Written, image: ChargeItem): boolean {
     const size = charge?.size?.toLowerCase() ?? ''
     return /^\d+x\d+$/.test(size) && size !== `${image.width}x${image.height}`
   }
@@ -343,6 +347,6 @@ function countBy(
   return [...sums].toSorted(([a], [b]) => (a < b ? -1 : 1))
 }
 
-function sumOf(lines: readonly Line[]): number {
+function sumOf(lines: readonly ChargeItem[]): number {
   return lines.reduce((sum, { price }) => sum + price, 0)
 }

@@ -1,6 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
-import type { ChargeFacts, Clock, HoldRequest, Key, Line, Log, LogRow, NewKey, Storage } from '../../src/kit/index.ts'
+import type {
+  ChargeFacts,
+  Clock,
+  HoldRequest,
+  Key,
+  ChargeItem,
+  Log,
+  LogRow,
+  NewKey,
+  Storage,
+} from '../../src/kit/index.ts'
 import { Ids, systemTimers, unknownOfLogRow } from '../../src/kit/index.ts'
 
 export type Role = 'gateway' | 'worker' | 'tool'
@@ -88,7 +98,7 @@ export function holdOf(key: Key, hold: number, changes: Partial<ChargeFacts> = {
   return { facts: facts(key, changes), hold, idempotency: null }
 }
 
-export function line(index: number, changes: Partial<Line> = {}): Line {
+export function line(index: number, changes: Partial<ChargeItem> = {}): ChargeItem {
   return {
     index,
     tier: '2K',
@@ -292,7 +302,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
           line(3),
         ]
         for (const one of lines) t.equal(await ledger.line(id, one), true, String(one.index))
-        t.equal(await ledger.line(id, lines[0] as Line), true, 'again is the same')
+        t.equal(await ledger.line(id, lines[0] as ChargeItem), true, 'again is the same')
         t.equal(await ledger.line(id, line(0, { source: 'told', width: null, height: null, told: { size } })), false)
         t.equal(await ledger.line(id, line(3, { source: 'told' })), false, 'another source is another line')
         t.equal(await ledger.settle({ id, delivery: 'confirmed', reason: null, vendorCost: 73_457 }), true)

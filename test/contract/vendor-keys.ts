@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { KeyStanding } from '../../src/kit/index.ts'
+import type { KeyStatus } from '../../src/kit/index.ts'
 import { clockAt, type Harness, openHarness } from './storage.ts'
 
 const day = 86_400_000
@@ -15,7 +15,7 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
     await harness.close()
   })
   const { vendorKeys, jobs } = storage
-  const standing: KeyStanding = {
+  const standing: KeyStatus = {
     upstream: 'one',
     key: 'first',
     model: '',

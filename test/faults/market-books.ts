@@ -63,10 +63,10 @@ export async function readSales(look: Look): Promise<readonly Sale[]> {
     }
   })
   const segments = await look('SELECT body FROM segment')
-  return [...apart, ...segments.flatMap(({ body }) => readSegment(String(body), refunded))]
+  return [...apart, ...segments.flatMap(({ body }) => readChargeBatch(String(body), refunded))]
 }
 
-function readSegment(body: string, refunded: ReadonlyMap<string, number>): readonly Sale[] {
+function readChargeBatch(body: string, refunded: ReadonlyMap<string, number>): readonly Sale[] {
   const items = JSON.parse(body) as readonly unknown[]
   return items.flatMap((item): readonly Sale[] => {
     if (!Array.isArray(item)) return []

@@ -10,8 +10,8 @@ import { Refused } from '../../plugins/translate/refused.ts'
 import type { Section } from '../../plugins/translate/schema.ts'
 import { shapeRequest } from '../../plugins/translate/shape-request.ts'
 import { scanObject } from '../../src/engine/fields.ts'
-import { tellJob } from '../../src/gateway/tell-job.ts'
-import { createResponseMetadata, Failure, type Heard, type Job } from '../../src/kit/index.ts'
+import { jobJson } from '../../src/gateway/job-json.ts'
+import { createResponseMetadata, Failure, type UpstreamResponse, type Job } from '../../src/kit/index.ts'
 import { ByteBudget, PictureWriter } from '../../src/wire/index.ts'
 import { scan } from './answers.ts'
 import { around, eventStreams, fill, type Generator, jsonBodies } from './bodies.ts'
@@ -70,7 +70,7 @@ export const describedReaders: readonly Reader[] = [
   // Longer fields are refused before anybody reads them.
   { name: 'pictures of a request', kinds: pictureLists, bytesMax: 1 << 21, read: shapePictures },
   { name: 'sizes of pictures', kinds: pictureLists, bytesMax: 1 << 19, read: measurePictures },
-  { name: 'a job as it is told', kinds: { ...vendorAnswers, ...jsonBodies }, read: bytes => tellJob(jobOf(bytes)) },
+  { name: 'a job as it is told', kinds: { ...vendorAnswers, ...jsonBodies }, read: bytes => jobJson(jobOf(bytes)) },
 ]
 
 async function* inChunks(bytes: Buffer, chunkBytes: number): AsyncGenerator<Buffer> {
@@ -79,7 +79,7 @@ async function* inChunks(bytes: Buffer, chunkBytes: number): AsyncGenerator<Buff
 
 const claim = { take: () => true, give: () => undefined }
 
-function heardOf(bytes: Buffer, type: string, chunkBytes: number): Heard {
+function heardOf(bytes: Buffer, type: string, chunkBytes: number): UpstreamResponse {
   return { status: 200, headers: { 'content-type': type }, body: inChunks(bytes, chunkBytes) }
 }
 
@@ -94,7 +94,7 @@ function readDescribed(bytes: Buffer, type: string, chunkBytes: number): Promise
   return readAll(heardOf(bytes, type, chunkBytes))
 }
 
-async function readAll(heard: Heard): Promise<void> {
+async function readAll(heard: UpstreamResponse): Promise<void> {
   const told = createResponseMetadata()
   const writer = new PictureWriter(told, { created: 1 })
   const sums = { usage: new Map<string, number>(), words: new Map<string, string>() }

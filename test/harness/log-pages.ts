@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { firstIdAt, kindOfRow, type LogRow } from '../../src/kit/index.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
-import { draftPage } from '../../src/storage/pages/draft.ts'
-import type { LoosePages } from '../../src/storage/pages/loose.ts'
-import { writeLogs } from '../../src/storage/pages/write.ts'
+import { draftLogBatch } from '../../src/storage/log-batches/draft.ts'
+import type { UncompactedBatches } from '../../src/storage/log-batches/uncompacted.ts'
+import { writeLogs } from '../../src/storage/log-batches/write.ts'
 import type { QueryProgram, Rows } from '../../src/storage/query.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
 
@@ -60,10 +60,15 @@ export function rowAt(ms: number, i: number, changes: Partial<LogRow> = {}): Log
 }
 
 /** Writes rows as the queue would hand them over, some at a time. */
-export function write(connection: Connection, rows: readonly LogRow[], together: number, loose: LoosePages): void {
+export function write(
+  connection: Connection,
+  rows: readonly LogRow[],
+  together: number,
+  loose: UncompactedBatches,
+): void {
   for (let at = 0; at < rows.length; at += together)
     connection.transact(() =>
-      connection.run(writeLogs(loose, { page: draftPage(rows.slice(at, at + together)), again: false })),
+      connection.run(writeLogs(loose, { page: draftLogBatch(rows.slice(at, at + together)), again: false })),
     )
 }
 

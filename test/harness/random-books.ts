@@ -1,4 +1,4 @@
-import { firstIdAt, type Key, type Line, type Storage } from '../../src/kit/index.ts'
+import { firstIdAt, type Key, type ChargeItem, type Storage } from '../../src/kit/index.ts'
 import { facts, holdOf, line, logRow, newKey } from '../contract/storage.ts'
 
 /** What one request came to. */
@@ -10,7 +10,7 @@ export type Made = {
   readonly model: string
   readonly upstream: string
   readonly currency: string
-  readonly lines: readonly Line[]
+  readonly lines: readonly ChargeItem[]
   /** 0 for what was not settled. */
   readonly amount: number
   /** When it was settled, and given back; undefined where it was not. */

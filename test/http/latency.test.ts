@@ -2,7 +2,7 @@ import t from 'tap'
 import { sumLatency } from '../../src/storage/journal/latency.ts'
 import { countSteps } from '../../src/storage/journal/steps.ts'
 import { summarize } from '../../src/storage/journal/summary.ts'
-import { LoosePages } from '../../src/storage/pages/loose.ts'
+import { UncompactedBatches } from '../../src/storage/log-batches/uncompacted.ts'
 import { kindOfRow, type LatencyRow, type LogRow } from '../../src/kit/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { minute, noon, open, rowAt, write } from '../harness/log-pages.ts'
@@ -23,7 +23,7 @@ const isNear = (found: number | null, wanted: number): boolean =>
 t.test('latencies of bound and loose pages are those of the rows, within a tenth', async t => {
   const connection = open(t)
   const rows = Array.from({ length: 900 }, (_, i) => rowAt(noon + i * 1_000, i, { durationMs: (i * 7_919) % 40_000 }))
-  write(connection, rows, 11, new LoosePages(100))
+  write(connection, rows, 11, new UncompactedBatches(100))
   const all = connection.run(sumLatency({ since: 0, until: noon + 100 * minute }))
   const wanted = exact(rows)
   t.equal(all.length, wanted.size)
@@ -100,7 +100,7 @@ t.test('sums of bound pages leave lookups out, whether or not they were counted 
       durationMs: i % 2 ? 1 : 1_000 + (i % 100),
     }),
   )
-  write(connection, rows, 11, new LoosePages(100))
+  write(connection, rows, 11, new UncompactedBatches(100))
   const span = { since: 0, until: noon + 100 * minute }
   const asked = rows.filter(row => kindOfRow(row) !== 'lookup').length
   const look = () => ({

@@ -9,7 +9,7 @@ import { enterAsAdmin } from '../harness/visitor.ts'
 
 const words = (text: string): readonly string[] => text.trim().split(/\s+/)
 
-const lineMembers = words('index tier source width height size quantity price flags why at')
+const chargeItemMembers = words('index tier source width height size quantity price flags why at')
 const billMembers =
   words(`state size quality count tier source actual_size currency amount held refunded flags warnings reason
   delivery vendor_cost facts lines text sum rule`)
@@ -54,7 +54,7 @@ const answers: readonly { readonly path: string; readonly at: string; readonly m
     members: words('received_ms asked_ms asked_again_ms first_byte_ms last_byte_ms committed_ms'),
   },
   { path: '/api/logs', at: 'records.0.billing', members: billMembers },
-  { path: '/api/logs', at: 'records.0.billing.lines.0', members: lineMembers },
+  { path: '/api/logs', at: 'records.0.billing.lines.0', members: chargeItemMembers },
   { path: '/api/logs', at: 'records.0.billing.rule', members: words('kind text rows multiplier') },
   {
     path: '/api/logs',

@@ -26,7 +26,7 @@ export const sabotages: readonly Sabotage[] = [
     says: 'the second picture of an answer is not billed',
     edits: [
       [
-        'src/storage/ledger/line.ts',
+        'src/storage/ledger/charge-item.ts',
         '  upstream?: string,\n): QueryProgram<boolean> {',
         '  upstream?: string,\n): QueryProgram<boolean> {\n  if (line.index > 0) return true',
       ],
@@ -420,14 +420,14 @@ export const sabotages: readonly Sabotage[] = [
     name: 'segment-on-the-house',
     oracle: 'exactly-once',
     says: 'what charges in a segment come to is booked on no key',
-    edits: [['src/storage/segments/write.ts', 'yield* spendAll(identity, spent, now)', 'void spendAll']],
+    edits: [['src/storage/charge-batches/write.ts', 'yield* spendAll(identity, spent, now)', 'void spendAll']],
   },
   {
     name: 'resent-anew',
     oracle: 'audit',
     says: 'a group whose commit was in doubt is written again, whether or not it is there',
     edits: [
-      ['src/storage/segments/write.ts', 'if (there.length > 0) return', ''],
+      ['src/storage/charge-batches/write.ts', 'if (there.length > 0) return', ''],
       ['src/storage/migrations/0006-segments.ts', 'CREATE UNIQUE INDEX segment_ids', 'CREATE INDEX segment_ids'],
     ],
   },
@@ -462,7 +462,9 @@ export const sabotages: readonly Sabotage[] = [
     name: 'log-page-cut',
     oracle: 'told',
     says: 'the last row of a page that is bound is lost',
-    edits: [['src/storage/pages/write.ts', 'sorted.slice(from, to)', 'sorted.slice(from, Math.max(to - 1, from + 1))']],
+    edits: [
+      ['src/storage/log-batches/write.ts', 'sorted.slice(from, to)', 'sorted.slice(from, Math.max(to - 1, from + 1))'],
+    ],
   },
   {
     name: 'one-key-is-enough',

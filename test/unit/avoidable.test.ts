@@ -6,13 +6,13 @@ import { imageTierBilling } from '../../plugins/image-tier-billing/plugin.ts'
 import {
   firstIdAt,
   type Key,
-  type Line,
+  type ChargeItem,
   quarterMs,
   type RatedImages,
   type Storage,
   type TierRule,
 } from '../../src/kit/index.ts'
-import { addUpCosts } from '../../src/storage/costs/add-up.ts'
+import { rollUpCosts } from '../../src/storage/costs/roll-up.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { clockAt, facts, line, newKey, silentLog } from '../contract/storage.ts'
@@ -73,7 +73,7 @@ async function sell(storage: Storage, clock: ReturnType<typeof clockAt>, count: 
         ],
       }),
     })
-    const lines: Line[] = []
+    const lines: ChargeItem[] = []
     let saved = 0
     for (let n = 1 + draw(3), index = 0; index < n; index++) {
       const come = sizes[draw(sizes.length)] ?? null
@@ -141,9 +141,9 @@ t.test('what could have been saved is what the charges say, to the micro-unit', 
     'some was given back',
   )
   await compare(t, storage, sold)
-  connection.transact(() => connection.run(addUpCosts()))
+  connection.transact(() => connection.run(rollUpCosts()))
   await compare(t, storage, sold)
-  while (connection.transact(() => connection.run(addUpCosts())) > 0);
+  while (connection.transact(() => connection.run(rollUpCosts())) > 0);
   await compare(t, storage, sold)
 })
 

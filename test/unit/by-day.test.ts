@@ -5,7 +5,7 @@ import { spendOfAll } from '../../src/storage/accounts/spend-of-all.ts'
 import { byDay } from '../../src/storage/by-day.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { spendAll } from '../../src/storage/keys/spend-all.ts'
-import type { Spent } from '../../src/storage/segments/draft.ts'
+import type { Spent } from '../../src/storage/charge-batches/draft.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { clockAt, newKey, silentLog } from '../contract/storage.ts'
 

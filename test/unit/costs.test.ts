@@ -14,12 +14,12 @@ import {
   type Costs,
   firstIdAt,
   type Key,
-  type Line,
+  type ChargeItem,
   quarterMs,
   type Storage,
 } from '../../src/kit/index.ts'
 import { DatabaseSync } from 'node:sqlite'
-import { addUpCosts } from '../../src/storage/costs/add-up.ts'
+import { rollUpCosts } from '../../src/storage/costs/roll-up.ts'
 import { auditCosts } from '../../src/storage/costs/audit-costs.ts'
 import { readCosts } from '../../src/storage/costs/read.ts'
 import { openStorage } from '../../src/storage/index.ts'
@@ -55,7 +55,7 @@ type Sold = {
   at: number
   readonly parts: { readonly [P in Exclude<CostPart, 'tier'>]: string }
   readonly currency: string
-  readonly lines: readonly Line[]
+  readonly lines: readonly ChargeItem[]
   isRefunded: boolean
 }
 
@@ -98,7 +98,7 @@ async function sell(
     const { user, group, model, operation, upstream, currency } = own
     const parts = { user, group, key: key.id, model, operation, upstream }
     const isImages = draw(3) === 0
-    const lines: Line[] = []
+    const lines: ChargeItem[] = []
     for (let n = 1 + draw(3), at = 0; at < n; at++) {
       const price = draw(100_000)
       if (isImages) lines.push(line(at, { tier: tiers[draw(3)] ?? '', price, source: at === 0 ? 'request' : 'output' }))
@@ -362,7 +362,7 @@ t.test('costs are what the ledger says, at every stage of adding up', async t =>
   const { sold, refund, keys } = await sell(storage, clock, charges, 7)
   const asked = fc.sample(questions, { numRuns: 80, seed: 11 })
   const ask = (question: CostQuestion) => connection.snapshot(readCosts(question))
-  const addUp = (): number => connection.transact(() => connection.run(addUpCosts()))
+  const addUp = (): number => connection.transact(() => connection.run(rollUpCosts()))
 
   await compare(t, sold, asked.slice(0, Math.min(20, inTail)), ask, 'nothing added up')
   t.ok(ask(asked[0] as CostQuestion).tail >= sold.length, 'all of it was looked at one by one')
@@ -467,7 +467,7 @@ t.test('a gateway adds up anew what a version before had added up without quanti
   const storage = await openStorage({ url: `sqlite:${path}`, clock, log: silentLog, role: 'gateway' })
   const { sold } = await sell(storage, clock, 60, 7)
   const connection = new Connection(path)
-  while (connection.transact(() => connection.run(addUpCosts())) > 0);
+  while (connection.transact(() => connection.run(rollUpCosts())) > 0);
   connection.close()
   await storage.close()
   const old = join(folder, 'old.db')
@@ -524,7 +524,7 @@ t.test('the same on PostgreSQL, added up by three at once', async t => {
   const addUp = async (): Promise<number> => {
     const client = await pool.connect()
     await client.query('BEGIN')
-    const count = await new Session(client).run(addUpCosts())
+    const count = await new Session(client).run(rollUpCosts())
     await client.query('COMMIT')
     client.release()
     return count

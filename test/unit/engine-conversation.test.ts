@@ -1,16 +1,16 @@
 import t from 'tap'
-import type { Asker, Heard, Hooks, Spoken } from '../../src/kit/index.ts'
+import type { UpstreamClient, UpstreamResponse, Hooks, PluginResponse } from '../../src/kit/index.ts'
 import { modelName, startEngine } from '../harness/engine.ts'
 
 const none = { kind: 'none' } as const
 
-async function textOf({ body }: Heard): Promise<string> {
+async function textOf({ body }: UpstreamResponse): Promise<string> {
   const pieces: Buffer[] = []
   for await (const chunk of body) pieces.push(chunk)
   return Buffer.concat(pieces).toString()
 }
 
-function spoken(status: number, text: string): Spoken {
+function spoken(status: number, text: string): PluginResponse {
   return {
     status,
     headers: { 'content-type': 'text/plain' },
@@ -20,7 +20,7 @@ function spoken(status: number, text: string): Spoken {
   }
 }
 
-function asking(converse: (asker: Asker) => Promise<Spoken>): Hooks {
+function asking(converse: (asker: UpstreamClient) => Promise<PluginResponse>): Hooks {
   return { onAsk: () => converse }
 }
 

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { type Credential, type Hooks, type Question, type Spoken } from '../../src/kit/index.ts'
+import { type Credential, type Hooks, type UpstreamRequest, type PluginResponse } from '../../src/kit/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { type BareOptions, startEngine } from '../harness/engine.ts'
 import { startUpstream } from '../harness/upstream.ts'
@@ -11,13 +11,13 @@ const credential: readonly Credential[] = [
 ]
 
 /** A gateway whose plugin asks one thing and says what it heard, and a server that is no upstream of its. */
-async function startForeign(t: Test, question: (url: string) => Question, more: BareOptions = {}) {
+async function startForeign(t: Test, question: (url: string) => UpstreamRequest, more: BareOptions = {}) {
   const other = await startUpstream()
   t.teardown(() => other.close())
   const hooks: Hooks = {
     onAsk:
       () =>
-      async (asker): Promise<Spoken> => {
+      async (asker): Promise<PluginResponse> => {
         const heard = await asker.ask(question(other.url))
         return { status: 200, headers: { 'content-type': 'text/plain' }, body: heard.body }
       },

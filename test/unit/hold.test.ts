@@ -5,11 +5,11 @@ import { Ids } from '../../src/kit/index.ts'
 import { createKey } from '../../src/storage/keys/write.ts'
 import { endEmpty } from '../../src/storage/ledger/end-empty.ts'
 import { hold } from '../../src/storage/ledger/hold.ts'
-import { addLine } from '../../src/storage/ledger/line.ts'
+import { addChargeItem } from '../../src/storage/ledger/charge-item.ts'
 import { resolve } from '../../src/storage/ledger/resolve.ts'
 import { settle } from '../../src/storage/ledger/settle.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
-import { LoosePages } from '../../src/storage/pages/loose.ts'
+import { UncompactedBatches } from '../../src/storage/log-batches/uncompacted.ts'
 import type { Query, QueryProgram, Row } from '../../src/storage/query.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { holdOf, line, newKey } from '../contract/storage.ts'
@@ -29,7 +29,7 @@ const self = {
   zone: 'UTC',
   thresholds: [80, 100],
   ids: new Ids(),
-  loose: new LoosePages(),
+  loose: new UncompactedBatches(),
 }
 
 const connection = new Connection(join(t.testdir(), 'books.db'))
@@ -47,7 +47,7 @@ const heldOf = (id: string) => read('SELECT held FROM key WHERE id = ?', id)?.['
 const spendAt = (request: HoldRequest, price: number, at = now): void => {
   const { id } = request.facts
   holdAt(request, at)
-  connection.run(addLine(self, id, line(0, { price })))
+  connection.run(addChargeItem(self, id, line(0, { price })))
   connection.run(settle(self, { id, delivery: 'confirmed', reason: null }, at))
 }
 
@@ -84,7 +84,7 @@ t.test('a charge that brings no budget to a threshold asks nothing for what coul
     const request = { ...holdOf(key, price), levels }
     const { id } = request.facts
     const held = asked(hold(self, request, now))
-    connection.run(addLine(self, id, line(0, { price })))
+    connection.run(addChargeItem(self, id, line(0, { price })))
     return [held, asked(settle(self, { id, delivery: 'confirmed', reason: null }, now))]
   }
   // The first makes the group's account.
@@ -104,7 +104,7 @@ t.test('a charge that an earlier version has held ends, and nothing is told of i
   const { id } = request.facts
   connection.db.exec(`UPDATE charge SET levels = 'user' WHERE id = '${id}'`)
   const [before] = connection.all({ sql: 'SELECT count(*) AS n FROM event', params: [] })
-  connection.run(addLine(self, id, line(0, { price: 100 })))
+  connection.run(addChargeItem(self, id, line(0, { price: 100 })))
   connection.run(settle(self, { id, delivery: 'confirmed', reason: null }, now))
   t.same(connection.all({ sql: 'SELECT count(*) AS n FROM event', params: [] }), [before])
   t.equal(read(`SELECT held FROM account WHERE kind = 'user' AND name = 'local'`)?.['held'], 0)
@@ -180,7 +180,7 @@ t.test('an idempotency key', async t => {
       again: (at: number, fingerprint = 'abc') =>
         holdAt({ ...holdOf(key, 1), idempotency: { key: 'once', fingerprint } }, at),
       settle: (answer?: { status: number; headers: object; body: Buffer }) => {
-        connection.run(addLine(self, id, line(0, { price: 1 })))
+        connection.run(addChargeItem(self, id, line(0, { price: 1 })))
         const settlement = { id, delivery: 'confirmed', reason: null } as const
         connection.run(settle(self, answer ? { ...settlement, answer: { ...answer, headers: {} } } : settlement, at))
       },

@@ -19,7 +19,7 @@ import {
   type Family,
   type ForwardRule,
   type Json,
-  type Line,
+  type ChargeItem,
   type Model,
   readCost,
   type ResponseMetadata,
@@ -81,8 +81,8 @@ function rate(
   sizes: readonly (readonly [number, number] | null)[],
   told?: ResponseMetadata,
   terms: { readonly n: number; readonly overReturn: 'bill' | 'cap' } = { n: sizes.length, overReturn: 'bill' },
-): readonly Line[] {
-  const lines: Omit<Line, 'index'>[] = []
+): readonly ChargeItem[] {
+  const lines: Omit<ChargeItem, 'index'>[] = []
   sizes.forEach((pixels, index) => {
     const size = pixels && { width: pixels[0], height: pixels[1] }
     const image = { index, kind: size ? 'bytes' : 'link', size } as const
@@ -95,10 +95,10 @@ function rate(
   return lines.map((line, index) => ({ ...line, index }))
 }
 
-function chargeOf(rule: TierRule, lines: readonly Line[], hold = 0): Charge {
+function chargeOf(rule: TierRule, lines: readonly ChargeItem[], hold = 0): Charge {
   const amount = lines.reduce((sum, { price }) => sum + price, 0)
   // As it comes back from a database: JSON.
-  const kept = JSON.parse(JSON.stringify({ rule, lines })) as { rule: TierRule; lines: Line[] }
+  const kept = JSON.parse(JSON.stringify({ rule, lines })) as { rule: TierRule; lines: ChargeItem[] }
   return {
     id: 'req_1',
     keyId: 'k',
@@ -129,7 +129,7 @@ function chargeOf(rule: TierRule, lines: readonly Line[], hold = 0): Charge {
 
 const replayed = (charge: Charge) => replayCharge(charge, [imageTierBilling])
 const explained = (charge: Charge) => billingRecord(charge, [imageTierBilling])
-const short = (lines: readonly Line[]) =>
+const short = (lines: readonly ChargeItem[]) =>
   lines.map(({ tier, source, price, quantity }) => [tier, source, price, quantity])
 const found = (facet: BillingFacet, shop: Shop): readonly string[] =>
   inspect(facet, shop.family, [shop.model], operationTraits).map(

@@ -13,7 +13,7 @@ import {
   type Hooks,
   type Json,
   type Ledger,
-  type Line,
+  type ChargeItem,
   type Review,
   type Outcome,
   type Passed,
@@ -30,7 +30,7 @@ import { caseName } from '../harness/case-name.ts'
 /** A ledger in memory that writes down what it was asked, and whose commits wait until they are let go. */
 class MemoryLedger implements Ledger {
   readonly asked: string[] = []
-  readonly lines: Line[] = []
+  readonly lines: ChargeItem[] = []
   readonly settlements: Settlement[] = []
   readonly holds: HoldRequest[] = []
   answer: HoldResult = { kind: 'held' }
@@ -53,7 +53,7 @@ class MemoryLedger implements Ledger {
     return this.answer
   }
 
-  async line(id: string, line: Line): Promise<boolean> {
+  async line(id: string, line: ChargeItem): Promise<boolean> {
     await this.#gate
     this.asked.push(`line ${line.index} ${line.tier} ${line.price}`)
     if (this.fails) throw new Error('disk full')

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import t from 'tap'
 import { askOps } from '../../src/cli/ask-ops.ts'
 import { readSettings } from '../../src/cli/key-settings.ts'
-import { tellBounds, tellModels } from '../../src/cli/tell-bounds.ts'
+import { describeBounds, tellModels } from '../../src/cli/describe-bounds.ts'
 import { loadConfig } from '../../src/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { makeFolder } from '../harness/folder.ts'
@@ -48,8 +48,8 @@ t.test('what was set of a user is said, each thing by itself, and what was not i
     [{ keysMax: '3' }, ['dora may have 3 keys at most.'], ['dora may make as many keys as the group says.']],
   ] as const
   for (const [told, bound, free] of cases) {
-    t.strictSame(tellBounds(user, told), bound, caseName({ told }))
-    t.strictSame(tellBounds({ name: 'dora', keysMax: null, keyBounds: {} }, told), free, caseName({ told }))
+    t.strictSame(describeBounds(user, told), bound, caseName({ told }))
+    t.strictSame(describeBounds({ name: 'dora', keysMax: null, keyBounds: {} }, told), free, caseName({ told }))
   }
   t.equal(tellModels(['m'], undefined), 'It may use m.')
   const narrow = { name: 'narrow', models: ['sim-*'] }

@@ -8,12 +8,12 @@ import { pruneLogs } from '../../src/storage/journal/prune.ts'
 import { countSteps } from '../../src/storage/journal/steps.ts'
 import { summarize } from '../../src/storage/journal/summary.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
-import { draftPage } from '../../src/storage/pages/draft.ts'
-import { findRows } from '../../src/storage/pages/find.ts'
-import { LoosePages } from '../../src/storage/pages/loose.ts'
-import { takeInRows } from '../../src/storage/pages/move.ts'
-import { Page } from '../../src/storage/pages/parse.ts'
-import { writeLogs } from '../../src/storage/pages/write.ts'
+import { draftLogBatch } from '../../src/storage/log-batches/draft.ts'
+import { findRows } from '../../src/storage/log-batches/find.ts'
+import { UncompactedBatches } from '../../src/storage/log-batches/uncompacted.ts'
+import { takeInRows } from '../../src/storage/log-batches/move.ts'
+import { LogBatch } from '../../src/storage/log-batches/parse.ts'
+import { writeLogs } from '../../src/storage/log-batches/write.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { silentLog } from '../contract/storage.ts'
 import { startPostgres } from '../harness/postgres.ts'
@@ -40,8 +40,8 @@ t.test('[9.4] a page gives back the rows it was made of, in the order of their i
     fc.property(fc.array(rowOf, { minLength: 1, maxLength: 30 }), list => {
       const rows = list.map(({ ms, late, ...changes }, i) => rowAt(ms, i, { ...changes, time: ms + late }))
       const inOrder = rows.toSorted((a, b) => (a.id < b.id ? -1 : 1))
-      const drafted = draftPage([...rows, ...rows.slice(0, 2)])
-      t.same(new Page(drafted.body).rows(), inOrder)
+      const drafted = draftLogBatch([...rows, ...rows.slice(0, 2)])
+      t.same(new LogBatch(drafted.body).rows(), inOrder)
       t.equal(drafted.count, rows.length)
       t.same(
         [drafted.firstMs, drafted.lastMs],
@@ -60,7 +60,7 @@ t.test('[9.4] whatever is asked of bound and loose pages is what a look at every
     .map((row, i) => ({ row, at: i + ((i * 7_919) % 13) + (i % 50 === 3 ? 400 : 0) }))
     .toSorted((a, b) => a.at - b.at)
     .map(({ row }) => row)
-  write(connection, arrived, 11, new LoosePages(100))
+  write(connection, arrived, 11, new UncompactedBatches(100))
   t.ok(count(connection, 'SELECT count(*) AS n FROM log_page WHERE sums IS NOT NULL') > 8, 'most is bound')
   t.ok(count(connection, 'SELECT count(*) AS n FROM log_page WHERE sums IS NULL') > 0, 'some is not')
   const match = fc.record(
@@ -141,7 +141,7 @@ t.test('[9.4] what is pruned is gone from its pages and from their words', async
     connection,
     rows.toSorted((a, b) => ((a.durationMs * 31) % 17) - ((b.durationMs * 31) % 17)),
     10,
-    new LoosePages(64),
+    new UncompactedBatches(64),
   )
   const until = noon + 250 * minute
   t.equal(connection.run(pruneLogs({ until, limit: 3 })), 3)
@@ -162,7 +162,7 @@ t.test('[9.4] what is pruned is gone from its pages and from their words', async
 t.test('[9.4] rows whose commit was in doubt are there once', async t => {
   const connection = open(t)
   const queue = new LogQueue()
-  const loose = new LoosePages(25)
+  const loose = new UncompactedBatches(25)
   const rows = Array.from({ length: 60 }, (_, i) => rowAt(noon + i, i))
   for (const row of rows.slice(0, 20)) queue.append(row)
   const commit = (): void => {
@@ -188,7 +188,7 @@ t.test('[9.4] few rows in many loose pages are bound too', async t => {
     connection,
     Array.from({ length: 300 }, (_, i) => rowAt(noon + i * minute, i)),
     1,
-    new LoosePages(),
+    new UncompactedBatches(),
   )
   t.equal(count(connection, 'SELECT count(*) AS n FROM log_page WHERE sums IS NULL'), 300 - 256)
   t.ok(
@@ -199,7 +199,7 @@ t.test('[9.4] few rows in many loose pages are bound too', async t => {
 
 t.test('[9.4] a page that somebody has damaged is named', async t => {
   const connection = open(t)
-  write(connection, [rowAt(noon, 1), rowAt(noon, 2)], 2, new LoosePages())
+  write(connection, [rowAt(noon, 1), rowAt(noon, 2)], 2, new UncompactedBatches())
   connection.db.exec(`UPDATE log_page SET body = '{"id":"req_","ids":["x"],"times":[]}'`)
   t.throws(() => connection.run(listLogs({ limit: 1 })), { message: /^page 1 of the log cannot be read: its lists/ })
   connection.db.exec(`UPDATE log_page SET body = 'no page'`)

@@ -13,10 +13,10 @@ import {
   type Storage,
 } from '../../src/kit/index.ts'
 import { addTotals } from '../../src/console/pages/logs/add-totals.ts'
-import { addUpCosts } from '../../src/storage/costs/add-up.ts'
+import { rollUpCosts } from '../../src/storage/costs/roll-up.ts'
 import { asksForCharge } from '../../src/storage/journal/charged.ts'
 import { openStorage } from '../../src/storage/index.ts'
-import { dropChanged, keepPageCharges, sumNextPage } from '../../src/storage/journal/page-charges.ts'
+import { dropChanged, writeBatchCharges, sumNextBatch } from '../../src/storage/journal/batch-charges.ts'
 import { sumMatching, type TotalsMatch } from '../../src/storage/journal/totals.ts'
 import { createPool, Session } from '../../src/storage/postgres/connect.ts'
 import { ask as query, type QueryProgram, type Row } from '../../src/storage/query.ts'
@@ -329,10 +329,10 @@ const later = from + 30 * 86_400_000
 async function keepAll({ read, write }: Books): Promise<number> {
   let kept = 0
   for (let before = Number.MAX_SAFE_INTEGER; ; ) {
-    const found = await read(sumNextPage({ at: later, before }))
+    const found = await read(sumNextBatch({ at: later, before }))
     if (!found) return kept
     before = found.lastMs
-    if (await write(keepPageCharges(found))) kept++
+    if (await write(writeBatchCharges(found))) kept++
   }
 }
 
@@ -365,18 +365,18 @@ async function compareKept(
   const ledger = await ledgerOf(storage)
   const changed = new Map([...wanted.keys()].map(match => [match, countAll(rows, ledger, match)]))
   await compare(t, 'given back since', changed, ask)
-  const before = await own.read(sumNextPage({ at: later, before: Number.MAX_SAFE_INTEGER }))
+  const before = await own.read(sumNextBatch({ at: later, before: Number.MAX_SAFE_INTEGER }))
   t.equal(before, null, 'all pages are kept')
   await lookThrough(own)
   const left = await count()
   t.ok(left < pages && left > 0, caseName({ left, pages }))
   await compare(t, 'what changed is gone', changed, ask)
 
-  const found = await own.read(sumNextPage({ at: later, before: Number.MAX_SAFE_INTEGER }))
+  const found = await own.read(sumNextBatch({ at: later, before: Number.MAX_SAFE_INTEGER }))
   const id = ledger.find(({ state, refunded, amount }) => state === 'settled' && refunded === 0 && amount > 0)?.id ?? ''
   t.ok((await storage.books.refund(id, 'ada', 'meanwhile')) > 0)
   await lookThrough(own)
-  t.equal(found && (await own.write(keepPageCharges(found))), false, 'something changed since it was read')
+  t.equal(found && (await own.write(writeBatchCharges(found))), false, 'something changed since it was read')
   t.ok((await keepAll(own)) > 0)
   const again = await ledgerOf(storage)
   await compare(t, 'made anew', new Map([...wanted.keys()].map(match => [match, countAll(rows, again, match)])), ask)
@@ -412,7 +412,7 @@ t.test('totals of a filter are what its requests were charged, however many answ
   const rows = await sell(storage, clock, 500)
   const wanted = draw(rows, await ledgerOf(storage), 70)
   const ask = (match: TotalsMatch, most?: number) => connection.snapshot(sumMatching(match, most))
-  const addUp = (): number => connection.transact(() => connection.run(addUpCosts()))
+  const addUp = (): number => connection.transact(() => connection.run(rollUpCosts()))
 
   await compare(t, 'nothing added up', wanted, ask)
   addUp()
@@ -451,7 +451,7 @@ t.test('the same on PostgreSQL', async t => {
 
   await compare(t, 'nothing added up', wanted, ask)
   await client.query('BEGIN')
-  while ((await new Session(client).run(addUpCosts())) > 0);
+  while ((await new Session(client).run(rollUpCosts())) > 0);
   await client.query('COMMIT')
   await compare(t, 'all of it', wanted, ask)
   const read: Books['read'] = steps => new Session(client).run(steps)

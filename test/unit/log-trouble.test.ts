@@ -6,10 +6,10 @@ import { listLogs } from '../../src/storage/journal/list.ts'
 import { pruneLogs } from '../../src/storage/journal/prune.ts'
 import { beat } from '../../src/storage/ledger/recover.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
-import { draftPage } from '../../src/storage/pages/draft.ts'
-import { LoosePages } from '../../src/storage/pages/loose.ts'
-import { takeInRows } from '../../src/storage/pages/move.ts'
-import { writeLogs } from '../../src/storage/pages/write.ts'
+import { draftLogBatch } from '../../src/storage/log-batches/draft.ts'
+import { UncompactedBatches } from '../../src/storage/log-batches/uncompacted.ts'
+import { takeInRows } from '../../src/storage/log-batches/move.ts'
+import { writeLogs } from '../../src/storage/log-batches/write.ts'
 import { createPool, Session } from '../../src/storage/postgres/connect.ts'
 import { translateSchema } from '../../src/storage/postgres/translate.ts'
 import type { QueryProgram, Rows } from '../../src/storage/query.ts'
@@ -28,7 +28,7 @@ t.test('[9.4] a few old rows are deleted without a look at every page that is ou
     connection,
     Array.from({ length: 3_000 }, (_, i) => rowAt(noon + i * minute, i)),
     50,
-    new LoosePages(60),
+    new UncompactedBatches(60),
   )
   t.ok(count(connection, 'SELECT count(*) AS n FROM log_page') > 45)
   const { value, given } = watch(connection, pruneLogs({ until: noon + 3_000 * minute, limit: 60 }))
@@ -53,7 +53,7 @@ t.test('[9.4] a page that somebody has damaged does not keep a gateway from star
 
 t.test('[9.4] a loose page that somebody has damaged stays as it is, and the others are bound', async t => {
   const connection = open(t)
-  const loose = new LoosePages(30)
+  const loose = new UncompactedBatches(30)
   write(connection, [rowAt(noon, 1)], 1, loose)
   connection.db.exec(`UPDATE log_page SET body = 'no page'`)
   const rows = Array.from({ length: 40 }, (_, i) => rowAt(noon + minute + i, i))
@@ -70,7 +70,7 @@ t.test('[9.4] rows that nobody else is like cost no more each the more of them t
   const timeOf = (rows: number): number => {
     const list = Array.from({ length: rows }, (_, i) => rowAt(noon + i, 1, { dropped: [`own ${i}`] }))
     const beganAt = performance.now()
-    draftPage(list)
+    draftLogBatch(list)
     return performance.now() - beganAt
   }
   timeOf(500)
@@ -82,7 +82,7 @@ t.test('[9.4] rows that nobody else is like cost no more each the more of them t
 t.test('[9.4] what is no whole id stands where it sorts, and no page is read in vain for it', async t => {
   const connection = open(t)
   const rows = Array.from({ length: 300 }, (_, i) => rowAt(noon + i * minute, i))
-  write(connection, rows, 10, new LoosePages())
+  write(connection, rows, 10, new UncompactedBatches())
   const middle = rows[150]?.id ?? ''
   const odd = [
     'a_0',
@@ -111,7 +111,7 @@ t.test('[9.4] what is no whole id stands where it sorts, and no page is read in 
 t.test('[9.4] a few rows by what their images were are found in as few pages', async t => {
   const connection = open(t)
   const rows = Array.from({ length: 1_000 }, (_, i) => rowAt(noon + i * minute, i))
-  write(connection, rows, 10, new LoosePages())
+  write(connection, rows, 10, new UncompactedBatches())
   connection.db.exec('PRAGMA foreign_keys = OFF; DROP TRIGGER line_open')
   for (const { id } of rows)
     connection.db.exec(
@@ -176,11 +176,11 @@ t.test('[9.4] several at once on PostgreSQL', async t => {
 
   t.test('a batch in doubt is looked for in pages that are being bound', async t => {
     const rows = Array.from({ length: 40 }, (_, i) => rowAt(noon + i, i, { clientRequestId: null }))
-    const loose = new LoosePages(1_000)
-    const page = (from: number, to: number) => ({ page: draftPage(rows.slice(from, to)), again: false })
+    const loose = new UncompactedBatches(1_000)
+    const page = (from: number, to: number) => ({ page: draftLogBatch(rows.slice(from, to)), again: false })
     await new Session(first).run(writeLogs(loose, page(0, 20)))
     await first.query('BEGIN')
-    const steps = writeLogs(loose, { page: draftPage(rows.slice(0, 20)), again: true })
+    const steps = writeLogs(loose, { page: draftLogBatch(rows.slice(0, 20)), again: true })
     const session = new Session(first)
     let next = steps.next()
     let binding: Promise<unknown> | undefined
@@ -188,7 +188,7 @@ t.test('[9.4] several at once on PostgreSQL', async t => {
       const { sql } = next.value
       const given = await session.run(once(next.value))
       if (!binding && sql.includes('first_ms, last_ms, count FROM log_page')) {
-        binding = new Session(other).run(writeLogs(new LoosePages(10), page(20, 40)))
+        binding = new Session(other).run(writeLogs(new UncompactedBatches(10), page(20, 40)))
         await binding
       }
       next = steps.next(given)

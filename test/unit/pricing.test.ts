@@ -4,7 +4,7 @@ import { replay } from '../../plugins/token-usage/replay.ts'
 import {
   type Charge,
   type Counts,
-  type Line,
+  type ChargeItem,
   treeOf,
   type UnitName,
   type UnitRow,
@@ -274,7 +274,7 @@ t.test('every charge is replayed from its own facts, and none that was changed',
       const ask: UsageAsk = { uses: usesOf(counts, 'output'), facts, at, carried }
       const { lines } = rateUsage(rule, ask)
       const charge = { id: 'x', createdAt: at, rule, lines } as unknown as Charge
-      const same = (all: readonly Line[]) =>
+      const same = (all: readonly ChargeItem[]) =>
         replay({ ...charge, lines: all }).every((one, i) => 'price' in one && one.price === all[i]?.price)
       const changed = lines.map((line, i) => (i === 0 ? { ...line, price: line.price + 2 } : line))
       return same(lines) && (lines.length === 0 || !same(changed))

@@ -9,11 +9,11 @@ import { firstIdAt, Ids, type Key, type Storage, systemClock } from '../../src/k
 import { openStorage } from '../../src/storage/index.ts'
 import { ChargeQueue, type Posted } from '../../src/storage/ledger/charge-queue.ts'
 import { postCharges } from '../../src/storage/ledger/post-charges.ts'
-import { LoosePages } from '../../src/storage/pages/loose.ts'
+import { UncompactedBatches } from '../../src/storage/log-batches/uncompacted.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
 import { commitGroup } from '../../src/storage/postgres/commit.ts'
-import { findBooked } from '../../src/storage/segments/find.ts'
-import { RecentIds } from '../../src/storage/segments/recent-ids.ts'
+import { findBooked } from '../../src/storage/charge-batches/find.ts'
+import { RecentIds } from '../../src/storage/charge-batches/recent-ids.ts'
 import { type StartThread, startThread } from '../../src/storage/sqlite/thread.ts'
 import { used } from '../contract/segments.ts'
 import { facts, holdOf, line, logRow, newKey, silentLog } from '../contract/storage.ts'
@@ -51,7 +51,7 @@ const scribe = (chain: string) => ({
   epoch: 0,
   chain,
   ids: new Ids(),
-  loose: new LoosePages(),
+  loose: new UncompactedBatches(),
 })
 
 t.test('[9.4] a group whose commit is in doubt goes again as it went, and is written once', async t => {

@@ -7,8 +7,8 @@ import { sumOpen } from '../../src/storage/ledger/sum-open.ts'
 import { findKeyByHash } from '../../src/storage/keys/find.ts'
 import { listKeys } from '../../src/storage/keys/list.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
-import { findBooked } from '../../src/storage/segments/find.ts'
-import { SegmentWalk } from '../../src/storage/segments/walk.ts'
+import { findBooked } from '../../src/storage/charge-batches/find.ts'
+import { ChargeBatchWalk } from '../../src/storage/charge-batches/walk.ts'
 import type { Rows } from '../../src/storage/query.ts'
 import { openKysely } from '../../src/storage/sqlite/kysely.ts'
 import type { Tables } from '../../src/storage/tables.ts'
@@ -84,7 +84,7 @@ t.test('a charge in a segment is looked for in an index alone, and so is what ov
     found.done ? '' : planOf(found.value.sql),
     /^SEARCH segment USING INDEX segment_ids \(last_id>\? AND last_id<\?\)$/,
   )
-  const walk = new SegmentWalk('').next()
+  const walk = new ChargeBatchWalk('').next()
   const page = walk.next()
   t.match(
     page.done ? '' : planOf(page.value.sql),

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { HoldRequest, Key, Level, Line } from '../../src/kit/index.ts'
+import type { HoldRequest, Key, Level, ChargeItem } from '../../src/kit/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { clockAt, facts, holdOf, line, newKey, silentLog } from '../contract/storage.ts'
 import { HandClock } from '../harness/exchange.ts'
@@ -47,7 +47,7 @@ async function open(t: Test) {
   }
 }
 
-const text = (price: number): Line => line(0, { price, quantity: price, width: null, height: null })
+const text = (price: number): ChargeItem => line(0, { price, quantity: price, width: null, height: null })
 const levelsOf = (user: string): readonly Level[] => [
   { kind: 'user', name: user, amount: 1_000, per: 'total' },
   { kind: 'group', name: 'team', amount: 1_000, per: 'total' },

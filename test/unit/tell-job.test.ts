@@ -1,12 +1,12 @@
 import t from 'tap'
-import { tellJob } from '../../src/gateway/tell-job.ts'
+import { jobJson } from '../../src/gateway/job-json.ts'
 import type { Job } from '../../src/kit/index.ts'
 
 const job = { id: 'req_1', state: 'done', model: 'm', operation: 'image.generate', createdAt: 5_000, endedAt: 9_000 }
 
 async function told(body: string | null): Promise<string> {
   const answer = body === null ? null : { status: 200, headers: {}, body: Buffer.from(body) }
-  return (await tellJob({ ...job, answer } as unknown as Job)).toString()
+  return (await jobJson({ ...job, answer } as unknown as Job)).toString()
 }
 
 const head =

@@ -27,7 +27,7 @@ import {
   type FilePart,
   type Json,
   type Ledger,
-  type Line,
+  type ChargeItem,
   type Outcome,
   type Passed,
   type Price,
@@ -669,7 +669,7 @@ t.test('[6.3] a charge that cannot be left to a person is settled by its lines, 
     }
     const ledger = {
       hold: async () => (await told('hold'), { kind: 'held' }),
-      line: (_id: string, _line: Line, upstream?: string) => told(upstream === 'beta' ? 'line' : 'line of whom?'),
+      line: (_id: string, _line: ChargeItem, upstream?: string) => told(upstream === 'beta' ? 'line' : 'line of whom?'),
       review: () => told('review'),
       settle: () => told('settle'),
       post: () => void asked.push('post'),

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createResponseMetadata, type Heard } from '../../src/kit/index.ts'
+import { createResponseMetadata, type UpstreamResponse } from '../../src/kit/index.ts'
 import { describe } from '../../plugins/translate/describe.ts'
 import { readAnswer } from '../../plugins/translate/read-answer.ts'
 import type { Section } from '../../plugins/translate/schema.ts'
@@ -46,7 +46,7 @@ async function read(
   return { text, count: writer.count, told }
 }
 
-function heard(answer: string, bytes: number, type: string): Heard {
+function heard(answer: string, bytes: number, type: string): UpstreamResponse {
   const all = Buffer.from(answer)
   return {
     status: 200,

@@ -1,5 +1,10 @@
 import t from 'tap'
-import { type Asker, createResponseMetadata, type Heard, type Question } from '../../src/kit/index.ts'
+import {
+  type UpstreamClient,
+  createResponseMetadata,
+  type UpstreamResponse,
+  type UpstreamRequest,
+} from '../../src/kit/index.ts'
 import { describe } from '../../plugins/translate/describe.ts'
 import { awaitJob, readTaken } from '../../plugins/translate/job.ts'
 import { shapeRequest } from '../../plugins/translate/shape-request.ts'
@@ -17,7 +22,7 @@ const job = {
   within: '10m',
 }
 
-function heard(value: object, status = 200): Heard {
+function heard(value: object, status = 200): UpstreamResponse {
   return {
     status,
     headers: { 'content-type': 'application/json' },
@@ -42,15 +47,15 @@ function polling(section: object, deadlineAt: number) {
   }
 }
 
-function answering(value: object): { readonly asker: Asker; readonly asked: Question[] } {
-  const asked: Question[] = []
+function answering(value: object): { readonly asker: UpstreamClient; readonly asked: UpstreamRequest[] } {
+  const asked: UpstreamRequest[] = []
   const asker = {
-    ask(question: Question) {
+    ask(question: UpstreamRequest) {
       asked.push(question)
       return Promise.resolve(heard(value))
     },
     sleep: () => Promise.resolve(),
-  } as unknown as Asker
+  } as unknown as UpstreamClient
   return { asker, asked }
 }
 
@@ -107,19 +112,19 @@ function budgetOf(bytes: number) {
 }
 
 /** An upstream that answers polls in turn, in pieces as a connection brings them. */
-function polled(...answers: readonly string[]): { readonly asker: Asker; readonly asked: () => number } {
+function polled(...answers: readonly string[]): { readonly asker: UpstreamClient; readonly asked: () => number } {
   let asked = 0
-  const ask = (): Promise<Heard> => {
+  const ask = (): Promise<UpstreamResponse> => {
     const text = answers[Math.min(asked++, answers.length - 1)] as string
     const body = (async function* () {
       for (let at = 0; at < text.length; at += 65_536) yield Buffer.from(text.slice(at, at + 65_536))
     })()
     return Promise.resolve({ status: 200, headers: { 'content-type': 'application/json' }, body })
   }
-  return { asker: { ask, sleep: () => Promise.resolve() } as unknown as Asker, asked: () => asked }
+  return { asker: { ask, sleep: () => Promise.resolve() } as unknown as UpstreamClient, asked: () => asked }
 }
 
-async function textOf(heard: Heard): Promise<string> {
+async function textOf(heard: UpstreamResponse): Promise<string> {
   let text = ''
   for await (const chunk of heard.body) text += chunk.toString()
   return text
@@ -183,7 +188,7 @@ t.test('[10.5] what a job says is found wherever it stands, however it is writte
       for (const byte of Buffer.from(text)) yield Buffer.from([byte])
     })()
     const heard = { status: 200, headers: {}, body }
-    const asker = { ask: () => Promise.resolve(heard), sleep: () => Promise.resolve() } as unknown as Asker
+    const asker = { ask: () => Promise.resolve(heard), sleep: () => Promise.resolve() } as unknown as UpstreamClient
     const answer = await awaitJob(asker, { id: 'a' }, polling({}, 9_000))
     t.equal(await textOf(answer), text, name)
   }

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import type { Judgement } from '../../src/engine/vendor-keys/judge.ts'
 import { KeyBudgets } from '../../src/engine/vendor-keys/key-budgets.ts'
 import { KeyStates } from '../../src/engine/vendor-keys/key-states.ts'
-import type { KeyStanding, VendorKey } from '../../src/kit/index.ts'
+import type { KeyStatus, VendorKey } from '../../src/kit/index.ts'
 import { planUpstream } from '../harness/engine.ts'
 import { HandTime } from '../harness/hand-time.ts'
 
@@ -25,7 +25,7 @@ function keyOf(name: string, hash: string): VendorKey {
 }
 
 /** What is in the storage when somebody has suspended it. */
-function word(changes: Partial<KeyStanding>): KeyStanding {
+function word(changes: Partial<KeyStatus>): KeyStatus {
   const plain = { upstream: 'up', key: 'first', model: '', hash: 'hash', tries: 0 }
   const since = new HandTime().now()
   const own = { state: 'suspended', reason: 'operator', code: 'over its bill', since, until: null } as const
@@ -34,7 +34,7 @@ function word(changes: Partial<KeyStanding>): KeyStanding {
 
 function open(_t: Test) {
   const clock = new HandTime()
-  const changes: KeyStanding[] = []
+  const changes: KeyStatus[] = []
   const states = new KeyStates({ clock, onChange: standing => void changes.push(standing) })
   const kind = (of = key, asked = model) => states.admission(of, asked).kind
   return { clock, states, changes, kind }
@@ -175,7 +175,7 @@ t.test('a model that it does not serve is not asked of it for ten minutes, and o
 
 t.test('of what others have found the later word counts', async t => {
   const { clock, states, kind, changes } = open(t)
-  const found: KeyStanding = {
+  const found: KeyStatus = {
     upstream: 'up',
     key: 'first',
     model: '',

@@ -1,7 +1,7 @@
 import { checkConfig, refusedByCheck } from '../../index.ts'
 import { countOf } from '../count-of.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
-import { tellFindings } from '../tell-findings.ts'
+import { printFindings } from '../print-findings.ts'
 
 type Options = { readonly format: string; readonly strict: boolean }
 
@@ -9,7 +9,7 @@ type Options = { readonly format: string; readonly strict: boolean }
 export async function check(file: string, { format, strict }: Options): Promise<void> {
   const loaded = await checkConfig(file)
   const findings = loaded.ok ? loaded.notes : loaded.findings
-  await tellFindings(findings, format)
+  await printFindings(findings, format)
   const count = (severity: string): number => findings.filter(finding => finding.severity === severity).length
   if (!loaded.ok) throw new Exit(exitCodes.configInvalid, `${file}: ${countOf(count('error'), 'error')}`)
   if (strict && count('warning') > 0)

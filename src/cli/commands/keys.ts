@@ -13,7 +13,7 @@ import { Exit, exitCodes, print, say } from '../exit.ts'
 import { readSettings, type SettingOptions } from '../key-settings.ts'
 import { actor, withStorage } from '../open-books.ts'
 import { formatTable } from '../table.ts'
-import { type NamedGroup, tellBarred, tellModels } from '../tell-bounds.ts'
+import { type NamedGroup, tellBarred, tellModels } from '../describe-bounds.ts'
 import { writeOut } from '../write-out.ts'
 
 type Place = { readonly config: string }

@@ -2,7 +2,7 @@ import { lintConfig, listLintRules } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { countOf } from '../count-of.ts'
 import { formatTable } from '../table.ts'
-import { tellFindings } from '../tell-findings.ts'
+import { printFindings } from '../print-findings.ts'
 
 type Options = { readonly format: string; readonly ignore: readonly string[]; readonly rules: boolean }
 
@@ -17,7 +17,7 @@ export async function lint(file: string, options: Options): Promise<void> {
   if (unknown !== undefined)
     throw new Exit(exitCodes.usage, `error: there is no rule '${unknown}'; tollgate lint --rules lists them`)
   const linted = await lintConfig(file, options.ignore)
-  await tellFindings(linted.findings, options.format)
+  await printFindings(linted.findings, options.format)
   if (!linted.ok) throw new Exit(exitCodes.configInvalid, `${file} is not valid, so it was not linted`)
   const { findings, ignored } = linted
   const count = (severity: string): number => findings.filter(finding => finding.severity === severity).length

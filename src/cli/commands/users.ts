@@ -13,7 +13,7 @@ import {
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { readSettings, type SettingOptions } from '../key-settings.ts'
 import { actor, withStorage } from '../open-books.ts'
-import { tellBounds } from '../tell-bounds.ts'
+import { describeBounds } from '../describe-bounds.ts'
 import { formatTable } from '../table.ts'
 
 export async function createUser(
@@ -74,7 +74,7 @@ export async function setUser(
     const user = await storage.users.change(name, { ...change, ...(keyBounds && { keyBounds }) }, actor)
     if (!user) throw unknownUser(name)
     say(`User ${name} (${user.role}) in group ${user.group} is ${user.status}.`)
-    for (const sentence of tellBounds(user, options)) say(sentence)
+    for (const sentence of describeBounds(user, options)) say(sentence)
   })
 }
 

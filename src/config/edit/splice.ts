@@ -140,7 +140,7 @@ export class Splicer {
     if (!last) throw new SpliceError('a mapping without a name')
     const indent = this.#columnOf(node.entries[0]?.keySpan ?? last.keySpan)
     const asBlock = node.entries.some(({ value }) => value.kind === 'map' && !this.#isFlow(value))
-    this.#addLine(this.#endOf(last.value, last.keySpan), indent, renderEntry(key, value, indent, asBlock))
+    this.#addChargeItem(this.#endOf(last.value, last.keySpan), indent, renderEntry(key, value, indent, asBlock))
   }
 
   /** `name:` with nothing behind it becomes a mapping. */
@@ -151,7 +151,7 @@ export class Splicer {
       return
     }
     const indent = `${this.#columnOf(keySpan)}  `
-    this.#addLine(this.#afterColon(keySpan), indent, renderEntry(key, value, indent, false))
+    this.#addChargeItem(this.#afterColon(keySpan), indent, renderEntry(key, value, indent, false))
   }
 
   #append(node: ListTree, value: Json): void {
@@ -160,12 +160,12 @@ export class Splicer {
     else if (this.#isFlow(node)) this.#splice(this.#endOf(last), this.#endOf(last), `, ${renderValue(value)}`)
     else {
       const dash = this.#dashOf(last)
-      this.#addLine(this.#endOf(last), this.#columnOf({ start: dash, end: dash }), `- ${renderValue(value)}`)
+      this.#addChargeItem(this.#endOf(last), this.#columnOf({ start: dash, end: dash }), `- ${renderValue(value)}`)
     }
   }
 
   /** Behind the line of an offset, whatever comment ends it. */
-  #addLine(offset: number, indent: string, content: string): void {
+  #addChargeItem(offset: number, indent: string, content: string): void {
     const next = this.text.indexOf('\n', offset)
     const end = next === -1 ? this.text.length : this.text[next - 1] === '\r' ? next - 1 : next
     this.#splice(end, end, this.#eol + indent + content.replaceAll('\n', this.#eol))

@@ -16,7 +16,7 @@ const sweepMs = 500
 /** One that was idle for longer may have been closed meanwhile: what there is to hear of it is heard before it is used. */
 const trustedMs = 50
 
-export type PoolStanding = {
+export type PoolStatus = {
   readonly busy: number
   readonly most: number
   readonly waiting: number
@@ -90,7 +90,7 @@ export class Pool implements Keeper, Timed {
   }
 
   /** How many connections carry something or are being opened, of how many there may be; who waits for one, and how long others did. */
-  get standing(): PoolStanding {
+  get standing(): PoolStatus {
     const free = this.#idle.length + this.#resting.length + this.#listened.length
     return {
       busy: this.#all.size - free,

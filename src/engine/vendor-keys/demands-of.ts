@@ -1,10 +1,10 @@
-import { type LimitRequest, placesOfKey, type TokenUse, type VendorKey } from '../../kit/index.ts'
+import { type LimitRequest, slotsOfKey, type TokenUse, type VendorKey } from '../../kit/index.ts'
 
 /** What a request takes of a key's limits. Its tokens are estimated only where they are limited. */
 export function demandsOf(key: VendorKey, tokens: TokenUse | undefined): readonly LimitRequest[] {
   const { rpm, tpm, concurrency } = key
   if (rpm === undefined && tpm === undefined && concurrency === undefined) return []
-  const { id: places, owner } = placesOfKey(key)
+  const { id: places, owner } = slotsOfKey(key)
   const demand = (kind: LimitRequest['kind'], id: string, limit: number | undefined, amount: number) =>
     limit === undefined ? [] : { id, owner, kind, limit, amount, shadow: false }
   return [

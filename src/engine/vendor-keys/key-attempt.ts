@@ -17,7 +17,7 @@ import type { Judgement } from './judge.ts'
 import { demandsOf } from './demands-of.ts'
 import type { KeyBudgets } from './key-budgets.ts'
 import type { KeyStates } from './key-states.ts'
-import type { Asker } from './suspicions.ts'
+import type { KeyUser } from './suspicions.ts'
 
 /** An upstream that is unable, with any of its keys, is tried so often in one request. */
 const unableMax = 2
@@ -35,14 +35,14 @@ export type AttemptHost = {
   /** What became of it. */
   ended(key: VendorKey, outcome: KeyOutcome): void
   /** A refusal that was not sold. */
-  wasted(key: VendorKey, judgement: Judgement, asker: Asker): void
+  wasted(key: VendorKey, judgement: Judgement, asker: KeyUser): void
 }
 
 /** A request, as its way through the keys has to know it. */
 export type Asked = {
   readonly model: string
   readonly request: string
-  readonly asker: Asker
+  readonly asker: KeyUser
   /** Absent where it uses none. */
   readonly tokens: TokenUse | undefined
   /** No key is left to use. */

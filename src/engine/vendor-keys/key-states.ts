@@ -1,6 +1,6 @@
-import type { Clock, KeyReason, KeyStanding, VendorKey } from '../../kit/index.ts'
+import type { Clock, KeyReason, KeyStatus, VendorKey } from '../../kit/index.ts'
 import type { Judgement } from './judge.ts'
-import { type Asker, Suspicions } from './suspicions.ts'
+import { type KeyUser, Suspicions } from './suspicions.ts'
 
 const minuteMs = 60_000
 /** A limited key is paused for so long where its vendor names no time; twice as long each time after. */
@@ -29,7 +29,7 @@ export type Admission =
 type Parts = {
   readonly clock: Pick<Clock, 'now'>
   /** A key's state has changed; called at once. */
-  readonly onChange: (standing: KeyStanding, before: KeyStanding | undefined) => void
+  readonly onChange: (standing: KeyStatus, before: KeyStatus | undefined) => void
 }
 
 const open: Admission = { kind: 'open' }
@@ -39,7 +39,7 @@ const trial: Admission = { kind: 'trial' }
 export class KeyStates {
   readonly #clock: Parts['clock']
   readonly #onChange: Parts['onChange']
-  readonly #standings = new Map<string, KeyStanding>()
+  readonly #standings = new Map<string, KeyStatus>()
   /** When only keys that are suspended were tried here, by their ids. */
   readonly #tried = new Map<string, number>()
   /** When keys were last tried for want of another one, and how often in a row, by their ids. */
@@ -61,12 +61,12 @@ export class KeyStates {
   }
 
   /** An only key needs no look to prove anything first: what looks cannot find out, a request does. */
-  #isOnlyDue(key: VendorKey, { state, reason, since }: KeyStanding): boolean {
+  #isOnlyDue(key: VendorKey, { state, reason, since }: KeyStatus): boolean {
     if (key.isOnly !== true || state !== 'suspended' || (reason !== 'invalid' && reason !== 'no_credit')) return false
     return this.#clock.now() - Math.max(since, this.#tried.get(key.id) ?? 0) >= onlyTrialMs[reason]
   }
 
-  #admissionOf(standing: KeyStanding | undefined): Admission {
+  #admissionOf(standing: KeyStatus | undefined): Admission {
     if (!standing || standing.state === 'active') return open
     const { state, reason, until } = standing
     const waitMs = until === null ? null : until - this.#clock.now()
@@ -90,7 +90,7 @@ export class KeyStates {
   }
 
   /** Whether one client alone, and not this one, was refused what has shut a key: its request may be the reason. */
-  isUnproved(key: VendorKey, { client }: Pick<Asker, 'client'>): boolean {
+  isUnproved(key: VendorKey, { client }: Pick<KeyUser, 'client'>): boolean {
     const standing = this.#find(key, '')
     if (!standing || this.#admissionOf(standing).kind !== 'shut') return false
     const { reason } = standing
@@ -132,7 +132,7 @@ export class KeyStates {
    * so too, and of all keys that one request is refused with it counts for one.
    * @returns whether it is suspended for it, and was not before
    */
-  refused(key: VendorKey, { key: effect, code, retryAfterMs, confirm }: Judgement, asker?: Asker): boolean {
+  refused(key: VendorKey, { key: effect, code, retryAfterMs, confirm }: Judgement, asker?: KeyUser): boolean {
     if (effect === 'none' || effect === 'model' || effect === 'request') return false
     // Its upstream rests instead, as one that is sent no key: a limit may be of one model alone.
     if (effect === 'cooling' && key.isOnly === true) return false
@@ -228,11 +228,11 @@ export class KeyStates {
   }
 
   /** The standings of a key that are not plainly active now. */
-  of(key: VendorKey): readonly KeyStanding[] {
+  of(key: VendorKey): readonly KeyStatus[] {
     return this.#allOf(key).filter(one => this.#admissionOf(one).kind !== 'open')
   }
 
-  #allOf(key: VendorKey): readonly KeyStanding[] {
+  #allOf(key: VendorKey): readonly KeyStatus[] {
     return [...this.#standings.values()].flatMap(one =>
       one.upstream === key.upstream.name && one.key === key.name && one.state !== 'active'
         ? (this.#find(key, one.model) ?? [])
@@ -244,7 +244,7 @@ export class KeyStates {
    * What others have found, or an earlier run has: the later word counts, and a person's before all that was found meanwhile.
    * @returns what it takes the place of, or null where nothing was known; undefined where it does not count
    */
-  learn(standing: KeyStanding): KeyStanding | null | undefined {
+  learn(standing: KeyStatus): KeyStatus | null | undefined {
     const id = idOf(standing)
     const known = this.#standings.get(id)
     const isWord =
@@ -256,7 +256,7 @@ export class KeyStates {
     return known ?? null
   }
 
-  #find(key: VendorKey, model: string): KeyStanding | undefined {
+  #find(key: VendorKey, model: string): KeyStatus | undefined {
     if (this.#standings.size === 0) return undefined
     const standing = this.#standings.get(`${key.id} ${model}`)
     // A changed secret is another key; an operator's word is of the name.
@@ -270,7 +270,7 @@ export class KeyStates {
     return moved
   }
 
-  #resume(standing: KeyStanding): void {
+  #resume(standing: KeyStatus): void {
     if (standing.model === '') this.#forget(`${standing.upstream}/${standing.key}`)
     const now = this.#clock.now()
     const plain = { state: 'active', reason: null, code: null, until: null, tries: 0 } as const
@@ -282,7 +282,7 @@ export class KeyStates {
     this.#suspicions.forget(id)
   }
 
-  #put(given: KeyStanding): void {
+  #put(given: KeyStatus): void {
     const id = idOf(given)
     const before = this.#standings.get(id)
     // Later than what it replaces, whatever the clock says.
@@ -297,6 +297,6 @@ function blank(key: VendorKey) {
   return { upstream: key.upstream.name, key: key.name, model: '', hash: key.hash }
 }
 
-function idOf({ upstream, key, model }: Pick<KeyStanding, 'upstream' | 'key' | 'model'>): string {
+function idOf({ upstream, key, model }: Pick<KeyStatus, 'upstream' | 'key' | 'model'>): string {
   return `${upstream}/${key} ${model}`
 }

@@ -6,7 +6,7 @@ const rememberedMs = 10 * 60_000
 const clientsMax = 2
 
 /** The client that uses a key, and its request. */
-export type Asker = {
+export type KeyUser = {
   readonly request: string
   /** The id of the client's key. */
   readonly client: string
@@ -21,7 +21,7 @@ export type Asker = {
 type Suspicion = {
   readonly effect: KeyEffect
   readonly hash: string
-  readonly asker: Pick<Asker, 'request' | 'client'>
+  readonly asker: Pick<KeyUser, 'request' | 'client'>
   readonly digest: string
   readonly at: number
 }
@@ -46,7 +46,7 @@ export class Suspicions {
   }
 
   /** Notes a refusal. @returns whether a different, ordinary request was refused so before */
-  confirms(key: VendorKey, effect: KeyEffect, asker: Asker): boolean {
+  confirms(key: VendorKey, effect: KeyEffect, asker: KeyUser): boolean {
     const now = this.#clock.now()
     const first = this.#first.get(key.id)
     if (!first || first.effect !== effect || first.hash !== key.hash || !isLately(first.at, now)) {
@@ -58,7 +58,7 @@ export class Suspicions {
     return first.asker.client !== asker.client || first.digest !== asker.digest()
   }
 
-  refused(key: VendorKey, { client }: Asker): void {
+  refused(key: VendorKey, { client }: KeyUser): void {
     const clients = this.#clients.get(key.id) ?? new Set()
     if (clients.size < clientsMax) clients.add(client)
     this.#clients.set(key.id, clients)
@@ -84,7 +84,7 @@ export class Suspicions {
     return !clients || (clients.size < clientsMax && !clients.has(client))
   }
 
-  #isOrdinary(key: VendorKey, { tokens }: Asker): boolean {
+  #isOrdinary(key: VendorKey, { tokens }: KeyUser): boolean {
     const served = this.#served.get(key.upstream.name)
     return tokens === undefined || !served || !isLately(served.at, this.#clock.now()) || tokens <= served.tokens
   }

@@ -4,7 +4,7 @@ import {
   type KeyOutcome,
   type KeyOutcomes,
   type KeyReport,
-  type KeyStanding,
+  type KeyStatus,
   type Log,
   type Random,
   renewalAt,
@@ -16,7 +16,7 @@ import { type Asked, type AttemptHost, KeyAttempt } from './key-attempt.ts'
 import { KeyBudgets } from './key-budgets.ts'
 import { OutcomeCounts } from './key-outcomes.ts'
 import { KeyStates } from './key-states.ts'
-import type { Asker } from './suspicions.ts'
+import type { KeyUser } from './suspicions.ts'
 
 export type VendorKeysParts = {
   readonly clock: Clock
@@ -27,7 +27,7 @@ export type VendorKeysParts = {
   /** Where limits of keys are counted; without it they are not. */
   readonly counters?: Pick<Counters, 'take' | 'settle'> | undefined
   /** Called for each state that has changed here. */
-  readonly onChange?: ((standing: KeyStanding, before: KeyStanding | undefined) => void) | undefined
+  readonly onChange?: ((standing: KeyStatus, before: KeyStatus | undefined) => void) | undefined
 }
 
 /** Which key an upstream is used with, and what becomes of the keys that are refused. */
@@ -66,7 +66,7 @@ export class VendorKeys implements AttemptHost {
   }
 
   /** A refusal that was not sold. */
-  wasted(key: VendorKey, judgement: Judgement, asker: Asker): void {
+  wasted(key: VendorKey, judgement: Judgement, asker: KeyUser): void {
     const facts = { upstream: key.upstream.name, key: key.name, reason: judgement.key, answer: judgement.code }
     // Once: requests under way at the same time are refused too.
     if (this.states.refused(key, judgement, asker))

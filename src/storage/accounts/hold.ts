@@ -6,7 +6,7 @@ import { bounds, spellNow } from '../keys/spend.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { textOrNull, whole } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
-import { type FoundBudget, tellBudget } from './budget-told.ts'
+import { type FoundBudget, writeBudgetEvents } from './budget-events.ts'
 import { mainPart } from './levels.ts'
 import { lockOne, spentBefore } from './move.ts'
 
@@ -84,7 +84,7 @@ function* holdLevel(identity: WriterIdentity, level: Level, hold: Holding): Quer
   const [held] = yield ask(holdOne(kind, per), hold.amount, kind, name, bound, ...period, hold.amount, ...period)
   if (held) {
     // Charges without a hold may have brought it so far, or its amount was lowered.
-    yield* tellBudget(identity, foundIn(identity, held, level, hold, false), at)
+    yield* writeBudgetEvents(identity, foundIn(identity, held, level, hold, false), at)
     return undefined
   }
   const [row] = yield ask(explain(kind, per), bound, ...period, ...period, kind, name)
@@ -92,7 +92,7 @@ function* holdLevel(identity: WriterIdentity, level: Level, hold: Holding): Quer
   const availableMicros = row ? Math.max(0, whole(row, 'available')) : Infinity
   // There was no hold on it before, or one was released between the two statements.
   if (!row || availableMicros >= hold.amount) return yield* holdLevel(identity, level, hold)
-  yield* tellBudget(identity, foundIn(identity, row, level, hold, true), at)
+  yield* writeBudgetEvents(identity, foundIn(identity, row, level, hold, true), at)
   const heldMicros = whole(row, 'held')
   return { kind: 'overdrawn', level: kind, availableMicros, heldMicros, renewsAt: renewalAt(per, at, identity.zone) }
 }

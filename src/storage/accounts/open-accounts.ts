@@ -3,8 +3,8 @@ import type { LevelKind } from '../../kit/budget.ts'
 import { insertRows } from '../insert-rows.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
-import { findRefunds } from '../segments/find.ts'
-import { SegmentWalk } from '../segments/walk.ts'
+import { findRefunds } from '../charge-batches/find.ts'
+import { ChargeBatchWalk } from '../charge-batches/walk.ts'
 import { mainPart } from './levels.ts'
 
 /** Rows of one statement. */
@@ -43,7 +43,7 @@ function* addRows(sums: Map<string, Sum>): QueryProgram<void> {
 }
 
 function* addSegments(sums: Map<string, Sum>): QueryProgram<void> {
-  const walk = new SegmentWalk('')
+  const walk = new ChargeBatchWalk('')
   for (;;) {
     const some = yield* walk.next()
     if (some.length === 0) return

@@ -1,6 +1,6 @@
 import type { QueryProgram } from '../query.ts'
 import { byDay } from '../by-day.ts'
-import type { Spent } from '../segments/draft.ts'
+import type { Spent } from '../charge-batches/draft.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import { type Move, moveAccounts } from './move.ts'
 

@@ -4,8 +4,8 @@ import { askIn } from '../ask-in.ts'
 import { groupRows } from '../ledger/find.ts'
 import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
 import { text, whole } from '../rows.ts'
-import { findBooked, readSound } from '../segments/find.ts'
-import type { Booked } from '../segments/parse.ts'
+import { findBooked, readSound } from '../charge-batches/find.ts'
+import type { Booked } from '../charge-batches/parse.ts'
 import { type CostSums, type Counts, type Place, placeColumns, toKind } from './sums.ts'
 
 /** Places of a chain that are read together. */

@@ -2,7 +2,7 @@ import { costParts } from '../../kit/costs.ts'
 import type { RebuildState } from '../../kit/stores.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { whole } from '../rows.ts'
-import { addUpTo, lockSums } from './add-up.ts'
+import { rollUpTo, lockSums } from './roll-up.ts'
 import { numbersOf, type Pass } from './spans.ts'
 
 /** Rows, or places, that one commit takes away. */
@@ -30,7 +30,7 @@ export function* rebuildCosts(from: RebuildState | null): QueryProgram<RebuildSt
   // A caller that begins wants new sums, also when the last ones are in use already and only the old ones are still being removed.
   if (step === steps.none || (step === steps.clearOld && from === null)) yield* enter(steps.clear)
   else if (step === steps.add) {
-    if ((yield* addUpTo(spare)) > 0) return state
+    if ((yield* rollUpTo(spare)) > 0) return state
     yield ask(`UPDATE meta SET value = ? WHERE name = 'costed'`, spare)
     // What is kept next to pages of the log is made again later.
     yield ask('DELETE FROM log_page_charge')

@@ -1,8 +1,8 @@
 import type { LogRow } from '../../kit/index.ts'
-import { findHeads, type PageHead, readSound, takeTogether } from '../pages/find.ts'
-import type { Page } from '../pages/parse.ts'
-import { wordOf } from '../pages/words.ts'
-import { deletePage, rewritePage } from '../pages/write.ts'
+import { findHeads, type LogBatchHead, readSound, takeTogether } from '../log-batches/find.ts'
+import type { LogBatch } from '../log-batches/parse.ts'
+import { wordOf } from '../log-batches/search-words.ts'
+import { deleteLogBatch, rewriteLogBatch } from '../log-batches/write.ts'
 import { askIn } from '../ask-in.ts'
 import { ask, lockRows, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
@@ -18,7 +18,7 @@ export type Pseudonyms = ReadonlyMap<string, string>
  * to them. Done when nothing is left. @returns how many rows; `writes` false counts them all
  */
 export function* eraseLogs(people: Pseudonyms, writes = true): QueryProgram<number> {
-  const heads = new Map<number, PageHead>()
+  const heads = new Map<number, LogBatchHead>()
   for (const user of people.keys())
     for (const head of yield* findHeads(0, Number.MAX_SAFE_INTEGER, wordOf({ user }))) heads.set(head.number, head)
   const inOrder = [...heads.values()].toSorted((a, b) => a.number - b.number)
@@ -35,7 +35,7 @@ export function* eraseLogs(people: Pseudonyms, writes = true): QueryProgram<numb
 }
 
 /** Of some pages those that have rows of theirs, or may have, because they are damaged. */
-function* findTheirs(some: readonly PageHead[], people: Pseudonyms): QueryProgram<readonly number[]> {
+function* findTheirs(some: readonly LogBatchHead[], people: Pseudonyms): QueryProgram<readonly number[]> {
   const found = yield* askIn(
     'SELECT number, body FROM log_page WHERE number IN (…)',
     some.map(({ number }) => number),
@@ -47,7 +47,7 @@ function* findTheirs(some: readonly PageHead[], people: Pseudonyms): QueryProgra
   return [...new Set(theirs.map(row => whole(row, 'number')))]
 }
 
-function hasTheirs({ whos }: Page, people: Pseudonyms): boolean {
+function hasTheirs({ whos }: LogBatch, people: Pseudonyms): boolean {
   return whos.some(({ user_name: user }) => user !== null && people.has(user))
 }
 
@@ -58,7 +58,7 @@ function* erasePage(number: number, people: Pseudonyms, writes: boolean): QueryP
   const page = readSound(row)
   if (!page) {
     // Nobody can read it, and it may say who they are.
-    if (writes) yield* deletePage(number, undefined)
+    if (writes) yield* deleteLogBatch(number, undefined)
     return whole(row, 'count')
   }
   let erased = 0
@@ -68,6 +68,6 @@ function* erasePage(number: number, people: Pseudonyms, writes: boolean): QueryP
     erased++
     return { ...one, user, clientRequestId: null, dropped: [], errorValues: null, upstreamSaid: null }
   })
-  if (writes && erased > 0) yield* rewritePage(number, page, left)
+  if (writes && erased > 0) yield* rewriteLogBatch(number, page, left)
   return erased
 }

@@ -1,12 +1,12 @@
-import type { Charge, EventData, FeedEvent, Line } from '../../kit/index.ts'
+import type { Charge, EventData, FeedEvent, ChargeItem } from '../../kit/index.ts'
 import { formatMoney } from '../../kit/units.ts'
 import { useChargeId } from '../../kit/image-tool.ts'
 import { findCharges } from '../ledger/find.ts'
 import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
 import { text, whole } from '../rows.ts'
-import { readSegment } from '../segments/find.ts'
-import { chargeOf } from '../segments/parse.ts'
-import { endOfPiece, idOfPlace, type Place } from './place.ts'
+import { readChargeBatch } from '../charge-batches/find.ts'
+import { chargeOf } from '../charge-batches/parse.ts'
+import { endOfPiece, idOfPosition, type EventPosition } from './position.ts'
 
 /** A piece of a chain: what comes after `begins` up to `ends`. */
 export type Slice = { readonly place: number; readonly chain: string; readonly begins: number; readonly ends: number }
@@ -34,7 +34,7 @@ type Found = { readonly position: number; readonly events: readonly FeedEvent[] 
  */
 export function* readSlice(
   slice: Slice,
-  after: Pick<Place, 'position' | 'index'> | undefined,
+  after: Pick<EventPosition, 'position' | 'index'> | undefined,
 ): QueryProgram<{ readonly events: readonly FeedEvent[]; readonly upto: number }> {
   const { chain, begins, ends } = slice
   // Of a segment that was read in part the rest comes first.
@@ -59,7 +59,7 @@ export function* readSlice(
     ...segments.filter(inTime).map(row => tellSegment(slice.place, row)),
   ]
   found.sort((a, b) => a.position - b.position)
-  const isBehind = (id: string): boolean => after === undefined || id > idOfPlace({ place: slice.place, ...after })
+  const isBehind = (id: string): boolean => after === undefined || id > idOfPosition({ place: slice.place, ...after })
   return { events: found.flatMap(({ events }) => events).filter(({ id }) => isBehind(id)), upto }
 }
 
@@ -75,20 +75,20 @@ function* tellEntries(place: number, rows: Rows): QueryProgram<readonly Found[]>
     const charge = charges.get(text(row, 'charge_id'))
     if (!charge) return []
     const position = whole(row, 'position')
-    const own = { id: idOfPlace({ place, position, index: 0 }), at: whole(row, 'created_at') }
+    const own = { id: idOfPosition({ place, position, index: 0 }), at: whole(row, 'created_at') }
     const event: FeedEvent =
       text(row, 'kind') === 'refund'
         ? { ...own, kind: 'charge.refunded', data: tellRefund(charge, whole(row, 'amount')) }
-        : { ...own, kind: 'charge.settled', data: tellCharge(charge) }
+        : { ...own, kind: 'charge.settled', data: notifyPlugins(charge) }
     return [{ position, events: [event] }]
   })
 }
 
 function tellSegment(place: number, row: Row): Found {
   const position = whole(row, 'position')
-  const events = readSegment(row).map((booked, index): FeedEvent => {
-    const id = idOfPlace({ place, position, index })
-    return { id, at: booked.at, kind: 'charge.settled', data: tellCharge(chargeOf(booked, 0)) }
+  const events = readChargeBatch(row).map((booked, index): FeedEvent => {
+    const id = idOfPosition({ place, position, index })
+    return { id, at: booked.at, kind: 'charge.settled', data: notifyPlugins(chargeOf(booked, 0)) }
   })
   return { position, events }
 }
@@ -97,7 +97,7 @@ function tellRefund(charge: Charge, amount: number): EventData {
   return { ...tellWho(charge), amount: formatMoney(amount), currency: charge.currency }
 }
 
-function tellCharge(charge: Charge): EventData {
+function notifyPlugins(charge: Charge): EventData {
   const { operation, upstream, configRevision, amount, currency, lines } = charge
   return {
     ...tellWho(charge),
@@ -117,7 +117,7 @@ function tellWho({ id, keyId, user, group, model }: Charge): EventData {
 }
 
 /** Lines of one tier together: how many of what it names, and what they came to. */
-function tellLines(lines: readonly Line[]): readonly EventData[] {
+function tellLines(lines: readonly ChargeItem[]): readonly EventData[] {
   const tiers = new Map<string, { quantity: number; amount: number }>()
   for (const { tier, quantity, price } of lines) {
     const { quantity: before, amount } = tiers.get(tier) ?? { quantity: 0, amount: 0 }

@@ -1,7 +1,7 @@
 import { askIn } from '../ask-in.ts'
 import { ask, type QueryProgram, type Rows } from '../query.ts'
 import { text, wholeOrNull } from '../rows.ts'
-import { endOfPiece, placeOfId } from './place.ts'
+import { endOfPiece, positionOfId } from './position.ts'
 
 type Pruning = { readonly until: number; readonly limit: number; readonly webhooks: readonly string[] }
 
@@ -41,12 +41,12 @@ function* firstNotTold(webhooks: readonly string[]): QueryProgram<number> {
   return Math.min(
     Number.MAX_SAFE_INTEGER,
     ...told.map(row => firstBehind(text(row, 'through'))),
-    ...again.map(row => placeOfId(text(row, 'through')).place),
+    ...again.map(row => positionOfId(text(row, 'through')).place),
   )
 }
 
 /** Of a piece that was sent in part the rest comes after it. */
 function firstBehind(id: string): number {
-  const { place, position } = placeOfId(id)
+  const { place, position } = positionOfId(id)
   return position === 0 || position === endOfPiece.position ? place + 1 : place
 }

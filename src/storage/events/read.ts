@@ -4,7 +4,7 @@ import { firstEvent } from '../../kit/events.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text, whole, wholeOrNull } from '../rows.ts'
 import { readSlice, type Slice } from './charged.ts'
-import { endOfPiece, idOfPlace, type Place, placeOfId } from './place.ts'
+import { endOfPiece, idOfPosition, type EventPosition, positionOfId } from './position.ts'
 
 /** Events that one page reads, whatever matches: a reader that gets fewer goes on after `next`. */
 const lookedAtMax = 2_000
@@ -20,13 +20,13 @@ type Piece = { readonly place: number; readonly slice?: Slice; readonly event?: 
 export function* readFeed(query: FeedQuery): QueryProgram<FeedPage> {
   const { limit, kinds } = query
   const events: FeedEvent[] = []
-  let reached = placeOfId(query.after ?? (yield* firstSince(query.since)))
+  let reached = positionOfId(query.after ?? (yield* firstSince(query.since)))
   let lookedAt = 0
   const noCharges = kinds !== undefined && !kinds.some(kind => chargeKinds.includes(kind))
 
   const take = (event: FeedEvent): void => {
     lookedAt++
-    reached = placeOfId(event.id)
+    reached = positionOfId(event.id)
     if (isAskedFor(query, event)) events.push(event)
   }
 
@@ -40,16 +40,17 @@ export function* readFeed(query: FeedQuery): QueryProgram<FeedPage> {
           const read = yield* readSlice(slice, own)
           for (const one of read.events) {
             take(one)
-            if (events.length >= limit) return { events, next: idOfPlace(reached), isOver: false }
+            if (events.length >= limit) return { events, next: idOfPosition(reached), isOver: false }
           }
           upto = read.upto
           reached = upto < slice.ends ? { place, position: upto, index: endOfPiece.index } : { place, ...endOfPiece }
-          if (lookedAt >= lookedAtMax) return { events, next: idOfPlace(reached), isOver: false }
+          if (lookedAt >= lookedAtMax) return { events, next: idOfPosition(reached), isOver: false }
         }
       }
-      if (events.length >= limit || lookedAt >= lookedAtMax) return { events, next: idOfPlace(reached), isOver: false }
+      if (events.length >= limit || lookedAt >= lookedAtMax)
+        return { events, next: idOfPosition(reached), isOver: false }
     }
-    if (pieces.length < piecesTogether) return { events, next: yield* endFrom(idOfPlace(reached)), isOver: true }
+    if (pieces.length < piecesTogether) return { events, next: yield* endFrom(idOfPosition(reached)), isOver: true }
   }
 }
 
@@ -58,13 +59,13 @@ function* firstSince(since: number | undefined): QueryProgram<string> {
   if (since === undefined) return firstEvent
   const [row] = yield ask('SELECT max(place) AS place FROM event_slice WHERE at < ?', since - aheadMs)
   const place = row && wholeOrNull(row, 'place')
-  return typeof place === 'number' ? idOfPlace({ place, ...endOfPiece }) : firstEvent
+  return typeof place === 'number' ? idOfPosition({ place, ...endOfPiece }) : firstEvent
 }
 
 /** Where all ends that has been given a place. */
 export function* endFrom(reached: string = firstEvent): QueryProgram<string> {
   const [row] = yield ask(`SELECT value FROM meta WHERE name = 'event_place'`)
-  const end = idOfPlace({ place: row ? whole(row, 'value') : 0, ...endOfPiece })
+  const end = idOfPosition({ place: row ? whole(row, 'value') : 0, ...endOfPiece })
   return end > reached ? end : reached
 }
 
@@ -78,7 +79,7 @@ function isAskedFor({ kinds, user, since }: FeedQuery, { kind, at, data }: FeedE
 
 /** One event; undefined where there is none with this id. */
 export function* findEvent(id: string): QueryProgram<FeedEvent | undefined> {
-  const { place, position, index } = placeOfId(id)
+  const { place, position, index } = positionOfId(id)
   const [row] = yield ask('SELECT id, place, at, kind, data FROM event WHERE place = ?', place)
   if (row) return position === 0 && index === 0 ? toEvent(row) : undefined
   const [found] = yield ask('SELECT place, chain, begins, ends FROM event_slice WHERE place = ?', place)
@@ -88,7 +89,7 @@ export function* findEvent(id: string): QueryProgram<FeedEvent | undefined> {
   return events.find(event => event.id === id)
 }
 
-function* nextPieces(reached: Place, noCharges: boolean): QueryProgram<readonly Piece[]> {
+function* nextPieces(reached: EventPosition, noCharges: boolean): QueryProgram<readonly Piece[]> {
   const { place } = reached
   const slices = noCharges
     ? []
@@ -121,7 +122,7 @@ function toSlice(row: Row): Slice {
 
 function toEvent(row: Row): FeedEvent {
   return {
-    id: idOfPlace({ place: whole(row, 'place'), position: 0, index: 0 }),
+    id: idOfPosition({ place: whole(row, 'place'), position: 0, index: 0 }),
     at: whole(row, 'at'),
     kind: text(row, 'kind') as EventKind,
     data: JSON.parse(text(row, 'data')) as FeedEvent['data'],

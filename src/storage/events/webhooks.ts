@@ -60,7 +60,7 @@ function toRetry(row: Row): Retry {
   }
 }
 
-export function* keepTold(
+export function* writeDelivery(
   { owner, epoch }: WriterIdentity,
   { told, at }: { readonly told: Deliveries; readonly at: number },
 ): QueryProgram<boolean> {
@@ -73,7 +73,7 @@ export function* keepTold(
   return true
 }
 
-export function* tellAgain({
+export function* queueRedelivery({
   webhook,
   which,
   at,

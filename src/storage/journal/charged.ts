@@ -2,14 +2,14 @@ import type { LogFilter, LogMatch, LogRow } from '../../kit/index.ts'
 import { askIn } from '../ask-in.ts'
 import { ask, type QueryProgram, type Value } from '../query.ts'
 import { text } from '../rows.ts'
-import { rangeOf } from '../pages/match.ts'
-import { wordOf } from '../pages/words.ts'
-import { findBooked } from '../segments/find.ts'
-import type { Booked } from '../segments/parse.ts'
-import { afterAll, begunAt } from '../segments/reach.ts'
-import { SegmentWalk } from '../segments/walk.ts'
+import { rangeOf } from '../log-batches/match.ts'
+import { wordOf } from '../log-batches/search-words.ts'
+import { findBooked } from '../charge-batches/find.ts'
+import type { Booked } from '../charge-batches/parse.ts'
+import { afterAll, begunAt } from '../charge-batches/reach.ts'
+import { ChargeBatchWalk } from '../charge-batches/walk.ts'
 import { firstIdAt } from '../../kit/ids.ts'
-import { toldBegins } from '../ledger/line-told.ts'
+import { itemFactsBegin } from '../ledger/item-facts.ts'
 import { findCounting, findGivenBack } from './counted.ts'
 
 /** What an image of a charge has to be: SQL on `line` and, for a question about a size, `asked`. */
@@ -20,7 +20,7 @@ const askedSize = "replace(lower(trim(asked.size)), '×', 'x')"
 const isOtherSize = `line.width IS NOT NULL AND ${askedSize} LIKE '%_x_%' AND substr(${askedSize}, 1, 1) BETWEEN '0' AND '9'
   AND ${askedSize} <> line.width || 'x' || line.height`
 
-const isTold = `coalesce(substr(line.told, 1, ${toldBegins.length}), '') = '${toldBegins}'`
+const isTold = `coalesce(substr(line.told, 1, ${itemFactsBegin.length}), '') = '${itemFactsBegin}'`
 
 function imagesOf({ tier, source, otherSize, size }: LogMatch): Images | undefined {
   if (tier === undefined && source === undefined && otherSize !== true && size === undefined) return undefined
@@ -72,7 +72,7 @@ export function* keepCharged(rows: readonly LogRow[], match: LogMatch): QueryPro
   if (match.charge !== 'settled') return keep(kept, ofState)
   const inRows = new Set(ofState.map(row => text(row, 'id')))
   const others = idsOf(kept).filter(id => !inRows.has(id))
-  const booked = yield* findSegmented(others, match)
+  const booked = yield* findBatched(others, match)
   return kept.filter(({ id }) => inRows.has(id) || booked.has(id))
 }
 
@@ -86,13 +86,13 @@ function keep(rows: readonly LogRow[], found: readonly { readonly [column: strin
 }
 
 /** The charges of some ids that are in segments. */
-export function* findSegmented(ids: readonly string[], match: LogMatch): QueryProgram<ReadonlyMap<string, Booked>> {
+export function* findBatched(ids: readonly string[], match: LogMatch): QueryProgram<ReadonlyMap<string, Booked>> {
   // Of what is spread thinly among others, each by itself.
   if (ids.length < 16 || wordOf(match) !== undefined) return yield* findBooked(ids)
   const inOrder = ids.toSorted()
   const begun = begunAt(inOrder[0] as string)
   const [wanted, found] = [new Set(ids), new Map<string, Booked>()]
-  const walk = new SegmentWalk(Number.isNaN(begun) ? '' : firstIdAt('req_', begun), `${inOrder.at(-1)}\0`)
+  const walk = new ChargeBatchWalk(Number.isNaN(begun) ? '' : firstIdAt('req_', begun), `${inOrder.at(-1)}\0`)
   for (;;) {
     const some = yield* walk.next()
     if (some.length === 0) return found

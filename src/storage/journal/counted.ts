@@ -2,8 +2,8 @@ import { useChargeId } from '../../kit/image-tool.ts'
 import { askIn } from '../ask-in.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text } from '../rows.ts'
-import { reachOf } from '../segments/reach.ts'
-import { endsOf, findInSegments } from './total-sums.ts'
+import { reachOf } from '../charge-batches/reach.ts'
+import { endsOf, findInChargeBatches } from './total-sums.ts'
 
 /** What a request used is in a charge next to that of its images. */
 const usePart = useChargeId('')
@@ -25,7 +25,7 @@ export function* findCounting(ids: readonly string[], unit: string): QueryProgra
   const word = `[${JSON.stringify(unit)},`
   if ((yield ask(inTexts, first, reachOf(last), useChargeId(last), word)).length === 0) return found
   for (const some of [ids.filter(id => !found.has(id)), beside])
-    for (const [id, { terms }] of yield* findInSegments(some))
+    for (const [id, { terms }] of yield* findInChargeBatches(some))
       if (terms.lines.some(([tier]) => tier === unit)) found.add(requestOf(id))
   return found
 }

@@ -1,9 +1,9 @@
 import type { LatencyRow } from '../../kit/index.ts'
-import { eachPage, readSums } from '../pages/find.ts'
-import { placesIn } from '../pages/match.ts'
-import { SpanSums } from '../pages/spans.ts'
-import { failuresOf } from '../pages/sums.ts'
-import { findPages } from '../pages/walk.ts'
+import { eachLogBatch, readSums } from '../log-batches/find.ts'
+import { placesIn } from '../log-batches/match.ts'
+import { SpanSums } from '../log-batches/spans.ts'
+import { failuresOf } from '../log-batches/sums.ts'
+import { findLogBatches } from '../log-batches/walk.ts'
 import type { QueryProgram } from '../query.ts'
 import type { Span } from './summary.ts'
 
@@ -15,13 +15,13 @@ export function* sumLatency(span: Span): QueryProgram<readonly LatencyRow[]> {
   const { since, until, user } = span
   const sums = new SpanSums()
   const kept = user === undefined ? yield* readSums(since, until - 1) : new Map<number, never>()
-  const pages = (yield* findPages(span)).filter(({ number, firstMs, lastMs }) => {
+  const pages = (yield* findLogBatches(span)).filter(({ number, firstMs, lastMs }) => {
     const known = kept.get(number)?.spans
     if (!known || firstMs < since || lastMs >= until) return true
     sums.addKept(known)
     return false
   })
-  yield* eachPage(pages, page => {
+  yield* eachLogBatch(pages, page => {
     sums.addRows(page, placesIn(page, span), failuresOf(page))
     return undefined
   })

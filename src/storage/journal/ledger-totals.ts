@@ -5,9 +5,9 @@ import { numbersOf, quarterOfSpan } from '../costs/spans.ts'
 import { columnOf } from '../costs/sums.ts'
 import { ask, type QueryProgram, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
-import type { Booked } from '../segments/parse.ts'
-import { ageMaxMs, aheadMs, begunAt } from '../segments/reach.ts'
-import { SegmentWalk } from '../segments/walk.ts'
+import type { Booked } from '../charge-batches/parse.ts'
+import { ageMaxMs, aheadMs, begunAt } from '../charge-batches/reach.ts'
+import { ChargeBatchWalk } from '../charge-batches/walk.ts'
 import { addCharges, type Counted, countedOf, type Totals } from './total-sums.ts'
 
 /** Parts that a request has as its charge does, whichever upstream answered it. */
@@ -51,7 +51,7 @@ export function* addLedger(totals: Totals, begun: Begun, where: Shared, lastMs: 
   }
   yield* findRows(charges, { sql: isLate, params: [] }, begun, quarters, where)
   for (const window of windowsOf(begun, quarters, ageMaxMs))
-    yield* findInSegments(charges, window, begun, quarters, where)
+    yield* findInChargeBatches(charges, window, begun, quarters, where)
   yield* addCharges(totals, charges)
 }
 
@@ -108,14 +108,14 @@ function* findRows(
   for (const row of rows) into.set(text(row, 'id'), countedOf(row, whole(row, 'is_meant') === 1 ? 1 : -1))
 }
 
-function* findInSegments(
+function* findInChargeBatches(
   into: Map<string, Counted>,
   window: Window,
   { since, until = Number.MAX_SAFE_INTEGER }: Begun,
   { from, to }: Quarters,
   where: Shared,
 ): QueryProgram<void> {
-  const walk = new SegmentWalk(...idsOf(window))
+  const walk = new ChargeBatchWalk(...idsOf(window))
   for (;;) {
     const some = yield* walk.next()
     if (some.length === 0) return

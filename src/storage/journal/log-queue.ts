@@ -1,6 +1,6 @@
 import type { LogRow } from '../../kit/index.ts'
-import { draftPage } from '../pages/draft.ts'
-import type { LogBatch } from '../pages/write.ts'
+import { draftLogBatch } from '../log-batches/draft.ts'
+import type { LogBatchWrite } from '../log-batches/write.ts'
 
 const rowsMax = 50_000
 const idsMax = 50_000
@@ -8,7 +8,7 @@ const idsMax = 50_000
 const batchRows = 256
 
 /** Rows as one text, which crosses to a thread at a fraction of what objects cost. */
-export type Batch = { readonly logs: LogBatch | null; readonly delivered: readonly string[] }
+export type Batch = { readonly logs: LogBatchWrite | null; readonly delivered: readonly string[] }
 
 /**
  * What nobody waits for: log rows and notes of delivery, in order, bounded. When writing falls behind, the oldest rows
@@ -59,7 +59,7 @@ export class LogQueue {
     this.#taken = { rows, delivered }
     const again = this.#inDoubt > 0
     this.#inDoubt = Math.max(this.#inDoubt - rows.length, 0)
-    return { logs: rows.length > 0 ? { page: draftPage(rows), again } : null, delivered }
+    return { logs: rows.length > 0 ? { page: draftLogBatch(rows), again } : null, delivered }
   }
 
   /** The batch taken last is durable, or will never be. */

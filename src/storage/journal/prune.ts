@@ -1,9 +1,9 @@
 import { firstIdAt } from '../../kit/ids.ts'
-import { findHeads, type PageHead, readSound } from '../pages/find.ts'
-import { LogWalk } from '../pages/walk.ts'
-import { deletePage, rewritePage } from '../pages/write.ts'
+import { findHeads, type LogBatchHead, readSound } from '../log-batches/find.ts'
+import { LogWalk } from '../log-batches/walk.ts'
+import { deleteLogBatch, rewriteLogBatch } from '../log-batches/write.ts'
 import { ask, lockRows, type QueryProgram } from '../query.ts'
-import { begunAt } from '../segments/reach.ts'
+import { begunAt } from '../charge-batches/reach.ts'
 
 /** Where `meta` keeps how far the log was pruned. */
 export const prunedUntil = 'pruned_until'
@@ -30,7 +30,7 @@ function placeOfEnd(end: string, until: number): number {
 }
 
 /** @returns how many rows went */
-function* prunePage({ number, count, lastMs }: PageHead, end: string, until: number): QueryProgram<number> {
+function* prunePage({ number, count, lastMs }: LogBatchHead, end: string, until: number): QueryProgram<number> {
   // Somebody else who prunes, or binds, may be at it.
   const [row] = yield ask(`SELECT number, body FROM log_page WHERE number = ? ${lockRows}`, number)
   if (!row) return 0
@@ -38,8 +38,8 @@ function* prunePage({ number, count, lastMs }: PageHead, end: string, until: num
   // An unreadable page goes when all of it is out of date.
   const old = page ? page.firstAt(end) : lastMs < until ? count : 0
   if (old === 0) return 0
-  if (!page || old === page.count) yield* deletePage(number, page)
-  else yield* rewritePage(number, page, page.rows().slice(old))
+  if (!page || old === page.count) yield* deleteLogBatch(number, page)
+  else yield* rewriteLogBatch(number, page, page.rows().slice(old))
   return old
 }
 

@@ -1,10 +1,10 @@
 import type { LogMatch, LogStep } from '../../kit/index.ts'
-import { eachPage, readSums } from '../pages/find.ts'
-import { placesIn } from '../pages/match.ts'
-import type { Page } from '../pages/parse.ts'
-import { lookupsIn } from '../pages/spans.ts'
-import { failuresOf } from '../pages/sums.ts'
-import { findPages } from '../pages/walk.ts'
+import { eachLogBatch, readSums } from '../log-batches/find.ts'
+import { placesIn } from '../log-batches/match.ts'
+import type { LogBatch } from '../log-batches/parse.ts'
+import { lookupsIn } from '../log-batches/spans.ts'
+import { failuresOf } from '../log-batches/sums.ts'
+import { findLogBatches } from '../log-batches/walk.ts'
 import type { QueryProgram } from '../query.ts'
 import { asksForCharge, keepCharged } from './charged.ts'
 
@@ -16,7 +16,7 @@ export function* countSteps(match: Match, stepMs: number): QueryProgram<readonly
   const { since, until, lookups, ...others } = match
   const isOfAll = Object.values(others).every(value => value === undefined)
   const kept = isOfAll ? yield* readSums(since, until - 1) : new Map<number, never>()
-  const pages = (yield* findPages(match)).filter(({ number, firstMs, lastMs }) => {
+  const pages = (yield* findLogBatches(match)).filter(({ number, firstMs, lastMs }) => {
     const sums = kept.get(number)
     if (!sums || firstMs < since || lastMs >= until || !steps.isOneStep(sums.from, sums.to)) return true
     if (lookups === false && !sums.spans) return true
@@ -24,11 +24,11 @@ export function* countSteps(match: Match, stepMs: number): QueryProgram<readonly
     if (sums.requests > left) steps.add(sums.from, sums.requests - left, sums.errors)
     return false
   })
-  yield* eachPage(pages, page => addPage(steps, page, match))
+  yield* eachLogBatch(pages, page => addPage(steps, page, match))
   return steps.inOrder()
 }
 
-function* addPage(steps: Steps, page: Page, match: Match): QueryProgram<void> {
+function* addPage(steps: Steps, page: LogBatch, match: Match): QueryProgram<void> {
   const failures = failuresOf(page)
   let places = placesIn(page, match)
   if (asksForCharge(match)) {

@@ -1,10 +1,10 @@
 import { firstIdAt } from '../../kit/ids.ts'
-import { keepLoose } from '../pages/missing.ts'
+import { lockUncompacted } from '../log-batches/missing.ts'
 import { ask, lockRows, type QueryProgram, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
-import { readSound } from '../segments/find.ts'
-import type { Booked } from '../segments/parse.ts'
-import { begunAt } from '../segments/reach.ts'
+import { readSound } from '../charge-batches/find.ts'
+import type { Booked } from '../charge-batches/parse.ts'
+import { begunAt } from '../charge-batches/reach.ts'
 import { countUses } from './booked.ts'
 import { dayMs, hourMs } from './summed.ts'
 import { findTokens } from './tokens.ts'
@@ -92,7 +92,7 @@ function isFar(first: Booked | undefined, id: string): boolean {
 function* add(booked: readonly Booked[]): QueryProgram<void> {
   const [first, last] = [booked[0], booked.at(-1)]
   if (!first || !last) return
-  yield* keepLoose(begunAt(first.id), begunAt(last.id))
+  yield* lockUncompacted(begunAt(first.id), begunAt(last.id))
   const [uses, spent] = [new Sums(), new Sums()]
   const tokens = yield* findTokens(booked.map(({ id }) => id))
   for (const [one, counts] of yield* countUses(booked, tokens)) {

@@ -1,10 +1,10 @@
 import { firstIdAt } from '../../kit/ids.ts'
 import type { Summary } from '../../kit/index.ts'
-import { eachPage, readSums } from '../pages/find.ts'
-import { placesIn } from '../pages/match.ts'
-import { SpanSums } from '../pages/spans.ts'
-import { addKept, addRow, emptySums, failuresOf } from '../pages/sums.ts'
-import { findPages } from '../pages/walk.ts'
+import { eachLogBatch, readSums } from '../log-batches/find.ts'
+import { placesIn } from '../log-batches/match.ts'
+import { SpanSums } from '../log-batches/spans.ts'
+import { addKept, addRow, emptySums, failuresOf } from '../log-batches/sums.ts'
+import { findLogBatches } from '../log-batches/walk.ts'
 import { ask, type QueryProgram, type Rows } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { eachBooking, hourMs, partsBeside, wholeSteps } from './summed.ts'
@@ -24,14 +24,14 @@ function* sumLogs(span: Span): QueryProgram<Omit<Summary, 'spent' | 'images'>> {
   const sums = emptySums()
   const spans = new SpanSums()
   const kept = user === undefined ? yield* readSums(since, until - 1) : new Map<number, never>()
-  const pages = (yield* findPages(span)).filter(({ number, firstMs, lastMs }) => {
+  const pages = (yield* findLogBatches(span)).filter(({ number, firstMs, lastMs }) => {
     const known = kept.get(number)
     if (!known?.spans || firstMs < since || lastMs >= until) return true
     addKept(sums, { ...known, spans: known.spans })
     spans.addKept(known.spans)
     return false
   })
-  yield* eachPage(pages, page => {
+  yield* eachLogBatch(pages, page => {
     const failures = failuresOf(page)
     const places = placesIn(page, { ...span, lookups: false })
     for (const at of places) addRow(sums, page, at, failures[page.whatOf(at)] === true)

@@ -1,7 +1,7 @@
 import { firstIdAt } from '../../kit/ids.ts'
 import type { QueryProgram } from '../query.ts'
-import type { Booked } from '../segments/parse.ts'
-import { SegmentWalk } from '../segments/walk.ts'
+import type { Booked } from '../charge-batches/parse.ts'
+import { ChargeBatchWalk } from '../charge-batches/walk.ts'
 
 export const dayMs = 86_400_000
 export const hourMs = 3_600_000
@@ -34,7 +34,7 @@ export function* eachBooking(
   { since, until, which }: Part,
   take: (some: readonly Booked[]) => QueryProgram<void> | undefined,
 ): QueryProgram<void> {
-  const walk = new SegmentWalk(firstIdAt('req_', since), firstIdAt('req_', until), which)
+  const walk = new ChargeBatchWalk(firstIdAt('req_', since), firstIdAt('req_', until), which)
   for (;;) {
     const some = yield* walk.next()
     if (some.length === 0) return

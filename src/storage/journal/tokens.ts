@@ -1,6 +1,6 @@
 import type { LogRow, UsageMatch, UsageRow } from '../../kit/index.ts'
-import { findRows } from '../pages/find.ts'
-import { LogWalk } from '../pages/walk.ts'
+import { findRows } from '../log-batches/find.ts'
+import { LogWalk } from '../log-batches/walk.ts'
 import type { QueryProgram } from '../query.ts'
 
 export type Tokens = Pick<UsageRow, 'inputTokens' | 'outputTokens'>

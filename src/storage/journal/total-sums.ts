@@ -3,10 +3,10 @@ import { useChargeId } from '../../kit/image-tool.ts'
 import { askIn } from '../ask-in.ts'
 import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
 import { text, whole } from '../rows.ts'
-import { findBooked, readSegment } from '../segments/find.ts'
-import type { Booked } from '../segments/parse.ts'
-import { begunAt, reachOf } from '../segments/reach.ts'
-import { SegmentWalk } from '../segments/walk.ts'
+import { findBooked, readChargeBatch } from '../charge-batches/find.ts'
+import type { Booked } from '../charge-batches/parse.ts'
+import { begunAt, reachOf } from '../charge-batches/reach.ts'
+import { ChargeBatchWalk } from '../charge-batches/walk.ts'
 
 const usePart = useChargeId('')
 const columns = 'id, state, currency, amount, line_count'
@@ -130,7 +130,7 @@ export function* findSettled(ids: readonly string[], isDense = false): QueryProg
     for (const id of ofUse) left.add(id)
     take(yield* askIn(inRows, ofUse))
   }
-  for (const [id, { terms, amount }] of yield* findInSegments([...left]))
+  for (const [id, { terms, amount }] of yield* findInChargeBatches([...left]))
     found.set(id, { currency: terms.currency, amount, weight: 1, isBooked: true, isEmpty: false })
   return found
 }
@@ -147,7 +147,7 @@ export function countedOf(row: Row, weight: 1 | -1): Counted {
 }
 
 /** Charges in segments: one by one, or where they are close together by reading all that are between them. */
-export function* findInSegments(ids: readonly string[]): QueryProgram<ReadonlyMap<string, Booked>> {
+export function* findInChargeBatches(ids: readonly string[]): QueryProgram<ReadonlyMap<string, Booked>> {
   const inOrder = ids.filter(id => !Number.isNaN(begunAt(id))).toSorted()
   const [first, last] = [inOrder[0], inOrder.at(-1)]
   if (first === undefined || last === undefined) return new Map()
@@ -156,7 +156,7 @@ export function* findInSegments(ids: readonly string[]): QueryProgram<ReadonlyMa
   if (whole(row ?? {}, 'count') > inOrder.length * segmentsOfOne) return yield* findBooked(inOrder)
   const [wanted, found] = [new Set(inOrder), new Map<string, Booked>()]
   // What sorts directly before the first is all but its last character.
-  const walk = new SegmentWalk(first.slice(0, -1), `${last}\0`)
+  const walk = new ChargeBatchWalk(first.slice(0, -1), `${last}\0`)
   for (;;) {
     const some = yield* walk.next()
     if (some.length === 0) return found
@@ -167,6 +167,6 @@ export function* findInSegments(ids: readonly string[]): QueryProgram<ReadonlyMa
 function* findUse(wanted: ReadonlySet<string>, first: string, last: string): QueryProgram<ReadonlyMap<string, Booked>> {
   const found = new Map<string, Booked>()
   for (const row of yield ask(withUse, first, reachOf(last), last))
-    for (const one of readSegment(row)) if (wanted.has(one.id)) found.set(one.id, one)
+    for (const one of readChargeBatch(row)) if (wanted.has(one.id)) found.set(one.id, one)
   return found
 }

@@ -1,20 +1,20 @@
 import { firstIdAt } from '../../kit/ids.ts'
 import { useChargeId } from '../../kit/image-tool.ts'
 import type { LogFilter, LogMatch, LogTotals } from '../../kit/index.ts'
-import { eachPage, type PageHead, readSums } from '../pages/find.ts'
-import { placesIn, rangeOf } from '../pages/match.ts'
-import type { Page } from '../pages/parse.ts'
-import { type KeptSpans, requestsIn } from '../pages/spans.ts'
-import { failuresOf } from '../pages/sums.ts'
-import { findPages } from '../pages/walk.ts'
+import { eachLogBatch, type LogBatchHead, readSums } from '../log-batches/find.ts'
+import { placesIn, rangeOf } from '../log-batches/match.ts'
+import type { LogBatch } from '../log-batches/parse.ts'
+import { type KeptSpans, requestsIn } from '../log-batches/spans.ts'
+import { failuresOf } from '../log-batches/sums.ts'
+import { findLogBatches } from '../log-batches/walk.ts'
 import { isErased } from '../people/users.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { whole } from '../rows.ts'
-import { standsAt } from '../segments/reach.ts'
+import { standsAt } from '../charge-batches/reach.ts'
 import { asksForCharge, idsOfFew, keepCharged } from './charged.ts'
 import { addLedger, type Shared } from './ledger-totals.ts'
 import { listLogs } from './list.ts'
-import { addKept, findKept, isKeptBeside } from './page-charges.ts'
+import { addKept, findKept, isKeptBeside } from './batch-charges.ts'
 import { addCharges, type Counted, findSettled, Totals } from './total-sums.ts'
 
 /** A filter, and what is older than a row: the rest of it. */
@@ -82,7 +82,7 @@ function* sumPages(match: TotalsMatch, most: number): QueryProgram<LogTotals> {
     match,
   )
   const rows = new Map<string, boolean>()
-  yield* eachPage(pages, page => readRows(page, part, where ? totals : rows))
+  yield* eachLogBatch(pages, page => readRows(page, part, where ? totals : rows))
   if (where) {
     const begun = { since: Math.max(part.since ?? 0, whole(ends, 'first_ms')), until: endOf(match) }
     if (begun.until === undefined || begun.since < begun.until)
@@ -128,7 +128,7 @@ function endOf({ until, before }: TotalsMatch): number | undefined {
 type Kept = KeptSpans | number
 
 type Taken = {
-  readonly pages: readonly PageHead[]
+  readonly pages: readonly LogBatchHead[]
   /** Of pages that need not be read. */
   readonly kept: readonly Kept[]
   /** Requests that began before this moment are left for the next time; undefined where none are. */
@@ -139,23 +139,23 @@ type Taken = {
 function* takePages(match: TotalsMatch, most: number, where: Shared | undefined): QueryProgram<Taken> {
   const { from, before } = rangeOf(match)
   const [firstMs, endMs] = [standsAt(from), before === undefined ? Number.MAX_SAFE_INTEGER : standsAt(before)]
-  const heads = (yield* findPages(match)).toSorted((a, b) => b.lastMs - a.lastMs)
+  const heads = (yield* findLogBatches(match)).toSorted((a, b) => b.lastMs - a.lastMs)
   const known = yield* findAllKept(match, where, firstMs, endMs, heads)
-  const keptOf = ({ number, firstMs: first, lastMs: last }: PageHead, sinceMs: number): Kept | undefined =>
+  const keptOf = ({ number, firstMs: first, lastMs: last }: LogBatchHead, sinceMs: number): Kept | undefined =>
     first >= sinceMs && last < endMs ? known.get(number) : undefined
   let [rows, taken] = [0, 0]
   let fromMs: number | undefined
   for (; taken < heads.length; taken++) {
-    const head = heads[taken] as PageHead
+    const head = heads[taken] as LogBatchHead
     // All that end in one millisecond go together.
-    if (rows >= most && head.lastMs < (heads[taken - 1] as PageHead).lastMs) {
+    if (rows >= most && head.lastMs < (heads[taken - 1] as LogBatchHead).lastMs) {
       fromMs = head.lastMs + 1
       break
     }
     if (keptOf(head, firstMs) === undefined) rows += head.count
   }
   const since = fromMs === undefined ? firstMs : Math.max(fromMs, firstMs)
-  const pages: PageHead[] = []
+  const pages: LogBatchHead[] = []
   const kept: Kept[] = []
   for (const head of heads.slice(0, taken)) {
     const one = keptOf(head, since)
@@ -171,7 +171,7 @@ function* findAllKept(
   where: Shared | undefined,
   firstMs: number,
   endMs: number,
-  heads: readonly PageHead[],
+  heads: readonly LogBatchHead[],
 ): QueryProgram<ReadonlyMap<number, Kept>> {
   if (!where) {
     if (!isKeptBeside(match)) return new Map()
@@ -193,7 +193,7 @@ function addSpans(totals: Totals, spans: KeptSpans, { model, operation, lookups 
 }
 
 /** Rows of a page that match: counted at once, or by their ids, each with whether it is an error. */
-function* readRows(page: Page, match: TotalsMatch, into: Totals | Map<string, boolean>): QueryProgram<void> {
+function* readRows(page: LogBatch, match: TotalsMatch, into: Totals | Map<string, boolean>): QueryProgram<void> {
   const failures = failuresOf(page)
   let places = placesIn(page, match)
   // Which charges are settled is seen when they are added.

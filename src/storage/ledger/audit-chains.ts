@@ -1,7 +1,7 @@
 import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
 import { text, whole } from '../rows.ts'
-import { PageOfSegments } from '../segments/page.ts'
-import { hashSegment } from '../segments/write.ts'
+import { ChargeBatchPage } from '../charge-batches/batch-page.ts'
+import { hashChargeBatch } from '../charge-batches/write.ts'
 import type { Findings } from './findings.ts'
 import { chainTables } from './chain.ts'
 import { hashEntry, toEntry } from './entries.ts'
@@ -49,7 +49,7 @@ function* findEnds(): QueryProgram<Rows> {
 
 function hashOf(chain: string, { table, row }: Link): string {
   const [position, before] = [whole(row, 'position'), text(row, 'prev_hash')]
-  if (table === 'segment') return hashSegment(chain, position, before, text(row, 'body'))
+  if (table === 'segment') return hashChargeBatch(chain, position, before, text(row, 'body'))
   return hashEntry(chain, position, before, toEntry(row))
 }
 
@@ -63,7 +63,7 @@ class Links {
   readonly #read = new Map<Table, Row[]>()
   readonly #through = new Map<Table, number>()
   readonly #over = new Set<Table>()
-  readonly #page = new PageOfSegments()
+  readonly #page = new ChargeBatchPage()
 
   constructor(chain: string) {
     this.#chain = chain

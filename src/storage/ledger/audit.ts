@@ -11,7 +11,7 @@ import { addHeld, addSpent, type Findings, totalsOf } from './findings.ts'
 import { auditRunning, type Behind, missingOf, openRunning, readLeftBehind, rowsOfAccounts } from './audit-running.ts'
 import { auditChains } from './audit-chains.ts'
 import { auditOpenings } from './audit-openings.ts'
-import { auditSegments } from './audit-segments.ts'
+import { auditChargeBatches } from './audit-charge-batches.ts'
 import { accountOf, digestCharge, type Entry, sales, toEntry } from './entries.ts'
 import { groupRows } from './find.ts'
 import { type Corrections, countRepairs } from './repair.ts'
@@ -71,7 +71,7 @@ function* auditBooks({ at, zone, anchors }: Asked) {
     },
   }
   yield* auditCharges(findings, yield* findLive(at))
-  yield* auditSegments(findings)
+  yield* auditChargeBatches(findings)
   yield* auditChains(findings)
   yield* auditAnchors(anchors, problem => findings.report(problem))
   yield* auditOpenings(findings)

@@ -1,13 +1,13 @@
-import { amountOfLines } from '../../kit/charge.ts'
+import { amountOfItems } from '../../kit/charge.ts'
 import type { Charge, ChargeRule } from '../../kit/index.ts'
 import type { Value } from '../query.ts'
 import { factValues } from './fact-values.ts'
-import { lineValues } from './line.ts'
+import { chargeItemValues } from './charge-item.ts'
 import type { Posting } from './posting.ts'
-import { Draft, type Segment } from '../segments/draft.ts'
-import { fits } from '../segments/fits.ts'
-import { ageMaxMs, aheadMs } from '../segments/reach.ts'
-import { RecentIds } from '../segments/recent-ids.ts'
+import { ChargeBatchDraft, type ChargeBatch } from '../charge-batches/draft.ts'
+import { fits } from '../charge-batches/fits.ts'
+import { ageMaxMs, aheadMs } from '../charge-batches/reach.ts'
+import { RecentIds } from '../charge-batches/recent-ids.ts'
 
 /** As many wait at most before new charges are refused; those of requests under way still come on top. */
 const waitingMax = 50_000
@@ -32,7 +32,7 @@ export type PostedRows = {
 /** A group of charges as it crosses to the thread: as texts, which cost a fraction of what objects do. */
 export type Posted = {
   /** Nearly all of them. */
-  readonly segment: Segment | null
+  readonly segment: ChargeBatch | null
   /** The JSON of `PostedRows`: those that were held, or are no matter of counting, or may have been posted before. */
   readonly rows: string | null
 }
@@ -143,7 +143,7 @@ export class ChargeQueue {
       reason: null,
       hold: 0,
       held: 0,
-      amount: amountOfLines(lines),
+      amount: amountOfItems(lines),
       refunded: 0,
       createdAt: at,
       endedAt: at,
@@ -156,7 +156,7 @@ export class ChargeQueue {
   #next(): Group | undefined {
     const { length } = this.#waiting
     if (length === 0) return undefined
-    const draft = new Draft()
+    const draft = new ChargeBatchDraft()
     const rows: Posting[] = []
     const most = Math.min(length, this.#apart > 0 ? 1 : this.#together)
     let count = 0
@@ -189,8 +189,8 @@ function flatten(postings: readonly Posting[]): PostedRows {
     ids.add(facts.id)
     let place = places.get(facts.rule)
     if (place === undefined) places.set(facts.rule, (place = places.size))
-    charges.push([...factValues(facts), place, amountOfLines(own), own.length, delivery, at, vendorCost])
-    for (const line of own) lines.push(lineValues(facts.id, line))
+    charges.push([...factValues(facts), place, amountOfItems(own), own.length, delivery, at, vendorCost])
+    for (const line of own) lines.push(chargeItemValues(facts.id, line))
   }
   return { rules: [...places.keys()].map(rule => JSON.stringify(rule)), charges, lines }
 }

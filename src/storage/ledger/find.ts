@@ -1,9 +1,9 @@
 import type { Charge } from '../../kit/index.ts'
 import { ask, type Row, type QueryProgram } from '../query.ts'
 import { text, toCharge } from '../rows.ts'
-import { findBooked, findRefunds } from '../segments/find.ts'
-import { type Booked, chargeOf } from '../segments/parse.ts'
-import { SegmentWalk } from '../segments/walk.ts'
+import { findBooked, findRefunds } from '../charge-batches/find.ts'
+import { type Booked, chargeOf } from '../charge-batches/parse.ts'
+import { ChargeBatchWalk } from '../charge-batches/walk.ts'
 
 const columns = `c.*, (SELECT coalesce(sum(e.amount), 0) FROM entry e WHERE e.charge_id = c.id AND e.kind = 'refund') AS refunded`
 
@@ -26,7 +26,7 @@ export function* findCharges(ids: readonly string[]): QueryProgram<ReadonlyMap<s
 /** Charges in the order of their ids, after `after`. */
 export function* pageCharges(after: string | null, limit: number): QueryProgram<readonly Charge[]> {
   const inRows = yield* pageRows(after ?? '', limit)
-  const walk = new SegmentWalk(after ?? '')
+  const walk = new ChargeBatchWalk(after ?? '')
   const booked: Booked[] = []
   while (booked.length < limit) {
     const some = yield* walk.next()

@@ -2,7 +2,7 @@ import type { ChargeFacts, HoldRequest, HoldResult } from '../../kit/index.ts'
 import { aheadMs, type BudgetPeriod, isAroundMidnight, renewalAt } from '../../kit/budget.ts'
 import { holdLevels } from '../accounts/hold.ts'
 import { writeHeld } from '../accounts/held-budgets.ts'
-import { tellKey } from '../accounts/tell-moved.ts'
+import { writeKeyEvents } from '../accounts/account-events.ts'
 import { lockKeys } from '../keys/lock.ts'
 import { foundColumns, left, leftParams } from '../keys/spend.ts'
 import { ask, type Row, type QueryProgram } from '../query.ts'
@@ -39,7 +39,7 @@ export function* hold(identity: WriterIdentity, request: HoldRequest, at: number
     // The budget was raised between the two statements.
     return refusal ?? (yield* hold(identity, request, at))
   }
-  yield* tellKey(identity, [key], facts.currency, at)
+  yield* writeKeyEvents(identity, [key], facts.currency, at)
   if (levels.length > 0) {
     const refusal = yield* holdLevels(identity, levels, { amount: request.hold, currency: facts.currency, at })
     if (refusal) {
@@ -115,6 +115,6 @@ function* explainRefusal(
   const renewsAt = renewalAt(text(key, 'budget_period') as BudgetPeriod, at, identity.zone)
   const availableMicros = Math.max(0, wholeOrNull(key, 'available') ?? Infinity)
   if (availableMicros >= wanted) return undefined
-  yield* tellKey(identity, [key], currency, at, 'refused')
+  yield* writeKeyEvents(identity, [key], currency, at, 'refused')
   return { kind: 'overdrawn', level: 'key', availableMicros, heldMicros: whole(key, 'held'), renewsAt }
 }

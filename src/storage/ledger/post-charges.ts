@@ -5,14 +5,14 @@ import { lockKeys } from '../keys/lock.ts'
 import { spendAll } from '../keys/spend-all.ts'
 import { ask, type Row, type QueryProgram, type Value } from '../query.ts'
 import { text, textOrNull, whole, wholeOrNull } from '../rows.ts'
-import type { Segment, Spent } from '../segments/draft.ts'
-import { findBooked } from '../segments/find.ts'
-import { totalMax } from '../segments/fits.ts'
-import { writeSegment } from '../segments/write.ts'
+import type { ChargeBatch, Spent } from '../charge-batches/draft.ts'
+import { findBooked } from '../charge-batches/find.ts'
+import { totalMax } from '../charge-batches/fits.ts'
+import { writeChargeBatch } from '../charge-batches/write.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import { accountOf, digestCharge, type Entry, postAll, sales } from './entries.ts'
 import type { Posted, PostedCharge, PostedRows } from './charge-queue.ts'
-import { lineColumns } from './line.ts'
+import { chargeItemColumns } from './charge-item.ts'
 import { factColumns } from './fact-values.ts'
 import { bookAll, type Ended } from './settle.ts'
 
@@ -32,20 +32,20 @@ export function* postCharges(
   const posted = rows === null ? null : (JSON.parse(rows) as PostedRows)
   // The keys of both in one order: whoever waits for one of the rows' has none of the segment's that others want before it.
   if (segment && posted) yield* lockKeys([...keysOf(segment), ...posted.charges.map(charge => charge[keyAt] as string)])
-  if (segment) yield* writeSegment(identity, segment, now)
+  if (segment) yield* writeChargeBatch(identity, segment, now)
   if (posted) yield* postRows(identity, posted, now)
   return null
 }
 
 const keyAt = factColumns.indexOf('key_id')
 
-function keysOf({ spent }: Segment): readonly string[] {
+function keysOf({ spent }: ChargeBatch): readonly string[] {
   return (JSON.parse(spent) as Spent[]).map(([keyId]) => keyId)
 }
 
 function* postRows(identity: WriterIdentity, { rules, charges, lines }: PostedRows, now: number): QueryProgram<void> {
   const linesOf = new Map<string, Row[]>(charges.map(([id]) => [id, []]))
-  for (const line of lines) linesOf.get(line[0])?.push(toRow(lineColumns, line))
+  for (const line of lines) linesOf.get(line[0])?.push(toRow(chargeItemColumns, line))
   const known = yield* findKnown(charges.map(([id]) => id))
   const booked = yield* findBooked(charges.flatMap(([id]) => (known.has(id) ? [] : [id])))
   const fresh: Row[] = []
@@ -109,7 +109,7 @@ function* endHeld(identity: WriterIdentity, charge: Row, lines: readonly Row[]):
     identity.epoch,
   )
   if (!held) return []
-  yield* insertRows('line', lineColumns, lines)
+  yield* insertRows('line', chargeItemColumns, lines)
   const at = whole(charge, 'ended_at')
   const [settled] = yield ask(
     `UPDATE charge SET state = 'settled', delivery = ?, ended_at = ?, vendor_cost = ? WHERE id = ? RETURNING *`,
@@ -139,7 +139,7 @@ export function* insertSettled(
     const [amount, at] = [whole(charge, 'amount'), whole(charge, 'ended_at')]
     spent.push([text(charge, 'key_id'), amount, at, text(charge, 'user_name'), text(charge, 'group_name')])
   }
-  yield* insertRows('line', lineColumns, lines)
+  yield* insertRows('line', chargeItemColumns, lines)
   yield* insertRows('charge', chargeColumns, charges)
   yield* spendAll(identity, spent, now)
   yield* spendOfAll(identity, spent, now)

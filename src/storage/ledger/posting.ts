@@ -1,9 +1,9 @@
-import type { ChargeFacts, Line, Micros, Settlement } from '../../kit/index.ts'
+import type { ChargeFacts, ChargeItem, Micros, Settlement } from '../../kit/index.ts'
 
 /** A charge that is known wholly: what it is for, and what it comes to. */
 export type Posting = {
   readonly facts: ChargeFacts
-  readonly lines: readonly Line[]
+  readonly lines: readonly ChargeItem[]
   readonly delivery: Settlement['delivery']
   readonly at: number
   /** What the upstream reports that it charges; absent where it reports nothing. */

@@ -1,9 +1,9 @@
-import { amountOfLines } from '../../kit/charge.ts'
+import { amountOfItems } from '../../kit/charge.ts'
 import { repricedId, type Repricing } from '../../kit/reprice.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { factValues } from './fact-values.ts'
-import { lineColumns, lineValues } from './line.ts'
+import { chargeItemColumns, chargeItemValues } from './charge-item.ts'
 import { chargeRow, insertSettled, toRow } from './post-charges.ts'
 import { refund } from './resolve.ts'
 
@@ -21,14 +21,14 @@ export function* reprice(
   if (known) return false
   const why = `repriced as ${id}: ${reason}`
   if (charge.amount > 0 && (yield* refund(identity, { id: charge.id, by, reason: why, at })) === 0) return false
-  const amount = amountOfLines(lines)
+  const amount = amountOfItems(lines)
   if (amount === 0) return true
   const facts = factValues({ ...charge, id, rule, configRevision })
   // The upstream charges once: its cost stays with the replaced charge.
   const posted = [...facts, 0, amount, lines.length, charge.delivery, at, null] as const
   const settled = chargeRow(identity, posted, [JSON.stringify(rule)])
   const row = { ...settled, reason: `reprices ${charge.id}: ${reason}`, created_at: charge.createdAt }
-  const own = lines.map(line => toRow(lineColumns, lineValues(id, line)))
+  const own = lines.map(line => toRow(chargeItemColumns, chargeItemValues(id, line)))
   yield* insertSettled(identity, [row], new Map([[id, own]]), at, by)
   return true
 }

@@ -7,12 +7,12 @@ import { leave } from '../people/trail.ts'
 import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
-import { findBooked } from '../segments/find.ts'
-import { rowsOf } from '../segments/parse.ts'
+import { findBooked } from '../charge-batches/find.ts'
+import { rowsOf } from '../charge-batches/parse.ts'
 import { bookedOn } from './budget-zone.ts'
 import { accountOf, digestCharge, post, postAll, sales } from './entries.ts'
 import { giveHoldsBack } from './give-holds-back.ts'
-import { insertLine } from './line.ts'
+import { insertChargeItem } from './charge-item.ts'
 import { book } from './settle.ts'
 
 export type Decision = {
@@ -70,7 +70,7 @@ function* addDecided(id: string, amount: number): QueryProgram<boolean> {
     amount,
   )
   if (!charge) return false
-  yield insertLine(id, {
+  yield insertChargeItem(id, {
     index: 0,
     tier: decidedTier,
     source: 'default',

@@ -4,7 +4,7 @@ import { byDay } from '../by-day.ts'
 import { lockAccounts, movesOf, nameOf } from '../accounts/levels.ts'
 import { type Move, moveAccounts, moveBounded } from '../accounts/move.ts'
 import { readHeld } from '../accounts/held-budgets.ts'
-import { tellKey, tellMoved, type Watched } from '../accounts/tell-moved.ts'
+import { writeKeyEvents, writeAccountEvents, type Watched } from '../accounts/account-events.ts'
 import { lockKeys } from '../keys/lock.ts'
 import { comeBack, spend, spendOfBudget } from '../keys/spend.ts'
 import { ask, type Row, type QueryProgram } from '../query.ts'
@@ -77,7 +77,8 @@ export function* bookAll(
   for (const { charge, heldNow, at } of inOrder) {
     const spending = { keyId: text(charge, 'key_id'), amount: whole(charge, 'amount'), heldBack: heldNow, at }
     const { isKeyBounded } = readHeld(textOrNull(charge, 'levels'))
-    if (isKeyBounded) yield* tellKey(identity, yield spendOfBudget(identity, spending), text(charge, 'currency'), at)
+    if (isKeyBounded)
+      yield* writeKeyEvents(identity, yield spendOfBudget(identity, spending), text(charge, 'currency'), at)
     else yield spend(identity, spending)
   }
   for (const keyId of late) yield comeBack(identity, keyId, now)
@@ -103,7 +104,7 @@ function* bookAccounts(identity: WriterIdentity, ended: readonly Ended[], now: n
     last = Math.max(last, at)
   }
   if (watched.length === 0) yield* moveAccounts(identity, moves, last, now)
-  else yield* tellMoved(identity, yield* moveBounded(identity, moves, last, now), watched, last)
+  else yield* writeAccountEvents(identity, yield* moveBounded(identity, moves, last, now), watched, last)
 }
 
 const keyOf = ({ charge }: Ended): string => text(charge, 'key_id')

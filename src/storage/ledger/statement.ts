@@ -1,9 +1,9 @@
 import type { Charge, Statement, StatementAccount, StatementLine, StatementTotals } from '../../kit/index.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
-import { PageOfSegments } from '../segments/page.ts'
-import { readSegment } from '../segments/find.ts'
-import { afterAll } from '../segments/reach.ts'
+import { ChargeBatchPage } from '../charge-batches/batch-page.ts'
+import { readChargeBatch } from '../charge-batches/find.ts'
+import { afterAll } from '../charge-batches/reach.ts'
 import { eachCharge } from './find.ts'
 import { shareOut } from './share-out.ts'
 import { sumBalances } from './sum-balances.ts'
@@ -157,7 +157,7 @@ export function* sumEntries({ from, until }: Span): QueryProgram<StatementTotals
 }
 
 function* addSegments(totals: Writable<StatementTotals>, chain: string, { from, until }: Span): QueryProgram<void> {
-  const page = new PageOfSegments()
+  const page = new ChargeBatchPage()
   for (let after = 0; ; ) {
     const { size } = page
     const rows = yield ask(
@@ -168,7 +168,7 @@ function* addSegments(totals: Writable<StatementTotals>, chain: string, { from, 
     )
     let charges = 0
     for (const row of rows)
-      for (const { at, amount } of readSegment(row)) {
+      for (const { at, amount } of readChargeBatch(row)) {
         charges++
         if (at < from || at >= until) continue
         totals.charges++

@@ -1,7 +1,7 @@
 import type { QueryProgram } from '../query.ts'
 import { ask } from '../query.ts'
 import { logColumns } from '../rows.ts'
-import { moveRows } from '../pages/move.ts'
+import { moveRows } from '../log-batches/move.ts'
 
 export const logPages: readonly string[] = [
   // Rows of the request log, many to a page. The body is JSON; docs/storage.md says how it reads. A page without sums is

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { firstIdAt } from '../../kit/ids.ts'
 import type { TrailCount, TrailFilter, TrailRow } from '../../kit/index.ts'
-import { tellChange } from '../events/tell-change.ts'
+import { writeChangeEvent } from '../events/write-change-event.ts'
 import { ask, type Row, type QueryProgram } from '../query.ts'
 import { text, textOrNull, whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
@@ -43,7 +43,7 @@ export function* leave(
     reason,
   )
   const changed = Object.keys(after ?? before ?? {}).filter(differ)
-  yield* tellChange({ by, at, action, subject, changed })
+  yield* writeChangeEvent({ by, at, action, subject, changed })
 }
 
 /** Newest first. */

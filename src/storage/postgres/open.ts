@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { Ids } from '../../kit/ids.ts'
 import type { Storage } from '../../kit/index.ts'
 import { defaultThresholds } from '../../kit/budget.ts'
-import { assembleStorage } from '../assemble.ts'
+import { createStorage } from '../storage.ts'
 import type { StorageOptions } from '../options.ts'
 import { LogQueue } from '../journal/log-queue.ts'
 import { ChargeQueue, togetherFar } from '../ledger/charge-queue.ts'
@@ -60,7 +60,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
     await letGo()
     throw error
   }
-  return assembleStorage({
+  return createStorage({
     owner,
     clock,
     log,

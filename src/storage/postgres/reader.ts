@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import type { Clock } from '../../kit/index.ts'
-import type { Lists, Lookup } from '../assemble.ts'
+import type { Lists, Lookup } from '../storage.ts'
 import type { QueryProgram } from '../query.ts'
 import { createAnswers, type Reading, type Readings } from '../readings.ts'
 import { useClient } from './commit.ts'

@@ -9,7 +9,7 @@ import { forget } from '../ledger/replicas.ts'
 import type { Change, Given, Gives, Op } from '../ops.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { Outage } from '../outage.ts'
-import { LoosePages } from '../pages/loose.ts'
+import { UncompactedBatches } from '../log-batches/uncompacted.ts'
 import { WriteQueue } from '../write-queue.ts'
 import { commitGroup, type GroupResult, transact, useClient } from './commit.ts'
 import { toStorageError } from './failure.ts'
@@ -75,7 +75,7 @@ export class Writer implements Writing {
       ended: () => (this.#writeQueue.waits ? this.touch() : undefined),
     })
     const own = { owner, host, epoch: 0, chain: owner, part: owner, zone, thresholds }
-    this.#identity = { ...own, ids, loose: new LoosePages(logPageRows) }
+    this.#identity = { ...own, ids, loose: new UncompactedBatches(logPageRows) }
     this.#lanes = new Lanes({
       runningMax: options.connectionsMax,
       groupMax: groupOpsMax,

@@ -3,7 +3,7 @@ import { Ids } from '../../kit/ids.ts'
 import { diskBytesMin } from '../../kit/disk.ts'
 import type { Storage } from '../../kit/index.ts'
 import { defaultThresholds } from '../../kit/budget.ts'
-import { assembleStorage, type Lists } from '../assemble.ts'
+import { createStorage, type Lists } from '../storage.ts'
 import type { StorageOptions } from '../options.ts'
 import type { Reading } from '../readings.ts'
 import { LogQueue } from '../journal/log-queue.ts'
@@ -86,7 +86,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
   const start = options.startThread ?? startThread
   const [lists, sums] = [new Reader(path, start), new Reader(path, start)]
   const reader: Lists = { ask: (reading, given) => (takesLong.has(reading) ? sums : lists).ask(reading, given) }
-  return assembleStorage({
+  return createStorage({
     owner,
     clock,
     log,

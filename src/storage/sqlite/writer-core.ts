@@ -7,7 +7,7 @@ import { StorageError } from '../errors.ts'
 import { begin, type Recovery } from '../ledger/recover.ts'
 import { forget } from '../ledger/replicas.ts'
 import { type Op, stepsOf } from '../ops.ts'
-import { LoosePages } from '../pages/loose.ts'
+import { UncompactedBatches } from '../log-batches/uncompacted.ts'
 import { ask } from '../query.ts'
 import { whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
@@ -53,7 +53,7 @@ class WriterCore {
       const connection = openCurrent(path, { ...connect, isOwn: isAlone })
       const recovery = this.#beginOn(connection)
       const self = { owner, host, chain, part, zone, thresholds, epoch: recovery.epoch }
-      this.#identity = { ...self, ids: this.#ids, loose: new LoosePages(logPageRows) }
+      this.#identity = { ...self, ids: this.#ids, loose: new UncompactedBatches(logPageRows) }
       this.#port.on('message', message => {
         if ('close' in message) return this.#close(connection)
         this.#port.postMessage(this.#commitGroup(connection, message.ops), [])

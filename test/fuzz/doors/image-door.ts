@@ -8,7 +8,7 @@ import {
   Failure,
   type HoldResult,
   type Ledger,
-  type Line,
+  type ChargeItem,
   type Review,
   type Outcome,
   type Passed,
@@ -58,7 +58,7 @@ const facet: BillingFacet = {
 
 /** Commits a turn after it was asked to, as a disk would; `forgets` is the fault that is planted. */
 class SlowLedger implements Ledger {
-  readonly lines: Line[] = []
+  readonly lines: ChargeItem[] = []
   readonly ends: string[] = []
   readonly #forgets: boolean
 
@@ -67,7 +67,7 @@ class SlowLedger implements Ledger {
   }
 
   hold = async (): Promise<HoldResult> => ({ kind: 'held' })
-  async line(_id: string, line: Line): Promise<boolean> {
+  async line(_id: string, line: ChargeItem): Promise<boolean> {
     await Promise.resolve()
     if (!this.#forgets && !this.lines.some(other => other.index === line.index)) this.lines.push(line)
     return true

@@ -7,7 +7,7 @@ import { scanObject } from '../../../src/engine/fields.ts'
 import {
   callerSlot,
   type Ledger,
-  type Line,
+  type ChargeItem,
   type Reply,
   type Stage,
   type Stores,
@@ -46,9 +46,9 @@ async function book(
   { style: operation, stream, body, cuts: lengths }: UsageCase,
   meter: Meter,
   planted: boolean,
-): Promise<readonly Line[]> {
-  const posted: Line[] = []
-  const ledger = { healthy: () => true, post: (_: unknown, lines: readonly Line[]) => void posted.push(...lines) }
+): Promise<readonly ChargeItem[]> {
+  const posted: ChargeItem[] = []
+  const ledger = { healthy: () => true, post: (_: unknown, lines: readonly ChargeItem[]) => void posted.push(...lines) }
   const hooks = tokenUsage.create(
     {},
     someHost({ stores: { ledger: ledger as unknown as Ledger } as unknown as Stores }),
@@ -135,7 +135,7 @@ function useOf(kind: Style, told: Told, isEvent = false): Use {
   return { input: number(meta['promptTokenCount']), cached: number(meta['cachedContentTokenCount']), output }
 }
 
-function judge(use: Use, lines: readonly Line[], one: UsageCase): void {
+function judge(use: Use, lines: readonly ChargeItem[], one: UsageCase): void {
   /** Of a unit and all of its kinds. */
   const booked = (unit: UnitName): number => {
     const tree: readonly string[] = treeOf(unit)
@@ -156,5 +156,5 @@ function judge(use: Use, lines: readonly Line[], one: UsageCase): void {
     )
 }
 
-const show = (lines: readonly Line[]): string =>
+const show = (lines: readonly ChargeItem[]): string =>
   lines.map(line => `${line.tier} ${line.quantity} ${line.flags.join(' ')}`.trim()).join(', ') || 'nothing'

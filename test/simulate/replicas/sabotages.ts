@@ -12,7 +12,7 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     likes: ['freeze long', 'burst'],
     edits: [
       [
-        'src/storage/ledger/line.ts',
+        'src/storage/ledger/charge-item.ts',
         "AND state = 'reserved' AND owner = ? AND epoch = ?",
         "AND state IN ('reserved', 'needs_review') AND owner = ? AND epoch <= ?",
       ],

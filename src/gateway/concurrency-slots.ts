@@ -1,0 +1,55 @@
+import {
+  type ConcurrencySlots,
+  type Counters,
+  type LimitRequest,
+  slotsOfGroup,
+  slotsOfKey,
+  slotsOfUpstream,
+  type CompiledConfig,
+} from '../kit/index.ts'
+
+/** How many requests a limit of what runs at once has in flight. `taken` is the limit where there are more: in shadow mode. */
+export type SlotsInUse = {
+  readonly of: 'upstream' | 'key' | 'group'
+  readonly name: string
+  readonly taken: number
+  readonly limit: number
+}
+
+type Bound = Pick<SlotsInUse, 'of' | 'name' | 'limit'> & ConcurrencySlots
+
+/** What is taken of each limit that several requests share: of all processes that count together. Empty where no counter answers. */
+export async function countSlots(
+  plan: CompiledConfig,
+  counters: Pick<Counters, 'peek'>,
+): Promise<readonly SlotsInUse[]> {
+  const bounds = boundsOf(plan)
+  if (bounds.length === 0) return []
+  const asked: LimitRequest[] = bounds.map(({ id, owner, limit }) => ({
+    id,
+    ...(owner !== undefined && { owner }),
+    kind: 'places',
+    limit,
+    amount: 0,
+    shadow: false,
+  }))
+  const standings = await Promise.resolve(counters.peek(asked, 'local')).catch(() => [])
+  return standings.map(({ remaining }, at) => {
+    const { of, name, limit } = bounds[at] as Bound
+    return { of, name, limit, taken: limit - remaining }
+  })
+}
+
+function boundsOf({ upstreams, groups }: CompiledConfig): readonly Bound[] {
+  const bounds: Bound[] = []
+  for (const { name, concurrency, keys = [] } of upstreams.values()) {
+    if (concurrency !== undefined) bounds.push({ of: 'upstream', name, limit: concurrency, ...slotsOfUpstream(name) })
+    for (const key of keys)
+      if (key.concurrency !== undefined)
+        bounds.push({ of: 'key', name: `${name} / ${key.name}`, limit: key.concurrency, ...slotsOfKey(key) })
+  }
+  for (const { name, limitsInAll } of groups.values())
+    if (limitsInAll?.concurrency !== undefined)
+      bounds.push({ of: 'group', name, limit: limitsInAll.concurrency, ...slotsOfGroup(name) })
+  return bounds
+}

@@ -1,0 +1,32 @@
+import { scanObjectInTurns } from '../engine/fields.ts'
+import type { Job } from '../kit/index.ts'
+
+const shown = { running: 'running', done: 'succeeded', failed: 'failed' } as const
+
+/**
+ * A job as its caller is told of it, as JSON; `response` is the answer that it would have been given, or the error. That stands
+ * there byte for byte: it may hold a hundred megabytes of pictures, and to parse and write those would keep all others waiting.
+ */
+export async function jobJson({ id, state, model, operation, createdAt, endedAt, answer }: Job): Promise<Buffer> {
+  const head = JSON.stringify({
+    id,
+    object: 'job',
+    status: shown[state],
+    created: Math.floor(createdAt / 1000),
+    ended: endedAt === null ? null : Math.floor(endedAt / 1000),
+    model,
+    operation,
+    response_status: answer?.status ?? null,
+  })
+  const response = answer && (await isObject(answer.body)) ? answer.body : Buffer.from('null')
+  return Buffer.concat([Buffer.from(`${head.slice(0, -1)},"response":`), response, Buffer.from('}')])
+}
+
+async function isObject(body: Buffer): Promise<boolean> {
+  try {
+    await scanObjectInTurns(body, slice => slice())
+    return true
+  } catch {
+    return false
+  }
+}

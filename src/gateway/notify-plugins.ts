@@ -1,0 +1,16 @@
+import type { Step } from '../engine/index.ts'
+import { type EndedCharge, isPromise, type Log } from '../kit/index.ts'
+
+/** Reports a charge that has ended to plugins, apart from the request, which neither waits for it nor fails with it. */
+export function notifyPlugins(steps: readonly Step[], charge: EndedCharge, log: Pick<Log, 'error'>): void {
+  for (const { plugin, hooks } of steps) {
+    const failed = (err: unknown): void =>
+      log.error({ charge: charge.id, plugin, err }, 'a plugin failed in onCharge; the charge stands')
+    try {
+      const told = hooks.onCharge?.(charge)
+      if (told !== undefined && isPromise(told)) told.catch(failed)
+    } catch (error) {
+      failed(error)
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import type { IncomingMessage } from 'node:http'
+import { callerAddress, type Clock, type Failure, type Log, OnceAMinute, type CompiledConfig } from '../kit/index.ts'
+
+const segmentsMax = 4
+const segmentCharsMax = 32
+
+type Parts = {
+  readonly clock: Pick<Clock, 'tick'>
+  readonly log: Log
+  readonly plan: () => CompiledConfig
+  readonly count: (code: string | undefined, began: boolean) => void
+}
+
+/** Counts requests that no route took, and logs those that were refused: of each code one a minute, and how many. */
+export function createUnroutedLog({ clock, log, plan, count }: Parts) {
+  const said = new OnceAMinute(clock)
+  function tell({ code, status }: Failure, more: object): void {
+    const times = said.count(code)
+    if (times > 0) log.info({ code, status, times, ...more }, 'requests were refused before routing')
+  }
+  return {
+    unrouted(failure: Failure | undefined, { method, url = '', headers, socket }: IncomingMessage): void {
+      count(failure?.code, true)
+      if (!failure) return
+      const { trustedProxies } = plan().server
+      const address = callerAddress(socket.remoteAddress ?? '', headers['x-forwarded-for'], trustedProxies)
+      tell(failure, { method, path: shortPath(url), address })
+    },
+    unread(failure: Failure): void {
+      count(failure.code, false)
+      tell(failure, {})
+    },
+  }
+}
+
+/** Enough to see what was meant; what is long may be a secret. */
+function shortPath(url: string): string {
+  const segments = url.split('?', 1)[0]?.split('/') ?? []
+  const shown = segments.slice(0, segmentsMax).map(one => (one.length > segmentCharsMax ? '…' : one))
+  return [...shown, ...(segments.length > segmentsMax ? ['…'] : [])].join('/')
+}

@@ -1,0 +1,121 @@
+import { type BudgetPeriod, type LevelKind, renewalOf } from '../../kit/budget.ts'
+import type { EventData, NewEvent } from '../../kit/events.ts'
+import { formatMoney } from '../../kit/units.ts'
+import { writeEvent } from '../events/write-event.ts'
+import { ask, lockRows, type Query, type QueryProgram } from '../query.ts'
+import { textOrNull, whole } from '../rows.ts'
+import type { WriterIdentity } from '../writer-identity.ts'
+import { mainPart } from './levels.ts'
+
+/** A budget as a statement has found it, in the spell that it is now. */
+export type FoundBudget = {
+  readonly level: 'key' | LevelKind
+  /** The id of a key, the name of a user or a group. */
+  readonly name: string
+  /** The owner, who may read its events; null for a group's. */
+  readonly user: string | null
+  readonly currency: string
+  /** Micro-units, as are `spent` and `held`. */
+  readonly amount: number
+  readonly per: BudgetPeriod
+  /** The spell by its name: the column `day_start` or `month_start`, 0 for a budget that does not renew. */
+  readonly start: number
+  readonly spent: number
+  readonly held: number
+  /** The column `budget_told`. */
+  readonly told: string | null
+  /** The refused amount that was more than was left. */
+  readonly isRefused: boolean
+}
+
+/** Which events were sent for a budget of one spell and amount: the highest percent, and 1 for the one that it is exhausted. */
+type Told = readonly [per: BudgetPeriod, start: number, amount: number, percent: number, exhausted: 0 | 1]
+
+/** The last spells and amounts: of a user whose keys are in several groups each may give them another budget. */
+const keptMax = 16
+
+/**
+ * Tells what is new of a budget: each percent that it has reached, and that it is exhausted (all of it is spent, or somebody was
+ * refused for the first time). Once for each spell and amount, whoever sees it: a budget that is raised or topped up, or begins
+ * anew, is another one, and one that a refund has brought back is not. Asks nothing where nothing is new.
+ */
+export function* writeBudgetEvents(
+  identity: Pick<WriterIdentity, 'zone' | 'thresholds'>,
+  found: FoundBudget,
+  at: number,
+): QueryProgram<void> {
+  if (!findNews(identity.thresholds, found)) return
+  const [row] = yield lockTold(found)
+  if (!row) return
+  const amount = found.level === 'balance' ? whole(row, 'balance') : found.amount
+  const locked = { ...found, amount, told: textOrNull(row, 'budget_told') }
+  const news = findNews(identity.thresholds, locked)
+  if (!news) return
+  const { told, percents, isExhausted } = news
+  yield writeDelivery(found, JSON.stringify(told))
+  // By its spell: where clocks differ around midnight it may be the next one by another clock than this.
+  for (const event of eventsOf(locked, percents, isExhausted, renewalOf(found.per, found.start, identity.zone)))
+    yield* writeEvent(event, at)
+}
+
+type News = { readonly told: readonly Told[]; readonly percents: readonly number[]; readonly isExhausted: boolean }
+
+function findNews(thresholds: readonly number[], found: FoundBudget): News | undefined {
+  const { amount, per, start, spent, isRefused } = found
+  const reached = amount > 0 ? thresholds.filter(percent => spent >= shareOf(amount, percent)) : []
+  const isOver = isRefused || (amount > 0 && spent >= amount)
+  if (reached.length === 0 && !isOver) return undefined
+  const known = readItemFacts(found.told)
+  const own = known.find(one => one[0] === per && one[1] === start && one[2] === amount)
+  const [before, wasExhausted] = own ? [own[3], own[4]] : [0, 0]
+  const percents = reached.filter(percent => percent > before)
+  const isExhausted = isOver && wasExhausted === 0
+  if (percents.length === 0 && !isExhausted) return undefined
+  const now: Told = [per, start, amount, Math.max(before, ...percents), isOver || wasExhausted === 1 ? 1 : 0]
+  return { told: [now, ...known.filter(one => one !== own)].slice(0, keptMax), percents, isExhausted }
+}
+
+/** Micro-units that are so many percent, rounded up. */
+function shareOf(amount: number, percent: number): number {
+  return Number((BigInt(amount) * BigInt(percent) + 99n) / 100n)
+}
+
+function readItemFacts(told: string | null): readonly Told[] {
+  return told === null ? [] : (JSON.parse(told) as readonly Told[])
+}
+
+/** The row again, locked until all is written: a refused request has moved nothing and has no lock on it. */
+function lockTold({ level, name }: FoundBudget): Query {
+  if (level === 'key') return ask(`SELECT budget_told FROM key WHERE id = ? ${lockRows}`, name)
+  // What was paid in is in the books, and a caller's key may have less.
+  const balance =
+    level === 'balance' ? `, (SELECT coalesce(balance, 0) FROM "user" WHERE name = account.name) AS balance` : ''
+  return ask(
+    `SELECT budget_told${balance} FROM account WHERE kind = ? AND name = ? AND part = '${mainPart}' ${lockRows}`,
+    level,
+    name,
+  )
+}
+
+function writeDelivery({ level, name }: FoundBudget, told: string): Query {
+  return level === 'key'
+    ? ask('UPDATE key SET budget_told = ? WHERE id = ?', told, name)
+    : ask(`UPDATE account SET budget_told = ? WHERE kind = ? AND name = ? AND part = '${mainPart}'`, told, level, name)
+}
+
+function eventsOf(
+  { level, name, user, currency, amount, per, spent, held, isRefused }: FoundBudget,
+  percents: readonly number[],
+  isExhausted: boolean,
+  renewsAt: number | null,
+): readonly NewEvent[] {
+  const who = { level, name, user }
+  const sums = { spent: formatMoney(spent), amount: formatMoney(amount), currency, per }
+  const renews = renewsAt === null ? null : new Date(renewsAt).toISOString()
+  const reached = percents.map((percent): NewEvent => {
+    const data: EventData = { ...who, percent, ...sums, renews }
+    return { kind: 'budget.threshold', data }
+  })
+  const data: EventData = { ...who, ...sums, held: formatMoney(held), refused: isRefused, renews }
+  return isExhausted ? [...reached, { kind: 'budget.exhausted', data }] : reached
+}

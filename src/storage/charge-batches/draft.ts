@@ -1,0 +1,166 @@
+import type { ChargeFacts, ChargeRule, ChargeItem } from '../../kit/charge.ts'
+import { useChargeId } from '../../kit/image-tool.ts'
+import { cellsOf } from '../../kit/shapes/member.ts'
+import type { Posting } from '../ledger/posting.ts'
+import { type Payer, termMembers } from './members.ts'
+import { begunAt, reachMs } from './reach.ts'
+
+/** Wherever days begin, they begin at a quarter of an hour of UTC. */
+const quarterMs = 900_000
+const usePart = useChargeId('')
+const termNames = Object.keys(termMembers) as (keyof typeof termMembers)[]
+
+/** A segment on its way to the writer: text alone, which crosses to a thread at the cost of a copy. */
+export type ChargeBatch = {
+  readonly firstId: string
+  readonly lastId: string
+  readonly count: number
+  /** As it is kept; `docs/storage.md` says how it reads. */
+  readonly body: string
+  /** What keys have spent, as the JSON of `Spent[]`: one for each key and quarter of an hour, in the order of the keys' ids. */
+  readonly spent: string
+  /** The charge that is alone in it, as far as sums need it. */
+  readonly alone: Alone | null
+}
+
+/** Columns of a segment with one charge, in their order. */
+export type Alone = readonly [at: number, keyId: string, user: string, model: string, currency: string, amount: number]
+
+export type Spent = readonly [keyId: string, amount: number, at: number, user: string, group: string]
+
+/** Who pays, in a quarter of an hour: in the body once for all of the segment. */
+type Paying = {
+  readonly place: number
+  readonly facts: ChargeFacts
+  readonly quarter: number
+  amount: number
+  at: number
+}
+/** For what: in the body once for all charges that differ in nothing but who, when and how much. */
+type Terms = { readonly place: number; readonly posting: Posting }
+
+/** Many charges as one text, written while they are gone through. */
+export class ChargeBatchDraft {
+  readonly #payers = new Map<string, Paying[]>()
+  readonly #terms = new Map<ChargeRule, Terms[]>()
+  #oldest = Infinity
+  #newest = -Infinity
+  #firstId = ''
+  #lastId = ''
+  #base = 0
+  #places = 0
+  #body = ''
+  count = 0
+
+  /** @returns false for one that is too far from the others in time: it goes with the next */
+  add(posting: Posting): boolean {
+    const { facts, lines, at } = posting
+    const { id } = facts
+    const begun = begunAt(id)
+    const [oldest, newest] = [Math.min(this.#oldest, begun), Math.max(this.#newest, begun)]
+    if (newest - oldest > reachMs) return false
+    this.#oldest = oldest
+    this.#newest = newest
+    if (this.count++ === 0) {
+      this.#base = at
+      this.#firstId = this.#lastId = id
+      this.#put(`{"at":${at}}`)
+    } else if (id < this.#firstId) this.#firstId = id
+    else if (id > this.#lastId) this.#lastId = id
+    const payer = this.#payerOf(facts, at)
+    payer.at = at
+    let row = `["${id}",${payer.place},${this.#termsOf(posting).place},${at - this.#base}`
+    for (const { price, quantity } of lines) {
+      row += `,${price},${quantity}`
+      payer.amount += price
+    }
+    this.#put(`${row}]`)
+    return true
+  }
+
+  finish(): ChargeBatch {
+    const spent: Spent[] = []
+    for (const payers of this.#payers.values())
+      for (const { facts, amount, at } of payers) spent.push([facts.keyId, amount, at, facts.user, facts.group])
+    // Two that lock the same keys do so in the same order.
+    spent.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+    const { count } = this
+    const alone = count === 1 ? this.#alone() : null
+    const texts = { firstId: this.#firstId, lastId: this.#lastId, body: `${this.#body}]` }
+    return { ...texts, count, alone, spent: JSON.stringify(spent) }
+  }
+
+  /** Of what is charged beside images, whoever adds up has to look at those. */
+  #alone(): Alone | null {
+    const [[terms] = []] = this.#terms.values()
+    const [[payer] = []] = this.#payers.values()
+    if (!terms || !payer || this.#firstId.endsWith(usePart)) return null
+    const { keyId, user } = payer.facts
+    const { model, currency } = terms.posting.facts
+    return [payer.at, keyId, user, model, currency, payer.amount]
+  }
+
+  /** One item to a line. @returns its place among them */
+  #put(item: string): number {
+    this.#body += this.#places === 0 ? `[${item}` : `,\n${item}`
+    return this.#places++
+  }
+
+  #payerOf(facts: ChargeFacts, at: number): Paying {
+    const { keyId, user, group } = facts
+    const quarter = Math.floor(at / quarterMs)
+    const known = this.#payers.get(keyId)
+    const found = known?.find(one => one.facts.user === user && one.facts.group === group && one.quarter === quarter)
+    if (found) return found
+    // Of many keys nearly every charge has one of its own: no way round by the members.
+    const names: Payer = { key_id: keyId, user_name: user, group_name: group }
+    const payer = { place: this.#put(JSON.stringify(names)), facts, quarter, amount: 0, at }
+    if (known) known.push(payer)
+    else this.#payers.set(keyId, [payer])
+    return payer
+  }
+
+  #termsOf(posting: Posting): Terms {
+    const { rule } = posting.facts
+    const known = this.#terms.get(rule)
+    const found = known?.find(one => sameTerms(one.posting, posting))
+    if (found) return found
+    const terms = { place: this.#put(JSON.stringify(writeTerms(posting))), posting }
+    if (known) known.push(terms)
+    else this.#terms.set(rule, [terms])
+    return terms
+  }
+}
+
+function writeTerms({ facts, lines, delivery }: Posting): object {
+  const kinds = lines.map(({ tier, source, flags, told }) => [tier, source, flags, ...(told ? [told] : [])])
+  return { ...cellsOf(termMembers, facts), rule: facts.rule, delivery, lines: kinds }
+}
+
+function sameTerms(a: Posting, b: Posting): boolean {
+  for (let i = 0; i < termNames.length; i++) {
+    const name = termNames[i] as (typeof termNames)[number]
+    if (a.facts[name] !== b.facts[name]) return false
+  }
+  return (
+    a.delivery === b.delivery &&
+    a.lines.length === b.lines.length &&
+    a.lines.every((line, i) => sameKind(line, b.lines[i] as ChargeItem))
+  )
+}
+
+function sameKind(a: ChargeItem, b: ChargeItem): boolean {
+  return (
+    a.tier === b.tier &&
+    a.source === b.source &&
+    a.flags.length === b.flags.length &&
+    sameFacts(a.told?.facts, b.told?.facts) &&
+    a.flags.every((flag, i) => flag === b.flags[i])
+  )
+}
+
+type LineFacts = NonNullable<ChargeItem['told']>['facts']
+
+function sameFacts(a: LineFacts, b: LineFacts): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b)
+}

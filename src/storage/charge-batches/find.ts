@@ -1,0 +1,49 @@
+import { askIn } from '../ask-in.ts'
+import { ask, type QueryProgram, type Row } from '../query.ts'
+import { text, whole } from '../rows.ts'
+import { type Booked, parseChargeBatch } from './parse.ts'
+import { begunAt, reachOf } from './reach.ts'
+
+/** Those that may have the charge: a few, wherever in the table they are. The text is looked through by the database. */
+const thatHave = `SELECT chain, position, body FROM segment
+  WHERE last_id >= ? AND last_id < ? AND first_id <= ? AND instr(body, ?) > 0`
+
+/** Charges in segments by their ids; those that are in none are left out. */
+export function* findBooked(ids: readonly string[]): QueryProgram<ReadonlyMap<string, Booked>> {
+  const found = new Map<string, Booked>()
+  const wanted = new Set(ids)
+  for (const id of ids) {
+    if (found.has(id) || Number.isNaN(begunAt(id))) continue
+    const segments = yield ask(thatHave, id, reachOf(id), id, `"${id}"`)
+    for (const segment of segments)
+      for (const booked of readChargeBatch(segment)) if (wanted.has(booked.id)) found.set(booked.id, booked)
+  }
+  return found
+}
+
+/** @throws Error that names the segment when it cannot be read */
+export function readChargeBatch(row: Row): readonly Booked[] {
+  try {
+    return parseChargeBatch(text(row, 'body'))
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new Error(`segment ${whole(row, 'position')} of ${text(row, 'chain')} cannot be read: ${why}`, {
+      cause: error,
+    })
+  }
+}
+
+/** undefined for a segment that cannot be read. */
+export function readSound(row: Row): readonly Booked[] | undefined {
+  try {
+    return readChargeBatch(row)
+  } catch {
+    return undefined
+  }
+}
+
+/** What was given back of charges that are in segments, by their ids. */
+export function* findRefunds(ids: readonly string[]): QueryProgram<ReadonlyMap<string, number>> {
+  const rows = yield* askIn(`SELECT charge_id, amount FROM reversal WHERE charge_id IN (…)`, ids)
+  return new Map(rows.map(row => [text(row, 'charge_id'), whole(row, 'amount')]))
+}

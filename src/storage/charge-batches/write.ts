@@ -1,0 +1,37 @@
+import { hash } from 'node:crypto'
+import { spendOfAll } from '../accounts/spend-of-all.ts'
+import { ask, type QueryProgram } from '../query.ts'
+import { spendAll } from '../keys/spend-all.ts'
+import { moveEnd, readEnd } from '../ledger/chain.ts'
+import type { WriterIdentity } from '../writer-identity.ts'
+import type { ChargeBatch, Spent } from './draft.ts'
+import { aloneColumns } from './members.ts'
+
+const insert = `INSERT INTO segment (chain, position, first_id, last_id, count, owner, epoch, prev_hash, hash, ${aloneColumns.join(', ')}, body)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+const several = aloneColumns.map(() => null)
+
+/**
+ * Books a group of charges: one row of this writer's chain, and what keys, users and groups have spent. One that is there already is not
+ * written again: a group whose commit was in doubt comes as it went, so its first and its last id tell it from all others.
+ * @throws Error when one of the keys is gone
+ */
+export function* writeChargeBatch(identity: WriterIdentity, segment: ChargeBatch, now: number): QueryProgram<void> {
+  const { chain, owner, epoch } = identity
+  const { firstId, lastId, count, alone, body } = segment
+  const there = yield ask('SELECT 1 AS there FROM segment WHERE last_id = ? AND first_id = ?', lastId, firstId)
+  if (there.length > 0) return
+  const spent = JSON.parse(segment.spent) as Spent[]
+  yield* spendAll(identity, spent, now)
+  yield* spendOfAll(identity, spent, now)
+  const end = yield* readEnd(chain)
+  const position = end.position + 1
+  const head = hashChargeBatch(chain, position, end.head, body)
+  yield ask(insert, chain, position, firstId, lastId, count, owner, epoch, end.head, head, ...(alone ?? several), body)
+  yield* moveEnd(chain, { position, head })
+}
+
+/** Of `segment CHAIN POSITION BEFORE`, a line break, and the body: easily made by hand. */
+export function hashChargeBatch(chain: string, position: number, before: string, body: string): string {
+  return hash('sha256', `segment ${chain} ${position} ${before}\n${body}`, 'hex')
+}

@@ -1,0 +1,39 @@
+import { ask, lockRows, type QueryProgram } from '../query.ts'
+import { text, whole } from '../rows.ts'
+import { addPlaces, openChains } from './places.ts'
+import type { Pass } from './spans.ts'
+import { CostSums } from './sums.ts'
+import { writeSums } from './write-sums.ts'
+
+/** One at a time: others wait for this row. */
+const wait = `SELECT value FROM meta WHERE name = 'costed' ${lockRows}`
+const moveOn = `INSERT INTO cost_progress (pass, chain, position, keyed) VALUES (?, ?, ?, 1)
+  ON CONFLICT (pass, chain) DO UPDATE SET position = excluded.position`
+
+/**
+ * Adds up the next entries of one chain of the ledger. The position is written with the sums: nothing counts twice, and readers
+ * take what is after that position from the ledger itself.
+ * @returns how many charges; 0 when there is nothing left to do
+ */
+export function* rollUpCosts(): QueryProgram<number> {
+  return yield* rollUpTo(yield* lockSums())
+}
+
+/** The pass that is read, for a caller that changes sums: others wait until it commits. */
+export function* lockSums(): QueryProgram<Pass> {
+  const [row] = yield ask(wait)
+  return whole(row ?? {}, 'value') === 1 ? 1 : 0
+}
+
+/** As `rollUpCosts`, of either pass. The caller has locked the sums. */
+export function* rollUpTo(pass: Pass): QueryProgram<number> {
+  for (const row of yield ask(openChains, pass)) {
+    const [chain, from, last] = [text(row, 'id'), whole(row, 'upto'), whole(row, 'last')]
+    const sums = new CostSums()
+    const { upto, charges } = yield* addPlaces(sums, chain, from, last)
+    yield ask(moveOn, pass, chain, upto)
+    yield* writeSums(sums, pass)
+    return Math.max(charges, 1)
+  }
+  return 0
+}

@@ -1,0 +1,32 @@
+import type { EventKind, NewEvent, ToldEvent } from '../../kit/index.ts'
+import { ask, type QueryProgram } from '../query.ts'
+import { text, whole } from '../rows.ts'
+
+/** Tells an event in the transaction of what it is about: both are there, or neither. */
+export function* writeEvent({ kind, data }: NewEvent, at: number): QueryProgram<void> {
+  yield ask('INSERT INTO event (at, kind, data) VALUES (?, ?, ?)', at, kind, JSON.stringify(data))
+}
+
+/**
+ * Tells an event unless the last of its sort says the same: several gateways may see the same thing happen. With `ends` only
+ * where that last one is of this kind: it is no news by itself.
+ */
+export function* writeNewEvent(event: NewEvent, at: number, ends?: EventKind): QueryProgram<void> {
+  const { kind, data } = event
+  const sort = kind.slice(0, kind.indexOf('.') + 1)
+  const [last] = yield ask('SELECT kind, data FROM event WHERE kind LIKE ? ORDER BY id DESC LIMIT 1', `${sort}%`)
+  if (ends !== undefined && last?.['kind'] !== ends) return
+  if (last?.['kind'] === kind && last['data'] === JSON.stringify(data)) return
+  yield* writeEvent(event, at)
+}
+
+/** Events after the one with this number, in the order in which they were stored. */
+export function* eventsAfter(id: number, limit: number): QueryProgram<readonly ToldEvent[]> {
+  const rows = yield ask('SELECT id, at, kind, data FROM event WHERE id > ? ORDER BY id LIMIT ?', id, limit)
+  return rows.map(row => ({
+    id: whole(row, 'id'),
+    at: whole(row, 'at'),
+    kind: text(row, 'kind') as ToldEvent['kind'],
+    data: JSON.parse(text(row, 'data')) as ToldEvent['data'],
+  }))
+}

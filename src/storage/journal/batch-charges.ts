@@ -1,0 +1,244 @@
+import type { LogMatch, LogRow } from '../../kit/index.ts'
+import { quarterMs } from '../../kit/costs.ts'
+import { useChargeId } from '../../kit/image-tool.ts'
+import { firstIdAt } from '../../kit/ids.ts'
+import { askIn } from '../ask-in.ts'
+import { type LogBatchHead, readLogBatches } from '../log-batches/find.ts'
+import { isWhat } from '../log-batches/match.ts'
+import type { What } from '../log-batches/members.ts'
+import { failuresOf } from '../log-batches/sums.ts'
+import { ask, lockRows, type QueryProgram, type Row } from '../query.ts'
+import { text, whole } from '../rows.ts'
+import { begunAt } from '../charge-batches/reach.ts'
+import { addCharges, type Counted, findSettled, Totals } from './total-sums.ts'
+
+/** What requests of one page were that were alike, and what was charged for those. `isSettled`: each of them has a settled charge. */
+type Group = readonly [
+  model: string | null,
+  operation: string,
+  status: number | null,
+  outcome: LogRow['outcome'],
+  upstream: string | null,
+  isSettled: 0 | 1,
+  requests: number,
+  errors: number,
+  images: number,
+  sums: readonly (readonly [currency: string, charges: number, amount: number, refunded: number])[],
+]
+
+/** What is kept next to a page, on its way to the writer. */
+export type BatchCharges = LogBatchHead & {
+  /** Null for a damaged page. */
+  readonly body: string | null
+  /** How far the ledger had been looked through for changes. */
+  readonly through: string
+}
+
+const prefix = 'req_'
+/** Charges of so young a page still change: an image takes its time, and so does the settlement of what was in doubt. */
+const ripeMs = 600_000
+/** Places of a chain that are looked through in one commit. */
+const placesTogether = 2_048
+
+const known = 'SELECT page, first_ms, last_ms, count FROM log_page_charge WHERE last_ms >= ? AND first_ms <= ?'
+/** Each with a look at the beginning of its page: the long rest of that is not read. */
+const nextPage = `SELECT number, first_ms, last_ms, count FROM log_page WHERE last_ms < ? AND sums IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM log_page_charge c WHERE c.page = log_page.number) ORDER BY last_ms DESC LIMIT 1`
+const newest = 'SELECT max(last_ms) AS last_ms FROM log_page_charge'
+const openChains = `SELECT c.id, c.position AS last, coalesce(s.position, 0) AS upto
+  FROM chain c LEFT JOIN log_page_chain s ON s.chain = c.id WHERE c.position > coalesce(s.position, 0) ORDER BY c.id`
+/** One at a time: others wait for this row. */
+const wait = `SELECT value FROM meta WHERE name = 'page_charge' ${lockRows}`
+const moveOn = `INSERT INTO log_page_chain (chain, position) VALUES (?, ?)
+  ON CONFLICT (chain) DO UPDATE SET position = excluded.position`
+const ofPlaces = 'chain = ? AND position > ? AND position <= ?'
+/** Ids of a segment are of two minutes (`reachMs`): its ends are enough. */
+const changed = [
+  `SELECT charge_id AS first_id, charge_id AS last_id FROM entry
+    WHERE ${ofPlaces} AND kind IN ('settle', 'refund') AND charge_id < ?`,
+  `SELECT charge_id AS first_id, charge_id AS last_id FROM reversal WHERE ${ofPlaces} AND charge_id < ?`,
+  `SELECT first_id, last_id FROM segment WHERE ${ofPlaces} AND first_id < ?`,
+] as const
+const drop = 'DELETE FROM log_page_charge WHERE last_ms >= ? AND first_ms < ?'
+const keep = `INSERT INTO log_page_charge (page, first_ms, last_ms, count, body)
+  SELECT number, first_ms, last_ms, count, ? FROM log_page WHERE number = ? AND first_ms = ? AND last_ms = ? AND count = ?
+  ON CONFLICT (page) DO NOTHING RETURNING page`
+
+/** Whether what is kept next to pages answers a filter. */
+export function isKeptBeside(match: LogMatch): boolean {
+  const { id, keyId, user, group, endedFrom, tier, source, otherSize, size, unit, refunded, charge } = match
+  return (
+    [id, keyId, user, group, endedFrom, tier, source, otherSize, size, unit, refunded].every(
+      part => part === undefined,
+    ) &&
+    (charge === undefined || charge === 'settled')
+  )
+}
+
+/** Pages of a time that charges are kept next to and are what they were, by their numbers. */
+export function* findKept(
+  firstMs: number,
+  lastMs: number,
+  heads: readonly LogBatchHead[],
+): QueryProgram<ReadonlySet<number>> {
+  const byNumber = new Map(heads.map(head => [head.number, head]))
+  const rows = yield ask(known, firstMs, lastMs)
+  const same = rows.map(toHead).filter(kept => isSame(kept, byNumber.get(kept.number)))
+  if (same.length === 0) return new Set()
+  const quarters = yield* findChanged(same.reduce((last, { lastMs: ms }) => Math.max(last, ms), 0))
+  return new Set(same.filter(head => !isChanged(head, quarters)).map(({ number }) => number))
+}
+
+/** Adds what is kept next to some pages. */
+export function* addKept(totals: Totals, pages: readonly number[], match: LogMatch): QueryProgram<void> {
+  for (const row of yield* askIn('SELECT body FROM log_page_charge WHERE page IN (…)', pages))
+    for (const group of JSON.parse(text(row, 'body')) as readonly Group[]) {
+      const [model, operation, status, outcome, upstream, isSettled, requests, errors, images, sums] = group
+      if (match.charge === 'settled' && isSettled === 0) continue
+      if (!isWhat({ model, operation, status, outcome, upstream }, match)) continue
+      totals.requests += requests
+      totals.errors += errors
+      totals.images += images
+      for (const [currency, charges, amount, refunded] of sums) totals.add(currency, charges, amount, refunded)
+    }
+}
+
+/**
+ * What the newest ripe page is charged that nothing is kept beside: of those that end before a moment. Null where there is none.
+ * Read on one state of the database.
+ */
+export function* sumNextBatch({ at, before }: { at: number; before: number }): QueryProgram<BatchCharges | null> {
+  const [row] = yield ask(nextPage, Math.min(before, at - ripeMs))
+  if (!row) return null
+  const head = { ...toHead(row), number: whole(row, 'number') }
+  const [page] = yield* readLogBatches([head], 'left out')
+  const through = JSON.stringify(
+    (yield ask('SELECT chain, position FROM log_page_chain ORDER BY chain')).map(one => [
+      text(one, 'chain'),
+      whole(one, 'position'),
+    ]),
+  )
+  if (!page) return { ...head, body: null, through }
+  const failures = failuresOf(page)
+  const groups = new Map<string, { readonly what: What; isSettled: 0 | 1; errors: number; readonly ids: string[] }>()
+  const ids = Array.from({ length: page.count }, (_, at) => page.idOf(at))
+  const charges = yield* findSettled(ids, true)
+  for (const [at, id] of ids.entries()) {
+    const place = page.whatOf(at)
+    const what = page.whats[place] as What
+    const isSettled = charges.has(id) ? 1 : 0
+    const name = nameOf(what, isSettled)
+    let group = groups.get(name)
+    if (!group) groups.set(name, (group = { what, isSettled, errors: 0, ids: [] }))
+    group.ids.push(id)
+    if (failures[place] === true) group.errors++
+  }
+  const kept: Group[] = []
+  for (const { what, isSettled, errors, ids: own } of groups.values()) {
+    const totals = new Totals()
+    yield* addCharges(totals, chargesOf(own, charges))
+    const { model, operation, status, outcome, upstream } = what
+    const { images } = totals
+    kept.push([
+      model,
+      operation,
+      status,
+      outcome as LogRow['outcome'],
+      upstream,
+      isSettled,
+      own.length,
+      errors,
+      images,
+      totals.inCurrencies(),
+    ])
+  }
+  return { ...head, body: JSON.stringify(kept), through }
+}
+
+/** Keeps what a page was charged, unless something may have changed since that was read. @returns whether it is kept */
+export function* writeBatchCharges({ body, through, ...head }: BatchCharges): QueryProgram<boolean> {
+  yield ask(wait)
+  const now = yield ask('SELECT chain, position FROM log_page_chain ORDER BY chain')
+  const isSettledSince = JSON.stringify(now.map(row => [text(row, 'chain'), whole(row, 'position')])) !== through
+  if (body === null || isSettledSince) return false
+  const { number, firstMs, lastMs, count } = head
+  return (yield ask(keep, body, number, firstMs, lastMs, count)).length > 0
+}
+
+/**
+ * Looks through what stands next in one chain of the ledger for charges of requests that something is kept about: that goes, and is
+ * made anew. @returns how many places, 0 when there is nothing left to do; and whether there is a page to sum
+ */
+export function* dropChanged(at: number): QueryProgram<{ readonly places: number; readonly isDue: boolean }> {
+  yield ask(wait)
+  const lastMs = yield* readNewest()
+  for (const row of yield ask(openChains)) {
+    const [chain, from] = [text(row, 'id'), whole(row, 'upto')]
+    const upto = Math.min(from + placesTogether, whole(row, 'last'))
+    const quarters = new Set<number>()
+    if (lastMs !== null) yield* addQuarters(quarters, chain, from, upto, lastMs)
+    for (const quarter of quarters)
+      if (Number.isNaN(quarter)) yield ask('DELETE FROM log_page_charge')
+      else yield ask(drop, quarter * quarterMs, (quarter + 1) * quarterMs)
+    yield ask(moveOn, chain, upto)
+    return { places: upto - from, isDue: false }
+  }
+  return { places: 0, isDue: (yield ask(nextPage, at - ripeMs)).length > 0 }
+}
+
+function* readNewest(): QueryProgram<number | null> {
+  const [row] = yield ask(newest)
+  return row?.['last_ms'] == null ? null : whole(row, 'last_ms')
+}
+
+/** In which quarters of an hour requests began whose charges changed since the last look: until a moment, after which none matters. */
+function* findChanged(lastMs: number): QueryProgram<ReadonlySet<number>> {
+  const quarters = new Set<number>()
+  for (const row of yield ask(openChains))
+    yield* addQuarters(quarters, text(row, 'id'), whole(row, 'upto'), whole(row, 'last'), lastMs)
+  return quarters
+}
+
+/** NaN for a charge whose id has no time. */
+function* addQuarters(
+  quarters: Set<number>,
+  chain: string,
+  from: number,
+  upto: number,
+  lastMs: number,
+): QueryProgram<void> {
+  const end = firstIdAt(prefix, lastMs + 1)
+  for (const sql of changed)
+    for (const row of yield ask(sql, chain, from, upto, end))
+      for (const id of ['first_id', 'last_id']) quarters.add(Math.floor(begunAt(text(row, id)) / quarterMs))
+}
+
+function isChanged({ firstMs, lastMs }: LogBatchHead, quarters: ReadonlySet<number>): boolean {
+  if (quarters.has(Number.NaN)) return true
+  const [first, last] = [Math.floor(firstMs / quarterMs), Math.floor(lastMs / quarterMs)]
+  return quarters.values().some(quarter => quarter >= first && quarter <= last)
+}
+
+function isSame(kept: LogBatchHead, head: LogBatchHead | undefined): boolean {
+  return head?.firstMs === kept.firstMs && head.lastMs === kept.lastMs && head.count === kept.count
+}
+
+function toHead(row: Row): LogBatchHead {
+  return {
+    number: whole(row, row['page'] === undefined ? 'number' : 'page'),
+    firstMs: whole(row, 'first_ms'),
+    lastMs: whole(row, 'last_ms'),
+    count: whole(row, 'count'),
+  }
+}
+
+/** The charges of some requests, with their charges of use. */
+function chargesOf(ids: readonly string[], charges: ReadonlyMap<string, Counted>): ReadonlyMap<string, Counted> {
+  const own = ids.flatMap(id => [id, useChargeId(id)])
+  return new Map(own.flatMap(id => (charges.has(id) ? [[id, charges.get(id) as Counted]] : [])))
+}
+
+function nameOf(what: What, isSettled: 0 | 1): string {
+  const { model, operation, status, outcome, upstream } = what
+  return JSON.stringify([model, operation, status, outcome, upstream, isSettled])
+}

@@ -1,0 +1,130 @@
+import { decidedTier } from '../../kit/charge.ts'
+import { askIn } from '../ask-in.ts'
+import { ask, type QueryProgram, type Row } from '../query.ts'
+import { text, whole } from '../rows.ts'
+import { findBooked, readChargeBatch } from '../charge-batches/find.ts'
+import { aloneColumns } from '../charge-batches/members.ts'
+import { ChargeBatchPage } from '../charge-batches/batch-page.ts'
+import { type Booked, rowsOf } from '../charge-batches/parse.ts'
+import { begunAt, reachMs, reachOf } from '../charge-batches/reach.ts'
+import { addSpent, type Findings } from './findings.ts'
+import { accountOf, digestCharge, sales, toEntry } from './entries.ts'
+
+const nextSegments = `SELECT chain, position, first_id, last_id, count, ${aloneColumns.join(', ')}, body FROM segment WHERE last_id > ?
+  ORDER BY last_id LIMIT ?`
+
+/**
+ * Proves every segment against its own row and its reversals: it has as many charges as it says, each of them once and in no
+ * other place, where whoever looks for one finds it. Adds up what keys have spent by them.
+ */
+export function* auditChargeBatches(findings: Findings): QueryProgram<void> {
+  // Charges that a segment yet to come may have too.
+  const recent = new Map<string, string>()
+  const page = new ChargeBatchPage()
+  let after = ''
+  let reversals = 0
+  for (;;) {
+    const rows = yield ask(nextSegments, after, page.size)
+    const last = rows.at(-1)
+    if (!last) break
+    const booked = rows.flatMap(row => auditSegment(findings, row, recent))
+    page.had(booked.length)
+    const ids = booked.map(({ id }) => id)
+    yield* reportTwice(findings, ids)
+    reversals += yield* auditReversals(findings, booked)
+    after = text(last, 'last_id')
+    forgetBefore(after, recent)
+  }
+  yield* reportStrays(findings, reversals)
+}
+
+/** They were put in nearly in order. */
+function forgetBefore(after: string, recent: Map<string, string>): void {
+  for (const id of recent.keys()) {
+    if (reachOf(id) > after) return
+    recent.delete(id)
+  }
+}
+
+function nameOf(row: Row): string {
+  return `segment ${whole(row, 'position')} of ${text(row, 'chain')}`
+}
+
+/** @returns its charges, as far as they can be read */
+function auditSegment(findings: Findings, row: Row, recent: Map<string, string>): readonly Booked[] {
+  const name = nameOf(row)
+  let booked: readonly Booked[] = []
+  try {
+    booked = readChargeBatch(row)
+  } catch (error) {
+    findings.report(error instanceof Error ? error.message : String(error))
+    return []
+  }
+  const [first, last] = [text(row, 'first_id'), text(row, 'last_id')]
+  if (booked.length !== whole(row, 'count'))
+    findings.report(`${name}: ${whole(row, 'count')} charges were written, ${booked.length} are there`)
+  if (!booked.some(({ id }) => id === first) || !booked.some(({ id }) => id === last))
+    findings.report(`${name}: its first or its last charge is gone`)
+  if (!(begunAt(last) - begunAt(first) <= reachMs))
+    findings.report(`${name}: it goes further than anybody looks, from ${first} to ${last}`)
+  if (!isAddedUp(row, booked)) findings.report(`${name}: what is added up of it is not what it says`)
+  for (const one of booked) {
+    const { id, payer, terms, amount } = one
+    const other = recent.get(id)
+    if (other !== undefined) findings.report(`charge ${id}: is in ${other} and in ${name}`)
+    recent.set(id, name)
+    if (id < first || id > last) findings.report(`charge ${id}: is in ${name}, outside of what that says to have`)
+    if (terms.lines.some(([tier]) => tier === decidedTier))
+      findings.report(`charge ${id}: has a price that a person decided, and no person settled it`)
+    findings.charges++
+    findings.entries++
+    findings.lines += terms.lines.length
+    addSpent(findings, payer, amount, one.at)
+  }
+  return booked
+}
+
+/** The columns by which SQL adds up a charge that is alone are its own. */
+function isAddedUp(row: Row, [only, ...others]: readonly Booked[]): boolean {
+  const found = aloneColumns.map(column => row[column])
+  if (found.every(cell => cell === null)) return true
+  if (!only || others.length > 0) return false
+  const { payer, terms, at, amount } = only
+  const wanted = [at, payer.key_id, payer.user_name, terms.model, terms.currency, amount]
+  return wanted.every((cell, i) => String(cell) === String(found[i]))
+}
+
+/** Charges that have rows of their own in addition to their place in a segment. */
+function* reportTwice(findings: Findings, ids: readonly string[]): QueryProgram<void> {
+  for (const row of yield* askIn('SELECT id FROM charge WHERE id IN (…)', ids))
+    findings.report(`charge ${text(row, 'id')}: is in a segment and has rows too`)
+}
+
+/** @returns how many there are */
+function* auditReversals(findings: Findings, booked: readonly Booked[]): QueryProgram<number> {
+  const byId = new Map(booked.map(one => [one.id, one]))
+  const rows = yield* askIn('SELECT * FROM reversal WHERE charge_id IN (…)', [...byId.keys()])
+  for (const row of rows) auditReversal(findings, byId.get(text(row, 'charge_id')) as Booked, row)
+  return rows.length
+}
+
+/** Entries about charges that are in no segment. Looked for where there are more than were met. */
+function* reportStrays(findings: Findings, met: number): QueryProgram<void> {
+  const [all] = yield ask('SELECT count(*) AS n FROM reversal')
+  if (!all || whole(all, 'n') === met) return
+  for (const row of yield ask('SELECT charge_id FROM reversal ORDER BY charge_id')) {
+    const id = text(row, 'charge_id')
+    if (!(yield* findBooked([id])).has(id)) findings.report(`charge ${id}: is gone, but has a row in reversal`)
+  }
+}
+
+function auditReversal(findings: Findings, booked: Booked, row: Row): void {
+  const entry = toEntry(row)
+  const report = (problem: string): void => findings.report(`charge ${booked.id}: ${problem}`)
+  const account = accountOf(booked.payer.key_id)
+  const { charge, lines } = rowsOf(booked)
+  if (entry.debit !== sales || entry.credit !== account) report('its refund entry names other accounts')
+  if (entry.amount !== booked.amount) report(`its refund entry is of ${entry.amount}, its amount is ${booked.amount}`)
+  if (entry.digest !== digestCharge(charge, lines)) report('is not as its refund entry booked it')
+  addSpent(findings, booked.payer, -entry.amount, booked.at, entry.at)
+}

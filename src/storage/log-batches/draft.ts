@@ -1,0 +1,201 @@
+import type { FailureValues, LogRow } from '../../kit/index.ts'
+import { markMembers } from '../../kit/shapes/log-row.ts'
+import { cellsOf } from '../../kit/shapes/member.ts'
+import { begunAt } from '../charge-batches/reach.ts'
+import { type LogBatchBody, type What, whatMembers, type Who, whoMembers } from './members.ts'
+
+/** Rows of the log as one text, on their way to the writer. */
+export type LogBatchText = {
+  /** When the first and the last of their requests began, milliseconds since the epoch, as their ids say it. */
+  readonly firstMs: number
+  readonly lastMs: number
+  readonly count: number
+  /** The JSON of a `LogBatchBody`; `docs/storage.md` says how it reads. */
+  readonly body: string
+  /** When each key was last used, as the JSON of `Used[]`: text crosses to a thread at the cost of a copy. */
+  readonly used: string
+}
+
+export type Used = readonly [keyId: string, at: number]
+
+type WhoPlace = { readonly place: number; readonly row: LogRow; usedAt: number }
+type WhatPlace = { readonly place: number; readonly row: LogRow }
+
+/** Of one model, what is looked for by comparing: it is faster, as long as there is little of it. */
+const comparedMax = 16
+
+const whatNames = Object.keys(whatMembers) as (keyof typeof whatMembers)[]
+
+/** When the request of a row began: what its place in the log goes by. */
+export function sortMs({ id, time }: Pick<LogRow, 'id' | 'time'>): number {
+  const begun = begunAt(id)
+  return Number.isNaN(begun) ? time : begun
+}
+
+/** Writes rows as a page. Of two rows with one id the first stays. */
+export function draftLogBatch(rows: readonly LogRow[]): LogBatchText {
+  const sorted = sortById(rows)
+  const dictionary = new Dictionary()
+  const length = sorted.length
+  const first = sorted[0] as LogRow
+  const id = sharedStart(first.id, (sorted[length - 1] as LogRow).id)
+  const { time } = first
+  const columns = new Columns()
+  let [firstMs, lastMs] = [Infinity, -Infinity]
+  for (const row of sorted) {
+    const ms = sortMs(row)
+    if (ms < firstMs) firstMs = ms
+    if (ms > lastMs) lastMs = ms
+    columns.add(row, id.length, time, dictionary)
+  }
+  const { whos, whats } = dictionary
+  const body: LogBatchBody = { id, time, ...columns.lists(), whos, whats }
+  return { firstMs, lastMs, count: length, body: JSON.stringify(body), used: JSON.stringify(dictionary.used()) }
+}
+
+/** Rows in the order of their ids, each id once. Nearly all come so. */
+export function sortById(rows: readonly LogRow[]): readonly LogRow[] {
+  let isSorted = true
+  for (let i = 1; i < rows.length; i++) isSorted &&= (rows[i - 1] as LogRow).id < (rows[i] as LogRow).id
+  if (isSorted) return rows
+  const sorted = rows.toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0))
+  return sorted.filter((row, i) => row.id !== sorted[i - 1]?.id)
+}
+
+type Mark = { readonly name: keyof typeof markMembers; readonly column: string }
+const marks: readonly Mark[] = Object.entries(markMembers).map(([name, { column }]) => ({
+  name: name as Mark['name'],
+  column,
+}))
+
+/** A list of what not every row has. */
+class Sparse<T> {
+  readonly column: string
+  readonly values: (T | null)[] = []
+  hasAny = false
+
+  constructor(column: string) {
+    this.column = column
+  }
+
+  push(value: T | null): void {
+    this.values.push(value)
+    this.hasAny ||= value !== null
+  }
+}
+
+/** One list for each thing that a row has of its own. */
+class Columns {
+  readonly #ids: string[] = []
+  readonly #times: number[] = []
+  readonly #durations: number[] = []
+  readonly #clientIds = new Sparse<string>('client_request_id')
+  readonly #inputs = new Sparse<number>('input_tokens')
+  readonly #outputs = new Sparse<number>('output_tokens')
+  readonly #errors = new Sparse<FailureValues>('error_values')
+  readonly #said = new Sparse<string>('upstream_said')
+  readonly #marks = marks.map(({ column }) => new Sparse<number>(column))
+  readonly #who: number[] = []
+  readonly #what: number[] = []
+
+  add(row: LogRow, idStart: number, since: number, dictionary: Dictionary): void {
+    this.#ids.push(row.id.slice(idStart))
+    this.#times.push(row.time - since)
+    this.#durations.push(Math.round(row.durationMs))
+    this.#clientIds.push(row.clientRequestId)
+    this.#inputs.push(row.inputTokens)
+    this.#outputs.push(row.outputTokens)
+    this.#errors.push(row.errorValues)
+    this.#said.push(row.upstreamSaid)
+    for (let i = 0; i < marks.length; i++)
+      (this.#marks[i] as Sparse<number>).push(row.marks?.[(marks[i] as Mark).name] ?? null)
+    this.#who.push(dictionary.placeOfWho(row))
+    this.#what.push(dictionary.placeOfWhat(row))
+  }
+
+  /** Without those that say nothing. */
+  lists() {
+    return {
+      ids: this.#ids,
+      times: this.#times,
+      duration_ms: this.#durations,
+      ...Object.fromEntries(
+        [this.#clientIds, this.#inputs, this.#outputs, this.#errors, this.#said, ...this.#marks].flatMap(list =>
+          list.hasAny ? [[list.column, list.values] as const] : [],
+        ),
+      ),
+      who: this.#who,
+      what: this.#what,
+    }
+  }
+}
+
+function sharedStart(a: string, b: string): string {
+  let length = 0
+  while (length < a.length && a.charCodeAt(length) === b.charCodeAt(length)) length++
+  return a.slice(0, length)
+}
+
+/** What rows share, each once, by the place that it is written at. */
+class Dictionary {
+  readonly #whos = new Map<string | null, WhoPlace[]>()
+  readonly #whats = new Map<string | null, WhatPlace[]>()
+  /** By its text, what is beyond those: callers make up names of fields, and may make up new ones for every request. */
+  readonly #otherWhats = new Map<string, number>()
+  readonly whos: Who[] = []
+  readonly whats: What[] = []
+
+  placeOfWho(row: LogRow): number {
+    const known = this.#whos.get(row.keyId)
+    for (const one of known ?? []) {
+      if (one.row.user !== row.user || one.row.group !== row.group) continue
+      if (row.time > one.usedAt) one.usedAt = row.time
+      return one.place
+    }
+    const place = this.whos.push(cellsOf(whoMembers, row) as Who) - 1
+    const one = { place, row, usedAt: row.time }
+    if (known) known.push(one)
+    else this.#whos.set(row.keyId, [one])
+    return place
+  }
+
+  placeOfWhat(row: LogRow): number {
+    const known = this.#whats.get(row.model)
+    for (const one of known ?? []) if (sameWhat(one.row, row)) return one.place
+    const what = cellsOf(whatMembers, row) as What
+    if (known && known.length >= comparedMax) return this.#placeOfOther(what)
+    const place = this.whats.push(what) - 1
+    if (known) known.push({ place, row })
+    else this.#whats.set(row.model, [{ place, row }])
+    return place
+  }
+
+  #placeOfOther(what: What): number {
+    const name = JSON.stringify(what)
+    let place = this.#otherWhats.get(name)
+    if (place === undefined) this.#otherWhats.set(name, (place = this.whats.push(what) - 1))
+    return place
+  }
+
+  used(): readonly Used[] {
+    const used: Used[] = []
+    for (const [keyId, places] of this.#whos)
+      if (keyId !== null) used.push([keyId, Math.max(...places.map(({ usedAt }) => usedAt))])
+    return used
+  }
+}
+
+/** Of every row with one before it: no more is made here than is compared. */
+function sameWhat(a: LogRow, b: LogRow): boolean {
+  for (let i = 0; i < whatNames.length; i++) {
+    const name = whatNames[i] as (typeof whatNames)[number]
+    const one = a[name]
+    const other = b[name]
+    if (one !== other && !(Array.isArray(one) && Array.isArray(other) && sameNames(one, other))) return false
+  }
+  return true
+}
+
+function sameNames(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((name, i) => name === b[i])
+}

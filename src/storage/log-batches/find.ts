@@ -1,0 +1,155 @@
+import type { LogMatch, LogRow } from '../../kit/index.ts'
+import { askIn } from '../ask-in.ts'
+import { firstAt } from '../first-at.ts'
+import { ask, type QueryProgram, type Row } from '../query.ts'
+import { text, whole } from '../rows.ts'
+import { begunAt } from '../charge-batches/reach.ts'
+import { placesIn } from './match.ts'
+import { LogBatch } from './parse.ts'
+import type { KeptSums } from './sums.ts'
+
+/** A page as the index has it. */
+export type LogBatchHead = {
+  readonly number: number
+  readonly firstMs: number
+  readonly lastMs: number
+  readonly count: number
+}
+
+const pagesTogether = 128
+/** Of pages that are read together. */
+export const rowsTogether = 8_192
+const columns = 'number, first_ms, last_ms, count'
+const heads = `SELECT ${columns} FROM log_page WHERE last_ms >= ? AND first_ms <= ?`
+/** A loose page may have any word. The plus keeps SQLite from the index of all pages, which says nothing of which are loose. */
+const headsOfWord = `SELECT ${columns} FROM log_page WHERE sums IS NULL AND +last_ms >= ? AND +first_ms <= ?
+  UNION ALL SELECT ${columns} FROM log_word JOIN log_page ON number = page
+  WHERE word = ? AND sums IS NOT NULL AND last_ms >= ? AND first_ms <= ?`
+
+/** Pages with requests from one moment to another, both included; of those that may have a word. In no order. */
+export function* findHeads(firstMs: number, lastMs: number, word?: string): QueryProgram<readonly LogBatchHead[]> {
+  const rows = yield word === undefined
+    ? ask(heads, firstMs, lastMs)
+    : ask(headsOfWord, firstMs, lastMs, word, firstMs, lastMs)
+  return rows.map(row => ({
+    number: whole(row, 'number'),
+    firstMs: whole(row, 'first_ms'),
+    lastMs: whole(row, 'last_ms'),
+    count: whole(row, 'count'),
+  }))
+}
+
+/** @throws Error that names the page when it cannot be read */
+export function readLogBatch(row: Row): LogBatch {
+  try {
+    return new LogBatch(text(row, 'body'))
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new Error(`page ${whole(row, 'number')} of the log cannot be read: ${why}`, { cause: error })
+  }
+}
+
+/** undefined for a page that cannot be read. */
+export function readSound(row: Row): LogBatch | undefined {
+  try {
+    return readLogBatch(row)
+  } catch {
+    return undefined
+  }
+}
+
+/** The next of some pages to read with one statement: a few thousand rows together, or fewer where fewer may do. */
+export function takeTogether(
+  pages: readonly LogBatchHead[],
+  from: number,
+  rowsMax = rowsTogether,
+): readonly LogBatchHead[] {
+  let to = from
+  for (let rows = 0; to < pages.length && to - from < pagesTogether && rows < rowsMax; to++)
+    rows += (pages[to] as LogBatchHead).count
+  return pages.slice(from, to)
+}
+
+/** What is done about a page that somebody has damaged: whoever asked is told, or does without it. */
+export type Damaged = 'told' | 'left out'
+
+/** Some pages in the order in which they are named; those that are gone are left out. */
+export function* readLogBatches(
+  wanted: readonly LogBatchHead[],
+  damaged: Damaged = 'told',
+): QueryProgram<readonly LogBatch[]> {
+  const rows = yield* askIn(
+    'SELECT number, body FROM log_page WHERE number IN (…)',
+    wanted.map(({ number }) => number),
+  )
+  const bodies = new Map(rows.map(row => [whole(row, 'number'), row]))
+  return wanted.flatMap(({ number }) => {
+    const row = bodies.get(number)
+    const page = row && (damaged === 'told' ? readLogBatch(row) : readSound(row))
+    return page ? [page] : []
+  })
+}
+
+/** Goes through some pages in the order in which they are named, a few thousand rows at a time. */
+export function* eachLogBatch(
+  wanted: readonly LogBatchHead[],
+  take: (page: LogBatch) => QueryProgram<void> | undefined,
+  damaged: Damaged = 'told',
+): QueryProgram<void> {
+  for (let from = 0; from < wanted.length; ) {
+    const together = takeTogether(wanted, from)
+    from += together.length
+    for (const page of yield* readLogBatches(together, damaged)) {
+      const more = take(page)
+      if (more) yield* more
+    }
+  }
+}
+
+/** Kept sums of bound pages that lie between two moments, by the numbers of the pages. */
+export function* readSums(firstMs: number, lastMs: number): QueryProgram<ReadonlyMap<number, KeptSums>> {
+  const rows = yield ask(
+    'SELECT number, sums FROM log_page WHERE last_ms >= ? AND first_ms <= ? AND sums IS NOT NULL',
+    firstMs,
+    lastMs,
+  )
+  return new Map(rows.map(row => [whole(row, 'number'), JSON.parse(text(row, 'sums')) as KeptSums]))
+}
+
+/** Rows by their ids, of those that match; those that are in no page are left out. */
+export function* findRows(
+  ids: readonly string[],
+  match: LogMatch = {},
+  damaged: Damaged = 'told',
+): QueryProgram<ReadonlyMap<string, LogRow>> {
+  const found = new Map<string, LogRow>()
+  const inOrder = ids.toSorted()
+  const heads = ids.length > 0 ? yield* findHeadsOf(ids) : []
+  const take = (page: LogBatch): undefined => {
+    const places = new Set(placesIn(page, match))
+    const [first, last] = [page.idOf(0), page.idOf(page.count - 1)]
+    for (let next = firstAt(inOrder.length, i => (inOrder[i] as string) < first); next < inOrder.length; next++) {
+      const id = inOrder[next] as string
+      if (id > last) break
+      const at = page.placeOf(id)
+      if (at !== undefined && places.has(at)) found.set(id, page.rowOf(at))
+    }
+  }
+  yield* eachLogBatch(heads, take, damaged)
+  return found
+}
+
+/** Pages that may have rows of some ids. */
+function* findHeadsOf(ids: readonly string[]): QueryProgram<readonly LogBatchHead[]> {
+  const times = ids.map(begunAt).sort((a, b) => a - b)
+  // An id that no gateway has made says nothing of its time.
+  if (times.some(Number.isNaN)) return yield* findHeads(0, Number.MAX_SAFE_INTEGER)
+  const heads = yield* findHeads(times[0] as number, times.at(-1) as number)
+  return heads.filter(head => hasTime(times, head))
+}
+
+/** Whether one of some moments, in order, lies in a page. */
+function hasTime(times: readonly number[], { firstMs, lastMs }: LogBatchHead): boolean {
+  const at = firstAt(times.length, i => (times[i] as number) < firstMs)
+  return at < times.length && (times[at] as number) <= lastMs
+}

@@ -1,0 +1,72 @@
+import { firstIdAt } from '../../kit/ids.ts'
+import { kindOfRow, type LogFilter, type LogMatch } from '../../kit/index.ts'
+import type { What, Who } from './members.ts'
+import type { LogBatch } from './parse.ts'
+
+type Words = Pick<LogFilter, 'before' | 'after'> & LogMatch
+
+/** Of requests' ids. */
+const prefix = 'req_'
+
+/** The ids that are meant: from the first on, and before the last. */
+export type IdRange = { readonly from: string; readonly before: string | undefined }
+
+/** Times become ids, which are in order of time. */
+export function rangeOf({ id, since, until, before, after }: Words): IdRange {
+  // What sorts directly behind an id is the id with the smallest character there is.
+  const froms = [at(since), after === undefined ? undefined : `${after}\0`, id]
+  const ends = [at(until), before, id === undefined ? undefined : `${id}\0`]
+  return { from: inOrder(froms).at(-1) ?? '', before: inOrder(ends)[0] }
+}
+
+function at(ms: number | undefined): string | undefined {
+  return ms === undefined ? undefined : firstIdAt(prefix, ms)
+}
+
+function inOrder(ids: readonly (string | undefined)[]): readonly string[] {
+  return ids.filter(id => id !== undefined).toSorted()
+}
+
+/** Rows of a page that match in what stands in them, by their places: what many share is looked at once. */
+export function placesIn(page: LogBatch, match: Words): readonly number[] {
+  const { from, before } = rangeOf(match)
+  const whos = page.whos.map(who => isWho(who, match))
+  const whats = page.whats.map(what => isWhat(what, match))
+  const { endedFrom } = match
+  const places: number[] = []
+  const last = before === undefined ? page.count : page.firstAt(before)
+  for (let at = page.firstAt(from); at < last; at++) {
+    if (whos[page.whoOf(at)] !== true || whats[page.whatOf(at)] !== true) continue
+    if (endedFrom === undefined || page.timeOf(at) + page.durationOf(at) >= endedFrom) places.push(at)
+  }
+  return places
+}
+
+function isWho(who: Who, { keyId, user, group }: LogMatch): boolean {
+  return is(who.key_id, keyId) && is(who.user_name, user) && is(who.group_name, group)
+}
+
+/** Of what many requests share, whether it is as asked. */
+export function isWhat(
+  what: Pick<What, 'model' | 'operation' | 'upstream' | 'outcome' | 'status'>,
+  { model, operation, upstream, outcome, status, kind, lookups }: LogMatch,
+): boolean {
+  return (
+    is(what.model, model) &&
+    is(what.operation, operation) &&
+    is(what.upstream, upstream) &&
+    is(what.outcome, outcome) &&
+    (kind === undefined || kindOfRow(what) === kind) &&
+    (lookups !== false || kindOfRow(what) !== 'lookup') &&
+    (status === undefined || isStatus(what.status, status))
+  )
+}
+
+function is(value: string | null, wanted: string | undefined): boolean {
+  return wanted === undefined || value === wanted
+}
+
+function isStatus(status: number | null, wanted: NonNullable<LogMatch['status']>): boolean {
+  if (typeof wanted === 'number') return status === wanted
+  return status !== null && Math.floor(status / 100) === Number(wanted[0])
+}

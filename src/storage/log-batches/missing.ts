@@ -1,0 +1,30 @@
+import type { LogRow } from '../../kit/index.ts'
+import { ask, lockRows, type QueryProgram } from '../query.ts'
+import { sortMs } from './draft.ts'
+import { findRows } from './find.ts'
+
+const lockLoose = `SELECT number FROM log_page WHERE sums IS NULL AND +last_ms >= ? AND +first_ms <= ? ORDER BY number ${lockRows}`
+
+/**
+ * Keeps the loose pages of a time from being bound until this transaction ends. Who reads in more than one statement sees
+ * what others commit in between: rows that go from page to page meanwhile would be in none. Whoever binds passes these by.
+ */
+export function* lockUncompacted(firstMs: number, lastMs: number): QueryProgram<void> {
+  yield ask(lockLoose, firstMs, lastMs)
+}
+
+/** Those of some rows that the log has not. Pages that cannot be read have none. */
+export function* findMissing(rows: readonly LogRow[]): QueryProgram<readonly LogRow[]> {
+  if (rows.length === 0) return rows
+  const times = rows.map(sortMs)
+  yield* lockUncompacted(
+    times.reduce((a, b) => Math.min(a, b)),
+    times.reduce((a, b) => Math.max(a, b)),
+  )
+  const there = yield* findRows(
+    rows.map(({ id }) => id),
+    {},
+    'left out',
+  )
+  return rows.filter(({ id }) => !there.has(id))
+}

@@ -1,0 +1,114 @@
+import type { LogRow, Marks } from '../../kit/index.ts'
+import { markMembers } from '../../kit/shapes/log-row.ts'
+import { readRow } from '../../kit/shapes/member.ts'
+import { firstAt } from '../first-at.ts'
+import { type LogBatchBody, type What, whatMembers, type Who, whoMembers } from './members.ts'
+
+/** A page that has been read: its rows one by one, or by what many of them share. */
+export class LogBatch {
+  readonly #body: LogBatchBody
+  readonly #whos: ReturnType<typeof readWho>[] = []
+  readonly #whats: ReturnType<typeof readWhat>[] = []
+  readonly #marks: readonly (readonly [name: keyof Marks, list: readonly (number | null)[]])[]
+
+  /** @throws Error that says what is wrong with the text */
+  constructor(text: string) {
+    this.#body = JSON.parse(text) as LogBatchBody
+    const { ids, times, who, what, duration_ms: durations } = this.#body
+    const isWhole = [ids, times, who, what, durations].every(list => Array.isArray(list) && list.length === ids.length)
+    this.#marks = markNames.flatMap(([name, column]) => {
+      const list = this.#body[column]
+      return list ? [[name, list] as const] : []
+    })
+    if (!isWhole) throw new Error('its lists are not of one length')
+  }
+
+  get count(): number {
+    return this.#body.ids.length
+  }
+
+  get whos(): readonly Who[] {
+    return this.#body.whos
+  }
+
+  get whats(): readonly What[] {
+    return this.#body.whats
+  }
+
+  whoOf(at: number): number {
+    return this.#body.who[at] as number
+  }
+
+  whatOf(at: number): number {
+    return this.#body.what[at] as number
+  }
+
+  idOf(at: number): string {
+    return this.#body.id + (this.#body.ids[at] as string)
+  }
+
+  timeOf(at: number): number {
+    return this.#body.time + (this.#body.times[at] as number)
+  }
+
+  durationOf(at: number): number {
+    return this.#body.duration_ms[at] as number
+  }
+
+  inputTokensOf(at: number): number | null {
+    return this.#body.input_tokens?.[at] ?? null
+  }
+
+  outputTokensOf(at: number): number | null {
+    return this.#body.output_tokens?.[at] ?? null
+  }
+
+  /** How far the request came; null where the row was written before that was kept. */
+  marksOf(at: number): Marks | null {
+    let marks: { -readonly [N in keyof Marks]?: number } | undefined
+    for (const [name, list] of this.#marks) {
+      const ms = list[at]
+      if (ms !== null && ms !== undefined) (marks ??= {})[name] = ms
+    }
+    return marks ? { ...noMarks, ...marks } : null
+  }
+
+  rowOf(at: number): LogRow {
+    const { whos, whats, client_request_id: clientIds, error_values: errors, upstream_said: said } = this.#body
+    const [who, what] = [this.whoOf(at), this.whatOf(at)]
+    return {
+      id: this.idOf(at),
+      time: this.timeOf(at),
+      ...(this.#whos[who] ??= readWho(whos[who] as Who)),
+      ...(this.#whats[what] ??= readWhat(whats[what] as What)),
+      durationMs: this.durationOf(at),
+      clientRequestId: clientIds?.[at] ?? null,
+      inputTokens: this.inputTokensOf(at),
+      outputTokens: this.outputTokensOf(at),
+      marks: this.marksOf(at),
+      errorValues: errors?.[at] ?? null,
+      upstreamSaid: said?.[at] ?? null,
+    }
+  }
+
+  rows(): readonly LogRow[] {
+    return Array.from({ length: this.count }, (_, at) => this.rowOf(at))
+  }
+
+  /** Where the first row stands whose id is this one or sorts behind it; `count` where there is none. */
+  firstAt(id: string): number {
+    return firstAt(this.count, at => this.idOf(at) < id)
+  }
+
+  /** Where the row with this id stands; undefined where there is none. */
+  placeOf(id: string): number | undefined {
+    const at = this.firstAt(id)
+    return at < this.count && this.idOf(at) === id ? at : undefined
+  }
+}
+
+const markNames = Object.entries(markMembers).map(([name, { column }]) => [name as keyof Marks, column] as const)
+const noMarks = readRow(markMembers, Object.fromEntries(markNames.map(([, column]) => [column, null])))
+
+const readWho = (who: Who) => readRow(whoMembers, who)
+const readWhat = (what: What) => readRow(whatMembers, what)

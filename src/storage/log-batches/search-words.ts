@@ -1,0 +1,29 @@
+import type { LogMatch } from '../../kit/index.ts'
+import type { LogBatch } from './parse.ts'
+
+/**
+ * What bound pages are found by, beside their time: keys, users and models, and what seldom comes to pass. Each stands in the
+ * index once for every page that has it.
+ */
+export function wordsOf({ whos, whats }: LogBatch): readonly string[] {
+  const words = new Set<string>()
+  for (const { key_id: key, user_name: user } of whos) {
+    if (key !== null) words.add(`key ${key}`)
+    if (user !== null) words.add(`user ${user}`)
+  }
+  for (const { model, status, outcome } of whats) {
+    if (model !== null) words.add(`model ${model}`)
+    if (outcome !== 'answered') words.add(`outcome ${outcome}`)
+    if (status !== null && status >= 300) words.add(`status ${status}`).add(`status ${Math.floor(status / 100)}xx`)
+  }
+  return [...words].toSorted()
+}
+
+/** The word that the fewest pages are likely to have; undefined where a question names none. */
+export function wordOf({ keyId, user, model, status, outcome }: LogMatch): string | undefined {
+  if (keyId !== undefined) return `key ${keyId}`
+  if (user !== undefined) return `user ${user}`
+  if (outcome !== undefined && outcome !== 'answered') return `outcome ${outcome}`
+  if (status !== undefined && Number(String(status)[0]) >= 3) return `status ${status}`
+  return model === undefined ? undefined : `model ${model}`
+}

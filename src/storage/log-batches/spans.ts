@@ -1,0 +1,142 @@
+import { kindOfRow, type LatencyRow, type RowKind } from '../../kit/index.ts'
+import type { LogBatch } from './parse.ts'
+
+/** Steps of how long something took: each ends a tenth later than the one before. */
+const growth = 1.1
+
+/** Requests by steps: `[step, requests, step, requests …]`, as it is kept. */
+type Steps = readonly number[]
+
+/** As it is kept beside a page: how long its requests took, by what they were. */
+export type KeptSpans = readonly (readonly [
+  kind: RowKind,
+  model: string | null,
+  operation: string,
+  errors: number,
+  whole: Steps,
+  firstByte: Steps,
+])[]
+
+type Sum = Pick<LatencyRow, 'kind' | 'model' | 'operation'> & {
+  errors: number
+  readonly whole: Map<number, number>
+  readonly firstByte: Map<number, number>
+}
+
+/** How many of the requests of a page were lookups. */
+export function lookupsIn(kept: KeptSpans): number {
+  const ofLookups = kept.filter(([kind]) => kind === 'lookup')
+  return ofLookups.reduce((sum, [, , , , whole]) => sum + requestsIn(whole), 0)
+}
+
+/** How many requests some steps are of. */
+export function requestsIn(kept: Steps): number {
+  let requests = 0
+  for (let i = 1; i < kept.length; i += 2) requests += kept[i] as number
+  return requests
+}
+
+/** How long requests took, by model, operation and what they were: a hundred numbers each at most, however many there were. */
+export class SpanSums {
+  readonly #sums = new Map<string, Sum>()
+
+  /** Rows of a page by their places. `failed`: of what its rows share, what is a failure. */
+  addRows(page: LogBatch, places: Iterable<number>, failed: readonly boolean[]): void {
+    const sums = page.whats.map(what => this.#sumOf(kindOfRow(what), what.model, what.operation))
+    for (const at of places) {
+      const what = page.whatOf(at)
+      const sum = sums[what] as Sum
+      if (failed[what] === true) sum.errors++
+      count(sum.whole, stepOf(page.durationOf(at)), 1)
+      const firstByte = page.marksOf(at)?.firstByte ?? null
+      if (firstByte !== null) count(sum.firstByte, stepOf(firstByte), 1)
+    }
+  }
+
+  addKept(kept: KeptSpans): void {
+    for (const [kind, model, operation, errors, whole, firstByte] of kept) {
+      const sum = this.#sumOf(kind, model, operation)
+      sum.errors += errors
+      addSteps(sum.whole, whole)
+      addSteps(sum.firstByte, firstByte)
+    }
+  }
+
+  keep(): KeptSpans {
+    return this.#used().map(({ kind, model, operation, errors, whole, firstByte }) => [
+      kind,
+      model,
+      operation,
+      errors,
+      [...whole].flat(),
+      [...firstByte].flat(),
+    ])
+  }
+
+  /** Those with the most requests first. */
+  rows(): readonly LatencyRow[] {
+    const rows = this.#used().map(({ kind, model, operation, errors, whole, firstByte }) => ({
+      kind,
+      model,
+      operation,
+      requests: requestsOf(whole),
+      errors,
+      p50Ms: quantileOf(whole, 0.5),
+      p95Ms: quantileOf(whole, 0.95),
+      firstByteP50Ms: quantileOf(firstByte, 0.5),
+      firstByteP95Ms: quantileOf(firstByte, 0.95),
+    }))
+    return rows.sort((a, b) => b.requests - a.requests)
+  }
+
+  /** All of them together but lookups: half took at most so long, and 95 of 100; null when there were none. */
+  quantiles(): { readonly p50Ms: number | null; readonly p95Ms: number | null } {
+    const all = new Map<number, number>()
+    for (const { kind, whole } of this.#used())
+      if (kind !== 'lookup') for (const [step, requests] of whole) count(all, step, requests)
+    return { p50Ms: quantileOf(all, 0.5), p95Ms: quantileOf(all, 0.95) }
+  }
+
+  #used(): readonly Sum[] {
+    return [...this.#sums.values()].filter(({ whole }) => whole.size > 0)
+  }
+
+  #sumOf(kind: RowKind, model: string | null, operation: string): Sum {
+    const name = JSON.stringify([kind, model, operation])
+    let sum = this.#sums.get(name)
+    if (!sum)
+      this.#sums.set(name, (sum = { kind, model, operation, errors: 0, whole: new Map(), firstByte: new Map() }))
+    return sum
+  }
+}
+
+function stepOf(ms: number): number {
+  return ms < 1 ? 0 : Math.ceil(Math.log(ms) / Math.log(growth)) + 1
+}
+
+/** Where a step ends. */
+function msOf(step: number): number {
+  return step === 0 ? 0 : Math.round(growth ** (step - 1))
+}
+
+function count(steps: Map<number, number>, step: number, requests: number): void {
+  steps.set(step, (steps.get(step) ?? 0) + requests)
+}
+
+function addSteps(into: Map<number, number>, steps: Steps): void {
+  for (let i = 0; i < steps.length; i += 2) count(into, steps[i] as number, steps[i + 1] as number)
+}
+
+function requestsOf(steps: ReadonlyMap<number, number>): number {
+  return steps.values().reduce((sum, requests) => sum + requests, 0)
+}
+
+function quantileOf(steps: ReadonlyMap<number, number>, share: number): number | null {
+  const all = requestsOf(steps)
+  let passed = 0
+  for (const [step, requests] of [...steps].sort(([a], [b]) => a - b)) {
+    passed += requests
+    if (passed >= all * share) return msOf(step)
+  }
+  return null
+}

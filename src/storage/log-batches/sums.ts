@@ -1,0 +1,57 @@
+import type { LogBatch } from './parse.ts'
+import { type KeptSpans, lookupsIn, SpanSums } from './spans.ts'
+
+/** What rows come to. */
+export type Sums = {
+  requests: number
+  errors: number
+  inputTokens: number
+  outputTokens: number
+}
+
+/** As it is kept beside a page: with when its first and its last request began by the gateway's clock. */
+export type KeptSums = Sums & {
+  readonly from: number
+  readonly to: number
+  /** By what the requests were; not beside pages of earlier versions. */
+  readonly spans?: KeptSpans
+}
+
+export function emptySums(): Sums {
+  return { requests: 0, errors: 0, inputTokens: 0, outputTokens: 0 }
+}
+
+export function addRow(sums: Sums, page: LogBatch, at: number, isError: boolean): void {
+  sums.requests++
+  if (isError) sums.errors++
+  sums.inputTokens += page.inputTokensOf(at) ?? 0
+  sums.outputTokens += page.outputTokensOf(at) ?? 0
+}
+
+/** All of them but lookups, which have neither errors nor tokens. */
+export function addKept(sums: Sums, kept: KeptSums & { readonly spans: KeptSpans }): void {
+  sums.requests += kept.requests - lookupsIn(kept.spans)
+  sums.errors += kept.errors
+  sums.inputTokens += kept.inputTokens
+  sums.outputTokens += kept.outputTokens
+}
+
+/** Of all rows of a page. */
+export function sumLogBatch(page: LogBatch): KeptSums {
+  const sums = emptySums()
+  const failed = failuresOf(page)
+  let [from, to] = [Infinity, -Infinity]
+  for (let at = 0; at < page.count; at++) {
+    addRow(sums, page, at, failed[page.whatOf(at)] as boolean)
+    from = Math.min(from, page.timeOf(at))
+    to = Math.max(to, page.timeOf(at))
+  }
+  const spans = new SpanSums()
+  spans.addRows(page, Array.from({ length: page.count }).keys(), failed)
+  return { ...sums, from, to, spans: spans.keep() }
+}
+
+/** Of what its rows share, what is a failure: answered with 400 or more, or not wholly. */
+export function failuresOf({ whats }: LogBatch): readonly boolean[] {
+  return whats.map(({ status, outcome }) => (status ?? 0) >= 400 || outcome !== 'answered')
+}

@@ -1,0 +1,86 @@
+import type { LogFilter, LogMatch, LogRow } from '../../kit/index.ts'
+import type { QueryProgram } from '../query.ts'
+import { standsAt } from '../charge-batches/reach.ts'
+import { sortMs } from './draft.ts'
+import { type Damaged, findHeads, type LogBatchHead, readLogBatches, takeTogether } from './find.ts'
+import { placesIn, rangeOf } from './match.ts'
+import type { LogBatch } from './parse.ts'
+import { wordOf } from './search-words.ts'
+
+type Question = LogMatch & Pick<LogFilter, 'before' | 'after'>
+/** A row, and when its request began. */
+type Placed = { readonly row: LogRow; readonly ms: number }
+
+/** A page of few rows is looked for first: whoever wants the newest ones finds them there. */
+const rowsFirst = 512
+const rowsMost = 8_192
+
+/** Pages that may have rows of a question, in no order. */
+export function* findLogBatches(question: Question): QueryProgram<readonly LogBatchHead[]> {
+  const { from, before } = rangeOf(question)
+  const beforeMs = before === undefined ? Number.MAX_SAFE_INTEGER : standsAt(before)
+  return yield* findHeads(standsAt(from), beforeMs, wordOf(question))
+}
+
+/** Goes through the rows of the log that match, in the order of their ids, however the pages overlap. */
+export class LogWalk {
+  readonly #question: Question
+  readonly #isOnward: boolean
+  readonly #damaged: Damaged
+  #pages: readonly LogBatchHead[] | undefined
+  #read = 0
+  #rowsTogether = rowsFirst
+  #waiting: Placed[] = []
+  #lastId: string | undefined
+
+  /** Oldest first, or newest first. */
+  constructor(question: Question, order: 'oldest' | 'newest', damaged: Damaged = 'told') {
+    this.#question = question
+    this.#damaged = damaged
+    this.#isOnward = order === 'oldest'
+  }
+
+  /** Some more, in order: each comes before all that come later. Empty when there are no more. */
+  *next(): QueryProgram<readonly LogRow[]> {
+    const pages = (this.#pages ??= this.#inOrder(yield* findLogBatches(this.#question)))
+    while (this.#read < pages.length || this.#waiting.length > 0) {
+      const together = takeTogether(pages, this.#read, this.#rowsTogether)
+      this.#read += together.length
+      this.#rowsTogether = Math.min(this.#rowsTogether * 2, rowsMost)
+      for (const page of yield* readLogBatches(together, this.#damaged)) this.#take(page)
+      const ready = this.#takeReady(pages[this.#read])
+      if (ready.length > 0) return ready
+    }
+    return []
+  }
+
+  #inOrder(pages: readonly LogBatchHead[]): readonly LogBatchHead[] {
+    return this.#isOnward
+      ? pages.toSorted((a, b) => a.firstMs - b.firstMs)
+      : pages.toSorted((a, b) => b.lastMs - a.lastMs)
+  }
+
+  #take(page: LogBatch): void {
+    for (const at of placesIn(page, this.#question)) {
+      const row = page.rowOf(at)
+      this.#waiting.push({ row, ms: sortMs(row) })
+    }
+  }
+
+  /** Those that nothing can come before which has not been read: all of that begins where the next page does, or behind it. */
+  #takeReady(next: LogBatchHead | undefined): readonly LogRow[] {
+    const isReady = ({ ms }: Placed): boolean =>
+      next === undefined || (this.#isOnward ? ms < next.firstMs : ms > next.lastMs)
+    const ready = this.#waiting.filter(isReady)
+    this.#waiting = ready.length === this.#waiting.length ? [] : this.#waiting.filter(one => !isReady(one))
+    const sign = this.#isOnward ? 1 : -1
+    ready.sort((a, b) => (a.row.id < b.row.id ? -sign : a.row.id > b.row.id ? sign : 0))
+    const rows: LogRow[] = []
+    // What came twice is one.
+    for (const { row } of ready) {
+      if (row.id !== this.#lastId) rows.push(row)
+      this.#lastId = row.id
+    }
+    return rows
+  }
+}

@@ -1,0 +1,136 @@
+import type { LogRow } from '../../kit/index.ts'
+import { askIn } from '../ask-in.ts'
+import { insertRows } from '../insert-rows.ts'
+import { noteUsed } from '../keys/note-used.ts'
+import { ask, type QueryProgram, skipLocked } from '../query.ts'
+import { whole } from '../rows.ts'
+import type { UncompactedBatches } from './uncompacted.ts'
+import { draftLogBatch, type LogBatchText, sortMs, sortById, type Used } from './draft.ts'
+import { readSound } from './find.ts'
+import { findMissing } from './missing.ts'
+import { LogBatch } from './parse.ts'
+import { sumLogBatch } from './sums.ts'
+import { wordsOf } from './search-words.ts'
+
+/** From the first request of a bound page to its last, at most: a question about an hour reads few pages of others. */
+const spanMaxMs = 3_600_000
+
+const insertLoose = 'INSERT INTO log_page (first_ms, last_ms, count, body) VALUES (?, ?, ?, ?)'
+const insertBound =
+  'INSERT INTO log_page (first_ms, last_ms, count, sums, body) VALUES (?, ?, ?, ?, ?) RETURNING number'
+
+/** What requests were charged that are in a page no more, or not alone. */
+const dropCharges = 'DELETE FROM log_page_charge WHERE page = ?'
+
+/** Rows as they cross to the writer. `again`: they were written before, as far as anybody knows. */
+export type LogBatchWrite = { readonly page: LogBatchText; readonly again: boolean }
+
+/**
+ * Writes a batch as a page of its own, and notes when each key was last used. Such loose pages are found by going through all
+ * of them; once there are enough they are bound: their rows, in the order of their ids, become large pages with an index of
+ * their words. A row in four trees costs ten times as much as its share of a page.
+ */
+export function* writeLogs(loose: UncompactedBatches, { page, again }: LogBatchWrite): QueryProgram<void> {
+  const missing = again ? yield* withoutThose(page) : page
+  if (!missing) return
+  yield* insertPage(missing)
+  if (loose.isDue(missing.count)) yield* bindLoose(loose)
+  // Last: whoever wants one of these keys waits no longer than it takes to note and to commit.
+  yield* noteUsed(new Map(JSON.parse(missing.used) as Used[]))
+}
+
+/** Rows that somebody else makes a page of: they wait for the next binding like all others. */
+export function* writeRows(rows: readonly LogRow[]): QueryProgram<void> {
+  if (rows.length > 0) yield* insertPage(draftLogBatch(rows))
+}
+
+function* insertPage({ firstMs, lastMs, count, body }: LogBatchText): QueryProgram<void> {
+  yield ask(insertLoose, firstMs, lastMs, count, body)
+}
+
+/** What of a page is not in the log yet. */
+function* withoutThose(page: LogBatchText): QueryProgram<LogBatchText | undefined> {
+  const missing = yield* findMissing(new LogBatch(page.body).rows())
+  if (missing.length === page.count) return page
+  return missing.length > 0 ? draftLogBatch(missing) : undefined
+}
+
+/** Binds all loose pages, whoever wrote them, once there are enough together. */
+function* bindLoose(loose: UncompactedBatches): QueryProgram<void> {
+  const found = yield ask(`SELECT number, count FROM log_page WHERE sums IS NULL ORDER BY number ${skipLocked}`)
+  const count = found.reduce((sum, row) => sum + whole(row, 'count'), 0)
+  if (!loose.areEnough(found.length, count)) return
+  yield* compact(yield* takeRows(found.map(row => whole(row, 'number'))), loose.compactedRows)
+  loose.bound()
+}
+
+/** Takes the rows out of some pages. One that somebody has damaged stays as it is. */
+function* takeRows(numbers: readonly number[]): QueryProgram<readonly LogRow[]> {
+  const found = yield* askIn('SELECT number, body FROM log_page WHERE number IN (…)', numbers)
+  const pages = new Map<number, LogBatch>()
+  for (const row of found) {
+    const page = readSound(row)
+    if (page) pages.set(whole(row, 'number'), page)
+  }
+  const sound = numbers.filter(number => pages.has(number))
+  yield* askIn('DELETE FROM log_page WHERE number IN (…)', sound)
+  return sound.flatMap(number => pages.get(number)?.rows() ?? [])
+}
+
+/** Writes rows as bound pages. */
+export function* compact(rows: readonly LogRow[], rowsMax: number): QueryProgram<void> {
+  const sorted = sortById(rows)
+  for (let from = 0; from < sorted.length; ) {
+    const to = endOfPage(sorted, from, rowsMax)
+    yield* bindPage(sorted.slice(from, to))
+    from = to
+  }
+}
+
+function endOfPage(rows: readonly LogRow[], from: number, rowsMax: number): number {
+  const firstMs = sortMs(rows[from] as LogRow)
+  let to = from + 1
+  while (to < rows.length && to - from < rowsMax && Math.abs(sortMs(rows[to] as LogRow) - firstMs) <= spanMaxMs) to++
+  return to
+}
+
+function* bindPage(rows: readonly LogRow[]): QueryProgram<void> {
+  const { firstMs, lastMs, count, body } = draftLogBatch(rows)
+  const page = new LogBatch(body)
+  const [inserted] = yield ask(insertBound, firstMs, lastMs, count, JSON.stringify(sumLogBatch(page)), body)
+  const number = whole(inserted ?? {}, 'number')
+  const words = wordsOf(page).map(word => ({ word, page: number }))
+  yield* insertRows('log_word', ['word', 'page'], words)
+}
+
+/** Puts other rows in a page's place: some of them, or others of the same requests. */
+export function* rewriteLogBatch(number: number, page: LogBatch, rows: readonly LogRow[]): QueryProgram<void> {
+  const { firstMs, lastMs, count, body } = draftLogBatch(rows)
+  const left = new LogBatch(body)
+  const set = 'first_ms = ?, last_ms = ?, count = ?, body = ?'
+  yield ask(`UPDATE log_page SET ${set} WHERE number = ?`, firstMs, lastMs, count, body, number)
+  if (count !== page.count) yield ask(dropCharges, number)
+  const sums = JSON.stringify(sumLogBatch(left))
+  const [bound] = yield ask(
+    'UPDATE log_page SET sums = ? WHERE number = ? AND sums IS NOT NULL RETURNING number',
+    sums,
+    number,
+  )
+  if (!bound) return
+  const [before, words] = [new Set(wordsOf(page)), new Set(wordsOf(left))]
+  yield* dropWords(number, [...before.difference(words)])
+  const added = [...words.difference(before)].map(word => ({ word, page: number }))
+  yield* insertRows('log_word', ['word', 'page'], added)
+}
+
+/** Takes a page away, with its words; which those were, one that somebody has damaged does not say. */
+export function* deleteLogBatch(number: number, page: LogBatch | undefined): QueryProgram<void> {
+  yield ask('DELETE FROM log_page WHERE number = ?', number)
+  yield ask(dropCharges, number)
+  if (page) yield* dropWords(number, wordsOf(page))
+  else yield ask('DELETE FROM log_word WHERE page = ?', number)
+}
+
+function* dropWords(number: number, words: readonly string[]): QueryProgram<void> {
+  for (const word of words) yield ask('DELETE FROM log_word WHERE word = ? AND page = ?', word, number)
+}

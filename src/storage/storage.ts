@@ -1,0 +1,484 @@
+import type {
+  Awaitable,
+  Clock,
+  HoldResult,
+  Log,
+  RebuildState,
+  Settlement,
+  Storage,
+  StoredAnswer,
+} from '../kit/index.ts'
+import { boundsOf } from '../kit/charge-facts.ts'
+import { createConfigHistory, newestConfig } from './config-history.ts'
+import { StorageError } from './errors.ts'
+import type { StorageOptions } from './options.ts'
+import type { LogQueue } from './journal/log-queue.ts'
+import { readForeign } from './keys/adopt.ts'
+import { countKeys, findKeyByHash, readKey, readKeyChanges, readKeyRevision } from './keys/find.ts'
+import { OwnChanges } from './keys/own-changes.ts'
+import { findCharge } from './ledger/find.ts'
+import { Endings } from './ledger/endings.ts'
+import type { ChargeQueue } from './ledger/charge-queue.ts'
+import { beatMs } from './ledger/replicas.ts'
+import { countOpenJobs, findJob } from './jobs.ts'
+import { findInvitation, listInvitations } from './people/invitations.ts'
+import { findSession, listSessions } from './people/sessions.ts'
+import { findLinked, listLinks } from './people/sign-in.ts'
+import { findUser, hasAdmin, listUsers, readPasswordHash } from './people/users.ts'
+import { listViews } from './people/views.ts'
+import type { QueryProgram } from './query.ts'
+import type { Reading, Readings } from './readings.ts'
+import { type CommitWatch, watchCommits } from './watch-commits.ts'
+import { listVendorKeys, readKeySpending } from './vendor-keys.ts'
+import type { Writing } from './writing.ts'
+
+/** Answers are forgotten a day later; a minute more is no matter. */
+const sweepMs = 60_000
+const sumMs = 60_000
+/** Pages of the log that are summed at a time, each in some hundredths of a second, between other reads. */
+const pagesEach = 32
+/** The actor of a change without a person's name. */
+const nobody = 'gateway'
+const byPassword = { passwords: true, issuers: [] } as const
+
+/** Looks things up, one statement or a few, at once. */
+export type Lookup = {
+  run<T>(steps: QueryProgram<T>): Awaitable<T>
+  /** On one state of the database. */
+  snapshot<T>(steps: QueryProgram<T>): Awaitable<T>
+}
+
+/** Lists and proofs, which take their time. */
+export type Lists = { ask<R extends Reading>(reading: R, given: Readings[R]['given']): Promise<Readings[R]['gives']> }
+
+export type StorageParts = {
+  /** Who bills here: one per open storage. */
+  readonly owner: string
+  readonly clock: Clock
+  readonly log: Log
+  readonly role: StorageOptions['role']
+  /** By whose days and months budgets go. */
+  readonly zone: string
+  readonly onCommit: CommitWatch | undefined
+  /** Nobody else bills on this database. */
+  readonly isAlone: boolean
+  readonly logQueue: LogQueue
+  readonly chargeQueue: ChargeQueue
+  readonly writer: Writing
+  readonly reads: Lookup
+  readonly reader: Lists
+  /** Writes what waits and lets everything go. */
+  close(): Promise<void>
+}
+
+/** A storage on the parts of a driver. */
+export function createStorage(parts: StorageParts): Storage {
+  const { clock, logQueue, chargeQueue, reader } = parts
+  const { writer, underWay } = watchCommits(parts.writer, clock, parts.onCommit)
+  const changes = new OwnChanges()
+  const endings = new Endings(writer, clock)
+  const stopChores = startChores({ ...parts, writer }, endings)
+  let closing: Promise<void> | undefined
+  writer.onRecovered(() => endings.payOwed())
+  chargeQueue.onRefused(({ facts }) => void endings.review(facts.id, 'not_recordable').catch(() => undefined))
+
+  return {
+    keys: createKeys({ ...parts, writer }, changes),
+    users: createUsers({ ...parts, writer }, changes),
+    sessions: createSessions({ ...parts, writer }),
+    views: {
+      list: user => parts.reads.run(listViews(user)),
+      put: (user, view, before) => writer.submit('putView', { user, view, before: before ?? null }),
+      remove: (user, { page, name }) => writer.submit('removeView', { user, view: { page, name } }),
+    },
+    signIn: createSignIn({ ...parts, writer }),
+    trail: {
+      async note(row) {
+        await writer.submit('note', { row, at: clock.now() })
+      },
+      list: filter => reader.ask('trail', filter),
+      count: filter => reader.ask('trailCounts', filter),
+    },
+    configs: createConfigHistory({
+      newest: () => parts.reads.run(newestConfig()),
+      list: filter => reader.ask('configs', filter),
+      keep: given => writer.submit('keepConfig', given),
+      find: id => reader.ask('config', { id }),
+    }),
+    events: createEvents({ ...parts, writer }),
+    watch: createWatch({ ...parts, writer }),
+    ledger: createLedger({ ...parts, writer }, endings),
+    jobs: createJobs({ ...parts, writer }),
+    vendorKeys: createVendorKeys({ ...parts, writer }),
+    journal: {
+      append(row) {
+        logQueue.append(row)
+        writer.touch()
+      },
+      list: filter => reader.ask('logs', filter),
+      histogram: (match, stepMs) => reader.ask('steps', { match, stepMs }),
+      totals: match => reader.ask('totals', match),
+      summary: span => reader.ask('summary', span),
+      usage: match => reader.ask('usage', match),
+      usageBy: asked => reader.ask('usageBy', asked),
+      costs: question => reader.ask('costs', question),
+      rated: question => reader.ask('rated', question),
+      latency: span => reader.ask('latency', span),
+      vendorCosts: match => reader.ask('vendorCosts', match),
+      prune: (until, limit) => writer.submit('pruneLogs', { until, limit }),
+    },
+    books: {
+      all: (after, limit) => reader.ask('charges', { after, limit }),
+      verify: (anchors = []) => reader.ask('audit', { at: clock.now(), zone: parts.zone, anchors }),
+      rebuildCosts: from => writer.submit('rebuildCosts', from ?? null),
+      async repairBudgets(by) {
+        for (;;) {
+          const found = await reader.ask('corrections', { at: clock.now(), zone: parts.zone })
+          const { corrections, repairs } = found
+          if (!found.isSound) return undefined
+          if (corrections.length === 0) return []
+          if (await writer.submit('repairBudgets', { corrections, repairs, by, at: clock.now() })) return corrections
+        }
+      },
+      anchor: () => reader.ask('anchor', { at: clock.now() }),
+      levels: of => reader.ask('sums', { at: clock.now(), zone: parts.zone, of: of ?? null }),
+      statement: ({ from, until }) => reader.ask('statement', { from, until }),
+      open: () => reader.ask('open', null),
+      refundOf: id => reader.ask('refund', { id }),
+      resolve: (id, how, by, reason, amount = 0) =>
+        writer.submit('resolve', { id, how, by, reason, amount, at: clock.now() }),
+      lapse: until => writer.submit('lapse', { until, at: clock.now() }),
+      refund: (id, by, reason) => writer.submit('refund', { id, by, reason, at: clock.now() }),
+      reprice: repricing => writer.submit('reprice', { ...repricing, at: clock.now() }),
+    },
+    waiting: () => ({ changes: underWay(), rows: logQueue.size, charges: chargeQueue.size }),
+    flush: () => writer.flush(),
+    close: () => (closing ??= stopChores()),
+  }
+}
+
+/** The background work: old answers are swept, a shared database gets the lease of this gateway. */
+function startChores(parts: StorageParts, endings: Endings) {
+  const { clock, log, role, isAlone, writer } = parts
+  const bills = role !== 'tool'
+  const sweeper = bills ? clock.every(sweepMs, sweep) : undefined
+  const adder = bills ? clock.every(sumMs, () => void sumUp()) : undefined
+  const chores = { isAdding: false, isOver: false }
+  // One that is alone needs no lease, and an idle one writes nothing.
+  const heart = bills && !isAlone ? clock.every(beatMs, beat) : undefined
+
+  function sweep(): void {
+    endings.payLate()
+    writer
+      .submit('sweep', { at: clock.now() })
+      .then(isLate => (isLate ? writer.submit('eraseLate', { at: clock.now() }) : null))
+      .catch(error => log.warn({ err: error }, 'the sweep of old charges failed'))
+  }
+
+  /** In small steps, until there is no more: use is read by days and months. */
+  async function sumUp(): Promise<void> {
+    if (chores.isAdding) return
+    chores.isAdding = true
+    try {
+      for (let count = 1; count > 0 && !chores.isOver && writer.healthy(); )
+        count = (await writer.submit('rollUpCosts', null)) + (await writer.submit('sumUp', { at: clock.now() }))
+      for (let state: RebuildState | null = null; state?.isDone !== true && !chores.isOver && writer.healthy(); )
+        state = await writer.submit('finishRebuild', state)
+      await keepCharges()
+    } catch (error) {
+      log.warn({ err: error }, 'charges could not be added up')
+    } finally {
+      chores.isAdding = false
+    }
+  }
+
+  /** What pages of the log were charged, some at a time: totals need not read those. */
+  async function keepCharges(): Promise<void> {
+    let isDue = false
+    for (let places = 1; places > 0; ) {
+      if (chores.isOver || !writer.healthy()) return
+      ;({ places, isDue } = await writer.submit('dropChanged', { at: clock.now() }))
+    }
+    if (!isDue) return
+    let before = Number.MAX_SAFE_INTEGER
+    for (let pages = 0; pages < pagesEach && writer.healthy(); pages++) {
+      const found = await parts.reader.ask('pageCharges', { at: clock.now(), before })
+      if (!found || chores.isOver) return
+      before = found.lastMs
+      if (found.body !== null) await writer.submit('writeBatchCharges', found)
+    }
+  }
+
+  function beat(): void {
+    writer.submit('beat', { at: clock.now() }).then(
+      recovery => {
+        if (recovery.settled + recovery.toReview > 0) log.warn(recovery, 'charges of a gateway that is gone were ended')
+      },
+      error => log.warn({ err: error }, 'the lease of this gateway could not be renewed'),
+    )
+  }
+
+  /** The chores end, what waits is written, and everything is let go. */
+  return async function stop(): Promise<void> {
+    sweeper?.cancel()
+    adder?.cancel()
+    chores.isOver = true
+    heart?.cancel()
+    await parts.close()
+  }
+}
+
+function createKeys({ clock, reads, reader, writer }: StorageParts, changes: OwnChanges): Storage['keys'] {
+  return {
+    findByHash: hash => reads.run(findKeyByHash(hash)),
+    find: id => reads.run(readKey(id)),
+    create: (key, by = nobody) => writer.submit('createKey', { key, by, at: clock.now() }),
+    adopt: (adoption, by) => writer.submit('adopt', { adoption, by, at: clock.now() }),
+    hasForeign: () => reads.run(readForeign()),
+    change: (id, change, by) =>
+      changes.counted({ key: id }, writer.submit('changeKey', { id, change, by, at: clock.now() })),
+    createOwn: (key, by, keysMax) =>
+      writer.submit('createOwnKey', { key, by, keysMax: keysMax ?? null, at: clock.now() }),
+    changeOwn: (id, change, by) =>
+      changes.counted({ key: id }, writer.submit('changeOwnKey', { id, change, by, at: clock.now() })),
+    rotate: (id, rotation, by) =>
+      changes.counted({ key: id }, writer.submit('rotateKey', { id, rotation, by, at: clock.now() })),
+    list: (filter = {}) => reader.ask('keys', filter),
+    revoke: (id, by = nobody) => changes.counted({ key: id }, writer.submit('revokeKey', { id, by, at: clock.now() })),
+    count: () => reads.run(countKeys()),
+    revision: () => reads.run(readKeyRevision()),
+    changesSince: revision => reads.run(readKeyChanges(revision)),
+    ownChanges: () => changes.count,
+    ownChangesSince: count => changes.since(count),
+  }
+}
+
+function createUsers({ clock, reads, reader, writer }: StorageParts, changes: OwnChanges): Storage['users'] {
+  return {
+    async create(user, by = nobody) {
+      await writer.submit('createUser', { user, by, at: clock.now() })
+    },
+    find: name => reads.run(findUser(name)),
+    passwordHash: name => reads.run(readPasswordHash(name)),
+    list: () => reads.run(listUsers()),
+    change: (name, change, by, ways) =>
+      changes.counted(
+        { user: name },
+        writer.submit('changeUser', { name, change, by, ways: ways ?? null, at: clock.now() }),
+      ),
+    setPassword: (name, passwordHash, by = nobody, keep) =>
+      changes.counted(
+        { user: name },
+        writer.submit('setPassword', { name, passwordHash, keep: keep ?? null, by, at: clock.now() }),
+      ),
+    traces: name => reader.ask('traces', { name }),
+    async erase(name, by, ways) {
+      const ended = await writer.submit('closeUser', { name, by, ways: ways ?? null, at: clock.now() })
+      // Their own rows of the log and charges go before them.
+      await writer.flush()
+      const done = ended
+        ? await changes.counted(null, writer.submit('eraseUser', { name, by, at: clock.now() }))
+        : undefined
+      if (typeof done === 'number') throw new StorageError('erase_busy', { name, count: done })
+      const pseudonym = done?.pseudonym ?? (await reader.ask('pseudonym', { name }))
+      // A user who was erased before may have rows left: the erasing process may have been killed.
+      if (pseudonym === null) return undefined
+      let rows = 0
+      for (let some = 1; some > 0; rows += some) some = await writer.submit('eraseLogs', { name, pseudonym })
+      const logs = { table: 'log', how: 'renamed', rows } as const
+      const tables = (done?.tables ?? []).map(one => {
+        const first = ended?.find(({ table }) => table === one.table)
+        return { ...one, rows: one.rows + (first?.rows ?? 0) }
+      })
+      return { pseudonym, tables: [...tables, logs], kept: done?.kept ?? null }
+    },
+    topUp: (name, amount, note, by) =>
+      changes.counted({ user: name }, writer.submit('topUp', { name, amount, note, by, at: clock.now() })),
+    topUps: name => reader.ask('topUps', { name }),
+    hasAdmin: (ways = byPassword) => reads.run(hasAdmin(ways)),
+    async offerSetup(tokenHash, expiresAt) {
+      await writer.submit('offerSetup', { tokenHash, expiresAt })
+    },
+    claimSetup: claim =>
+      changes.counted(null, writer.submit('claimSetup', { ways: byPassword, ...claim, at: clock.now() })),
+  }
+}
+
+function createEvents({ clock, reader, writer }: StorageParts): Storage['events'] {
+  return {
+    async tell(event) {
+      await writer.submit('writeEvent', { event, at: clock.now() })
+    },
+    async tellNew(event, ends) {
+      await writer.submit('writeNewEvent', { event, at: clock.now(), ends })
+    },
+    after: (after, limit) => reader.ask('events', { after, limit }),
+    async page(query) {
+      await writer.submit('arrangeEvents', { at: clock.now() })
+      return reader.ask('feed', query)
+    },
+    find: id => reader.ask('event', { id }),
+    prune: (until, limit, webhooks) => writer.submit('pruneEvents', { until, limit, webhooks }),
+    webhooks: {
+      claim: webhook => writer.submit('claimWebhook', { webhook, at: clock.now() }),
+      due: (webhook, limit) => reader.ask('due', { webhook, limit, at: clock.now() }),
+      keep: told => writer.submit('writeDelivery', { told, at: clock.now() }),
+      again: (webhook, which) => writer.submit('queueRedelivery', { webhook, which, at: clock.now() }),
+      list: () => reader.ask('webhooks', null),
+    },
+  }
+}
+
+function createWatch({ clock, owner, reader, writer }: StorageParts): Storage['watch'] {
+  return {
+    async refused(one) {
+      await writer.submit('countRefused', { ...one, at: clock.now() })
+    },
+    listRefused: filter => reader.ask('refused', filter),
+    alerts: () => reader.ask('alerts', null),
+    async deal(alert, isDealt, by) {
+      await writer.submit('dealWith', { alert, isDealt, by, at: clock.now() })
+    },
+    async introduce(of) {
+      await writer.submit('introduce', of)
+    },
+    gateways: () => reader.ask('gateways', { owner, at: clock.now() }),
+  }
+}
+
+function createJobs({ clock, reads, writer }: StorageParts): Storage['jobs'] {
+  return {
+    async open(job) {
+      await writer.submit('openJob', { job, at: clock.now() })
+    },
+    end: (id, state, answer) => writer.submit('endJob', { id, state, answer: ownAnswer(answer), at: clock.now() }),
+    find: id => reads.run(findJob(id)),
+    openOf: keyId => reads.run(countOpenJobs(keyId)),
+    own: () => writer.submit('ownJobs', null),
+  }
+}
+
+function createVendorKeys({ clock, reads, writer }: StorageParts): Storage['vendorKeys'] {
+  return {
+    list: () => reads.run(listVendorKeys()),
+    async put(standing, others) {
+      await writer.submit('putVendorKey', { standing, others })
+    },
+    decide: (decision, by) => writer.submit('decideVendorKey', { decision, by, at: clock.now() }),
+    spent: () => reads.run(readKeySpending()),
+    async spend(spending) {
+      await writer.submit('spendOfKey', spending)
+    },
+  }
+}
+
+function createSessions({ clock, reads, writer }: StorageParts): Storage['sessions'] {
+  return {
+    async create(session) {
+      await writer.submit('createSession', { session })
+    },
+    find: hash => reads.run(findSession(hash, clock.now())),
+    async touch(hash) {
+      await writer.submit('touchSession', { hash, at: clock.now() })
+    },
+    async end(hash) {
+      await writer.submit('endSession', { hash })
+    },
+    list: user => reads.run(listSessions(user, clock.now())),
+  }
+}
+
+function createSignIn({ clock, reads, writer }: StorageParts): Storage['signIn'] {
+  return {
+    async depart(trip) {
+      await writer.submit('departTrip', { trip, at: clock.now() })
+    },
+    arrive: async hash => (await writer.submit('arriveTrip', { hash, at: clock.now() })) ?? undefined,
+    find: identity => reads.run(findLinked(identity)),
+    link: (identity, user, by, alone = false) =>
+      writer.submit('linkIdentity', { identity, user, alone, by, at: clock.now() }),
+    links: user => reads.run(listLinks(user)),
+    unlink: (user, which, by, keepWayIn = false) =>
+      writer.submit('unlinkIdentity', { user, which: which ?? null, keepWayIn, by, at: clock.now() }),
+    admit: (newcomer, by) => writer.submit('admitUser', { newcomer, by, at: clock.now() }),
+    async endSessions(user) {
+      await writer.submit('endUserSessions', { user })
+    },
+    invite: (invitation, by) => writer.submit('createInvitation', { invitation, by, at: clock.now() }),
+    invitation: hash => reads.run(findInvitation(hash, clock.now())),
+    invitations: () => reads.run(listInvitations(clock.now())),
+    revokeInvitation: (id, by) => writer.submit('revokeInvitation', { id, by, at: clock.now() }),
+  }
+}
+
+function createLedger(parts: StorageParts, endings: Endings): Storage['ledger'] {
+  const { clock, logQueue, chargeQueue, reads, writer } = parts
+  return {
+    async hold(request) {
+      if (!writer.healthy()) throw new StorageError('storage_unavailable', { reason: 'writing failed a moment ago' })
+      const at = clock.now()
+      chargeQueue.opened(request.facts.id, at)
+      try {
+        const levels = request.levels ?? boundsOf(request.facts)
+        const bounded = levels && levels.length > 0 ? { ...request, levels } : request
+        return withBuffer(await writer.submit('hold', { request: bounded, at }))
+      } catch (error) {
+        endings.holdFailed(request.facts.id, at, error)
+        throw error
+      }
+    },
+    async line(chargeId, line, upstream) {
+      try {
+        return await writer.submit('line', { chargeId, line, ...(upstream !== undefined && { upstream }) })
+      } catch (error) {
+        endings.lineFailed(chargeId, error)
+        throw error
+      }
+    },
+    settle: settlement =>
+      endings.end(settlement.id, {
+        change: 'settle',
+        given: { settlement: withOwnBytes(settlement), at: clock.now() },
+      }),
+    post(facts, lines, delivery, vendorCost) {
+      if (lines.length === 0) return
+      chargeQueue.append({ facts, lines, delivery, at: clock.now(), ...(vendorCost !== undefined && { vendorCost }) })
+      writer.touch()
+    },
+    void(id, reason, vendorCost) {
+      const given = {
+        id,
+        state: 'voided',
+        reason,
+        at: clock.now(),
+        ...(vendorCost !== undefined && { vendorCost }),
+      } as const
+      return endings.end(id, { change: 'endEmpty', given })
+    },
+    review: (id, reason, about) => endings.review(id, reason, about),
+    delivered(id) {
+      logQueue.delivered(id)
+      writer.touch()
+    },
+    find: id => chargeQueue.find(id) ?? reads.snapshot(findCharge(id)),
+    healthy: () => writer.healthy(),
+    trouble: () => writer.trouble(),
+  }
+}
+
+/** A view of a large buffer would cross to the thread with all of it. */
+function withOwnBytes(settlement: Settlement): Settlement {
+  const answer = ownAnswer(settlement.answer ?? null)
+  return answer ? { ...settlement, answer } : settlement
+}
+
+function ownAnswer(answer: StoredAnswer | null): StoredAnswer | null {
+  return answer && { ...answer, body: Buffer.from(Uint8Array.from(answer.body).buffer) }
+}
+
+/** Bytes come back from a thread as plain arrays of bytes. */
+function withBuffer(result: HoldResult): HoldResult {
+  if (result.kind !== 'ended' || result.answer === null) return result
+  const { buffer, byteOffset, byteLength } = result.answer.body
+  return { ...result, answer: { ...result.answer, body: Buffer.from(buffer, byteOffset, byteLength) } }
+}
