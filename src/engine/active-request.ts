@@ -87,7 +87,7 @@ export class ActiveRequest implements Member, PumpTarget {
   /** Nothing but the connection's end says where the answer ends. */
   endUnknown = false
   #out: Outbound | undefined
-  #relay: ResponsePump | undefined
+  #pump: ResponsePump | undefined
   #isFollowed = false
 
   constructor(
@@ -128,13 +128,13 @@ export class ActiveRequest implements Member, PumpTarget {
     if (this.res.destroyed) this.#onClose()
   }
 
-  /** From now on the answer is the relay's. */
-  relays(relay: ResponsePump): void {
-    this.#relay = relay
+  /** From now on the pump sends the answer. */
+  pumps(pump: ResponsePump): void {
+    this.#pump = pump
   }
 
   readonly #onClose = (): void => {
-    if (this.#relay) this.#relay.callerGone()
+    if (this.#pump) this.#pump.callerGone()
     else if (!this.detach()) this.call?.abort(new CallerGone())
   }
 

@@ -151,7 +151,7 @@ export class FormJudge {
     if (!wanted) return
     const isStream = isEvents(headers)
     this.isTurned = isStream !== isEvents(this.headers)
-    // What has not come yet is judged by its stage.
+    // What has not come yet is classified by its stage.
     const isFit = wanted === 'list' || isStream === (wanted === 'events')
     const fits = this.isTurned || this.stage ? isFit : isWanted(this.#form, wanted)
     if (!fits) throw this.#refuse(this.#form, wanted)
@@ -216,7 +216,7 @@ class FormStage implements Stage {
   readonly letsGo = true
   readonly #formOf: (begin: Buffer) => AnswerForm | undefined
   readonly #demand: (form: AnswerForm) => void
-  /** What has come; undefined once it has been judged. */
+  /** What has come; undefined once it has been classified. */
   #begin: Buffer | undefined = Buffer.alloc(0)
 
   /** @param demand throws for an answer of another form */

@@ -1,6 +1,6 @@
 import { type Body, type ForwardRule, type Model, serves } from '../kit/index.ts'
 import { fail } from './errors.ts'
-import { passes } from './is-forwarded.ts'
+import { isForwarded } from './forwarded-fields.ts'
 
 /**
  * Refuses tools that the upstream would run and the model's family does not name, and any tool that says twice what it is:
@@ -12,7 +12,7 @@ export function checkTools(model: Model, body: Body, rule: ForwardRule | undefin
   const { tools } = body.json.declared
   if (tools.length === 0) return
   const { family } = model
-  const sent = tools.filter(({ field }) => passes(rule, field))
+  const sent = tools.filter(({ field }) => isForwarded(rule, field))
   for (const { name, place, isDoubled } of sent)
     if (isDoubled) throw fail('tool_repeated', { place, tool: name }, { param: place })
   if (!family.vendorTools) return

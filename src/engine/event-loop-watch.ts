@@ -1,4 +1,4 @@
-import type { Clock } from '../kit/index.ts'
+import { type Awaitable, type Clock, isPromise } from '../kit/index.ts'
 
 /** No request may keep the others waiting for longer, in one turn of the event loop (`docs/performance.md`). */
 export const turnMsMax = 50
@@ -81,8 +81,12 @@ export class Stopwatch {
     this.#turns.took(this.#request, step, this.since)
   }
 
-  /** Waits; meanwhile the request is busy with nothing. */
-  async wait<T>(step: Step, promise: Promise<T>): Promise<T> {
+  /** Waits for a promise, and meanwhile the request does no work; returns any other value at once. */
+  wait<T>(step: Step, value: Awaitable<T>): Awaitable<T> {
+    return isPromise(value) ? this.#pause(step, value) : value
+  }
+
+  async #pause<T>(step: Step, promise: Promise<T>): Promise<T> {
     this.stop(step)
     try {
       return await promise

@@ -12,7 +12,7 @@ import {
   withFields,
 } from '../kit/index.ts'
 import { fail, modelNotFound } from './errors.ts'
-import { passes } from './is-forwarded.ts'
+import { isForwarded } from './forwarded-fields.ts'
 
 type Place = readonly string[]
 type Reading = {
@@ -104,7 +104,7 @@ export function runAllOn(upstream: Upstream, further: readonly FurtherModel[]): 
 /** What a body names models by, anywhere but in `model`, in what goes upstream. */
 export function namedIn(body: Body, rule: ForwardRule | undefined): readonly DeclaredModel[] {
   if (body.kind !== 'json' || body.json.declared.models.length === 0) return []
-  return body.json.declared.models.filter(({ path: [field] }) => passes(rule, String(field)))
+  return body.json.declared.models.filter(({ path: [field] }) => isForwarded(rule, String(field)))
 }
 
 /** Those that are not the model itself. */
@@ -164,7 +164,7 @@ function withPrefix(name: string | undefined): string | undefined {
 
 function valuesAt(body: Body, path: Place, rule: ForwardRule | undefined): readonly Found[] {
   const [field = '', ...rest] = path
-  if (body.kind !== 'json' || !body.json.has(field) || !passes(rule, field)) return []
+  if (body.kind !== 'json' || !body.json.has(field) || !isForwarded(rule, field)) return []
   const last = rest.at(-1)
   // Tools are long and rarely name a model: one look at the bytes spares reading them.
   if (last !== undefined && !mayName(body.json.raw(field), last)) return []

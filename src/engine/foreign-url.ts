@@ -29,7 +29,7 @@ const urlCharsMax = 16_384
 
 /**
  * Whether an address out of an answer may be asked: the upstream's own origin, or one that the file names. A relative one is the
- * upstream's own. What its name resolves to is judged when it is dialled (`guardedLookup`).
+ * upstream's own. What its name resolves to is classified when it is dialled (`guardedLookup`).
  */
 export function checkForeign(text: string, { own, hosts }: ForeignRule): ForeignVerdict {
   if (text.length > urlCharsMax) return refused(`an address of more than ${urlCharsMax} characters`)

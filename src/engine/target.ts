@@ -15,7 +15,7 @@ import {
 import { checkTools } from './check-tools.ts'
 import { fail, modelNotFound } from './errors.ts'
 import { checkTogether, namedIn, namesOfOthers, readFurther, renameFurther } from './fallback-models.ts'
-import { passes } from './is-forwarded.ts'
+import { isForwarded } from './forwarded-fields.ts'
 
 /**
  * The model that the body names, with its family and upstream.
@@ -100,7 +100,7 @@ export function applyForward(
   const renamed = further && upstream ? renameFurther(own, model, upstream, further) : own
   const names = fieldNames(renamed)
   if (!rule) return { body: renamed, forwarded: names, dropped: [] }
-  const isSent = (name: string): boolean => passes(rule, name)
+  const isSent = (name: string): boolean => isForwarded(rule, name)
   const forwarded: string[] = []
   const dropped: string[] = []
   for (const name of names) (isSent(name) ? forwarded : dropped).push(name)

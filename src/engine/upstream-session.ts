@@ -14,8 +14,8 @@ import type { AnswerHead, Call, Sink } from './call-request.ts'
 import { fail } from './errors.ts'
 import { UpstreamResponseBody } from './upstream-response-body.ts'
 import { strikeOut } from './redact.ts'
-import { readRefusal, type Refusal } from './vendor-keys/judge.ts'
-import { retryAfterMs } from './retryable-status.ts'
+import { readRefusal, type Refusal } from './classify-response/classify.ts'
+import { retryAfterMs } from './classify-response/retryable-status.ts'
 
 /** Of a refusal no more is looked at. */
 const refusalBytesMax = 65_536

@@ -38,7 +38,7 @@ const known: { readonly [file: string]: readonly RegExp[] | string } = {
   'src/simulator/find-route.ts': [/^\/v1beta\/models\/(?<model>.+):generateContent$/],
   'src/tools/first-config.ts': [/(\$\{UPSTREAM_URL:-)[^}]*/],
   'src/simulator/text/sample.ts': 'a pattern of a caller of at most 200 characters, tried on texts of at most 10',
-  'src/engine/vendor-keys/match-message.ts': [/can only afford [$€¥]? ?(\d+(?:[,_]\d{3})*(?:\.\d+)?)/],
+  'src/engine/classify-response/match-message.ts': [/can only afford [$€¥]? ?(\d+(?:[,_]\d{3})*(?:\.\d+)?)/],
   'src/cli/commands/completion.ts': [/^(?:families|pipeline)\.(?=(?:auth|ratelimit)\b)/],
 }
 

@@ -139,7 +139,7 @@ export const sabotages: readonly Sabotage[] = [
     name: 'asked-again-in-doubt',
     oracle: 'phantom',
     says: 'another upstream is asked although the first may have begun',
-    edits: [['src/engine/engine.ts', ": isUntouched && !isLast ? 'next_upstream'", ": !isLast ? 'next_upstream'"]],
+    edits: [['src/engine/attempts.ts', ": isUntouched && !isLast ? 'next_upstream'", ": !isLast ? 'next_upstream'"]],
   },
   {
     name: 'rounded-down',
@@ -390,7 +390,7 @@ export const sabotages: readonly Sabotage[] = [
     isRare: true,
     edits: [
       [
-        'src/engine/engine.ts',
+        'src/engine/refusals.ts',
         "return refused && (call === refused || reach === 'untouched') ? 'refused' : reach",
         'return reach',
       ],
@@ -446,8 +446,12 @@ export const sabotages: readonly Sabotage[] = [
     says: 'no second upstream is ever asked',
     mark: 'another upstream answered',
     edits: [
-      ['src/engine/engine.ts', "if (isLast || !isRetryableStatus(status) || !isUnsold) return 'take'", "return 'take'"],
-      ['src/engine/engine.ts', ": isUntouched && !isLast ? 'next_upstream' : 'take'", ": 'take'"],
+      [
+        'src/engine/attempts.ts',
+        "if (isLast || !isRetryableStatus(status) || !isUnsold) return 'take'",
+        "return 'take'",
+      ],
+      ['src/engine/attempts.ts', ": isUntouched && !isLast ? 'next_upstream' : 'take'", ": 'take'"],
     ],
   },
   {
@@ -474,8 +478,8 @@ export const sabotages: readonly Sabotage[] = [
     edits: [
       [
         'src/engine/vendor-keys/key-attempt.ts',
-        "this.#waitsFor(judgement.retryAfterMs ?? soonMs)\n    return 'next_key'",
-        "this.#waitsFor(judgement.retryAfterMs ?? soonMs)\n    return 'next_upstream'",
+        "this.#waitsFor(classification.retryAfterMs ?? soonMs)\n    return 'next_key'",
+        "this.#waitsFor(classification.retryAfterMs ?? soonMs)\n    return 'next_upstream'",
       ],
     ],
   },
@@ -511,7 +515,7 @@ export const sabotages: readonly Sabotage[] = [
     says: 'what the body of one request brings about suspends every key that it is tried with',
     edits: [
       [
-        'src/engine/vendor-keys/judge.ts',
+        'src/engine/classify-response/classify.ts',
         "key: saleClass === 'not_sold' ? row.key : 'none'",
         "key: saleClass === 'not_sold' ? (row.key === 'request' ? 'no_credit' : row.key) : 'none'",
       ],
@@ -535,7 +539,7 @@ export const sabotages: readonly Sabotage[] = [
     says: "the vendor's words about a key are handed to the caller",
     edits: [
       [
-        'src/engine/engine.ts',
+        'src/engine/attempts.ts',
         'if (isLast && refused && attempt.isLastShown) return refused',
         'if (refused) return refused',
       ],
@@ -631,7 +635,7 @@ export const sabotages: readonly Sabotage[] = [
     oracle: 'vendor-keys',
     seed: 2,
     says: 'an error in an answer of 200 is taken for an answer',
-    edits: [['src/engine/vendor-keys/judged-call.ts', ': this.#words?.inside()', ': undefined']],
+    edits: [['src/engine/classify-response/classified-call.ts', ': this.#words?.inside()', ': undefined']],
   },
 ]
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { AnswerRedaction, mayHave, soughtSecrets } from '../../src/engine/answer-redaction.ts'
 import { createRedaction, strikeOut } from '../../src/engine/redact.ts'
-import { judge } from '../../src/engine/vendor-keys/judge.ts'
+import { classify } from '../../src/engine/classify-response/classify.ts'
 import type { Upstream } from '../../src/kit/index.ts'
 import { caseName } from '../harness/case-name.ts'
 
@@ -32,7 +32,7 @@ t.test('a secret is struck out in whatever form it is quoted, and as many bytes 
 
 t.test('a code that quotes our key goes nowhere as it is', async t => {
   const refusal = { status: 401, isInside: false, body: { error: { code: `bad ${secret}` } }, retryAfterMs: undefined }
-  const { code } = judge(refusal, [], text => strikeOut(text, [secret]))
+  const { code } = classify(refusal, [], text => strikeOut(text, [secret]))
   t.match(code, /^401 bad_/)
   t.notMatch(code, 'SECRET')
 })

@@ -1,12 +1,12 @@
 import t from 'tap'
-import { FirstEventReader } from '../../src/engine/vendor-keys/first-event-error.ts'
-import { judge, readRefusal, refusalInside } from '../../src/engine/vendor-keys/judge.ts'
-import { mayBeError } from '../../src/engine/vendor-keys/may-be-error.ts'
-import { limitCodes, outcomes } from '../../src/engine/vendor-keys/outcomes.ts'
+import { FirstEventReader } from '../../src/engine/classify-response/first-event-error.ts'
+import { classify, readRefusal, refusalInside } from '../../src/engine/classify-response/classify.ts'
+import { mayBeError } from '../../src/engine/classify-response/may-be-error.ts'
+import { limitCodes, outcomes } from '../../src/engine/classify-response/outcome-table.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const refuse = (status: number, body: unknown = {}, wait?: number) =>
-  judge(readRefusal(status, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), wait))
+  classify(readRefusal(status, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), wait))
 
 const noCredit =
   'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.'
@@ -152,12 +152,12 @@ t.test('an operator’s rows come before the table, and read where they say', as
     { status: [400], at: 'fault.kind', codes: ['E17'], class: 'not_sold', key: 'invalid' },
     { status: [401], class: 'final', key: 'none' },
   ] as const
-  t.match(judge(readRefusal(400, Buffer.from('{"fault":{"kind":"E17"}}'), undefined), own), {
+  t.match(classify(readRefusal(400, Buffer.from('{"fault":{"kind":"E17"}}'), undefined), own), {
     key: 'invalid',
     code: '400 E17',
   })
-  t.match(judge(readRefusal(400, Buffer.from('{"error":{"code":"E17"}}'), undefined), own), { class: 'final' })
-  t.match(judge(readRefusal(401, Buffer.from(''), undefined), own), { class: 'final' }, 'the first that fits')
+  t.match(classify(readRefusal(400, Buffer.from('{"error":{"code":"E17"}}'), undefined), own), { class: 'final' })
+  t.match(classify(readRefusal(401, Buffer.from(''), undefined), own), { class: 'final' }, 'the first that fits')
 })
 
 t.test('what stands in a log of it is a word, whatever a vendor writes', async t => {
@@ -169,7 +169,7 @@ t.test('what stands in a log of it is a word, whatever a vendor writes', async t
 t.test('an answer of status 200 is a refusal only where it holds an error and nothing else', async t => {
   const inside = (body: unknown) => {
     const refusal = refusalInside(body)
-    return refusal && judge(refusal)
+    return refusal && classify(refusal)
   }
   const rows: readonly (readonly [unknown, object | undefined])[] = [
     [

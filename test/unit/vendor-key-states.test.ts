@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { Judgement } from '../../src/engine/vendor-keys/judge.ts'
+import type { Classification } from '../../src/engine/classify-response/classify.ts'
 import { KeyBudgets } from '../../src/engine/vendor-keys/key-budgets.ts'
 import { KeyStates } from '../../src/engine/vendor-keys/key-states.ts'
 import type { KeyStatus, VendorKey } from '../../src/kit/index.ts'
@@ -9,9 +9,9 @@ import { HandTime } from '../harness/hand-time.ts'
 const minute = 60_000
 const model = 'alpha'
 const key = keyOf('first', 'hash')
-const limited: Judgement = { class: 'not_sold', key: 'cooling', code: '429' }
-const invalid: Judgement = { class: 'not_sold', key: 'invalid', code: '401 invalid_api_key' }
-const poor: Judgement = { class: 'not_sold', key: 'no_credit', code: '402' }
+const limited: Classification = { class: 'not_sold', key: 'cooling', code: '429' }
+const invalid: Classification = { class: 'not_sold', key: 'invalid', code: '401 invalid_api_key' }
+const poor: Classification = { class: 'not_sold', key: 'no_credit', code: '402' }
 
 function keyOf(name: string, hash: string): VendorKey {
   return {

@@ -13,7 +13,7 @@ import {
   type VendorKey,
 } from '../../kit/index.ts'
 import { fail } from '../errors.ts'
-import type { Judgement } from './judge.ts'
+import type { Classification } from '../classify-response/classify.ts'
 import { demandsOf } from './demands-of.ts'
 import type { KeyBudgets } from './key-budgets.ts'
 import type { KeyStates } from './key-states.ts'
@@ -35,7 +35,7 @@ export type AttemptHost = {
   /** What became of it. */
   ended(key: VendorKey, outcome: KeyOutcome): void
   /** A refusal that was not sold. */
-  wasted(key: VendorKey, judgement: Judgement, asker: KeyUser): void
+  wasted(key: VendorKey, classification: Classification, asker: KeyUser): void
 }
 
 /** A request, as its way through the keys has to know it. */
@@ -70,7 +70,7 @@ export class KeyAttempt {
   #isResort = false
   /** A usable key was used. */
   #hasAskedOpen = false
-  /** A token of its was good no more: a new one that is refused too is judged. */
+  /** A token of its was good no more: a new one that is refused too is classified. */
   #renewed: Set<VendorKey> | undefined
   #unable = 0
   /** When the first of the limited keys may be used again. */
@@ -78,7 +78,7 @@ export class KeyAttempt {
   /** A request was sent, and may have been sold: `on_unknown: pay_twice`. */
   isInDoubt = false
   /** What the last answer that was not taken was. */
-  last: Judgement | undefined
+  last: Classification | undefined
   /** What the last call failed with that got no answer. */
   fault: Failure | undefined
 
@@ -213,29 +213,30 @@ export class KeyAttempt {
   }
 
   /** Its signature was no longer accepted: the key itself may be. @returns the next attempt */
-  outdated(judgement: Judgement): Verdict {
+  outdated(classification: Classification): Verdict {
     const { key } = this
-    if (!key || judgement.class !== 'not_sold' || this.#renewed?.has(key)) return this.refused(judgement)
+    if (!key || classification.class !== 'not_sold' || this.#renewed?.has(key)) return this.refused(classification)
     this.#renewed = (this.#renewed ?? new Set()).add(key)
-    this.last = judgement
+    this.last = classification
     return 'same_key'
   }
 
   /** The meaning of an answer that is none. @returns the next attempt */
-  refused(judgement: Judgement): Verdict {
+  refused(classification: Classification): Verdict {
     const { key } = this
     if (!key) return 'take'
-    this.#keys.ended(key, outcomeOf(judgement))
-    if (judgement.class === 'final') return 'take'
-    this.last = judgement
+    this.#keys.ended(key, outcomeOf(classification))
+    if (classification.class === 'final') return 'take'
+    this.last = classification
     this.fault = undefined
-    if (judgement.class === 'unknown') return this.#doubt()
-    this.#keys.wasted(key, judgement, this.#asked.asker)
-    if (judgement.key === 'model') this.#modelRefused = [...(this.#modelRefused ?? []), { key, code: judgement.code }]
-    if (judgement.key === 'none') this.#unable++
+    if (classification.class === 'unknown') return this.#doubt()
+    this.#keys.wasted(key, classification, this.#asked.asker)
+    if (classification.key === 'model')
+      this.#modelRefused = [...(this.#modelRefused ?? []), { key, code: classification.code }]
+    if (classification.key === 'none') this.#unable++
     // Of one that cools its state says how long.
-    if (judgement.key === 'cooling' && this.#keys.states.admission(key, this.#asked.model).kind !== 'shut')
-      this.#waitsFor(judgement.retryAfterMs ?? soonMs)
+    if (classification.key === 'cooling' && this.#keys.states.admission(key, this.#asked.model).kind !== 'shut')
+      this.#waitsFor(classification.retryAfterMs ?? soonMs)
     return 'next_key'
   }
 
@@ -309,7 +310,7 @@ export class KeyAttempt {
   }
 }
 
-function outcomeOf({ class: saleClass, key }: Judgement): KeyOutcome {
+function outcomeOf({ class: saleClass, key }: Classification): KeyOutcome {
   if (saleClass === 'unknown') return 'unknown'
   if (saleClass === 'final' || key === 'request') return 'refused'
   if (key === 'none') return 'unable'

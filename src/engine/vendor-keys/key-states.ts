@@ -1,5 +1,5 @@
 import type { Clock, KeyReason, KeyStatus, VendorKey } from '../../kit/index.ts'
-import type { Judgement } from './judge.ts'
+import type { Classification } from '../classify-response/classify.ts'
 import { type KeyUser, Suspicions } from './suspicions.ts'
 
 const minuteMs = 60_000
@@ -132,7 +132,7 @@ export class KeyStates {
    * so too, and of all keys that one request is refused with it counts for one.
    * @returns whether it is suspended for it, and was not before
    */
-  refused(key: VendorKey, { key: effect, code, retryAfterMs, confirm }: Judgement, asker?: KeyUser): boolean {
+  refused(key: VendorKey, { key: effect, code, retryAfterMs, confirm }: Classification, asker?: KeyUser): boolean {
     if (effect === 'none' || effect === 'model' || effect === 'request') return false
     // Its upstream rests instead, as one that is sent no key: a limit may be of one model alone.
     if (effect === 'cooling' && key.isOnly === true) return false

@@ -2,7 +2,7 @@ import { type Clock, Failure, type KeyTrial, type VendorKey } from '../../kit/in
 import type { Call, CallRequest } from '../call-request.ts'
 import { fail } from '../errors.ts'
 import { fixedHeaders } from '../headers.ts'
-import { JudgedCall } from './judged-call.ts'
+import { ClassifiedCall } from '../classify-response/classified-call.ts'
 
 /** Statuses of a path that is not there, or does not take a GET. */
 const missing: ReadonlySet<number> = new Set([404, 405, 501])
@@ -21,7 +21,7 @@ export async function probe(
     return { upstream: upstream.name, key: key.name, result, answer, path, ms: Math.round(clock.tick() - began) }
   }
   try {
-    const call = new JudgedCall(
+    const call = new ClassifiedCall(
       send({
         upstream,
         method: 'GET',
@@ -33,15 +33,15 @@ export async function probe(
       clock,
     )
     const { status } = await call.head
-    const { judgement } = call
+    const { classification } = call
     call.abort(fail('upstream_cut', { reason: 'its head is enough' }))
     // A token that was good no more says nothing of the key.
     if (call.isOutdated && !isAgain) return await probe(key, how, true)
-    if (!judgement) return told('good', String(status))
-    if (missing.has(status)) return told('unclear', judgement.code)
+    if (!classification) return told('good', String(status))
+    if (missing.has(status)) return told('unclear', classification.code)
     // Who is limited, or has no credit, has been let in.
-    const isKnown = judgement.key === 'cooling' || judgement.key === 'no_credit'
-    return told(isKnown ? 'good' : 'bad', judgement.code)
+    const isKnown = classification.key === 'cooling' || classification.key === 'no_credit'
+    return told(isKnown ? 'good' : 'bad', classification.code)
   } catch (error) {
     return told('bad', error instanceof Failure ? error.code : 'internal_error')
   }

@@ -11,7 +11,7 @@ import {
   type Upstream,
   type VendorKey,
 } from '../../kit/index.ts'
-import type { Judgement } from './judge.ts'
+import type { Classification } from '../classify-response/classify.ts'
 import { type Asked, type AttemptHost, KeyAttempt } from './key-attempt.ts'
 import { KeyBudgets } from './key-budgets.ts'
 import { OutcomeCounts } from './key-outcomes.ts'
@@ -66,10 +66,15 @@ export class VendorKeys implements AttemptHost {
   }
 
   /** A refusal that was not sold. */
-  wasted(key: VendorKey, judgement: Judgement, asker: KeyUser): void {
-    const facts = { upstream: key.upstream.name, key: key.name, reason: judgement.key, answer: judgement.code }
+  wasted(key: VendorKey, classification: Classification, asker: KeyUser): void {
+    const facts = {
+      upstream: key.upstream.name,
+      key: key.name,
+      reason: classification.key,
+      answer: classification.code,
+    }
     // Once: requests under way at the same time are refused too.
-    if (this.states.refused(key, judgement, asker))
+    if (this.states.refused(key, classification, asker))
       this.#parts.log.error(facts, "an upstream's key is refused and suspended until it is good again")
   }
 

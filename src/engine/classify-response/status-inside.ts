@@ -1,5 +1,5 @@
-import { codesAt, type Judgement, type Refusal } from './judge.ts'
-import { limitCodes, usualPlaces } from './outcomes.ts'
+import { codesAt, type Classification, type Refusal } from './classify.ts'
+import { limitCodes, usualPlaces } from './outcome-table.ts'
 
 /** The statuses that vendors have for words which an answer of 200 may contain too. */
 const statuses: readonly (readonly [status: number, codes: readonly string[]])[] = [
@@ -29,9 +29,9 @@ const statuses: readonly (readonly [status: number, codes: readonly string[]])[]
 const callerFault = '_user_error'
 
 /** The status that an error in an answer of 200 would have had. */
-export function statusInside(refusal: Refusal, judgement: Judgement | undefined): number {
+export function statusInside(refusal: Refusal, classification: Classification | undefined): number {
   if (refusal.status !== undefined) return refusal.status
-  if (judgement?.key === 'cooling') return 429
+  if (classification?.key === 'cooling') return 429
   const codes = codesAt(refusal.body, usualPlaces)
   if (codes.some(code => code.endsWith(callerFault))) return 400
   return statuses.find(([, words]) => codes.some(code => words.includes(code)))?.[0] ?? 502

@@ -1,4 +1,4 @@
-import { besideErrors } from './outcomes.ts'
+import { besideErrors } from './outcome-table.ts'
 
 const quote = 0x22
 const comma = 0x2c

@@ -2,9 +2,9 @@ import { joined } from '../../wire/index.ts'
 import type { AnswerForm } from '../answer-form.ts'
 import type { AnswerHead } from '../call-request.ts'
 import { type Coding, unpackSmall } from '../codings.ts'
-import { isNothing, parseLoosely, type Refusal, refusalInside } from './judge.ts'
+import { isNothing, parseLoosely, type Refusal, refusalInside } from './classify.ts'
 import { mayBeError } from './may-be-error.ts'
-import { soldMembers } from './outcomes.ts'
+import { soldMembers } from './outcome-table.ts'
 
 /** An error that is alone in an answer is no longer. */
 const insideBytesMax = 16_384

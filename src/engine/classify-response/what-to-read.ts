@@ -4,7 +4,7 @@ import { FirstEventReader, type FormOf, type Kind, kindOf } from './first-event-
 import { mayBeError } from './may-be-error.ts'
 
 /** What is known before an answer is heard. */
-export type Hearing = {
+export type ReadingNeeds = {
   readonly hasKey: boolean
   /** Where its first words come from; absent where several requests make the answer, which are heard one by one. */
   readonly call: Call | undefined
@@ -17,7 +17,7 @@ export type Hearing = {
  * What has to be heard of an answer to know what it is: of a status that is none, of one that may be an error all the same,
  * and of one whose form has not shown yet. Undefined where what came with the head shows all of it.
  */
-export function kindToHear(head: AnswerHead, { hasKey, call, formOf, wantsEvents }: Hearing): Kind | undefined {
+export function kindToRead(head: AnswerHead, { hasKey, call, formOf, wantsEvents }: ReadingNeeds): Kind | undefined {
   if (head.status >= 400) return hasKey ? 'refusal' : undefined
   if (!call || head.codings.length > 0) return undefined
   // What came with the head is mostly enough, and then there is nothing to wait for.

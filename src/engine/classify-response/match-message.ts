@@ -1,6 +1,6 @@
 import type { OutcomeRow } from '../../kit/index.ts'
 import { valuesAt } from '../../wire/index.ts'
-import { messagePlaces } from './outcomes.ts'
+import { messagePlaces } from './outcome-table.ts'
 
 /** What decides is at the beginning of a message. */
 const messageCharsMax = 4_000

@@ -1,7 +1,7 @@
 import type { ForwardRule } from '../kit/index.ts'
 
 /** Whether a field of the caller's goes upstream; without a rule all do. */
-export function passes(rule: ForwardRule | undefined, field: string): boolean {
+export function isForwarded(rule: ForwardRule | undefined, field: string): boolean {
   if (!rule) return true
   return rule.kind === 'only' ? rule.names.has(field) : !rule.except.has(field)
 }

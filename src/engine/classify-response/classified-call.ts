@@ -4,12 +4,12 @@ import { secretsOfCall } from '../answer-source.ts'
 import type { UpstreamSession } from '../upstream-session.ts'
 import { fail } from '../errors.ts'
 import { strikeOut } from '../redact.ts'
-import { retryAfterMs } from '../retryable-status.ts'
+import { retryAfterMs } from './retryable-status.ts'
 import { FirstEventReader, type FormOf, type Kind, kindOf } from './first-event-error.ts'
-import { type Judgement, judge, type Refusal } from './judge.ts'
+import { type Classification, classify, type Refusal } from './classify.ts'
 import { statusInside } from './status-inside.ts'
 
-/** What is heard of an answer before it is judged, and no longer than this. */
+/** What is heard of an answer before it is classified, and no longer than this. */
 const hearMs = 5_000
 /** Without another key: what is wrong from the start is reported at once, and the client sees the head late. */
 const hearAloneMs = 1_000
@@ -20,10 +20,10 @@ const errorBytesMax = 65_536
  * heard as tells what it means, of a success no more than shows that it is none. What was heard is handed on as it came; an
  * error in an answer that began as a success, as what it would have been: a status, and its JSON.
  */
-export class JudgedCall implements Call, Sink {
+export class ClassifiedCall implements Call, Sink {
   readonly head: Promise<AnswerHead>
   /** What the upstream says no with; undefined for an answer. */
-  judgement: Judgement | undefined
+  classification: Classification | undefined
   readonly #inner: Call
   readonly #conversation: UpstreamSession | undefined
   readonly #clock: Clock
@@ -92,7 +92,7 @@ export class JudgedCall implements Call, Sink {
   #hear(head: AnswerHead): Awaitable<AnswerHead> {
     const isRefused = head.status >= 400
     if (this.#conversation) {
-      if (isRefused) this.judgement = judgeAll(this.#conversation, this.upstream, text => this.#strike(text))
+      if (isRefused) this.classification = judgeAll(this.#conversation, this.upstream, text => this.#strike(text))
       return head
     }
     const kind = this.#kind ?? kindOf(head)
@@ -125,7 +125,9 @@ export class JudgedCall implements Call, Sink {
       ? { status, isInside: false, body: this.#words?.value(codings), retryAfterMs: wait }
       : this.#words?.inside()
     if (!refusal) return head
-    this.judgement = judge({ ...refusal, retryAfterMs: wait }, this.upstream.outcomes, text => this.#strike(text))
+    this.classification = classify({ ...refusal, retryAfterMs: wait }, this.upstream.outcomes, text =>
+      this.#strike(text),
+    )
     return refusal.isInside ? this.#replace(head, refusal) : head
   }
 
@@ -144,7 +146,7 @@ export class JudgedCall implements Call, Sink {
     this.#failure = undefined
     return {
       ...head,
-      status: statusInside(refusal, this.judgement),
+      status: statusInside(refusal, this.classification),
       headers: { ...headers, 'content-type': 'application/json' },
       endsWithConnection: false,
     }
@@ -243,9 +245,9 @@ function judgeAll(
   { refusals, asked }: UpstreamSession,
   upstream: Upstream,
   strike: (text: string) => string,
-): Judgement {
-  const judged = refusals.map(refusal => judge(refusal, upstream.outcomes, strike))
-  const [first] = judged
-  if (!first || asked > judged.length) return { class: 'unknown', key: 'none', code: first?.code ?? '' }
-  return judged.find(one => one.class !== 'not_sold') ?? first
+): Classification {
+  const classified = refusals.map(refusal => classify(refusal, upstream.outcomes, strike))
+  const [first] = classified
+  if (!first || asked > classified.length) return { class: 'unknown', key: 'none', code: first?.code ?? '' }
+  return classified.find(one => one.class !== 'not_sold') ?? first
 }

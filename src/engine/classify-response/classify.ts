@@ -1,7 +1,7 @@
 import type { KeyEffect, OutcomeRow, SaleClass } from '../../kit/index.ts'
 import { valuesAt } from '../../wire/index.ts'
 import { mentions } from './match-message.ts'
-import { besideErrors, limitCodes, outcomes, usualPlaces } from './outcomes.ts'
+import { besideErrors, limitCodes, outcomes, usualPlaces } from './outcome-table.ts'
 
 /** A machine-readable word is no longer than this. */
 const codeCharsMax = 100
@@ -30,7 +30,7 @@ export type Refusal = {
 }
 
 /** What a refusal means. */
-export type Judgement = {
+export type Classification = {
   readonly class: SaleClass
   readonly key: KeyEffect
   /** `401 invalid_api_key`: the status and the word that decided. */
@@ -41,12 +41,12 @@ export type Judgement = {
 }
 
 /** What the tables say of a refusal, an operator's rows first. `strike` takes our secrets out of a vendor's word. */
-export function judge(refusal: Refusal, own: readonly OutcomeRow[] = [], strike = asIs): Judgement {
+export function classify(refusal: Refusal, own: readonly OutcomeRow[] = [], strike = asIs): Classification {
   const found = [...own, ...outcomes]
     .map(row => ({ row, code: fits(row, refusal) }))
     .find(one => one.code !== undefined)
   const isLimit = refusal.isInside && codesAt(refusal.body, usualPlaces).find(code => limitCodes.includes(code))
-  if (!found && typeof isLimit !== 'string') return { class: 'final', key: 'none', code: told(refusal, '', strike) }
+  if (!found && typeof isLimit !== 'string') return { class: 'final', key: 'none', code: codeOf(refusal, '', strike) }
   const limited = { class: 'not_sold', key: 'cooling', confirm: true } as const
   const { row, code = '' } = found ?? { row: limited, code: String(isLimit) }
   // In an answer that has begun well, only what is about the key, or too much for it, was surely not sold.
@@ -56,7 +56,7 @@ export function judge(refusal: Refusal, own: readonly OutcomeRow[] = [], strike 
   return {
     class: saleClass,
     key: saleClass === 'not_sold' ? row.key : 'none',
-    code: told(refusal, code, strike),
+    code: codeOf(refusal, code, strike),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...(row.confirm === true && { confirm: true as const }),
   }
@@ -64,7 +64,7 @@ export function judge(refusal: Refusal, own: readonly OutcomeRow[] = [], strike 
 
 const asIs = (text: string): string => text
 
-function told({ status, isInside, body }: Refusal, decisive: string, strike: (text: string) => string): string {
+function codeOf({ status, isInside, body }: Refusal, decisive: string, strike: (text: string) => string): string {
   const code = decisive === '' ? (codesAt(body, usualPlaces).find(one => !/^\d+$/.test(one)) ?? '') : decisive
   return [isInside ? '200' : undefined, status, shown(strike(code))]
     .filter(part => part !== undefined && part !== '')

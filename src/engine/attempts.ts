@@ -1,0 +1,378 @@
+import type { ServerResponse } from 'node:http'
+import {
+  type Awaitable,
+  type Candidate,
+  type Clock,
+  Failure,
+  isPromise,
+  type Log,
+  type Outbound,
+  type Random,
+  type RequestContext,
+  type Target,
+  tokenUseSlot,
+  type Upstream,
+} from '../kit/index.ts'
+import { type ActiveRequest, CallerGone } from './active-request.ts'
+import { formReader, wantedForm, type WantedForm } from './answer-form.ts'
+import type { AnswerHead, Call } from './call-request.ts'
+import type { CircuitBreaker } from './circuit-breaker.ts'
+import { ClassifiedCall } from './classify-response/classified-call.ts'
+import type { Classification } from './classify-response/classify.ts'
+import { isDefiniteRefusal, isRetryableStatus, retryAfterMs } from './classify-response/retryable-status.ts'
+import { kindToRead } from './classify-response/what-to-read.ts'
+import type { Deadlines, Timed } from './deadlines.ts'
+import { fail } from './errors.ts'
+import { notTogether, runAllOn } from './fallback-models.ts'
+import { isDirect } from './is-direct.ts'
+import { orderCandidates } from './order-candidates.ts'
+import { shapeOutbound } from './outbound.ts'
+import type { RequestSender, SenderParts } from './send-request.ts'
+import { UpstreamSession } from './upstream-session.ts'
+import { digestBody } from './vendor-keys/digest-body.ts'
+import type { KeyAttempt, Verdict } from './vendor-keys/key-attempt.ts'
+import type { VendorKeys } from './vendor-keys/vendor-keys.ts'
+
+export type AttemptsParts = {
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  readonly sender: RequestSender
+  readonly breaker: CircuitBreaker
+  readonly vendorKeys: VendorKeys
+  readonly deadlines: Deadlines
+  readonly trace?: SenderParts['trace']
+  /** An upstream's head has come (status), or never came (null), after so many milliseconds. */
+  upstreamAnswered(upstream: string, status: number | null, durationMs: number): void
+  /** Why no request is sent any more, once that is so. */
+  stopped(): Failure | undefined
+}
+
+/** The upstreams of a model, and the keys of each, tried one after another until one answers. */
+export class Attempts {
+  readonly #parts: AttemptsParts
+
+  constructor(parts: AttemptsParts) {
+    this.#parts = parts
+  }
+
+  /** Puts the model's upstreams in the order in which they are tried. @returns the target on the first of them */
+  order(target: Target, request: ActiveRequest): Target {
+    const { further } = target
+    const upstreams = further
+      ? target.model.upstreams.filter(({ upstream }) => runAllOn(upstream, further))
+      : target.model.upstreams
+    if (further && upstreams.length === 0) throw notTogether(target.model, further)
+    if (upstreams.length > 1) {
+      const { clock, random } = this.#parts
+      const now = clock.tick()
+      request.order = orderCandidates(
+        upstreams,
+        one => this.#parts.breaker.admits(one.upstream, now),
+        () => random.unit(),
+      )
+      return withCandidate(target, request.order[0] as Candidate)
+    }
+    request.order = upstreams
+    return upstreams === target.model.upstreams ? target : withCandidate(target, upstreams[0] as Candidate)
+  }
+
+  /** The head of the first answer that is the caller's; `request.target` is then on its upstream. @throws Failure */
+  async answer(request: ActiveRequest, context: RequestContext, first: Target): Promise<AnswerHead> {
+    const { order } = request
+    for (let i = 0; i < order.length; i++) {
+      const target = i === 0 ? first : withCandidate(first, order[i] as Candidate)
+      request.target = target
+      const head = await this.#ask(request, context, target, i === order.length - 1)
+      if (head) return head
+    }
+    throw new Error('the last attempt neither answered nor failed')
+  }
+
+  /** What the upstream is to receive; undefined when a hook says that it cannot take it now, and another may be tried. */
+  #shape(
+    request: ActiveRequest,
+    context: RequestContext,
+    target: Target,
+    isLast: boolean,
+  ): Awaitable<Outbound | undefined> {
+    const goElsewhere = (error: unknown): undefined => {
+      if (isLast || !(error instanceof Failure) || !error.elsewhere) throw error
+    }
+    try {
+      const shaping = request.running.pipeline.onForward(context, shapeOutbound(context, target), target)
+      return isPromise(shaping) ? shaping.catch(goElsewhere) : shaping
+    } catch (error) {
+      return goElsewhere(error)
+    }
+  }
+
+  /**
+   * Asks one upstream and waits for the head of its answer; a caller who leaves meanwhile ends the wait, unless the answer
+   * is to be read anyway. Undefined when another upstream is to be asked: where no byte of the request was sent, or a
+   * definite refusal came. Never after a byte that may have been taken: a second request could be a second sale. An upstream
+   * with keys is asked with one after another, until one is served: what was not sold goes to the next key at once; what may
+   * have been sold goes nowhere, unless the operator pays twice.
+   * @throws Failure upstream_credentials, upstream_limited where no key is left
+   */
+  async #ask(
+    request: ActiveRequest,
+    context: RequestContext,
+    target: Target,
+    isLast: boolean,
+  ): Promise<AnswerHead | undefined> {
+    const { clock } = this.#parts
+    const { stopwatch } = request
+    const attempt = this.#attempt(request, context, target, isLast)
+    let refused: AnswerHead | undefined
+    let verdict: Verdict = 'next_key'
+    const wanted = wantedForm(context, target)
+    while (verdict === 'next_key' || verdict === 'same_key') {
+      const choosing = verdict === 'same_key' ? attempt?.key?.upstream : attempt ? attempt.next() : target.upstream
+      const upstream = await stopwatch.wait('request', choosing)
+      if (!upstream) break
+      if (attempt && refused) this.#discard(request, attempt.isInDoubt)
+      refused = undefined
+      const tried = attempt ? { ...target, upstream } : target
+      request.target = tried
+      const out = await stopwatch.wait('request', this.#shape(request, context, tried, isLast))
+      if (!out) return this.#leaveKeys(request)
+      const call = this.#send(request, context, tried, out)
+      const sentTick = clock.tick()
+      const waiting = this.#beginWait(request, context, call, out, sentTick)
+      let classified: ClassifiedCall | undefined
+      try {
+        const head = await call.head
+        stopwatch.start()
+        const headTick = clock.tick()
+        request.mark('firstByte', headTick)
+        classified = this.#classify(request, call, head, wanted)
+        refused = classified ? await stopwatch.wait('answer', classified.head) : head
+        this.#answered(context, upstream, refused.status, headTick - sentTick)
+      } catch (error) {
+        stopwatch.start()
+        this.#noHead(context, upstream, sentTick, error)
+        verdict = this.#lost(request, upstream, call, error, isLast)
+      } finally {
+        if (waiting) this.#parts.deadlines.forget(waiting)
+      }
+      if (refused) verdict = this.#decide(request, upstream, refused, classified, isLast)
+      if (verdict === 'take') return refused
+      // What was read as it came cannot be sent again.
+      if (out.body.kind === 'stream' && call.reach !== 'untouched') verdict = 'next_upstream'
+    }
+    return attempt && this.#noKeyLeft(request, attempt, refused, isLast)
+  }
+
+  #send(request: ActiveRequest, context: RequestContext, target: Target, out: Outbound): Call {
+    if (request.res.destroyed) throw fail('body_incomplete')
+    const stopped = this.#parts.stopped()
+    if (stopped) throw stopped
+    this.#parts.breaker.began(target.upstream, this.#parts.clock.tick())
+    request.keys?.sent()
+    return this.#parts.sender.send(request, context, target, out)
+  }
+
+  /** The way through the keys of an upstream that has any. */
+  #attempt(
+    request: ActiveRequest,
+    context: RequestContext,
+    { upstream, model }: Target,
+    isLast: boolean,
+  ): KeyAttempt | undefined {
+    if (!upstream.keys) return (request.keys = undefined)
+    const tokens = context.slots.get(tokenUseSlot)
+    // The same for all upstreams: of all their keys one may change for what it is refused.
+    request.asker ??= {
+      request: context.id,
+      client: context.payer,
+      digest: () => digestBody(request.body),
+      ...(tokens && { tokens: tokens.estimate }),
+      hasChanged: false,
+    }
+    const asked = { model: model.name, request: context.id, asker: request.asker, tokens, isLast }
+    return (request.keys = this.#parts.vendorKeys.attempt(upstream, asked))
+  }
+
+  /** The wait for a head begins. @returns what informs the caller meanwhile */
+  #beginWait(
+    request: ActiveRequest,
+    context: RequestContext,
+    call: Call,
+    out: Outbound,
+    sentTick: number,
+  ): Timed | undefined {
+    const waiting = createPatience(context, request.res, this.#parts.deadlines)
+    if (waiting) this.#parts.deadlines.watch(waiting)
+    request.asks(call, out, sentTick)
+    request.stopwatch.stop('request')
+    return waiting
+  }
+
+  /** Hears an answer until it is known whether it is one, and of what form; undefined where what came with its head shows that. */
+  #classify(
+    request: ActiveRequest,
+    call: Call,
+    head: AnswerHead,
+    wanted: WantedForm | undefined,
+  ): ClassifiedCall | undefined {
+    const { keys } = request
+    const conversation = call instanceof UpstreamSession ? call : undefined
+    const formOf = formReader(head, wanted)
+    const kind = kindToRead(head, {
+      hasKey: keys !== undefined,
+      call: conversation ? undefined : call,
+      formOf,
+      wantsEvents: wanted === 'events',
+    })
+    if (!kind) return undefined
+    const isAlone = keys === undefined || keys.key?.isOnly === true
+    const classified = new ClassifiedCall(call, this.#parts.clock, { conversation, isAlone, kind, formOf })
+    request.call = classified
+    return classified
+  }
+
+  /** Its keys are used no more for this request. */
+  #leaveKeys(request: ActiveRequest): undefined {
+    request.keys?.end({ kind: 'answered', status: 0, reach: 'refused' }, undefined)
+    request.keys = undefined
+    this.#parts.vendorKeys.budgets.forget(request.id)
+  }
+
+  /** The answer of the key before is discarded. */
+  #discard(request: ActiveRequest, isInDoubt: boolean): void {
+    if (!isInDoubt) request.refused = request.call
+    request.inDoubt ||= isInDoubt
+    request.call?.abort(fail('upstream_cut', { reason: 'another key or upstream is asked' }))
+  }
+
+  /** Undefined when another upstream is to be tried. @throws Failure where none is left */
+  #noKeyLeft(
+    request: ActiveRequest,
+    attempt: KeyAttempt,
+    refused: AnswerHead | undefined,
+    isLast: boolean,
+  ): AnswerHead | undefined {
+    if (isLast && refused && attempt.isLastShown) return refused
+    if (refused) this.#discard(request, attempt.isInDoubt)
+    request.inDoubt ||= attempt.isInDoubt
+    if (isLast) throw attempt.failure
+    const { code } = attempt.failure
+    const { name: upstream } = attempt.upstream
+    this.#parts.log.warn({ request: request.id, upstream, code }, 'no key is left; the next is asked')
+    return this.#leaveKeys(request)
+  }
+
+  /** No head came. @returns the next attempt @throws what ends the exchange */
+  #lost(request: ActiveRequest, upstream: Upstream, call: Call, error: unknown, isLast: boolean): Verdict {
+    const { keys: attempt } = request
+    const isUntouched = call.reach === 'untouched'
+    const verdict = attempt ? attempt.lost(error, isUntouched) : isUntouched && !isLast ? 'next_upstream' : 'take'
+    if (verdict === 'take' || !(error instanceof Failure)) throw error
+    if (attempt) request.inDoubt ||= attempt.isInDoubt
+    const { log } = this.#parts
+    const about = {
+      request: request.id,
+      ...(attempt ? namesOf(upstream) : { upstream: upstream.name }),
+      code: error.code,
+    }
+    log.warn(
+      about,
+      attempt ? 'a key could not be asked; the next is' : 'an upstream could not be reached; the next is asked',
+    )
+    return verdict
+  }
+
+  #answered(context: RequestContext, upstream: Upstream, status: number, tookMs: number): void {
+    this.#parts.upstreamAnswered(upstream.name, status, tookMs)
+    this.#parts.trace?.answered(context, status)
+  }
+
+  #noHead(context: RequestContext, upstream: Upstream, sentTick: number, error: unknown): void {
+    const now = this.#parts.clock.tick()
+    this.#parts.upstreamAnswered(upstream.name, null, now - sentTick)
+    this.#parts.trace?.answered(context, null)
+    // That all its connections are in use is no failure of the upstream's.
+    const isQueue = error instanceof Failure && error.code === 'upstream_queue_full'
+    if (error instanceof CallerGone || isQueue) this.#parts.breaker.undecided(upstream)
+    else this.#parts.breaker.failed(upstream, now)
+  }
+
+  /** Whether an answer is the caller's, or what is tried next. */
+  #decide(
+    request: ActiveRequest,
+    upstream: Upstream,
+    head: AnswerHead,
+    classified: ClassifiedCall | undefined,
+    isLast: boolean,
+  ): Verdict {
+    const { clock, log } = this.#parts
+    const { keys: attempt } = request
+    const classification = classified?.classification
+    // That one key is limited says nothing of the upstream, unless it is the only one.
+    const isLimited = classification?.key === 'cooling' && attempt?.key?.isOnly === true
+    const isOfKey = attempt !== undefined && classification !== undefined && classification.key !== 'none'
+    if (!isLimited && (isOfKey || !isRetryableStatus(head.status))) this.#parts.breaker.succeeded(upstream)
+    else this.#parts.breaker.failed(upstream, clock.tick(), retryAfterMs(head.headers['retry-after'], clock.now()))
+    if (!attempt) return this.#decideUnkeyed(request, upstream, head.status, classification, isLast)
+    if (!classification) {
+      attempt.succeeded()
+      return 'take'
+    }
+    const verdict = classified?.isOutdated ? attempt.outdated(classification) : attempt.refused(classification)
+    const told = { request: request.id, ...namesOf(upstream), answer: classification.code }
+    if (verdict === 'same_key') log.info(told, 'a token was refused before its end; a new one is made')
+    else if (verdict !== 'take') log.warn(told, 'a key was refused; the next is asked')
+    return verdict
+  }
+
+  /** Of an upstream that is sent no key. */
+  #decideUnkeyed(
+    request: ActiveRequest,
+    { name: upstream }: Upstream,
+    status: number,
+    classification: Classification | undefined,
+    isLast: boolean,
+  ): Verdict {
+    const { log } = this.#parts
+    const about = { request: request.id, upstream, status }
+    if (classification)
+      log.warn(
+        { ...about, answer: classification.code },
+        'an upstream answered with a stream whose first event is an error',
+      )
+    // A status inferred from its first event is no proof: what has begun well may have been sold.
+    const isUnsold = classification ? classification.class === 'not_sold' : isDefiniteRefusal(status)
+    if (isLast || !isRetryableStatus(status) || !isUnsold) return 'take'
+    request.refused = request.call
+    request.call?.abort(fail('upstream_cut', { reason: 'another upstream is asked' }))
+    log.warn(about, 'an upstream refused; the next is asked')
+    return 'next_upstream'
+  }
+}
+
+function namesOf({ name, key }: Upstream) {
+  return { upstream: name, key }
+}
+
+function withCandidate(target: Target, candidate: Candidate): Target {
+  return { ...target, upstream: candidate.upstream, sendAs: candidate.sendAs }
+}
+
+/** Informs a caller who waits for an answer, and whose client understands it, that the wait goes on; undefined for others. */
+function createPatience(context: RequestContext, res: ServerResponse, deadlines: Deadlines): Timed | undefined {
+  const { heartbeatMs, agentsAccepting102, trustedProxies } = context.plan.server
+  const agent = context.head.headers['user-agent']
+  if (heartbeatMs === undefined || typeof agent !== 'string') return undefined
+  if (!agentsAccepting102.some(part => agent.includes(part)) || !isDirect(res.req, trustedProxies)) return undefined
+  const everyMs = heartbeatMs
+  return {
+    place: -1,
+    deadlineAt: deadlines.in(everyMs),
+    onDeadline() {
+      if (res.headersSent || res.destroyed) return undefined
+      res.writeProcessing()
+      return deadlines.in(everyMs)
+    },
+  }
+}

@@ -1,0 +1,78 @@
+import type { IncomingMessage } from 'node:http'
+import { type ApiFormat, type Head, type Notes, type RequestContext, Slots } from '../kit/index.ts'
+import type { ActiveRequest } from './active-request.ts'
+import { corsHeaders, preflightHeaders } from './cors.ts'
+import { fail } from './errors.ts'
+import { readHead } from './read-head.ts'
+import type { Match } from './router.ts'
+
+/** A preflight request, as of a browser: answered before a key is looked up. */
+export class Preflight extends Error {
+  readonly headers: { readonly [name: string]: string }
+
+  constructor(headers: { readonly [name: string]: string }) {
+    super('preflight')
+    this.headers = headers
+  }
+}
+
+/** Reads the head of a request and finds its route. @throws Failure; Preflight for what browsers ask before a request */
+export function beginRequest(
+  { req, running, id, startedAt }: ActiveRequest,
+  formatOf: (name: string, head: Head) => ApiFormat | undefined,
+  isDraining: boolean,
+): RequestContext {
+  const { plan, router } = running
+  const { corsOrigins, trustedProxies } = plan.server
+  const head = readHead(req, trustedProxies)
+  if (head.path === '*') throw new Preflight({ allow: router.methods.join(', ') })
+  const match = router.find(head.method, head.path)
+  if (match.kind !== 'route') throw refuseRoute(req, head, match, corsOrigins)
+  if (isDraining) throw fail('draining', {}, { retryAfterMs: 1_000, headers: { connection: 'close' } })
+  const format = formatOf(match.route.dialect, head)
+  if (!format) throw new Error(`no API format '${match.route.dialect}'`)
+  return {
+    id,
+    startedAt,
+    head,
+    route: match.route,
+    params: match.params,
+    dialect: format,
+    plan,
+    slots: new Slots(),
+    notes: createNotes(),
+    payer: '',
+    limits: [],
+    answerHeaders: corsOrigins.length > 0 ? { ...corsHeaders(req, corsOrigins) } : {},
+  }
+}
+
+function refuseRoute(
+  req: IncomingMessage,
+  head: Head,
+  match: Exclude<Match, { readonly kind: 'route' }>,
+  corsOrigins: readonly string[],
+): Error {
+  const method = head.method.slice(0, 16)
+  const path = head.path.slice(0, 200)
+  if (match.kind === 'none') return fail('not_found', { method, path })
+  const preflight = corsOrigins.length > 0 ? preflightHeaders(req, corsOrigins, match.allow) : undefined
+  if (preflight) return new Preflight(preflight)
+  if (/\bwebsocket\b/i.test(req.headers.upgrade ?? '')) {
+    // RFC 9110 15.5.22: clients that retry by HTTP do so at once, where a 405 had them try seven times.
+    const headers = { upgrade: 'HTTP/1.1', connection: 'upgrade, close' }
+    return fail('websocket_unsupported', { path }, { headers })
+  }
+  const allow = match.allow.join(', ')
+  return fail('method_not_allowed', { path, allow, method }, { headers: { allow } })
+}
+
+function createNotes(): Notes {
+  return {
+    forwarded: [],
+    dropped: [],
+    charge: false,
+    inputTokens: null,
+    outputTokens: null,
+  }
+}

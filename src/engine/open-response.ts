@@ -1,0 +1,92 @@
+import {
+  type Awaitable,
+  isPromise,
+  type Reply,
+  type RequestContext,
+  type Target,
+  type Upstream,
+  withoutLength,
+} from '../kit/index.ts'
+import type { ActiveRequest } from './active-request.ts'
+import { FormJudge } from './answer-form.ts'
+import { firstStages, openSource, secretsOfCall, struckHeaders } from './answer-source.ts'
+import type { AnswerHead, Call } from './call-request.ts'
+import type { Deadlines } from './deadlines.ts'
+import type { Source } from './decode.ts'
+import { ErrorSnippet } from './error-snippet.ts'
+import { replyHeaders } from './headers.ts'
+import { ownWords } from './own-words.ts'
+import { unbuffered } from './respond.ts'
+import { ResponsePump } from './response-pump.ts'
+
+/** Turns the head of an upstream's answer into the response of a caller. */
+export class ResponseOpener {
+  readonly #deadlines: Deadlines
+  readonly #writeIdleMs: number
+
+  constructor(deadlines: Deadlines, writeIdleMs: number) {
+    this.#deadlines = deadlines
+    this.#writeIdleMs = writeIdleMs
+  }
+
+  /** Runs the plugins over the head of an answer and returns what pumps its body to the caller. */
+  open(request: ActiveRequest, context: RequestContext, target: Target, head: AnswerHead): Awaitable<ResponsePump> {
+    const { upstream } = target
+    const call = request.call as Call
+    const source = openSource(call, head, upstream)
+    // A coding has an end of its own: half of what was packed differs from all of it.
+    request.endUnknown = head.endsWithConnection && source === call
+    const headers = struckHeaders(replyHeaders(head.headers, context.dialect), head.status, call)
+    const first = firstStages(head, call)
+    if (head.status >= 400) request.overheard = new ErrorSnippet(secretsOfCall(call), ownWords(request.body))
+    const judge = new FormJudge(context, target, { ...head, headers }, call, source === call)
+    const { stage, turnInto } = judge
+    const shaping = request.running.pipeline.onReply(
+      context,
+      {
+        status: head.status,
+        headers: source === call ? judge.headers : withoutLength(judge.headers),
+        stages: [...first, ...(stage ? [stage] : []), ...(request.overheard ? [request.overheard] : [])],
+        endUnknown: request.endUnknown,
+        ...(turnInto && { turnInto }),
+      },
+      target,
+    )
+    const openPump = (reply: Reply): ResponsePump => {
+      judge.demand(reply)
+      return this.#pump(request, context, source, reply, upstream, judge.isTurned)
+    }
+    return isPromise(shaping) ? shaping.then(openPump) : openPump(shaping)
+  }
+
+  #pump(
+    request: ActiveRequest,
+    context: RequestContext,
+    source: Source,
+    reply: Reply,
+    upstream: Upstream,
+    isTurned: boolean,
+  ): ResponsePump {
+    const isStream = reply.headers['content-type']?.startsWith('text/event-stream') === true
+    request.reply = isStream ? { ...reply, headers: { ...reply.headers, ...unbuffered } } : reply
+    // Events are worth little late: their head goes at once. Others travel with their first bytes, so that what fails
+    // before those is an error that says whether to try again, and not a connection that SDKs take up once more. So do
+    // events that a plugin makes of an answer in one piece.
+    if (isStream && !isTurned) {
+      request.begin()
+      request.res.flushHeaders()
+    }
+    // A caller may be silent for no longer than an upstream may.
+    const callerIdleMs = this.#writeIdleMs
+    const pump = new ResponsePump(request, source, reply, isStream, {
+      deadlines: this.#deadlines,
+      writeIdleMs: Math.min(callerIdleMs, upstream.timeouts.idleMs),
+      lastEvents: context.dialect.lastEvents,
+    })
+    request.pumps(pump)
+    const { heartbeatMs } = context.plan.server
+    if (isStream && heartbeatMs !== undefined && context.dialect.heartbeat !== undefined)
+      pump.keepAlive(context.dialect.heartbeat, heartbeatMs)
+    return pump
+  }
+}

@@ -1,0 +1,87 @@
+import {
+  type CallUpstream,
+  type Clock,
+  jobSlot,
+  type Outbound,
+  type RequestContext,
+  type Target,
+  type UpstreamRequest,
+} from '../kit/index.ts'
+import type { ActiveRequest } from './active-request.ts'
+import { openSource } from './answer-source.ts'
+import type { Call, CallRequest } from './call-request.ts'
+import { addressOf, callOf, outgoingHeaders, upstreamPath } from './outbound.ts'
+import type { Transport } from './transport.ts'
+import { toRequest } from './upstream-request.ts'
+import { type Sent, UpstreamSession } from './upstream-session.ts'
+
+export type SenderParts = {
+  readonly clock: Clock
+  readonly transport: Transport
+  /** Turns an upstream's url as written into one that can be dialled. */
+  resolveUrl(url: string): string
+  /** Follows the requests to upstreams, for tracing. */
+  readonly trace?:
+    | {
+        /** A request is about to be sent. @returns headers that go with it */
+        began(context: RequestContext, upstream: string): { readonly [name: string]: string }
+        /** Its head has come (status), or never came (null). */
+        answered(context: RequestContext, status: number | null): void
+      }
+    | undefined
+}
+
+/** Sends requests to upstreams: one, or as many as a plugin makes of it. */
+export class RequestSender {
+  readonly transport: Transport
+  readonly #parts: SenderParts
+
+  constructor(parts: SenderParts) {
+    this.#parts = parts
+    this.transport = parts.transport
+  }
+
+  /** Sends a request, or lets a plugin call the upstream (`onAsk`). */
+  send(request: ActiveRequest, context: RequestContext, target: Target, out: Outbound): Call {
+    const { req, res } = request
+    const { upstream } = target
+    const traced = this.#parts.trace?.began(context, upstream.name)
+    const callUpstream = request.running.pipeline.onAsk(context, out, target)
+    if (callUpstream)
+      return this.session(context, target, callUpstream, traced ?? {}, sent => this.transport.send(req, res, sent))
+    const call = callOf(context, target)
+    const outgoing = call || traced ? { ...out, headers: { ...call?.headers, ...out.headers, ...traced } } : out
+    return this.transport.send(req, res, {
+      upstream,
+      method: call?.method ?? context.route.method,
+      path: upstreamPath(context, target, call),
+      headers: outgoingHeaders(context, target, outgoing),
+      body: out.body,
+      reuse: upstream.reuse ?? context.route.reuse ?? true,
+      payer: context.payer,
+    })
+  }
+
+  /** A plugin's way to call the upstream as often as it needs to. `send` sends one request. */
+  session(
+    context: RequestContext,
+    target: Target,
+    callUpstream: CallUpstream,
+    headers: { readonly [name: string]: string },
+    sendOne: (sent: CallRequest) => Call,
+  ): UpstreamSession {
+    const { upstream } = target
+    const address = addressOf(context, target)
+    const reuse = upstream.reuse ?? context.route.reuse ?? true
+    const resolve = (url: string): string => this.#parts.resolveUrl(url)
+    // What a session sends after its first request is about work that was begun, as is all of one that is resumed.
+    let isFollowUp = context.slots.get(jobSlot)?.resumed !== undefined
+    const send = (asked: UpstreamRequest): Sent => {
+      const sent = toRequest(asked, { upstream, address, reuse, headers, resolve })
+      const call = sendOne({ ...sent, payer: context.payer, isFollowUp })
+      isFollowUp = true
+      return { call, open: head => openSource(call, head, upstream) }
+    }
+    return new UpstreamSession(callUpstream, { upstream, send, clock: this.#parts.clock })
+  }
+}
