@@ -3,12 +3,15 @@
 // Who may import whom, and the one place that each third-party package may be named in.
 // `npm run check:imports` runs this; test/house/imports.test.ts runs it too and proves that each rule catches a slip.
 
-/** Folders of src that may import the kit, their own folder, and nothing else of ours. */
+/** What every folder of src may import: helpers, the types and rules of the business, and what plugins see. */
+const shared = '^src/(?:util|domain|plugin-api)/'
+
+/** Folders of src that may import the shared ones, their own, and nothing else of ours. */
 const islands = [
   'engine',
   'config',
   'operations',
-  'dialects',
+  'api-formats',
   'tools/import',
   'tools/prices',
   'storage',
@@ -22,7 +25,7 @@ const islands = [
 const operations = '^src/operations/index[.]ts$'
 /** The other door that some of them have: what is said of operations, and what reads bodies. */
 const doors = {
-  dialects: [operations],
+  'api-formats': [operations],
   observe: [operations],
   admin: [operations],
   'tools/import': ['^src/tools/prices/index[.]ts$'],
@@ -43,7 +46,7 @@ const homes = {
   'image-size': '^plugins/image-tier-billing/measure[.]ts$',
   ioredis: '^src/storage/counters/redis/connect[.]ts$',
   jose: '^plugins/(?:google-token|jwt-hs256)/plugin[.]ts$',
-  'json-schema-to-ts': '^src/kit/schema[.]ts$',
+  'json-schema-to-ts': '^src/util/schema[.]ts$',
   kysely: '^src/storage/',
   'lru-cache': '^plugins/(?:auth|token-usage)/',
   pino: '^src/observe/log[.]ts$',
@@ -60,51 +63,60 @@ const refuse = (name, comment, from, to) => ({ name, comment, severity: 'error',
 module.exports = {
   forbidden: [
     refuse(
-      'kit-imports-nothing-of-ours',
-      'The kit is what everything else stands on.',
-      { path: '^src/kit/' },
-      {
-        path: ours,
-        pathNot: '^src/kit/',
-      },
+      'util-imports-nothing-of-ours',
+      'Helpers know nothing of what they help with.',
+      { path: '^src/util/' },
+      { path: ours, pathNot: '^src/util/' },
     ),
     refuse(
-      'wire-imports-nothing-of-ours',
-      'Readers know bytes. Of the kit they may know types, which are gone when they run.',
-      { path: '^src/wire/' },
-      { path: ours, pathNot: ['^src/wire/', '^src/kit/'] },
+      'domain-imports-only-util',
+      'Keys, users, budgets and charges are what everything else is about.',
+      { path: '^src/domain/' },
+      { path: ours, pathNot: ['^src/domain/', '^src/util/'] },
     ),
     refuse(
-      'wire-runs-nothing-of-the-kit',
-      'Readers know bytes. Of the kit they may know types, which are gone when they run.',
+      'plugin-api-imports-only-domain',
+      'What plugins see depends on the domain, and on nothing that runs.',
+      { path: '^src/plugin-api/' },
+      { path: ours, pathNot: ['^src/plugin-api/', '^src/domain/', '^src/util/'] },
+    ),
+    refuse(
+      'wire-imports-only-types',
+      'Readers know bytes. Of the shared folders they may know types, which are gone when they run.',
       { path: '^src/wire/' },
-      { path: '^src/kit/', dependencyTypesNot: ['type-only'] },
+      { path: ours, pathNot: ['^src/wire/', shared] },
+    ),
+    refuse(
+      'wire-runs-only-itself',
+      'Readers know bytes. Of the shared folders they may know types, which are gone when they run.',
+      { path: '^src/wire/' },
+      { path: shared, dependencyTypesNot: ['type-only'] },
     ),
     ...islands.map(name =>
       refuse(
-        `${name.replace('/', '-')}-imports-only-the-kit`,
+        `${name.replace('/', '-')}-imports-only-shared-folders`,
         'Parts meet in src/gateway, not in one another.',
         { path: `^src/${name}/` },
         {
           path: ours,
-          pathNot: ['^src/kit/', `^src/${name}/`, ...(doors[name] ?? [])],
+          pathNot: [shared, `^src/${name}/`, ...(doors[name] ?? [])],
         },
       ),
     ),
     refuse(
-      'plugin-imports-only-the-kit',
-      'A plugin imports src/kit/index.ts, src/wire/index.ts to read bodies, and src/pricing/index.ts to rate what was used. Plugins speak to one another through slots.',
+      'plugin-imports-only-the-plugin-api',
+      'A plugin imports src/plugin-api/index.ts, src/wire/index.ts to read bodies, and src/pricing/index.ts to rate what was used. Plugins speak to one another through slots.',
       { path: '^plugins/([^/]+)/' },
       {
         path: ours,
-        pathNot: ['^src/kit/index[.]ts$', '^src/wire/index[.]ts$', '^src/pricing/index[.]ts$', '^plugins/$1/'],
+        pathNot: ['^src/plugin-api/index[.]ts$', '^src/wire/index[.]ts$', '^src/pricing/index[.]ts$', '^plugins/$1/'],
       },
     ),
     refuse(
       'plugin-list-imports-only-plugins',
       'plugins/index.ts is a list.',
       { path: '^plugins/index[.]ts$' },
-      { path: ours, pathNot: ['^src/kit/index[.]ts$', '^plugins/[^/]+/plugin[.]ts$'] },
+      { path: ours, pathNot: ['^src/plugin-api/index[.]ts$', '^plugins/[^/]+/plugin[.]ts$'] },
     ),
     refuse(
       'cli-imports-the-library-door',

@@ -1,6 +1,6 @@
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
 import type { Client } from 'pg'
-import { systemClock } from '../src/kit/index.ts'
+import { systemClock } from '../src/util/index.ts'
 import { openStorage } from '../src/storage/index.ts'
 import { copyRows } from './copy-rows.ts'
 import { onlyErrors } from './fill.ts'

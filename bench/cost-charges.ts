@@ -1,4 +1,5 @@
-import { type ChargeRule, firstIdAt, type Key, type Storage } from '../src/kit/index.ts'
+import type { ChargeRule, Key, Storage } from '../src/domain/index.ts'
+import { firstIdAt } from '../src/util/index.ts'
 import { facts, line, newKey } from '../test/contract/storage.ts'
 
 const [users, groups, models] = [50, 5, 12]

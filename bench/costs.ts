@@ -6,17 +6,8 @@ import { performance } from 'node:perf_hooks'
 import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
 import { Client } from 'pg'
-import {
-  beginningOf,
-  type Clock,
-  type CostPart,
-  costParts,
-  type CostQuestion,
-  type Key,
-  quarterMs,
-  type Storage,
-  systemTimers,
-} from '../src/kit/index.ts'
+import { type CostPart, costParts, type CostQuestion, type Key, quarterMs, type Storage } from '../src/domain/index.ts'
+import { beginningOf, type Clock, systemTimers } from '../src/util/index.ts'
 import { rollUpCosts } from '../src/storage/costs/roll-up.ts'
 import { quarterOfSpan } from '../src/storage/costs/spans.ts'
 import { openStorage } from '../src/storage/index.ts'

@@ -2,7 +2,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { inspect } from 'node:util'
 import type { Client } from 'pg'
 import { createSecret, hashSecret, hintOfSecret } from '../src/index.ts'
-import { Ids, type Log, type LogRow, systemClock, unknownOfLogRow } from '../src/kit/index.ts'
+import { type LogRow, unknownOfLogRow } from '../src/domain/index.ts'
+import type { Log } from '../src/plugin-api/index.ts'
+import { Ids, systemClock } from '../src/util/index.ts'
 import { openStorage } from '../src/storage/index.ts'
 
 // Rows by the million, past the gateway: through it they would take hours. Keys go past the storage too.

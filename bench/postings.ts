@@ -29,7 +29,7 @@ type Measured = { readonly main: number; readonly others: number; readonly bytes
 async function measure(clone: string): Promise<Measured> {
   const load = async (path: string) => import(pathToFileURL(join(clone, path)).href)
   const { openStorage } = (await load('src/storage/index.ts')) as typeof import('../src/storage/index.ts')
-  const { Ids, systemClock, unknownOfLogRow } = (await load('src/kit/index.ts')) as typeof import('../src/kit/index.ts')
+  const { Ids, systemClock, unknownOfLogRow } = (await load('src/index.ts')) as typeof import('../src/index.ts')
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-postings-'))
   const path = join(folder, 'postings.db')
   const log = { debug() {}, info() {}, warn: console.warn, error: console.error }

@@ -1,4 +1,6 @@
-import { type Counters, type LimitRequest, type Log, systemClock } from '../src/kit/index.ts'
+import type { Counters, LimitRequest } from '../src/domain/index.ts'
+import type { Log } from '../src/plugin-api/index.ts'
+import { systemClock } from '../src/util/index.ts'
 import { RedisCounters } from '../src/storage/counters/redis/counters.ts'
 import { type RedisServer, startRedis } from '../test/harness/redis.ts'
 import { startRedisCluster } from '../test/harness/redis-cluster.ts'

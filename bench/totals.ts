@@ -4,16 +4,8 @@ import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import {
-  type Clock,
-  firstIdAt,
-  type Key,
-  type LogMatch,
-  type LogTotals,
-  type Storage,
-  systemTimers,
-  unknownOfLogRow,
-} from '../src/kit/index.ts'
+import { type Key, type LogMatch, type LogTotals, type Storage, unknownOfLogRow } from '../src/domain/index.ts'
+import { type Clock, firstIdAt, systemTimers } from '../src/util/index.ts'
 import { openStorage } from '../src/storage/index.ts'
 import { dropChanged, writeBatchCharges, sumNextBatch } from '../src/storage/journal/batch-charges.ts'
 import { createPool, Session } from '../src/storage/postgres/connect.ts'

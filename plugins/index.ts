@@ -1,4 +1,4 @@
-import type { AnyPlugin, AnySigner } from '../src/kit/index.ts'
+import type { AnyPlugin, AnySigner } from '../src/plugin-api/index.ts'
 import { auth } from './auth/plugin.ts'
 import { imageTierBilling } from './image-tier-billing/plugin.ts'
 import { multipartRewrite } from './multipart-rewrite/plugin.ts'

@@ -14,15 +14,15 @@ import type {
   Key,
   KeySettings,
   KeyTrial,
-  Log,
   CompiledConfig,
   PriceList,
-  Random,
   RequestExplanation,
   Storage,
   VendorKey,
   WhatIf,
-} from './kit/index.ts'
+} from './domain/index.ts'
+import type { Log } from './plugin-api/index.ts'
+import type { Random } from './util/index.ts'
 import type { Operation } from './operations/index.ts'
 import type { LiveResult, LiveTrial } from './tools/doctor/try-live.ts'
 import type { Merged, Recipe } from './tools/recipes/vendors.ts'
@@ -63,7 +63,9 @@ export type { ReloadResult } from './gateway/reload-result.ts'
 export type { Workers } from './gateway/workers.ts'
 export type { GatewayLog } from './observe/index.ts'
 export { endOnFault } from './gateway/end-on-fault.ts'
-export * from './kit/index.ts'
+export * from './plugin-api/index.ts'
+export * from './domain/index.ts'
+export * from './util/index.ts'
 export type { Operation, SmallRequest } from './operations/index.ts'
 export type {
   LintedConfig,
@@ -124,7 +126,7 @@ export async function watchSecrets(running: {
 }): Promise<{ close(): void }> {
   const [{ SecretWatch }, { systemClock }] = await Promise.all([
     import('./gateway/secret-watch.ts'),
-    import('./kit/index.ts'),
+    import('./util/index.ts'),
   ])
   const { log } = running
   return new SecretWatch({ plan: () => running.plan, reload: () => running.reload(), log, clock: systemClock })
@@ -376,7 +378,7 @@ export async function openStorage(options: {
   const [{ openStorage: open }, { createLog }, { systemClock }] = await Promise.all([
     import('./storage/index.ts'),
     import('./observe/index.ts'),
-    import('./kit/index.ts'),
+    import('./util/index.ts'),
   ])
   return open({ ...options, clock: systemClock, log: createLog({ level: 'warn' }) })
 }
@@ -426,7 +428,7 @@ export async function rotateKey(
 async function makeSecret(
   random?: Random,
 ): Promise<{ readonly secret: string; readonly hash: string; readonly hint: string }> {
-  const { createSecret, hashSecret, hintOfSecret } = await import('./kit/index.ts')
+  const { createSecret, hashSecret, hintOfSecret } = await import('./util/index.ts')
   const secret = createSecret(random)
   return { secret, hash: hashSecret(secret), hint: hintOfSecret(secret) }
 }
@@ -536,7 +538,7 @@ export async function migrateStorage(options: {
   const { url, onWait = () => undefined } = options
   const [{ migrateStorage: migrate }, { systemClock }] = await Promise.all([
     import('./storage/index.ts'),
-    import('./kit/index.ts'),
+    import('./util/index.ts'),
   ])
   return migrate({ url, onWait, clock: systemClock })
 }

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net'
-import { parseAddressRange, plainAddress } from '../../src/kit/index.ts'
+import { parseAddressRange, plainAddress } from '../../src/plugin-api/index.ts'
 
 /** Addresses and CIDR blocks as one list. An entry that is neither is left out, so that it admits no client. */
 export function readAddressList(entries: readonly string[]): BlockList {

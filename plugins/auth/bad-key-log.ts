@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/kit/index.ts'
+import type { Clock } from '../../src/plugin-api/index.ts'
 
 const spanMs = 60_000
 const networksMax = 10_000

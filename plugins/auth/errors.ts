@@ -1,4 +1,4 @@
-import { type ErrorTable, failures, sharedRows } from '../../src/kit/index.ts'
+import { type ErrorTable, failures, sharedRows } from '../../src/plugin-api/index.ts'
 
 const bad = 'invalid_request_error'
 

@@ -9,7 +9,7 @@ import {
   type KeyStore,
   type Log,
   type Pending,
-} from '../../src/kit/index.ts'
+} from '../../src/plugin-api/index.ts'
 import { readAddressList } from './address.ts'
 
 const entriesMax = 10_000

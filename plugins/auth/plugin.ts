@@ -12,7 +12,7 @@ import {
   networkOf,
   readSecret,
   type Target,
-} from '../../src/kit/index.ts'
+} from '../../src/plugin-api/index.ts'
 import { listHas } from './address.ts'
 import { BadKeyLog } from './bad-key-log.ts'
 import { fail } from './errors.ts'

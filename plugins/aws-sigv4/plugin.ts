@@ -1,4 +1,4 @@
-import { defineSigner, isPromise, type Signature, type Unsigned } from '../../src/kit/index.ts'
+import { defineSigner, isPromise, type Signature, type Unsigned } from '../../src/plugin-api/index.ts'
 import { optionsSchema } from './schema.ts'
 
 /** Keys that are derived of a day are kept, the newest so many. */

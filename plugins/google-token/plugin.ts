@@ -1,4 +1,4 @@
-import { askForToken, defineSigner, signAsBearer, Tokens } from '../../src/kit/index.ts'
+import { askForToken, defineSigner, signAsBearer, Tokens } from '../../src/plugin-api/index.ts'
 import { parseKey, type ServiceAccount } from './parse-key.ts'
 import { optionsSchema } from './schema.ts'
 

@@ -1,4 +1,4 @@
-import type { Schema } from '../../src/kit/index.ts'
+import type { Schema } from '../../src/plugin-api/index.ts'
 
 export const optionsSchema = {
   type: 'object',

@@ -1,4 +1,11 @@
-import { type Body, type Family, type ForwardRule, isEmptyField, type Json, readField } from '../../src/kit/index.ts'
+import {
+  type Body,
+  type Family,
+  type ForwardRule,
+  isEmptyField,
+  type Json,
+  readField,
+} from '../../src/plugin-api/index.ts'
 import { pathOfName, readJsonText, valuesAt } from './count-paths.ts'
 import { fail } from './errors.ts'
 

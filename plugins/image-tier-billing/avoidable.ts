@@ -1,4 +1,4 @@
-import type { ChargeRule, ChargeItem, Saving, TierRule } from '../../src/kit/index.ts'
+import type { ChargeRule, ChargeItem, Saving, TierRule } from '../../src/plugin-api/index.ts'
 import { cheaperOf } from './mismatch.ts'
 import { priceImage } from './price-image.ts'
 import { comeOf } from './replay.ts'

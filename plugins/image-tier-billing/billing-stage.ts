@@ -1,4 +1,4 @@
-import type { Awaitable, Failure, Passed, Stage, StoredAnswer } from '../../src/kit/index.ts'
+import type { Awaitable, Failure, Passed, Stage, StoredAnswer } from '../../src/plugin-api/index.ts'
 import { fail } from './errors.ts'
 import type { ImageCharge } from './image-charge.ts'
 import { SaidNo } from './turned-answer.ts'

@@ -1,4 +1,4 @@
-import { type AskedSize, defaultSize, type Model, type TierRule, metadataNames } from '../../src/kit/index.ts'
+import { type AskedSize, defaultSize, type Model, type TierRule, metadataNames } from '../../src/plugin-api/index.ts'
 import { readAsked, type Sent } from './asked.ts'
 import { fail } from './errors.ts'
 import { lineRules, type Measured, nameOf, priceRow } from './line-rules.ts'

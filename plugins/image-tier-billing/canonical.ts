@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Json } from '../../src/kit/index.ts'
+import type { Json } from '../../src/plugin-api/index.ts'
 import { StringEnd, unended } from '../../src/wire/index.ts'
 
 /** Values up to this length are parsed whole. */

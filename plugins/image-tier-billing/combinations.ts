@@ -1,4 +1,4 @@
-import type { Micros, Model, TierRule } from '../../src/kit/index.ts'
+import type { Micros, Model, TierRule } from '../../src/plugin-api/index.ts'
 import { multiply } from '../../src/pricing/index.ts'
 import { raises } from './decimals.ts'
 import { fail } from './errors.ts'

@@ -1,4 +1,4 @@
-import { type Body, type Json, readField, type TextPart } from '../../src/kit/index.ts'
+import { type Body, type Json, readField, type TextPart } from '../../src/plugin-api/index.ts'
 import type { BillingFacet, Shape } from './schema.ts'
 
 const otherwise = ['n'] as const

@@ -1,4 +1,4 @@
-import type { Diagnostic } from '../../src/kit/index.ts'
+import type { Diagnostic } from '../../src/plugin-api/index.ts'
 
 type Path = Diagnostic['path']
 

@@ -1,4 +1,4 @@
-import { failures, sharedRows } from '../../src/kit/index.ts'
+import { failures, sharedRows } from '../../src/plugin-api/index.ts'
 
 /** What this plugin refuses, and what would be right. */
 export const errors = {

@@ -1,4 +1,4 @@
-import { type Body, type Json, type Part, readField, type TextPart, withField } from '../../src/kit/index.ts'
+import { type Body, type Json, type Part, readField, type TextPart, withField } from '../../src/plugin-api/index.ts'
 import { isCountName } from './count-names.ts'
 import { pathOfName, readJsonText, valuesAt } from './count-paths.ts'
 import { fail } from './errors.ts'

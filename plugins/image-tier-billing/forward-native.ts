@@ -1,4 +1,4 @@
-import type { Body, Json } from '../../src/kit/index.ts'
+import type { Body, Json } from '../../src/plugin-api/index.ts'
 import { isCountName } from './count-names.ts'
 import { valuesAt } from './count-paths.ts'
 import { type Shaped, shapeFields } from './forward-fields.ts'

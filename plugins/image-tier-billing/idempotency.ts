@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Body, Idempotency, Json, JsonObjectView, Part } from '../../src/kit/index.ts'
+import type { Body, Idempotency, Json, JsonObjectView, Part } from '../../src/plugin-api/index.ts'
 import { canonical, type Sink, writeCanonical } from './canonical.ts'
 import { fail } from './errors.ts'
 

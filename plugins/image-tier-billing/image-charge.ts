@@ -9,7 +9,7 @@ import {
   readCost,
   type StoredAnswer,
   type ResponseMetadata,
-} from '../../src/kit/index.ts'
+} from '../../src/plugin-api/index.ts'
 import { fail } from './errors.ts'
 import { holdsNothing } from './foreign-answer.ts'
 import { readable } from './scanned.ts'

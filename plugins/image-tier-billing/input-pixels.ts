@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { FilePart, Json } from '../../src/kit/index.ts'
+import type { FilePart, Json } from '../../src/plugin-api/index.ts'
 import { fieldOf, isForwarded, picturesOf, type Sent } from './asked.ts'
 import { countsInput, fieldsOf, type LineFacet, type Measured } from './line-rules.ts'
 import { headBytesMax, measure } from './measure.ts'

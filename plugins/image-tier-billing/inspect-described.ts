@@ -1,4 +1,4 @@
-import type { Diagnostic, Family } from '../../src/kit/index.ts'
+import type { Diagnostic, Family } from '../../src/plugin-api/index.ts'
 import { problem } from './diagnostic.ts'
 import type { BillingFacet, DescribedAnswer } from './schema.ts'
 

@@ -1,4 +1,4 @@
-import { type Diagnostic, type Family, metadataNames } from '../../src/kit/index.ts'
+import { type Diagnostic, type Family, metadataNames } from '../../src/plugin-api/index.ts'
 import { isForwarded } from './asked.ts'
 import { note, problem } from './diagnostic.ts'
 import { type LineFacet, nameOf } from './line-rules.ts'

@@ -1,4 +1,4 @@
-import { type Diagnostic, type Family, type Model, metadataNames } from '../../src/kit/index.ts'
+import { type Diagnostic, type Family, type Model, metadataNames } from '../../src/plugin-api/index.ts'
 import { otherNames, pricesOf } from './build-rule.ts'
 import { note, problem } from './diagnostic.ts'
 import { isUnseen, unseenIn } from './inspect-lines.ts'

@@ -1,4 +1,4 @@
-import type { Diagnostic, Family, Model, OperationsByName } from '../../src/kit/index.ts'
+import type { Diagnostic, Family, Model, OperationsByName } from '../../src/plugin-api/index.ts'
 import { problem } from './diagnostic.ts'
 import { inspectDescribed } from './inspect-described.ts'
 import { inspectLines } from './inspect-lines.ts'

@@ -1,4 +1,4 @@
-import { type ChargeItemRule, type Model, metadataNames } from '../../src/kit/index.ts'
+import { type ChargeItemRule, type Model, metadataNames } from '../../src/plugin-api/index.ts'
 import { countPictures, parseQuantity, readQuantity, type Sent } from './asked.ts'
 import { fail } from './errors.ts'
 import { imageLabel } from './price-image.ts'

@@ -1,4 +1,4 @@
-import type { AskedSize, SizeMismatch, TierRule } from '../../src/kit/index.ts'
+import type { AskedSize, SizeMismatch, TierRule } from '../../src/plugin-api/index.ts'
 import { longEdgeOf, type Size, tierOfLabel, tierOfSize } from './tier.ts'
 
 type Row = Pick<TierRule['tiers'][number], 'tier' | 'longEdgeMax' | 'pixelsMax' | 'price'>

@@ -1,4 +1,4 @@
-import type { Target } from '../../src/kit/index.ts'
+import type { Target } from '../../src/plugin-api/index.ts'
 import type { ByteBudget } from '../../src/wire/index.ts'
 import { descriptionOf } from './described-places.ts'
 import type { AnswerWords } from './remainder.ts'

@@ -25,7 +25,7 @@ import {
   useChargeId,
   wasStopped,
   withoutLength,
-} from '../../src/kit/index.ts'
+} from '../../src/plugin-api/index.ts'
 import { ByteBudget } from '../../src/wire/index.ts'
 import { avoidable } from './avoidable.ts'
 import { BillingStage, failureOf } from './billing-stage.ts'

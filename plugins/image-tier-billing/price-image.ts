@@ -1,4 +1,4 @@
-import type { Micros, PriceFactor, TierRule, TierSource } from '../../src/kit/index.ts'
+import type { Micros, PriceFactor, TierRule, TierSource } from '../../src/plugin-api/index.ts'
 import { multiply } from '../../src/pricing/index.ts'
 import { rateTier, type Size } from './tier.ts'
 

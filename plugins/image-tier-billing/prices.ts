@@ -8,7 +8,7 @@ import {
   type SizePrice,
   sizeTableSlot,
   type TierReach,
-} from '../../src/kit/index.ts'
+} from '../../src/plugin-api/index.ts'
 import { quote } from './quote.ts'
 import { besideOf, rowsOf } from './rows.ts'
 import type { BillingFacet } from './schema.ts'

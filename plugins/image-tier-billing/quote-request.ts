@@ -1,4 +1,4 @@
-import { type Imagined, type Quote as PluginQuote, withField } from '../../src/kit/index.ts'
+import { type Imagined, type Quote as PluginQuote, withField } from '../../src/plugin-api/index.ts'
 import { goesBySent } from './build-rule.ts'
 import { countPaths } from './count-paths.ts'
 import { type Shaped, shapeFields, shapeTools } from './forward-fields.ts'

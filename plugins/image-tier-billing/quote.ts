@@ -1,4 +1,12 @@
-import type { AskedSize, Family, Micros, Model, SizeMismatch, TierRule, TierSource } from '../../src/kit/index.ts'
+import type {
+  AskedSize,
+  Family,
+  Micros,
+  Model,
+  SizeMismatch,
+  TierRule,
+  TierSource,
+} from '../../src/plugin-api/index.ts'
 import type { Sent } from './asked.ts'
 import { buildRule } from './build-rule.ts'
 import { checkCombination, dearest, isDecided } from './combinations.ts'

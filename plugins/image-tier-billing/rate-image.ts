@@ -1,4 +1,4 @@
-import type { ChargeItem, ResponseMetadata, ChargeItemFacts, TierRule } from '../../src/kit/index.ts'
+import type { ChargeItem, ResponseMetadata, ChargeItemFacts, TierRule } from '../../src/plugin-api/index.ts'
 import { type Come, priceImage } from './price-image.ts'
 import { rateTier } from './tier.ts'
 import { rateLines, type Unplaced } from './rate-lines.ts'

@@ -1,4 +1,4 @@
-import type { ChargeItem, ChargeItemRule, TierRule, TierSource } from '../../src/kit/index.ts'
+import type { ChargeItem, ChargeItemRule, TierRule, TierSource } from '../../src/plugin-api/index.ts'
 import { priceQuantity } from '../../src/pricing/index.ts'
 import { toldQuantity } from './line-rules.ts'
 import type { Come } from './price-image.ts'

@@ -1,4 +1,4 @@
-import { type Body, isEmptyField, type Json } from '../../src/kit/index.ts'
+import { type Body, isEmptyField, type Json } from '../../src/plugin-api/index.ts'
 import { valuesAt } from './count-paths.ts'
 import { fail } from './errors.ts'
 

@@ -1,4 +1,4 @@
-import { type Body, readField } from '../../src/kit/index.ts'
+import { type Body, readField } from '../../src/plugin-api/index.ts'
 
 /** More calls than this no answer has; it bounds what is held, not what is charged. */
 const callsMax = 1_000

@@ -8,7 +8,7 @@ import {
   type ChargeItemRule,
   sourceLabels,
   type TierRule,
-} from '../../src/kit/index.ts'
+} from '../../src/plugin-api/index.ts'
 import { factorsOf } from './price-image.ts'
 import { ruleOf } from './replay.ts'
 import { besideOf, rowsOf } from './rows.ts'

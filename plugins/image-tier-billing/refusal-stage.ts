@@ -1,4 +1,4 @@
-import type { Passed, Stage } from '../../src/kit/index.ts'
+import type { Passed, Stage } from '../../src/plugin-api/index.ts'
 import { type JsonVisitor, JsonWalk } from '../../src/wire/index.ts'
 import type { ImageCharge } from './image-charge.ts'
 import { findBase64, findPicture, unescapeText } from './judge-text.ts'

@@ -1,4 +1,4 @@
-import type { Charge, ChargeItem, Replayed, TierRule } from '../../src/kit/index.ts'
+import type { Charge, ChargeItem, Replayed, TierRule } from '../../src/plugin-api/index.ts'
 import { type Come, priceImage } from './price-image.ts'
 import { rateLine } from './rate-lines.ts'
 

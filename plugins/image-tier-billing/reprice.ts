@@ -8,7 +8,7 @@ import {
   type Repriced,
   type RepriceAsk,
   type TierRule,
-} from '../../src/kit/index.ts'
+} from '../../src/plugin-api/index.ts'
 import { isForwarded } from './asked.ts'
 import { buildRule, namesOf } from './build-rule.ts'
 import { checkCombination } from './combinations.ts'

@@ -1,4 +1,4 @@
-import type { ExtraLinePrice, ChargeItemRule, TierRule } from '../../src/kit/index.ts'
+import type { ExtraLinePrice, ChargeItemRule, TierRule } from '../../src/plugin-api/index.ts'
 
 export type ImageRow = {
   /** A tier, or the name of a price. */

@@ -1,4 +1,4 @@
-import type { Admits, Schema } from '../../src/kit/index.ts'
+import type { Admits, Schema } from '../../src/plugin-api/index.ts'
 
 const fieldPath = {
   type: 'string',

@@ -1,4 +1,4 @@
-import type { AskedSize, TierRule, TierSource } from '../../src/kit/index.ts'
+import type { AskedSize, TierRule, TierSource } from '../../src/plugin-api/index.ts'
 
 /** Width and height in pixels. */
 export type Size = { readonly width: number; readonly height: number }

@@ -1,4 +1,4 @@
-import { createResponseMetadata, type Passed, type Stage } from '../../src/kit/index.ts'
+import { createResponseMetadata, type Passed, type Stage } from '../../src/plugin-api/index.ts'
 import {
   AnswerReader,
   type AnswerPlace,

@@ -1,4 +1,11 @@
-import { type AskedSize, askedSizeSlot, type Body, imageToolOf, readField, type Slots } from '../../src/kit/index.ts'
+import {
+  type AskedSize,
+  askedSizeSlot,
+  type Body,
+  imageToolOf,
+  readField,
+  type Slots,
+} from '../../src/plugin-api/index.ts'
 import { isAbsent } from './read-count.ts'
 import type { BillingFacet, Shape } from './schema.ts'
 

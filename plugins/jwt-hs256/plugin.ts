@@ -1,4 +1,4 @@
-import { defineSigner, isPromise, parseDuration, type Signature, Tokens } from '../../src/kit/index.ts'
+import { defineSigner, isPromise, parseDuration, type Signature, Tokens } from '../../src/plugin-api/index.ts'
 import { optionsSchema } from './schema.ts'
 
 /** Tokens are valid a little before they were made: the other side's clock may be slow. */

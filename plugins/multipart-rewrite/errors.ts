@@ -1,4 +1,4 @@
-import { type ErrorTable, failures } from '../../src/kit/index.ts'
+import { type ErrorTable, failures } from '../../src/plugin-api/index.ts'
 
 const bad = 'invalid_request_error'
 const server = 'server_error'

@@ -1,4 +1,4 @@
-import { type FilePart, isKnown, sniff } from '../../src/kit/index.ts'
+import { type FilePart, isKnown, sniff } from '../../src/plugin-api/index.ts'
 
 const unsafe = /[^0-9A-Za-z_-]+/g
 

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { type Awaitable, isPromise } from '../../src/kit/index.ts'
+import { type Awaitable, isPromise } from '../../src/plugin-api/index.ts'
 import { joined } from '../../src/wire/index.ts'
 import { blockBytes, giveBlock, takeBlock } from './blocks.ts'
 

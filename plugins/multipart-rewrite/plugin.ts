@@ -12,7 +12,7 @@ import {
   parseBytes,
   type Diagnostic,
   type ServerConfig,
-} from '../../src/kit/index.ts'
+} from '../../src/plugin-api/index.ts'
 import { ByteBudget, ByteClaim } from '../../src/wire/index.ts'
 import { fail } from './errors.ts'
 import { nameFile } from './name-file.ts'

@@ -1,4 +1,4 @@
-import type { Schema } from '../../src/kit/index.ts'
+import type { Schema } from '../../src/plugin-api/index.ts'
 
 const bytes = {
   type: ['string', 'integer'],

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rmdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Random } from '../../src/kit/index.ts'
+import type { Random } from '../../src/plugin-api/index.ts'
 import { ByteBudget, ByteClaim } from '../../src/wire/index.ts'
 
 const openFile = promisify(open)

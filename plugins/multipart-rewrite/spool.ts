@@ -1,6 +1,6 @@
 import { ftruncate, read, write } from 'node:fs'
 import { promisify } from 'node:util'
-import type { Awaitable } from '../../src/kit/index.ts'
+import type { Awaitable } from '../../src/plugin-api/index.ts'
 import { blockBytes, giveBlock, takeBlock } from './blocks.ts'
 import { fail } from './errors.ts'
 import type { SpoolFile, SpoolFiles } from './spool-folder.ts'

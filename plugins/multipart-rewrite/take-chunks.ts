@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { Failure } from '../../src/kit/index.ts'
+import { Failure } from '../../src/plugin-api/index.ts'
 import { freeMemory, ownsMemory } from '../../src/wire/index.ts'
 import { fail } from './errors.ts'
 

@@ -1,4 +1,4 @@
-import type { EncodedForm, FilePart, Part, Random } from '../../src/kit/index.ts'
+import type { EncodedForm, FilePart, Part, Random } from '../../src/plugin-api/index.ts'
 import { nameFile } from './name-file.ts'
 import { type Piece, PieceStream } from './piece-stream.ts'
 import { stripIndex } from './strip-index.ts'

@@ -1,4 +1,4 @@
-import { askForToken, defineSigner, signAsBearer, Tokens } from '../../src/kit/index.ts'
+import { askForToken, defineSigner, signAsBearer, Tokens } from '../../src/plugin-api/index.ts'
 import { optionsSchema } from './schema.ts'
 
 /** Access tokens for a client of its own (OAuth 2.0, RFC 6749 4.4), sent as a bearer's. */

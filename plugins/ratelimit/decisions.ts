@@ -1,4 +1,4 @@
-import type { LimitDecision, LimitStatus } from '../../src/kit/index.ts'
+import type { LimitDecision, LimitStatus } from '../../src/plugin-api/index.ts'
 import type { Limit } from './limits.ts'
 import { refuses } from './refusal.ts'
 

@@ -1,4 +1,4 @@
-import { type ErrorTable, failures, sharedRows } from '../../src/kit/index.ts'
+import { type ErrorTable, failures, sharedRows } from '../../src/plugin-api/index.ts'
 
 export const errors = {
   rate_limit_exceeded: {

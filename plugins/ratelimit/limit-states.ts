@@ -1,4 +1,4 @@
-import type { LimitState, LimitStatus } from '../../src/kit/index.ts'
+import type { LimitState, LimitStatus } from '../../src/plugin-api/index.ts'
 import type { Limit } from './limits.ts'
 
 const none: readonly LimitState[] = []

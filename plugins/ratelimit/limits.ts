@@ -9,7 +9,7 @@ import {
   slotsOfJobs,
   slotsOfUpstream,
   type Upstream,
-} from '../../src/kit/index.ts'
+} from '../../src/plugin-api/index.ts'
 
 /** A limit as it applies to one request. */
 export type Limit = LimitRequest & {

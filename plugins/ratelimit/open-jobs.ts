@@ -1,4 +1,4 @@
-import type { RequestContext, JobStore } from '../../src/kit/index.ts'
+import type { RequestContext, JobStore } from '../../src/plugin-api/index.ts'
 import { decisions } from './decisions.ts'
 import { fail } from './errors.ts'
 import type { Limit } from './limits.ts'

@@ -17,7 +17,7 @@ import {
   type TokenUse,
   tokenUseSlot,
   type WhenDown,
-} from '../../src/kit/index.ts'
+} from '../../src/plugin-api/index.ts'
 import { decisions } from './decisions.ts'
 import { fail } from './errors.ts'
 import { limitStates } from './limit-states.ts'

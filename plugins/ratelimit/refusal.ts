@@ -1,4 +1,4 @@
-import type { Failure, LimitStatus } from '../../src/kit/index.ts'
+import type { Failure, LimitStatus } from '../../src/plugin-api/index.ts'
 import { fail } from './errors.ts'
 import { indexOfMost } from './index-of-most.ts'
 import type { Limit } from './limits.ts'

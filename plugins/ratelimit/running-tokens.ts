@@ -1,4 +1,4 @@
-import type { Clock, LimitStatus } from '../../src/kit/index.ts'
+import type { Clock, LimitStatus } from '../../src/plugin-api/index.ts'
 import type { Limit } from './limits.ts'
 
 /** Shorter waits cost as much as they save. */

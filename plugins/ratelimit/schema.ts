@@ -1,4 +1,4 @@
-import type { Schema } from '../../src/kit/index.ts'
+import type { Schema } from '../../src/plugin-api/index.ts'
 
 /** The limits themselves are in the file's `groups`, `models` and `upstreams`. */
 export const optionsSchema = {

@@ -1,4 +1,4 @@
-import { type Clock, type LimitStatus, type Log, OnceAMinute } from '../../src/kit/index.ts'
+import { type Clock, type LimitStatus, type Log, OnceAMinute } from '../../src/plugin-api/index.ts'
 import type { Limit } from './limits.ts'
 
 /** Says what limits in shadow mode would have refused: each at once, and then once a minute with how many there were. */

@@ -1,4 +1,4 @@
-import type { AskedSize } from '../../src/kit/index.ts'
+import type { AskedSize } from '../../src/plugin-api/index.ts'
 import { fail } from './errors.ts'
 import { readRule } from './read-rule.ts'
 import type { SizeFacet } from './schema.ts'

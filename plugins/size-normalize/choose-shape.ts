@@ -1,4 +1,4 @@
-import type { AskedSize } from '../../src/kit/index.ts'
+import type { AskedSize } from '../../src/plugin-api/index.ts'
 import type { SizeRule } from './read-rule.ts'
 import { nearestRatio, resolutionOf } from './snap.ts'
 

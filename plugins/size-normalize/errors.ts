@@ -1,4 +1,4 @@
-import { type ErrorTable, failures } from '../../src/kit/index.ts'
+import { type ErrorTable, failures } from '../../src/plugin-api/index.ts'
 
 export const errors = {
   invalid_size: {

@@ -1,4 +1,4 @@
-import type { AskedSize, Json } from '../../src/kit/index.ts'
+import type { AskedSize, Json } from '../../src/plugin-api/index.ts'
 import { chooseShape } from './choose-shape.ts'
 import { readRule, type Size } from './read-rule.ts'
 import { readSize } from './read-size.ts'

@@ -1,4 +1,4 @@
-import { type Family, imageOperations, type Diagnostic } from '../../src/kit/index.ts'
+import { type Family, imageOperations, type Diagnostic } from '../../src/plugin-api/index.ts'
 import { readSize } from './read-size.ts'
 import type { SizeFacet } from './schema.ts'
 import { asSent, placeholdersOf } from './send-fields.ts'

@@ -1,4 +1,4 @@
-import { askedSizeSlot, definePlugin, readField, sizeTableSlot, withFields } from '../../src/kit/index.ts'
+import { askedSizeSlot, definePlugin, readField, sizeTableSlot, withFields } from '../../src/plugin-api/index.ts'
 import { checkSize } from './check-size.ts'
 import { chooseShape } from './choose-shape.ts'
 import { readAskedSize } from './foresee.ts'

@@ -1,4 +1,4 @@
-import { type AskedSize, isEmptyField, type Json } from '../../src/kit/index.ts'
+import { type AskedSize, isEmptyField, type Json } from '../../src/plugin-api/index.ts'
 
 const pixels = /^([1-9]\d*)[xX×]([1-9]\d*)$/
 /** Longer texts are no sizes; what is kept of them for the record is cut. */

@@ -1,4 +1,4 @@
-import { type Admits, imageOperations, type Schema } from '../../src/kit/index.ts'
+import { type Admits, imageOperations, type Schema } from '../../src/plugin-api/index.ts'
 
 /** No options on the pipeline's line. */
 export const optionsSchema = { type: 'object', additionalProperties: false, properties: {} } as const satisfies Schema

@@ -1,4 +1,4 @@
-import type { AskedSize, Json } from '../../src/kit/index.ts'
+import type { AskedSize, Json } from '../../src/plugin-api/index.ts'
 import { chooseShape, type Shape } from './choose-shape.ts'
 import { readRule } from './read-rule.ts'
 import type { SizeFacet } from './schema.ts'

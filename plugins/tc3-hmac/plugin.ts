@@ -1,5 +1,5 @@
 import { createHmac, hash } from 'node:crypto'
-import { defineSigner, isPromise, type Signature, SigningError, type Unsigned } from '../../src/kit/index.ts'
+import { defineSigner, isPromise, type Signature, SigningError, type Unsigned } from '../../src/plugin-api/index.ts'
 import { optionsSchema } from './schema.ts'
 
 const algorithm = 'TC3-HMAC-SHA256'

@@ -1,4 +1,4 @@
-import { type Body, type Json, readField, type UnitName, type UsageFacts } from '../../src/kit/index.ts'
+import { type Body, type Json, readField, type UnitName, type UsageFacts } from '../../src/plugin-api/index.ts'
 import { isObject } from './is-object.ts'
 
 /** Where requests of any API format say what prices may depend on. */

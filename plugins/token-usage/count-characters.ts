@@ -1,4 +1,4 @@
-import { type Body, readField } from '../../src/kit/index.ts'
+import { type Body, readField } from '../../src/plugin-api/index.ts'
 
 const backslash = 0x5c
 const quote = 0x22

@@ -1,4 +1,4 @@
-import { type Body, type Json, type OperationTraits, readField } from '../../src/kit/index.ts'
+import { type Body, type Json, type OperationTraits, readField } from '../../src/plugin-api/index.ts'
 import { countCharacters } from './count-characters.ts'
 import { isObject } from './is-object.ts'
 import { measureText } from './measure-text.ts'

@@ -1,4 +1,4 @@
-import { factNames, type Diagnostic, isTimeZone, type Model, type PriceConditions } from '../../src/kit/index.ts'
+import { factNames, type Diagnostic, isTimeZone, type Model, type PriceConditions } from '../../src/plugin-api/index.ts'
 import { daysOf, listOf, parseHours } from '../../src/pricing/index.ts'
 import { priceNames } from './usage-rule.ts'
 

@@ -1,4 +1,11 @@
-import { type Diagnostic, type Family, type Model, type OperationsByName, rootOf, units } from '../../src/kit/index.ts'
+import {
+  type Diagnostic,
+  type Family,
+  type Model,
+  type OperationsByName,
+  rootOf,
+  units,
+} from '../../src/plugin-api/index.ts'
 import { conditionDiagnostics, unknownUnit } from './inspect-conditions.ts'
 import { isFree } from './is-free.ts'
 import type { UsageFacet } from './schema.ts'

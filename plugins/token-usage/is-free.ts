@@ -1,4 +1,4 @@
-import type { OperationTraits } from '../../src/kit/index.ts'
+import type { OperationTraits } from '../../src/plugin-api/index.ts'
 import type { UsageFacet } from './schema.ts'
 
 /** The operation costs nothing, here or anywhere. */

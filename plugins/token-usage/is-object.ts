@@ -1,4 +1,4 @@
-import type { Json } from '../../src/kit/index.ts'
+import type { Json } from '../../src/plugin-api/index.ts'
 
 /** A JSON object: neither null nor a list. */
 export function isObject(value: Json | undefined): value is { readonly [name: string]: Json } {

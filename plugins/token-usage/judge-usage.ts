@@ -1,4 +1,4 @@
-import { type Body, readField, rootOf, type UnitName, units, type Usage } from '../../src/kit/index.ts'
+import { type Body, readField, rootOf, type UnitName, units, type Usage } from '../../src/plugin-api/index.ts'
 import { isObject } from './is-object.ts'
 import type { UsageFacet } from './schema.ts'
 

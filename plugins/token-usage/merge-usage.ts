@@ -1,4 +1,4 @@
-import { type Counts, treeOf, type UnitName, units, type Usage } from '../../src/kit/index.ts'
+import { type Counts, treeOf, type UnitName, units, type Usage } from '../../src/plugin-api/index.ts'
 
 const outputTree: ReadonlySet<string> = new Set(treeOf('output'))
 

@@ -1,4 +1,4 @@
-import type { Passed, Usage } from '../../src/kit/index.ts'
+import type { Passed, Usage } from '../../src/plugin-api/index.ts'
 import type { Reading } from './reading.ts'
 
 /** An answer that never reports its use: a transcript as text, or sound. Its bytes are counted as they pass. */

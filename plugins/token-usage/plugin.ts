@@ -28,7 +28,7 @@ import {
   useChargeId,
   withField,
   withoutLength,
-} from '../../src/kit/index.ts'
+} from '../../src/plugin-api/index.ts'
 import { LRUCache } from 'lru-cache'
 import { fail } from './errors.ts'
 import { askedFacts, ordinaryFacts } from './asked-facts.ts'

@@ -1,4 +1,4 @@
-import type { Json } from '../../src/kit/index.ts'
+import type { Json } from '../../src/plugin-api/index.ts'
 import { JsonWalk, type JsonVisitor } from '../../src/wire/index.ts'
 
 /** Longer strings say nothing of use or error. */

@@ -6,7 +6,7 @@ import {
   type Quote,
   type UsageFacts,
   type UsageRule,
-} from '../../src/kit/index.ts'
+} from '../../src/plugin-api/index.ts'
 import { type Ceiling, ceilingOf, rateUsage, type Use, usesOf } from '../../src/pricing/index.ts'
 import { askedCalls, askedFacts, mayUse } from './asked-facts.ts'
 import { estimateRequest } from './estimate-request.ts'

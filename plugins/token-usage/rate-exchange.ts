@@ -6,7 +6,7 @@ import {
   type Usage,
   type UsageFacts,
   type UsageRule,
-} from '../../src/kit/index.ts'
+} from '../../src/plugin-api/index.ts'
 import { rateUsage, unpricedName, type Use, usesOf } from '../../src/pricing/index.ts'
 import { countCharacters } from './count-characters.ts'
 import { estimateInput, estimateRequest } from './estimate-request.ts'

@@ -1,4 +1,4 @@
-import type { Passed } from '../../src/kit/index.ts'
+import type { Passed } from '../../src/plugin-api/index.ts'
 import { Holdback, joined, RecordReader, type RecordVisitor } from '../../src/wire/index.ts'
 
 const lineFeed = 0x0a

@@ -1,4 +1,4 @@
-import type { Json } from '../../src/kit/index.ts'
+import type { Json } from '../../src/plugin-api/index.ts'
 import { JsonWalk, type JsonVisitor } from '../../src/wire/index.ts'
 
 /** The longest value that is read; a usage object has a few hundred bytes. */

@@ -1,4 +1,4 @@
-import type { ApiFormat, Json, Passed, Stage, Usage } from '../../src/kit/index.ts'
+import type { ApiFormat, Json, Passed, Stage, Usage } from '../../src/plugin-api/index.ts'
 import { joined } from '../../src/wire/index.ts'
 import { isObject } from './is-object.ts'
 import { mergeUsage } from './merge-usage.ts'

@@ -7,7 +7,7 @@ import {
   type UnitRow,
   units,
   type UsageRule,
-} from '../../src/kit/index.ts'
+} from '../../src/plugin-api/index.ts'
 import { conditionText, holds, priceListOf, type Situation, situationOf } from '../../src/pricing/index.ts'
 
 /** What use is counted in, as the console prints it. */

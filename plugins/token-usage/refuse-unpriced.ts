@@ -1,4 +1,4 @@
-import { type Body, type Model, type UnitName, type UnpricedPolicy, type UsageRule } from '../../src/kit/index.ts'
+import type { Body, Model, UnitName, UnpricedPolicy, UsageRule } from '../../src/plugin-api/index.ts'
 import { isGoverned, priceListOf, unpricedFacts } from '../../src/pricing/index.ts'
 import { askedCalls, askedFacts, askedKinds } from './asked-facts.ts'
 import { fail } from './errors.ts'

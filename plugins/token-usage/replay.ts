@@ -1,4 +1,4 @@
-import type { Charge, Replayed, UsageRule } from '../../src/kit/index.ts'
+import type { Charge, Replayed, UsageRule } from '../../src/plugin-api/index.ts'
 import { type Exact, exactLines, partsPerMicro, roundHalfUp } from '../../src/pricing/index.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { RequestContext, Log, Target, Usage } from '../../src/kit/index.ts'
+import type { RequestContext, Log, Target, Usage } from '../../src/plugin-api/index.ts'
 
 /** Pairs of model and operation of which it was said that their usage is missing. */
 const toldMax = 1_000

@@ -7,7 +7,7 @@ import {
   treeOf,
   units,
   type UsageRule,
-} from '../../src/kit/index.ts'
+} from '../../src/plugin-api/index.ts'
 import { exactLines, partsPerMicro, rateUsage, situationOf, sumOf } from '../../src/pricing/index.ts'
 import { isFree } from './is-free.ts'
 import type { UsageFacet } from './schema.ts'

@@ -5,7 +5,7 @@ import {
   type ChargeItem,
   type Log,
   type Micros,
-} from '../../src/kit/index.ts'
+} from '../../src/plugin-api/index.ts'
 
 /** An estimated charge that waits for a person. */
 type Doubted = {

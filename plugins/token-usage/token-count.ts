@@ -5,7 +5,7 @@ import {
   type Target,
   type TokenUse,
   treeOf,
-} from '../../src/kit/index.ts'
+} from '../../src/plugin-api/index.ts'
 import { estimateInput, estimateOutput } from './estimate-request.ts'
 import { judgeUsage } from './judge-usage.ts'
 import type { Reading } from './reading.ts'

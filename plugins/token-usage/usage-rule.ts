@@ -1,4 +1,4 @@
-import { type Model, type Price, unitAliases, type UnitRow, units, type UsageRule } from '../../src/kit/index.ts'
+import { type Model, type Price, unitAliases, type UnitRow, units, type UsageRule } from '../../src/plugin-api/index.ts'
 
 const known = new WeakMap<Model, Map<string, UsageRule>>()
 

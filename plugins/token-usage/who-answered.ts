@@ -1,4 +1,4 @@
-import { type Body, nameOn, type Model, type Target, type UsageRule } from '../../src/kit/index.ts'
+import { type Body, nameOn, type Model, type Target, type UsageRule } from '../../src/plugin-api/index.ts'
 import { rateMost } from './quote-request.ts'
 import type { Asked } from './token-count.ts'
 

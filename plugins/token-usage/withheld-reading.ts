@@ -1,4 +1,4 @@
-import type { Awaitable, Passed, Usage } from '../../src/kit/index.ts'
+import type { Awaitable, Passed, Usage } from '../../src/plugin-api/index.ts'
 import type { Reading } from './reading.ts'
 
 /** A longer answer is let go before its end is known: a person sees what it does not report. */

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import type { Composed, Random } from '../../src/kit/index.ts'
+import type { Composed, Random } from '../../src/plugin-api/index.ts'
 import { FileBytes } from './pictures.ts'
 import { Mixed } from './template.ts'
 import { toBase64 } from './to-base64.ts'

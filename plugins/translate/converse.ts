@@ -4,7 +4,7 @@ import {
   Failure,
   type PluginResponse,
   type ResponseMetadata,
-} from '../../src/kit/index.ts'
+} from '../../src/plugin-api/index.ts'
 import { type MemoryClaim, PictureWriter } from '../../src/wire/index.ts'
 import type { Reading } from './describe.ts'
 import { fail, shapeOf } from './errors.ts'

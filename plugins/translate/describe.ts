@@ -1,4 +1,4 @@
-import { parseDuration } from '../../src/kit/index.ts'
+import { parseDuration } from '../../src/plugin-api/index.ts'
 import {
   type AnswerPlace,
   type AnswerReading,

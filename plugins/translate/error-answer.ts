@@ -1,4 +1,4 @@
-import type { UpstreamResponse } from '../../src/kit/index.ts'
+import type { UpstreamResponse } from '../../src/plugin-api/index.ts'
 import { valuesAt } from '../../src/wire/index.ts'
 import type { Reading } from './describe.ts'
 import { Refused } from './refused.ts'

@@ -1,4 +1,4 @@
-import { type ErrorTable, type Failure, failures } from '../../src/kit/index.ts'
+import { type ErrorTable, type Failure, failures } from '../../src/plugin-api/index.ts'
 
 export const errors = {
   picture_is_link: {

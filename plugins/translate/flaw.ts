@@ -1,4 +1,4 @@
-import type { Diagnostic, Family } from '../../src/kit/index.ts'
+import type { Diagnostic, Family } from '../../src/plugin-api/index.ts'
 import type { Section } from './schema.ts'
 
 /** One operation as a section describes it, and the relevant settings of its family. */

@@ -1,4 +1,4 @@
-import { type UpstreamClient, sniff } from '../../src/kit/index.ts'
+import { type UpstreamClient, sniff } from '../../src/plugin-api/index.ts'
 import type { LinkToFollow } from '../../src/wire/index.ts'
 import { toBase64 } from './to-base64.ts'
 import { provenWhole } from './whole-picture.ts'

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { UpstreamResponse } from '../../src/kit/index.ts'
+import type { UpstreamResponse } from '../../src/plugin-api/index.ts'
 import { type AnswerValues, type MemoryClaim, ownsMemory, ValueReader } from '../../src/wire/index.ts'
 import type { Reading } from './describe.ts'
 import { fail } from './errors.ts'

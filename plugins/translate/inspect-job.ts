@@ -1,4 +1,4 @@
-import { parseDuration } from '../../src/kit/index.ts'
+import { parseDuration } from '../../src/plugin-api/index.ts'
 import { httpStatus } from './describe.ts'
 import { inside } from './inspect-answer.ts'
 import { type Flaw, problem } from './flaw.ts'

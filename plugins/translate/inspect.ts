@@ -1,4 +1,10 @@
-import { type Diagnostic, type Family, type ForwardRule, imageOperations, type Model } from '../../src/kit/index.ts'
+import {
+  type Diagnostic,
+  type Family,
+  type ForwardRule,
+  imageOperations,
+  type Model,
+} from '../../src/plugin-api/index.ts'
 import { sectionOf } from './describe.ts'
 import { pathsIn, placesIn, refusalsIn, streamIn } from './inspect-answer.ts'
 import { type Flaw, problem } from './flaw.ts'

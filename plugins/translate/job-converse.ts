@@ -4,7 +4,7 @@ import {
   Failure,
   type JobCourse,
   type PluginResponse,
-} from '../../src/kit/index.ts'
+} from '../../src/plugin-api/index.ts'
 import { refusal } from './converse.ts'
 import { awaitJob, type JobNote, type Polling, readTaken, type Taken } from './job.ts'
 import type { Answer } from './read-answer.ts'

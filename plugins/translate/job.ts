@@ -5,7 +5,7 @@ import {
   type UpstreamResponse,
   type Random,
   type ResponseMetadata,
-} from '../../src/kit/index.ts'
+} from '../../src/plugin-api/index.ts'
 import { type AnswerValues, conditionsHold, type MemoryClaim } from '../../src/wire/index.ts'
 import { composeJson } from './compose.ts'
 import { httpStatus, type JobReading, type Reading } from './describe.ts'

@@ -1,4 +1,4 @@
-import { type Body, type FilePart, type Json, readField, sniff } from '../../src/kit/index.ts'
+import { type Body, type FilePart, type Json, readField, sniff } from '../../src/plugin-api/index.ts'
 import { fail } from './errors.ts'
 import { absent, Mixed } from './template.ts'
 

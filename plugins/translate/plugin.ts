@@ -22,7 +22,7 @@ import {
   type Target,
   responseMetadataSlot,
   wasStopped,
-} from '../../src/kit/index.ts'
+} from '../../src/plugin-api/index.ts'
 import { ByteBudget } from '../../src/wire/index.ts'
 import { createConverse, type Terms } from './converse.ts'
 import { readingOf, sectionOf } from './describe.ts'

@@ -1,4 +1,4 @@
-import type { UpstreamResponse, ResponseMetadata } from '../../src/kit/index.ts'
+import type { UpstreamResponse, ResponseMetadata } from '../../src/plugin-api/index.ts'
 import {
   AnswerReader,
   AnswerValues,

@@ -1,4 +1,4 @@
-import { type UpstreamResponse, sniff } from '../../src/kit/index.ts'
+import { type UpstreamResponse, sniff } from '../../src/plugin-api/index.ts'
 import type { PictureWriter } from '../../src/wire/index.ts'
 import { undescribed } from './errors.ts'
 import { toBase64 } from './to-base64.ts'

@@ -1,4 +1,4 @@
-import { Failure } from '../../src/kit/index.ts'
+import { Failure } from '../../src/plugin-api/index.ts'
 import { fail } from './errors.ts'
 
 /** The upstream has said no, with what a caller should know of it. */

@@ -1,4 +1,4 @@
-import type { Admits, Schema } from '../../src/kit/index.ts'
+import type { Admits, Schema } from '../../src/plugin-api/index.ts'
 
 /** No options on the pipeline's line. */
 export const optionsSchema = { type: 'object', additionalProperties: false, properties: {} } as const satisfies Schema

@@ -1,4 +1,4 @@
-import { type AskedSize, type Body, isEmptyField, type Json, readField } from '../../src/kit/index.ts'
+import { type AskedSize, type Body, isEmptyField, type Json, readField } from '../../src/plugin-api/index.ts'
 import { type Picture, picturesOf, tellPicture } from './pictures.ts'
 import type { Section } from './schema.ts'
 import { absent, type Ref, type Scope } from './template.ts'

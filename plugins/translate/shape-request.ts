@@ -1,4 +1,4 @@
-import { type AskedSize, type Body, fieldNames, type Random, readField, withField } from '../../src/kit/index.ts'
+import { type AskedSize, type Body, fieldNames, type Random, readField, withField } from '../../src/plugin-api/index.ts'
 import { normalPath } from '../../src/wire/index.ts'
 import { composeForm, composeJson } from './compose.ts'
 import type { Section } from './schema.ts'

@@ -1,4 +1,4 @@
-import { sniff } from '../../src/kit/index.ts'
+import { sniff } from '../../src/plugin-api/index.ts'
 import { fail } from './errors.ts'
 
 /** More than any format ends with, and enough to detect it. */

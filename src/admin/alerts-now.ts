@@ -1,12 +1,5 @@
-import {
-  type Budget,
-  budgetOfUser,
-  budgetUsed,
-  type LevelKind,
-  type LevelSums,
-  type Micros,
-  parseMoney,
-} from '../kit/index.ts'
+import { type Budget, budgetOfUser, budgetUsed, type LevelKind, type LevelSums } from '../domain/index.ts'
+import { type Micros, parseMoney } from '../util/index.ts'
 import type { Alert } from './alerts.ts'
 import type { AdminParts } from './parts.ts'
 

@@ -1,4 +1,4 @@
-import type { Dealt, EventData, NewestStatus, OpenCharges, ToldEvent, WebhookState } from '../kit/index.ts'
+import type { Dealt, EventData, NewestStatus, OpenCharges, ToldEvent, WebhookState } from '../domain/index.ts'
 
 /** Subjects that need a person; each has words of its own in the console, and a page where something can be done. */
 export type AlertKind =

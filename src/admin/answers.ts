@@ -1,11 +1,11 @@
-import { configHows } from '../kit/config-history.ts'
-import { userBoundsSchema } from '../kit/shapes/bounds.ts'
-import { budgetView } from '../kit/shapes/budget.ts'
-import { billOrNull, logView } from '../kit/log-record.ts'
-import { keyView } from '../kit/shapes/key.ts'
-import { limitsSchema } from '../kit/shapes/limits.ts'
-import { priceConditions } from '../kit/shapes/price-conditions.ts'
-import { upstreamKeyView } from '../kit/shapes/upstream-key.ts'
+import { configHows } from '../domain/config-history.ts'
+import { userBoundsSchema } from '../domain/shapes/bounds.ts'
+import { budgetView } from '../domain/shapes/budget.ts'
+import { billOrNull, logView } from '../domain/log-record.ts'
+import { keyView } from '../domain/shapes/key.ts'
+import { limitsSchema } from '../domain/shapes/limits.ts'
+import { priceConditions } from '../domain/shapes/price-conditions.ts'
+import { upstreamKeyView } from '../domain/shapes/upstream-key.ts'
 import {
   moment,
   momentOrNull,
@@ -17,10 +17,10 @@ import {
   truth,
   whole,
   wholeOrNull,
-} from '../kit/shapes/schemas.ts'
-import { incomparable } from '../kit/reprice.ts'
-import { usageView } from '../kit/shapes/usage-row.ts'
-import { userView } from '../kit/shapes/user.ts'
+} from '../domain/shapes/schemas.ts'
+import { incomparable } from '../domain/reprice.ts'
+import { usageView } from '../domain/shapes/usage-row.ts'
+import { userView } from '../domain/shapes/user.ts'
 
 // What the endpoints answer with: the server checks its handlers against these, the reference shows them, and the console
 // has its types from them. Nothing here runs in a browser, and nothing here is of Node alone.

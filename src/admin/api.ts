@@ -1,4 +1,5 @@
-import type { Admits, AnswerOf, Awaitable, Schema, Session, User } from '../kit/index.ts'
+import type { Session, User } from '../domain/index.ts'
+import type { Admits, AnswerOf, Awaitable, Schema } from '../util/index.ts'
 import type { Access } from './duties.ts'
 import type { AdminParts } from './parts.ts'
 import type { LoginThrottle } from './session/login-throttle.ts'

@@ -1,4 +1,5 @@
-import { costParts, type CostPart, dateIn, isTimeZone } from '../kit/index.ts'
+import { costParts, type CostPart } from '../domain/index.ts'
+import { dateIn, isTimeZone } from '../util/index.ts'
 import type { Ask } from './api.ts'
 import { fail } from './errors.ts'
 import { refuse } from './reasons.ts'

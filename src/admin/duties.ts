@@ -1,4 +1,4 @@
-import type { Role, User } from '../kit/index.ts'
+import type { Role, User } from '../domain/index.ts'
 
 /** What people do at the console, and who may: every endpoint names the duty that it is part of. */
 export const duties = {

@@ -1,4 +1,4 @@
-import { failures, type ErrorTable, sharedRows } from '../kit/index.ts'
+import { failures, type ErrorTable, sharedRows } from '../domain/index.ts'
 
 /** Refusals of the console's API. Its callers are the console's own pages: these are no codes of `/v1`. */
 export const consoleErrors = {

@@ -1,4 +1,5 @@
-import { countsCell, csvLine, factNames, type LogMatch, type LogRecord, logRecord, logView } from '../kit/index.ts'
+import { countsCell, factNames, type LogMatch, type LogRecord, logRecord, logView } from '../domain/index.ts'
+import { csvLine } from '../util/index.ts'
 import type { Ask } from './api.ts'
 
 const pageRows = 500

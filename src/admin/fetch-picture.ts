@@ -1,7 +1,7 @@
 import { request as plainRequest } from 'node:http'
 import { request as tlsRequest } from 'node:https'
 import { isIP } from 'node:net'
-import { type Clock, guardedLookup, isPublicAddress, plainHost, type Resolve, sniff } from '../kit/index.ts'
+import { type Clock, guardedLookup, isPublicAddress, plainHost, type Resolve, sniff } from '../util/index.ts'
 
 const bytesMax = 20 * 1_048_576
 const waitMs = 20_000

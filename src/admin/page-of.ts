@@ -1,4 +1,4 @@
-import type { Awaitable } from '../kit/index.ts'
+import type { Awaitable } from '../util/index.ts'
 
 /** One page of rows and where the next begins: one row more than the page was read to know whether there is one. */
 export async function pageOf<Row>(

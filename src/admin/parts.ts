@@ -1,22 +1,20 @@
 import type {
-  Clock,
   Json,
-  Ids,
   ImaginedRequest,
   KeptConfig,
   KeptDifference,
   KeyReport,
   KeyTrial,
-  Log,
   CompiledConfig,
   PriceList,
-  Random,
   RequestExplanation,
   Storage,
   Upstream,
   VendorKey,
-} from '../kit/index.ts'
-import type { WhatIf } from '../kit/what-if.ts'
+} from '../domain/index.ts'
+import type { Log } from '../plugin-api/index.ts'
+import type { Clock, Ids, Random } from '../util/index.ts'
+import type { WhatIf } from '../domain/what-if.ts'
 import type { Pages } from './pages/page-data.ts'
 
 /** Something wrong, or worth knowing, in a configuration. */

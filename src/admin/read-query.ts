@@ -1,4 +1,4 @@
-import type { Schema } from '../kit/index.ts'
+import type { Schema } from '../util/index.ts'
 
 /** A query's texts as what its schema wants: whole numbers and booleans. Whatever else they are, the schema judges. */
 export function readQuery(query: object, schema: Schema): { readonly [name: string]: unknown } {

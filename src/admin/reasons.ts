@@ -1,4 +1,4 @@
-import { Failure, type FailExtra } from '../kit/index.ts'
+import { Failure, type FailExtra } from '../domain/index.ts'
 
 /**
  * Why a field is refused (`invalid`), or a change cannot be made (`conflict`): the name goes to the console, which says it

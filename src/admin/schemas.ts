@@ -1,11 +1,11 @@
-import { decimal, label } from '../kit/shapes/schemas.ts'
-import { userMembers } from '../kit/shapes/user.ts'
+import { decimal, label } from '../domain/shapes/schemas.ts'
+import { userMembers } from '../domain/shapes/user.ts'
 import type { Reason } from './reasons.ts'
 
 // Fields that several endpoints take or answer with. Every object refuses fields that it does not name: nobody sets a role
 // or a balance by sending one.
 
-export { decimal, moment, text, textOrNull, texts, truth } from '../kit/shapes/schemas.ts'
+export { decimal, moment, text, textOrNull, texts, truth } from '../domain/shapes/schemas.ts'
 
 export const userName = {
   type: 'string',

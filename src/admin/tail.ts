@@ -1,4 +1,4 @@
-import { followLog, type LogMatch, logRecord } from '../kit/index.ts'
+import { followLog, type LogMatch, logRecord } from '../domain/index.ts'
 import type { Ask } from './api.ts'
 import { Semaphore } from './semaphore.ts'
 import { isSessionOpen } from './session/sessions.ts'

@@ -1,6 +1,6 @@
 /**
  * What a terminal obeys instead of showing: control characters, line ends among them, and what turns text around. As in
- * `kit/unprintable.ts`, written here so that `version` does not wait for the library. A test holds the two together.
+ * `util/unprintable.ts`, written here so that `version` does not wait for the library. A test holds the two together.
  */
 const obeyed = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
 

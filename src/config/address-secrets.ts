@@ -1,4 +1,4 @@
-import { isRandom, isSecretName } from '../kit/index.ts'
+import { isRandom, isSecretName } from '../domain/index.ts'
 import type { Span } from './tree.ts'
 
 /** An address from behind its scheme; what stands in a text behind `://`, up to what no address has in it. */

@@ -18,10 +18,7 @@ import {
   type OperationsByName,
   type Origin,
   type OtlpConfig,
-  parseBytes,
-  parseDuration,
   parseEnd,
-  parseMoney,
   type PipelineStep,
   type CompiledConfig,
   type ConfigPlugins,
@@ -32,7 +29,8 @@ import {
   type SignInPlan,
   type Upstream,
   type WebhookConfig,
-} from '../kit/index.ts'
+} from '../domain/index.ts'
+import { parseBytes, parseDuration, parseMoney } from '../util/index.ts'
 import { credentialEntries } from './check-credentials.ts'
 import { parseAddress, parseMatch, parseSpelling } from './formats.ts'
 import { isAllFree } from './free-operations.ts'

@@ -1,4 +1,5 @@
-import type { AnySigner, Upstream } from '../kit/index.ts'
+import type { Upstream } from '../domain/index.ts'
+import type { AnySigner } from '../plugin-api/index.ts'
 import type { Report } from './report.ts'
 import { reportSchemaErrors } from './report-schema-errors.ts'
 import type { Source } from './source.ts'

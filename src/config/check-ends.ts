@@ -1,4 +1,4 @@
-import type { Model } from '../kit/index.ts'
+import type { Model } from '../domain/index.ts'
 import type { Report } from './report.ts'
 
 const dayMs = 86_400_000

@@ -1,4 +1,4 @@
-import { type OperationsByName, serves } from '../kit/index.ts'
+import { type OperationsByName, serves } from '../domain/index.ts'
 import { isAllFree } from './free-operations.ts'
 import type { Report } from './report.ts'
 import { suggest } from './suggest.ts'

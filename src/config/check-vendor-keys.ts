@@ -3,7 +3,7 @@ import type { ModelSettings, UpstreamSettings } from './schema.ts'
 import { credentialEntries } from './check-credentials.ts'
 import type { Path } from './tree.ts'
 import { keyMark } from './vendor-keys.ts'
-import { serves } from '../kit/index.ts'
+import { serves } from '../domain/index.ts'
 
 type ByName<T> = { readonly [name: string]: T }
 type Given = { readonly upstreams?: ByName<UpstreamSettings>; readonly models?: ByName<ModelSettings> }

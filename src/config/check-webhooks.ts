@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { isPublicAddress, plainHost } from '../kit/index.ts'
+import { isPublicAddress, plainHost } from '../util/index.ts'
 import type { Settings } from './build.ts'
 import type { Report } from './report.ts'
 

@@ -1,4 +1,4 @@
-import type { ConfigSettings as Settings } from '../kit/index.ts'
+import type { ConfigSettings as Settings } from '../domain/index.ts'
 import { emptyList } from './flatten-settings.ts'
 
 const cover = '***'

@@ -1,4 +1,4 @@
-import type { Credential, CompiledConfig } from '../kit/index.ts'
+import type { Credential, CompiledConfig } from '../domain/index.ts'
 import { compareSettings } from './compare-settings.ts'
 
 /**

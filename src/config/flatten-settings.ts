@@ -1,4 +1,4 @@
-import { parseBytes, parseDuration, parseMoney, formatMoney } from '../kit/index.ts'
+import { parseBytes, parseDuration, parseMoney, formatMoney } from '../util/index.ts'
 import type { Settings } from './build.ts'
 import type { FormatName } from './formats.ts'
 import type { SchemaData } from './gateway-schema.ts'

@@ -1,13 +1,13 @@
+import { parseEnd } from '../domain/index.ts'
 import {
   durationText,
   moneyText,
   parseAddressRange,
   parseBytes,
   parseDuration,
-  parseEnd,
   isTimeZone,
   parseHostPattern,
-} from '../kit/index.ts'
+} from '../util/index.ts'
 
 /** A kind of text that the schema names by `format`: how it is written, what more is asked of it, what would be right. */
 export type Format = {

@@ -1,4 +1,5 @@
-import type { AnyPlugin, AnySigner, Schema } from '../kit/index.ts'
+import type { AnyPlugin, AnySigner } from '../plugin-api/index.ts'
+import type { Schema } from '../util/index.ts'
 import { type FormatName, formats, patternOf } from './formats.ts'
 import { admitOldNames } from './old-names.ts'
 import { parts } from './schema.ts'

@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import { type AnyPlugin, type CompiledConfig, type ConfigFiles, systemClock } from '../kit/index.ts'
+import type { CompiledConfig, ConfigFiles } from '../domain/index.ts'
+import type { AnyPlugin } from '../plugin-api/index.ts'
+import { systemClock } from '../util/index.ts'
 import { buildParts, buildPlan, type Settings } from './build.ts'
 import { checkCredentials, noteEmptyCredentials, type ResolveSigner } from './check-credentials.ts'
 import { noteEnds } from './check-ends.ts'

@@ -1,4 +1,4 @@
-import type { AnyPlugin } from '../kit/index.ts'
+import type { AnyPlugin } from '../plugin-api/index.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Report } from './report.ts'
 import { suggest } from './suggest.ts'

@@ -1,4 +1,5 @@
-import type { AnyPlugin, Family, Model, OperationsByName, Diagnostic } from '../kit/index.ts'
+import type { Family, Model, OperationsByName, Diagnostic } from '../domain/index.ts'
+import type { AnyPlugin } from '../plugin-api/index.ts'
 import type { Parts, Sketch } from './build.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Report } from './report.ts'

@@ -1,4 +1,4 @@
-import type { AnyPlugin, AnySigner } from '../kit/index.ts'
+import type { AnyPlugin, AnySigner } from '../plugin-api/index.ts'
 import { type FormatName, formats } from './formats.ts'
 import { composeSchema, type SchemaData, withUpstream } from './gateway-schema.ts'
 

@@ -1,4 +1,5 @@
-import { type AnyPlugin, chargeSlot, type KnownPlugin } from '../kit/index.ts'
+import type { KnownPlugin } from '../domain/index.ts'
+import { type AnyPlugin, chargeSlot } from '../plugin-api/index.ts'
 import type { PluginsByStep } from './gateway-schema.ts'
 import type { Report } from './report.ts'
 import { findNear, suggest } from './suggest.ts'

@@ -1,4 +1,5 @@
-import { priceConditions, type Schema } from '../kit/index.ts'
+import { priceConditions } from '../domain/index.ts'
+import type { Schema } from '../util/index.ts'
 
 export const priceOverrides = {
   type: 'array',

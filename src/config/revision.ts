@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { ConfigSettings } from '../kit/index.ts'
+import type { ConfigSettings } from '../domain/index.ts'
 import type { Settings } from './build.ts'
 
 /**

@@ -1,4 +1,5 @@
-import { type Admits, keyEffects, kindWords, roles, saleClasses, type Schema, wherePattern } from '../kit/index.ts'
+import { keyEffects, kindWords, roles, saleClasses, wherePattern } from '../domain/index.ts'
+import type { Admits, Schema } from '../util/index.ts'
 import { priceOverrides, priceTimes } from './price-conditions.ts'
 
 const rpm = {

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { open, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { systemRandom } from '../kit/index.ts'
+import { systemRandom } from '../util/index.ts'
 import { type FileContent, parseReferences } from './interpolate.ts'
 import type { Source } from './source.ts'
 import { type ScalarTree, scalarsOf, type Tree } from './tree.ts'

@@ -1,4 +1,4 @@
-import { isSecretName } from '../kit/index.ts'
+import { isSecretName } from '../domain/index.ts'
 import { findAddressSecrets } from './address-secrets.ts'
 import { formatPath, type Path, type ScalarTree, scalarsOf, type Span, type Tree } from './tree.ts'
 

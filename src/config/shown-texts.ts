@@ -1,5 +1,5 @@
 import { basename, dirname, relative, resolve } from 'node:path'
-import type { KeptText, CompiledConfig } from '../kit/index.ts'
+import type { KeptText, CompiledConfig } from '../domain/index.ts'
 import type { PartTexts } from './compose/part-files.ts'
 import type { SettingsSheet } from './compose/include.ts'
 import { showSheet } from './edit/shown-lines.ts'

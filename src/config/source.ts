@@ -1,4 +1,4 @@
-import type { Origin } from '../kit/index.ts'
+import type { Origin } from '../domain/index.ts'
 
 /** A text among those of a source. */
 export type Sheet = { readonly file: string; readonly start: number; readonly end: number }

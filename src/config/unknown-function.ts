@@ -1,4 +1,4 @@
-import { hookNames, pluginFunctions } from '../kit/index.ts'
+import { hookNames, pluginFunctions } from '../plugin-api/index.ts'
 import { findNear, suggest } from './suggest.ts'
 
 /** A function that nobody would ever call, and what was probably meant. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { type Credential, type OutcomeRow, parseMoney, type Upstream, type VendorKey } from '../kit/index.ts'
+import type { Credential, OutcomeRow, Upstream, VendorKey } from '../domain/index.ts'
+import { parseMoney } from '../util/index.ts'
 import type { OutcomeSettings, UpstreamSettings, VendorKeySettings } from './schema.ts'
 
 /** What a key stands for in the values of a credential. */

@@ -1,17 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type {
-  Body,
-  Candidate,
-  Clock,
-  RequestContext,
-  Failure,
-  Marks,
-  Member,
-  Outbound,
-  CompiledConfig,
-  Reply,
-  Target,
-} from '../kit/index.ts'
+import type { Body, Candidate, Failure, Marks, CompiledConfig, Reply } from '../domain/index.ts'
+import type { RequestContext, Outbound, Target } from '../plugin-api/index.ts'
+import type { Clock, Member } from '../util/index.ts'
 import type { IncomingBody } from './body-reader.ts'
 import type { ErrorSnippet } from './error-snippet.ts'
 import type { Pipeline } from './pipeline.ts'

@@ -1,4 +1,5 @@
-import { type RequestContext, type Passed, readField, type Reply, type Stage, type Target } from '../kit/index.ts'
+import { type Passed, readField, type Reply, type Stage } from '../domain/index.ts'
+import type { RequestContext, Target } from '../plugin-api/index.ts'
 import { joined, skipBlanks } from '../wire/index.ts'
 import type { AnswerHead, Call } from './call-request.ts'
 import { UpstreamSession } from './upstream-session.ts'

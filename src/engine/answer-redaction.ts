@@ -1,4 +1,4 @@
-import { secretsOfUpstream, type Stage, type Upstream } from '../kit/index.ts'
+import { secretsOfUpstream, type Stage, type Upstream } from '../domain/index.ts'
 import { secretParts } from './redact.ts'
 import { SecretSearch, strike } from './secret-search.ts'
 

@@ -1,4 +1,4 @@
-import { type Reply, secretsOfUpstream, type Stage, type Upstream } from '../kit/index.ts'
+import { type Reply, secretsOfUpstream, type Stage, type Upstream } from '../domain/index.ts'
 import { AnswerRedaction, mayHave, soughtSecrets } from './answer-redaction.ts'
 import { type DecodeFailures, DecodedSource, type Source } from './decode.ts'
 import { fail } from './errors.ts'

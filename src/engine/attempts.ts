@@ -1,18 +1,7 @@
 import type { ServerResponse } from 'node:http'
-import {
-  type Awaitable,
-  type Candidate,
-  type Clock,
-  Failure,
-  isPromise,
-  type Log,
-  type Outbound,
-  type Random,
-  type RequestContext,
-  type Target,
-  tokenUseSlot,
-  type Upstream,
-} from '../kit/index.ts'
+import { type Candidate, Failure, type Upstream } from '../domain/index.ts'
+import { type Log, type Outbound, type RequestContext, type Target, tokenUseSlot } from '../plugin-api/index.ts'
+import { type Awaitable, type Clock, isPromise, type Random } from '../util/index.ts'
 import { type ActiveRequest, CallerGone } from './active-request.ts'
 import { formReader, wantedForm, type WantedForm } from './answer-form.ts'
 import type { AnswerHead, Call } from './call-request.ts'

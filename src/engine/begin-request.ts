@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { type ApiFormat, type Head, type Notes, type RequestContext, Slots } from '../kit/index.ts'
+import { Slots } from '../domain/index.ts'
+import type { ApiFormat, Head, Notes, RequestContext } from '../plugin-api/index.ts'
 import type { ActiveRequest } from './active-request.ts'
 import { corsHeaders, preflightHeaders } from './cors.ts'
 import { fail } from './errors.ts'

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Transform, type TransformCallback } from 'node:stream'
-import { type Body, isPromise, type JsonObjectView, type Route } from '../kit/index.ts'
+import type { Body, JsonObjectView, Route } from '../domain/index.ts'
+import { isPromise } from '../util/index.ts'
 import { type ByteClaim, freeMemory } from '../wire/index.ts'
 import { codingNames, type Coding, parseCodings } from './codings.ts'
 import type { Deadlines, Timed } from './deadlines.ts'

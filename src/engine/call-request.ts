@@ -1,4 +1,5 @@
-import type { Body, Reach, Signer, Upstream } from '../kit/index.ts'
+import type { Body, Upstream } from '../domain/index.ts'
+import type { Reach, Signer } from '../plugin-api/index.ts'
 import type { Coding } from './codings.ts'
 import type { ForeignPlace } from './foreign-url.ts'
 import type { FixedQuery } from './fixed-query.ts'

@@ -1,4 +1,4 @@
-import { type Body, type ForwardRule, type Model, serves } from '../kit/index.ts'
+import { type Body, type ForwardRule, type Model, serves } from '../domain/index.ts'
 import { fail } from './errors.ts'
 import { isForwarded } from './forwarded-fields.ts'
 

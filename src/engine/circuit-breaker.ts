@@ -1,4 +1,4 @@
-import type { Upstream } from '../kit/index.ts'
+import type { Upstream } from '../domain/index.ts'
 
 /** No upstream is paused for longer because it says so. */
 const retryAfterMaxMs = 60_000

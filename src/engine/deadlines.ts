@@ -1,4 +1,4 @@
-import { type Clock, type Member, type Pending, IntrusiveSet } from '../kit/index.ts'
+import { type Clock, type Member, type Pending, IntrusiveSet } from '../util/index.ts'
 
 /** Deadlines are looked at this often; none fires early. */
 const sweepMs = 100

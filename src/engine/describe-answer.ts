@@ -1,4 +1,5 @@
-import { Failure, type Reach, SigningError, type Upstream } from '../kit/index.ts'
+import { Failure, type Upstream } from '../domain/index.ts'
+import { type Reach, SigningError } from '../plugin-api/index.ts'
 import { fail } from './errors.ts'
 import { AddressRefused } from './foreign-url.ts'
 import { type AnswerHeaders, connectionsMax, QueueFull, UnsendableRequest, WireFault } from './upstream/index.ts'

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Clock } from '../kit/index.ts'
+import type { Clock } from '../util/index.ts'
 
 /** What is still taken of a body that was refused, so that the caller's client gets to read the answer. */
 const discardBytesMax = 64 * 1024 * 1024

@@ -1,30 +1,27 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type {
+  Answer,
+  Counters,
+  Failure,
+  Job,
+  KeyStatus,
+  KeyTrial,
+  LogRow,
+  StoredAnswer,
+  Upstream,
+  VendorKey,
+} from '../domain/index.ts'
 import {
-  type Answer,
   type ApiFormat,
-  type Awaitable,
-  type Clock,
-  type Connect,
-  type Counters,
-  type Failure,
   type Head,
-  type Ids,
-  IntrusiveSet,
-  type Job,
-  type KeyStatus,
-  type KeyTrial,
   type Log,
-  type LogRow,
   type Outcome,
-  type Random,
   type Reach,
   type RequestContext,
   type SignerHost,
-  type StoredAnswer,
   tokenUseSlot,
-  type Upstream,
-  type VendorKey,
-} from '../kit/index.ts'
+} from '../plugin-api/index.ts'
+import { type Awaitable, type Clock, type Connect, type Ids, IntrusiveSet, type Random } from '../util/index.ts'
 import { ByteBudget, ByteClaim } from '../wire/index.ts'
 import { ActiveRequest, type Running, type Shared } from './active-request.ts'
 import { Attempts } from './attempts.ts'

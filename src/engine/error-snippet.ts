@@ -1,4 +1,4 @@
-import type { Stage } from '../kit/index.ts'
+import type { Stage } from '../domain/index.ts'
 import { clipWords } from './clip-words.ts'
 import { strikeOut } from './redact.ts'
 

@@ -1,4 +1,4 @@
-import { type Failure, failures, type ErrorTable, sharedRows } from '../kit/index.ts'
+import { type Failure, failures, type ErrorTable, sharedRows } from '../domain/index.ts'
 
 const bad = 'invalid_request_error'
 const server = 'server_error'

@@ -1,4 +1,4 @@
-import { type Awaitable, type Clock, isPromise } from '../kit/index.ts'
+import { type Awaitable, type Clock, isPromise } from '../util/index.ts'
 
 /** No request may keep the others waiting for longer, in one turn of the event loop (`docs/performance.md`). */
 export const turnMsMax = 50

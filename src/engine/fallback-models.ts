@@ -10,7 +10,7 @@ import {
   readField,
   type Upstream,
   withFields,
-} from '../kit/index.ts'
+} from '../domain/index.ts'
 import { fail, modelNotFound } from './errors.ts'
 import { isForwarded } from './forwarded-fields.ts'
 

@@ -1,12 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import {
-  type Awaitable,
-  type Declared,
-  declarationRules,
-  type Json,
-  type JsonObjectView,
-  nothingDeclared,
-} from '../kit/index.ts'
+import { type Declared, declarationRules, type Json, type JsonObjectView, nothingDeclared } from '../domain/index.ts'
+import type { Awaitable } from '../util/index.ts'
 import {
   createShift,
   cutOut,

@@ -1,4 +1,4 @@
-import type { Upstream } from '../kit/index.ts'
+import type { Upstream } from '../domain/index.ts'
 
 type Parameter = { readonly name: string; readonly pair: string }
 

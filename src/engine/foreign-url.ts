@@ -1,7 +1,7 @@
 import { isIP, type LookupFunction } from 'node:net'
-import { AddressRefused, guardedLookup, type HostPattern, isHostOf, plainHost } from '../kit/index.ts'
+import { AddressRefused, guardedLookup, type HostPattern, isHostOf, plainHost } from '../util/index.ts'
 
-export { AddressRefused, guardedLookup, type Resolve } from '../kit/index.ts'
+export { AddressRefused, guardedLookup, type Resolve } from '../util/index.ts'
 
 /** Which addresses in an upstream's answers may be called. */
 export type ForeignRule = {

@@ -1,4 +1,4 @@
-import type { ForwardRule } from '../kit/index.ts'
+import type { ForwardRule } from '../domain/index.ts'
 
 /** Whether a field of the caller's goes upstream; without a rule all do. */
 export function isForwarded(rule: ForwardRule | undefined, field: string): boolean {

@@ -1,4 +1,5 @@
-import type { ApiFormat, Head, Upstream } from '../kit/index.ts'
+import type { Upstream } from '../domain/index.ts'
+import type { ApiFormat, Head } from '../plugin-api/index.ts'
 import { fixedParameters, readName } from './fixed-query.ts'
 
 /** Of the caller's headers, those that any upstream may see; a dialect adds its own. */

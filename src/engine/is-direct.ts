@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { isTrusted } from '../kit/index.ts'
+import { isTrusted } from '../util/index.ts'
 
 /** What proxies add to a request. */
 const added = /^(?:forwarded|via|x-forwarded(?:-.+)?|x-real-ip|x-client-ip|x-request-start|cdn-loop|x-envoy-.+)$/

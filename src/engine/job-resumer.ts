@@ -1,12 +1,6 @@
 import {
   type Candidate,
-  type Clock,
   Failure,
-  type Outcome,
-  type ApiFormat,
-  type RequestContext,
-  type Head,
-  isPromise,
   type Job,
   jobSlot,
   type Passed,
@@ -15,8 +9,9 @@ import {
   Slots,
   type Stage,
   type StoredAnswer,
-  type Target,
-} from '../kit/index.ts'
+} from '../domain/index.ts'
+import type { Outcome, ApiFormat, RequestContext, Head, Target } from '../plugin-api/index.ts'
+import { type Clock, isPromise } from '../util/index.ts'
 import type { AnswerHead, Call } from './call-request.ts'
 import { type ByteBudget, ByteClaim } from '../wire/index.ts'
 import { firstStages, struckHeaders } from './answer-source.ts'

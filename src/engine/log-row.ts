@@ -1,4 +1,5 @@
-import { callerSlot, type RequestContext, type FailureValues, type LogRow, type Outcome } from '../kit/index.ts'
+import { callerSlot, type FailureValues, type LogRow } from '../domain/index.ts'
+import type { RequestContext, Outcome } from '../plugin-api/index.ts'
 import { clipWords } from './clip-words.ts'
 import type { ActiveRequest } from './active-request.ts'
 

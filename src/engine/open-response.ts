@@ -1,12 +1,6 @@
-import {
-  type Awaitable,
-  isPromise,
-  type Reply,
-  type RequestContext,
-  type Target,
-  type Upstream,
-  withoutLength,
-} from '../kit/index.ts'
+import { type Reply, type Upstream, withoutLength } from '../domain/index.ts'
+import type { RequestContext, Target } from '../plugin-api/index.ts'
+import { type Awaitable, isPromise } from '../util/index.ts'
 import type { ActiveRequest } from './active-request.ts'
 import { FormJudge } from './answer-form.ts'
 import { firstStages, openSource, secretsOfCall, struckHeaders } from './answer-source.ts'

@@ -1,4 +1,4 @@
-import type { Candidate } from '../kit/index.ts'
+import type { Candidate } from '../domain/index.ts'
 
 /**
  * The order in which a model's upstreams are tried: by priority, within one priority drawn by weight; those that are

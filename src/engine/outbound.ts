@@ -1,4 +1,5 @@
-import type { Call, RequestContext, Outbound, Target } from '../kit/index.ts'
+import type { Call } from '../domain/index.ts'
+import type { RequestContext, Outbound, Target } from '../plugin-api/index.ts'
 import { requestHeaders, upstreamQuery } from './headers.ts'
 import { applyForward } from './target.ts'
 

@@ -1,4 +1,4 @@
-import type { Body, Json } from '../kit/index.ts'
+import type { Body, Json } from '../domain/index.ts'
 
 /** Longer requests are not compared with the answer: all others would wait. */
 const charsMax = 65_536

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { formatBytes, type Route } from '../kit/index.ts'
+import type { Route } from '../domain/index.ts'
+import { formatBytes } from '../util/index.ts'
 import type { Coding } from './codings.ts'
 import { type DecodeFailures, DecodedSource, type Source } from './decode.ts'
 import { fail } from './errors.ts'

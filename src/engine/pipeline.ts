@@ -1,17 +1,6 @@
-import {
-  type Answer,
-  type Awaitable,
-  type Body,
-  type CallUpstream,
-  type RequestContext,
-  Failure,
-  type Hooks,
-  isPromise,
-  type Outbound,
-  type Outcome,
-  type Reply,
-  type Target,
-} from '../kit/index.ts'
+import { type Answer, type Body, Failure, type Reply } from '../domain/index.ts'
+import type { CallUpstream, RequestContext, Hooks, Outbound, Outcome, Target } from '../plugin-api/index.ts'
+import { type Awaitable, isPromise } from '../util/index.ts'
 
 /** A created plugin in its place. A plugin with a facet acts only on families that have its section. */
 export type Step = {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { callerAddress, type Head } from '../kit/index.ts'
+import type { Head } from '../plugin-api/index.ts'
+import { callerAddress } from '../util/index.ts'
 import { fail } from './errors.ts'
 import { findHostFault, takeOriginForm } from './request-target.ts'
 

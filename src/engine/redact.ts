@@ -1,4 +1,4 @@
-import type { Stage } from '../kit/index.ts'
+import type { Stage } from '../domain/index.ts'
 import { SecretSearch, strike } from './secret-search.ts'
 
 /** Parts of a credential that are shorter are words such as Bearer, or nothing to hide. */

@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import { type ApiFormat, type Clock, Failure, type Log, type Outcome, type Reach } from '../kit/index.ts'
+import { Failure } from '../domain/index.ts'
+import type { ApiFormat, Log, Outcome, Reach } from '../plugin-api/index.ts'
+import type { Clock } from '../util/index.ts'
 import { type ActiveRequest, CallerGone } from './active-request.ts'
 import { Preflight } from './begin-request.ts'
 import { corsHeaders } from './cors.ts'

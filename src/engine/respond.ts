@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import type { Answer, ApiFormat, RequestContext, Failure } from '../kit/index.ts'
+import type { Answer, Failure } from '../domain/index.ts'
+import type { ApiFormat, RequestContext } from '../plugin-api/index.ts'
 
 /** The two names under which SDKs look for a request's id. */
 export function idHeaders(id: string): { 'x-request-id': string; 'request-id': string } {

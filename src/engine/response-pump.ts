@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import { Failure, isPromise, type Marks, type Passed, type Reply, type Stage } from '../kit/index.ts'
+import { Failure, type Marks, type Passed, type Reply, type Stage } from '../domain/index.ts'
+import { isPromise } from '../util/index.ts'
 import { freeMemory, ownsMemory } from '../wire/index.ts'
 import type { Deadlines, Timed } from './deadlines.ts'
 import type { Source } from './decode.ts'

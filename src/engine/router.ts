@@ -1,4 +1,4 @@
-import type { Route } from '../kit/index.ts'
+import type { Route } from '../domain/index.ts'
 
 export type Match =
   | { readonly kind: 'route'; readonly route: Route; readonly params: { readonly [name: string]: string } }

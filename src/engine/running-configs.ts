@@ -1,4 +1,4 @@
-import type { Log } from '../kit/index.ts'
+import type { Log } from '../plugin-api/index.ts'
 import type { Running } from './active-request.ts'
 
 /** The active configuration, and replaced ones that requests still use. */

@@ -1,12 +1,6 @@
-import {
-  type CallUpstream,
-  type Clock,
-  jobSlot,
-  type Outbound,
-  type RequestContext,
-  type Target,
-  type UpstreamRequest,
-} from '../kit/index.ts'
+import { jobSlot } from '../domain/index.ts'
+import type { CallUpstream, Outbound, RequestContext, Target, UpstreamRequest } from '../plugin-api/index.ts'
+import type { Clock } from '../util/index.ts'
 import type { ActiveRequest } from './active-request.ts'
 import { openSource } from './answer-source.ts'
 import type { Call, CallRequest } from './call-request.ts'

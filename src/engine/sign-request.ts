@@ -1,14 +1,8 @@
 import { createHash, hash, subtle } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import {
-  type Awaitable,
-  type EncodedForm,
-  isPromise,
-  isSecretName,
-  type Signature,
-  type Signer,
-  SigningError,
-} from '../kit/index.ts'
+import { type EncodedForm, isSecretName } from '../domain/index.ts'
+import { type Signature, type Signer, SigningError } from '../plugin-api/index.ts'
+import { type Awaitable, isPromise } from '../util/index.ts'
 import type { CallRequest } from './call-request.ts'
 import { withParameters } from './fixed-query.ts'
 

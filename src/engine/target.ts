@@ -8,10 +8,10 @@ import {
   type CompiledConfig,
   readField,
   type Route,
-  type Target,
   withField,
   withFields,
-} from '../kit/index.ts'
+} from '../domain/index.ts'
+import type { Target } from '../plugin-api/index.ts'
 import { checkTools } from './check-tools.ts'
 import { fail, modelNotFound } from './errors.ts'
 import { checkTogether, namedIn, namesOfOthers, readFurther, renameFurther } from './fallback-models.ts'

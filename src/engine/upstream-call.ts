@@ -1,4 +1,6 @@
-import { type EncodedForm, isPromise, type Reach, type Signature, type Signer, type Upstream } from '../kit/index.ts'
+import type { EncodedForm, Upstream } from '../domain/index.ts'
+import type { Reach, Signature, Signer } from '../plugin-api/index.ts'
+import { isPromise } from '../util/index.ts'
 import type { AnswerHead, Call, CallRequest, Destination, Sink } from './call-request.ts'
 import { parseCodings } from './codings.ts'
 import type { Deadlines, Timed } from './deadlines.ts'

@@ -1,4 +1,6 @@
-import { type Body, type HostPattern, parseHostPattern, type UpstreamRequest, type Upstream } from '../kit/index.ts'
+import type { Body, Upstream } from '../domain/index.ts'
+import type { UpstreamRequest } from '../plugin-api/index.ts'
+import { type HostPattern, parseHostPattern } from '../util/index.ts'
 import type { CallRequest } from './call-request.ts'
 import { fail } from './errors.ts'
 import { checkForeign } from './foreign-url.ts'

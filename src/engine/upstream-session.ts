@@ -1,15 +1,13 @@
-import {
-  type UpstreamClient,
-  type Clock,
-  type CallUpstream,
-  Failure,
-  type UpstreamResponse,
-  type UpstreamRequest,
-  type Reach,
-  secretsOfUpstream,
-  type PluginResponse,
-  type Upstream,
-} from '../kit/index.ts'
+import { Failure, secretsOfUpstream, type Upstream } from '../domain/index.ts'
+import type {
+  UpstreamClient,
+  CallUpstream,
+  UpstreamResponse,
+  UpstreamRequest,
+  Reach,
+  PluginResponse,
+} from '../plugin-api/index.ts'
+import type { Clock } from '../util/index.ts'
 import type { AnswerHead, Call, Sink } from './call-request.ts'
 import { fail } from './errors.ts'
 import { UpstreamResponseBody } from './upstream-response-body.ts'

@@ -1,4 +1,6 @@
-import { type Clock, type EventStore, type Log, OnceAMinute, type Pending, type WebhookConfig } from '../kit/index.ts'
+import type { EventStore, WebhookConfig } from '../domain/index.ts'
+import type { Log } from '../plugin-api/index.ts'
+import { type Clock, OnceAMinute, type Pending } from '../util/index.ts'
 import { WebhookDispatcher, type Silence } from './webhook-dispatcher.ts'
 
 /** How often it is looked whether something has happened. */

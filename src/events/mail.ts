@@ -1,12 +1,6 @@
 import { isIP } from 'node:net'
-import {
-  type Clock,
-  type FeedEvent,
-  guardedLookup,
-  isPublicAddress,
-  plainHost,
-  type WebhookConfig,
-} from '../kit/index.ts'
+import type { FeedEvent, WebhookConfig } from '../domain/index.ts'
+import { type Clock, guardedLookup, isPublicAddress, plainHost } from '../util/index.ts'
 import { answerMs, failed, reasonOf, type Sent } from './post.ts'
 import { plainText } from './write-body.ts'
 

@@ -1,7 +1,7 @@
 import { Agent as PlainAgent, type ClientRequest, request as plainRequest } from 'node:http'
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https'
 import { isIP } from 'node:net'
-import { AddressRefused, type Clock, guardedLookup, isPublicAddress, plainHost } from '../kit/index.ts'
+import { AddressRefused, type Clock, guardedLookup, isPublicAddress, plainHost } from '../util/index.ts'
 
 /** What became of an event on its way. `why` quotes nothing of the answer, nor of the address. */
 export type Sent =

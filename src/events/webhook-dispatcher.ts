@@ -1,4 +1,6 @@
-import type { Clock, EventStore, FeedEvent, Log, Retry, WebhookConfig } from '../kit/index.ts'
+import type { EventStore, FeedEvent, Retry, WebhookConfig } from '../domain/index.ts'
+import type { Log } from '../plugin-api/index.ts'
+import type { Clock } from '../util/index.ts'
 import { Mailer } from './mail.ts'
 import { failed, Poster, type Sent } from './post.ts'
 import { nextTryAt } from './schedule.ts'
@@ -27,8 +29,8 @@ type Round = { readonly arrived: string[]; readonly retries: Retry[]; hasArrived
 export type Silence = { readonly since: number; readonly why: string }
 
 /**
- * Tells one receiver: what it has not been told yet, in order, and again what did not arrive. How far it has been told is
- * written after it was told, so that an event may come twice and none is left out.
+ * Sends events to one receiver: those it has not received, in order, and again those that did not arrive. The position is
+ * written after a delivery, so that an event may arrive twice and none is left out.
  */
 export class WebhookDispatcher {
   readonly #parts: WebhookDispatcherParts

@@ -1,4 +1,4 @@
-import { describeEvent, type EventData, type FeedEvent } from '../kit/index.ts'
+import { describeEvent, type EventData, type FeedEvent } from '../domain/index.ts'
 
 /** Standard Webhooks wants less than 20 kB. */
 const bodyBytesMax = 20_000

@@ -1,4 +1,6 @@
-import type { Anchor, Clock, Log, Pending, Storage } from '../kit/index.ts'
+import type { Anchor, Storage } from '../domain/index.ts'
+import type { Log } from '../plugin-api/index.ts'
+import type { Clock, Pending } from '../util/index.ts'
 
 const everyMs = 3_600_000
 /** Not while a start has other things to do. */

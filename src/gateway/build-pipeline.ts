@@ -1,6 +1,7 @@
 import { settlesAfter } from '../config/index.ts'
 import type { Pipeline, Step } from '../engine/index.ts'
-import type { Host, CompiledConfig } from '../kit/index.ts'
+import type { CompiledConfig } from '../domain/index.ts'
+import type { Host } from '../plugin-api/index.ts'
 import { ConfigError } from './config-error.ts'
 import { createHooks, hostOf } from './create-plugins.ts'
 import type { pluginFinder } from './plugin-finder.ts'

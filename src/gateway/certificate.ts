@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync, unwatchFile, watchFile } from 'node:fs'
 import { Server } from 'node:https'
 import { createSecureContext } from 'node:tls'
-import type { Log } from '../kit/index.ts'
+import type { Log } from '../plugin-api/index.ts'
 
 type CertificateFiles = { readonly cert: string; readonly key: string }
 

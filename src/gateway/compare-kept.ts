@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { compareSettings, secretPlaces, showDiff } from '../config/index.ts'
-import type { KeptConfig, KeptDifference, KeptText, CompiledConfig, Upstream } from '../kit/index.ts'
+import type { KeptConfig, KeptDifference, KeptText, CompiledConfig, Upstream } from '../domain/index.ts'
 import { secretsOf } from './secrets-of.ts'
 
 /** Enough to see that a secret is another one, and too little to find out which. */

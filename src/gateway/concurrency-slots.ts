@@ -6,7 +6,7 @@ import {
   slotsOfKey,
   slotsOfUpstream,
   type CompiledConfig,
-} from '../kit/index.ts'
+} from '../domain/index.ts'
 
 /** How many requests a limit of what runs at once has in flight. `taken` is the limit where there are more: in shadow mode. */
 export type SlotsInUse = {

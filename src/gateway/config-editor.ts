@@ -14,7 +14,7 @@ import {
   showDiff,
   shownLines,
 } from '../config/index.ts'
-import type { CompiledConfig } from '../kit/index.ts'
+import type { CompiledConfig } from '../domain/index.ts'
 import type { ConfigSource } from './config-source.ts'
 import type { ReloadResult } from './reload-result.ts'
 import { replaceFiles, type Replacement, whyNotWritable, WriteError } from './write-files.ts'

@@ -1,6 +1,6 @@
 import { formatFindings } from '../config/format-findings.ts'
 import type { Finding } from '../config/index.ts'
-import { brand } from '../kit/brand.ts'
+import { brand } from '../util/brand.ts'
 
 /** The configuration was refused; nothing was started. */
 export class ConfigError extends Error {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { type ConfigTexts, loadPlan, type LoadRequest, showConfig } from '../config/index.ts'
-import type { AnyPlugin, KeptConfig, CompiledConfig } from '../kit/index.ts'
+import type { KeptConfig, CompiledConfig } from '../domain/index.ts'
+import type { AnyPlugin } from '../plugin-api/index.ts'
 import { ConfigError } from './config-error.ts'
 import { knownNames } from './known-names.ts'
 import { chargesAlike, readableAgain } from './rate-kept.ts'

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
-import { isTrusted, type ServerConfig } from '../kit/index.ts'
+import type { ServerConfig } from '../domain/index.ts'
+import { isTrusted } from '../util/index.ts'
 
 type Bounds = Pick<ServerConfig, 'connectionsMax' | 'connectionsPerAddress' | 'trustedProxies'>
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import type { Admin, AdminParts, Pages } from '../admin/index.ts'
-import { createSecret, hashSecret, hintOfSecret, networkOf } from '../kit/index.ts'
+import { createSecret, hashSecret, hintOfSecret, networkOf } from '../util/index.ts'
 import type { Listener } from './listeners.ts'
 
 /** Where the console is built to, next to the compiled program or in a clone of its sources. */

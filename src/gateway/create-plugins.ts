@@ -1,5 +1,6 @@
 import { type Finding, findUnknownHook } from '../config/index.ts'
-import type { AnyPlugin, Hooks, Host, PipelineStep } from '../kit/index.ts'
+import type { PipelineStep } from '../domain/index.ts'
+import type { AnyPlugin, Hooks, Host } from '../plugin-api/index.ts'
 
 /** A line of the pipeline, with its path in the file. */
 export type PlacedStep = PipelineStep & { readonly path: string }

@@ -1,4 +1,6 @@
-import type { Clock, RequestContext, LogRow, Storage } from '../kit/index.ts'
+import type { LogRow, Storage } from '../domain/index.ts'
+import type { RequestContext } from '../plugin-api/index.ts'
+import type { Clock } from '../util/index.ts'
 import type { GatewayLog, Metrics, Observers, UnrecognisedAnswers, WatchedLedger } from '../observe/index.ts'
 import type { Telemetry } from '../observe/otlp/telemetry.ts'
 

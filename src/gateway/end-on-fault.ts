@@ -1,5 +1,5 @@
 import type { Gateway } from './gateway.ts'
-import { systemClock } from '../kit/clock.ts'
+import { systemClock } from '../util/clock.ts'
 
 /** What a process has to finish after an unhandled fault. */
 const finishMs = 5_000

@@ -1,4 +1,4 @@
-import { failures, type ErrorTable, sharedRows } from '../kit/index.ts'
+import { failures, type ErrorTable, sharedRows } from '../domain/index.ts'
 
 /** Refusals of the answers that the gateway gives by itself. */
 export const errors = {

@@ -1,5 +1,7 @@
 import type { Deliveries } from '../events/index.ts'
-import type { Clock, Log, CompiledConfig, Storage } from '../kit/index.ts'
+import type { CompiledConfig, Storage } from '../domain/index.ts'
+import type { Log } from '../plugin-api/index.ts'
+import type { Clock } from '../util/index.ts'
 import { labelledGauge, type Metrics, type Snapshot } from '../observe/index.ts'
 import type { Reloaded } from './reloads.ts'
 import type { ProcessStatus } from './status.ts'

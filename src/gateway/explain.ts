@@ -4,7 +4,6 @@ import { applyForward, findTarget } from '../engine/target.ts'
 import {
   type Body,
   type Family,
-  formatMoney,
   type ImaginedRequest,
   type Imagined,
   type Json,
@@ -15,7 +14,8 @@ import {
   type Quote,
   type RequestExplanation,
   Slots,
-} from '../kit/index.ts'
+} from '../domain/index.ts'
+import { formatMoney } from '../util/index.ts'
 
 /**
  * Explains a request without making it: the plugins of the plan are asked in their order, as they would be of a request.

@@ -1,30 +1,31 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { describeChanges } from '../config/index.ts'
-import { findDialect, guessDialect } from '../dialects/index.ts'
+import { findDialect, guessDialect } from '../api-formats/index.ts'
 import type { Engine, EngineParts } from '../engine/index.ts'
 import { hasSoundHost, takeOriginForm } from '../engine/request-target.ts'
 import {
-  type AnyPlugin,
-  type Clock,
   type ConfigCause,
-  type Connect,
   type Counters,
   type EndedCharge,
-  Ids,
-  type Log,
   type CompiledConfig,
-  type Random,
   type ReviewStatus,
   type Storage,
   sumReviews,
+  upstreamKeyView,
+} from '../domain/index.ts'
+import type { AnyPlugin, Log } from '../plugin-api/index.ts'
+import {
+  type Clock,
+  type Connect,
+  Ids,
+  type Random,
   systemClock,
   systemRandom,
   type Timers,
   type Times,
   completeClock,
-  upstreamKeyView,
-} from '../kit/index.ts'
+} from '../util/index.ts'
 import {
   completeLog,
   createLog,

@@ -1,4 +1,5 @@
-import { type Clock, type Counters, keysOf, type OpenCharges, type CompiledConfig, type Storage } from '../kit/index.ts'
+import { type Counters, keysOf, type OpenCharges, type CompiledConfig, type Storage } from '../domain/index.ts'
+import type { Clock } from '../util/index.ts'
 import type { Engine, VendorKeys } from '../engine/index.ts'
 import { gaugeSnapshot, labelledGauge, type Metrics, type Snapshot } from '../observe/index.ts'
 import { readVersion } from './version.ts'

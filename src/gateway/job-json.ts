@@ -1,5 +1,5 @@
 import { scanObjectInTurns } from '../engine/fields.ts'
-import type { Job } from '../kit/index.ts'
+import type { Job } from '../domain/index.ts'
 
 const shown = { running: 'running', done: 'succeeded', failed: 'failed' } as const
 

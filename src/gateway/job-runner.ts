@@ -1,18 +1,18 @@
 import type { Engine } from '../engine/index.ts'
 import {
-  type Clock,
   type Counters,
   Failure,
   type KeyStore,
   type Job,
   type JobStore,
   type Ledger,
-  type Log,
   type NewJob,
   slotsOfJob,
   type StoredAnswer,
   type Ticket,
-} from '../kit/index.ts'
+} from '../domain/index.ts'
+import type { Log } from '../plugin-api/index.ts'
+import type { Clock } from '../util/index.ts'
 
 /** How often it looks for jobs of processes that are gone, and polls a job again that could not be polled. */
 const everyMs = 5_000

@@ -1,4 +1,5 @@
-import { formatMoney, keyOutcomes, parseMoney, type UpstreamKeyShown } from '../kit/index.ts'
+import { keyOutcomes, type UpstreamKeyShown } from '../domain/index.ts'
+import { formatMoney, parseMoney } from '../util/index.ts'
 
 /**
  * How the keys of an upstream are in several processes: as in the one that knows the worst of a key, since others learn it

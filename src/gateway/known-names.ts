@@ -1,5 +1,5 @@
 import { isConsolePath } from './console-listener.ts'
-import { dialects } from '../dialects/index.ts'
+import { dialects } from '../api-formats/index.ts'
 import { operationTraits } from '../operations/index.ts'
 import { localAnswerNames } from './local-answer-names.ts'
 import { simulatorNames } from '../simulator/names.ts'

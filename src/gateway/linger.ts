@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { discardRest } from '../engine/discard-rest.ts'
-import type { Clock } from '../kit/index.ts'
+import type { Clock } from '../util/index.ts'
 
 /** Connections that were closed on our side, while the body of a request is still on its way. */
 const lingering = new WeakSet<Socket>()

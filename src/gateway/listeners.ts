@@ -5,7 +5,8 @@ import type { Duplex } from 'node:stream'
 import { DirectRequest } from '../engine/direct-request.ts'
 import type { Certificate } from './certificate.ts'
 import { isLingering, lingerOnClose } from './linger.ts'
-import { type Address, type Answer, type Clock, type Member, IntrusiveSet } from '../kit/index.ts'
+import type { Address, Answer } from '../domain/index.ts'
+import { type Clock, type Member, IntrusiveSet } from '../util/index.ts'
 
 export type Listener = (req: IncomingMessage, res: ServerResponse) => void
 

@@ -5,14 +5,13 @@ import {
   billingRecord,
   type Charge,
   callerSlot,
-  type RequestContext,
   type Family,
   type Job,
-  type ListedModel,
   mayAsk,
   type CompiledConfig,
   type Storage,
-} from '../kit/index.ts'
+} from '../domain/index.ts'
+import type { RequestContext, ListedModel } from '../plugin-api/index.ts'
 import { modelNotFound } from '../engine/errors.ts'
 import { jobJson } from './job-json.ts'
 

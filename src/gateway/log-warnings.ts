@@ -1,4 +1,4 @@
-import type { CompiledConfig } from '../kit/index.ts'
+import type { CompiledConfig } from '../domain/index.ts'
 import type { GatewayLog } from '../observe/index.ts'
 
 /** Warnings of a configuration that should not be missed, also without a terminal. */

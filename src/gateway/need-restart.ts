@@ -1,4 +1,4 @@
-import type { CompiledConfig } from '../kit/index.ts'
+import type { CompiledConfig } from '../domain/index.ts'
 
 /** Of `server`, what is opened once, by the file's words; the rest is read from the plan of each request. */
 const fixedAtStart = { listen: 'listen', ops: 'ops', workers: 'workers' } as const

@@ -1,5 +1,7 @@
 import type { Step } from '../engine/index.ts'
-import { type EndedCharge, isPromise, type Log } from '../kit/index.ts'
+import type { EndedCharge } from '../domain/index.ts'
+import type { Log } from '../plugin-api/index.ts'
+import { isPromise } from '../util/index.ts'
 
 /** Reports a charge that has ended to plugins, apart from the request, which neither waits for it nor fails with it. */
 export function notifyPlugins(steps: readonly Step[], charge: EndedCharge, log: Pick<Log, 'error'>): void {

@@ -1,5 +1,7 @@
 import type { EngineParts } from '../engine/index.ts'
-import type { Clock, RequestContext, OtlpConfig, Random } from '../kit/index.ts'
+import type { OtlpConfig } from '../domain/index.ts'
+import type { RequestContext } from '../plugin-api/index.ts'
+import type { Clock, Random } from '../util/index.ts'
 import type { GatewayLog, Observers } from '../observe/index.ts'
 import type { Telemetry } from '../observe/otlp/telemetry.ts'
 import { readVersion } from './version.ts'

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { ReloadResult } from './reload-result.ts'
-import type { Awaitable } from '../kit/index.ts'
+import type { Awaitable } from '../util/index.ts'
 import type { Metrics } from '../observe/index.ts'
 import type { ReloadStatus, Status } from './status.ts'
 

@@ -1,5 +1,5 @@
 import type { Finding } from '../config/index.ts'
-import type { CompiledConfig } from '../kit/index.ts'
+import type { CompiledConfig } from '../domain/index.ts'
 
 /**
  * What keeps a running gateway from another currency: what was spent, reserved and paid in is kept as numbers of the one

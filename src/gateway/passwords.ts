@@ -1,6 +1,6 @@
 import { argon2, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
-import { type Random, systemRandom } from '../kit/random.ts'
+import { type Random, systemRandom } from '../util/random.ts'
 
 const derive = promisify(argon2)
 /** OWASP's second choice of argon2id parameters: 19 MiB, two passes, one lane; about 24 ms. */

@@ -2,7 +2,8 @@ import { registerHooks } from 'node:module'
 import { isAbsolute, resolve as resolvePath } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { builtins, signers } from '../../plugins/index.ts'
-import type { AnyPlugin, AnySigner, CompiledConfig } from '../kit/index.ts'
+import type { CompiledConfig } from '../domain/index.ts'
+import type { AnyPlugin, AnySigner } from '../plugin-api/index.ts'
 import { hasChanged, importPlugin } from './import-plugin.ts'
 
 export { builtins }

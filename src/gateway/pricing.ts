@@ -6,7 +6,7 @@ import {
   type PricedModel,
   type PriceList,
   Slots,
-} from '../kit/index.ts'
+} from '../domain/index.ts'
 import { concerned, explainRequest, operationsOf } from './explain.ts'
 
 const lists = new WeakMap<CompiledConfig, PriceList>()

@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import { type ConfigTexts, coveredText, type Environment } from '../config/index.ts'
-import type { KeptConfig, CompiledConfig, ConfigSettings } from '../kit/index.ts'
+import type { KeptConfig, CompiledConfig, ConfigSettings } from '../domain/index.ts'
 
 const covers = /•••|\*{3}|\$\{file:[^{}]*\}/g
 const bareVariable = /\$\{(\w+)(?::\?[^{}]*)?\}/g

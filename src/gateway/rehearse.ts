@@ -1,5 +1,7 @@
 import type { Finding } from '../config/index.ts'
-import { type AnyPlugin, Ids, type CompiledConfig, systemClock, systemRandom } from '../kit/index.ts'
+import type { CompiledConfig } from '../domain/index.ts'
+import type { AnyPlugin } from '../plugin-api/index.ts'
+import { Ids, systemClock, systemRandom } from '../util/index.ts'
 import { createLog } from '../observe/index.ts'
 import { openCounters } from '../storage/counters/index.ts'
 import { openStorage } from '../storage/index.ts'

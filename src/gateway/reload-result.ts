@@ -1,5 +1,5 @@
 import type { Finding } from '../config/index.ts'
-import type { ConfigFiles } from '../kit/index.ts'
+import type { ConfigFiles } from '../domain/index.ts'
 
 /** What came of reading the configuration again: all of it is in use, or nothing of it. */
 export type ReloadResult =

@@ -1,5 +1,6 @@
 import type { ReloadResult } from './reload-result.ts'
-import type { Clock, ConfigCause } from '../kit/index.ts'
+import type { ConfigCause } from '../domain/index.ts'
+import type { Clock } from '../util/index.ts'
 import { type GatewayLog, gaugeSnapshot, type Snapshot } from '../observe/index.ts'
 import { type ReloadStatus, reloadStatus } from './status.ts'
 

@@ -1,4 +1,4 @@
-import { type KnownPlugin, type Charge, chargerOf, decidedTier } from '../kit/index.ts'
+import { type KnownPlugin, type Charge, chargerOf, decidedTier } from '../domain/index.ts'
 
 /**
  * Rates a charge again from what was stored with it, by the plugin that made it; one sentence for each difference. `known`:

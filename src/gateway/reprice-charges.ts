@@ -5,7 +5,7 @@ import {
   repricedId,
   type Storage,
   type WhatIf,
-} from '../kit/index.ts'
+} from '../domain/index.ts'
 import { CostSums, type RepricedCharge, repricedPages } from './what-if.ts'
 
 export type RepriceOptions = {

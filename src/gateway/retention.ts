@@ -1,4 +1,6 @@
-import { aheadMs, type Awaitable, type Clock, type Log, type Pending, type Storage } from '../kit/index.ts'
+import { aheadMs, type Storage } from '../domain/index.ts'
+import type { Log } from '../plugin-api/index.ts'
+import type { Awaitable, Clock, Pending } from '../util/index.ts'
 
 /** As many as a page of the log has: then most of them go whole. */
 const batchRows = 4_096

@@ -1,6 +1,8 @@
 import { stat } from 'node:fs/promises'
 import { markSecretFile } from '../config/index.ts'
-import type { Clock, Log, CompiledConfig } from '../kit/index.ts'
+import type { CompiledConfig } from '../domain/index.ts'
+import type { Log } from '../plugin-api/index.ts'
+import type { Clock } from '../util/index.ts'
 
 const lookMs = 2_000
 const restMs = 100

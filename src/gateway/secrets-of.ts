@@ -1,5 +1,5 @@
 import { secretsIn } from '../config/index.ts'
-import { type CompiledConfig, secretsOfCalls, secretsOfUpstream } from '../kit/index.ts'
+import { type CompiledConfig, secretsOfCalls, secretsOfUpstream } from '../domain/index.ts'
 
 /** Every secret that a plan holds, as a line of the log could contain it. */
 export function* secretsOf(plan: CompiledConfig): Iterable<string> {

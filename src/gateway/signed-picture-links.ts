@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
-import { hashSecret, type Key } from '../kit/index.ts'
+import type { Key } from '../domain/index.ts'
+import { hashSecret } from '../util/index.ts'
 
 /** A request of the playground; a false claim gains nothing, for links are kept of keys of sessions alone. */
 const mark = /^playground-/

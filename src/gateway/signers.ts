@@ -1,5 +1,7 @@
 import type { Finding } from '../config/index.ts'
-import type { Clock, Credential, Log, CompiledConfig, Signer, SignerHost, Upstream } from '../kit/index.ts'
+import type { Credential, CompiledConfig, Upstream } from '../domain/index.ts'
+import type { Log, Signer, SignerHost } from '../plugin-api/index.ts'
+import type { Clock } from '../util/index.ts'
 import { ConfigError } from './config-error.ts'
 import type { pluginFinder } from './plugin-finder.ts'
 

@@ -1,4 +1,4 @@
-import type { CompiledConfig } from '../kit/index.ts'
+import type { CompiledConfig } from '../domain/index.ts'
 import type { Simulator } from '../simulator/index.ts'
 
 /** The simulated upstreams that plans name (`url: simulator:NAME`), started when the first of them does. */

@@ -1,5 +1,5 @@
 import type { ReloadResult } from './reload-result.ts'
-import type { CompiledConfig, ReviewStatus, UpstreamKeyShown } from '../kit/index.ts'
+import type { CompiledConfig, ReviewStatus, UpstreamKeyShown } from '../domain/index.ts'
 import { joinKeys } from './join-keys.ts'
 import { joinUnrecognised, type UnrecognisedCount } from '../observe/index.ts'
 

@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import { callerAddress, type Clock, type Failure, type Log, OnceAMinute, type CompiledConfig } from '../kit/index.ts'
+import type { Failure, CompiledConfig } from '../domain/index.ts'
+import type { Log } from '../plugin-api/index.ts'
+import { callerAddress, type Clock, OnceAMinute } from '../util/index.ts'
 
 const segmentsMax = 4
 const segmentCharsMax = 32

@@ -1,16 +1,16 @@
 import type { Engine } from '../engine/index.ts'
 import {
-  type Clock,
   keysOf,
   type KeyStatus,
-  type Log,
   type OtherKeys,
   othersOf,
   type CompiledConfig,
   quarterMs,
   type Storage,
   type VendorKey,
-} from '../kit/index.ts'
+} from '../domain/index.ts'
+import type { Log } from '../plugin-api/index.ts'
+import type { Clock } from '../util/index.ts'
 
 /** How often it is looked what other processes have found, and which keys are to be tried. */
 const everyMs = 5_000

@@ -7,13 +7,11 @@ import {
   chargerOf,
   decidedTier,
   Failure,
-  firstIdAt,
   type CostPair,
   type CostPairOf,
   type CostSpan,
   type Incomparable,
   type KnownPlugin,
-  type Micros,
   type Model,
   type NotComparable,
   type CompiledConfig,
@@ -21,7 +19,8 @@ import {
   Slots,
   type Storage,
   type WhatIf,
-} from '../kit/index.ts'
+} from '../domain/index.ts'
+import { firstIdAt, type Micros } from '../util/index.ts'
 import { concerned } from './explain.ts'
 
 /** Charges that are read together; between two of these everybody else has a turn. */

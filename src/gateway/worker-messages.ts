@@ -1,5 +1,5 @@
 import type { ReloadResult } from './reload-result.ts'
-import type { ConfigCause, ReviewStatus } from '../kit/index.ts'
+import type { ConfigCause, ReviewStatus } from '../domain/index.ts'
 import type { Snapshot } from '../observe/index.ts'
 import type { ProcessStatus } from './status.ts'
 

@@ -1,4 +1,4 @@
-import type { Log } from '../kit/index.ts'
+import type { Log } from '../plugin-api/index.ts'
 import { clip, type GatewayLog, requestFacts } from './log.ts'
 import { escapeUnruly, Scrubber } from './scrub.ts'
 

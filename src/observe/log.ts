@@ -1,6 +1,8 @@
 import { isatty } from 'node:tty'
 import { pino } from 'pino'
-import { type Clock, type Log, type LogRow, type Pending, systemClock } from '../kit/index.ts'
+import type { LogRow } from '../domain/index.ts'
+import type { Log } from '../plugin-api/index.ts'
+import { type Clock, type Pending, systemClock } from '../util/index.ts'
 import { formatForPeople } from './pretty.ts'
 import { escapeUnruly, Scrubber } from './scrub.ts'
 

@@ -1,5 +1,7 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
-import type { Awaitable, EndedCharge, LimitDecision, LogRow } from '../kit/index.ts'
+import type { EndedCharge, LogRow } from '../domain/index.ts'
+import type { LimitDecision } from '../plugin-api/index.ts'
+import type { Awaitable } from '../util/index.ts'
 import { counters, countersSnapshot, gaugeSnapshot, histograms, histogramsSnapshot } from './tally.ts'
 import type { Count, Snapshot, Histogram } from './tally.ts'
 

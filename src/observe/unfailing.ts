@@ -1,4 +1,5 @@
-import { type Clock, type Log, OnceAMinute } from '../kit/index.ts'
+import type { Log } from '../plugin-api/index.ts'
+import { type Clock, OnceAMinute } from '../util/index.ts'
 import { labelledGauge, type Snapshot } from './tally.ts'
 
 /**

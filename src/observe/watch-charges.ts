@@ -1,12 +1,6 @@
-import {
-  type Charge,
-  type ChargeFacts,
-  type EndedCharge,
-  type Ledger,
-  type ChargeItem,
-  type Micros,
-  useChargeId,
-} from '../kit/index.ts'
+import type { Charge, ChargeFacts, EndedCharge, Ledger, ChargeItem } from '../domain/index.ts'
+import { useChargeId } from '../plugin-api/index.ts'
+import type { Micros } from '../util/index.ts'
 
 /** A ledger that reports charges as they end. */
 export type WatchedLedger = {

@@ -1,4 +1,4 @@
-import type { OperationsByName } from '../kit/index.ts'
+import type { OperationsByName } from '../domain/index.ts'
 import { audioSpeech } from './audio-speech.ts'
 import { audioTranscribe } from './audio-transcribe.ts'
 import { chargesGet } from './charges-get.ts'

@@ -1,4 +1,4 @@
-import type { OperationTraits } from '../kit/index.ts'
+import type { OperationTraits } from '../domain/index.ts'
 
 /** All that is said of one operation: data and small pure functions. The name is what routes and families call it. */
 export type Operation = {

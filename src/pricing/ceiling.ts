@@ -1,13 +1,13 @@
 import {
   factNames,
-  type Micros,
   type PriceConditions,
   treeOf,
   type UnitName,
   type UnitRow,
   units,
   type UsageRule,
-} from '../kit/index.ts'
+} from '../domain/index.ts'
+import type { Micros } from '../util/index.ts'
 import { listOf } from './conditions.ts'
 import { type Exact, exactAmount, type Factor, multiplyFactors, parseFactor, roundUp } from './exact.ts'
 import { sumOf } from './rate-usage.ts'

@@ -1,4 +1,5 @@
-import { factNames, type PriceConditions, type UsageFacts, wallOf } from '../kit/index.ts'
+import { factNames, type PriceConditions, type UsageFacts } from '../domain/index.ts'
+import { wallOf } from '../util/index.ts'
 
 /** What conditions are held against. */
 export type Situation = {

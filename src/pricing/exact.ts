@@ -1,4 +1,4 @@
-import type { Micros } from '../kit/index.ts'
+import type { Micros } from '../util/index.ts'
 
 /** A decimal as a fraction of whole numbers. */
 export type Factor = { readonly over: bigint; readonly under: bigint }

@@ -2,7 +2,6 @@ import {
   type Counts,
   factNames,
   type ChargeItem,
-  type Micros,
   sameCalls,
   type TierSource,
   treeOf,
@@ -11,7 +10,8 @@ import {
   units,
   type UsageFacts,
   type UsageRule,
-} from '../kit/index.ts'
+} from '../domain/index.ts'
+import type { Micros } from '../util/index.ts'
 import { holds, listOf, type Situation } from './conditions.ts'
 import {
   type Exact,

@@ -1,4 +1,5 @@
-import { type Charge, type ChargeItem, timeOfId, type UsageFacts, type UsageRule } from '../kit/index.ts'
+import type { Charge, ChargeItem, UsageFacts, UsageRule } from '../domain/index.ts'
+import { timeOfId } from '../util/index.ts'
 import { exactItem, inputOf } from './rate-usage.ts'
 import type { Exact } from './exact.ts'
 import type { Situation } from './conditions.ts'

@@ -1,4 +1,4 @@
-import type { Failure } from '../kit/index.ts'
+import type { Failure } from '../domain/index.ts'
 import type { Played } from './upstream.ts'
 
 /** Divisible by three: pieces of base64 put together are the base64 of the whole. */

@@ -1,4 +1,4 @@
-import { failures } from '../kit/index.ts'
+import { failures } from '../domain/index.ts'
 
 /** What simulated upstreams refuse, in the vendors' words. */
 export const fail = failures({

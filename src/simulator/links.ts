@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Times } from '../kit/index.ts'
+import type { Times } from '../util/index.ts'
 import type { Picture } from './pictures/picture.ts'
 
 const extensions = { png: 'png', jpeg: 'jpg', webp: 'webp' } as const

@@ -1,4 +1,4 @@
-import type { Awaitable } from '../kit/index.ts'
+import type { Awaitable } from '../util/index.ts'
 import type { Picture } from './pictures/picture.ts'
 
 /** A request to a simulated upstream, body and all. */

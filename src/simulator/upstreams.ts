@@ -1,4 +1,4 @@
-import type { Awaitable } from '../kit/index.ts'
+import type { Awaitable } from '../util/index.ts'
 import { alpha } from './alpha.ts'
 import { beta } from './beta.ts'
 import type { SimulatorName } from './names.ts'

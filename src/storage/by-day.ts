@@ -1,4 +1,4 @@
-import { spellsAt } from '../kit/budget.ts'
+import { spellsAt } from '../domain/budget.ts'
 
 /**
  * What is booked together, day after day: at midnight, and where a clock jumps, it is of two. The earlier one first, whatever the

@@ -6,7 +6,7 @@ import {
   type KeptConfig,
   type KeptText,
   type ConfigSettings,
-} from '../kit/index.ts'
+} from '../domain/index.ts'
 import { ask, type QueryProgram, type Row } from './query.ts'
 import { text, textOrNull, whole } from './rows.ts'
 

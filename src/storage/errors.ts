@@ -1,4 +1,4 @@
-import { brand } from '../kit/brand.ts'
+import { brand } from '../util/brand.ts'
 
 const table = {
   storage_url:

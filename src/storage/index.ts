@@ -1,5 +1,5 @@
-import { systemClock } from '../kit/clock.ts'
-import type { Audit, Storage } from '../kit/index.ts'
+import { systemClock } from '../util/clock.ts'
+import type { Audit, Storage } from '../domain/index.ts'
 import type { Copied, CopySource, CopyTarget, TableLayout } from './copy/ends.ts'
 import { StorageError } from './errors.ts'
 import { logWaits } from './log-waits.ts'

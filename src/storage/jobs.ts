@@ -1,4 +1,4 @@
-import type { Job, JobState, NewJob, StoredAnswer } from '../kit/index.ts'
+import type { Job, JobState, NewJob, StoredAnswer } from '../domain/index.ts'
 import { ask, type QueryProgram, type Row } from './query.ts'
 import { text, textOrNull, toAnswer, whole, wholeOrNull } from './rows.ts'
 import type { WriterIdentity } from './writer-identity.ts'

@@ -1,4 +1,5 @@
-import type { Clock, Log } from '../kit/index.ts'
+import type { Log } from '../plugin-api/index.ts'
+import type { Clock } from '../util/index.ts'
 import type { OnWait } from './options.ts'
 
 const againMs = 30_000

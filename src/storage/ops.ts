@@ -33,7 +33,7 @@ import type {
   User,
   UserChange,
   WaysIn,
-} from '../kit/index.ts'
+} from '../domain/index.ts'
 import { keepConfig, type PackedConfig } from './config-history.ts'
 import { rollUpCosts } from './costs/roll-up.ts'
 import { finishRebuild, rebuildCosts } from './costs/rebuild.ts'

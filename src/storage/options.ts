@@ -1,4 +1,5 @@
-import type { Clock, Ids, Log } from '../kit/index.ts'
+import type { Log } from '../plugin-api/index.ts'
+import type { Clock, Ids } from '../util/index.ts'
 import type { CommitWatch } from './watch-commits.ts'
 
 export type StorageOptions = {

@@ -1,4 +1,5 @@
-import type { Clock, Log, Pending } from '../kit/index.ts'
+import type { Log } from '../plugin-api/index.ts'
+import type { Clock, Pending } from '../util/index.ts'
 
 export type OutageOptions = {
   readonly clock: Pick<Clock, 'every'>

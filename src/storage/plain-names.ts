@@ -1,4 +1,4 @@
-import { escapeUnprintable } from '../kit/unprintable.ts'
+import { escapeUnprintable } from '../util/unprintable.ts'
 import { StorageError } from './errors.ts'
 
 /**

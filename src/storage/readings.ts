@@ -2,7 +2,6 @@ import type { Kysely } from 'kysely'
 import type {
   Anchor,
   Audit,
-  Awaitable,
   Charge,
   ConfigTaken,
   AlertsRead,
@@ -42,7 +41,8 @@ import type {
   UsageSum,
   VendorRow,
   WebhookState,
-} from '../kit/index.ts'
+} from '../domain/index.ts'
+import type { Awaitable } from '../util/index.ts'
 import { readAlerts } from './events/alerts.ts'
 import { findPseudonym, findTraces } from './erase/erase.ts'
 import { findEvent, readFeed } from './events/read.ts'

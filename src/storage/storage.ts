@@ -1,14 +1,7 @@
-import type {
-  Awaitable,
-  Clock,
-  HoldResult,
-  Log,
-  RebuildState,
-  Settlement,
-  Storage,
-  StoredAnswer,
-} from '../kit/index.ts'
-import { boundsOf } from '../kit/charge-facts.ts'
+import type { HoldResult, RebuildState, Settlement, Storage, StoredAnswer } from '../domain/index.ts'
+import type { Log } from '../plugin-api/index.ts'
+import type { Awaitable, Clock } from '../util/index.ts'
+import { boundsOf } from '../plugin-api/charge-facts.ts'
 import { createConfigHistory, newestConfig } from './config-history.ts'
 import { StorageError } from './errors.ts'
 import type { StorageOptions } from './options.ts'

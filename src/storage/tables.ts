@@ -1,6 +1,6 @@
-import type { keyMembers } from '../kit/shapes/key.ts'
-import type { Columns } from '../kit/shapes/member.ts'
-import type { userMembers } from '../kit/shapes/user.ts'
+import type { keyMembers } from '../domain/shapes/key.ts'
+import type { Columns } from '../domain/shapes/member.ts'
+import type { userMembers } from '../domain/shapes/user.ts'
 
 /** The tables as Kysely's query builder sees them: those that are read by filters. */
 export type Tables = {

@@ -4,12 +4,12 @@ import {
   type KeyStatus,
   keyReasons,
   keyStates,
-  formatMoney,
   type OtherKeys,
   renewalAt,
   spellsAt,
   type VendorKey,
-} from '../kit/index.ts'
+} from '../domain/index.ts'
+import { formatMoney } from '../util/index.ts'
 import { writeEvent } from './events/write-event.ts'
 import { leave, type Signed } from './people/trail.ts'
 import { ask, lockRows, type QueryProgram, type Row } from './query.ts'

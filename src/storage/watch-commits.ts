@@ -1,4 +1,4 @@
-import type { Clock } from '../kit/index.ts'
+import type { Clock } from '../util/index.ts'
 import type { Writing } from './writing.ts'
 import type { Change, Given, Gives } from './ops.ts'
 

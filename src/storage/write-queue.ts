@@ -1,4 +1,4 @@
-import type { Log } from '../kit/index.ts'
+import type { Log } from '../plugin-api/index.ts'
 import { StorageError } from './errors.ts'
 import type { LogQueue, Batch } from './journal/log-queue.ts'
 import type { ChargeQueue, Posted } from './ledger/charge-queue.ts'

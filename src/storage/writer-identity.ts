@@ -1,4 +1,4 @@
-import type { Ids } from '../kit/ids.ts'
+import type { Ids } from '../util/ids.ts'
 import type { UncompactedBatches } from './log-batches/uncompacted.ts'
 
 /** Who writes: charges belong to an owner and an epoch, entries to a chain. */

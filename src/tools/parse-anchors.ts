@@ -1,4 +1,4 @@
-import type { Anchor, ChainEnd } from '../kit/index.ts'
+import type { Anchor, ChainEnd } from '../domain/index.ts'
 
 /** The anchors of a text with one a line: as `ledger anchor` prints them, or lines of the gateway's log. @throws Error naming the line */
 export function parseAnchors(text: string): readonly Anchor[] {

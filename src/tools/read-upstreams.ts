@@ -1,12 +1,6 @@
 import { VendorKeys } from '../engine/index.ts'
-import {
-  modelsOn,
-  type CompiledConfig,
-  type Storage,
-  systemClock,
-  systemRandom,
-  upstreamKeyView,
-} from '../kit/index.ts'
+import { modelsOn, type CompiledConfig, type Storage, upstreamKeyView } from '../domain/index.ts'
+import { systemClock, systemRandom } from '../util/index.ts'
 import { createLog } from '../observe/index.ts'
 
 /** A key as the storage knows it: what becomes of requests is known to the process that asks. */

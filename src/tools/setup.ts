@@ -1,14 +1,6 @@
 import { hash } from 'node:crypto'
-import {
-  type Clock,
-  type Random,
-  setupOfferMs,
-  type Storage,
-  systemClock,
-  systemRandom,
-  type WaysIn,
-  waysIn,
-} from '../kit/index.ts'
+import { setupOfferMs, type Storage, type WaysIn, waysIn } from '../domain/index.ts'
+import { type Clock, type Random, systemClock, systemRandom } from '../util/index.ts'
 
 /**
  * Offers to make the first administrator, while there is none: there is no password that everybody knows.

@@ -2,7 +2,8 @@ import { probe, Transport } from '../engine/index.ts'
 import { pluginFinder } from '../gateway/plugin-finder.ts'
 import { Signers } from '../gateway/signers.ts'
 import { SimulatedUpstreams } from '../gateway/simulated-upstreams.ts'
-import { type KeyTrial, type CompiledConfig, systemClock, type VendorKey } from '../kit/index.ts'
+import type { KeyTrial, CompiledConfig, VendorKey } from '../domain/index.ts'
+import { systemClock } from '../util/index.ts'
 import { createLog } from '../observe/index.ts'
 
 /** Tries keys of vendors at what costs nothing, one after the other, without a gateway. */

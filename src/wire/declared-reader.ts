@@ -1,6 +1,6 @@
-import type { Declared, DeclaredModel, DeclaredTool, DeclaredWord, Meaning } from '../kit/index.ts'
+import type { Declared, DeclaredModel, DeclaredTool, DeclaredWord, Meaning } from '../domain/index.ts'
 
-/** By which words a reader knows declarations: `declarationRules` of the kit. */
+/** By which words a reader knows declarations: `declarationRules` of the domain. */
 type DeclarationRules = {
   readonly endings: readonly string[]
   wordOf(name: string): DeclaredWord

@@ -1,4 +1,4 @@
-import type { Json } from '../kit/index.ts'
+import type { Json } from '../domain/index.ts'
 
 /** A number or a word, read natively: it may have millions of digits. */
 const scalar = /[^\s,\]}]*/y

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { completeClock } from '../../src/kit/index.ts'
+import { completeClock } from '../../src/util/index.ts'
 import {
   browse,
   browserMissing,

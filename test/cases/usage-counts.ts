@@ -1,4 +1,4 @@
-import type { Counts, Json, UsageFacts } from '../../src/kit/index.ts'
+import type { Counts, Json, UsageFacts } from '../../src/domain/index.ts'
 
 /** A usage object as a vendor reports it, and the counts that it holds. Parents include their children. */
 export type UsageCounts = {

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Anchor, Storage } from '../../src/kit/index.ts'
+import type { Anchor, Storage } from '../../src/domain/index.ts'
 import { type Harness, holdOf, line, newKey, type StorageHarness } from './storage.ts'
 
 /** What anchors of the books prove, on every driver. */

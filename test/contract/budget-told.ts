@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
-import type { ChargeFacts, Clock, Key, Level, Storage } from '../../src/kit/index.ts'
+import type { ChargeFacts, Key, Level, Storage } from '../../src/domain/index.ts'
+import type { Clock } from '../../src/util/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { mulberry } from './levels.ts'
 import { clockAt, type Harness, holdOf, line, newKey, type StorageHarness } from './storage.ts'

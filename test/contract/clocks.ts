@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
-import type { Clock, Storage } from '../../src/kit/index.ts'
+import type { Storage } from '../../src/domain/index.ts'
+import type { Clock } from '../../src/util/index.ts'
 import { clockAt, type Harness, holdOf, line, newKey } from './storage.ts'
 
 /** In the middle of a day and of a month. */

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { KeptConfig } from '../../src/kit/index.ts'
+import type { KeptConfig } from '../../src/domain/index.ts'
 import { clockAt, type Harness, openHarness } from './storage.ts'
 
 const at = Date.UTC(2026, 10, 17, 12)

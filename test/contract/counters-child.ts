@@ -1,4 +1,5 @@
-import { type LimitRequest, systemClock } from '../../src/kit/index.ts'
+import type { LimitRequest } from '../../src/domain/index.ts'
+import { systemClock } from '../../src/util/index.ts'
 import { RedisCounters } from '../../src/storage/counters/redis/counters.ts'
 import { silentLog } from './storage.ts'
 

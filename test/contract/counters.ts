@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
-import type { Clock, Counters, LimitRequest, LimitReservation, Ticket } from '../../src/kit/index.ts'
+import type { Counters, LimitRequest, LimitReservation, Ticket } from '../../src/domain/index.ts'
+import type { Clock } from '../../src/util/index.ts'
 import { HandClock, seeded } from '../harness/exchange.ts'
 
 const minute = 60_000

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { FeedEvent, FeedQuery, Key, Storage } from '../../src/kit/index.ts'
+import type { FeedEvent, FeedQuery, Key, Storage } from '../../src/domain/index.ts'
 import { clockAt, facts, type Harness, line, newKey, openHarness } from './storage.ts'
 import { used } from './segments.ts'
 

@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
-import type { Charge, Key, ChargeItem, LogFilter, LogMatch, LogRow } from '../../src/kit/index.ts'
-import { firstIdAt, kindOfRow } from '../../src/kit/index.ts'
+import type { Charge, Key, ChargeItem, LogFilter, LogMatch, LogRow } from '../../src/domain/index.ts'
+import { kindOfRow } from '../../src/domain/index.ts'
+import { firstIdAt } from '../../src/util/index.ts'
 import { clockAt, facts, type Harness, line, logRow, newKey } from './storage.ts'
 
 const day = 86_400_000

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
-import type { ChargeFacts, HoldRequest, Key, Level, Storage } from '../../src/kit/index.ts'
-import { differencesOf, isBounded, levelsAbove, levelsOf, budgetStatuses, tightestOf } from '../../src/kit/index.ts'
+import type { ChargeFacts, HoldRequest, Key, Level, Storage } from '../../src/domain/index.ts'
+import { differencesOf, isBounded, levelsAbove, levelsOf, budgetStatuses, tightestOf } from '../../src/domain/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { clockAt, type Harness, holdOf, line, newKey, openHarness, type StorageHarness } from './storage.ts'
 import { seed } from '../harness/seed.ts'

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Adoption, ChargeFacts, Key, Level, Storage } from '../../src/kit/index.ts'
+import type { Adoption, ChargeFacts, Key, Level, Storage } from '../../src/domain/index.ts'
 import { clockAt, type Harness, holdOf, line, openHarness } from './storage.ts'
 
 const day = 24 * 3_600_000

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
-import type { Key, SavedView, Session } from '../../src/kit/index.ts'
-import { budgetUsed, viewsMax } from '../../src/kit/index.ts'
+import type { Key, SavedView, Session } from '../../src/domain/index.ts'
+import { budgetUsed, viewsMax } from '../../src/domain/index.ts'
 import { clockAt, type Harness, holdOf, line, newKey } from './storage.ts'
 
 const day = 86_400_000

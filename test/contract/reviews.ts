@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Clock } from '../../src/kit/index.ts'
+import type { Clock } from '../../src/util/index.ts'
 import { clockAt, type Harness, holdOf, line, newKey, openHarness } from './storage.ts'
 
 const now = 1_800_000_000_000

@@ -1,6 +1,8 @@
 import type { Test } from 'tap'
-import type { Anchor, Charge, ChargeFacts, Clock, Key, Storage } from '../../src/kit/index.ts'
-import { firstIdAt, useChargeId } from '../../src/kit/index.ts'
+import type { Anchor, Charge, ChargeFacts, Key, Storage } from '../../src/domain/index.ts'
+import type { Clock } from '../../src/util/index.ts'
+import { useChargeId } from '../../src/plugin-api/index.ts'
+import { firstIdAt } from '../../src/util/index.ts'
 import { clockAt, facts, type Harness, holdOf, line, logRow, newKey, openHarness } from './storage.ts'
 
 const minute = 60_000

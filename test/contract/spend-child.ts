@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { systemClock } from '../../src/kit/index.ts'
+import { systemClock } from '../../src/util/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { holdOf, line, silentLog } from './storage.ts'
 

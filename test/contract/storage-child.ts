@@ -1,5 +1,5 @@
 import { openStorage } from '../../src/storage/index.ts'
-import { systemClock } from '../../src/kit/index.ts'
+import { systemClock } from '../../src/util/index.ts'
 import { used } from './segments.ts'
 import { facts, holdOf, line, newKey, silentLog } from './storage.ts'
 

@@ -1,17 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
-import type {
-  ChargeFacts,
-  Clock,
-  HoldRequest,
-  Key,
-  ChargeItem,
-  Log,
-  LogRow,
-  NewKey,
-  Storage,
-} from '../../src/kit/index.ts'
-import { Ids, systemTimers, unknownOfLogRow } from '../../src/kit/index.ts'
+import type { ChargeFacts, HoldRequest, Key, ChargeItem, LogRow, NewKey, Storage } from '../../src/domain/index.ts'
+import type { Log } from '../../src/plugin-api/index.ts'
+import type { Clock } from '../../src/util/index.ts'
+import { unknownOfLogRow } from '../../src/domain/index.ts'
+import { Ids, systemTimers } from '../../src/util/index.ts'
 
 export type Role = 'gateway' | 'worker' | 'tool'
 

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { KeyStatus } from '../../src/kit/index.ts'
+import type { KeyStatus } from '../../src/domain/index.ts'
 import { clockAt, type Harness, openHarness } from './storage.ts'
 
 const day = 86_400_000

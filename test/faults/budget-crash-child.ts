@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Ids, systemClock, type Key, type Level } from '../../src/kit/index.ts'
+import type { Key, Level } from '../../src/domain/index.ts'
+import { Ids, systemClock } from '../../src/util/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { facts, line, silentLog } from '../contract/storage.ts'
 import { seeded } from '../harness/exchange.ts'

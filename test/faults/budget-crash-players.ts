@@ -1,4 +1,4 @@
-import type { Level } from '../../src/kit/index.ts'
+import type { Level } from '../../src/domain/index.ts'
 
 /** Whose days and months budgets go by: in the night of 2027-10-31 clocks there are put back. */
 export const zone = 'Europe/Berlin'

@@ -1,4 +1,5 @@
-import { definePlugin, type Ledger, type Stage } from '../../src/kit/index.ts'
+import type { Ledger, Stage } from '../../src/domain/index.ts'
+import { definePlugin } from '../../src/plugin-api/index.ts'
 
 // Named by a configuration's pipeline, in the process that is to die. It stands above the plugin that bills: its
 // onForward runs before that one's, its onReply and its stage after.

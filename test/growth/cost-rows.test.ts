@@ -1,6 +1,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import t from 'tap'
-import { beginningOf, type CostPart, type CostQuestion, quarterMs } from '../../src/kit/index.ts'
+import { type CostPart, type CostQuestion, quarterMs } from '../../src/domain/index.ts'
+import { beginningOf } from '../../src/util/index.ts'
 import { readRated } from '../../src/storage/costs/rated.ts'
 import { readCosts } from '../../src/storage/costs/read.ts'
 import { CostSums, type Kind } from '../../src/storage/costs/sums.ts'

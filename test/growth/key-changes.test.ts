@@ -3,7 +3,8 @@ import t from 'tap'
 import { fillKeys, onlyErrors, prepareDatabase } from '../../bench/fill.ts'
 import { KeyCache } from '../../plugins/auth/key-cache.ts'
 import { hashSecret } from '../../src/index.ts'
-import { type KeyStore, systemClock } from '../../src/kit/index.ts'
+import type { KeyStore } from '../../src/domain/index.ts'
+import { systemClock } from '../../src/util/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
 
 // What a change of one key costs those of all others: a count, not a time.

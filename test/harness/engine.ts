@@ -1,26 +1,27 @@
 import type { Test } from 'tap'
-import { openai } from '../../src/dialects/openai.ts'
+import { openai } from '../../src/api-formats/openai.ts'
 import { Engine, type EngineParts, Pipeline, Router } from '../../src/engine/index.ts'
+import type {
+  Candidate,
+  Family,
+  LogRow,
+  Model,
+  CompiledConfig,
+  Route,
+  ServerConfig,
+  Upstream as UpstreamPlan,
+} from '../../src/domain/index.ts'
+import type { ApiFormat, Hooks } from '../../src/plugin-api/index.ts'
 import {
-  type Candidate,
   completeClock,
   type Connect,
-  type ApiFormat,
-  type Family,
-  type Hooks,
   Ids,
-  type LogRow,
-  type Model,
-  type CompiledConfig,
   type Random,
-  type Route,
-  type ServerConfig,
   systemClock,
   systemRandom,
   type Timers,
   type Times,
-  type Upstream as UpstreamPlan,
-} from '../../src/kit/index.ts'
+} from '../../src/util/index.ts'
 import { bind, createCallerServer } from '../../src/gateway/listeners.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
 

@@ -1,27 +1,20 @@
-import { openai } from '../../src/dialects/openai.ts'
+import { openai } from '../../src/api-formats/openai.ts'
 import {
   type Body,
-  type Clock,
-  type RequestContext,
   Failure,
   type Family,
   type Group,
-  type Host,
   type Key,
   type Limits,
-  type Log,
   type Model,
   type CompiledConfig,
   type Route,
   Slots,
   type Stores,
-  Ids,
-  systemRandom,
-  systemClock,
-  systemTimers,
-  type Target,
   type Upstream,
-} from '../../src/kit/index.ts'
+} from '../../src/domain/index.ts'
+import type { RequestContext, Host, Log, Target } from '../../src/plugin-api/index.ts'
+import { type Clock, Ids, systemRandom, systemClock, systemTimers } from '../../src/util/index.ts'
 import { operationTraits } from '../../src/operations/index.ts'
 import { MemoryCounters } from '../../src/storage/counters/memory.ts'
 

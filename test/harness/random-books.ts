@@ -1,4 +1,5 @@
-import { firstIdAt, type Key, type ChargeItem, type Storage } from '../../src/kit/index.ts'
+import type { Key, ChargeItem, Storage } from '../../src/domain/index.ts'
+import { firstIdAt } from '../../src/util/index.ts'
 import { facts, holdOf, line, logRow, newKey } from '../contract/storage.ts'
 
 /** What one request came to. */

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Charge } from '../../src/kit/index.ts'
+import type { Charge } from '../../src/domain/index.ts'
 import { picture } from './pictures.ts'
 import type { diceOf } from './random-books.ts'
 import { start } from './start.ts'

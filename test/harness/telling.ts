@@ -1,5 +1,5 @@
 import { type AnyPlugin, definePlugin } from '../../src/index.ts'
-import { createResponseMetadata, responseMetadataSlot } from '../../src/kit/index.ts'
+import { createResponseMetadata, responseMetadataSlot } from '../../src/plugin-api/index.ts'
 
 /** What an answer says of itself, beside its images. */
 export type Telling = {

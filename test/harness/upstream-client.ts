@@ -12,7 +12,7 @@ import {
   type WaitingLine,
   writeHead,
 } from '../../src/engine/upstream/index.ts'
-import type { Connect } from '../../src/kit/index.ts'
+import type { Connect } from '../../src/util/index.ts'
 import { HandTime } from './hand-time.ts'
 
 /** What is asked. */

@@ -1,6 +1,6 @@
 import { imageSize } from 'image-size'
 import t from 'tap'
-import { type Clock, systemTimers } from '../../src/kit/index.ts'
+import { type Clock, systemTimers } from '../../src/util/index.ts'
 import { startSimulator } from '../../src/simulator/index.ts'
 
 /** What a vendor answered, read to its end. */

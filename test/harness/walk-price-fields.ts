@@ -1,5 +1,6 @@
-import type { TableRow, UnitRow, UsageFacts, UsageRule } from '../../src/kit/index.ts'
-import { parseMoney, unitAliases, units } from '../../src/kit/index.ts'
+import type { TableRow, UnitRow, UsageFacts, UsageRule } from '../../src/domain/index.ts'
+import { unitAliases, units } from '../../src/domain/index.ts'
+import { parseMoney } from '../../src/util/index.ts'
 import { priceListOf } from '../../src/pricing/index.ts'
 
 type Fields = { readonly [name: string]: unknown }

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { consoleErrors } from '../../src/admin/errors.ts'
 import english from '../../src/console/words/en.json' with { type: 'json' }
-import { eventKinds } from '../../src/kit/index.ts'
+import { eventKinds } from '../../src/domain/index.ts'
 import { runCommand } from '../harness/commands.ts'
 import { anchorsOf } from './references.ts'
 

@@ -1,6 +1,6 @@
 import { glob, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import type { ErrorRow, ErrorTable } from '../../src/kit/index.ts'
+import type { ErrorRow, ErrorTable } from '../../src/domain/index.ts'
 
 // `npm run docs` writes docs/errors.md from the tables in the code; a test fails while the two differ.
 

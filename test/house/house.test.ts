@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { parse } from 'yaml'
-import { sharedRows } from '../../src/kit/index.ts'
+import { sharedRows } from '../../src/domain/index.ts'
 import { errorsPagePath, readErrorTables, writeErrorsPage } from './errors-page.ts'
 import { caseName } from '../harness/case-name.ts'
 
@@ -86,7 +86,7 @@ t.test(
       )
     // What somebody else's file of models says is read by the names that stand there.
     const apart =
-      /^(?:src\/(?:simulator|tools\/(?:import|prices)|dialects)|plugins\/(?:aws-sigv4|google-token|tc3-hmac))\//
+      /^(?:src\/(?:simulator|tools\/(?:import|prices)|api-formats)|plugins\/(?:aws-sigv4|google-token|tc3-hmac))\//
     const files = product.filter(file => !apart.test(file))
     const pattern = new RegExp(String.raw`\b(?:${[...makers, ...more, ...others, ...rest].join('|')})\b`, 'i')
     t.ok(

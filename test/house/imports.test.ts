@@ -20,37 +20,67 @@ async function brokenRules(folder: string): Promise<string[]> {
 }
 
 const slips: readonly { readonly rule: string; readonly file: string; readonly line: string }[] = [
-  { rule: 'kit-imports-nothing-of-ours', file: 'src/kit/slip.ts', line: "import '../engine/part.ts'" },
-  { rule: 'wire-imports-nothing-of-ours', file: 'src/wire/slip.ts', line: "import '../engine/part.ts'" },
-  { rule: 'wire-runs-nothing-of-the-kit', file: 'src/wire/kit-slip.ts', line: "import '../kit/part.ts'" },
-  { rule: 'engine-imports-only-the-kit', file: 'src/engine/slip.ts', line: "import '../config/part.ts'" },
-  { rule: 'engine-imports-only-the-kit', file: 'src/engine/wire-slip.ts', line: "import '../wire/part.ts'" },
-  { rule: 'plugin-imports-only-the-kit', file: 'plugins/one/wire-slip.ts', line: "import '../../src/wire/part.ts'" },
-  { rule: 'config-imports-only-the-kit', file: 'src/config/slip.ts', line: "import '../engine/part.ts'" },
-  { rule: 'operations-imports-only-the-kit', file: 'src/operations/slip.ts', line: "import '../dialects/part.ts'" },
-  { rule: 'engine-imports-only-the-kit', file: 'src/engine/name-slip.ts', line: "import '../operations/index.ts'" },
-  { rule: 'config-imports-only-the-kit', file: 'src/config/name-slip.ts', line: "import '../operations/index.ts'" },
-  { rule: 'observe-imports-only-the-kit', file: 'src/observe/leaf-slip.ts', line: "import '../operations/part.ts'" },
+  { rule: 'util-imports-nothing-of-ours', file: 'src/util/slip.ts', line: "import '../domain/part.ts'" },
+  { rule: 'domain-imports-only-util', file: 'src/domain/slip.ts', line: "import '../plugin-api/part.ts'" },
+  { rule: 'plugin-api-imports-only-domain', file: 'src/plugin-api/slip.ts', line: "import '../engine/part.ts'" },
+  { rule: 'wire-imports-only-types', file: 'src/wire/slip.ts', line: "import '../engine/part.ts'" },
+  { rule: 'wire-runs-only-itself', file: 'src/wire/domain-slip.ts', line: "import '../domain/part.ts'" },
+  { rule: 'engine-imports-only-shared-folders', file: 'src/engine/slip.ts', line: "import '../config/part.ts'" },
+  { rule: 'engine-imports-only-shared-folders', file: 'src/engine/wire-slip.ts', line: "import '../wire/part.ts'" },
   {
-    rule: 'plugin-imports-only-the-kit',
+    rule: 'plugin-imports-only-the-plugin-api',
+    file: 'plugins/one/wire-slip.ts',
+    line: "import '../../src/wire/part.ts'",
+  },
+  { rule: 'config-imports-only-shared-folders', file: 'src/config/slip.ts', line: "import '../engine/part.ts'" },
+  {
+    rule: 'operations-imports-only-shared-folders',
+    file: 'src/operations/slip.ts',
+    line: "import '../api-formats/part.ts'",
+  },
+  {
+    rule: 'engine-imports-only-shared-folders',
+    file: 'src/engine/name-slip.ts',
+    line: "import '../operations/index.ts'",
+  },
+  {
+    rule: 'config-imports-only-shared-folders',
+    file: 'src/config/name-slip.ts',
+    line: "import '../operations/index.ts'",
+  },
+  {
+    rule: 'observe-imports-only-shared-folders',
+    file: 'src/observe/leaf-slip.ts',
+    line: "import '../operations/part.ts'",
+  },
+  {
+    rule: 'plugin-imports-only-the-plugin-api',
     file: 'plugins/one/name-slip.ts',
     line: "import '../../src/operations/index.ts'",
   },
   { rule: 'cli-imports-the-library-door', file: 'src/cli/name-slip.ts', line: "import '../operations/index.ts'" },
-  { rule: 'dialects-imports-only-the-kit', file: 'src/dialects/slip.ts', line: "import '../engine/part.ts'" },
-  { rule: 'storage-imports-only-the-kit', file: 'src/storage/slip.ts', line: "import '../observe/part.ts'" },
-  { rule: 'observe-imports-only-the-kit', file: 'src/observe/slip.ts', line: "import '../storage/part.ts'" },
-  { rule: 'admin-imports-only-the-kit', file: 'src/admin/slip.ts', line: "import '../engine/part.ts'" },
-  { rule: 'simulator-imports-only-the-kit', file: 'src/simulator/slip.ts', line: "import '../engine/part.ts'" },
   {
-    rule: 'engine-imports-only-the-kit',
+    rule: 'api-formats-imports-only-shared-folders',
+    file: 'src/api-formats/slip.ts',
+    line: "import '../engine/part.ts'",
+  },
+  { rule: 'storage-imports-only-shared-folders', file: 'src/storage/slip.ts', line: "import '../observe/part.ts'" },
+  { rule: 'observe-imports-only-shared-folders', file: 'src/observe/slip.ts', line: "import '../storage/part.ts'" },
+  { rule: 'admin-imports-only-shared-folders', file: 'src/admin/slip.ts', line: "import '../engine/part.ts'" },
+  { rule: 'simulator-imports-only-shared-folders', file: 'src/simulator/slip.ts', line: "import '../engine/part.ts'" },
+  {
+    rule: 'engine-imports-only-shared-folders',
     file: 'src/engine/type-slip.ts',
     line: "import type { part } from '../config/part.ts'\nexport type P = typeof part",
   },
-  { rule: 'plugin-imports-only-the-kit', file: 'plugins/one/slip.ts', line: "import '../two/plugin.ts'" },
-  { rule: 'plugin-imports-only-the-kit', file: 'plugins/one/deep-slip.ts', line: "import '../../src/kit/part.ts'" },
+  { rule: 'plugin-imports-only-the-plugin-api', file: 'plugins/one/slip.ts', line: "import '../two/plugin.ts'" },
   {
-    rule: 'plugin-imports-only-the-kit',
+    rule: 'plugin-imports-only-the-plugin-api',
+    file: 'plugins/one/deep-slip.ts',
+    line: "import '../../src/domain/part.ts'",
+  },
+  {
+    rule: 'plugin-imports-only-the-plugin-api',
     file: 'plugins/one/lazy-slip.ts',
     line: "await import('../../src/storage/part.ts')",
   },
@@ -72,7 +102,7 @@ const slips: readonly { readonly rule: string; readonly file: string; readonly l
     line: "import '../../plugins/index.ts'",
   },
   { rule: 'gateway-knows-no-tool', file: 'src/gateway/slip.ts', line: "import '../tools/part.ts'" },
-  { rule: 'one-loose-file', file: 'src/loose.ts', line: "import './kit/part.ts'" },
+  { rule: 'one-loose-file', file: 'src/loose.ts', line: "import './util/part.ts'" },
   { rule: 'product-never-imports-tests', file: 'src/gateway/gateway.ts', line: "import '../../test/harness.ts'" },
   { rule: 'one-home-for-pino', file: 'src/engine/log-slip.ts', line: "import 'pino'" },
   { rule: 'one-home-for-http-proxy-3', file: 'plugins/one/fetch-slip.ts', line: "import 'http-proxy-3'" },
@@ -93,7 +123,19 @@ t.test('a slip of each kind is caught', async t => {
     'src/config/typed-trip.ts': "import type { round } from './typed-round.ts'",
     'test/harness.ts': '',
   }
-  for (const folder of ['kit', 'engine', 'config', 'dialects', 'observe', 'operations', 'storage', 'tools', 'wire']) {
+  for (const folder of [
+    'util',
+    'domain',
+    'plugin-api',
+    'engine',
+    'config',
+    'api-formats',
+    'observe',
+    'operations',
+    'storage',
+    'tools',
+    'wire',
+  ]) {
     tree[`src/${folder}/part.ts`] = 'export const part = 1'
   }
   tree['src/operations/index.ts'] = "export { part } from './part.ts'"

@@ -16,7 +16,7 @@ const read = (file: string): Promise<string> => readFile(join(root, file), 'utf8
 
 /** Words in quotes that are names of operations and mean something else, or have to stand where they do; with the reason. */
 const exceptions: { readonly [file: string]: { readonly names: readonly string[]; readonly reason: string } } = {
-  'src/kit/asked-size.ts': {
+  'src/plugin-api/asked-size.ts': {
     names: ['image.generate', 'image.edit'],
     reason: 'the default of applies_to: a value of the file, which says it where the file does not',
   },

@@ -11,8 +11,8 @@ const config = join(root, '.oxlintrc.json')
 
 /** Where time and chance may be taken from the machine, and why. Everything else of the product is handed both. */
 const homes: { readonly [place: string]: string } = {
-  'src/kit/clock.ts': 'the clock of the system is made there',
-  'src/kit/random.ts': 'the random numbers of the system are made there',
+  'src/util/clock.ts': 'the clock of the system is made there',
+  'src/util/random.ts': 'the random numbers of the system are made there',
   'src/cli/**': 'a command is run by a person, in their time; the gateway that it starts takes the clock of the system',
   'src/console/**': 'it runs in a browser, whose timers have no handle to hand in',
   'src/simulator/**': 'a vendor that is played: a peer of the gateway, and no part of it',

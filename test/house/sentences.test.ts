@@ -3,20 +3,20 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t from 'tap'
 import { parseSync } from 'vite'
-import { units } from '../../src/kit/index.ts'
+import { units } from '../../src/domain/index.ts'
 import chineseAhead from '../../src/console/words/ahead/zh.json' with { type: 'json' }
 import englishAhead from '../../src/console/words/ahead/en.json' with { type: 'json' }
 import chinese from '../../src/console/words/zh.json' with { type: 'json' }
 import english from '../../src/console/words/en.json' with { type: 'json' }
 import { caseName } from '../harness/case-name.ts'
 import { englishVocabulary, vocabulary } from '../harness/one-vocabulary.ts'
-import { budgetPeriods } from '../../src/kit/budget.ts'
-import { chargeStates, tierSources } from '../../src/kit/charge.ts'
-import { phaseNames } from '../../src/kit/phases.ts'
-import { keySettings } from '../../src/kit/shapes/key.ts'
-import { logMembers } from '../../src/kit/shapes/log-row.ts'
-import { roles } from '../../src/kit/shapes/user.ts'
-import { keyOutcomes, keyReasons, keyStates } from '../../src/kit/vendor-keys.ts'
+import { budgetPeriods } from '../../src/domain/budget.ts'
+import { chargeStates, tierSources } from '../../src/domain/charge.ts'
+import { phaseNames } from '../../src/domain/phases.ts'
+import { keySettings } from '../../src/domain/shapes/key.ts'
+import { logMembers } from '../../src/domain/shapes/log-row.ts'
+import { roles } from '../../src/domain/shapes/user.ts'
+import { keyOutcomes, keyReasons, keyStates } from '../../src/domain/vendor-keys.ts'
 
 // What people read on a page is in the words of both languages, and nowhere in the code.
 
@@ -256,7 +256,7 @@ const lists: { readonly [prefix: string]: readonly string[] } = {
   flag: [
     ...written(/^plugins\//, /flags\.push\('(\w+)'\)|flags: \['(\w+)'\]|\? \[\.\.\.flags, '(\w+)'\]/g),
     ...written(/^plugins\/token-usage\//, /return '(usage_\w+)'/g),
-    ...written(/^src\/kit\//, /omittedFlag = '(\w+)'/g),
+    ...written(/^src\/domain\//, /omittedFlag = '(\w+)'/g),
   ],
   charge_reason: [
     ...written(
@@ -301,7 +301,17 @@ t.test('every name of the gateway that a page shows has words in both languages'
 /** Everything of ours that people read in Chinese, and the words of pages in English. */
 const spoken = execFileSync(
   'git',
-  ['ls-files', '-z', 'src/console/words', 'src/admin/openapi', 'src/operations', 'plugins', 'src/kit', 'README.zh.md'],
+  [
+    'ls-files',
+    '-z',
+    'src/console/words',
+    'src/admin/openapi',
+    'src/operations',
+    'plugins',
+    'src/domain',
+    'src/plugin-api',
+    'README.zh.md',
+  ],
   { cwd: root, encoding: 'utf8' },
 )
   .split('\0')

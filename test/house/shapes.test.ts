@@ -24,7 +24,7 @@ const words = (text: string): readonly string[] => text.trim().split(/\s+/)
 
 const things: { readonly [thing: string]: Thing } = {
   key: {
-    owner: 'src/kit/shapes/key.ts',
+    owner: 'src/domain/shapes/key.ts',
     names: [
       words('hint expiresAt oldUntil ips budget budgetPeriod held lastUsedAt'),
       words('own_group hint old_secret_until group_limits ips budget budget_period budget_used last_used'),
@@ -33,7 +33,7 @@ const things: { readonly [thing: string]: Thing } = {
     most: 5,
   },
   user: {
-    owner: 'src/kit/shapes/user.ts',
+    owner: 'src/domain/shapes/user.ts',
     names: [
       words('role status hasPassword createdAt group'),
       words('role status has_password created'),
@@ -42,22 +42,22 @@ const things: { readonly [thing: string]: Thing } = {
     most: 4,
   },
   'row of the log': {
-    owner: 'src/kit/shapes/log-row.ts',
+    owner: 'src/domain/shapes/log-row.ts',
     names: [words('outcome errorCode durationMs configRevision forwarded dropped clientRequestId inputTokens')],
     most: 7,
   },
   'record of the log': {
-    owner: 'src/kit/log-record.ts',
+    owner: 'src/domain/log-record.ts',
     names: [words('outcome error duration_ms config_revision forwarded dropped client_request_id billing')],
     most: 7,
   },
   'record of a charge': {
-    owner: 'src/kit/billing-record.ts',
+    owner: 'src/domain/billing-record.ts',
     names: [words('quality count actual_size currency refunded flags warnings delivery sum')],
     most: 7,
   },
   charge: {
-    owner: 'src/kit/charge.ts',
+    owner: 'src/domain/charge.ts',
     names: [
       words('keyId operation family upstream configRevision currency quality rule'),
       words('key_id operation family upstream config_revision currency quality rule'),
@@ -65,7 +65,7 @@ const things: { readonly [thing: string]: Thing } = {
     most: 8,
   },
   use: {
-    owner: 'src/kit/shapes/usage-row.ts',
+    owner: 'src/domain/shapes/usage-row.ts',
     names: [
       words('day keyId requests images inputTokens outputTokens refunded'),
       words('day key_id requests images input_tokens output_tokens refunded'),
@@ -89,10 +89,10 @@ function isListed(text: string, { names, most }: Thing): boolean {
 
 /** Files that have to name many members, with the reason; the compiler or the database says when one is missing there. */
 const exceptions: { readonly [found: string]: string } = {
-  'charge: src/kit/charge-facts.ts': 'makes the facts of a charge from an exchange',
+  'charge: src/plugin-api/charge-facts.ts': 'makes the facts of a charge from an exchange',
   'charge: src/storage/ledger/entries.ts': 'the order in which an entry vouches for them, for ever',
   'row of the log: src/engine/log-row.ts': 'makes the row from an exchange',
-  'row of the log: src/kit/log-record.ts': 'names the member of the row that each member of the record shows',
+  'row of the log: src/domain/log-record.ts': 'names the member of the row that each member of the record shows',
   'record of the log: src/observe/log.ts': 'a line of the log: nothing that is null, and texts cut to a length',
   'key: src/tools/import/new-api/read-people.ts': 'reads the keys of somebody else’s database, by its columns',
   'user: src/admin/routes/invitations.ts': 'shows an invitation, which has a role and a group, and is no user',

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
-import { isClientTool, makesImages } from '../../src/kit/index.ts'
+import { isClientTool, makesImages } from '../../src/domain/index.ts'
 import { familyTexts } from '../../src/tools/import/families.ts'
 import { caseName } from '../harness/case-name.ts'
 

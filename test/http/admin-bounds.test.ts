@@ -1,5 +1,5 @@
 import t from 'tap'
-import { keySettings } from '../../src/kit/shapes/key.ts'
+import { keySettings } from '../../src/domain/shapes/key.ts'
 import { start } from '../harness/start.ts'
 import { type Answered, enterAsAdmin, enterAsUser, type Visitor } from '../harness/visitor.ts'
 import { caseName } from '../harness/case-name.ts'

@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap'
-import { systemTimers } from '../../src/kit/clock.ts'
+import { systemTimers } from '../../src/util/clock.ts'
 import { type BareEngine, type BareOptions, modelName, patient, startEngine } from '../harness/engine.ts'
 import type { Reaction, Upstream } from '../harness/upstream.ts'
 import { fail } from '../../src/engine/errors.ts'
-import type { Outcome } from '../../src/kit/index.ts'
+import type { Outcome } from '../../src/plugin-api/index.ts'
 import { caseName } from '../harness/case-name.ts'
 
 /** Refuses as an upstream does that is too busy. */

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { type LogFilter, systemRandom } from '../../src/kit/index.ts'
+import type { LogFilter } from '../../src/domain/index.ts'
+import { systemRandom } from '../../src/util/index.ts'
 import { createKey } from '../../src/index.ts'
 import { Tails } from '../../src/admin/tail.ts'
 import { Telemetry } from '../../src/observe/otlp/telemetry.ts'

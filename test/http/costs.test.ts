@@ -1,5 +1,5 @@
 import t from 'tap'
-import { completeClock } from '../../src/kit/index.ts'
+import { completeClock } from '../../src/util/index.ts'
 import { HandClock } from '../harness/exchange.ts'
 import { png } from '../harness/pictures.ts'
 import { type Edits, type Started, start } from '../harness/start.ts'

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { Json } from '../../src/kit/index.ts'
+import type { Json } from '../../src/domain/index.ts'
 import { explainRequest } from '../../src/gateway/explain.ts'
 import { replayCharge } from '../../src/gateway/replay.ts'
 import { caseName } from '../harness/case-name.ts'

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
-import { type LimitRequest, systemClock } from '../../src/kit/index.ts'
+import type { LimitRequest } from '../../src/domain/index.ts'
+import { systemClock } from '../../src/util/index.ts'
 import { RedisCounters } from '../../src/storage/counters/redis/counters.ts'
 import { caseName } from '../harness/case-name.ts'
 import { KeptLog } from '../harness/exchange.ts'

@@ -1,6 +1,6 @@
 import { request, type ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
-import { systemClock } from '../../src/kit/index.ts'
+import { systemClock } from '../../src/util/index.ts'
 import { RedisCounters } from '../../src/storage/counters/redis/counters.ts'
 import { until } from '../harness/edits.ts'
 import { HandClock, KeptLog, RunningClock, seeded } from '../harness/exchange.ts'

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { systemClock } from '../../src/kit/index.ts'
+import { systemClock } from '../../src/util/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { silentLog } from '../contract/storage.ts'
 import { prepareSite, runTollgate } from '../harness/child.ts'

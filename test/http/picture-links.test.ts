@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { fetchPicture, type PictureNetwork } from '../../src/admin/fetch-picture.ts'
-import { type Resolve, systemTimers } from '../../src/kit/index.ts'
+import { type Resolve, systemTimers } from '../../src/util/index.ts'
 import { png } from '../harness/pictures.ts'
 import { start } from '../harness/start.ts'
 import { enterAsAdmin, enterAsUser, type Visitor } from '../harness/visitor.ts'

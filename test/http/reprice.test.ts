@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { repriceCharges, replayCharge } from '../../src/index.ts'
 import { replayCosts } from '../../src/gateway/what-if.ts'
-import { type Charge, type CompiledConfig, repricedId, type Storage } from '../../src/kit/index.ts'
+import { type Charge, type CompiledConfig, repricedId, type Storage } from '../../src/domain/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { runCli } from '../harness/cli.ts'
 import { picture } from '../harness/pictures.ts'

@@ -1,6 +1,6 @@
 import { connect as connectTcp, type Socket } from 'node:net'
 import t from 'tap'
-import type { Connect, Dialled } from '../../src/kit/index.ts'
+import type { Connect, Dialled } from '../../src/util/index.ts'
 import { modelName, patient, startEngine } from '../harness/engine.ts'
 import { caseName } from '../harness/case-name.ts'
 import { HandTime } from '../harness/hand-time.ts'

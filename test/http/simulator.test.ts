@@ -3,7 +3,7 @@ import { imageSize } from 'image-size'
 import { decode } from 'jpeg-js'
 import OpenAI, { APIError, toFile } from 'openai'
 import t from 'tap'
-import { systemTimers } from '../../src/kit/index.ts'
+import { systemTimers } from '../../src/util/index.ts'
 import { startSimulator } from '../../src/simulator/index.ts'
 import { caseName } from '../harness/case-name.ts'
 

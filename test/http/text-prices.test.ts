@@ -1,6 +1,6 @@
 import t from 'tap'
 import { replayCharge } from '../../src/index.ts'
-import type { Json } from '../../src/kit/index.ts'
+import type { Json } from '../../src/domain/index.ts'
 import { start } from '../harness/start.ts'
 
 /** One family for each API format; what a model costs is in the table below. */

@@ -110,9 +110,11 @@ t.test(
   'what a second copy of the package throws, puts and needs is understood like what the first one does',
   async t => {
     const load = (file: string): Promise<unknown> => import(`../../src/${file}?second`)
-    const second = (await load('kit/errors.ts')) as typeof import('../../src/kit/errors.ts')
-    const { SigningError: OtherSigning } = (await load('kit/signer.ts')) as typeof import('../../src/kit/signer.ts')
-    const { callerSlot: other } = (await load('kit/caller.ts')) as typeof import('../../src/kit/caller.ts')
+    const second = (await load('domain/errors.ts')) as typeof import('../../src/domain/errors.ts')
+    const { SigningError: OtherSigning } = (await load(
+      'plugin-api/signer.ts',
+    )) as typeof import('../../src/plugin-api/signer.ts')
+    const { callerSlot: other } = (await load('domain/caller.ts')) as typeof import('../../src/domain/caller.ts')
     t.not(second.Failure, Failure)
     t.ok(new OtherSigning('no') instanceof SigningError)
     t.notOk(new Error('no') instanceof SigningError)

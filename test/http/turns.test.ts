@@ -1,5 +1,6 @@
 import t from 'tap'
-import { definePlugin, Failure } from '../../src/kit/index.ts'
+import { Failure } from '../../src/domain/index.ts'
+import { definePlugin } from '../../src/plugin-api/index.ts'
 import { fill, around } from '../growth/bodies.ts'
 import { quietLog, start } from '../harness/start.ts'
 import { caseName } from '../harness/case-name.ts'

@@ -38,7 +38,7 @@ export const sabotages: readonly Sabotage[] = [
     says: 'a tool that makes images is known by its exact name at the top alone',
     edits: [
       [
-        'src/kit/image-tool.ts',
+        'src/plugin-api/image-tool.ts',
         '.find(({ draws }) => draws)',
         ".find(({ name, place }) => name === 'image_generation' && place === 'tools[0].type')",
       ],

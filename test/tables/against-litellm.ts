@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { Counts, TableRow, UsageFacts } from '../../src/kit/index.ts'
+import type { Counts, TableRow, UsageFacts } from '../../src/domain/index.ts'
 import { rateUsage, usesOf } from '../../src/pricing/index.ts'
 import { readLitellmTable } from '../../src/tools/prices/index.ts'
 import { ruleOf } from '../harness/walk-price-fields.ts'

@@ -1,6 +1,8 @@
 import t from 'tap'
 import { Anchors } from '../../src/gateway/anchors.ts'
-import { type Anchor, type Log, systemClock } from '../../src/kit/index.ts'
+import type { Anchor } from '../../src/domain/index.ts'
+import type { Log } from '../../src/plugin-api/index.ts'
+import { systemClock } from '../../src/util/index.ts'
 import { parseAnchors } from '../../src/tools/parse-anchors.ts'
 import { caseName } from '../harness/case-name.ts'
 

@@ -4,15 +4,9 @@ import { createSecret, hashSecret, hintOfSecret, networkOf, readSecret, secretPa
 import { listHas, readAddressList } from '../../plugins/auth/address.ts'
 import { BadKeyLog } from '../../plugins/auth/bad-key-log.ts'
 import { auth } from '../../plugins/auth/plugin.ts'
-import {
-  type Awaitable,
-  callerSlot,
-  type RequestContext,
-  type Key,
-  type KeyChanges,
-  type KeyStore,
-  type Stores,
-} from '../../src/kit/index.ts'
+import { callerSlot, type Key, type KeyChanges, type KeyStore, type Stores } from '../../src/domain/index.ts'
+import type { RequestContext } from '../../src/plugin-api/index.ts'
+import type { Awaitable } from '../../src/util/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { MemoryCounters } from '../../src/storage/counters/memory.ts'
 import {

@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { imageTierBilling } from '../../plugins/image-tier-billing/plugin.ts'
 import {
-  firstIdAt,
   type Key,
   type ChargeItem,
   quarterMs,
   type RatedImages,
   type Storage,
   type TierRule,
-} from '../../src/kit/index.ts'
+} from '../../src/domain/index.ts'
+import { firstIdAt } from '../../src/util/index.ts'
 import { rollUpCosts } from '../../src/storage/costs/roll-up.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'

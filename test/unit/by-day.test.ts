@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { spellsAt } from '../../src/kit/budget.ts'
+import { spellsAt } from '../../src/domain/budget.ts'
 import { spendOfAll } from '../../src/storage/accounts/spend-of-all.ts'
 import { byDay } from '../../src/storage/by-day.ts'
 import { openStorage } from '../../src/storage/index.ts'

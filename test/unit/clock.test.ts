@@ -1,5 +1,5 @@
 import t from 'tap'
-import { completeClock, systemClock, systemRandom } from '../../src/kit/index.ts'
+import { completeClock, systemClock, systemRandom } from '../../src/util/index.ts'
 
 // The process does not stay for work that is done later: something else has to keep it here.
 const ended = new AbortController()

@@ -4,7 +4,7 @@ import { shownTextsOf } from '../../src/config/index.ts'
 import { compareKept, describeTaken, isSameMark, markOf } from '../../src/gateway/compare-kept.ts'
 import { ConfigHistorian } from '../../src/gateway/config-history.ts'
 import { ConfigSource } from '../../src/gateway/config-source.ts'
-import type { CompiledConfig } from '../../src/kit/index.ts'
+import type { CompiledConfig } from '../../src/domain/index.ts'
 
 const ours = { credential: 'credential: { header: authorization, value: "Bearer ${KEY:-}" }', more: '', model: '' }
 const main = ({ credential, more, model } = ours): string => `version: 1

@@ -1,4 +1,5 @@
-import { definePlugin, defineSlot } from '../../src/kit/index.ts'
+import { defineSlot } from '../../src/domain/index.ts'
+import { definePlugin } from '../../src/plugin-api/index.ts'
 
 /** Small plugins of a test's own: one gives what another needs, one has a section in families and looks into it. */
 const caller = defineSlot<string>('caller')

@@ -5,19 +5,18 @@ import { setTimeout } from 'node:timers/promises'
 import * as fc from 'fast-check'
 import t, { type Test } from 'tap'
 import {
-  beginningOf,
   type ChargeFacts,
   type CostPart,
   costParts,
   type CostQuestion,
   type CostRow,
   type Costs,
-  firstIdAt,
   type Key,
   type ChargeItem,
   quarterMs,
   type Storage,
-} from '../../src/kit/index.ts'
+} from '../../src/domain/index.ts'
+import { beginningOf, firstIdAt } from '../../src/util/index.ts'
 import { DatabaseSync } from 'node:sqlite'
 import { rollUpCosts } from '../../src/storage/costs/roll-up.ts'
 import { auditCosts } from '../../src/storage/costs/audit-costs.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { LimitRequest } from '../../src/kit/index.ts'
+import type { LimitRequest } from '../../src/domain/index.ts'
 import { MemoryCounters } from '../../src/storage/counters/memory.ts'
 import { RedisCounters } from '../../src/storage/counters/redis/counters.ts'
 import { countersContract } from '../contract/counters.ts'

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { type Limit, userLimits } from '../../plugins/ratelimit/limits.ts'
-import { type Caller, type LimitRequest, systemClock, type Ticket } from '../../src/kit/index.ts'
+import type { Caller, LimitRequest, Ticket } from '../../src/domain/index.ts'
+import { systemClock } from '../../src/util/index.ts'
 import { RedisCounters } from '../../src/storage/counters/redis/counters.ts'
 import { fresh } from '../contract/counters.ts'
 import { caseName } from '../harness/case-name.ts'

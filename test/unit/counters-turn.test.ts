@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
-import { type LimitRequest, systemClock, windowMs } from '../../src/kit/index.ts'
+import { type LimitRequest, windowMs } from '../../src/domain/index.ts'
+import { systemClock } from '../../src/util/index.ts'
 import { RedisCounters } from '../../src/storage/counters/redis/counters.ts'
 import { turnScript } from '../../src/storage/counters/redis/scripts.ts'
 import { Turn } from '../../src/storage/counters/redis/turn.ts'

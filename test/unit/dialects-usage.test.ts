@@ -1,7 +1,8 @@
 import t from 'tap'
 import { mergeUsage } from '../../plugins/token-usage/merge-usage.ts'
-import { dialects } from '../../src/dialects/index.ts'
-import type { Counts, ApiFormat, Json, Usage } from '../../src/kit/index.ts'
+import { dialects } from '../../src/api-formats/index.ts'
+import type { Counts, Json, Usage } from '../../src/domain/index.ts'
+import type { ApiFormat } from '../../src/plugin-api/index.ts'
 import { caseName } from '../harness/case-name.ts'
 
 function style(name: string): ApiFormat {

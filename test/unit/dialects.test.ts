@@ -7,17 +7,10 @@ import OpenAI, { APIError as OpenaiApiError } from 'openai'
 import OpenAI4 from 'openai4'
 import OpenAI6 from 'openai6'
 import t from 'tap'
-import { dialects, findDialect, guessDialect } from '../../src/dialects/index.ts'
+import { dialects, findDialect, guessDialect } from '../../src/api-formats/index.ts'
 import { requestHeaders, upstreamQuery } from '../../src/engine/headers.ts'
-import {
-  type Answer,
-  type ApiFormat,
-  type Failure,
-  failures,
-  type Head,
-  type ListedModel,
-  type Upstream,
-} from '../../src/kit/index.ts'
+import { type Answer, type Failure, failures, type Upstream } from '../../src/domain/index.ts'
+import type { ApiFormat, Head, ListedModel } from '../../src/plugin-api/index.ts'
 import { someTarget } from '../harness/exchange.ts'
 import { caseName } from '../harness/case-name.ts'
 

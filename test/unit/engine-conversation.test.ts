@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { UpstreamClient, UpstreamResponse, Hooks, PluginResponse } from '../../src/kit/index.ts'
+import type { UpstreamClient, UpstreamResponse, Hooks, PluginResponse } from '../../src/plugin-api/index.ts'
 import { modelName, startEngine } from '../harness/engine.ts'
 
 const none = { kind: 'none' } as const

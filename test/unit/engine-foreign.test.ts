@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
-import { type Credential, type Hooks, type UpstreamRequest, type PluginResponse } from '../../src/kit/index.ts'
+import type { Credential } from '../../src/domain/index.ts'
+import type { Hooks, UpstreamRequest, PluginResponse } from '../../src/plugin-api/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { type BareOptions, startEngine } from '../harness/engine.ts'
 import { startUpstream } from '../harness/upstream.ts'

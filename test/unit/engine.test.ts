@@ -1,7 +1,7 @@
 import t from 'tap'
 import { CircuitBreaker } from '../../src/engine/circuit-breaker.ts'
 import { orderCandidates } from '../../src/engine/order-candidates.ts'
-import type { Candidate, Upstream } from '../../src/kit/index.ts'
+import type { Candidate, Upstream } from '../../src/domain/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { seed } from '../harness/seed.ts'
 

@@ -1,7 +1,8 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { Mailer } from '../../src/events/mail.ts'
-import { eventKinds, type FeedEvent, systemClock, type WebhookConfig } from '../../src/kit/index.ts'
+import { eventKinds, type FeedEvent, type WebhookConfig } from '../../src/domain/index.ts'
+import { systemClock } from '../../src/util/index.ts'
 
 /** A server of mail that keeps what it is told, and answers `refuses` to a command that begins so. */
 async function openPost(t: Test, refuses?: string) {

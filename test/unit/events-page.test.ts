@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
-import { eventKinds } from '../../src/kit/index.ts'
+import { eventKinds } from '../../src/domain/index.ts'
 
 const page = await readFile(new URL('../../docs/events.md', import.meta.url), 'utf8')
 /** What others tell who are not built yet, or stand with what they are about. */

@@ -2,7 +2,7 @@ import { BlockList, connect, createServer, type AddressInfo, isIPv4 } from 'node
 import { once } from 'node:events'
 import t from 'tap'
 import { checkForeign, guardedLookup, lookupOf, type Resolve } from '../../src/engine/foreign-url.ts'
-import { type HostPattern, isHostOf, isPublicAddress, parseHostPattern } from '../../src/kit/index.ts'
+import { type HostPattern, isHostOf, isPublicAddress, parseHostPattern } from '../../src/util/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { seed } from '../harness/seed.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { firstIdAt, Ids, systemRandom } from '../../src/kit/index.ts'
+import { firstIdAt, Ids, systemRandom } from '../../src/util/index.ts'
 
 const noon = Date.UTC(2026, 10, 20, 12)
 const day = 86_400_000

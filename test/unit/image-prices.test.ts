@@ -10,21 +10,19 @@ import type { BillingFacet } from '../../plugins/image-tier-billing/schema.ts'
 import { scanObject } from '../../src/engine/fields.ts'
 import { replayCharge } from '../../src/gateway/replay.ts'
 import {
-  type AskedSize,
   billingRecord,
   type Body,
   type Charge,
-  createResponseMetadata,
   type Diagnostic,
   type Family,
   type ForwardRule,
   type Json,
   type ChargeItem,
   type Model,
-  readCost,
-  type ResponseMetadata,
   type TierRule,
-} from '../../src/kit/index.ts'
+} from '../../src/domain/index.ts'
+import { type AskedSize, createResponseMetadata, type ResponseMetadata } from '../../src/plugin-api/index.ts'
+import { readCost } from '../../src/util/index.ts'
 import { operationTraits } from '../../src/operations/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { seeded, someTarget } from '../harness/exchange.ts'

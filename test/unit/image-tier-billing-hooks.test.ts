@@ -4,25 +4,27 @@ import type { BillingFacet } from '../../plugins/image-tier-billing/schema.ts'
 import { scanObject } from '../../src/engine/fields.ts'
 import {
   type Answer,
-  askedSizeSlot,
   type Body,
   callerSlot,
-  type RequestContext,
   type HoldRequest,
   type HoldResult,
-  type Hooks,
   type Json,
   type Ledger,
   type ChargeItem,
   type Review,
-  type Outcome,
   type Passed,
   type Reply,
   type Settlement,
   type Stage,
   type Stores,
+} from '../../src/domain/index.ts'
+import {
+  askedSizeSlot,
+  type RequestContext,
+  type Hooks,
+  type Outcome,
   type Target,
-} from '../../src/kit/index.ts'
+} from '../../src/plugin-api/index.ts'
 import { KeptLog, refusalOf, someExchange, someGroup, someHost, someKey, someTarget } from '../harness/exchange.ts'
 import { pngHead } from '../harness/image-heads.ts'
 import { caseName } from '../harness/case-name.ts'

@@ -14,7 +14,6 @@ import { rateTier, requestedTierOf, tierOf } from '../../plugins/image-tier-bill
 import { scanObject } from '../../src/engine/fields.ts'
 import { replayCharge } from '../../src/gateway/replay.ts'
 import {
-  type AskedSize,
   type Body,
   type Charge,
   type Family,
@@ -23,7 +22,8 @@ import {
   type Model,
   readField,
   type TextPart,
-} from '../../src/kit/index.ts'
+} from '../../src/domain/index.ts'
+import type { AskedSize } from '../../src/plugin-api/index.ts'
 import { operationTraits } from '../../src/operations/index.ts'
 import { seeded, someTarget } from '../harness/exchange.ts'
 import {

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import t from 'tap'
-import { kindOfRow, firstIdAt, type LogMatch, type LogRow, systemClock, unknownOfLogRow } from '../../src/kit/index.ts'
+import { kindOfRow, type LogMatch, type LogRow, unknownOfLogRow } from '../../src/domain/index.ts'
+import { firstIdAt, systemClock } from '../../src/util/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { listLogs } from '../../src/storage/journal/list.ts'
 import { LogQueue } from '../../src/storage/journal/log-queue.ts'

@@ -3,15 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import t, { type Test } from 'tap'
-import {
-  type Charge,
-  firstIdAt,
-  type Key,
-  type LogMatch,
-  type LogRow,
-  type LogTotals,
-  type Storage,
-} from '../../src/kit/index.ts'
+import type { Charge, Key, LogMatch, LogRow, LogTotals, Storage } from '../../src/domain/index.ts'
+import { firstIdAt } from '../../src/util/index.ts'
 import { addTotals } from '../../src/console/pages/logs/add-totals.ts'
 import { rollUpCosts } from '../../src/storage/costs/roll-up.ts'
 import { asksForCharge } from '../../src/storage/journal/charged.ts'

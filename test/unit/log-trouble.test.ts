@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import t from 'tap'
-import { systemClock } from '../../src/kit/index.ts'
+import { systemClock } from '../../src/util/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { listLogs } from '../../src/storage/journal/list.ts'
 import { pruneLogs } from '../../src/storage/journal/prune.ts'

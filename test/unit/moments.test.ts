@@ -1,8 +1,8 @@
 import t from 'tap'
 import { outcomes } from '../../src/cli/program.ts'
 import { parseMoment } from '../../src/cli/moments.ts'
-import { formatIn, isZone, momentIn } from '../../src/kit/index.ts'
-import { logMembers } from '../../src/kit/shapes/log-row.ts'
+import { formatIn, isZone, momentIn } from '../../src/util/index.ts'
+import { logMembers } from '../../src/domain/shapes/log-row.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const now = Date.parse('2026-03-29T12:00:00Z')

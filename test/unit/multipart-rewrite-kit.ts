@@ -4,20 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { multipartRewrite } from '../../plugins/multipart-rewrite/plugin.ts'
-import type {
-  Body,
-  RequestContext,
-  Family,
-  FilePart,
-  Host,
-  Model,
-  Part,
-  CompiledConfig,
-  Route,
-  Target,
-  Upstream,
-} from '../../src/kit/index.ts'
-import { Ids, Slots, systemClock, systemRandom } from '../../src/kit/index.ts'
+import type { Body, Family, FilePart, Model, Part, CompiledConfig, Route, Upstream } from '../../src/domain/index.ts'
+import type { RequestContext, Host, Target } from '../../src/plugin-api/index.ts'
+import { Slots } from '../../src/domain/index.ts'
+import { Ids, systemClock, systemRandom } from '../../src/util/index.ts'
 
 export const boundary = 'xYzZY'
 export const contentType = `multipart/form-data; boundary=${boundary}`

@@ -12,8 +12,9 @@ import OpenAI, { toFile } from 'openai'
 import t from 'tap'
 import { multipartRewrite } from '../../plugins/multipart-rewrite/plugin.ts'
 import { facet as facetSchema } from '../../plugins/multipart-rewrite/schema.ts'
-import { sniff } from '../../src/kit/sniff.ts'
-import { type Admits, Failure, readField, withField } from '../../src/kit/index.ts'
+import { sniff } from '../../src/util/sniff.ts'
+import { Failure, readField, withField } from '../../src/domain/index.ts'
+import type { Admits } from '../../src/util/index.ts'
 import { acceptedForms, good, headOf, image, model, refusedForms, skippingForms, type } from '../cases/forms.ts'
 import {
   boundary,

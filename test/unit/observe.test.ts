@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import t from 'tap'
-import { type Charge, type LogRow, unknownOfLogRow } from '../../src/kit/index.ts'
+import { type Charge, type LogRow, unknownOfLogRow } from '../../src/domain/index.ts'
 import { createLog, createMetrics } from '../../src/observe/index.ts'
 import { caseName } from '../harness/case-name.ts'
 

@@ -2,7 +2,7 @@ import t from 'tap'
 import { smallestRequest } from '../../src/cli/smallest-request.ts'
 import { curlOf } from '../../src/console/pages/logs/curl-of.ts'
 import { snippets } from '../../src/console/snippets.ts'
-import { dialects } from '../../src/dialects/index.ts'
+import { dialects } from '../../src/api-formats/index.ts'
 import { operations } from '../../src/operations/index.ts'
 import { shownOperations } from '../../src/operations/shown.ts'
 

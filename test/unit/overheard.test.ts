@@ -2,7 +2,7 @@ import t from 'tap'
 import { clipWords } from '../../src/engine/clip-words.ts'
 import { ErrorSnippet } from '../../src/engine/error-snippet.ts'
 import { ownWords } from '../../src/engine/own-words.ts'
-import type { JsonObjectView } from '../../src/kit/index.ts'
+import type { JsonObjectView } from '../../src/domain/index.ts'
 import { caseName } from '../harness/case-name.ts'
 
 // What the log keeps of a refusing upstream's words: never a key, and nothing that the caller may have sent.

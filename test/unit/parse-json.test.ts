@@ -1,7 +1,7 @@
 import t from 'tap'
 import { parseJson } from '../../src/wire/index.ts'
 import { scanObject } from '../../src/engine/fields.ts'
-import { imageToolOf } from '../../src/kit/index.ts'
+import { imageToolOf } from '../../src/plugin-api/index.ts'
 
 const asksForImages = (text: string): boolean =>
   imageToolOf({ kind: 'json', json: scanObject(Buffer.from(text)) }) !== undefined

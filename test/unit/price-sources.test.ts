@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { TableRows } from '../../src/kit/index.ts'
+import { TableRows } from '../../src/domain/index.ts'
 import {
   multiply,
   readDecimal,

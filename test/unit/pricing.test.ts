@@ -11,7 +11,7 @@ import {
   units,
   type UsageFacts,
   type UsageRule,
-} from '../../src/kit/index.ts'
+} from '../../src/domain/index.ts'
 import {
   ceilingOf,
   exactAmount,

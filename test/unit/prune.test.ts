@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { scanObject } from '../../src/engine/fields.ts'
 import { findCuts } from '../../src/wire/index.ts'
-import type { Json, JsonObjectView } from '../../src/kit/index.ts'
+import type { Json, JsonObjectView } from '../../src/domain/index.ts'
 import { seeded } from '../harness/exchange.ts'
 import { caseName } from '../harness/case-name.ts'
 import { seed } from '../harness/seed.ts'

@@ -1,17 +1,14 @@
 import t from 'tap'
 import { userLimits } from '../../plugins/ratelimit/limits.ts'
 import { ratelimit } from '../../plugins/ratelimit/plugin.ts'
+import { type Caller, callerSlot, Failure, type Limits } from '../../src/domain/index.ts'
 import {
-  type Caller,
-  callerSlot,
   type RequestContext,
-  Failure,
-  type Limits,
   type Outbound,
   type Outcome,
   type Target,
   tokenUseSlot,
-} from '../../src/kit/index.ts'
+} from '../../src/plugin-api/index.ts'
 import {
   HandClock,
   refusalOf,

@@ -2,7 +2,7 @@ import t from 'tap'
 import { AnswerRedaction, mayHave, soughtSecrets } from '../../src/engine/answer-redaction.ts'
 import { createRedaction, strikeOut } from '../../src/engine/redact.ts'
 import { classify } from '../../src/engine/classify-response/classify.ts'
-import type { Upstream } from '../../src/kit/index.ts'
+import type { Upstream } from '../../src/domain/index.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const secret = 'abc/def/ghi+jkl==SECRET'

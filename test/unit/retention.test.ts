@@ -1,6 +1,7 @@
 import t from 'tap'
 import { createLog } from '../../src/observe/index.ts'
-import { firstIdAt, systemTimers, unknownOfLogRow } from '../../src/kit/index.ts'
+import { unknownOfLogRow } from '../../src/domain/index.ts'
+import { firstIdAt, systemTimers } from '../../src/util/index.ts'
 import { Retention } from '../../src/gateway/retention.ts'
 import { openStorage } from '../../src/storage/index.ts'
 

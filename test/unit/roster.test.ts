@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type Member, IntrusiveSet } from '../../src/kit/index.ts'
+import { type Member, IntrusiveSet } from '../../src/util/index.ts'
 
 type Named = Member & { readonly name: string }
 const named = (name: string): Named => ({ name, place: -1 })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { bodyRefusals } from '../../src/engine/fields.ts'
-import { Failure } from '../../src/kit/index.ts'
+import { Failure } from '../../src/domain/index.ts'
 import { depthMax, ObjectScan, structuralTokensMax } from '../../src/wire/index.ts'
 import { jsonTexts } from '../cases/json-texts.ts'
 import { caseName } from '../harness/case-name.ts'

@@ -11,10 +11,10 @@ import {
   type Signer,
   type SignerHost,
   SigningError,
-  systemClock,
   Tokens,
   type Unsigned,
-} from '../../src/kit/index.ts'
+} from '../../src/plugin-api/index.ts'
+import { systemClock } from '../../src/util/index.ts'
 import { caseName } from '../harness/case-name.ts'
 
 // What other people's libraries sign: botocore, the vendor's SDK, PyJWT, google-auth. test/fixtures/signing/make.py wrote it.

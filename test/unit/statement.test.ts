@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
-import { parseMoney, readMonth, type showAccount } from '../../src/kit/index.ts'
+import { readMonth, type showAccount } from '../../src/domain/index.ts'
+import { parseMoney } from '../../src/util/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { clockAt, silentLog } from '../contract/storage.ts'
 import { caseName } from '../harness/case-name.ts'

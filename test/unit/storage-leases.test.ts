@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { systemClock } from '../../src/kit/index.ts'
+import { systemClock } from '../../src/util/index.ts'
 import { backupStorage, openStorage, restoreStorage } from '../../src/storage/index.ts'
 import { begin, beat } from '../../src/storage/ledger/recover.ts'
 import { transact, useClient } from '../../src/storage/postgres/commit.ts'

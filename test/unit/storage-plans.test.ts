@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
-import type { LogFilter } from '../../src/kit/index.ts'
+import type { LogFilter } from '../../src/domain/index.ts'
 import { readSums } from '../../src/storage/accounts/read-sums.ts'
 import { listLogs } from '../../src/storage/journal/list.ts'
 import { sumOpen } from '../../src/storage/ledger/sum-open.ts'

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
-import { type Key, type Storage, systemClock } from '../../src/kit/index.ts'
+import type { Key, Storage } from '../../src/domain/index.ts'
+import { systemClock } from '../../src/util/index.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
 import { claimStorage, openStorage } from '../../src/storage/index.ts'
 import { translateSchema } from '../../src/storage/postgres/translate.ts'

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { HoldRequest, Key, Level, ChargeItem } from '../../src/kit/index.ts'
+import type { HoldRequest, Key, Level, ChargeItem } from '../../src/domain/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { clockAt, facts, holdOf, line, newKey, silentLog } from '../contract/storage.ts'
 import { HandClock } from '../harness/exchange.ts'

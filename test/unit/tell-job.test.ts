@@ -1,6 +1,6 @@
 import t from 'tap'
 import { jobJson } from '../../src/gateway/job-json.ts'
-import type { Job } from '../../src/kit/index.ts'
+import type { Job } from '../../src/domain/index.ts'
 
 const job = { id: 'req_1', state: 'done', model: 'm', operation: 'image.generate', createdAt: 5_000, endedAt: 9_000 }
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { estimateOutput } from '../../plugins/token-usage/estimate-request.ts'
 import { scanObject } from '../../src/engine/fields.ts'
-import type { Json, OperationTraits } from '../../src/kit/index.ts'
+import type { Json, OperationTraits } from '../../src/domain/index.ts'
 
 const longest = (fields: { readonly [name: string]: Json }, traits?: OperationTraits): number =>
   estimateOutput({ kind: 'json', json: scanObject(Buffer.from(JSON.stringify(fields))) }, 4096, traits)

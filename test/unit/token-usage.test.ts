@@ -12,9 +12,9 @@ import { mergeUsage } from '../../plugins/token-usage/merge-usage.ts'
 import { measureText } from '../../plugins/token-usage/measure-text.ts'
 import type { UsageFacet } from '../../plugins/token-usage/schema.ts'
 import { WithheldReading, withheldBytesMax } from '../../plugins/token-usage/withheld-reading.ts'
-import { openai } from '../../src/dialects/openai.ts'
-import { anthropic } from '../../src/dialects/anthropic.ts'
-import { google } from '../../src/dialects/google.ts'
+import { openai } from '../../src/api-formats/openai.ts'
+import { anthropic } from '../../src/api-formats/anthropic.ts'
+import { google } from '../../src/api-formats/google.ts'
 import { exactAmount, parseFactor, roundHalfUp } from '../../src/pricing/index.ts'
 import { scanObject } from '../../src/engine/fields.ts'
 import { replayCharge } from '../../src/gateway/replay.ts'
@@ -28,13 +28,13 @@ import {
   type Json,
   type Ledger,
   type ChargeItem,
-  type Outcome,
   type Passed,
   type Price,
   type Stage,
   type Usage,
   type UsageRule,
-} from '../../src/kit/index.ts'
+} from '../../src/domain/index.ts'
+import type { Outcome } from '../../src/plugin-api/index.ts'
 import { KeptLog, seeded, someTarget } from '../harness/exchange.ts'
 import { caseName } from '../harness/case-name.ts'
 import { seed } from '../harness/seed.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createResponseMetadata, type UpstreamResponse } from '../../src/kit/index.ts'
+import { createResponseMetadata, type UpstreamResponse } from '../../src/plugin-api/index.ts'
 import { describe } from '../../plugins/translate/describe.ts'
 import { readAnswer } from '../../plugins/translate/read-answer.ts'
 import type { Section } from '../../plugins/translate/schema.ts'

@@ -4,7 +4,7 @@ import {
   createResponseMetadata,
   type UpstreamResponse,
   type UpstreamRequest,
-} from '../../src/kit/index.ts'
+} from '../../src/plugin-api/index.ts'
 import { describe } from '../../plugins/translate/describe.ts'
 import { awaitJob, readTaken } from '../../plugins/translate/job.ts'
 import { shapeRequest } from '../../plugins/translate/shape-request.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Body } from '../../src/kit/index.ts'
+import type { Body } from '../../src/domain/index.ts'
 import type { Section } from '../../plugins/translate/schema.ts'
 import { shapeRequest } from '../../plugins/translate/shape-request.ts'
 import { scanObject } from '../../src/engine/fields.ts'

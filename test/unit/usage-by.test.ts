@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import t from 'tap'
 import { usageSorts } from '../../src/cli/program.ts'
-import { parseMoney, timeOfId } from '../../src/kit/index.ts'
+import { parseMoney, timeOfId } from '../../src/util/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { shareOut } from '../../src/storage/ledger/share-out.ts'
 import { clockAt, silentLog } from '../contract/storage.ts'

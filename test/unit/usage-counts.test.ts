@@ -1,7 +1,8 @@
 import t from 'tap'
 import { EventReading, JsonReading, type Reading } from '../../plugins/token-usage/reading.ts'
-import { dialects } from '../../src/dialects/index.ts'
-import type { ApiFormat, Json } from '../../src/kit/index.ts'
+import { dialects } from '../../src/api-formats/index.ts'
+import type { Json } from '../../src/domain/index.ts'
+import type { ApiFormat } from '../../src/plugin-api/index.ts'
 import { usageCounts, type UsageCounts } from '../cases/usage-counts.ts'
 
 /** Longer than what is parsed at once: its members are read as they pass. */

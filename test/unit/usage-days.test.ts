@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Ids } from '../../src/kit/ids.ts'
+import { Ids } from '../../src/util/ids.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { clockAt, facts, holdOf, line, newKey, silentLog } from '../contract/storage.ts'
 import { runCli } from '../harness/cli.ts'

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { firstIdAt } from '../../src/kit/index.ts'
+import { firstIdAt } from '../../src/util/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { sumUp } from '../../src/storage/journal/sum-up.ts'
 import { summarize } from '../../src/storage/journal/summary.ts'

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import type { Classification } from '../../src/engine/classify-response/classify.ts'
 import { KeyBudgets } from '../../src/engine/vendor-keys/key-budgets.ts'
 import { KeyStates } from '../../src/engine/vendor-keys/key-states.ts'
-import type { KeyStatus, VendorKey } from '../../src/kit/index.ts'
+import type { KeyStatus, VendorKey } from '../../src/domain/index.ts'
 import { planUpstream } from '../harness/engine.ts'
 import { HandTime } from '../harness/hand-time.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { EndedCharge, Key, Ledger } from '../../src/kit/index.ts'
+import type { EndedCharge, Key, Ledger } from '../../src/domain/index.ts'
 import { watchCharges } from '../../src/observe/watch-charges.ts'
 import { facts, line } from '../contract/storage.ts'
 

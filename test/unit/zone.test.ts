@@ -1,5 +1,6 @@
 import t from 'tap'
-import { beginningOf, dateIn, isTimeZone, renewalAt, spellsAt } from '../../src/kit/index.ts'
+import { renewalAt, spellsAt } from '../../src/domain/index.ts'
+import { beginningOf, dateIn, isTimeZone } from '../../src/util/index.ts'
 
 const at = (text: string): number => Date.parse(text)
 

@@ -1,7 +1,7 @@
 import { toFile } from 'openai'
 import t from 'tap'
 import { stringify } from 'yaml'
-import { systemClock } from '../../src/kit/index.ts'
+import { systemClock } from '../../src/util/index.ts'
 import { png } from '../harness/pictures.ts'
 import { merge, readRecipe, readShipped, simulatedIn, type Tree } from '../harness/recipes.ts'
 import { start, type Started } from '../harness/start.ts'

@@ -1,5 +1,5 @@
-import type { CompiledConfig } from '../../kit/index.ts'
-import { billView } from '../../kit/billing-record.ts'
+import type { CompiledConfig } from '../../domain/index.ts'
+import { billView } from '../../domain/billing-record.ts'
 import type { AnyRoute } from '../api.ts'
 import type { Language } from '../pages/language.ts'
 import { describeAdmin } from './admin-paths.ts'

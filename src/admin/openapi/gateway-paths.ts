@@ -1,4 +1,4 @@
-import type { Family, ForwardRule, Model, CompiledConfig, Route } from '../../kit/index.ts'
+import type { Family, ForwardRule, Model, CompiledConfig, Route } from '../../domain/index.ts'
 import { type Field, type Fields, findOperation } from '../../operations/index.ts'
 import type { Language } from '../pages/language.ts'
 import { type ApiWords, apiWords } from './api-words.ts'

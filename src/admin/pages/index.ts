@@ -1,4 +1,5 @@
-import { Failure, type Json, type CompiledConfig, type Schema } from '../../kit/index.ts'
+import { Failure, type Json, type CompiledConfig } from '../../domain/index.ts'
+import type { Schema } from '../../util/index.ts'
 import { type AnyRoute, type Ask, defineRoute, Reply } from '../api.ts'
 import { chooseEncoding, compressOnTheWay } from '../encoding.ts'
 import { notBuilt } from '../not-built.ts'

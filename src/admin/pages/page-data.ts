@@ -1,4 +1,4 @@
-import type { PriceList, RequestExplanation } from '../../kit/index.ts'
+import type { PriceList, RequestExplanation } from '../../domain/index.ts'
 import type { ApiDocument, SchemaObject } from '../openapi/types.ts'
 import type { Language } from './language.ts'
 

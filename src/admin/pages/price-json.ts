@@ -1,4 +1,4 @@
-import type { PricedModel, PriceList } from '../../kit/index.ts'
+import type { PricedModel, PriceList } from '../../domain/index.ts'
 
 /** The price list as `GET /api/pricing` returns it; its sentences are in English. */
 export function toPriceJson({ currency, models }: PriceList): object {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import type { CompiledConfig } from '../../kit/index.ts'
+import type { CompiledConfig } from '../../domain/index.ts'
 
 /** A text that is made once and sent often. The tag names its content, zipped or not. */
 export type Kept = { readonly plain: Buffer; readonly zipped: Buffer; readonly etag: string }

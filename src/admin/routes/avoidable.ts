@@ -1,4 +1,5 @@
-import { beginningOf, chargerOf, formatMoney, type RatedImages, type Saving } from '../../kit/index.ts'
+import { chargerOf, type RatedImages, type Saving } from '../../domain/index.ts'
+import { beginningOf, formatMoney } from '../../util/index.ts'
 import { avoidableAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
 import { costQuery, costWhere, dayMs, daysOf } from '../cost-query.ts'

@@ -1,20 +1,12 @@
-import {
-  type BudgetStatus,
-  budgetView,
-  forecastOf,
-  formatMoney,
-  parseMoney,
-  quarterMs,
-  spellOf,
-  budgetStatuses,
-} from '../../kit/index.ts'
+import { type BudgetStatus, budgetView, forecastOf, quarterMs, spellOf, budgetStatuses } from '../../domain/index.ts'
+import { formatMoney, parseMoney } from '../../util/index.ts'
 import { balanceAnswer, budgetsAnswer, topUpAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
 import { ownerOf, sessionUserOf } from '../session-user.ts'
 import { toMoment } from '../to-moment.ts'
-import { decimal } from '../../kit/shapes/schemas.ts'
+import { decimal } from '../../domain/shapes/schemas.ts'
 
 /** The states of the budgets that the user may see. */
 export async function readBudgets(parts: Ask['parts'], owner: string | undefined): Promise<readonly BudgetStatus[]> {

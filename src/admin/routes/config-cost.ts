@@ -1,4 +1,5 @@
-import { isZone, lastMonth, showWhatIf } from '../../kit/index.ts'
+import { lastMonth, showWhatIf } from '../../domain/index.ts'
+import { isZone } from '../../util/index.ts'
 import { costUnderAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
 import { type Edits, editsOf, refuseEdit } from '../config-edits.ts'

@@ -1,4 +1,4 @@
-import { type KeptConfig, configHistoryJson, showWhatIf } from '../../kit/index.ts'
+import { type KeptConfig, configHistoryJson, showWhatIf } from '../../domain/index.ts'
 import { costUnderAnswer, takenAnswer, takenDiffAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
 import { fail } from '../errors.ts'

@@ -1,14 +1,5 @@
-import {
-  beginningOf,
-  type CostPart,
-  costParts,
-  type CostQuestion,
-  type CostRow,
-  csvFile,
-  csvLine,
-  formatMoney,
-  quarterMs,
-} from '../../kit/index.ts'
+import { type CostPart, costParts, type CostQuestion, type CostRow, quarterMs } from '../../domain/index.ts'
+import { beginningOf, csvFile, csvLine, formatMoney } from '../../util/index.ts'
 import { costsAnswer } from '../answers.ts'
 import { type Ask, defineRoute, Reply } from '../api.ts'
 import { costQuery, costWhere, dayMs, daysOf } from '../cost-query.ts'

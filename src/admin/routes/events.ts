@@ -1,4 +1,4 @@
-import { type EventKind, eventIdText, kindsOf, kindWords } from '../../kit/index.ts'
+import { type EventKind, eventIdText, kindsOf, kindWords } from '../../domain/index.ts'
 import { eventsAnswer } from '../answers.ts'
 import { defineRoute } from '../api.ts'
 import { refuse } from '../reasons.ts'

@@ -1,4 +1,4 @@
-import { type Invitation, invitationMs, invitationMsMax } from '../../kit/index.ts'
+import { type Invitation, invitationMs, invitationMsMax } from '../../domain/index.ts'
 import { invitationAnswer, invitationsAnswer, invitedAnswer, sessionAnswer } from '../answers.ts'
 import { type Ask, defineRoute, Reply } from '../api.ts'
 import { fail } from '../errors.ts'

@@ -1,16 +1,14 @@
 import {
   covers,
-  type Admits,
-  formatMoney,
   type Key,
   type KeySettings,
   levelsAbove,
-  parseAddressRange,
   type CompiledConfig,
   type Refused,
   tightestOf,
-} from '../../kit/index.ts'
-import { keyView, parseSettings, settingSchemas } from '../../kit/shapes/key.ts'
+} from '../../domain/index.ts'
+import { type Admits, formatMoney, parseAddressRange } from '../../util/index.ts'
+import { keyView, parseSettings, settingSchemas } from '../../domain/shapes/key.ts'
 import { keyAnswer, keysAnswer, keyTotalsAnswer, secretAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
 import { may } from '../duties.ts'

@@ -1,4 +1,4 @@
-import type { LatencyRow } from '../../kit/index.ts'
+import type { LatencyRow } from '../../domain/index.ts'
 import { latencyAnswer } from '../answers.ts'
 import { defineRoute } from '../api.ts'
 import { refuse } from '../reasons.ts'

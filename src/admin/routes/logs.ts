@@ -1,4 +1,5 @@
-import { type Charge, formatMoney, type LogMatch, type LogRow, logRecord, parseMoney } from '../../kit/index.ts'
+import { type Charge, type LogMatch, type LogRow, logRecord } from '../../domain/index.ts'
+import { formatMoney, parseMoney } from '../../util/index.ts'
 import { histogramAnswer, logDetailAnswer, logsAnswer, logTotalsAnswer } from '../answers.ts'
 import { type Ask, defineRoute, Reply } from '../api.ts'
 import { may } from '../duties.ts'

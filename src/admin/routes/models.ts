@@ -1,5 +1,6 @@
-import { formatMoney, type Model, notesOf, serves } from '../../kit/index.ts'
-import { showLimits } from '../../kit/shapes/limits.ts'
+import { type Model, notesOf, serves } from '../../domain/index.ts'
+import { formatMoney } from '../../util/index.ts'
+import { showLimits } from '../../domain/shapes/limits.ts'
 import { modelsAnswer, sessionKeyAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
 import { text, textOrNull, texts } from '../schemas.ts'

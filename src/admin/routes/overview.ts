@@ -1,4 +1,5 @@
-import { formatMoney, type Journal, spellsAt, sumReviews } from '../../kit/index.ts'
+import { type Journal, spellsAt, sumReviews } from '../../domain/index.ts'
+import { formatMoney } from '../../util/index.ts'
 import { overviewAnswer } from '../answers.ts'
 import { defineRoute } from '../api.ts'
 import { ownerOf } from '../session-user.ts'

@@ -1,4 +1,4 @@
-import { waysIn } from '../../kit/index.ts'
+import { waysIn } from '../../domain/index.ts'
 import { sessionAnswer } from '../answers.ts'
 import { type Ask, defineRoute, Reply } from '../api.ts'
 import { fail } from '../errors.ts'

@@ -1,5 +1,5 @@
-import type { Issuer } from '../../kit/index.ts'
-import { waysIn } from '../../kit/index.ts'
+import type { Issuer } from '../../domain/index.ts'
+import { waysIn } from '../../domain/index.ts'
 import { departureAnswer, linksAnswer, signedInAnswer, signInAnswer } from '../answers.ts'
 import { type Ask, defineRoute, Reply } from '../api.ts'
 import { fail } from '../errors.ts'

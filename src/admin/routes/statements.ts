@@ -2,15 +2,13 @@ import {
   accountsOf,
   balancesOf,
   balanceTable,
-  csvFile,
   differencesOf,
-  formatIn,
-  isZone,
   readMonth,
   showAccount,
   showStatementBalance,
   statementTable,
-} from '../../kit/index.ts'
+} from '../../domain/index.ts'
+import { csvFile, formatIn, isZone } from '../../util/index.ts'
 import { statementAnswer } from '../answers.ts'
 import { defineRoute, Reply } from '../api.ts'
 import { fail } from '../errors.ts'

@@ -1,12 +1,12 @@
 import {
   decisionOn,
-  formatMoney,
   type KeyDecision,
   modelsOn,
   type Upstream,
   upstreamKeyView,
   type VendorKey,
-} from '../../kit/index.ts'
+} from '../../domain/index.ts'
+import { formatMoney } from '../../util/index.ts'
 import { keyTrialAnswer, upstreamKeyAnswer, upstreamsAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
 import { fail } from '../errors.ts'

@@ -1,4 +1,4 @@
-import { usageView } from '../../kit/shapes/usage-row.ts'
+import { usageView } from '../../domain/shapes/usage-row.ts'
 import { usageAnswer } from '../answers.ts'
 import { defineRoute, Reply } from '../api.ts'
 import { csvRow } from '../export.ts'

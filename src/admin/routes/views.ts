@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import { type SavedView, viewNameMax, viewPages, viewQueryMax, viewsMax } from '../../kit/index.ts'
+import { type SavedView, viewNameMax, viewPages, viewQueryMax, viewsMax } from '../../domain/index.ts'
 import { savedViewsAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
-import { label } from '../../kit/shapes/schemas.ts'
+import { label } from '../../domain/shapes/schemas.ts'
 import { sessionUserOf } from '../session-user.ts'
 
 const name = { ...label, minLength: 1, maxLength: viewNameMax } as const

@@ -1,5 +1,5 @@
-import type { User } from '../../kit/index.ts'
-import { userView } from '../../kit/shapes/user.ts'
+import type { User } from '../../domain/index.ts'
+import { userView } from '../../domain/shapes/user.ts'
 import type { Ask } from '../api.ts'
 import { dutiesOf } from '../duties.ts'
 import { fail } from '../errors.ts'

@@ -1,4 +1,4 @@
-import type { Times } from '../../kit/index.ts'
+import type { Times } from '../../util/index.ts'
 import { fail } from '../errors.ts'
 
 const windowMs = 60_000

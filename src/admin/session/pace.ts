@@ -1,4 +1,4 @@
-import type { Times } from '../../kit/index.ts'
+import type { Times } from '../../util/index.ts'
 import { slowDown } from './login-guard.ts'
 
 const windowMs = 60_000

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { isTrusted, type ServerConfig } from '../../kit/index.ts'
+import type { ServerConfig } from '../../domain/index.ts'
+import { isTrusted } from '../../util/index.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'
 

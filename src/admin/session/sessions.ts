@@ -1,6 +1,6 @@
 import { fail } from '../errors.ts'
 import { hash } from 'node:crypto'
-import { aheadMs, type Session } from '../../kit/index.ts'
+import { aheadMs, type Session } from '../../domain/index.ts'
 import { toMoment } from '../to-moment.ts'
 import type { Ask, SessionUser } from '../api.ts'
 import type { AdminParts } from '../parts.ts'

@@ -1,4 +1,4 @@
-import { type Issuer, type Role, roles } from '../../kit/index.ts'
+import { type Issuer, type Role, roles } from '../../domain/index.ts'
 
 /** What an issuer says of a person, verified. */
 export type Claims = { readonly [claim: string]: unknown }

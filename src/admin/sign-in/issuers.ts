@@ -1,13 +1,7 @@
 import type * as Oidc from 'openid-client'
-import {
-  type Failure,
-  type Identity,
-  type Issuer,
-  issuerId,
-  type Log,
-  systemClock,
-  type Times,
-} from '../../kit/index.ts'
+import { type Failure, type Identity, type Issuer, issuerId } from '../../domain/index.ts'
+import type { Log } from '../../plugin-api/index.ts'
+import { systemClock, type Times } from '../../util/index.ts'
 import { fail } from '../errors.ts'
 import { type Claims, verifiedEmail } from './claims.ts'
 

@@ -1,4 +1,4 @@
-import { issuerId, type Issuer, tripMs } from '../../kit/index.ts'
+import { issuerId, type Issuer, tripMs } from '../../domain/index.ts'
 import type { Ask } from '../api.ts'
 import { fail } from '../errors.ts'
 import { readCookie, writeCookie } from '../session/cookie.ts'

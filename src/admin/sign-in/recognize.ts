@@ -1,5 +1,5 @@
-import type { Identity, Issuer, Role, User } from '../../kit/index.ts'
-import { waysIn } from '../../kit/index.ts'
+import type { Identity, Issuer, Role, User } from '../../domain/index.ts'
+import { waysIn } from '../../domain/index.ts'
 import type { Ask } from '../api.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'

@@ -1,4 +1,4 @@
-import type { Issuer } from '../../kit/index.ts'
+import type { Issuer } from '../../domain/index.ts'
 import type { Ask } from '../api.ts'
 import { readCookie, writeCookie } from '../session/cookie.ts'
 import type { Claims } from './claims.ts'

@@ -1,4 +1,4 @@
-import { costsTheSame, type FoundRow, TableRows } from '../../kit/index.ts'
+import { costsTheSame, type FoundRow, TableRows } from '../../domain/index.ts'
 import { readYaml } from '../load.ts'
 import { Report } from '../report.ts'
 import type { Source } from '../source.ts'

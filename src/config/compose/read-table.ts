@@ -1,4 +1,4 @@
-import type { PriceConditions, TableRow } from '../../kit/index.ts'
+import type { PriceConditions, TableRow } from '../../domain/index.ts'
 import type { Finding } from '../finding.ts'
 import { readYaml } from '../load.ts'
 import { Report } from '../report.ts'

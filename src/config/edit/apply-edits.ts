@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import type { Json } from '../../kit/index.ts'
+import type { Json } from '../../domain/index.ts'
 import { PartFiles, type PartTexts } from '../compose/part-files.ts'
 import type { Environment } from '../environment.ts'
 import { type Filled, readFilled } from '../read-filled.ts'

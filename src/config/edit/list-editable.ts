@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { Json } from '../../kit/index.ts'
+import type { Json } from '../../domain/index.ts'
 import { PartFiles } from '../compose/part-files.ts'
 import type { Environment } from '../environment.ts'
 import { readFilled } from '../read-filled.ts'

@@ -1,4 +1,4 @@
-import type { Json } from '../../kit/index.ts'
+import type { Json } from '../../domain/index.ts'
 
 // Values as YAML that is at home on one line, inside brackets and out of them.
 

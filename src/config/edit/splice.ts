@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Json } from '../../kit/index.ts'
+import type { Json } from '../../domain/index.ts'
 import { readYaml } from '../load.ts'
 import { type Entry, findNode, type ListTree, type MapTree, type Path, type Span, toValue, type Tree } from '../tree.ts'
 import { type Quotes, renderEntry, renderValue } from './render.ts'

@@ -1,4 +1,4 @@
-import { type Address, callerSlot } from '../../kit/index.ts'
+import { type Address, callerSlot } from '../../domain/index.ts'
 import { isLoopback } from './addresses.ts'
 import type { Rule } from './rule.ts'
 

@@ -1,4 +1,4 @@
-import type { CompiledConfig } from '../../kit/index.ts'
+import type { CompiledConfig } from '../../domain/index.ts'
 import { PartFiles, type PartTexts } from '../compose/part-files.ts'
 import { drawCaret } from '../draw-caret.ts'
 import type { Environment } from '../environment.ts'

@@ -1,4 +1,4 @@
-import type { CompiledConfig } from '../../kit/index.ts'
+import type { CompiledConfig } from '../../domain/index.ts'
 import type { LintFinding } from '../finding.ts'
 import type { Path, Tree } from '../tree.ts'
 

@@ -1,4 +1,5 @@
-import { formatMoney, type Model } from '../../kit/index.ts'
+import type { Model } from '../../domain/index.ts'
+import { formatMoney } from '../../util/index.ts'
 import type { Rule } from './rule.ts'
 
 /** As many times what is usual in the file is expensive. */

@@ -1,4 +1,4 @@
-import type { ImagePrices, PricedModel } from '../../kit/price-list.ts'
+import type { ImagePrices, PricedModel } from '../../domain/price-list.ts'
 import { t } from './words.ts'
 
 export type ImageModel = PricedModel & { readonly images: ImagePrices }

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import type { Pages } from '../../admin/pages/page-data.ts'
-import type { PriceList } from '../../kit/price-list.ts'
+import type { PriceList } from '../../domain/price-list.ts'
 import type { Language } from '../words/index.ts'
 import { Prices, Pricing } from './pricing.tsx'
 import { Reference } from './reference.tsx'

@@ -1,6 +1,6 @@
 import type { PricingPage } from '../../admin/pages/page-data.ts'
-import type { PricedModel, PriceList } from '../../kit/price-list.ts'
-import type { PriceConditions } from '../../kit/usage.ts'
+import type { PricedModel, PriceList } from '../../domain/price-list.ts'
+import type { PriceConditions } from '../../domain/usage.ts'
 import { Empty } from '../kit/empty.tsx'
 import { Money } from '../kit/money.tsx'
 import { Notes } from '../kit/notes.tsx'

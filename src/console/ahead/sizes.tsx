@@ -1,4 +1,4 @@
-import type { SizePrice } from '../../kit/price-list.ts'
+import type { SizePrice } from '../../domain/price-list.ts'
 import { Money } from '../kit/money.tsx'
 import { type Column, Table } from '../kit/table.tsx'
 import { tMismatch } from '../words/mismatch.ts'

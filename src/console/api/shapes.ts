@@ -1,7 +1,7 @@
 import type * as answers from '../../admin/answers.ts'
 import type { Duty } from '../../admin/duties.ts'
-import type { RequestExplanation } from '../../kit/explanation.ts'
-import type { AnswerOf } from '../../kit/schema.ts'
+import type { RequestExplanation } from '../../domain/explanation.ts'
+import type { AnswerOf } from '../../util/schema.ts'
 
 // What the interface answers with, by the schemas of its endpoints: types alone, nothing of these is in the bundle.
 

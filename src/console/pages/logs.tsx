@@ -1,6 +1,6 @@
 import { useRoute } from 'preact-iso'
 import { useEffect, useState } from 'preact/hooks'
-import { kindOfRow } from '../../kit/row-kind.ts'
+import { kindOfRow } from '../../domain/row-kind.ts'
 import { queryText } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
 import { useMay, useSession } from '../api/session.ts'

@@ -1,4 +1,4 @@
-import type { PriceConditions } from '../../kit/usage.ts'
+import type { PriceConditions } from '../../domain/usage.ts'
 import { count } from '../numbers.ts'
 import { t } from './index.ts'
 

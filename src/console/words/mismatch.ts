@@ -1,4 +1,4 @@
-import type { SizeMismatch } from '../../kit/explanation.ts'
+import type { SizeMismatch } from '../../domain/explanation.ts'
 import { t } from './index.ts'
 
 /** Why a size is charged otherwise than it looks. */

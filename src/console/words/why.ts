@@ -1,5 +1,5 @@
 import type { BillingRecord } from '../api/shapes.ts'
-import { units } from '../../kit/usage.ts'
+import { units } from '../../domain/usage.ts'
 import { shortCount } from '../numbers.ts'
 import { language, t, tName } from './index.ts'
 

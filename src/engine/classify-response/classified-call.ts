@@ -1,4 +1,6 @@
-import type { Awaitable, Clock, Pending, Reach, Upstream } from '../../kit/index.ts'
+import type { Upstream } from '../../domain/index.ts'
+import type { Reach } from '../../plugin-api/index.ts'
+import type { Awaitable, Clock, Pending } from '../../util/index.ts'
 import type { AnswerHead, Call, Sink } from '../call-request.ts'
 import { secretsOfCall } from '../answer-source.ts'
 import type { UpstreamSession } from '../upstream-session.ts'

@@ -1,4 +1,4 @@
-import type { KeyEffect, OutcomeRow, SaleClass } from '../../kit/index.ts'
+import type { KeyEffect, OutcomeRow, SaleClass } from '../../domain/index.ts'
 import { valuesAt } from '../../wire/index.ts'
 import { mentions } from './match-message.ts'
 import { besideErrors, limitCodes, outcomes, usualPlaces } from './outcome-table.ts'

@@ -1,4 +1,4 @@
-import type { OutcomeRow } from '../../kit/index.ts'
+import type { OutcomeRow } from '../../domain/index.ts'
 import { valuesAt } from '../../wire/index.ts'
 import { messagePlaces } from './outcome-table.ts'
 

@@ -1,4 +1,4 @@
-import { noCreditSentences, type OutcomeRow } from '../../kit/index.ts'
+import { noCreditSentences, type OutcomeRow } from '../../domain/index.ts'
 
 /**
  * What refusals mean, for all vendors alike: the first row that fits says it. What fits none is the caller's. Only status

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
-import type { Member } from '../../kit/index.ts'
+import type { Member } from '../../util/index.ts'
 import { AnswerReader, type Reading } from './read-answer.ts'
 import type { ParsedHead } from './parse-head.ts'
 import { makePatient } from './patient-socket.ts'

@@ -1,6 +1,6 @@
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import type { Clock, Connect } from '../../kit/index.ts'
+import type { Clock, Connect } from '../../util/index.ts'
 import type { Connection } from './connection.ts'
 
 /** Where connections lead. */

@@ -1,4 +1,4 @@
-import { IntrusiveSet } from '../../kit/index.ts'
+import { IntrusiveSet } from '../../util/index.ts'
 import type { Deadlines, Timed } from '../deadlines.ts'
 import { Connection, type Keeper } from './connection.ts'
 import type { Dialler } from './dial.ts'

@@ -1,4 +1,5 @@
-import { type LimitRequest, slotsOfKey, type TokenUse, type VendorKey } from '../../kit/index.ts'
+import { type LimitRequest, slotsOfKey, type VendorKey } from '../../domain/index.ts'
+import type { TokenUse } from '../../plugin-api/index.ts'
 
 /** What a request takes of a key's limits. Its tokens are estimated only where they are limited. */
 export function demandsOf(key: VendorKey, tokens: TokenUse | undefined): readonly LimitRequest[] {

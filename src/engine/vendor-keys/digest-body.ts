@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Body } from '../../kit/index.ts'
+import type { Body } from '../../domain/index.ts'
 
 /** The same for two bodies that say the same: of files and streams, by their names and lengths. */
 export function digestBody(body: Body | undefined): string {

@@ -1,17 +1,15 @@
 import {
-  type Awaitable,
   type Counters,
   Failure,
-  isPromise,
   type KeyOutcome,
   type LimitReservation,
-  type Outcome,
   serves,
   type Ticket,
-  type TokenUse,
   type Upstream,
   type VendorKey,
-} from '../../kit/index.ts'
+} from '../../domain/index.ts'
+import type { Outcome, TokenUse } from '../../plugin-api/index.ts'
+import { type Awaitable, isPromise } from '../../util/index.ts'
 import { fail } from '../errors.ts'
 import type { Classification } from '../classify-response/classify.ts'
 import { demandsOf } from './demands-of.ts'

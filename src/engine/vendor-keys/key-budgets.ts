@@ -1,12 +1,6 @@
-import {
-  type BudgetPeriod,
-  type Clock,
-  type KeySpending,
-  type Micros,
-  spellsAt,
-  useChargeId,
-  type VendorKey,
-} from '../../kit/index.ts'
+import { type BudgetPeriod, type KeySpending, spellsAt, type VendorKey } from '../../domain/index.ts'
+import { useChargeId } from '../../plugin-api/index.ts'
+import type { Clock, Micros } from '../../util/index.ts'
 
 /** Requests whose charges may still come, and whose keys are remembered: the latest. */
 const openMax = 200_000

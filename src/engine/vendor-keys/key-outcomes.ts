@@ -1,4 +1,5 @@
-import { type Clock, type KeyOutcome, type KeyOutcomes, keyOutcomes } from '../../kit/index.ts'
+import { type KeyOutcome, type KeyOutcomes, keyOutcomes } from '../../domain/index.ts'
+import type { Clock } from '../../util/index.ts'
 
 /** What is lately: so many pieces of so long. */
 const pieceMs = 5 * 60_000

@@ -1,4 +1,5 @@
-import type { Clock, KeyReason, KeyStatus, VendorKey } from '../../kit/index.ts'
+import type { KeyReason, KeyStatus, VendorKey } from '../../domain/index.ts'
+import type { Clock } from '../../util/index.ts'
 import type { Classification } from '../classify-response/classify.ts'
 import { type KeyUser, Suspicions } from './suspicions.ts'
 

@@ -1,4 +1,5 @@
-import { type Clock, Failure, type KeyTrial, type VendorKey } from '../../kit/index.ts'
+import { Failure, type KeyTrial, type VendorKey } from '../../domain/index.ts'
+import type { Clock } from '../../util/index.ts'
 import type { Call, CallRequest } from '../call-request.ts'
 import { fail } from '../errors.ts'
 import { fixedHeaders } from '../headers.ts'

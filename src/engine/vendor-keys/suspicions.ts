@@ -1,4 +1,5 @@
-import type { Clock, KeyEffect, VendorKey } from '../../kit/index.ts'
+import type { KeyEffect, VendorKey } from '../../domain/index.ts'
+import type { Clock } from '../../util/index.ts'
 
 /** What was refused or served longer ago says nothing any more. */
 const rememberedMs = 10 * 60_000

@@ -1,16 +1,15 @@
 import {
-  type Clock,
   type Counters,
   type KeyOutcome,
   type KeyOutcomes,
   type KeyReport,
   type KeyStatus,
-  type Log,
-  type Random,
   renewalAt,
   type Upstream,
   type VendorKey,
-} from '../../kit/index.ts'
+} from '../../domain/index.ts'
+import type { Log } from '../../plugin-api/index.ts'
+import type { Clock, Random } from '../../util/index.ts'
 import type { Classification } from '../classify-response/classify.ts'
 import { type Asked, type AttemptHost, KeyAttempt } from './key-attempt.ts'
 import { KeyBudgets } from './key-budgets.ts'

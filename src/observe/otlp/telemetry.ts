@@ -1,4 +1,6 @@
-import type { Anchor, Clock, RequestContext, Log, LogRow, OtlpConfig, Pending, Random } from '../../kit/index.ts'
+import type { Anchor, LogRow, OtlpConfig } from '../../domain/index.ts'
+import type { RequestContext, Log } from '../../plugin-api/index.ts'
+import type { Clock, Pending, Random } from '../../util/index.ts'
 import { gaugeSnapshot, type Snapshot, histograms } from '../tally.ts'
 import { attributes, encodeSpread, type Span } from './encode.ts'
 import { Sender } from './sender.ts'

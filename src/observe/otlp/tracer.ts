@@ -1,4 +1,6 @@
-import type { Anchor, RequestContext, LogRow, Random } from '../../kit/index.ts'
+import type { Anchor, LogRow } from '../../domain/index.ts'
+import type { RequestContext } from '../../plugin-api/index.ts'
+import type { Random } from '../../util/index.ts'
 import { findOperation } from '../../operations/index.ts'
 import { attributes, type Attributes, nanos, type Span } from './encode.ts'
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
-import { Failure } from '../../kit/index.ts'
+import { Failure } from '../../domain/index.ts'
 import { answerJson } from '../answer.ts'
 import { fail } from '../errors.ts'
 import type { Call, Handler, Played } from '../upstream.ts'

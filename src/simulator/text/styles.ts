@@ -1,4 +1,4 @@
-import type { Failure } from '../../kit/index.ts'
+import type { Failure } from '../../domain/index.ts'
 
 /** How one vendor words its errors. Seen: `docs/wire.md#errors`. */
 export type Style = {

@@ -1,4 +1,4 @@
-import { Failure } from '../../kit/index.ts'
+import { Failure } from '../../domain/index.ts'
 import type { Pixels } from '../pictures/measure.ts'
 import { measurePicture } from '../pictures/measure.ts'
 import { readForm } from '../read-form.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { Failure } from '../../kit/index.ts'
-import type { Awaitable } from '../../kit/index.ts'
+import { Failure } from '../../domain/index.ts'
+import type { Awaitable } from '../../util/index.ts'
 import { answerJson } from '../answer.ts'
 import { createLinks } from '../links.ts'
 import type { Picture } from '../pictures/picture.ts'

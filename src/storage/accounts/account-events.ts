@@ -1,4 +1,4 @@
-import type { BudgetPeriod } from '../../kit/budget.ts'
+import type { BudgetPeriod } from '../../domain/budget.ts'
 import { spellNow } from '../keys/spend.ts'
 import type { QueryProgram, Rows } from '../query.ts'
 import { text, textOrNull, whole, wholeOrNull } from '../rows.ts'

@@ -1,4 +1,4 @@
-import type { LevelKind } from '../../kit/budget.ts'
+import type { LevelKind } from '../../domain/budget.ts'
 import { bounds } from '../keys/spend.ts'
 import { ask, skipLocked, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'

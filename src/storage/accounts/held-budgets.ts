@@ -1,4 +1,4 @@
-import { type BudgetPeriod, budgetPeriods, type LevelKind } from '../../kit/budget.ts'
+import { type BudgetPeriod, budgetPeriods, type LevelKind } from '../../domain/budget.ts'
 
 /** A budget other than the key's that a charge was held of. */
 export type HeldBudget = { readonly kind: LevelKind; readonly amount: number; readonly per: BudgetPeriod }

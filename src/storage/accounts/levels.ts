@@ -1,4 +1,4 @@
-import { levelKinds, type LevelKind } from '../../kit/budget.ts'
+import { levelKinds, type LevelKind } from '../../domain/budget.ts'
 import { ask, lockRows, type QueryProgram, type Row, type Rows } from '../query.ts'
 import { text } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'

@@ -1,4 +1,4 @@
-import { isAroundMidnight, isLate, levelKinds, type LevelKind } from '../../kit/budget.ts'
+import { isAroundMidnight, isLate, levelKinds, type LevelKind } from '../../domain/budget.ts'
 import { bounds } from '../keys/spend.ts'
 import { ask, lockRows, type QueryProgram, type Row, type Value } from '../query.ts'
 import type { WriterIdentity } from '../writer-identity.ts'

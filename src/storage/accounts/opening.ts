@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { BudgetPeriod, LevelKind } from '../../kit/budget.ts'
+import type { BudgetPeriod, LevelKind } from '../../domain/budget.ts'
 import { type Entry, post } from '../ledger/entries.ts'
 import { bounds } from '../keys/spend.ts'
 import type { Signed } from '../people/trail.ts'

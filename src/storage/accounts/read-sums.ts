@@ -1,5 +1,5 @@
-import type { LevelKind } from '../../kit/budget.ts'
-import type { LevelName, LevelSums } from '../../kit/levels.ts'
+import type { LevelKind } from '../../domain/budget.ts'
+import type { LevelName, LevelSums } from '../../domain/levels.ts'
 import { askIn } from '../ask-in.ts'
 import { bounds } from '../keys/spend.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'

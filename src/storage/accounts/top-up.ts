@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { TopUp } from '../../kit/users.ts'
+import type { TopUp } from '../../domain/users.ts'
 import { post } from '../ledger/entries.ts'
 import { leave, type Signed } from '../people/trail.ts'
 import { ask, type QueryProgram } from '../query.ts'

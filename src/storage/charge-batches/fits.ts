@@ -1,4 +1,4 @@
-import { amountOfItems, type ChargeItem } from '../../kit/charge.ts'
+import { amountOfItems, type ChargeItem } from '../../domain/charge.ts'
 import type { Posting } from '../ledger/posting.ts'
 import { ageMaxMs, aheadMs, begunAt } from './reach.ts'
 

@@ -1,5 +1,11 @@
-import { type Charge, type ChargeRule, factMembers, type TierSource, type ChargeItemFacts } from '../../kit/charge.ts'
-import type { Columns } from '../../kit/shapes/member.ts'
+import {
+  type Charge,
+  type ChargeRule,
+  factMembers,
+  type TierSource,
+  type ChargeItemFacts,
+} from '../../domain/charge.ts'
+import type { Columns } from '../../domain/shapes/member.ts'
 
 const { id: _, keyId, user, group, rule: __, ...plain } = factMembers
 

@@ -1,5 +1,5 @@
-import type { Charge, ChargeItem } from '../../kit/index.ts'
-import { readRow } from '../../kit/shapes/member.ts'
+import type { Charge, ChargeItem } from '../../domain/index.ts'
+import { readRow } from '../../domain/shapes/member.ts'
 import type { Row } from '../query.ts'
 import { type Payer, payerMembers, termMembers, type Terms } from './members.ts'
 

@@ -1,4 +1,4 @@
-import { firstIdAt, timeOfId } from '../../kit/ids.ts'
+import { firstIdAt, timeOfId } from '../../util/ids.ts'
 import { firstAt } from '../first-at.ts'
 
 /** Of requests' ids, which their charges have. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../../kit/index.ts'
+import type { Clock } from '../../util/index.ts'
 import { StorageError } from '../errors.ts'
 import { readAnchor } from '../ledger/anchor.ts'
 import { audit } from '../ledger/audit.ts'

@@ -1,4 +1,4 @@
-import type { Anchor, Audit } from '../../kit/index.ts'
+import type { Anchor, Audit } from '../../domain/index.ts'
 import type { QueryProgram, Value } from '../query.ts'
 import type { BookSums } from './sum-books.ts'
 

@@ -1,4 +1,4 @@
-import type { StatementTotals } from '../../kit/index.ts'
+import type { StatementTotals } from '../../domain/index.ts'
 import { before } from '../accounts/opening.ts'
 import { cash } from '../accounts/top-up.ts'
 import { sumEntries } from '../ledger/statement.ts'

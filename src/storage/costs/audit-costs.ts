@@ -1,4 +1,4 @@
-import { costParts } from '../../kit/costs.ts'
+import { costParts } from '../../domain/costs.ts'
 import { ask, type Query, type QueryProgram, type Row, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { addPlaces } from './places.ts'

@@ -1,4 +1,4 @@
-import type { CostPart, CostQuestion } from '../../kit/costs.ts'
+import type { CostPart, CostQuestion } from '../../domain/costs.ts'
 import { askIn, inOne } from '../ask-in.ts'
 import { ask, type QueryProgram, type Rows, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'

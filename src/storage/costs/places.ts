@@ -1,5 +1,5 @@
-import { quarterMs } from '../../kit/costs.ts'
-import { isTokens } from '../../kit/usage.ts'
+import { quarterMs } from '../../domain/costs.ts'
+import { isTokens } from '../../domain/usage.ts'
 import { askIn } from '../ask-in.ts'
 import { groupRows } from '../ledger/find.ts'
 import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'

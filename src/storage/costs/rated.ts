@@ -1,5 +1,5 @@
-import type { ChargeRule } from '../../kit/charge.ts'
-import { type CostQuestion, quarterMs, type RatedImages } from '../../kit/costs.ts'
+import type { ChargeRule } from '../../domain/charge.ts'
+import { type CostQuestion, quarterMs, type RatedImages } from '../../domain/costs.ts'
 import { askIn } from '../ask-in.ts'
 import type { QueryProgram } from '../query.ts'
 import { text, textOrNull, toLine, whole } from '../rows.ts'

@@ -1,4 +1,4 @@
-import { type CostQuestion, type CostRow, type Costs, quarterMs } from '../../kit/costs.ts'
+import { type CostQuestion, type CostRow, type Costs, quarterMs } from '../../domain/costs.ts'
 import { askIn } from '../ask-in.ts'
 import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
 import { text, whole } from '../rows.ts'

@@ -1,5 +1,5 @@
-import { costParts } from '../../kit/costs.ts'
-import type { RebuildState } from '../../kit/stores.ts'
+import { costParts } from '../../domain/costs.ts'
+import type { RebuildState } from '../../domain/stores.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { whole } from '../rows.ts'
 import { rollUpTo, lockSums } from './roll-up.ts'

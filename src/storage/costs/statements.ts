@@ -1,4 +1,4 @@
-import { costParts, type CostPart, type CostQuestion, quarterMs } from '../../kit/costs.ts'
+import { costParts, type CostPart, type CostQuestion, quarterMs } from '../../domain/costs.ts'
 import { inOne } from '../ask-in.ts'
 import type { Value } from '../query.ts'
 import type { Detail } from './write-sums.ts'

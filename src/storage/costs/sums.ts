@@ -1,4 +1,4 @@
-import type { CostPart } from '../../kit/costs.ts'
+import type { CostPart } from '../../domain/costs.ts'
 import type { Row, Value } from '../query.ts'
 
 /** Under what charges are added up; `quarter` is when they were settled. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { costParts } from '../../kit/costs.ts'
+import { costParts } from '../../domain/costs.ts'
 import { askIn } from '../ask-in.ts'
 import { insertRows } from '../insert-rows.ts'
 import { ask, type QueryProgram, type Row, type Value } from '../query.ts'

@@ -1,4 +1,6 @@
-import type { Clock, Counters, Log, Random } from '../../kit/index.ts'
+import type { Counters } from '../../domain/index.ts'
+import type { Log } from '../../plugin-api/index.ts'
+import type { Clock, Random } from '../../util/index.ts'
 import { MemoryCounters } from './memory.ts'
 
 export type CountersOptions = {

@@ -1,4 +1,5 @@
-import type { Clock, Counters, LimitRequest, LimitStatus, LimitReservation, Ticket } from '../../kit/index.ts'
+import type { Counters, LimitRequest, LimitStatus, LimitReservation, Ticket } from '../../domain/index.ts'
+import type { Clock } from '../../util/index.ts'
 import { SlidingLog } from './sliding-log.ts'
 
 /** Windows looked at on each taking to see whether they are idle. Two hold memory to twice what a minute uses. */

@@ -1,4 +1,4 @@
-import { windowMs } from '../../kit/index.ts'
+import { windowMs } from '../../domain/index.ts'
 
 const capacityMin = 8
 

@@ -1,5 +1,5 @@
-import type { ErasedRows, Erasure, Traces } from '../../kit/erasure.ts'
-import type { WaysIn } from '../../kit/sign-in.ts'
+import type { ErasedRows, Erasure, Traces } from '../../domain/erasure.ts'
+import type { WaysIn } from '../../domain/sign-in.ts'
 import { payerOf } from '../accounts/opening.ts'
 import { balanceOf } from '../accounts/top-up.ts'
 import { StorageError } from '../errors.ts'

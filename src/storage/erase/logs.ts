@@ -1,4 +1,4 @@
-import type { LogRow } from '../../kit/index.ts'
+import type { LogRow } from '../../domain/index.ts'
 import { findHeads, type LogBatchHead, readSound, takeTogether } from '../log-batches/find.ts'
 import type { LogBatch } from '../log-batches/parse.ts'
 import { wordOf } from '../log-batches/search-words.ts'

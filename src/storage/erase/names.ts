@@ -1,4 +1,4 @@
-import { firstIdAt } from '../../kit/ids.ts'
+import { firstIdAt } from '../../util/ids.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text, textOrNull } from '../rows.ts'
 import type { Person } from './person.ts'

@@ -1,4 +1,4 @@
-import type { Json } from '../../kit/json.ts'
+import type { Json } from '../../domain/json.ts'
 import type { Person } from './person.ts'
 
 type Fields = { readonly [member: string]: Json }

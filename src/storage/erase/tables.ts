@@ -1,4 +1,4 @@
-import type { ErasedHow } from '../../kit/erasure.ts'
+import type { ErasedHow } from '../../domain/erasure.ts'
 import { ask, type QueryProgram, type Value } from '../query.ts'
 import { whole } from '../rows.ts'
 

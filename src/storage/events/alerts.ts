@@ -1,4 +1,4 @@
-import { alertKinds, type AlertsRead, type EventKind, type ToldEvent } from '../../kit/index.ts'
+import { alertKinds, type AlertsRead, type EventKind, type ToldEvent } from '../../domain/index.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text, whole, wholeOrNull } from '../rows.ts'
 import { leave, type Signed } from '../people/trail.ts'

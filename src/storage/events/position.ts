@@ -1,4 +1,4 @@
-import { firstEvent } from '../../kit/events.ts'
+import { firstEvent } from '../../domain/events.ts'
 
 /** The place of an event in the order of all: its piece, its position in a chain, and its index there. */
 export type EventPosition = { readonly place: number; readonly position: number; readonly index: number }

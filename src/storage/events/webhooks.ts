@@ -1,4 +1,4 @@
-import type { Due, Retry, Deliveries, WebhookState } from '../../kit/index.ts'
+import type { Due, Retry, Deliveries, WebhookState } from '../../domain/index.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text, whole, wholeOrNull } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'

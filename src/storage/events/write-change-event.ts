@@ -1,5 +1,5 @@
-import { toldMembers } from '../../kit/shapes/key.ts'
-import type { EventData, NewEvent } from '../../kit/index.ts'
+import { toldMembers } from '../../domain/shapes/key.ts'
+import type { EventData, NewEvent } from '../../domain/index.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { textOrNull } from '../rows.ts'
 import { writeEvent } from './write-event.ts'

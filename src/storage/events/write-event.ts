@@ -1,4 +1,4 @@
-import type { EventKind, NewEvent, ToldEvent } from '../../kit/index.ts'
+import type { EventKind, NewEvent, ToldEvent } from '../../domain/index.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 

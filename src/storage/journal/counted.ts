@@ -1,4 +1,4 @@
-import { useChargeId } from '../../kit/image-tool.ts'
+import { useChargeId } from '../../plugin-api/image-tool.ts'
 import { askIn } from '../ask-in.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text } from '../rows.ts'

@@ -1,4 +1,4 @@
-import type { LatencyRow } from '../../kit/index.ts'
+import type { LatencyRow } from '../../domain/index.ts'
 import { eachLogBatch, readSums } from '../log-batches/find.ts'
 import { placesIn } from '../log-batches/match.ts'
 import { SpanSums } from '../log-batches/spans.ts'

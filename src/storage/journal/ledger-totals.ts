@@ -1,5 +1,5 @@
-import { quarterMs } from '../../kit/costs.ts'
-import { firstIdAt } from '../../kit/ids.ts'
+import { quarterMs } from '../../domain/costs.ts'
+import { firstIdAt } from '../../util/ids.ts'
 import { readCosts, readPass } from '../costs/read.ts'
 import { numbersOf, quarterOfSpan } from '../costs/spans.ts'
 import { columnOf } from '../costs/sums.ts'

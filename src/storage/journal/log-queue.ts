@@ -1,4 +1,4 @@
-import type { LogRow } from '../../kit/index.ts'
+import type { LogRow } from '../../domain/index.ts'
 import { draftLogBatch } from '../log-batches/draft.ts'
 import type { LogBatchWrite } from '../log-batches/write.ts'
 

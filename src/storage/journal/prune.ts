@@ -1,4 +1,4 @@
-import { firstIdAt } from '../../kit/ids.ts'
+import { firstIdAt } from '../../util/ids.ts'
 import { findHeads, type LogBatchHead, readSound } from '../log-batches/find.ts'
 import { LogWalk } from '../log-batches/walk.ts'
 import { deleteLogBatch, rewriteLogBatch } from '../log-batches/write.ts'

@@ -1,4 +1,4 @@
-import type { LogMatch, LogStep } from '../../kit/index.ts'
+import type { LogMatch, LogStep } from '../../domain/index.ts'
 import { eachLogBatch, readSums } from '../log-batches/find.ts'
 import { placesIn } from '../log-batches/match.ts'
 import type { LogBatch } from '../log-batches/parse.ts'

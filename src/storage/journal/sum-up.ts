@@ -1,4 +1,4 @@
-import { firstIdAt } from '../../kit/ids.ts'
+import { firstIdAt } from '../../util/ids.ts'
 import { lockUncompacted } from '../log-batches/missing.ts'
 import { ask, lockRows, type QueryProgram, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'

@@ -1,5 +1,5 @@
-import { firstIdAt } from '../../kit/ids.ts'
-import type { Summary } from '../../kit/index.ts'
+import { firstIdAt } from '../../util/ids.ts'
+import type { Summary } from '../../domain/index.ts'
 import { eachLogBatch, readSums } from '../log-batches/find.ts'
 import { placesIn } from '../log-batches/match.ts'
 import { SpanSums } from '../log-batches/spans.ts'

@@ -1,4 +1,4 @@
-import { firstIdAt } from '../../kit/ids.ts'
+import { firstIdAt } from '../../util/ids.ts'
 import type { QueryProgram } from '../query.ts'
 import type { Booked } from '../charge-batches/parse.ts'
 import { ChargeBatchWalk } from '../charge-batches/walk.ts'

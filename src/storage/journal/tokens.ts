@@ -1,4 +1,4 @@
-import type { LogRow, UsageMatch, UsageRow } from '../../kit/index.ts'
+import type { LogRow, UsageMatch, UsageRow } from '../../domain/index.ts'
 import { findRows } from '../log-batches/find.ts'
 import { LogWalk } from '../log-batches/walk.ts'
 import type { QueryProgram } from '../query.ts'

@@ -1,5 +1,5 @@
-import type { LogTotals } from '../../kit/index.ts'
-import { useChargeId } from '../../kit/image-tool.ts'
+import type { LogTotals } from '../../domain/index.ts'
+import { useChargeId } from '../../plugin-api/image-tool.ts'
 import { askIn } from '../ask-in.ts'
 import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
 import { text, whole } from '../rows.ts'

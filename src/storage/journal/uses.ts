@@ -1,4 +1,4 @@
-import { addUse, beginUse, type UsageCounts, usageMembers, type UsageRow } from '../../kit/shapes/usage-row.ts'
+import { addUse, beginUse, type UsageCounts, usageMembers, type UsageRow } from '../../domain/shapes/usage-row.ts'
 import type { Row } from '../query.ts'
 import { text } from '../rows.ts'
 

@@ -1,7 +1,7 @@
-import { firstIdAt } from '../../kit/ids.ts'
-import type { UsageMatch, VendorRow } from '../../kit/index.ts'
-import { readRow } from '../../kit/shapes/member.ts'
-import { vendorMembers } from '../../kit/shapes/vendor-row.ts'
+import { firstIdAt } from '../../util/ids.ts'
+import type { UsageMatch, VendorRow } from '../../domain/index.ts'
+import { readRow } from '../../domain/shapes/member.ts'
+import { vendorMembers } from '../../domain/shapes/vendor-row.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { dayMs } from './summed.ts'
 

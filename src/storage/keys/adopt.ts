@@ -1,4 +1,4 @@
-import type { Adopted, Adoption, BudgetPeriod } from '../../kit/index.ts'
+import type { Adopted, Adoption, BudgetPeriod } from '../../domain/index.ts'
 import { openSpell } from '../accounts/opening.ts'
 import { topUp } from '../accounts/top-up.ts'
 import type { Signed } from '../people/trail.ts'
@@ -7,7 +7,7 @@ import { ask, lockRows, type QueryProgram } from '../query.ts'
 import { whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { createKey } from './write.ts'
-import { escapeUnprintable } from '../../kit/unprintable.ts'
+import { escapeUnprintable } from '../../util/unprintable.ts'
 
 type AdoptedUser = Adoption['users'][number]
 

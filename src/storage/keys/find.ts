@@ -1,6 +1,6 @@
-import type { Key, KeyChanges } from '../../kit/index.ts'
-import { keyMembers } from '../../kit/shapes/key.ts'
-import { columnsOf } from '../../kit/shapes/member.ts'
+import type { Key, KeyChanges } from '../../domain/index.ts'
+import { keyMembers } from '../../domain/shapes/key.ts'
+import { columnsOf } from '../../domain/shapes/member.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { textOrNull, toKey, whole } from '../rows.ts'
 

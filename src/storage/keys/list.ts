@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import type { Key, KeyFilter } from '../../kit/index.ts'
+import type { Key, KeyFilter } from '../../domain/index.ts'
 import type { Row } from '../query.ts'
 import { toKey } from '../rows.ts'
 import type { Tables } from '../tables.ts'

@@ -1,4 +1,4 @@
-import type { KeyChanges } from '../../kit/index.ts'
+import type { KeyChanges } from '../../domain/index.ts'
 
 /** More than these are as good as all. */
 const toldMax = 1_000

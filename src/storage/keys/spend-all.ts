@@ -1,4 +1,4 @@
-import { isLate } from '../../kit/budget.ts'
+import { isLate } from '../../domain/budget.ts'
 import { byDay } from '../by-day.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import type { WriterIdentity } from '../writer-identity.ts'

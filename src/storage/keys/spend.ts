@@ -1,4 +1,4 @@
-import { spellsAt, spellsAhead } from '../../kit/budget.ts'
+import { spellsAt, spellsAhead } from '../../domain/budget.ts'
 import { ask, type Query, type QueryProgram } from '../query.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 

@@ -1,4 +1,4 @@
-import type { Key, KeyBounds, KeyChange, NewKey, Refused, Rotation } from '../../kit/index.ts'
+import type { Key, KeyBounds, KeyChange, NewKey, Refused, Rotation } from '../../domain/index.ts'
 import {
   boundsConfirmed,
   boundsOfChanged,
@@ -6,9 +6,9 @@ import {
   type Chosen,
   judgeKey,
   withinBounds,
-} from '../../kit/judge-key.ts'
-import { keyMembers, settingMembers, settingsOf, unset } from '../../kit/shapes/key.ts'
-import { cellsOf } from '../../kit/shapes/member.ts'
+} from '../../domain/judge-key.ts'
+import { keyMembers, settingMembers, settingsOf, unset } from '../../domain/shapes/key.ts'
+import { cellsOf } from '../../domain/shapes/member.ts'
 import { StorageError } from '../errors.ts'
 import { leave, type Signed } from '../people/trail.ts'
 import { findUser } from '../people/users.ts'

@@ -1,4 +1,4 @@
-import type { Anchor, ChainEnd } from '../../kit/index.ts'
+import type { Anchor, ChainEnd } from '../../domain/index.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { chainTables } from './chain.ts'

@@ -1,4 +1,4 @@
-import { decidedTier } from '../../kit/charge.ts'
+import { decidedTier } from '../../domain/charge.ts'
 import { askIn } from '../ask-in.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text, whole } from '../rows.ts'

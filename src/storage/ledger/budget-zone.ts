@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { spellsAt } from '../../kit/budget.ts'
+import { spellsAt } from '../../domain/budget.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 

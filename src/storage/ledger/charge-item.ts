@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type ChargeItem, chargeItemMembers } from '../../kit/charge.ts'
-import { cellsOf, columnsOf, pushCells } from '../../kit/shapes/member.ts'
+import { type ChargeItem, chargeItemMembers } from '../../domain/charge.ts'
+import { cellsOf, columnsOf, pushCells } from '../../domain/shapes/member.ts'
 import { ask, type Query, type QueryProgram, type Value } from '../query.ts'
 import { toLine } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'

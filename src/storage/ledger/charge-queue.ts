@@ -1,5 +1,5 @@
-import { amountOfItems } from '../../kit/charge.ts'
-import type { Charge, ChargeRule } from '../../kit/index.ts'
+import { amountOfItems } from '../../domain/charge.ts'
+import type { Charge, ChargeRule } from '../../domain/index.ts'
 import type { Value } from '../query.ts'
 import { factValues } from './fact-values.ts'
 import { chargeItemValues } from './charge-item.ts'

@@ -1,4 +1,4 @@
-import type { Review } from '../../kit/index.ts'
+import type { Review } from '../../domain/index.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { payerColumns } from '../accounts/levels.ts'
 import type { WriterIdentity } from '../writer-identity.ts'

@@ -1,4 +1,5 @@
-import type { Clock, Review } from '../../kit/index.ts'
+import type { Review } from '../../domain/index.ts'
+import type { Clock } from '../../util/index.ts'
 import { StorageError } from '../errors.ts'
 import type { Writing } from '../writing.ts'
 import { type Ending, RetryQueue } from './retry-queue.ts'

@@ -1,5 +1,5 @@
-import { type ChargeFacts, factMembers } from '../../kit/charge.ts'
-import { columnsOf, pushCells } from '../../kit/shapes/member.ts'
+import { type ChargeFacts, factMembers } from '../../domain/charge.ts'
+import { columnsOf, pushCells } from '../../domain/shapes/member.ts'
 import type { Value } from '../query.ts'
 
 const { rule: _, ...plainFacts } = factMembers

@@ -1,4 +1,4 @@
-import type { Refund } from '../../kit/index.ts'
+import type { Refund } from '../../domain/index.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, textOrNull, whole } from '../rows.ts'
 

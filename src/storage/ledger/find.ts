@@ -1,4 +1,4 @@
-import type { Charge } from '../../kit/index.ts'
+import type { Charge } from '../../domain/index.ts'
 import { ask, type Row, type QueryProgram } from '../query.ts'
 import { text, toCharge } from '../rows.ts'
 import { findBooked, findRefunds } from '../charge-batches/find.ts'

@@ -1,6 +1,6 @@
-import { levelKinds } from '../../kit/budget.ts'
+import { levelKinds } from '../../domain/budget.ts'
 import { heldLevels, nameOf } from '../accounts/levels.ts'
-import type { BudgetCorrection } from '../../kit/index.ts'
+import type { BudgetCorrection } from '../../domain/index.ts'
 import type { Row } from '../query.ts'
 import { text } from '../rows.ts'
 import type { RunningSums } from './running-sums.ts'

@@ -1,4 +1,4 @@
-import { type LevelKind, levelKinds } from '../../kit/budget.ts'
+import { type LevelKind, levelKinds } from '../../domain/budget.ts'
 import { releaseLevel } from '../accounts/hold.ts'
 import { heldLevels, nameOf } from '../accounts/levels.ts'
 import { ask, type Rows, type QueryProgram } from '../query.ts'

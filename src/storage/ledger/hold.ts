@@ -1,5 +1,5 @@
-import type { ChargeFacts, HoldRequest, HoldResult } from '../../kit/index.ts'
-import { aheadMs, type BudgetPeriod, isAroundMidnight, renewalAt } from '../../kit/budget.ts'
+import type { ChargeFacts, HoldRequest, HoldResult } from '../../domain/index.ts'
+import { aheadMs, type BudgetPeriod, isAroundMidnight, renewalAt } from '../../domain/budget.ts'
 import { holdLevels } from '../accounts/hold.ts'
 import { writeHeld } from '../accounts/held-budgets.ts'
 import { writeKeyEvents } from '../accounts/account-events.ts'

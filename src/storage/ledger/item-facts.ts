@@ -1,4 +1,4 @@
-import type { ChargeItem, ChargeItemFacts } from '../../kit/charge.ts'
+import type { ChargeItem, ChargeItemFacts } from '../../domain/charge.ts'
 
 /**
  * How the cell begins of a line whose source is what the answer says of itself: the column `source` of such a line is

@@ -1,4 +1,4 @@
-import { aheadMs } from '../../kit/budget.ts'
+import { aheadMs } from '../../domain/budget.ts'
 import { payerColumns } from '../accounts/levels.ts'
 import { ask, skipLocked, type QueryProgram } from '../query.ts'
 import { giveHoldsBack } from './give-holds-back.ts'

@@ -1,4 +1,5 @@
-import type { ChargeFacts, ChargeItem, Micros, Settlement } from '../../kit/index.ts'
+import type { ChargeFacts, ChargeItem, Settlement } from '../../domain/index.ts'
+import type { Micros } from '../../util/index.ts'
 
 /** A charge that is known wholly: what it is for, and what it comes to. */
 export type Posting = {

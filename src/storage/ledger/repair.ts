@@ -1,5 +1,5 @@
-import { levelKinds } from '../../kit/budget.ts'
-import type { BudgetCorrection } from '../../kit/index.ts'
+import { levelKinds } from '../../domain/budget.ts'
+import type { BudgetCorrection } from '../../domain/index.ts'
 import { mainPart } from '../accounts/levels.ts'
 import { lockKeys } from '../keys/lock.ts'
 import { leave, type Signed } from '../people/trail.ts'

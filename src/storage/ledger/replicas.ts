@@ -1,4 +1,4 @@
-import type { GatewaySeen } from '../../kit/index.ts'
+import type { GatewaySeen } from '../../domain/index.ts'
 import { ask, lockRows, type QueryProgram } from '../query.ts'
 import { text, textOrNull, whole } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'

@@ -1,5 +1,5 @@
-import { amountOfItems } from '../../kit/charge.ts'
-import { repricedId, type Repricing } from '../../kit/reprice.ts'
+import { amountOfItems } from '../../domain/charge.ts'
+import { repricedId, type Repricing } from '../../domain/reprice.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { factValues } from './fact-values.ts'

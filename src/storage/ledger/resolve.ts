@@ -1,5 +1,5 @@
-import { decidedTier } from '../../kit/charge.ts'
-import { spellsAt } from '../../kit/budget.ts'
+import { decidedTier } from '../../domain/charge.ts'
+import { spellsAt } from '../../domain/budget.ts'
 import { movesOf } from '../accounts/levels.ts'
 import { moveAccounts } from '../accounts/move.ts'
 import { giveBack } from '../keys/spend.ts'

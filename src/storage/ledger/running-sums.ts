@@ -1,5 +1,5 @@
-import { spellsAhead, spellsAt } from '../../kit/budget.ts'
-import { beginningOf } from '../../kit/zone.ts'
+import { spellsAhead, spellsAt } from '../../domain/budget.ts'
+import { beginningOf } from '../../util/zone.ts'
 
 const lateMs = 3_600_000
 

@@ -1,5 +1,5 @@
-import { isAroundMidnight, isLate } from '../../kit/budget.ts'
-import type { Settlement } from '../../kit/index.ts'
+import { isAroundMidnight, isLate } from '../../domain/budget.ts'
+import type { Settlement } from '../../domain/index.ts'
 import { byDay } from '../by-day.ts'
 import { lockAccounts, movesOf, nameOf } from '../accounts/levels.ts'
 import { type Move, moveAccounts, moveBounded } from '../accounts/move.ts'

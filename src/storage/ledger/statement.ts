@@ -1,4 +1,4 @@
-import type { Charge, Statement, StatementAccount, StatementLine, StatementTotals } from '../../kit/index.ts'
+import type { Charge, Statement, StatementAccount, StatementLine, StatementTotals } from '../../domain/index.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { ChargeBatchPage } from '../charge-batches/batch-page.ts'

@@ -1,4 +1,4 @@
-import type { StatementBalance } from '../../kit/index.ts'
+import type { StatementBalance } from '../../domain/index.ts'
 import { cash } from '../accounts/top-up.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text, whole } from '../rows.ts'

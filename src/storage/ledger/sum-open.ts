@@ -1,4 +1,4 @@
-import type { OpenCharges } from '../../kit/index.ts'
+import type { OpenCharges } from '../../domain/index.ts'
 import { ask, type QueryProgram } from '../query.ts'
 
 /** Charges that have not ended, by state and currency. The second condition is that of the index. */

@@ -1,6 +1,6 @@
-import type { FailureValues, LogRow } from '../../kit/index.ts'
-import { markMembers } from '../../kit/shapes/log-row.ts'
-import { cellsOf } from '../../kit/shapes/member.ts'
+import type { FailureValues, LogRow } from '../../domain/index.ts'
+import { markMembers } from '../../domain/shapes/log-row.ts'
+import { cellsOf } from '../../domain/shapes/member.ts'
 import { begunAt } from '../charge-batches/reach.ts'
 import { type LogBatchBody, type What, whatMembers, type Who, whoMembers } from './members.ts'
 

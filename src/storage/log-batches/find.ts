@@ -1,4 +1,4 @@
-import type { LogMatch, LogRow } from '../../kit/index.ts'
+import type { LogMatch, LogRow } from '../../domain/index.ts'
 import { askIn } from '../ask-in.ts'
 import { firstAt } from '../first-at.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'

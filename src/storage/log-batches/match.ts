@@ -1,5 +1,5 @@
-import { firstIdAt } from '../../kit/ids.ts'
-import { kindOfRow, type LogFilter, type LogMatch } from '../../kit/index.ts'
+import { firstIdAt } from '../../util/ids.ts'
+import { kindOfRow, type LogFilter, type LogMatch } from '../../domain/index.ts'
 import type { What, Who } from './members.ts'
 import type { LogBatch } from './parse.ts'
 

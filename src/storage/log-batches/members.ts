@@ -1,6 +1,6 @@
-import type { FailureValues } from '../../kit/index.ts'
-import { logMembers, type markMembers } from '../../kit/shapes/log-row.ts'
-import type { Columns } from '../../kit/shapes/member.ts'
+import type { FailureValues } from '../../domain/index.ts'
+import { logMembers, type markMembers } from '../../domain/shapes/log-row.ts'
+import type { Columns } from '../../domain/shapes/member.ts'
 
 const {
   id: _,

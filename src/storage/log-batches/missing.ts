@@ -1,4 +1,4 @@
-import type { LogRow } from '../../kit/index.ts'
+import type { LogRow } from '../../domain/index.ts'
 import { ask, lockRows, type QueryProgram } from '../query.ts'
 import { sortMs } from './draft.ts'
 import { findRows } from './find.ts'

@@ -1,6 +1,6 @@
-import type { LogRow, Marks } from '../../kit/index.ts'
-import { markMembers } from '../../kit/shapes/log-row.ts'
-import { readRow } from '../../kit/shapes/member.ts'
+import type { LogRow, Marks } from '../../domain/index.ts'
+import { markMembers } from '../../domain/shapes/log-row.ts'
+import { readRow } from '../../domain/shapes/member.ts'
 import { firstAt } from '../first-at.ts'
 import { type LogBatchBody, type What, whatMembers, type Who, whoMembers } from './members.ts'
 

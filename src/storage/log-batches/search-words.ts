@@ -1,4 +1,4 @@
-import type { LogMatch } from '../../kit/index.ts'
+import type { LogMatch } from '../../domain/index.ts'
 import type { LogBatch } from './parse.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { kindOfRow, type LatencyRow, type RowKind } from '../../kit/index.ts'
+import { kindOfRow, type LatencyRow, type RowKind } from '../../domain/index.ts'
 import type { LogBatch } from './parse.ts'
 
 /** Steps of how long something took: each ends a tenth later than the one before. */

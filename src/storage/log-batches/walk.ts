@@ -1,4 +1,4 @@
-import type { LogFilter, LogMatch, LogRow } from '../../kit/index.ts'
+import type { LogFilter, LogMatch, LogRow } from '../../domain/index.ts'
 import type { QueryProgram } from '../query.ts'
 import { standsAt } from '../charge-batches/reach.ts'
 import { sortMs } from './draft.ts'

@@ -1,4 +1,4 @@
-import type { LogRow } from '../../kit/index.ts'
+import type { LogRow } from '../../domain/index.ts'
 import { askIn } from '../ask-in.ts'
 import { insertRows } from '../insert-rows.ts'
 import { noteUsed } from '../keys/note-used.ts'

@@ -1,4 +1,4 @@
-import { costParts } from '../../kit/costs.ts'
+import { costParts } from '../../domain/costs.ts'
 
 const counts =
   'charges INTEGER NOT NULL, firsts INTEGER NOT NULL, images INTEGER NOT NULL, amount INTEGER NOT NULL, refunded INTEGER NOT NULL'

@@ -1,4 +1,4 @@
-import { costParts } from '../../kit/costs.ts'
+import { costParts } from '../../domain/costs.ts'
 
 const names = ['charges', 'firsts', 'images', 'amount', 'refunded'] as const
 const counts = names.map(name => `${name} INTEGER NOT NULL`).join(', ')

@@ -1,5 +1,5 @@
-import type { Invitation, Newcomer, NewInvitation, Role } from '../../kit/index.ts'
-import { aheadMs } from '../../kit/budget.ts'
+import type { Invitation, Newcomer, NewInvitation, Role } from '../../domain/index.ts'
+import { aheadMs } from '../../domain/budget.ts'
 import { StorageError } from '../errors.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text, textOrNull, whole } from '../rows.ts'

@@ -1,4 +1,4 @@
-import type { RefusedFilter, RefusedSignIns, RefusedTry } from '../../kit/index.ts'
+import type { RefusedFilter, RefusedSignIns, RefusedTry } from '../../domain/index.ts'
 import { ask, type QueryProgram, type Row, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
 

@@ -1,5 +1,5 @@
-import type { Session, User } from '../../kit/index.ts'
-import { aheadMs } from '../../kit/budget.ts'
+import type { Session, User } from '../../domain/index.ts'
+import { aheadMs } from '../../domain/budget.ts'
 import { ask, type Row, type QueryProgram } from '../query.ts'
 import { text, toUser, whole } from '../rows.ts'
 

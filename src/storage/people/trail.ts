@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
-import { firstIdAt } from '../../kit/ids.ts'
-import type { TrailCount, TrailFilter, TrailRow } from '../../kit/index.ts'
+import { firstIdAt } from '../../util/ids.ts'
+import type { TrailCount, TrailFilter, TrailRow } from '../../domain/index.ts'
 import { writeChangeEvent } from '../events/write-change-event.ts'
 import { ask, type Row, type QueryProgram } from '../query.ts'
 import { text, textOrNull, whole } from '../rows.ts'

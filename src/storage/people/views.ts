@@ -1,4 +1,4 @@
-import { type SavedView, viewsMax } from '../../kit/saved-views.ts'
+import { type SavedView, viewsMax } from '../../domain/saved-views.ts'
 import { ask, lockRows, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { refuseUnprintable } from '../plain-names.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../kit/index.ts'
+import type { Clock } from '../../util/index.ts'
 import type { Claim, Migration, OnWait } from '../options.ts'
 import { forget } from '../ledger/replicas.ts'
 import { useClient, transact } from './commit.ts'

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Clock } from '../../kit/index.ts'
+import type { Clock } from '../../util/index.ts'
 import type { Recovery } from '../ledger/recover.ts'
 import { type Op, stepsOf } from '../ops.ts'
 import type { QueryProgram } from '../query.ts'

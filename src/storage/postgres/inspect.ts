@@ -1,4 +1,4 @@
-import type { Clock } from '../../kit/index.ts'
+import type { Clock } from '../../util/index.ts'
 import { copyMark } from '../copy/mark.ts'
 import { StorageError } from '../errors.ts'
 import { groupsHeldSql, toGroupHeld } from '../groups-held.ts'

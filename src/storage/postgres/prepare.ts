@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Clock } from '../../kit/index.ts'
+import type { Clock } from '../../util/index.ts'
 import { StorageError } from '../errors.ts'
 import { migrations } from '../migrations/list.ts'
 import type { OnWait } from '../options.ts'

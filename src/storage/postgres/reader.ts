@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import type { Clock } from '../../kit/index.ts'
+import type { Clock } from '../../util/index.ts'
 import type { Lists, Lookup } from '../storage.ts'
 import type { QueryProgram } from '../query.ts'
 import { createAnswers, type Reading, type Readings } from '../readings.ts'

@@ -1,5 +1,6 @@
 import type pg from 'pg'
-import type { Clock, Ids, Log, Pending } from '../../kit/index.ts'
+import type { Log } from '../../plugin-api/index.ts'
+import type { Clock, Ids, Pending } from '../../util/index.ts'
 import type { Writing } from '../writing.ts'
 import { StorageError } from '../errors.ts'
 import type { LogQueue } from '../journal/log-queue.ts'

@@ -1,6 +1,7 @@
 import { createServer, connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { type Address, systemClock } from '../../kit/index.ts'
+import type { Address } from '../../domain/index.ts'
+import { systemClock } from '../../util/index.ts'
 
 const reachMs = 3_000
 

@@ -1,16 +1,8 @@
 import { explainRequest } from '../../gateway/explain.ts'
 import { createGateway, type Gateway } from '../../gateway/gateway.ts'
 import { priceList } from '../../gateway/pricing.ts'
-import {
-  type BillingRecord,
-  billingRecord,
-  createSecret,
-  Failure,
-  hashSecret,
-  hintOfSecret,
-  type CompiledConfig,
-  systemClock,
-} from '../../kit/index.ts'
+import { type BillingRecord, billingRecord, Failure, type CompiledConfig } from '../../domain/index.ts'
+import { createSecret, hashSecret, hintOfSecret, systemClock } from '../../util/index.ts'
 import { createLog } from '../../observe/index.ts'
 import { operations } from '../../operations/index.ts'
 import { measurePicture } from '../../simulator/pictures/measure.ts'

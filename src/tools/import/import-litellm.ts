@@ -1,4 +1,5 @@
-import { type Adoption, systemClock } from '../../kit/index.ts'
+import type { Adoption } from '../../domain/index.ts'
+import { systemClock } from '../../util/index.ts'
 import { fieldsOf, listOf } from './fields.ts'
 import { readLitellmPeople } from './litellm-book/read-people.ts'
 import { type Deployment, type LeftOut, type LitellmOptions, readLine } from './litellm-deployments.ts'

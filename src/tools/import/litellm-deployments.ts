@@ -1,4 +1,4 @@
-import type { TableRow } from '../../kit/index.ts'
+import type { TableRow } from '../../domain/index.ts'
 import { familyOf, knownModes, styleNote } from './families.ts'
 import type { Fields } from './fields.ts'
 import { findPlace, type PlaceDefaults, readSaid } from './litellm-places.ts'

@@ -1,4 +1,4 @@
-import { type TableRow, TableRows, treeOf } from '../../kit/index.ts'
+import { type TableRow, TableRows, treeOf } from '../../domain/index.ts'
 import { type SourceTable, withoutUndercharging } from '../prices/index.ts'
 import type { Cost } from './write-config.ts'
 

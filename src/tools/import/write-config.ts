@@ -1,4 +1,4 @@
-import type { TableRow } from '../../kit/index.ts'
+import type { TableRow } from '../../domain/index.ts'
 import { familyTexts } from './families.ts'
 import type { UpstreamBook } from './upstream-book.ts'
 import { conditionKeys, writePrices } from './write-prices.ts'

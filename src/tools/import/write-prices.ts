@@ -1,4 +1,4 @@
-import type { PriceConditions, TableRow } from '../../kit/index.ts'
+import type { PriceConditions, TableRow } from '../../domain/index.ts'
 import { writeMap, writeScalar } from './yaml-words.ts'
 
 /** Prices by their labels, on one line. */

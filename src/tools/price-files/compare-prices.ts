@@ -1,4 +1,5 @@
-import { costsTheSame, formatMoney, type FoundRow, parseMoney, type TableRow, TableRows } from '../../kit/index.ts'
+import { costsTheSame, type FoundRow, type TableRow, TableRows } from '../../domain/index.ts'
+import { formatMoney, parseMoney } from '../../util/index.ts'
 import { factorUnit, type PriceInUse, unitWhere } from './prices-in-use.ts'
 
 /** One price that a newer table has otherwise; money as decimals, null for none. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { TableRow } from '../../kit/index.ts'
+import type { TableRow } from '../../domain/index.ts'
 import { isName } from '../import/yaml-words.ts'
 import { parseExact, type PriceSource, readSourceTable, tableExamples, withoutUndercharging } from '../prices/index.ts'
 import { namedBy } from './named-by.ts'

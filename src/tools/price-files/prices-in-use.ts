@@ -1,14 +1,13 @@
-import {
-  formatMoney,
-  type Model,
-  parseMoney,
-  type CompiledConfig,
-  type Price,
-  type PriceConditions,
-  type PricedModel,
-  type PriceList,
-  type TableRow,
-} from '../../kit/index.ts'
+import type {
+  Model,
+  CompiledConfig,
+  Price,
+  PriceConditions,
+  PricedModel,
+  PriceList,
+  TableRow,
+} from '../../domain/index.ts'
+import { formatMoney, parseMoney } from '../../util/index.ts'
 import { conditionText } from '../../pricing/index.ts'
 import type { TracedValue } from '../../config/trace-values.ts'
 import { formatPath } from '../../config/tree.ts'

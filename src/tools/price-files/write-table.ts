@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { TableRow } from '../../kit/index.ts'
+import type { TableRow } from '../../domain/index.ts'
 import { conditionKeys, writePrices } from '../import/write-prices.ts'
 import { writeMap, writeScalar } from '../import/yaml-words.ts'
 

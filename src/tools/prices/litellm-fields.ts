@@ -1,4 +1,4 @@
-import type { UnitName } from '../../kit/index.ts'
+import type { UnitName } from '../../domain/index.ts'
 import type { Cell } from './price-grid.ts'
 
 /** What a field of LiteLLM's table is a price of. */

@@ -1,4 +1,4 @@
-import { type PriceConditions, type RowOverride, type TableRow, type UnitName, units } from '../../kit/index.ts'
+import { type PriceConditions, type RowOverride, type TableRow, type UnitName, units } from '../../domain/index.ts'
 import { isZero, multiply, readDecimal, shiftPoint, toPrice, withoutNoise } from './decimals.ts'
 import { isPrice, isRestated, isUnreachable, readTokenField } from './litellm-fields.ts'
 import { readWindows } from './off-peak.ts'

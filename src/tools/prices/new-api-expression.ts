@@ -1,4 +1,4 @@
-import type { PriceConditions, TableRow, UnitName } from '../../kit/index.ts'
+import type { PriceConditions, TableRow, UnitName } from '../../domain/index.ts'
 import { isZero, readDecimal, toPrice, withoutNoise } from './decimals.ts'
 import { PriceGrid } from './price-grid.ts'
 

@@ -1,4 +1,4 @@
-import type { TableRow, UnitName } from '../../kit/index.ts'
+import type { TableRow, UnitName } from '../../domain/index.ts'
 import { isZero, multiply, readDecimal, toPrice, withoutNoise } from './decimals.ts'
 import { readExpression } from './new-api-expression.ts'
 import { PriceGrid } from './price-grid.ts'

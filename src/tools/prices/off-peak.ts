@@ -1,4 +1,5 @@
-import { isTimeZone, type PriceConditions, wallOf } from '../../kit/index.ts'
+import type { PriceConditions } from '../../domain/index.ts'
+import { isTimeZone, wallOf } from '../../util/index.ts'
 import { type Fields, fieldsOf } from './source-table.ts'
 
 const days = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']

@@ -1,4 +1,4 @@
-import type { TableRow, UnitName } from '../../kit/index.ts'
+import type { TableRow, UnitName } from '../../domain/index.ts'
 import { isZero, readDecimal } from './decimals.ts'
 import { priceOf } from './litellm-table.ts'
 import { PriceGrid } from './price-grid.ts'

@@ -1,11 +1,5 @@
-import {
-  type Micros,
-  parseMoney,
-  type PriceConditions,
-  type RowOverride,
-  type UnitName,
-  units,
-} from '../../kit/index.ts'
+import { type PriceConditions, type RowOverride, type UnitName, units } from '../../domain/index.ts'
+import { type Micros, parseMoney } from '../../util/index.ts'
 
 /** What a price holds for, beside the ordinary request. */
 export type Cell = {

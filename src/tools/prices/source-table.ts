@@ -1,4 +1,4 @@
-import type { TableRow } from '../../kit/index.ts'
+import type { TableRow } from '../../domain/index.ts'
 
 /** A table of somebody else's, read. */
 export type SourceTable = {

@@ -1,4 +1,4 @@
-import type { ResponseMetadata } from '../../kit/index.ts'
+import type { ResponseMetadata } from '../../plugin-api/index.ts'
 
 /** Stands in what is written where a link has to be followed first. */
 export class LinkToFollow {

@@ -2,7 +2,6 @@ import { imageTierBilling } from '../../../plugins/image-tier-billing/plugin.ts'
 import type { BillingFacet } from '../../../plugins/image-tier-billing/schema.ts'
 import { scanObject } from '../../../src/engine/fields.ts'
 import {
-  askedSizeSlot,
   type Body,
   callerSlot,
   Failure,
@@ -10,11 +9,11 @@ import {
   type Ledger,
   type ChargeItem,
   type Review,
-  type Outcome,
   type Passed,
   type Reply,
   type Stores,
-} from '../../../src/kit/index.ts'
+} from '../../../src/domain/index.ts'
+import { askedSizeSlot, type Outcome } from '../../../src/plugin-api/index.ts'
 import { someExchange, someGroup, someHost, someKey, someTarget } from '../../harness/exchange.ts'
 import { pieces } from '../fuzzer.ts'
 import type { Meter } from '../meter.ts'

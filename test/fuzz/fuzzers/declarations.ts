@@ -1,7 +1,8 @@
 import * as fc from 'fast-check'
 import { scanObjectInTurns } from '../../../src/engine/fields.ts'
 import { checkTools } from '../../../src/engine/check-tools.ts'
-import { Failure, imageToolOf, type JsonObjectView, type Model } from '../../../src/kit/index.ts'
+import { Failure, type JsonObjectView, type Model } from '../../../src/domain/index.ts'
+import { imageToolOf } from '../../../src/plugin-api/index.ts'
 import { clientBodies } from '../../cases/client-tools.ts'
 import { Disagreement, type Fuzzer } from '../fuzzer.ts'
 

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import * as fc from 'fast-check'
-import { Failure, type Part } from '../../../src/kit/index.ts'
+import { Failure, type Part } from '../../../src/domain/index.ts'
 import { readForm } from '../../../src/simulator/read-form.ts'
 import { readAll, startPlugin, streamOf } from '../../unit/multipart-rewrite-kit.ts'
 import { cuts, type Fuzzer, insist, pieces } from '../fuzzer.ts'

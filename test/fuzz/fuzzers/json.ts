@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
 import { scanObject } from '../../../src/engine/fields.ts'
-import { Failure, type Json, type JsonObjectView } from '../../../src/kit/index.ts'
+import { Failure, type Json, type JsonObjectView } from '../../../src/domain/index.ts'
 import { depthMax, structuralTokensMax } from '../../../src/wire/index.ts'
 import { Disagreement, type Fuzzer, insist } from '../fuzzer.ts'
 import { readJson, valueOf } from '../readers/read-json.ts'

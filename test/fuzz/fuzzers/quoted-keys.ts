@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { AnswerRedaction, soughtSecrets } from '../../../src/engine/answer-redaction.ts'
 import { createRedaction, strikeOut } from '../../../src/engine/redact.ts'
-import type { Stage, Upstream } from '../../../src/kit/index.ts'
+import type { Stage, Upstream } from '../../../src/domain/index.ts'
 import { cuts, type Fuzzer, insist, pieces } from '../fuzzer.ts'
 
 const signs = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.+/='

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { tokenUsage } from '../../../plugins/token-usage/plugin.ts'
-import { anthropic } from '../../../src/dialects/anthropic.ts'
-import { google } from '../../../src/dialects/google.ts'
-import { openai } from '../../../src/dialects/openai.ts'
+import { anthropic } from '../../../src/api-formats/anthropic.ts'
+import { google } from '../../../src/api-formats/google.ts'
+import { openai } from '../../../src/api-formats/openai.ts'
 import { scanObject } from '../../../src/engine/fields.ts'
 import {
   callerSlot,
@@ -13,7 +13,7 @@ import {
   type Stores,
   treeOf,
   type UnitName,
-} from '../../../src/kit/index.ts'
+} from '../../../src/domain/index.ts'
 import { someExchange, someGroup, someHost, someKey, someTarget } from '../../harness/exchange.ts'
 import { usageFacet as facet } from '../../harness/usage-facet.ts'
 import { type Fuzzer, insist, pieces } from '../fuzzer.ts'

@@ -1,5 +1,5 @@
 import { createKey, rotateKey } from '../../../src/index.ts'
-import { firstIdAt } from '../../../src/kit/index.ts'
+import { firstIdAt } from '../../../src/util/index.ts'
 import { runAs } from '../world/process.ts'
 import type { Row } from '../world/storage.ts'
 import type { SimSocket } from '../world/sockets.ts'

@@ -1,6 +1,6 @@
 import { createKey } from '../../../src/index.ts'
-import { systemClock } from '../../../src/kit/index.ts'
-import type { Storage } from '../../../src/kit/index.ts'
+import { systemClock } from '../../../src/util/index.ts'
+import type { Storage } from '../../../src/domain/index.ts'
 import { openStorage, type StartThread } from '../../../src/storage/index.ts'
 import { holdOf, line, silentLog } from '../../contract/storage.ts'
 

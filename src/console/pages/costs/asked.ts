@@ -1,4 +1,4 @@
-import type { CostPart } from '../../../kit/costs.ts'
+import type { CostPart } from '../../../domain/costs.ts'
 import { queryText } from '../../api/query-text.ts'
 import { dateIn } from '../../zone.ts'
 import { type Range, readRange } from './range.ts'

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { kindOfRow } from '../../../kit/row-kind.ts'
+import { kindOfRow } from '../../../domain/row-kind.ts'
 import { useTail } from '../../api/tail.ts'
 import { Code } from '../../kit/copy.tsx'
 import { Tabs } from '../../kit/tabs.tsx'

@@ -1,4 +1,4 @@
-import type { CostPart } from '../../../kit/costs.ts'
+import type { CostPart } from '../../../domain/costs.ts'
 import { t, tName } from '../../words/index.ts'
 import { tOperation } from '../../words/operation.ts'
 

@@ -1,5 +1,5 @@
 import { useLocation } from 'preact-iso'
-import type { CostPart } from '../../../kit/costs.ts'
+import type { CostPart } from '../../../domain/costs.ts'
 import type { CostsAnswer } from '../../api/shapes.ts'
 import { Choices } from '../../kit/choices.tsx'
 import { later } from '../../kit/later.tsx'

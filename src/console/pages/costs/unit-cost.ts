@@ -1,4 +1,4 @@
-import { units } from '../../../kit/usage.ts'
+import { units } from '../../../domain/usage.ts'
 import { amountOf } from '../../money.ts'
 import type { Part } from './sheets.ts'
 

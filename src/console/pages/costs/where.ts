@@ -1,4 +1,4 @@
-import type { CostPart } from '../../../kit/costs.ts'
+import type { CostPart } from '../../../domain/costs.ts'
 
 export type Where = { readonly [P in CostPart]?: string }
 

@@ -1,4 +1,4 @@
-import { phasesOf } from '../../../kit/phases.ts'
+import { phasesOf } from '../../../domain/phases.ts'
 import type { LogRecord } from '../../api/shapes.ts'
 import { duration } from '../../numbers.ts'
 import { tell } from '../../words/index.ts'

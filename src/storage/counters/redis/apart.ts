@@ -1,4 +1,4 @@
-import type { LimitRequest, LimitStatus } from '../../../kit/index.ts'
+import type { LimitRequest, LimitStatus } from '../../../domain/index.ts'
 import type { Part } from './slots.ts'
 import { NotAsked, put, type Store } from './store.ts'
 

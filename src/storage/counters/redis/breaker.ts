@@ -1,4 +1,4 @@
-import type { Clock, Pending } from '../../../kit/index.ts'
+import type { Clock, Pending } from '../../../util/index.ts'
 
 export type BreakerParts = {
   readonly clock: Pick<Clock, 'after'>

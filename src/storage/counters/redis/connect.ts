@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Cluster, Redis } from 'ioredis'
-import type { Clock } from '../../../kit/index.ts'
+import type { Clock } from '../../../util/index.ts'
 import { slotOf } from './slots.ts'
 
 const connectMs = 1_000

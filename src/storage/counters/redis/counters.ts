@@ -1,18 +1,14 @@
 import {
-  type Awaitable,
-  type Clock,
   type Counters,
   CountersDown,
   type LimitRequest,
   type LimitReservation,
   type LimitStatus,
-  type Log,
-  type Pending,
-  type Random,
-  systemRandom,
   type Ticket,
   type WhenDown,
-} from '../../../kit/index.ts'
+} from '../../../domain/index.ts'
+import type { Log } from '../../../plugin-api/index.ts'
+import { type Awaitable, type Clock, type Pending, type Random, systemRandom } from '../../../util/index.ts'
 import { MemoryCounters } from '../memory.ts'
 import { giveBack, merged, takeApart, untake } from './apart.ts'
 import { Leases } from './leases.ts'

@@ -1,4 +1,4 @@
-import type { LimitRequest } from '../../../kit/index.ts'
+import type { LimitRequest } from '../../../domain/index.ts'
 import type { Store } from './store.ts'
 
 const renewedAtOnce = 500

@@ -1,4 +1,4 @@
-import type { LimitRequest } from '../../../kit/index.ts'
+import type { LimitRequest } from '../../../domain/index.ts'
 
 /** Demands whose counters are in one slot. */
 export type Part = {

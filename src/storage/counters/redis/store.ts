@@ -1,12 +1,6 @@
-import {
-  type Clock,
-  CountersDown,
-  type LimitRequest,
-  type LimitStatus,
-  type Log,
-  type WhenDown,
-  windowMs,
-} from '../../../kit/index.ts'
+import { CountersDown, type LimitRequest, type LimitStatus, type WhenDown, windowMs } from '../../../domain/index.ts'
+import type { Log } from '../../../plugin-api/index.ts'
+import type { Clock } from '../../../util/index.ts'
 import { Breaker } from './breaker.ts'
 import { connect, type Link, type Script, script } from './connect.ts'
 import { renewScript, turnScript } from './scripts.ts'

@@ -1,4 +1,4 @@
-import type { LimitRequest, LimitStatus } from '../../../kit/index.ts'
+import type { LimitRequest, LimitStatus } from '../../../domain/index.ts'
 
 /** More in one script would keep everybody else waiting. */
 const operationsMax = 64

@@ -1,4 +1,4 @@
-import type { BudgetPeriod } from '../../../kit/index.ts'
+import type { BudgetPeriod } from '../../../domain/index.ts'
 import type { Asked } from '../new-api/foreign-book.ts'
 import { microsIn, momentIn } from './cells.ts'
 

@@ -1,4 +1,5 @@
-import { type Adoption, formatMoney, hashSecret, type Limits } from '../../../kit/index.ts'
+import type { Adoption, Limits } from '../../../domain/index.ts'
+import { formatMoney, hashSecret } from '../../../util/index.ts'
 import { type Asked, AskedTable, type ForeignBook } from '../new-api/foreign-book.ts'
 import { isName, writeMap, writeScalar } from '../yaml-words.ts'
 import { type BudgetRead, readBudget, type TakenBudget } from './budgets.ts'

@@ -1,4 +1,5 @@
-import { type Adoption, formatMoney } from '../../../kit/index.ts'
+import type { Adoption } from '../../../domain/index.ts'
+import { formatMoney } from '../../../util/index.ts'
 import { bareCalls, styleNote } from '../families.ts'
 import type { Imported, Off } from '../import-litellm.ts'
 import { isLocalHost } from '../litellm-places.ts'

@@ -1,4 +1,4 @@
-import type { TableRow } from '../../../kit/index.ts'
+import type { TableRow } from '../../../domain/index.ts'
 import { multiply, readDecimal, readNewApiRatios, shiftPoint, toPrice, withoutNoise } from '../../prices/index.ts'
 import { familyOf } from '../families.ts'
 import { fieldsOf } from '../fields.ts'

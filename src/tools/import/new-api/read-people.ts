@@ -1,4 +1,5 @@
-import { type Adoption, hashSecret, hintOfSecret, parseAddressRange } from '../../../kit/index.ts'
+import type { Adoption } from '../../../domain/index.ts'
+import { hashSecret, hintOfSecret, parseAddressRange } from '../../../util/index.ts'
 import type { Asked, AskedTable } from './foreign-book.ts'
 import { wordsOf } from './read-channels.ts'
 

@@ -1,0 +1,36 @@
+import type { Head } from '../plugin-api/index.ts'
+import { queryKeys } from './query-key.ts'
+
+type Headers = Head['headers']
+
+/** `/v1/models/NAME:generateContent`. Names may have colons too (`name:latest`), but hardly humps after them. */
+const method = /^[a-z]+[A-Z][A-Za-z]+$/
+const models = '/models/'
+
+/**
+ * The style of whoever asks where several styles share a path, as with `GET /v1/models`. Never by which header holds the
+ * key: both `Authorization` and `x-api-key` are in use by several styles (`docs/wire.md#keys`).
+ */
+export function callerStyle(path: string, query: string, headers: Headers): 'anthropic' | 'google' | 'openai' {
+  if (headers['anthropic-version'] !== undefined) return 'anthropic'
+  if (headers['x-goog-api-key'] !== undefined || queryKeys(query).length > 0 || isBetaPath(path)) return 'google'
+  return 'openai'
+}
+
+/** The style that a path or a header proves, before a route is known; undefined when they prove none. */
+export function provenStyle(path: string, headers: Headers): 'anthropic' | 'google' | 'cohere' | undefined {
+  if (headers['anthropic-version'] !== undefined || /\/messages(?:\/count_tokens)?\/?$/.test(path)) return 'anthropic'
+  if (headers['x-goog-api-key'] !== undefined || isBetaPath(path) || isMethodOfModel(path)) return 'google'
+  return /\/rerank\/?$/.test(path) ? 'cohere' : undefined
+}
+
+/** Only the generative-language style has a `v1beta`. */
+function isBetaPath(path: string): boolean {
+  return /\/v1beta(?:\/|$)/.test(path)
+}
+
+function isMethodOfModel(path: string): boolean {
+  const from = path.indexOf(models)
+  const colon = path.lastIndexOf(':')
+  return from >= 0 && colon > from + models.length && method.test(path.slice(colon + 1))
+}

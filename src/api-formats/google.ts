@@ -1,0 +1,132 @@
+import type { Answer, Failure, Json, Usage } from '../domain/index.ts'
+import type { ApiFormat, Head, ListedModel } from '../plugin-api/index.ts'
+import { findOperation } from '../operations/index.ts'
+import { bearerKey, headerKey } from './bearer.ts'
+import { readGoogleUsage } from './google-usage.ts'
+import { listOperations } from './list-operations.ts'
+import { pageAfter, readPageLength } from './page.ts'
+import { queryKeys } from './query-key.ts'
+import { countingUsage, readCount, readMember } from './read-members.ts'
+import { xRateLimitHeaders } from './x-ratelimit.ts'
+
+/** Status words by HTTP status; what is not here takes the word of its hundred. */
+const words: ReadonlyMap<number, string> = new Map([
+  [401, 'UNAUTHENTICATED'],
+  [402, 'FAILED_PRECONDITION'],
+  [403, 'PERMISSION_DENIED'],
+  [404, 'NOT_FOUND'],
+  [405, 'UNIMPLEMENTED'],
+  [408, 'DEADLINE_EXCEEDED'],
+  [409, 'ABORTED'],
+  [429, 'RESOURCE_EXHAUSTED'],
+  [501, 'UNIMPLEMENTED'],
+  [502, 'UNAVAILABLE'],
+  [503, 'UNAVAILABLE'],
+  [504, 'DEADLINE_EXCEEDED'],
+])
+
+const rpc = 'type.googleapis.com/google.rpc'
+
+/** The generative-language style. What its SDKs send and expect: `docs/wire.md#generative-language-paths`. */
+export const google: ApiFormat = {
+  name: 'google',
+  requestHeaders: [],
+  replyHeaders: new Set(),
+
+  keyPlaces: '"x-goog-api-key: <API_KEY>" or "?key=<API_KEY>"',
+
+  credentials(head: Head): readonly string[] {
+    const named = [bearerKey(head), headerKey(head, 'x-api-key'), headerKey(head, 'x-goog-api-key')]
+    return [...named.filter(key => key !== undefined), ...queryKeys(head.query)]
+  },
+
+  error(failure: Failure, requestId: string): Answer {
+    const error = { ...errorObject(failure), details: errorDetails(failure, requestId) }
+    return {
+      status: failure.status,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ error }),
+    }
+  },
+
+  /**
+   * A record whose `error.code` is a number from 400 to 599 is thrown by the SDKs, but version 1 of the JavaScript one
+   * takes it for content. What stands after it, without an end of its own, makes that one throw too; others ignore it,
+   * as readers of events must (WHATWG HTML 9.2.6).
+   */
+  streamError(failure: Failure): string {
+    const error = JSON.stringify({ error: errorObject(failure) })
+    return `data: ${error}\n\n${error}`
+  },
+
+  /** Without `alt=sse` a stream is one list, whose elements come one after another. */
+  streamForm({ query }: Head): 'events' | 'list' {
+    const asked = new URLSearchParams(query)
+    return (asked.get('alt') ?? asked.get('$alt'))?.toLowerCase() === 'sse' ? 'events' : 'list'
+  },
+
+  // A comment would do for the JavaScript SDK; what other readers of this style do with one is not known.
+  heartbeat: undefined,
+
+  usageOf(operation: string, body: Json): Usage | null {
+    const counted = findOperation(operation)?.usage?.counted
+    if (counted !== undefined) return countingUsage(readCount(body, counted))
+    // A stream that was not asked for as events is one list of what would have been events.
+    const whole = Array.isArray(body) ? (body.at(-1) ?? null) : body
+    return readGoogleUsage(whole, true)
+  },
+
+  usageOfEvent(_operation: string, data: Json): Usage | null {
+    return readGoogleUsage(data, endsAnswer(data))
+  },
+
+  modelList(models: readonly ListedModel[], query: string): object {
+    const asked = new URLSearchParams(query)
+    const token = asked.get('pageToken')
+    const after = token ? Buffer.from(token, 'base64url').toString() : null
+    const page = pageAfter(models, after, readPageLength(asked.get('pageSize'), 50, 1000))
+    const last = page.models.at(-1)
+    return {
+      models: page.models.map(model => modelObject(model)),
+      ...(page.more && last && { nextPageToken: Buffer.from(last.name).toString('base64url') }),
+    }
+  },
+
+  modelOne: modelObject,
+  limitHeaders: xRateLimitHeaders,
+}
+
+function errorObject({ status, message }: Failure): { code: number; message: string; status: string } {
+  return { code: status, message, status: words.get(status) ?? (status < 500 ? 'INVALID_ARGUMENT' : 'INTERNAL') }
+}
+
+/** Why (the code), which field, when to try again, and which request it was. */
+function errorDetails(failure: Failure, requestId: string): readonly object[] {
+  const { code, message, param, retryAfterMs } = failure
+  const details: object[] = [
+    code === 'invalid_api_key'
+      ? { '@type': `${rpc}.ErrorInfo`, reason: 'API_KEY_INVALID', domain: 'googleapis.com', metadata: {} }
+      : { '@type': `${rpc}.ErrorInfo`, reason: code.toUpperCase(), domain: 'tollgate', metadata: {} },
+  ]
+  if (param !== null)
+    details.push({ '@type': `${rpc}.BadRequest`, fieldViolations: [{ field: param, description: message }] })
+  if (retryAfterMs !== undefined)
+    details.push({ '@type': `${rpc}.RetryInfo`, retryDelay: `${Math.max(1, Math.ceil(retryAfterMs / 1000))}s` })
+  details.push({ '@type': `${rpc}.RequestInfo`, requestId })
+  return details
+}
+
+/** Whether no more is to come: a candidate has finished, or the prompt was refused. */
+function endsAnswer(data: Json): boolean {
+  if (readMember(data, 'promptFeedback', 'blockReason') !== undefined) return true
+  const candidates = readMember(data, 'candidates')
+  return Array.isArray(candidates) && candidates.some((one: Json) => readMember(one, 'finishReason') !== undefined)
+}
+
+function modelObject({ name, operations }: ListedModel): object {
+  return {
+    name: `models/${name}`,
+    displayName: name,
+    supportedGenerationMethods: listOperations('google', operations),
+  }
+}

@@ -1,0 +1,23 @@
+import type { ApiFormat, Head } from '../plugin-api/index.ts'
+import { anthropic } from './anthropic.ts'
+import { callerStyle, provenStyle } from './caller-style.ts'
+import { cohere } from './cohere.ts'
+import { google } from './google.ts'
+import { hybrid } from './hybrid.ts'
+import { openai } from './openai.ts'
+
+const styles = { openai, anthropic, google, cohere, hybrid }
+
+/** Every wire style spoken, by the name that routes use in `gateway.yaml`. */
+export const dialects: ReadonlyMap<string, ApiFormat> = new Map(Object.entries(styles))
+
+/** The dialect that a route names; `by-caller` is the style of whoever asks. */
+export function findDialect(name: string, head: Head): ApiFormat | undefined {
+  return name === 'by-caller' ? styles[callerStyle(head.path, head.query, head.headers)] : dialects.get(name)
+}
+
+/** The style of an error raised before a route is known. `url` is the path, with its query or without. */
+export function guessDialect(url: string, headers: Head['headers']): ApiFormat {
+  const [path = ''] = url.split('?', 1)
+  return styles[provenStyle(path, headers) ?? 'hybrid']
+}

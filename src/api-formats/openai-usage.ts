@@ -1,0 +1,150 @@
+import type { Json, Usage } from '../domain/index.ts'
+import { findOperation } from '../operations/index.ts'
+import { readCount, readMember, readSeconds } from './read-members.ts'
+import { firstCount, firstMember, UsageReport } from './usage-report.ts'
+
+const knownMembers = new Set([
+  'prompt_tokens',
+  'completion_tokens',
+  'total_tokens',
+  'input_tokens',
+  'output_tokens',
+  'cached_tokens',
+  'prompt_cache_hit_tokens',
+  'prompt_cache_miss_tokens',
+  'reasoning_tokens',
+  'seconds',
+  'num_sources_used',
+  'num_search_queries',
+  'cost',
+  'cost_in_usd_ticks',
+  // Of images.
+  'generated_images',
+])
+const knownDetails = new Set([
+  'text_tokens',
+  'audio_tokens',
+  'image_tokens',
+  'video_tokens',
+  'cached_tokens',
+  'cache_write_tokens',
+  'cache_creation_tokens',
+  'reasoning_tokens',
+  // Counted in the completion, whether the prediction was used or not.
+  'accepted_prediction_tokens',
+  'rejected_prediction_tokens',
+])
+
+/**
+ * Usage as the chat-completions API format counts it, of every operation: chat and embeddings report `prompt_tokens` and
+ * `completion_tokens`, all others `input_tokens` and `output_tokens`; a transcription may count seconds instead
+ * (`docs/wire.md#usage`). Cached tokens are part of the input, reasoning of the output.
+ */
+export function readOpenaiUsage(operation: string, body: Json): Usage | null {
+  const report = new UsageReport()
+  const usage = readMember(body, 'usage') ?? usageOfChoice(readMember(body, 'choices'))
+  readTokens(report, usage)
+  if (findOperation(operation)?.usage?.seconds) report.set('second', readDuration(body))
+  readCalls(report, usage, readMember(body, 'output'))
+  report.fact('service_tier', firstMember(usage, 'service_tier') ?? readMember(body, 'service_tier'))
+  report.cost(readMember(usage, 'cost'))
+  return report.result()
+}
+
+/**
+ * What one event reports: the last chunk of a chat and the events that end an image, a transcript or a speech have
+ * `usage`, the event that ends a response has it inside its `response`.
+ */
+export function readOpenaiEventUsage(operation: string, data: Json): Usage | null {
+  const inside = findOperation(operation)?.usage?.inside
+  return readOpenaiUsage(operation, inside === undefined ? data : (readMember(data, inside) ?? null))
+}
+
+function readTokens(report: UsageReport, usage: Json | undefined): void {
+  const input = firstCount(usage, 'prompt_tokens', 'input_tokens')
+  const completion = firstCount(usage, 'completion_tokens', 'output_tokens')
+  const total = readCount(usage, 'total_tokens')
+  // A reranker reports nothing but a total.
+  report.set('input', input ?? (completion === null ? total : null))
+  const inputDetails = firstMember(usage, 'prompt_tokens_details', 'input_tokens_details', 'input_token_details')
+  const outputDetails = firstMember(usage, 'completion_tokens_details', 'output_tokens_details', 'output_token_details')
+  const reasoning = readCount(outputDetails, 'reasoning_tokens') ?? readCount(usage, 'reasoning_tokens')
+  report.set('output', outputOf(input, completion, total, reasoning))
+  if (inputDetails !== undefined || usage !== undefined) readInputDetails(report, usage, inputDetails)
+  report.add('reasoning', reasoning)
+  report.add('output_audio', readCount(outputDetails, 'audio_tokens'))
+  report.add('output_image', readCount(outputDetails, 'image_tokens'))
+  report.separateCached()
+  report.unread(usage, knownMembers)
+  report.unread(inputDetails, knownDetails)
+  report.unread(outputDetails, knownDetails)
+}
+
+/**
+ * Some upstreams leave reasoning out of the completion and count it in the total only; reasoning above the completion was
+ * left out of it too.
+ */
+function outputOf(
+  input: number | null,
+  completion: number | null,
+  total: number | null,
+  reasoning: number | null,
+): number | null {
+  const rest = total !== null && input !== null ? total - input : 0
+  if (completion === null) return rest > 0 ? rest : null
+  if (rest > completion) return rest
+  return total === null && reasoning !== null && reasoning > completion ? completion + reasoning : completion
+}
+
+function readInputDetails(report: UsageReport, usage: Json | undefined, details: Json | undefined): void {
+  const cached = readCount(details, 'cached_tokens') ?? firstCount(usage, 'prompt_cache_hit_tokens', 'cached_tokens')
+  report.set('cached_input', cached)
+  const kinds = readMember(details, 'cached_tokens_details')
+  report.add('cached_input_audio', readCount(kinds, 'audio_tokens'))
+  report.add('cached_input_image', readCount(kinds, 'image_tokens'))
+  report.add('cache_write', firstCount(details, 'cache_write_tokens', 'cache_creation_tokens'))
+  // What is kept for longer than half an hour, part of the writes.
+  report.add('cache_write_1h', readCount(readMember(details, 'cache_write_tokens_details'), 'ttl_12h_tokens'))
+  report.add('input_audio', readCount(details, 'audio_tokens'))
+  report.add('input_image', readCount(details, 'image_tokens'))
+  report.add('input_video', readCount(details, 'video_tokens'))
+}
+
+/** Calls of tools that the upstream runs: counted in the usage, or one output item each. */
+function readCalls(report: UsageReport, usage: Json | undefined, output: Json | undefined): void {
+  const counted = readMember(usage, 'server_tool_use')
+  const searches =
+    readCount(counted, 'web_search_requests') ?? firstCount(usage, 'num_search_queries', 'num_sources_used')
+  report.add('web_search', searches)
+  report.add('code_execution', readCount(counted, 'code_execution_requests'))
+  if (!Array.isArray(output)) return
+  const containers = new Set<Json>()
+  for (const item of output as readonly Json[]) {
+    const type = readMember(item, 'type')
+    if (type === 'web_search_call' && searches === null && isSearch(item)) report.add('web_search', 1)
+    if (type === 'file_search_call') report.add('file_search', 1)
+    if (type === 'code_interpreter_call') containers.add(readMember(item, 'container_id') ?? containers.size)
+  }
+  report.add('code_execution', containers.size)
+}
+
+/** Opening a page that was found is part of the search; only the search itself is charged. */
+function isSearch(item: Json): boolean {
+  const action = readMember(item, 'action', 'type')
+  return action === undefined || action === 'search'
+}
+
+/** Some upstreams report the use of a stream in its last choice. */
+function usageOfChoice(choices: Json | undefined): Json | undefined {
+  if (!Array.isArray(choices)) return undefined
+  for (const choice of choices as readonly Json[]) {
+    const usage = readMember(choice, 'usage')
+    if (usage !== undefined && usage !== null) return usage
+  }
+  return undefined
+}
+
+/** Seconds of a transcription that is counted by time; a detailed one reports its length next to a usage, or instead of one. */
+function readDuration(body: Json): number | null {
+  return readSeconds(body, 'usage', 'seconds') ?? readSeconds(body, 'duration')
+}

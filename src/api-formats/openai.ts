@@ -1,0 +1,76 @@
+import type { Answer, Failure } from '../domain/index.ts'
+import type { ApiFormat, Head, ListedModel } from '../plugin-api/index.ts'
+import { findOperation } from '../operations/index.ts'
+import { bearerKey, headerKey } from './bearer.ts'
+import { readOpenaiEventUsage, readOpenaiUsage } from './openai-usage.ts'
+import { xRateLimitHeaders } from './x-ratelimit.ts'
+
+/** Numbers of the last events of a response: the real ones before them are not known here, and all are smaller. */
+const lastSequence = 2 ** 31 - 1
+
+/** The chat-completions style. What its SDKs send and expect: `docs/wire.md`. */
+export const openai: ApiFormat = {
+  name: 'openai',
+  requestHeaders: ['openai-beta'],
+  replyHeaders: new Set(['openai-processing-ms', 'openai-version']),
+
+  credentials(head: Head): readonly string[] {
+    return [bearerKey(head), headerKey(head, 'x-api-key')].filter(key => key !== undefined)
+  },
+
+  error(failure: Failure): Answer {
+    return {
+      status: failure.status,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ error: errorObject(failure) }),
+    }
+  },
+
+  streamError(failure: Failure, requestId: string, operation: string): string {
+    if (findOperation(operation)?.usage?.inside === 'response') return responseError(failure, requestId)
+    return `data: ${JSON.stringify({ error: errorObject(failure) })}\n\n`
+  },
+
+  heartbeat: ': \n\n',
+  lastEvents: [
+    'data: [DONE]',
+    'event: response.completed',
+    'event: response.incomplete',
+    'event: response.failed',
+    'event: transcript.text.done',
+    'event: speech.audio.done',
+  ],
+  usageOf: readOpenaiUsage,
+  usageOfEvent: readOpenaiEventUsage,
+
+  modelList(models: readonly ListedModel[]): object {
+    return { object: 'list', data: models.map(model => modelObject(model)) }
+  },
+
+  modelOne: modelObject,
+  limitHeaders: xRateLimitHeaders,
+}
+
+function errorObject(failure: Failure): object {
+  return { message: failure.message, type: failure.type, param: failure.param, code: failure.code }
+}
+
+/**
+ * The end of a response that failed. The `error` event is flat, as the style defines it, and holds the error once more
+ * as a member: SDKs before version 7, and the Python one, throw only at that. It comes first, since at a
+ * `response.failed` whose id is not the response's own an SDK's reader says only that the identity changed; callers
+ * without an SDK look for that one.
+ */
+function responseError(failure: Failure, requestId: string): string {
+  const { code, message, param } = failure
+  const flat = { type: 'error', code, message, param, sequence_number: lastSequence - 1 }
+  const error = JSON.stringify({ ...flat, error: errorObject(failure) })
+  const response = { id: requestId, object: 'response', status: 'failed', error: { code, message }, output: [] }
+  const failed = JSON.stringify({ type: 'response.failed', response, sequence_number: lastSequence })
+  return `event: error\ndata: ${error}\n\nevent: response.failed\ndata: ${failed}\n\n`
+}
+
+function modelObject({ name, since, family, ends }: ListedModel): object {
+  const model = { id: name, object: 'model', created: Math.floor(since / 1000), owned_by: family }
+  return ends === undefined ? model : { ...model, deprecation_date: ends }
+}

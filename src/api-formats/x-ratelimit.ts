@@ -1,0 +1,23 @@
+import type { LimitState } from '../plugin-api/index.ts'
+import { formatGoDuration } from './durations.ts'
+
+/**
+ * The limit headers of every style that has none of its own. Always with the kind at the end: the rerank style's SDK
+ * takes an `X-RateLimit-Reset` without one for a time of the clock (`docs/wire.md#retries`).
+ */
+export function xRateLimitHeaders(limits: readonly LimitState[]): { readonly [name: string]: string } {
+  const headers: { [name: string]: string } = {}
+  for (const { kind, limit, remaining, resetMs } of limits) {
+    const [ofLimit, ofRemaining, ofReset] = names[kind]
+    headers[ofLimit] = String(limit)
+    headers[ofRemaining] = String(remaining)
+    headers[ofReset] = formatGoDuration(resetMs)
+  }
+  return headers
+}
+
+type Names = readonly [limit: string, remaining: string, reset: string]
+const names: { readonly [kind in LimitState['kind']]: Names } = {
+  requests: ['x-ratelimit-limit-requests', 'x-ratelimit-remaining-requests', 'x-ratelimit-reset-requests'],
+  tokens: ['x-ratelimit-limit-tokens', 'x-ratelimit-remaining-tokens', 'x-ratelimit-reset-tokens'],
+}

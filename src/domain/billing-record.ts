@@ -1,0 +1,221 @@
+import { type Account, chargerOf } from './account.ts'
+import {
+  type Charge,
+  courseMembers,
+  decidedTier,
+  factMembers,
+  type ChargeItem,
+  chargeItemMembers,
+  type TierSource,
+  tierSources,
+} from './charge.ts'
+import type { KnownPlugin } from './plugin-facts.ts'
+import * as schemas from './shapes/schemas.ts'
+import { computed, shownOf, viewOf } from './shapes/view.ts'
+import { formatMoney } from '../util/units.ts'
+
+/** The labels of `docs/rules.md#the-record-of-a-charge`, as the console prints them. */
+export const sourceLabels: { readonly [source in TierSource]: string } = {
+  told: '应答所述',
+  output: '输出尺寸',
+  request: '请求尺寸',
+  default: '默认',
+}
+
+type Explained = {
+  readonly charge: Charge
+  readonly account: Account
+  /** Whether what was charged was taken one by one, as images are. */
+  readonly byItem: boolean
+}
+type ExplainedLine = { readonly line: ChargeItem; readonly told: ReturnType<Account['line']> }
+
+const own = shownOf({ ...factMembers, ...courseMembers }, ({ charge }: Pick<Explained, 'charge'>) => charge)
+const ownOfLine = shownOf(chargeItemMembers, ({ line }: ExplainedLine) => line)
+
+const lineView = viewOf<ExplainedLine>()({
+  index: ownOfLine('index'),
+  tier: ownOfLine('tier'),
+  source: ownOfLine('source'),
+  width: ownOfLine('width'),
+  height: ownOfLine('height'),
+  size: computed(
+    { ...schemas.textOrNull, description: 'Read from the bytes that came back, or told by the answer.' },
+    ({ line }: ExplainedLine) => actualSize(line),
+  ),
+  quantity: ownOfLine('quantity'),
+  price: ownOfLine('price'),
+  flags: ownOfLine('flags'),
+  why: computed({ ...schemas.text, description: 'Why this price, in words.' }, ({ told }: ExplainedLine) => told.why),
+  at: computed({ ...schemas.textOrNull, description: 'file:line of the price.' }, ({ told }: ExplainedLine) => told.at),
+})
+
+/** What the price was taken from: the rows as they were then, and how one of them was chosen, in words. */
+const ruleSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['kind', 'text', 'rows', 'multiplier'],
+  properties: {
+    kind: {
+      ...schemas.text,
+      description: 'Whose rule it is: tiers of images, usage of tokens and the like, or another plugin’s.',
+    },
+    text: schemas.text,
+    rows: {
+      type: 'array',
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['tier', 'long_edge_max', 'price', 'per', 'at'],
+        properties: {
+          tier: schemas.text,
+          long_edge_max: schemas.wholeOrNull,
+          pixels_max: schemas.whole,
+          price: schemas.text,
+          per: schemas.whole,
+          at: schemas.text,
+        },
+      },
+    },
+    multiplier: schemas.text,
+    by: schemas.texts,
+  },
+} as const
+
+const source = { type: ['string', 'null'], enum: [...tierSources, null] } as const
+
+/** The billing part of a log record. Programs read it: its members are not renamed. */
+export const billView = viewOf<Explained>()({
+  state: own('state'),
+  size: own('size', '大小: as the caller sent it.'),
+  quality: own('quality', '请求品质: as the caller sent it.'),
+  count: computed(
+    { ...schemas.wholeOrNull, description: '生成数量: images that came back; null for what is not images.' },
+    ({ account }: Explained) => account.count,
+  ),
+  tier: computed(
+    { ...schemas.textOrNull, description: '图片档位: null where the images differ; lines has each.' },
+    ({ charge, byItem }: Explained) => (byItem ? same(itemsOf(charge).map(line => line.tier)) : null),
+  ),
+  source: computed(
+    { ...source, description: '来源: told, output, request or default; null where the images differ.' },
+    ({ charge, byItem }: Explained) => (byItem ? same(itemsOf(charge).map(line => line.source)) : null),
+  ),
+  actual_size: computed(
+    {
+      ...schemas.textOrNull,
+      description:
+        '实际尺寸: read from the bytes that came back, or told by the answer; null where they differ and where nobody says.',
+    },
+    ({ charge }: Explained) => same(itemsOf(charge).map(line => actualSize(line))),
+  ),
+  currency: own('currency'),
+  amount: own('amount'),
+  held: computed(
+    { ...schemas.text, description: 'Held for it now: until it ends, or somebody has decided about it.' },
+    ({ charge }: Explained) => formatMoney(charge.held),
+  ),
+  refunded: own('refunded'),
+  flags: computed(schemas.texts, ({ charge }: Explained): readonly string[] => [
+    ...new Set([...charge.lines.flatMap(line => line.flags), ...(isIncomplete(charge) ? [omittedFlag] : [])]),
+  ]),
+  warnings: computed(schemas.texts, ({ charge }: Explained) => charge.rule.warnings),
+  reason: own('reason'),
+  delivery: own('delivery'),
+  vendor_cost: own('vendorCost', 'What the upstream says that it charges for it; null where it does not say.'),
+  facts: computed(
+    {
+      type: 'object',
+      additionalProperties: schemas.text,
+      description:
+        'What the answer, or else the request, says that prices may depend on: service_tier, speed and region of a text. Without what differs between images.',
+    } as const,
+    ({ charge }: Explained) => factsOf(charge),
+  ),
+  lines: computed({ type: 'array', items: lineView.schema }, ({ charge, account }: Explained) =>
+    charge.lines.map(line => lineView.show({ line, told: explainLine(line, charge, account) })),
+  ),
+  text: computed(
+    { ...schemas.text, description: 'One line with the labels of the log.' },
+    ({ account }: Explained) => account.text,
+  ),
+  sum: computed({ ...schemas.text, description: 'Such as 2 × 0.04 = 0.08 USD.' }, ({ charge }: Explained) =>
+    sumText(charge),
+  ),
+  rule: computed(ruleSchema, ({ charge, account }: Explained) => ({ kind: charge.rule.kind, ...account.rule })),
+})
+
+export type BillingRecord = ReturnType<typeof billView.show>
+
+/**
+ * The one explanation of a charge. The log record, the details view, `GET /v1/charges/{id}` and the command line all
+ * print this; none computes its own. `known`: the plugins that may have made it (`plan.plugins.known`).
+ */
+export function billingRecord(charge: Charge, known: readonly KnownPlugin[]): BillingRecord {
+  const account = chargerOf(known, charge)?.record?.(charge) ?? plainAccount(charge)
+  return billView.show({ charge, account, byItem: account.count !== null })
+}
+
+/** The counts of a charge in one cell of a table: `input=10 cached_input=2`; empty where nothing was counted. */
+export function countsCell({ lines }: Pick<BillingRecord, 'lines'>): string {
+  return lines.flatMap(({ tier, quantity }) => (quantity === null ? [] : `${tier}=${quantity}`)).join(' ')
+}
+
+function factsOf({ lines }: Charge): { readonly [name: string]: string } {
+  const all = lines.flatMap(({ told }) => (told?.facts ? [told.facts] : []))
+  const [first = {}] = all
+  return Object.fromEntries(Object.entries(first).filter(([name, value]) => all.every(facts => facts[name] === value)))
+}
+
+const omittedFlag = 'parts_omitted'
+
+/** Its answer was handed out without an unknown part. */
+function isIncomplete({ state, reason }: Charge): boolean {
+  return state === 'settled' && reason?.startsWith(`${omittedFlag}:`) === true
+}
+
+/** Why a line has its price, in words, and `file:line` of the price that was applied. */
+function explainLine(line: ChargeItem, { reason }: Charge, account: Account): ReturnType<Account['line']> {
+  if (line.tier !== decidedTier) return account.line(line)
+  return { why: `decided by a person: ${reason ?? 'no reason given'}`, at: null }
+}
+
+/** What can be said of any charge: of one whose plugin is gone, or says nothing. */
+function plainAccount({ lines, rule }: Charge): Account {
+  const nameOf = ({ tier, quantity }: ChargeItem): string => (quantity === null ? tier : `${tier} ${quantity}`)
+  return {
+    text: lines.length === 0 ? '-' : lines.map(nameOf).join(', '),
+    count: null,
+    rule: { text: `by a rule '${rule.kind}' that no plugin here explains`, rows: [], multiplier: '' },
+    line: line => ({ why: nameOf(line), at: null }),
+  }
+}
+
+/** The size of what a line is for, read from its bytes or reported by the answer: `<width>x<height>`. */
+export function actualSize(line: ChargeItem): string | null {
+  if (line.width !== null && line.height !== null) return `${line.width}x${line.height}`
+  const told = line.told?.size
+  return told ? `${told.width}x${told.height}` : null
+}
+
+/** What was charged one by one: all where nothing was. */
+function itemsOf({ lines }: Charge): readonly ChargeItem[] {
+  return lines.some(({ quantity }) => quantity === null) ? lines.filter(({ quantity }) => quantity === null) : lines
+}
+
+/** The one value that all share, else null. */
+function same<T>(values: readonly T[]): T | null {
+  const [first] = values
+  return first !== undefined && values.every(value => value === first) ? first : null
+}
+
+function sumText({ lines, currency, ...charge }: Charge): string {
+  const amount = formatMoney(charge.amount)
+  const counts = new Map<string, number>()
+  for (const line of lines) {
+    const price = formatMoney(line.price)
+    counts.set(price, (counts.get(price) ?? 0) + 1)
+  }
+  const parts = [...counts].map(([price, count]) => (count === 1 ? price : `${count} × ${price}`))
+  return parts.length === 0 ? `${amount} ${currency}` : `${parts.join(' + ')} = ${amount} ${currency}`
+}

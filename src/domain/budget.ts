@@ -1,0 +1,97 @@
+import type { Micros } from '../util/units.ts'
+import { beginningOf, dateIn } from '../util/zone.ts'
+
+/** What a budget lasts for: for ever, or each day or month of the zone that budgets go by. */
+export const budgetPeriods = ['total', 'day', 'month'] as const
+export type BudgetPeriod = (typeof budgetPeriods)[number]
+
+/** Beside the key: whose money is held and spent. `balance`: what a user has paid in and not spent. */
+export const levelKinds = ['user', 'balance', 'group'] as const
+export type LevelKind = (typeof levelKinds)[number]
+
+/** Percents of a budget at which an event reports how much of it is spent. */
+export const defaultThresholds: readonly number[] = [80, 100]
+
+/** What may be spent in a period. */
+export type Budget = { readonly amount: Micros; readonly per: BudgetPeriod }
+
+/** What was spent in the day or month that is named `from`: midnight of its first date in UTC, whatever the zone. */
+export type Spell = { readonly from: number; readonly spent: Micros }
+
+/** What was spent: in all, and in the last day and month in which anything was. */
+export type Spent = {
+  readonly spent: Micros
+  readonly spentIn: { readonly day: Spell; readonly month: Spell }
+}
+
+/** What a key has spent of what it may. */
+export type Spending = Spent & { readonly budgetPeriod: BudgetPeriod }
+
+/** The names of the day and of the month in a zone in which `at` lies: midnight of their first dates in UTC. */
+export function spellsAt(at: number, zone: string): { readonly day: number; readonly month: number } {
+  const day = dateIn(zone, at)
+  const date = new Date(day)
+  return { day, month: Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1) }
+}
+
+/** What clocks of one fleet may differ by. A time further ahead was written by a clock that was wrong. */
+export const aheadMs = 3_600_000
+
+/** The last day and month that a clock may be in which is ahead of `at` and still right. */
+export function spellsAhead(at: number, zone: string): { readonly day: number; readonly month: number } {
+  return spellsAt(at + aheadMs, zone)
+}
+
+/** Whether clocks that are right may be on both sides of midnight. */
+export function isAroundMidnight(at: number, zone: string): boolean {
+  return spellsAt(at - aheadMs, zone).day !== spellsAhead(at, zone).day
+}
+
+/** Whether something that ended at `at` is booked on a later day: rows that it is booked on may say of that one already. */
+export function isLate(at: number, now: number, zone: string): boolean {
+  return spellsAt(now, zone).day > spellsAhead(at, zone).day
+}
+
+/** When a budget begins again after `at`; null for one that is for all of a key's life. */
+export function renewalAt(period: BudgetPeriod, at: number, zone: string): number | null {
+  return period === 'total' ? null : renewalOf(period, spellsAt(at, zone)[period], zone)
+}
+
+/** When the day or month begins that follows the one named `start`; null for a budget that does not renew. */
+export function renewalOf(period: BudgetPeriod, start: number, zone: string): number | null {
+  if (period === 'total') return null
+  if (period === 'day') return beginningOf(zone, start + 86_400_000)
+  const date = new Date(start)
+  return beginningOf(zone, Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1))
+}
+
+/** From when to when a day or a month lasts in which `at` lies. */
+export type Lasting = { readonly from: number; readonly until: number }
+
+/** The day or the month in a zone in which `at` lies. */
+export function spellOf(period: 'day' | 'month', at: number, zone: string): Lasting {
+  return { from: beginningOf(zone, spellsAt(at, zone)[period]), until: renewalAt(period, at, zone) as number }
+}
+
+/** Of a spell, the part after which its pace says something. */
+const paceShare = 24
+
+/** What will have been spent at the end of a spell at the pace so far; null as long as that says nothing. */
+export function forecastOf(spent: Micros, { from, until }: Lasting, now: number): Micros | null {
+  const [passed, length] = [now - from, until - from]
+  if (passed * paceShare < length) return null
+  return Number((BigInt(spent) * BigInt(length)) / BigInt(Math.min(passed, length)))
+}
+
+/** What a key has spent of its budget: in all, or in the day or month in which `at` lies. */
+export function budgetUsed(key: Spending, at: number, zone: string): Micros {
+  return spentIn(key, key.budgetPeriod, at, zone)
+}
+
+/** What was spent in all, or in the day or month in which `at` lies. */
+export function spentIn(of: Spent, period: BudgetPeriod, at: number, zone: string): Micros {
+  if (period === 'total') return of.spent
+  const { from, spent } = of.spentIn[period]
+  const isNow = from >= spellsAt(at, zone)[period] && from <= spellsAhead(at, zone)[period]
+  return isNow ? spent : 0
+}

@@ -1,0 +1,143 @@
+import { brand } from '../util/brand.ts'
+
+/**
+ * One row of an error table. The row's name is the wire `code` and is never renamed.
+ * `text` says what was wrong and what would be right; `{name}` stands for a parameter of `fail`.
+ */
+export type ErrorRow = {
+  readonly status: number
+  /** The `type` of the chat-completions style; other dialects derive their own word from the status. */
+  readonly type: string
+  /** The request field to blame, when there is one. */
+  readonly param?: string
+  readonly text: string
+  /** Whether an SDK that honours `x-should-retry` may try again; absent leaves it to the SDK's own rule. */
+  readonly retry?: boolean
+  /** What the operator does about it: for docs/errors.md, and in no answer. */
+  readonly operator?: string
+}
+
+export type ErrorTable = { readonly [code: string]: ErrorRow }
+
+type ParamNames<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParamNames<Rest>
+  : never
+type Params<Text extends string> = { readonly [Name in ParamNames<Text>]: string | number }
+
+export type FailExtra = {
+  readonly cause?: unknown
+  /** Milliseconds until the same request can succeed; becomes Retry-After. */
+  readonly retryAfterMs?: number
+  readonly param?: string
+  /** Instead of the row's. */
+  readonly type?: string
+  readonly headers?: { readonly [name: string]: string }
+  /** What the log keeps of it as data, where that is more than the parameters of its text. */
+  readonly values?: FailureValues
+  /** Thrown at `onForward`: another upstream may take the request, try the next. */
+  readonly elsewhere?: boolean
+}
+
+/** What was too much, too little or unknown, by name: the log keeps it, and the console says it in the reader's language. */
+export type FailureValues = { readonly [name: string]: string | number | null }
+
+/** A refusal on its way to the caller. Thrown by hooks and by the engine; rendered by the caller's dialect. */
+export class Failure extends Error {
+  readonly code: string
+  readonly status: number
+  readonly type: string
+  readonly param: string | null
+  readonly retry: boolean | undefined
+  readonly retryAfterMs: number | undefined
+  readonly headers: { readonly [name: string]: string }
+  readonly elsewhere: boolean
+  values: FailureValues
+
+  static {
+    brand(this, 'Failure')
+  }
+
+  constructor(code: string, row: ErrorRow, message: string, extra: FailExtra = {}) {
+    super(message, extra.cause === undefined ? undefined : { cause: extra.cause })
+    this.name = 'Failure'
+    this.code = code
+    this.status = row.status
+    this.type = extra.type ?? row.type
+    this.param = extra.param ?? row.param ?? null
+    this.retry = row.retry
+    this.retryAfterMs = extra.retryAfterMs
+    this.headers = extra.headers ?? {}
+    this.elsewhere = extra.elsewhere ?? false
+    this.values = extra.values ?? noValues
+  }
+}
+
+const noValues: FailureValues = {}
+
+/** Rows that several tables hold, because several parts meet the same fault. Every other code is in one table. */
+export const sharedRows = {
+  models_not_together: {
+    status: 400,
+    type: 'invalid_request_error',
+    text: "'{model}' cannot be named together with '{other}' here: both have to run on one upstream, and be charged alike. Take it out.",
+    retry: false,
+  },
+  storage_unavailable: {
+    status: 503,
+    type: 'service_unavailable_error',
+    text: 'The storage of keys and charges does not answer. Nothing was sent upstream and nothing is billed; try again shortly.',
+    operator: 'Is the database there, and is there room? `tollgate doctor` tries `storage`; the log has why.',
+  },
+  insufficient_quota: {
+    status: 402,
+    type: 'insufficient_quota',
+    text: 'This request may cost up to {hold} {currency} and {whose} has {available} {currency} left{held}{renewal}',
+    retry: false,
+    operator: '`tollgate budgets` lists who has what left; raise it, or top up.',
+  },
+} as const satisfies ErrorTable
+
+/** Makes a Failure of one row; the parameters are those that the row's text names. */
+export type Fail<Table extends ErrorTable> = <Code extends keyof Table & string>(
+  code: Code,
+  ...rest: [ParamNames<Table[Code]['text']>] extends [never]
+    ? [params?: Record<string, never>, extra?: FailExtra]
+    : [params: Params<Table[Code]['text']>, extra?: FailExtra]
+) => Failure
+
+/** Makes the `fail` function of a table: `throw fail('model_not_found', { model })`. */
+export function failures<const Table extends ErrorTable>(table: Table): Fail<Table> {
+  const texts = new Map(Object.entries(table).map(([code, row]) => [code, row.text.split(placeholder)]))
+  return function fail(code, ...rest) {
+    const row = table[code] as ErrorRow
+    const message = fillText(texts.get(code) as readonly string[], rest[0] ?? {})
+    const extra = rest[1]
+    const params = rest[0]
+    return withoutStack(
+      () => new Failure(code, row, message, extra?.values || !params ? extra : { ...extra, values: params }),
+    )
+  }
+}
+
+const placeholder = /\{(\w+)\}/
+
+/** A text split at its placeholders: every second piece is the name of one. */
+function fillText(pieces: readonly string[], params: { readonly [name: string]: string | number }): string {
+  let text = pieces[0] ?? ''
+  for (let i = 1; i < pieces.length; i += 2) {
+    const name = pieces[i] as string
+    text += String(params[name] ?? `{${name}}`) + (pieces[i + 1] as string)
+  }
+  return text
+}
+
+/** Its code says where a refusal comes from; to walk the stack for it costs as much as all else that it takes. */
+function withoutStack<T>(make: () => T): T {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
+  try {
+    return make()
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+  }
+}

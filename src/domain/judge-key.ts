@@ -1,0 +1,246 @@
+import { parseAddressRange } from '../util/address-range.ts'
+import type { BudgetPeriod } from './budget.ts'
+import { covers } from './model-names.ts'
+import type { Limits } from './model.ts'
+import type { FailureValues } from './errors.ts'
+import type { BoundName, BoundValues, KeyBounds, UserBounds } from './shapes/bounds.ts'
+import type { Key, KeySettings } from './shapes/key.ts'
+import { formatMoney } from '../util/units.ts'
+
+// What whoever holds a key may change of it: an administrator's word is a bound, below which they may go down and up again.
+// All of it is judged here, by the difference between what a key is and what it would become.
+
+/** What may be chosen of a key. */
+export type Chosen = KeySettings & { readonly status: 'active' | 'disabled' }
+
+/** Why a holder may not have a key so. */
+export type KeyRefusal = {
+  /** As requests call it. */
+  readonly field: string
+  /** What would be right, for people: `at most 10.00 a day`. */
+  readonly allowed: string
+  /** Who set that. */
+  readonly by: string
+  /** The allowed value as data, for a text in another language. */
+  readonly values: FailureValues
+}
+
+/** One thing of a key that is more or less; null is all there is. */
+type Measure<T> = {
+  readonly read: (key: Chosen) => T | null
+  /** Whether the first allows nothing that the second does not. */
+  readonly within: (next: T, most: T) => boolean
+  readonly tell: (most: T) => string
+  readonly values: (most: T) => FailureValues
+}
+
+type Measures = { readonly [B in BoundName]: Measure<BoundValues[B]> }
+
+const limitKinds = ['rpm', 'tpm', 'concurrency'] as const
+
+/** The shorter a spell is, the more there is of it: what is for all of a key's life is less than as much a day. */
+const periods: readonly BudgetPeriod[] = ['total', 'month', 'day']
+
+const listed = {
+  tell: (most: readonly string[]) => `some of ${most.join(', ')}`,
+  values: (most: readonly string[]) => ({ names: most.join(', ') }),
+}
+
+export const measures: Measures = {
+  budget: {
+    read: ({ budget, budgetPeriod }) => (budget === null ? null : { amount: budget, per: budgetPeriod }),
+    within: (next, most) => next.amount <= most.amount && periods.indexOf(next.per) <= periods.indexOf(most.per),
+    tell: ({ amount, per }) => `at most ${formatMoney(amount)} ${per === 'total' ? 'in all' : `a ${per}`}`,
+    values: ({ amount, per }) => ({ amount: formatMoney(amount), per }),
+  },
+  limits: {
+    read: ({ limits }) => (limitKinds.some(kind => limits[kind] !== undefined) ? limits : null),
+    within: (next, most) => limitKinds.every(kind => (next[kind] ?? Infinity) <= (most[kind] ?? Infinity)),
+    tell: most => `at most ${tellLimits(most)}`,
+    values: ({ rpm = null, tpm = null, concurrency = null }) => ({ rpm, tpm, concurrency }),
+  },
+  models: {
+    read: ({ models }) => models,
+    // A pattern is within what stands for all of it: of two patterns together nobody knows what they leave out.
+    within: (next, most) => next.every(one => most.some(pattern => covers(pattern, one))),
+    ...listed,
+  },
+  ips: {
+    read: ({ ips }) => ips,
+    within: (next, most) => next.every(one => most.some(range => holds(range, one))),
+    tell: most => `addresses within ${most.join(', ')}`,
+    values: listed.values,
+  },
+  expiresAt: {
+    read: ({ expiresAt }) => expiresAt,
+    within: (next, most) => next <= most,
+    tell: most => `at latest ${new Date(most).toISOString()}`,
+    values: most => ({ at: new Date(most).toISOString() }),
+  },
+  status: {
+    read: ({ status }) => (status === 'disabled' ? status : null),
+    within: () => true,
+    tell: () => 'disabled until an administrator enables it',
+    values: () => ({}),
+  },
+}
+
+/** Of every setting which bound it falls under; `free` for those that bound nothing, `never` for what holders may not choose. */
+export const ruleOf: { readonly [M in keyof Chosen]: BoundName | 'free' | 'never' } = {
+  name: 'free',
+  group: 'never',
+  expiresAt: 'expiresAt',
+  models: 'models',
+  ips: 'ips',
+  limits: 'limits',
+  budget: 'budget',
+  budgetPeriod: 'budget',
+  status: 'status',
+}
+
+const fields: { readonly [B in BoundName]: string } = {
+  budget: 'budget',
+  limits: 'limits',
+  models: 'models',
+  ips: 'ips',
+  expiresAt: 'expires',
+  status: 'status',
+}
+
+const boundNames = Object.keys(measures) as BoundName[]
+
+/**
+ * Judges what a holder makes of a key, or a new one where `was` is absent. Lowering is allowed even where a key is above a
+ * bound that came later. @returns undefined when it may be so.
+ */
+export function judgeKey(was: Chosen | undefined, next: Chosen, bounds: readonly KeyBounds[]): KeyRefusal | undefined {
+  for (const [member, rule] of Object.entries(ruleOf) as [keyof Chosen, (typeof ruleOf)[keyof Chosen]][]) {
+    if (rule === 'free' || (was && isSame(was[member], next[member]))) continue
+    if (rule !== 'never') {
+      for (const own of bounds) {
+        const refusal = judgeOne(rule, was, next, own)
+        if (refusal) return refusal
+      }
+    } else if (was || next[member] !== null) {
+      const allowed = was ? 'as it is' : "the user's own"
+      return { field: member, allowed, by: 'administrators alone', values: {} }
+    }
+  }
+  return undefined
+}
+
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
+
+function judgeOne<B extends BoundName>(
+  name: B,
+  was: Chosen | undefined,
+  next: Chosen,
+  bounds: Pick<KeyBounds, B>,
+): KeyRefusal | undefined {
+  const bound = bounds[name]
+  if (!bound) return undefined
+  const { read, within, tell, values }: Measures[B] = measures[name]
+  const { to, by } = bound
+  const [before, after] = [was ? read(was) : null, read(next)]
+  if (was && isSame(before, after)) return undefined
+  const isLess = after !== null && (within(after, to) || (before !== null && within(after, before)))
+  return isLess ? undefined : { field: fields[name], allowed: tell(to), by, values: values(to) }
+}
+
+/** The bounds of a key that an administrator has made: all that they gave it. */
+export function boundsOfNew(by: string, key: Chosen): KeyBounds {
+  return boundNames.reduce<KeyBounds>((set, name) => ({ ...set, ...boundOf(name, by, key) }), {})
+}
+
+/** The bounds of a key that an administrator has changed: what they said is their word, also where it was so before. */
+export function boundsOfChanged(by: string, was: Chosen & Pick<Key, 'bounds'>, change: Partial<Chosen>): KeyBounds {
+  const said = new Set(Object.keys(change).map(member => ruleOf[member as keyof Chosen]))
+  const next = { ...was, ...change }
+  return boundNames.reduce<KeyBounds>(
+    (set, name) => ({ ...set, ...(said.has(name) ? boundOf(name, by, next) : keptOf(name, was.bounds)) }),
+    {},
+  )
+}
+
+/** Bounds that an administrator set and that no setting mentions, because they were the same before. */
+export function boundsConfirmed(
+  was: Chosen & Pick<Key, 'bounds'>,
+  became: Chosen & Pick<Key, 'bounds'>,
+): { readonly was: KeyBounds; readonly became: KeyBounds } | undefined {
+  const names = boundNames.filter(
+    name =>
+      isSame(measures[name].read(was), measures[name].read(became)) && !isSame(was.bounds[name], became.bounds[name]),
+  )
+  const some = ({ bounds }: Pick<Key, 'bounds'>) =>
+    names.reduce<KeyBounds>((set, name) => ({ ...set, ...keptOf(name, bounds) }), {})
+  return names.length === 0 ? undefined : { was: some(was), became: some(became) }
+}
+
+/** One bound by its name; nothing where there is none. */
+function boundOf(name: BoundName, by: string, key: Chosen): KeyBounds {
+  const to = measures[name].read(key)
+  return to === null ? {} : { [name]: { to, by } }
+}
+
+function keptOf(name: BoundName, bounds: KeyBounds): KeyBounds {
+  const kept = bounds[name]
+  return kept ? { [name]: kept } : {}
+}
+
+/** The most that keys may have which a user makes themselves, as an administrator gives it. */
+export function userBoundsSetBy(by: string, most: Omit<KeySettings, 'name' | 'group'>): UserBounds {
+  return boundsOfNew(by, { ...most, name: '', group: null, status: 'active' })
+}
+
+/** What a holder gives of a new key, and the most that they may have of what they did not. */
+export function withinBounds<K extends Partial<KeySettings>>(given: K, bounds: UserBounds): K {
+  const { budget, limits, models, ips, expiresAt } = bounds
+  return {
+    ...given,
+    ...(budget && (given.budget ?? null) === null && { budget: budget.to.amount, budgetPeriod: budget.to.per }),
+    ...(limits && { limits: { ...limits.to, ...given.limits } }),
+    ...(models && (given.models ?? null) === null && { models: models.to }),
+    ...(ips && (given.ips ?? null) === null && { ips: ips.to }),
+    ...(expiresAt && (given.expiresAt ?? null) === null && { expiresAt: expiresAt.to }),
+  }
+}
+
+export function tellLimits(limits: Limits): string {
+  return limitKinds.flatMap(kind => (limits[kind] === undefined ? [] : [`${kind} ${limits[kind]}`])).join(', ')
+}
+
+/** Whether every address of the second is one of the first. An IPv4 address is the same in the form that IPv6 has for it. */
+function holds(range: string, inner: string): boolean {
+  const [all, one] = [bitsOf(range), bitsOf(inner)]
+  return all !== undefined && one !== undefined && one.startsWith(all)
+}
+
+/** The bits that count, of 128, as a text. */
+function bitsOf(text: string): string | undefined {
+  const range = parseAddressRange(text)
+  if (!range) return undefined
+  const { address, bits, version } = range
+  if (version === 'ipv4') return `${'0'.repeat(80)}${'1'.repeat(16)}${bitsOfIpv4(address)}`.slice(0, 96 + bits)
+  // A last part as IPv4 has it is two groups.
+  const plain = address
+    .split('%', 1)
+    .join('')
+    .replace(/\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}$/, last => {
+      const own = bitsOfIpv4(last)
+      return `${Number.parseInt(own.slice(0, 16), 2).toString(16)}:${Number.parseInt(own.slice(16), 2).toString(16)}`
+    })
+  const [head = [], tail] = plain.split('::').map(half => (half === '' ? [] : half.split(':')))
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - head.length - tail.length)
+  const groups = [...head, ...Array<string>(zeros).fill('0'), ...(tail ?? [])]
+  return groups
+    .map(group => Number.parseInt(group, 16).toString(2).padStart(16, '0'))
+    .join('')
+    .slice(0, bits)
+}
+
+function bitsOfIpv4(address: string): string {
+  return address
+    .split('.')
+    .map(part => Number(part).toString(2).padStart(8, '0'))
+    .join('')
+}

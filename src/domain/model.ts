@@ -1,0 +1,242 @@
+import type { Budget, BudgetPeriod } from './budget.ts'
+import type { Json } from './json.ts'
+import type { OutcomeRow } from './sale-outcomes.ts'
+import type { Micros } from '../util/units.ts'
+import type { PriceConditions, UnpricedPolicy } from './usage.ts'
+
+/** A place in a configuration file; lines and columns count from 1. */
+export type Origin = { readonly file: string; readonly line: number; readonly col: number }
+
+/** What a limit is of: requests or tokens in any 60 seconds, or requests in flight at once. */
+export type LimitKind = 'rpm' | 'tpm' | 'concurrency'
+
+export type Limits = {
+  /** Requests in any 60 seconds. */
+  readonly rpm?: number
+  /** Tokens in any 60 seconds. */
+  readonly tpm?: number
+  /** Requests in flight at once, of each key. */
+  readonly concurrency?: number
+  /** Those that count and never refuse. */
+  readonly shadow?: readonly LimitKind[]
+  /** Whose traffic a model limit counts: everybody's together, or each key's. */
+  readonly scope?: 'gateway' | 'key'
+}
+
+export type Group = {
+  readonly name: string
+  readonly limits: Limits
+  /** Whose requests the group's limits count together. */
+  readonly limitScope: 'key' | 'user'
+  /** How many keys each of its users may make; absent for as many as they like. */
+  readonly keysMax?: number
+  /** Jobs of each key that may be open, of those whose clients do not wait; absent for 100. */
+  readonly jobs?: number
+  /** The models that its keys may use, whatever each of them may in addition; a last `*` matches the rest of a name. Absent for all. */
+  readonly models?: readonly string[]
+  /** Factor on token prices, as a decimal string; prices per picture ignore it. */
+  readonly multiplier: string
+  /** What all keys of one user may use together, of each user of the group. */
+  readonly limitsPerUser?: Limits
+  /** What all keys of the group may use together. */
+  readonly limitsInAll?: Limits
+  /** What all of the group may spend together; absent for no bound. */
+  readonly budget?: Budget
+  /** What each of its users may spend who has no budget of their own. */
+  readonly userBudget?: Budget
+}
+
+export type Timeouts = {
+  readonly connectMs: number
+  readonly firstByteMs: number
+  readonly idleMs: number
+  readonly totalMs: number
+  /** For the rest of an answer that has begun and whose caller has left. */
+  readonly afterLeaveMs: number
+}
+
+/** The path of an operation at the upstream, if it is not the route's own path. */
+export type Call = {
+  /** With `{model}`, `{model:segment}` and the names of the route. */
+  readonly path: string
+  /** The route's where it is absent. */
+  readonly method?: string
+  /** Stands in place of the caller's. */
+  readonly query: { readonly [name: string]: string }
+  /** Lower-case names. */
+  readonly headers: { readonly [name: string]: string }
+  /** What differs for a stream. */
+  readonly stream: { readonly path?: string; readonly query?: { readonly [name: string]: string } }
+}
+
+/** What an upstream knows us by. */
+export type Credential =
+  | { readonly kind: 'header'; readonly header: string; readonly value: string }
+  | { readonly kind: 'query'; readonly name: string; readonly value: string }
+  /** What a signing plugin works out for each request. Options are checked against the plugin's schema. */
+  | {
+      readonly kind: 'sign'
+      readonly signer: string
+      readonly options: unknown
+      /** Those of the options that must not be shown. */
+      readonly secrets: readonly string[]
+      readonly origin: Origin
+    }
+
+export type Upstream = {
+  readonly name: string
+  /** As written: `https://…` or `simulator:NAME`. */
+  readonly url: string
+  /** Every one of them goes with every request, to the origin of `url` alone. */
+  readonly credential: readonly Credential[]
+  /** More fixed headers for every request. */
+  readonly headers: { readonly [name: string]: string }
+  /** By operation; before what the family says. */
+  readonly calls?: ReadonlyMap<string, Call>
+
+  /** Fixed parameters of the query of every request. */
+  readonly query: { readonly [name: string]: string }
+  readonly timeouts: Timeouts
+  /** Where it runs: prices may depend on that, and few answers report it. */
+  readonly region?: string
+  /** An answer of more bytes is cut, as they come and as they are once unpacked. */
+  readonly answerBytesMax: number
+  /** Whether sockets are used again; undefined leaves it to the route. */
+  readonly reuse: boolean | undefined
+  /** When it is paused: after so many failures in a row, for so long; then one request tries it. */
+  readonly cooldown: { readonly failures: number; readonly forMs: number }
+  /** Connections to it, of one process, at most; absent for 256. */
+  readonly connections?: number
+  /** Where all are in use, so many requests wait for one (absent: 1024), and for so long (30 s); others are refused. */
+  readonly queue?: { readonly max?: number; readonly forMs?: number }
+  /** Requests that it is sent at once, at most; absent for no bound. */
+  readonly concurrency?: number
+  /** The bound counts and never refuses. */
+  readonly shadow?: readonly LimitKind[]
+  /** Its keys, used one at a time: where none are listed, `credential` is the only one. Absent without any. */
+  readonly keys?: readonly VendorKey[]
+  /** The key that this one is used with; absent for the upstream itself. */
+  readonly key?: string
+  /** What its answers mean, before the table that is known of all. */
+  readonly outcomes?: readonly OutcomeRow[]
+  /** What may have been sold is requested once more elsewhere. */
+  readonly paysTwice?: boolean
+  /** What its keys are tried at, for free. */
+  readonly probePath?: string
+}
+
+/** A key that an upstream knows us by. */
+export type VendorKey = {
+  readonly name: string
+  /** `UPSTREAM/NAME`: what it is counted and remembered by. */
+  readonly id: string
+  /** The upstream with this key. */
+  readonly upstream: Upstream
+  /** Of its secret: one that was changed is another key. */
+  readonly hash: string
+  /** What people may see of its secret: its last characters. */
+  readonly hint: string
+  /** Its share among the usable keys; 0 gets nothing new. */
+  readonly weight: number
+  /** The models that it serves, `*` for the rest of a name; absent for all. */
+  readonly models?: readonly string[]
+  /** Requests and tokens in any 60 seconds, and requests at once. */
+  readonly rpm?: number
+  readonly tpm?: number
+  readonly concurrency?: number
+  readonly budget?: { readonly amount: Micros; readonly per: BudgetPeriod }
+  /** It is the credential of an upstream without a list: if there is no other one, it is always used. */
+  readonly isOnly?: boolean
+}
+
+/** Which of the caller's fields go upstream, for one operation. */
+export type ForwardRule =
+  | { readonly kind: 'only'; readonly names: ReadonlySet<string> }
+  | { readonly kind: 'all'; readonly except: ReadonlySet<string> }
+
+export type Family = {
+  readonly name: string
+  readonly origin: Origin
+  /** Operations that may answer as a stream. */
+  readonly streams: ReadonlySet<string>
+  /** The largest `n` that a caller may request. */
+  readonly nMax: number
+  readonly forward: ReadonlyMap<string, ForwardRule>
+  /** Fields that are set where the caller sends none; absent for none. */
+  readonly defaults?: ReadonlyMap<string, Json>
+  /**
+   * Where bodies name further models, fields and members within them: one of `instead` may answer in place of the body's own,
+   * and what the answer says decides what is charged; those of `beside` are run on the way. Absent for none.
+   */
+  readonly further?: {
+    readonly instead: readonly (readonly string[])[]
+    readonly beside: readonly (readonly string[])[]
+  }
+  /**
+   * The tools that upstreams may run for these models, by what a request calls them; `*` stands for the rest of a name. Absent
+   * in families that do not say it: all are sent on, but for those that make images.
+   */
+  readonly vendorTools?: readonly string[]
+  /** By operation. */
+  readonly calls?: ReadonlyMap<string, Call>
+  /** One section per plugin, by the plugin's name, already checked against its schema. */
+  readonly facets: ReadonlyMap<string, unknown>
+  /** What callers should know of its models, in sentences of each language. */
+  readonly notes: { readonly en: readonly string[]; readonly zh: readonly string[] }
+}
+
+/** An upstream that a model runs on. */
+export type Candidate = {
+  readonly upstream: Upstream
+  /** Share of the requests among candidates of one priority. */
+  readonly weight: number
+  readonly priority: number
+  /** The name that this upstream knows the model by. */
+  readonly sendAs: string
+}
+
+/** When a model is no longer served by its vendor. */
+export type ModelEnd = {
+  /** As written: `2026-12-01`. */
+  readonly date: string
+  /** Milliseconds since the epoch: the beginning of that day, UTC. */
+  readonly at: number
+  /** As headers write it (RFC 8594): `Tue, 01 Dec 2026 00:00:00 GMT`. */
+  readonly sunset: string
+}
+
+/** The name that an upstream knows a model by; undefined where it does not run there. */
+export function nameOn(upstream: Pick<Upstream, 'name'>, model: Model): string | undefined {
+  return model.upstreams.find(one => one.upstream.name === upstream.name)?.sendAs
+}
+
+/** A model that a body names in addition to its own, and where: `models[1]`. */
+export type FurtherModel = { readonly model: Model; readonly place: string; readonly runs: 'instead' | 'beside' }
+
+export type Price = { readonly micros: Micros; readonly origin: Origin }
+
+export type Model = {
+  readonly name: string
+  readonly origin: Origin
+  readonly family: Family
+  /** Where it runs: those of the lowest priority number are tried first, among equals by weight. Never empty. */
+  readonly upstreams: readonly Candidate[]
+  /** By what the price is for: a tier's label, `input`, `output` …; empty when the model is free. */
+  readonly prices: ReadonlyMap<string, Price>
+  /** The first whose conditions hold replaces those prices that it names; absent for none. */
+  readonly overrides?: readonly {
+    readonly if: PriceConditions
+    readonly prices: ReadonlyMap<string, Price>
+    readonly origin: Origin
+  }[]
+  /** Factors of what is priced by use, each where its conditions hold; absent for none. */
+  readonly times?: readonly { readonly if: PriceConditions; readonly by: string; readonly origin: Origin }[]
+  /** What happens to use without a price; absent for what the family says. */
+  readonly unpriced?: UnpricedPolicy
+  readonly free: boolean
+  readonly limits: Limits
+  /** Absent where nothing is known of its end. */
+  readonly ends?: ModelEnd
+  /** Hidden from model lists and refused, but still known for old records. */
+  readonly enabled: boolean
+}

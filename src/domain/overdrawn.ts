@@ -1,0 +1,49 @@
+import type { FailureValues } from './errors.ts'
+import type { HoldResult } from './stores.ts'
+import { formatMoney, type Micros } from '../util/units.ts'
+
+type Overdrawn = Extract<HoldResult, { kind: 'overdrawn' }>
+
+const whose = {
+  key: "the key's budget",
+  user: "the user's budget",
+  balance: "the user's prepaid balance",
+  group: "the group's budget",
+} as const satisfies { readonly [level in Overdrawn['level']]: string }
+
+/** The same as data, for the log. */
+export function overdrawnValues(
+  { level, availableMicros, heldMicros, renewsAt }: Overdrawn,
+  hold: Micros,
+  currency: string,
+): FailureValues {
+  return {
+    budget: level,
+    hold: formatMoney(hold),
+    available: formatMoney(availableMicros),
+    held: formatMoney(heldMicros),
+    currency,
+    renews: renewsAt === null ? null : new Date(renewsAt).toISOString(),
+  }
+}
+
+/** The values of `insufficient_quota`: for a budget that has too little left for a hold. */
+export function tellOverdrawn(
+  { level, availableMicros, heldMicros, renewsAt }: Overdrawn,
+  hold: Micros,
+  currency: string,
+) {
+  const renewal = renewsAt === null ? '' : `; it begins anew at ${new Date(renewsAt).toISOString()}`
+  const held =
+    heldMicros === 0
+      ? ''
+      : ` (${formatMoney(heldMicros)} ${currency} is held for requests under way or charges that need review)`
+  return {
+    whose: whose[level],
+    hold: formatMoney(hold),
+    available: formatMoney(availableMicros),
+    held,
+    currency,
+    renewal,
+  }
+}

@@ -1,0 +1,86 @@
+import type { BudgetPeriod } from '../budget.ts'
+import type { Limits } from '../model.ts'
+import { formatMoney, type Micros } from '../../util/units.ts'
+import { limitsSchema, showLimits } from './limits.ts'
+import * as schemas from './schemas.ts'
+
+/** The most that a setting may be, and who said so. */
+export type Bound<T> = { readonly to: T; readonly by: string }
+
+/** What is bounded, and how its maximum is shown. */
+export type BoundValues = {
+  readonly budget: { readonly amount: Micros; readonly per: BudgetPeriod }
+  readonly limits: Limits
+  readonly models: readonly string[]
+  readonly ips: readonly string[]
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number
+  /** Disabled by an administrator, who alone enables it again. */
+  readonly status: 'disabled'
+}
+
+export type BoundName = keyof BoundValues
+
+/** How far a key holder may go: what administrators set of it, each with the one who did. Absent: without bounds. */
+export type KeyBounds = { readonly [B in BoundName]?: Bound<BoundValues[B]> }
+
+/** Those that a user may have for every key that they make or change themselves. */
+export type UserBounds = Pick<KeyBounds, 'budget' | 'limits' | 'models' | 'ips' | 'expiresAt'>
+
+function boundSchema<const S extends object>(to: S) {
+  return {
+    type: 'object',
+    additionalProperties: false,
+    required: ['to', 'by'],
+    properties: { to, by: schemas.text },
+  } as const
+}
+
+const budget = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['amount', 'per'],
+  properties: { amount: schemas.text, per: { type: 'string', enum: ['total', 'day', 'month'] } },
+} as const
+
+const ofUser = {
+  budget: boundSchema(budget),
+  limits: boundSchema(limitsSchema),
+  models: boundSchema(schemas.texts),
+  ips: boundSchema(schemas.texts),
+  expires: boundSchema(schemas.moment),
+} as const
+
+export const userBoundsSchema = {
+  type: 'object',
+  additionalProperties: false,
+  description: 'The most that a key of theirs may have which they make themselves, and who said so.',
+  properties: ofUser,
+} as const
+
+export const keyBoundsSchema = {
+  type: 'object',
+  additionalProperties: false,
+  description: 'What administrators set, and its holder may lower and not raise.',
+  properties: {
+    ...ofUser,
+    status: boundSchema({ type: 'string', enum: ['disabled'] } as const),
+  },
+} as const
+
+export function showUserBounds({ budget, limits, models, ips, expiresAt }: UserBounds) {
+  return {
+    ...(budget && { budget: { to: { amount: formatMoney(budget.to.amount), per: budget.to.per }, by: budget.by } }),
+    ...(limits && { limits: { to: showLimits(limits.to), by: limits.by } }),
+    ...(models && { models }),
+    ...(ips && { ips }),
+    ...(expiresAt && { expires: { to: new Date(expiresAt.to).toISOString(), by: expiresAt.by } }),
+  }
+}
+
+export function showKeyBounds({ status, ...shared }: KeyBounds) {
+  return {
+    ...showUserBounds(shared),
+    ...(status && { status }),
+  }
+}

@@ -1,0 +1,49 @@
+import { type BudgetPeriod, budgetPeriods, levelKinds } from '../budget.ts'
+import type { Micros } from '../../util/units.ts'
+import { money, momentOrNull, oneOf, text, textOrNull } from './member.ts'
+import { shownOf, viewOf } from './view.ts'
+
+const members = {
+  level: oneOf('level', ['key', ...levelKinds]),
+  /** The id of a key, the name of a user or a group. */
+  name: text('name'),
+  user: textOrNull('user'),
+  amount: money('amount'),
+  per: oneOf('per', budgetPeriods),
+  spent: money('spent'),
+  held: money('held'),
+  left: money('left'),
+  renews: momentOrNull('renews'),
+} as const
+
+/** The state of a budget at some moment. */
+export type BudgetStatus = {
+  readonly level: 'key' | (typeof levelKinds)[number]
+  readonly name: string
+  /** Whose it is; null for a group's. */
+  readonly user: string | null
+  readonly amount: Micros
+  readonly per: BudgetPeriod
+  /** In the period that it is now. */
+  readonly spent: Micros
+  readonly held: Micros
+  /** Never less than nothing. */
+  readonly left: Micros
+  /** When it renews; null for one that does not. */
+  readonly renews: number | null
+}
+
+const own = shownOf(members, (standing: BudgetStatus) => standing)
+
+/** A budget as the interface and the command line show it. */
+export const budgetView = viewOf<BudgetStatus>()({
+  level: own('level', 'key, user, balance (what was paid in for a user) or group.'),
+  name: own('name', 'The id of a key, the name of a user or a group.'),
+  user: own('user', "Whose it is; null for a group's."),
+  amount: own('amount'),
+  per: own('per'),
+  spent: own('spent', 'In the period that it is now.'),
+  held: own('held', 'For requests under way, and charges that need review.'),
+  left: own('left'),
+  renews: own('renews', 'When it begins anew; null for one that does not.'),
+})

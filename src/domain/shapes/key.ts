@@ -1,0 +1,256 @@
+import { budgetPeriods, budgetUsed, renewalAt, type Spell } from '../budget.ts'
+import type { Group, Limits } from '../model.ts'
+import { type KeyBounds, keyBoundsSchema, showKeyBounds } from './bounds.ts'
+import { formatMoney } from '../../util/units.ts'
+import { modelsBarred } from '../model-names.ts'
+import { type BudgetStatus, budgetView } from './budget.ts'
+import { limitsSchema, showLimits } from './limits.ts'
+import {
+  type AnyMember,
+  json,
+  moment,
+  momentOrNull,
+  money,
+  moneyOrNull,
+  oneOf,
+  text,
+  textOrNull,
+  textsOrNull,
+  type Values,
+} from './member.ts'
+import * as schemas from './schemas.ts'
+import { computed, shownOf, viewOf } from './view.ts'
+
+// All that a key is: its members and their columns, what may be set of it, and how it is shown. The store, the console's
+// interface, the console and the command line take it from here.
+
+export const keyMembers = {
+  id: text('id'),
+  name: text('name'),
+  user: text('user_name'),
+  /** `session`: made for a person at the console, and not shown among the keys. */
+  kind: oneOf('kind', ['key', 'session']),
+  /** The key's own group, or null for the user's. */
+  group: textOrNull('group_name'),
+  /** First characters and last four of the secret, for people. */
+  hint: text('hint'),
+  status: oneOf('status', ['active', 'disabled', 'revoked']),
+  /** Milliseconds since the epoch. */
+  expiresAt: momentOrNull('expires_at'),
+  /** Until when the secret before the last rotation is still taken; null when there is none. */
+  oldUntil: momentOrNull('old_until'),
+  /** Model names the key may use; null for all. */
+  models: textsOrNull('models'),
+  /** Addresses the key may come from; null for all. */
+  ips: textsOrNull('ips'),
+  /** Its own, tighter limits. */
+  limits: json('limits', limitsSchema, (limits: Limits) => showLimits(limits)),
+  budget: moneyOrNull('budget'),
+  budgetPeriod: oneOf('budget_period', budgetPeriods),
+  /** How far its holder may go. */
+  bounds: json('bounds', keyBoundsSchema, (bounds: KeyBounds) => showKeyBounds(bounds)),
+  /** In all its life. */
+  spent: money('spent'),
+  held: money('held'),
+  createdAt: moment('created_at'),
+  lastUsedAt: momentOrNull('last_used_at'),
+} as const
+
+/** What of its user is shown with a key. */
+export const ownerMembers = {
+  userGroup: text('user_group'),
+  /** A disabled user's keys are refused. */
+  userStatus: oneOf('user_status', ['active', 'disabled']),
+  /** What was said that all keys of the user may spend; null for what the group gives its users. */
+  userBudget: moneyOrNull('user_budget'),
+  userBudgetPeriod: oneOf('user_budget_period', budgetPeriods),
+  /** What was ever paid in for the user; null where nothing was, and requests need no balance. */
+  userBalance: moneyOrNull('user_balance'),
+} as const
+
+export type Key = Values<typeof keyMembers> &
+  Values<typeof ownerMembers> & {
+    /** In the last day and month in which anything was. */
+    readonly spentIn: { readonly day: Spell; readonly month: Spell }
+  }
+
+const listOrNull = {
+  type: ['array', 'null'],
+  minItems: 1,
+  maxItems: 200,
+  uniqueItems: true,
+  items: { type: 'string', maxLength: 200 },
+} as const
+const limit = { type: 'integer', minimum: 1, maximum: 1_000_000_000 } as const
+
+/** What may be said of a new key and changed later: by the name that requests have for it, its member and what is taken. */
+export const keySettings = {
+  name: { member: 'name', schema: schemas.label },
+  group: {
+    member: 'group',
+    schema: {
+      type: ['string', 'null'],
+      maxLength: 100,
+      description: "Its own group; null for the user's. Administrators only.",
+    },
+  },
+  expires: { member: 'expiresAt', schema: schemas.momentOrNull },
+  models: {
+    member: 'models',
+    schema: { ...listOrNull, description: 'Models that it may use, * for the rest of a name; null for all.' },
+  },
+  ips: {
+    member: 'ips',
+    schema: { ...listOrNull, description: 'Addresses and CIDR blocks that it may come from; null for all.' },
+  },
+  limits: {
+    member: 'limits',
+    schema: {
+      type: 'object',
+      additionalProperties: false,
+      properties: { rpm: limit, tpm: limit, concurrency: limit },
+      description: "Tighter ones than its group's.",
+    },
+  },
+  budget: { member: 'budget', schema: { type: ['string', 'null'], pattern: schemas.decimal } },
+  budget_period: { member: 'budgetPeriod', schema: { type: 'string', enum: budgetPeriods } },
+} as const satisfies { readonly [name: string]: { readonly member: keyof typeof keyMembers; readonly schema: object } }
+
+type SettingName = keyof typeof keySettings
+
+/** What may be changed of a key later. */
+export type KeySettings = Pick<Key, (typeof keySettings)[SettingName]['member']>
+
+/** The settings of a key of which nothing but a name and a group was said. */
+export const unset: Omit<KeySettings, 'name' | 'group'> = {
+  expiresAt: null,
+  models: null,
+  ips: null,
+  limits: {},
+  budget: null,
+  budgetPeriod: 'total',
+}
+
+/** The members that are settings. */
+export const settingMembers = Object.fromEntries(
+  Object.values(keySettings).map(({ member }) => [member, keyMembers[member]]),
+) as Pick<typeof keyMembers, keyof KeySettings>
+
+/** The schemas of the settings, by the names that requests have for them. */
+export const settingSchemas = Object.fromEntries(
+  Object.entries(keySettings).map(([name, { schema }]) => [name, schema]),
+) as { readonly [N in SettingName]: (typeof keySettings)[N]['schema'] }
+
+/** The settings that a request gives, by the members of the key; those that it does not give are left out. */
+export function parseSettings(asked: { readonly [N in SettingName]?: unknown }): Partial<KeySettings> {
+  const settings: { [member: string]: unknown } = {}
+  for (const [name, { member }] of Object.entries(keySettings)) {
+    const value = asked[name as SettingName]
+    if (value !== undefined) settings[member] = keyMembers[member].parse(value as never)
+  }
+  return settings
+}
+
+/** The settings of a key, and its status: what the audit log says of it. */
+export function settingsOf(key: Key): KeySettings & Pick<Key, 'status'> {
+  const settings: { [member: string]: unknown } = {}
+  for (const { member } of Object.values(keySettings)) settings[member] = key[member]
+  return { ...(settings as KeySettings), status: key.status }
+}
+
+type Keyed = { readonly key: Key }
+/** `zone`: by whose days and months budgets go. */
+type AtMoment = Keyed & { readonly now: number; readonly zone: string }
+/** A key among the groups of a configuration. */
+type InPlan = AtMoment & {
+  readonly plan: { readonly currency: string; readonly groups: ReadonlyMap<string, Pick<Group, 'limits' | 'models'>> }
+  /** Of the budgets that bound it, the state of the one that has the least left. */
+  readonly tightest: BudgetStatus | undefined
+}
+
+const own = shownOf(keyMembers, ({ key }: Keyed) => key)
+const groupOf = ({ key }: Keyed): string => key.group ?? key.userGroup
+
+const group = computed(schemas.text, groupOf)
+const oldUntil = computed(keyMembers.oldUntil.schema, ({ key, now }: AtMoment) =>
+  keyMembers.oldUntil.show(key.oldUntil !== null && key.oldUntil > now ? key.oldUntil : null),
+)
+
+/** A key as the console's interface shows it. Its secret and the hash of it are nowhere in here. */
+export const keyView = viewOf<InPlan>()({
+  id: own('id'),
+  name: own('name'),
+  user: own('user'),
+  group,
+  own_group: own('group'),
+  hint: own('hint'),
+  status: own('status'),
+  expires: own('expiresAt'),
+  old_secret_until: oldUntil,
+  models: own('models'),
+  models_barred: computed(
+    {
+      type: 'array',
+      items: schemas.text,
+      description: 'Those of them of which its group allows none: they are refused.',
+    },
+    (from: InPlan) => [...modelsBarred(from.key.models, from.plan.groups.get(groupOf(from)))],
+  ),
+  ips: own('ips'),
+  limits: own('limits'),
+  group_limits: computed(limitsSchema, (from: InPlan) => showLimits(from.plan.groups.get(groupOf(from))?.limits ?? {})),
+  budget: own('budget'),
+  budget_period: own('budgetPeriod'),
+  budget_used: computed(schemas.text, ({ key, now, zone }: AtMoment) => formatMoney(budgetUsed(key, now, zone))),
+  tightest: computed(
+    {
+      ...budgetView.schema,
+      type: ['object', 'null'],
+      description:
+        'Of the budgets of key, user, balance and group, the one with the least left; null where there is none.',
+    },
+    ({ tightest }: InPlan) => (tightest ? budgetView.show(tightest) : null),
+  ),
+  spent: own('spent'),
+  held: own('held'),
+  currency: computed(schemas.text, ({ plan }: InPlan) => plan.currency),
+  bounds: own('bounds'),
+  created: own('createdAt'),
+  last_used: own('lastUsedAt'),
+})
+
+/** A key as the command line prints it, one member a line. */
+export const keyLineView = viewOf<AtMoment>()({
+  id: own('id'),
+  name: own('name'),
+  user: own('user'),
+  group,
+  hint: own('hint'),
+  status: own('status'),
+  models: own('models'),
+  ips: own('ips'),
+  limits: own('limits'),
+  expires: own('expiresAt'),
+  old_key_until: oldUntil,
+  budget: own('budget'),
+  budget_period: own('budgetPeriod'),
+  budget_used: computed(schemas.textOrNull, ({ key, now, zone }: AtMoment) =>
+    key.budget === null ? null : formatMoney(budgetUsed(key, now, zone)),
+  ),
+  budget_renews: computed(schemas.momentOrNull, ({ key, now, zone }: AtMoment) =>
+    keyMembers.expiresAt.show(key.budget === null ? null : renewalAt(key.budgetPeriod, now, zone)),
+  ),
+  spent: own('spent'),
+  held: own('held'),
+  created: own('createdAt'),
+  last_used: own('lastUsedAt'),
+})
+
+/** Members of a key that the audit log shows, by the names of the interface. */
+export const toldMembers: { readonly [member: string]: { readonly name: string; readonly member: AnyMember } } = {
+  ...Object.fromEntries(
+    Object.entries(keySettings).map(([name, { member }]) => [member, { name, member: keyMembers[member] }]),
+  ),
+  oldUntil: { name: 'old_secret_until', member: keyMembers.oldUntil },
+  bounds: { name: 'bounds', member: keyMembers.bounds },
+}

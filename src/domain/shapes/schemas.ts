@@ -1,0 +1,31 @@
+import { moneyText } from '../../util/units.ts'
+
+// JSON Schemas of single values, as answers and requests have them.
+
+export const text = { type: 'string' } as const
+export const textOrNull = { type: ['string', 'null'] } as const
+export const texts = { type: 'array', items: text } as const
+export const textsOrNull = { type: ['array', 'null'], items: text } as const
+export const whole = { type: 'integer', minimum: 0 } as const
+export const wholeOrNull = { type: ['integer', 'null'] } as const
+export const number = { type: 'number' } as const
+export const truth = { type: 'boolean' } as const
+/** ISO 8601 with a zone. */
+export const moment = { type: 'string', format: 'date-time' } as const
+export const momentOrNull = { type: ['string', 'null'], format: 'date-time' } as const
+
+export const decimal = moneyText.source
+
+/** What people call things: no control characters, which logs and terminals would obey. */
+export const label = { type: 'string', minLength: 1, maxLength: 100, pattern: String.raw`^[^\p{Cc}\p{Cf}]+$` } as const
+
+/** Amounts by currency. */
+export const moneyList = {
+  type: 'array',
+  items: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['currency', 'amount'],
+    properties: { currency: text, amount: text },
+  },
+} as const

@@ -1,0 +1,133 @@
+import type { Awaitable } from '../util/awaitable.ts'
+import type { Role, User } from './shapes/user.ts'
+
+/** How long a sign-in at an issuer may take. */
+export const tripMs = 10 * 60_000
+/** How long an invitation is good where nothing else is said, and at most. */
+export const invitationMs = 3 * 86_400_000
+export const invitationMsMax = 90 * 86_400_000
+
+/** An issuer of identities, by OpenID Connect. */
+export type Issuer = {
+  /** As the configuration calls it; part of the address that browsers come back to. */
+  readonly name: string
+  /** Its identifier, an address: what its tokens say that they are from. */
+  readonly url: string
+  /** What the console calls it. */
+  readonly label: string
+  readonly clientId: string
+  /** Undefined for a client without one, which proves itself by PKCE alone. */
+  readonly clientSecret: string | undefined
+  readonly clientAuth: 'basic' | 'post'
+  readonly scopes: readonly string[]
+  readonly allowHttp: boolean
+  /** Where in the claims the groups are that `roles` and `groups` name: a claim, or a path of dots. */
+  readonly groupsClaim: string
+  /** Roles by group; undefined where roles are given here, and an issuer does not say them. */
+  readonly roles: ReadonlyMap<string, Role> | undefined
+  /** The role of users without a group of `roles`, and of new users where there are no `roles`; undefined: they are refused. */
+  readonly defaultRole: Role | undefined
+  /** The group here by the groups there, the first that fits; undefined where groups are given here. */
+  readonly groups: ReadonlyMap<string, string> | undefined
+  /** The group of users in none of `groups`, and of new users where there are no `groups`. */
+  readonly group: string
+  /** Whether a person whose verified e-mail is the name of a user is that user. */
+  readonly matchesEmail: boolean
+  /** Whether an unknown person becomes a user. */
+  readonly allowsSignUp: boolean
+  /** Of verified e-mails that may come in; empty for all. */
+  readonly emailDomains: readonly string[]
+  /** Where signing out of the console ends: here alone, or also the session at the issuer. */
+  readonly signOut: 'here' | 'issuer'
+}
+
+/** How people get into the console. */
+export type SignInPlan = {
+  /** Whether passwords are accepted. */
+  readonly passwords: boolean
+  readonly issuers: ReadonlyMap<string, Issuer>
+}
+
+/** By what an administrator can get in: one for whom all of these are closed is as none. */
+export type WaysIn = { readonly passwords: boolean; readonly issuers: readonly string[] }
+
+/** The identity of a person elsewhere. A subject is never given to another person; an e-mail may be. */
+export type Identity = { readonly issuer: string; readonly subject: string }
+
+export type IdentityLink = Identity & { readonly user: string; readonly createdAt: number }
+
+/** Somebody may become a user, once, by a token that they alone know. */
+export type Invitation = {
+  readonly id: string
+  /** What they will be called; null where they choose. */
+  readonly name: string | null
+  readonly role: Role
+  readonly group: string
+  readonly by: string
+  readonly createdAt: number
+  readonly expiresAt: number
+}
+
+export type NewInvitation = Pick<Invitation, 'name' | 'role' | 'group' | 'expiresAt'> & {
+  /** Hex SHA-256 of the token. */
+  readonly hash: string
+}
+
+/** Somebody who comes in for the first time. */
+export type Newcomer = {
+  readonly user: Pick<User, 'name' | 'group' | 'role'> & { readonly passwordHash: string | null }
+  /** Who they are elsewhere; null for one with a password. */
+  readonly identity: Identity | null
+  /** The hash of the invitation that they come by, which is used up; null for none. */
+  readonly invitation: string | null
+}
+
+export type SignInStore = {
+  /** Keeps what a browser has to prove when it comes back from an issuer; of very many the one that left first is forgotten. */
+  depart(trip: { readonly hash: string; readonly told: string; readonly expiresAt: number }): Awaitable<void>
+  /** What was kept, once; undefined when there is nothing of that hash, or it has ended. */
+  arrive(hash: string): Awaitable<string | undefined>
+  find(identity: Identity): Awaitable<User | undefined>
+  /**
+   * Ties an identity to a user. `taken`: it is another user's already; `other`: with `alone`, the user is somebody else at this
+   * issuer; `unknown`: there is no such user.
+   */
+  link(
+    identity: Identity,
+    user: string,
+    by: string,
+    alone?: boolean,
+  ): Awaitable<'linked' | 'taken' | 'other' | 'unknown'>
+  links(user: string): Awaitable<readonly IdentityLink[]>
+  /**
+   * Unties identities of a user, all of them or one; how many. With `keepWayIn` none where it was the only way in.
+   * @throws StorageError `last_admin`
+   */
+  unlink(user: string, which: Identity | undefined, by: string, keepWayIn?: boolean): Awaitable<number>
+  /**
+   * Makes a user. `uninvited`: the invitation is used up, has ended, or whoever made it may not any more; `taken`: the identity is
+   * somebody's already.
+   * @throws StorageError `user_exists`: the invitation is not used up
+   */
+  admit(newcomer: Newcomer, by: string): Awaitable<'admitted' | 'uninvited' | 'taken'>
+  /** Ends all sessions of a user, and the keys made for them. */
+  endSessions(user: string): Awaitable<void>
+  invite(invitation: NewInvitation, by: string): Awaitable<Invitation>
+  /** By the hash of its token; undefined when it is not good. */
+  invitation(hash: string): Awaitable<Invitation | undefined>
+  /** Those that are good, newest first. */
+  invitations(): Awaitable<readonly Invitation[]>
+  /** False when there is none of that id. */
+  revokeInvitation(id: string, by: string): Awaitable<boolean>
+}
+
+/** By what people get in at this configuration. */
+export function waysIn({ signIn }: { readonly signIn?: SignInPlan }): WaysIn {
+  if (!signIn) return { passwords: true, issuers: [] }
+  return { passwords: signIn.passwords, issuers: [...signIn.issuers.values()].map(({ url }) => issuerId(url)) }
+}
+
+/** What an issuer is kept by: one that is written with and without a slash at its end is the same. */
+export function issuerId(url: string): string {
+  return new URL(url).href
+}

@@ -1,0 +1,230 @@
+import type { Refund } from './refund.ts'
+import type { Repricing } from './reprice.ts'
+import type { Awaitable } from '../util/awaitable.ts'
+import type { Charge, ChargeFacts, ChargeItem } from './charge.ts'
+import type { ConfigHistory } from './config-history.ts'
+import type { Counters } from './counters.ts'
+import type { JobStore } from './jobs.ts'
+import type { EventStore } from './events.ts'
+import type { Journal } from './journal.ts'
+import type { KeyStore } from './keys.ts'
+import type { StoredAnswer } from './reply.ts'
+import type { LevelKind } from './budget.ts'
+import type { Level, LevelName, LevelSums } from './levels.ts'
+import type { Micros } from '../util/units.ts'
+import type { Statement } from './statement.ts'
+import type { SignInStore } from './sign-in.ts'
+import type { SessionStore, Trail, UserStore } from './users.ts'
+import type { ViewStore } from './saved-views.ts'
+import type { VendorKeyStore } from './vendor-keys.ts'
+import type { WatchStore } from './watch.ts'
+
+/** A caller's promise that two requests are one. */
+export type Idempotency = {
+  readonly key: string
+  /** Hex SHA-256 of the canonical fields and the files' hashes. */
+  readonly fingerprint: string
+}
+
+export type HoldRequest = {
+  readonly facts: ChargeFacts
+  readonly hold: Micros
+  readonly idempotency: Idempotency | null
+  /** The accounts that bound it besides the key; by default those that `chargeFacts` has found. */
+  readonly levels?: readonly Level[]
+}
+
+export type HoldResult =
+  | { readonly kind: 'held' }
+  /** A budget has too little left for the hold; `renewsAt` is when one for a day or a month renews. */
+  | {
+      readonly kind: 'overdrawn'
+      /** Whose budget it is. */
+      readonly level: 'key' | LevelKind
+      readonly availableMicros: Micros
+      /** Of requests that are under way, and of charges that wait for a person. */
+      readonly heldMicros: Micros
+      readonly renewsAt: number | null
+    }
+  /** The idempotency key is in use: by a running request, by another request, or by one that has ended. */
+  | { readonly kind: 'running'; readonly chargeId: string }
+  | { readonly kind: 'mismatch'; readonly chargeId: string }
+  | { readonly kind: 'ended'; readonly chargeId: string; readonly answer: StoredAnswer | null }
+
+export type Settlement = {
+  readonly id: string
+  readonly delivery: 'unconfirmed' | 'partial' | 'confirmed'
+  readonly reason: string | null
+  /** What the upstream says that it charges, where it says so. */
+  readonly vendorCost?: Micros
+  /** Which upstream it came from, where that was not known when it was held for. */
+  readonly upstream?: string | undefined
+  /** Kept for the idempotency key, when it has one. */
+  readonly answer?: StoredAnswer
+}
+
+/**
+ * Charges. Every promise resolves after the commit is durable, and rejects when it is not known to be.
+ * Transitions change a charge only while it is `reserved` and ours; false means it was not, and nothing may be released.
+ */
+export type Ledger = {
+  hold(request: HoldRequest): Promise<HoldResult>
+  /**
+   * One line, once: a second call with the same index is a no-op that returns true. `upstream`: who sold it, where that was not
+   * known when it was held for; whoever ends the charge of a gateway that is gone knows it from there.
+   */
+  line(chargeId: string, line: ChargeItem, upstream?: string): Promise<boolean>
+  /** Ends a charge that has lines: amount = Σ lines, rest of the hold released. */
+  settle(settlement: Settlement): Promise<boolean>
+  /**
+   * A charge whose amount is known only afterwards, opened and settled in one step, or settled where a hold has opened
+   * it; queued and written in groups, and nobody waits: a crash loses at most what was queued. No lines make no charge.
+   * Once per id. `find` knows it at once. `vendorCost`: what the upstream reports that it charges.
+   */
+  post(facts: ChargeFacts, lines: readonly ChargeItem[], delivery: Settlement['delivery'], vendorCost?: Micros): void
+  /**
+   * Ends a charge without lines: nothing was bought. Its idempotency key is free again. `vendorCost`: what the upstream says
+   * that it charges all the same.
+   */
+  void(id: string, reason: string, vendorCost?: Micros): Promise<boolean>
+  /** What was bought is unknown and no line exists: a person decides, or what the configuration says. */
+  review(id: string, reason: string, about?: Review): Promise<boolean>
+  /** The answer reached the caller wholly; informational. */
+  delivered(id: string): void
+  find(id: string): Awaitable<Charge | undefined>
+  /** False when commits fail: billable requests are refused before an upstream is called. */
+  healthy(): boolean
+  /** Why that is so, where it is known: `only 120 MiB are free on the disk`. */
+  trouble?(): string | undefined
+}
+
+export type Stores = {
+  readonly keys: KeyStore
+  readonly ledger: Ledger
+  readonly journal: Journal
+  readonly counters: Counters
+  readonly jobs: JobStore
+}
+
+/** Charges of one state and currency that have not ended. */
+export type OpenCharges = {
+  readonly state: 'reserved' | 'needs_review'
+  readonly currency: string
+  readonly count: number
+  /** What is held for them. */
+  readonly hold: Micros
+}
+
+/** What verification found; `problems` is empty when every invariant holds. */
+export type Audit = {
+  readonly charges: number
+  readonly lines: number
+  readonly entries: number
+  /** Charges that are still open and of no gateway that runs, while none does: the next start ends them. */
+  readonly left: number
+  readonly problems: readonly string[]
+  /** Where the sums of costs are not what the charges come to; `replay --rebuild-sums` makes them again. */
+  readonly sums: readonly string[]
+  /** How many keys, users, groups and balances differ from their charges, as `problems` reports; `replay --rebuild-sums` corrects them. */
+  readonly budgets: number
+}
+
+/** What has to be added to one who pays, so that it is what its charges say; micro-units. */
+export type BudgetCorrection = {
+  readonly payer: { readonly kind: 'key' | LevelKind; readonly name: string }
+  /** What an audit says of it. */
+  readonly problems: readonly string[]
+  readonly spent: number
+  readonly held: number
+  /** Of the day and the month that are now, by their names. */
+  readonly day: { readonly start: number; readonly spent: number }
+  readonly month: { readonly start: number; readonly spent: number }
+}
+
+/** Where a chain of entries ended at some time: its last entry and that one's hash, which covers all before it. */
+export type ChainEnd = { readonly chain: string; readonly position: number; readonly head: string }
+
+/** What the books came to at some time. Kept elsewhere, it shows later that nothing of them was taken away or rewritten. */
+export type Anchor = {
+  /** ISO 8601. */
+  readonly time: string
+  /** Which database: copies of one are alike. */
+  readonly database: string
+  readonly chains: readonly ChainEnd[]
+}
+
+/** How a charge is left to a person. */
+export type Review = {
+  /** The hold is given back, unless it is `kept`: then it is held until a person has decided. */
+  readonly hold?: 'kept' | 'released'
+  /** It may have lines, which are an estimate: they are booked when it is settled, and are not when it is voided. */
+  readonly lined?: boolean
+  /** The upstream that was asked last. */
+  readonly upstream?: string | undefined
+  /** What the upstream reports that it charges. */
+  readonly vendorCost?: Micros | undefined
+}
+
+/** How far the sums of costs have been made again, in places of the ledger. */
+export type RebuildState = {
+  readonly isDone: boolean
+  readonly added: number
+  readonly all: number
+  /** Up to which of their places old sums have been taken away. */
+  readonly cleared: number
+}
+
+/** An open store: what the gateway, the command line and the console work on. */
+export type Storage = Omit<Stores, 'counters'> & {
+  readonly users: UserStore
+  readonly sessions: SessionStore
+  readonly views: ViewStore
+  readonly signIn: SignInStore
+  readonly trail: Trail
+  readonly configs: ConfigHistory
+  readonly vendorKeys: VendorKeyStore
+  readonly events: EventStore
+  readonly watch: WatchStore
+  /** For commands that run next to a gateway. */
+  readonly books: {
+    all(after: string | null, limit: number): Awaitable<readonly Charge[]>
+    /** Proves the books, and that they continue what earlier anchors say. */
+    verify(anchors?: readonly Anchor[]): Awaitable<Audit>
+    /**
+     * The next step of adding up anew what costs are read from, beside a gateway that may be running: until `isDone`. Given what
+     * the step before gave; without it, one that was broken off goes on.
+     */
+    rebuildCosts(from?: RebuildState): Promise<RebuildState>
+    /**
+     * Makes what keys, users, groups and balances have spent and hold what their charges say, beside a gateway that may be running.
+     * @returns what was corrected; undefined, and nothing was, where the charges are not sound themselves
+     */
+    repairBudgets(by: string): Promise<readonly BudgetCorrection[] | undefined>
+    /** Where every chain of entries ends now. */
+    anchor(): Awaitable<Anchor>
+    /** What users, balances and groups have spent by now: those that are named, or all. */
+    levels(of?: readonly LevelName[]): Awaitable<readonly LevelSums[]>
+    /** What was charged and given back from a moment on and before another, by who pays, held against the entries. */
+    statement(span: { readonly from: number; readonly until: number }): Awaitable<Statement>
+    /** What has not ended, added up. */
+    open(): Awaitable<readonly OpenCharges[]>
+    /**
+     * Ends a charge that needs review. `amount` is what a settled one costs, at most its hold; nothing by default. False when
+     * it needs none, or held less.
+     */
+    resolve(id: string, how: 'settle' | 'void', by: string, reason: string, amount?: Micros): Promise<boolean>
+    /** Voids charges that have been under review since `until` or before, some at a time; returns how many. */
+    lapse(until: number): Promise<number>
+    /** What was given back of a charge, by whom and why; undefined where nothing was. */
+    refundOf(id: string): Awaitable<Refund | undefined>
+    /** An opposite entry for what was charged and not yet refunded; returns the micros given back, 0 when nothing was left. */
+    refund(id: string, by: string, reason: string): Promise<Micros>
+    /** Refunds a charge and books it again at other prices; false when it was refunded or repriced before. */
+    reprice(repricing: Repricing): Promise<boolean>
+  }
+  /** What waits to be written: changes that a caller waits for, rows of the log, charges without a waiting caller. */
+  waiting(): { readonly changes: number; readonly rows: number; readonly charges: number }
+  /** Everything queued so far is durable. */
+  flush(): Promise<void>
+  close(): Promise<void>
+}

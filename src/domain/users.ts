@@ -1,0 +1,137 @@
+import type { Awaitable } from '../util/awaitable.ts'
+import type { WaysIn } from './sign-in.ts'
+import type { Erasure, Traces } from './erasure.ts'
+import type { User, UserSettings } from './shapes/user.ts'
+import type { Micros } from '../util/units.ts'
+
+/** How long a link is good by which the first administrator is made. */
+export const setupOfferMs = 24 * 3_600_000
+
+export type NewUser = {
+  readonly name: string
+  readonly group: string
+  readonly role: User['role']
+  readonly passwordHash: string | null
+}
+
+export type UserChange = Partial<UserSettings>
+
+/** Money that was paid in for a user. */
+export type TopUp = {
+  readonly id: string
+  readonly amount: Micros
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly by: string
+  readonly note: string | null
+}
+
+/** Every change names who makes it, and leaves a row in the trail in the same transaction. */
+export type UserStore = {
+  /** @throws StorageError `user_exists` */
+  create(user: NewUser, by?: string): Awaitable<void>
+  find(name: string): Awaitable<User | undefined>
+  /** What the password is checked against; undefined when there is no such user or no password. */
+  passwordHash(name: string): Awaitable<string | undefined>
+  list(): Awaitable<readonly User[]>
+  /** A user who is disabled or gets another role loses all sessions. Undefined when there is no such user. */
+  change(name: string, change: UserChange, by: string, ways?: WaysIn): Awaitable<User | undefined>
+  /** What would be erased of a person. Undefined when there is no such user. */
+  traces(name: string): Awaitable<Traces | undefined>
+  /**
+   * Erases a person: the user is disabled and the keys revoked; then, once nothing of theirs runs, all that is about them goes or
+   * is called by a pseudonym, but what the ledger's hashes vouch for. May be asked for again where it was broken off. Undefined
+   * when there is no such user, and was none that the ledger knows.
+   * @throws StorageError `erase_busy`, `erases_self`, `erases_local`, `last_admin`
+   */
+  erase(name: string, by: string, ways?: WaysIn): Awaitable<Erasure | undefined>
+  /** Pays in for a user, whose requests are held of the balance from then on. Undefined when there is no such user. */
+  topUp(name: string, amount: Micros, note: string | null, by: string): Awaitable<TopUp | undefined>
+  /** What was paid in, newest first. */
+  topUps(name: string): Awaitable<readonly TopUp[]>
+  /** Ends the user's sessions except the given one. False when there is no such user. */
+  setPassword(name: string, passwordHash: string, by?: string, keep?: string): Awaitable<boolean>
+  /** Whether an administrator exists who can sign in by one of these ways; by a password where none are given. */
+  hasAdmin(ways?: WaysIn): Awaitable<boolean>
+  /** A way to make the first administrator, by a person who knows the token; void as soon as there is one. */
+  offerSetup(tokenHash: string, expiresAt: number): Awaitable<void>
+  /**
+   * Makes the first administrator, once: of many at the same moment one succeeds. An existing user of that name becomes it.
+   * `unknown`: no such offer, or it has expired; `done`: there is an administrator already.
+   */
+  claimSetup(claim: {
+    readonly tokenHash: string
+    readonly name: string
+    readonly group: string
+    readonly passwordHash: string
+    /** As in `hasAdmin`. */
+    readonly ways?: WaysIn
+  }): Awaitable<'claimed' | 'unknown' | 'done'>
+}
+
+/** A person's stay at the console. The token is known to the browser alone; here it is its hash. */
+export type Session = {
+  /** Hex SHA-256 of the token. */
+  readonly hash: string
+  readonly user: string
+  readonly createdAt: number
+  readonly seenAt: number
+  /** When it ends, used or not. */
+  readonly expiresAt: number
+  /** What the browser says that it is, at most 200 characters. */
+  readonly agent: string
+  readonly remote: string
+}
+
+export type SessionStore = {
+  create(session: Session): Awaitable<void>
+  /** With its user; undefined when it has ended, expired, or the user is disabled. */
+  find(hash: string): Awaitable<{ readonly session: Session; readonly user: User } | undefined>
+  /** It was used now. */
+  touch(hash: string): Awaitable<void>
+  end(hash: string): Awaitable<void>
+  /** Newest first. */
+  list(user: string): Awaitable<readonly Session[]>
+}
+
+/** One change that a person or a command made: of a key, a user, a role, money, the configuration. */
+export type TrailRow = {
+  readonly id: string
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  /** A user's name, `command line`, `gateway`, or `issuer` and its name where a sign-in brought the change about. */
+  readonly actor: string
+  /** `key.create`, `key.change`, `key.rotate`, `key.revoke`, `user.create`, `user.change`, `user.password`, `user.link`, `invitation.use`, `charge.refund` … */
+  readonly action: string
+  /** The id or name of what was changed. */
+  readonly subject: string
+  /** What it was and what it became: the fields that differ. */
+  readonly before: { readonly [field: string]: unknown } | null
+  readonly after: { readonly [field: string]: unknown } | null
+  readonly reason: string | null
+}
+
+export type TrailFilter = {
+  readonly limit: number
+  /** The id of the last row of the page before. */
+  readonly before?: string
+  readonly actor?: string
+  readonly subject?: string
+  /** An action, or the word before its dot. */
+  readonly action?: string
+  /** From this moment on, and before that one; milliseconds since the epoch. */
+  readonly since?: number
+  readonly until?: number
+}
+
+export type TrailCount = { readonly action: string; readonly rows: number }
+
+/** Who changed what, for ever. */
+export type Trail = {
+  /** For what is not a change of the stores themselves: a login, a reload. */
+  note(row: Omit<TrailRow, 'id' | 'at'>): Awaitable<void>
+  /** Newest first. */
+  list(filter: TrailFilter): Awaitable<readonly TrailRow[]>
+  /** How many rows of each action the filter has, most first; at most 10,000 rows are counted. */
+  count(filter: Omit<TrailFilter, 'limit' | 'before'>): Awaitable<readonly TrailCount[]>
+}

@@ -1,0 +1,49 @@
+import type { Clock } from '../util/clock.ts'
+import { type Minted, type SignerHost, SigningError } from './signer.ts'
+
+type TokenAsk = {
+  readonly url: string
+  /** Sent as a form. */
+  readonly form: { readonly [name: string]: string }
+  /** More headers: a flat list of names and values. */
+  readonly headers?: readonly string[]
+  readonly clock: Pick<Clock, 'now'>
+  readonly post: SignerHost['post']
+}
+
+/** How long a token is good whose answer does not say it. */
+const lifeS = 300
+
+/**
+ * Asks for a token in OAuth's way (RFC 6749 5.1): a form is sent, JSON with `access_token` and `expires_in` comes back.
+ * @throws SigningError for any other answer; Failure upstream_* when none comes
+ */
+export async function askForToken({ url, form, headers = [], clock, post }: TokenAsk): Promise<Minted> {
+  const asked = clock.now()
+  const answer = await post(url, {
+    headers: ['content-type', 'application/x-www-form-urlencoded', 'accept', 'application/json', ...headers],
+    body: new URLSearchParams(form).toString(),
+  })
+  const said = parse(answer.body)
+  if (answer.status !== 200)
+    throw new SigningError(`${new URL(url).host} refused a token with status ${answer.status}${wordOf(said['error'])}`)
+  const { access_token: token, expires_in: given } = said
+  if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))
+    throw new SigningError(`${new URL(url).host} answered without a token`)
+  const seconds = Number(given ?? lifeS)
+  return { token, until: asked + (seconds > 0 ? seconds : lifeS) * 1_000 }
+}
+
+function parse(body: Buffer): { readonly [name: string]: unknown } {
+  try {
+    const value: unknown = JSON.parse(body.toString())
+    return typeof value === 'object' && value !== null ? (value as { readonly [name: string]: unknown }) : {}
+  } catch {
+    return {}
+  }
+}
+
+/** The registered error code (RFC 6749 5.2); nothing else of the answer is reported. */
+function wordOf(error: unknown): string {
+  return typeof error === 'string' && /^[a-z_]{1,40}$/.test(error) ? ` (${error})` : ''
+}

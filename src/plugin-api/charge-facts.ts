@@ -1,0 +1,41 @@
+import { callerSlot } from '../domain/caller.ts'
+import type { ChargeFacts, ChargeRule } from '../domain/charge.ts'
+import type { RequestContext, Target } from './request-context.ts'
+import { type Level, levelsOf } from '../domain/levels.ts'
+
+/** What is said alike of every charge of a request; the rest is the charging plugin's own. Needs the caller. */
+export function chargeFacts(
+  ex: RequestContext,
+  { family, model, upstream }: Target,
+  own: { readonly rule: ChargeRule } & Partial<Pick<ChargeFacts, 'id' | 'size' | 'quality' | 'n'>>,
+): ChargeFacts {
+  const caller = ex.slots.need(callerSlot)
+  const { key, group } = caller
+  const facts: ChargeFacts = {
+    id: own.id ?? ex.id,
+    keyId: key.id,
+    user: key.user,
+    group: group.name,
+    operation: ex.route.operation,
+    model: model.name,
+    family: family.name,
+    upstream: upstream.name,
+    configRevision: ex.plan.revision,
+    currency: ex.plan.currency,
+    size: own.size ?? null,
+    quality: own.quality ?? null,
+    n: own.n ?? 1,
+    rule: own.rule,
+  }
+  const levels = levelsOf(caller)
+  if (levels.length > 0) levelsOfFacts.set(facts, levels)
+  return facts
+}
+
+/** By the facts of a charge. So a plugin that holds money need not know who bounds it. */
+const levelsOfFacts = new WeakMap<ChargeFacts, readonly Level[]>()
+
+/** The accounts, besides the key, that bound what a charge may cost; for facts that `chargeFacts` has made. */
+export function boundsOf(facts: ChargeFacts): readonly Level[] | undefined {
+  return levelsOfFacts.get(facts)
+}

@@ -1,0 +1,19 @@
+import type { Body } from '../domain/body.ts'
+import type { DeclaredTool } from '../domain/declared.ts'
+import { defineSlot } from '../domain/slots.ts'
+
+/** The images of this exchange are charged by the plugin that gives this, under the id that it holds. Given at `onTarget`. */
+export const imageChargeSlot = defineSlot<string>('image-charge')
+
+/** How many images the answer of this exchange has had so far; given by who charges them, once the request is admitted. */
+export const imagesMadeSlot = defineSlot<() => number>('images-made')
+
+/** The id of the charge of what an exchange used besides its images, where these have the request's own id. */
+export function useChargeId(id: string): string {
+  return `${id}.u`
+}
+
+/** A tool of the request that makes images, wherever and however it says so (`docs/billing.md#images-that-tools-make`). */
+export function imageToolOf(body: Body): DeclaredTool | undefined {
+  return body.kind === 'json' ? body.json.declared.tools.find(({ draws }) => draws) : undefined
+}

@@ -1,0 +1,29 @@
+import type { Failure } from '../domain/errors.ts'
+
+/**
+ * How far the upstream call got.
+ * `untouched`: no byte of the request left. `unknown`: it may have been received; no answer was seen.
+ * `refused`: a complete answer with an error status. `truncated`: an answer began and broke off.
+ * `complete`: a complete answer with a success status.
+ */
+export type Reach = 'untouched' | 'unknown' | 'refused' | 'truncated' | 'complete'
+
+/** What became of an exchange, known once. */
+export type Outcome =
+  /** The caller got a whole answer that came from an upstream or from a local route. */
+  | { readonly kind: 'answered'; readonly status: number; readonly reach: Reach }
+  /** The caller got an error of ours. */
+  | { readonly kind: 'refused'; readonly status: number; readonly failure: Failure; readonly reach: Reach }
+  /** The caller got nothing whole. `status` is what had been sent, if anything was. */
+  | {
+      readonly kind: 'cut'
+      readonly by: 'caller' | 'upstream' | 'deadline' | 'gateway'
+      readonly status: number | undefined
+      readonly reach: Reach
+      readonly failure?: Failure
+    }
+
+/** The gateway had to stop before the exchange was over: what outlives it is another process's to end. */
+export function wasStopped(outcome: Outcome): boolean {
+  return 'failure' in outcome && outcome.failure?.code === 'drain_deadline'
+}

@@ -1,0 +1,77 @@
+import type { Body } from '../domain/body.ts'
+import type { DeclaredModel } from '../domain/declared.ts'
+import type { ApiFormat, LimitState } from './api-format.ts'
+import type { Head } from './head.ts'
+import type { Family, FurtherModel, Model, Upstream } from '../domain/model.ts'
+import type { CompiledConfig, Route } from '../domain/compiled-config.ts'
+import type { Slots } from '../domain/slots.ts'
+
+/** `shadow`: it would have refused, and does not. */
+export type LimitDecision = { readonly limit: string; readonly decision: 'admitted' | 'refused' | 'shadow' }
+
+/** What the log will say of the request's fields and usage; hooks add to it. */
+export type Notes = {
+  forwarded: readonly string[]
+  dropped: readonly string[]
+  /** Id of the charge, when the request has one; it is the request's own id. */
+  charge: boolean
+  /** Code of a failure that the upstream reported inside an answer of status 200: the request has failed all the same. */
+  failed?: string
+  /** The shape of an answer that was not recognised and not delivered whole. `isEmpty`: it had no byte but blanks. */
+  unrecognised?: { readonly shape: string; readonly isEmpty?: boolean }
+  /** What limits said of the request, by their names. */
+  limits?: readonly LimitDecision[]
+  inputTokens: number | null
+  outputTokens: number | null
+}
+
+/** One request from its head to its settlement. */
+export type RequestContext = {
+  /** Ours, time-ordered, sent back as `x-request-id`. */
+  readonly id: string
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number
+  readonly head: Head
+  readonly route: Route
+  readonly params: { readonly [name: string]: string }
+  readonly dialect: ApiFormat
+  readonly plan: CompiledConfig
+  readonly slots: Slots
+  readonly notes: Notes
+  /** Who answers for what the request takes up: the caller's key, once it is known; '' before. */
+  payer: string
+  /** The state of the caller's limits; reported by every answer, in the dialect's own headers. */
+  limits: readonly LimitState[]
+  /** Headers that every answer to this exchange carries. */
+  readonly answerHeaders: { [name: string]: string }
+}
+
+/** Where a request goes, once its model is known. */
+export type Target = {
+  readonly model: Model
+  readonly family: Family
+  /** The upstream that is tried now; others may follow where nothing was sent or a definite refusal came. */
+  readonly upstream: Upstream
+  /** The name that it knows the model by. */
+  readonly sendAs: string
+  /** Further models that its body names, which may answer it, or run on the way; absent where it names none, nor itself, again. */
+  readonly further?: readonly FurtherModel[]
+  /** Models that its body names at places which its family says nothing of; absent where there are none. */
+  readonly alsoNamed?: readonly DeclaredModel[]
+  /** What the caller sent, reduced by `onBody`. */
+  readonly body: Body
+  /** The caller requested a stream. */
+  readonly stream: boolean
+}
+
+/** A request on its way to the upstream. */
+export type Outbound = {
+  readonly body: Body
+  /** More headers, lower-case. */
+  readonly headers: { readonly [name: string]: string }
+  /**
+   * Go on reading the answer when the caller has left, because it costs money whether read or not. A function is asked at
+   * that moment.
+   */
+  readonly detach: boolean | (() => boolean)
+}

@@ -1,0 +1,87 @@
+import type { Family } from '../domain/model.ts'
+import { defineSlot } from '../domain/slots.ts'
+
+/**
+ * What an answer says of itself, as far as it has been read. Whoever reads the upstream's own words fills it before the
+ * bytes that complete what it is about go on.
+ */
+export type ResponseMetadata = {
+  /** Width and height in pixels, by the place of a picture among those of the answer. */
+  readonly sizes: Map<number, { readonly width: number; readonly height: number }>
+  /** The first bytes of what a link leads to, by the place of the picture: for the reader of its pixels. */
+  readonly heads: Map<number, Buffer>
+  /** By the names that the family's description gives them. */
+  readonly facts: Map<string, string | number | boolean>
+  /** What the answer that a picture came in says, by the place of the picture, where several answers are one. */
+  readonly factsAt: Map<number, ReadonlyMap<string, string | number | boolean>>
+  /** How many pictures the vendor counts; undefined where it does not say. */
+  count: number | undefined
+  /** What the vendor says that it charges, as a decimal in the currency; undefined where it does not say. */
+  cost: string | undefined
+  /** The answer is a refusal that is charged, by this name in the model's prices. */
+  refusalPrice: string | undefined
+  /** What the answer had besides its pictures that may be one, and that was not handed on; for people. */
+  omitted: string | undefined
+  /** All of an answer that is none, and short: the plugin that charges judges whether it may hold a picture. */
+  foreign: Buffer | undefined
+}
+
+export const responseMetadataSlot = defineSlot<ResponseMetadata>('told')
+
+export function createResponseMetadata(): ResponseMetadata {
+  return {
+    sizes: new Map(),
+    heads: new Map(),
+    facts: new Map(),
+    factsAt: new Map(),
+    count: undefined,
+    cost: undefined,
+    refusalPrice: undefined,
+    omitted: undefined,
+    foreign: undefined,
+  }
+}
+
+/** What the answers of a family may report that decides prices. */
+export type MetadataNames = {
+  /** Names of facts. */
+  readonly facts: ReadonlySet<string>
+  /** Names of prices of refusals. */
+  readonly refusals: ReadonlySet<string>
+}
+
+const known = new WeakMap<Family, MetadataNames>()
+
+/**
+ * What the sections of a family say that its answers tell: whoever fills `Told` has `facts` (by name) and `refused` (a list,
+ * with `charge`) in its section, at its top or by operation in `per_operation`. What is not named there decides no price.
+ */
+export function metadataNames(family: Family): MetadataNames {
+  let names = known.get(family)
+  if (!names) {
+    const tops = [...family.facets.values()]
+    const places = [...tops, ...tops.flatMap(top => Object.values(membersOf(membersOf(top)['per_operation'])))]
+    const refused = places.flatMap(place => membersOf(place)['refused'] ?? [])
+    const charges = refused.map(one => membersOf(one)['charge'])
+    names = {
+      facts: new Set(places.flatMap(place => Object.keys(membersOf(membersOf(place)['facts'])))),
+      refusals: new Set(charges.filter(charge => typeof charge === 'string')),
+    }
+    known.set(family, names)
+  }
+  return names
+}
+
+/** The size that a section of the family sends where the client names none: `values.width.absent` and `values.height.absent`. */
+export function defaultSize(family: Family): { readonly width: number; readonly height: number } | undefined {
+  for (const section of family.facets.values()) {
+    const values = membersOf(membersOf(section)['values'])
+    const [width, height] = ['width', 'height'].map(side => membersOf(values[side])['absent'])
+    if (typeof width === 'number' && typeof height === 'number') return { width, height }
+  }
+  return undefined
+}
+
+function membersOf(value: unknown): { readonly [name: string]: unknown } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
+}

@@ -1,0 +1,58 @@
+import type { Awaitable } from '../util/awaitable.ts'
+import type { Body } from '../domain/body.ts'
+
+/** One of the requests of which an exchange with an upstream consists. What is left out is as the operation's call says. */
+export type UpstreamRequest = {
+  readonly method?: string
+  /** Path and query below the upstream's address. */
+  readonly path?: string
+  /**
+   * A whole address, as an answer named it: asked only where `hosts` or the upstream's own address allows it, and with the
+   * credential only where it is the upstream's own origin.
+   */
+  readonly url?: string
+  /** Hosts that `url` may name in addition to the upstream's own: `*.vendor.example`. */
+  readonly hosts?: readonly string[]
+  /**
+   * true: the credential goes to `hosts` too, for jobs that a vendor is asked about at other hosts of its own; false: not even
+   * to the upstream itself, for links, which carry what they need.
+   */
+  readonly withCredential?: boolean
+  /** More headers, lower-case. */
+  readonly headers?: { readonly [name: string]: string }
+  readonly body: Body
+  /** The answer is given up once more bytes of it have come. */
+  readonly bytesMax?: number
+}
+
+/** An answer of the upstream, unpacked. Its body is read once, or given up by leaving the loop. */
+export type UpstreamResponse = {
+  readonly status: number
+  /** Lower-case names. */
+  readonly headers: { readonly [name: string]: string }
+  /** Nothing but the end of its connection says that its body is over: a part of it looks like the whole. */
+  readonly endUnknown?: boolean
+  /** @throws Failure when it breaks off */
+  readonly body: AsyncIterable<Buffer>
+}
+
+/** The target's upstream, for a plugin that calls it itself: with its credential, its time limits, and the end of its client's connection. */
+export type UpstreamClient = {
+  /** @throws Failure when no answer comes, or the address is not allowed */
+  ask(question: UpstreamRequest): Promise<UpstreamResponse>
+  /** @throws Failure when the exchange ends meanwhile */
+  sleep(ms: number): Promise<void>
+  /** The caller has left, and the rest is read for the charge's sake alone. */
+  readonly isLeft: boolean
+}
+
+/** The answer that a plugin gives in the upstream's place. What its body throws cuts the caller. */
+export type PluginResponse = {
+  readonly status: number
+  /** Lower-case names. */
+  readonly headers: { readonly [name: string]: string }
+  readonly body: AsyncIterable<Buffer>
+}
+
+/** Asks the upstream, as often as it likes. @throws Failure */
+export type CallUpstream = (asker: UpstreamClient) => Awaitable<PluginResponse>
