@@ -1,6 +1,5 @@
 import type { Micros, Model, TierRule } from '../../src/plugin-api/index.ts'
 import { multiply } from '../../src/pricing/index.ts'
-import { raises } from './decimals.ts'
 import { fail } from './errors.ts'
 import { applies, dearestOf, isSameWord, labelOf, priceOf, sameLabel, valueOf, wordsOf } from './price-image.ts'
 import { rateTier } from './tier.ts'
@@ -147,4 +146,9 @@ function combine(reach: Reach): readonly (readonly string[])[] {
   let all: readonly (readonly string[])[] = [[]]
   for (const words of reach) all = words === undefined ? [] : all.flatMap(some => words.map(word => [...some, word]))
   return all
+}
+
+/** Whether a factor makes dearer. */
+function raises(factor: string): boolean {
+  return Number(factor) > 1
 }

@@ -29,7 +29,6 @@ import {
 import { ByteBudget } from '../../src/wire/index.ts'
 import { avoidable } from './avoidable.ts'
 import { BillingStage, failureOf } from './billing-stage.ts'
-import { checkQuery } from './check-query.ts'
 import { countPaths } from './count-paths.ts'
 import { fail } from './errors.ts'
 import { readIdempotency, readIdempotencyKey } from './idempotency.ts'
@@ -51,6 +50,7 @@ import { type BillingFacet, facetSchema, optionsSchema } from './schema.ts'
 import { TurnedAnswer } from './turned-answer.ts'
 import { askedSize, chargesImages, shapeOf, textOf } from './what-charges.ts'
 import { wholeEventsBytesMax } from './whole-record.ts'
+import { isCountName } from './count-names.ts'
 
 const unavailableMs = 5_000
 const runningMs = 2_000
@@ -366,4 +366,14 @@ function replayed(answer: StoredAnswer): Answer {
 /** Types of answers that are read for images; text of any kind may be JSON, and is looked at as such. */
 function mayTell(type: string): boolean {
   return type === '' || type === 'application/json' || type.endsWith('+json') || type.startsWith('text/')
+}
+
+/**
+ * What stands in the address goes on as it is, and some upstreams read a number of images there.
+ * @throws Failure `count_in_address`
+ */
+function checkQuery(query: string): void {
+  for (const name of new URLSearchParams(query).keys())
+    if (name.split(/[.[\]]/).some(part => part !== '' && isCountName(part)))
+      throw fail('count_in_address', { name: name.slice(0, 40) })
 }

@@ -1,6 +1,5 @@
 import type { Failure, LimitStatus } from '../../src/plugin-api/index.ts'
 import { fail } from './errors.ts'
-import { indexOfMost } from './index-of-most.ts'
 import type { Limit } from './limits.ts'
 
 /** Longer waits are not sat out: some SDKs ignore such a Retry-After and come back at once. */
@@ -51,4 +50,11 @@ export function refusal(limits: readonly Limit[], standings: readonly LimitStatu
       ...(limit.name === 'upstream_concurrency' && { elsewhere: true }),
     },
   )
+}
+
+/** The index of the element that comes out above all others; the first of equals. */
+function indexOfMost<T>(all: readonly T[], compare: (a: T, b: T) => number): number {
+  let most = 0
+  for (let i = 1; i < all.length; i++) if (compare(all[i] as T, all[most] as T) > 0) most = i
+  return most
 }

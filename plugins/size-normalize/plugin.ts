@@ -1,11 +1,13 @@
 import { askedSizeSlot, definePlugin, readField, sizeTableSlot, withFields } from '../../src/plugin-api/index.ts'
-import { checkSize } from './check-size.ts'
 import { chooseShape } from './choose-shape.ts'
 import { readAskedSize } from './foresee.ts'
 import { inspect } from './inspect.ts'
 import { readRule } from './read-rule.ts'
 import { facetSchema, optionsSchema } from './schema.ts'
 import { sendFields } from './send-fields.ts'
+import type { AskedSize } from '../../src/plugin-api/index.ts'
+import { fail } from './errors.ts'
+import type { SizeFacet } from './schema.ts'
 
 /**
  * What a size means to a family (`docs/rules.md#sizes`): read once, told to those below, sent in the upstream's own
@@ -59,4 +61,14 @@ export const sizeNormalize = definePlugin({
 function describeSize(changes: ReturnType<typeof sendFields>): string {
   const sent = [...changes].flatMap(([field, value]) => (value === undefined ? [] : [field]))
   return sent.length === 0 || sent.includes('size') ? 'size' : `size → ${sent.join(', ')}`
+}
+
+/**
+ * A family that snaps has to know what a size means; others pass it on (`docs/rules.md#sizes`).
+ * @throws Failure invalid_size
+ */
+function checkSize(facet: SizeFacet, operation: string, asked: AskedSize, model: string): void {
+  const rule = readRule(facet)
+  if (asked.size.kind !== 'unread' || rule.kind !== 'snap' || !rule.appliesTo.has(operation)) return
+  throw fail('invalid_size', { size: asked.text ?? '', model, labels: rule.labels.join(', ') })
 }

@@ -11,15 +11,31 @@ import { fail } from './errors.ts'
 import { isMoment } from './is-moment.ts'
 import { pageRoutes } from './pages/index.ts'
 import type { AdminParts } from './parts.ts'
-import { readQuery } from './read-query.ts'
 import { apiRoutes } from './routes/index.ts'
 import { type Reason, refuse } from './reasons.ts'
 import { patternReasons } from './schemas.ts'
-import { securityHeaders } from './security-headers.ts'
 import { readCookie } from './session/cookie.ts'
 import { createLoginThrottle } from './session/login-throttle.ts'
 import { readHost, readScheme, requireSameSite } from './session/same-site.ts'
 import { findSessionUser } from './session/sessions.ts'
+import type { Schema } from '../util/index.ts'
+
+const everywhere = {
+  'content-security-policy':
+    "default-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'; img-src 'self' data: blob:; media-src 'self' blob:",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'x-frame-options': 'DENY',
+} as const
+
+const uncached = { ...everywhere, 'cache-control': 'no-store' } as const
+
+/** What every answer of the console says to browsers: nothing from elsewhere, no frames, no guessing of types. */
+function securityHeaders(url: string): { readonly [name: string]: string } {
+  return url.startsWith('/api/') ? uncached : everywhere
+}
 
 const bodyBytesMax = 64 * 1024
 const nothing = { type: 'object', additionalProperties: false, properties: {} } as const
@@ -255,4 +271,17 @@ function invalidField({
   if (reason === undefined && typeof pattern === 'string')
     return refuse('invalid', 'not_pattern', { field, pattern }, blamed)
   return refuse('invalid', reason ?? 'malformed', { field, message, limit: Number(limit) } as never, blamed)
+}
+
+/** A query's texts as what its schema wants: whole numbers and booleans. Whatever else they are, the schema judges. */
+function readQuery(query: object, schema: Schema): { readonly [name: string]: unknown } {
+  const properties = (schema.properties ?? {}) as { readonly [name: string]: { readonly type?: unknown } }
+  return Object.fromEntries(
+    Object.entries(query).map(([name, text]: [string, unknown]) => {
+      const type = Object.hasOwn(properties, name) ? properties[name]?.type : undefined
+      if (type === 'integer' && typeof text === 'string' && /^\d{1,15}$/.test(text)) return [name, Number(text)]
+      if (type === 'boolean' && (text === 'true' || text === 'false')) return [name, text === 'true']
+      return [name, text]
+    }),
+  )
 }

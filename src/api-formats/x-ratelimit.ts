@@ -1,5 +1,4 @@
 import type { LimitState } from '../plugin-api/index.ts'
-import { formatGoDuration } from './durations.ts'
 
 /**
  * The limit headers of every style that has none of its own. Always with the kind at the end: the rerank style's SDK
@@ -20,4 +19,15 @@ type Names = readonly [limit: string, remaining: string, reset: string]
 const names: { readonly [kind in LimitState['kind']]: Names } = {
   requests: ['x-ratelimit-limit-requests', 'x-ratelimit-remaining-requests', 'x-ratelimit-reset-requests'],
   tokens: ['x-ratelimit-limit-tokens', 'x-ratelimit-remaining-tokens', 'x-ratelimit-reset-tokens'],
+}
+
+/** A duration as the chat-completions style writes it in reset headers: `12ms`, `6s`, `6m0s`, `1h0m0s`. */
+function formatGoDuration(ms: number): string {
+  if (ms < 1000) return `${Math.max(0, Math.ceil(ms))}ms`
+  const seconds = Math.ceil(ms / 1000)
+  const rest = seconds % 60
+  const minutes = Math.floor(seconds / 60) % 60
+  const hours = Math.floor(seconds / 3600)
+  if (hours > 0) return `${hours}h${minutes}m${rest}s`
+  return minutes > 0 ? `${minutes}m${rest}s` : `${rest}s`
 }

@@ -1,5 +1,4 @@
-import type { Stage } from '../domain/index.ts'
-import { clipWords } from './clip-words.ts'
+import type { Body, Json, Stage } from '../domain/index.ts'
 import { strikeOut } from './redact.ts'
 
 /** Of an answer so much is read: what went wrong is at its beginning. */
@@ -11,8 +10,8 @@ const depthMax = 4
 const echoed = /"(?:inputs?|messages|contents|request|body)"\s*:/
 
 /**
- * Hears what an upstream says when it refuses, for the log: the beginning alone, and of that the words. It stands behind
- * what strikes our own keys out, and passes everything on as it came.
+ * Collects the error message of an upstream's refusal for the log: the beginning alone, and of that the words. It runs after
+ * the stage that redacts our keys, and passes everything on as it came.
  */
 export class ErrorSnippet implements Stage {
   readonly letsGo = true
@@ -42,7 +41,7 @@ export class ErrorSnippet implements Stage {
     if (this.#own === undefined) return null
     const found = findWords(this.#kept.toString())
     // Once more: JSON may have written a key in signs that the bytes before did not show.
-    return found === undefined ? null : clipWords(strikeOut(found, this.#secrets), this.#own)
+    return found === undefined ? null : clipSnippet(strikeOut(found, this.#secrets), this.#own)
   }
 }
 
@@ -76,4 +75,138 @@ function findMessage(value: unknown, depth: number): string | undefined {
     if (found !== undefined) return found
   }
   return undefined
+}
+
+const snippetCharsMax = 300
+/** What may be a caller's own words: a log keeps none of them. */
+const quotedMax = 60
+const hidden = '…'
+/** A first mark, and the last one that goes with it. */
+const marks: ReadonlyMap<string, string> = new Map([
+  ['"', '"'],
+  ["'", "'"],
+  ['`', '`'],
+  ['“', '”'],
+  ['‘', '’'],
+  ['«', '»'],
+])
+const ofWord = /\w/
+const encoded = /[A-Za-z0-9+/_-]{40,}={0,2}/g
+const keys = /\b(?:(?:sk|pk|key)[-_]|Bearer )[\w-]{8,}/g
+// A link may open for anyone who has it: of its query nothing is kept.
+const query = /(https?:\/\/[^\s?]{1,200})\?\S+/g
+
+/**
+ * What somebody else says, as the log keeps it: one line, 300 characters at most, without what it quotes at length (it may be what
+ * the caller sent), without what it repeats of `own`, the request's words, without what is encoded, and without anything that has
+ * the shape of a key.
+ */
+export function clipSnippet(text: string, own = ''): string {
+  const line = text
+    .slice(0, 4 * snippetCharsMax)
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+  const bare = hideQuoted(withoutRepeats(line, own, hidden))
+    .replaceAll(query, `$1?${hidden}`)
+    .replaceAll(keys, hidden)
+    .replaceAll(encoded, hidden)
+  return bare.length > snippetCharsMax ? `${bare.slice(0, snippetCharsMax)}${hidden}` : bare
+}
+
+/** Goes through the marks in their order, each once: what was cut off has no last one, and goes to the end. */
+function hideQuoted(line: string): string {
+  let bare = ''
+  let at = 0
+  while (at < line.length) {
+    const mark = line.charAt(at)
+    const last = marks.get(mark)
+    const end = last === undefined || isApostrophe(line, at, mark) ? at + 1 : endOfQuote(line, at + 1, last)
+    bare += end - at < quotedMax ? line.slice(at, end) : `${mark}${hidden}${line.charAt(end - 1) === last ? last : ''}`
+    at = end
+  }
+  return bare
+}
+
+function endOfQuote(line: string, from: number, last: string): number {
+  for (let at = line.indexOf(last, from); at >= 0; at = line.indexOf(last, at + 1))
+    if (!isApostrophe(line, at, last)) return at + 1
+  return line.length
+}
+
+/** A match inside of a word. */
+function isApostrophe(line: string, at: number, mark: string): boolean {
+  if (mark !== "'" && mark !== '’') return false
+  return ofWord.test(line.charAt(at - 1)) && ofWord.test(line.charAt(at + 1))
+}
+
+/** Longer requests are not compared with the answer: all others would wait. */
+const requestCharsMax = 65_536
+/** A shorter run is an ordinary word. */
+const repeatedMin = 16
+/** Every run of so many holds a whole window, wherever it begins. */
+const window = repeatedMin / 2
+/** Places of the request at which one window is tried. */
+const triesMax = 8
+
+/** The words of a request, except the model's name; undefined where it was not read, or is very long. */
+export function requestWords(body: Body | undefined): string | undefined {
+  if (!body || body.kind === 'none') return ''
+  const said: string[] = []
+  let left = requestCharsMax
+  if (body.kind === 'json')
+    for (const name of body.json.names()) {
+      if (name === 'model') continue
+      left -= body.json.raw(name)?.length ?? 0
+      if (left < 0) return undefined
+      gather(body.json.get(name), said)
+    }
+  else if (body.kind === 'form')
+    for (const part of body.parts) {
+      if (part.kind !== 'text' || part.name === 'model') continue
+      left -= part.value.length
+      if (left < 0) return undefined
+      said.push(part.value)
+    }
+  else return undefined
+  return said.join('\n').replaceAll(/\s+/g, ' ')
+}
+
+function gather(value: Json | undefined, into: string[]): void {
+  const todo: (Json | undefined)[] = [value]
+  while (todo.length > 0) {
+    const one = todo.pop()
+    if (typeof one === 'string') into.push(one)
+    else if (typeof one === 'object' && one !== null) todo.push(...Object.values(one))
+  }
+}
+
+/** A line without what it repeats of a request, run by run. */
+function withoutRepeats(line: string, own: string, hidden: string): string {
+  let bare = ''
+  let kept = 0
+  for (let at = 0; at + window <= line.length; ) {
+    const [from, until] = longestRun(line, own, at, kept)
+    if (until - from < repeatedMin) {
+      at += window
+      continue
+    }
+    bare += line.slice(kept, from) + hidden
+    kept = at = until
+  }
+  return bare + line.slice(kept)
+}
+
+/** The longest run around a window that the request has too; it begins at `least` or later. */
+function longestRun(line: string, own: string, at: number, least: number): readonly [from: number, until: number] {
+  const words = line.slice(at, at + window)
+  let best: readonly [number, number] = [at, at]
+  let found = own.indexOf(words)
+  for (let tries = 0; found >= 0 && tries < triesMax; tries++) {
+    let [from, until] = [at, at + window]
+    while (from > least && line[from - 1] === own[found - (at - from) - 1]) from--
+    while (until < line.length && line[until] === own[found + until - at]) until++
+    if (until - from > best[1] - best[0]) best = [from, until]
+    found = own.indexOf(words, found + 1)
+  }
+  return best
 }

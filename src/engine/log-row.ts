@@ -1,6 +1,6 @@
 import { callerSlot, type FailureValues, type LogRow } from '../domain/index.ts'
 import type { RequestContext, Outcome } from '../plugin-api/index.ts'
-import { clipWords } from './clip-words.ts'
+import { clipSnippet } from './error-snippet.ts'
 import type { ActiveRequest } from './active-request.ts'
 
 /** Of a request's field names a row keeps so many, and so much of each. */
@@ -54,7 +54,7 @@ function clipValues(values: FailureValues): FailureValues | null {
   const all = Object.entries(values).slice(0, valuesMax)
   if (all.length === 0) return null
   return Object.fromEntries(
-    all.map(([name, value]) => [name, typeof value === 'string' ? clipWords(value) : value] as const),
+    all.map(([name, value]) => [name, typeof value === 'string' ? clipSnippet(value) : value] as const),
   )
 }
 

@@ -7,9 +7,8 @@ import { firstStages, openSource, secretsOfCall, struckHeaders } from './answer-
 import type { AnswerHead, Call } from './call-request.ts'
 import type { Deadlines } from './deadlines.ts'
 import type { Source } from './decode.ts'
-import { ErrorSnippet } from './error-snippet.ts'
+import { ErrorSnippet, requestWords } from './error-snippet.ts'
 import { replyHeaders } from './headers.ts'
-import { ownWords } from './own-words.ts'
 import { unbuffered } from './respond.ts'
 import { ResponsePump } from './response-pump.ts'
 
@@ -32,7 +31,7 @@ export class ResponseOpener {
     request.endUnknown = head.endsWithConnection && source === call
     const headers = struckHeaders(replyHeaders(head.headers, context.dialect), head.status, call)
     const first = firstStages(head, call)
-    if (head.status >= 400) request.overheard = new ErrorSnippet(secretsOfCall(call), ownWords(request.body))
+    if (head.status >= 400) request.overheard = new ErrorSnippet(secretsOfCall(call), requestWords(request.body))
     const judge = new FormJudge(context, target, { ...head, headers }, call, source === call)
     const { stage, turnInto } = judge
     const shaping = request.running.pipeline.onReply(

@@ -4,8 +4,26 @@ import type { Clock } from '../util/index.ts'
 import { Mailer } from './mail.ts'
 import { failed, Poster, type Sent } from './post.ts'
 import { nextTryAt } from './schedule.ts'
-import { signedHeaders } from './sign.ts'
 import { slackBody, standardBody } from './write-body.ts'
+import { createHmac } from 'node:crypto'
+
+const prefix = 'whsec_'
+
+/**
+ * The headers of Standard Webhooks 1.0: `webhook-id`, `webhook-timestamp` (seconds, of this try) and `webhook-signature`, one
+ * `v1,` for each secret. Secrets are `whsec_` and Base64.
+ */
+function signedHeaders(
+  { id, body, now }: { readonly id: string; readonly body: string; readonly now: number },
+  secrets: readonly string[],
+): { readonly [header: string]: string } {
+  const seconds = Math.floor(now / 1_000)
+  const signatures = secrets.map(secret => {
+    const key = Buffer.from(secret.slice(prefix.length), 'base64')
+    return `v1,${createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64')}`
+  })
+  return { 'webhook-id': id, 'webhook-timestamp': String(seconds), 'webhook-signature': signatures.join(' ') }
+}
 
 /** Events of one turn. */
 const batchMax = 64

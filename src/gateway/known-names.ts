@@ -1,8 +1,10 @@
 import { isConsolePath } from './console-listener.ts'
 import { dialects } from '../api-formats/index.ts'
 import { operationTraits } from '../operations/index.ts'
-import { localAnswerNames } from './local-answer-names.ts'
 import { simulatorNames } from '../simulator/names.ts'
+
+/** What `serve:` of a route may name. */
+const localAnswerNames = ['models', 'model', 'charge', 'job'] as const
 
 /** What a configuration may name without defining it, as far as this version has it. */
 export const knownNames = {

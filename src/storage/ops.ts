@@ -54,9 +54,7 @@ import { adopt } from './keys/adopt.ts'
 import { changeKey, changeOwnKey, createKey, createOwnKey, revokeKey, rotateKey } from './keys/write.ts'
 import { type EmptyEnd, endEmpty } from './ledger/end-empty.ts'
 import { hold } from './ledger/hold.ts'
-import { lapse } from './ledger/lapse.ts'
 import { addChargeItem } from './ledger/charge-item.ts'
-import { markDelivered } from './ledger/mark-delivered.ts'
 import { reprice } from './ledger/reprice.ts'
 import { type Decision, refund, resolve } from './ledger/resolve.ts'
 import type { Posted } from './ledger/charge-queue.ts'
@@ -88,6 +86,31 @@ import { writeLogs } from './log-batches/write.ts'
 import { ask, type QueryProgram } from './query.ts'
 import { decideVendorKey, type KeySpent, putVendorKey, spendOfKey } from './vendor-keys.ts'
 import type { Scribe } from './writer-identity.ts'
+import { aheadMs } from '../domain/budget.ts'
+import { payerColumns } from './accounts/levels.ts'
+import { skipLocked } from './query.ts'
+import { giveHoldsBack } from './ledger/give-holds-back.ts'
+
+/** Charges of one commit. */
+const lapseTogether = 500
+
+/**
+ * Voids charges that have been under review since `until` or before, as the configuration says, and gives back what is still
+ * held for them. One whose review began by a clock that was ahead begins its wait now. @returns how many; `lapseTogether`
+ * when there may be more
+ */
+function* lapse({ until, at }: { readonly until: number; readonly at: number }): QueryProgram<number> {
+  yield ask(`UPDATE charge SET ended_at = ? WHERE state = 'needs_review' AND ended_at > ?`, at, at + aheadMs)
+  const charges = yield ask(
+    `UPDATE charge SET state = 'voided', amount = 0, reason = coalesce(reason || ', ', '') || 'nobody decided in time', ended_at = ?
+     WHERE id IN (SELECT id FROM charge WHERE state = 'needs_review' AND ended_at <= ? LIMIT ${lapseTogether} ${skipLocked})
+     RETURNING ${payerColumns}, CASE WHEN kept = 1 THEN hold ELSE 0 END AS hold`,
+    at,
+    until,
+  )
+  yield* giveHoldsBack(charges)
+  return charges.length
+}
 
 /** Every change of the storage by name, with what it is given and what it gives back. All of it crosses threads. */
 export type Changes = {
@@ -322,4 +345,9 @@ function* probe(): QueryProgram<null> {
   if (!row) throw new Error('the probe was not written')
   yield ask('DELETE FROM probe WHERE id = 1')
   return null
+}
+
+/** Notes that answers reached their callers wholly. Says nothing about money. */
+function* markDelivered(ids: readonly string[]): QueryProgram<void> {
+  for (const id of ids) yield ask(`UPDATE charge SET delivery = 'confirmed' WHERE id = ? AND state = 'settled'`, id)
 }

@@ -66,13 +66,14 @@ import { readAnchor } from './ledger/anchor.ts'
 import { audit, findCorrections } from './ledger/audit.ts'
 import { findCharges, pageCharges } from './ledger/find.ts'
 import { listGateways } from './ledger/replicas.ts'
-import { findRefund } from './ledger/find-refund.ts'
 import type { Corrections } from './ledger/repair.ts'
 import { sumStatement } from './ledger/statement.ts'
 import { sumOpen } from './ledger/sum-open.ts'
 import { listRefused } from './people/refused.ts'
 import type { QueryProgram } from './query.ts'
 import type { Tables } from './tables.ts'
+import { ask } from './query.ts'
+import { text, textOrNull, whole } from './rows.ts'
 
 /** What is listed and proved, by name. All of it crosses threads. */
 export type Readings = {
@@ -209,4 +210,22 @@ async function loadLists(openKysely: ReadTools['openKysely']) {
     import('./people/trail.ts'),
   ])
   return { db, listKeys, countTrail, listTrail }
+}
+
+/** The opposite entry of a charge, in rows or in a segment; undefined where nothing was given back. */
+function* findRefund(id: string): QueryProgram<Refund | undefined> {
+  for (const table of ['entry', 'reversal'] as const) {
+    const [row] = yield ask(
+      `SELECT amount, created_at, actor, reason FROM ${table} WHERE charge_id = ? AND kind = 'refund'`,
+      id,
+    )
+    if (row)
+      return {
+        amount: whole(row, 'amount'),
+        at: whole(row, 'created_at'),
+        by: text(row, 'actor'),
+        reason: textOrNull(row, 'reason'),
+      }
+  }
+  return undefined
 }

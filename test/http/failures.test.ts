@@ -1,5 +1,5 @@
 import t from 'tap'
-import { clipWords } from '../../src/engine/clip-words.ts'
+import { clipSnippet } from '../../src/engine/error-snippet.ts'
 import { caseName } from '../harness/case-name.ts'
 import { start } from '../harness/start.ts'
 
@@ -65,8 +65,8 @@ t.test('words of somebody else are kept short, and without what may be a secret'
     [`got ${'QUJD'.repeat(20)}`, 'got …'],
     ['the "size" is wrong', 'the "size" is wrong'],
   ] as const)
-    t.equal(clipWords(text), kept, caseName({ text }))
-  t.equal(clipWords('word '.repeat(200)).length, 301)
+    t.equal(clipSnippet(text), kept, caseName({ text }))
+  t.equal(clipSnippet('word '.repeat(200)).length, 301)
 })
 
 function bearer(key: string) {

@@ -3,7 +3,6 @@ import type { WaysIn } from '../../domain/sign-in.ts'
 import { payerOf } from '../accounts/opening.ts'
 import { balanceOf } from '../accounts/top-up.ts'
 import { StorageError } from '../errors.ts'
-import { countCharges } from '../costs/count-charges.ts'
 import { revokeKey } from '../keys/write.ts'
 import { leave, type Signed } from '../people/trail.ts'
 import { changeUser, findUser } from '../people/users.ts'
@@ -22,6 +21,8 @@ import {
 } from './names.ts'
 import type { Person } from './person.ts'
 import { countRows, eraseRows, wholesale } from './tables.ts'
+import { readPass, readTail } from '../costs/read.ts'
+import { lengthCount, lengthOfSpan, numbersOf } from '../costs/spans.ts'
 
 /** For so long after an erasure requests that were under way may still write: rows of the log without a hold. */
 const lateMs = 24 * 3_600_000
@@ -207,4 +208,22 @@ function* forgetName(pseudonym: string, name: string): QueryProgram<void> {
     name,
   )
   yield ask('UPDATE "user" SET late_until = NULL, booked_as = ? WHERE name = ?', booked ? name : null, pseudonym)
+}
+
+/**
+ * How many charges of a user are in the ledger: those that are added up, from the longest spans (each charge is in one span of
+ * every length), and those after them.
+ */
+function* countCharges(user: string): QueryProgram<number> {
+  const pass = yield* readPass()
+  const { sums } = yield* readTail(pass)
+  const [row] = yield ask(
+    `SELECT coalesce(sum(firsts), 0) AS count FROM cost_place_sum WHERE span >= ? AND span < ? AND ${lengthOfSpan} = ${lengthCount - 1}
+      AND place IN (SELECT id FROM cost_place WHERE user_name = ? AND detail = 'user')`,
+    ...numbersOf(pass),
+    user,
+  )
+  let count = row ? whole(row, 'count') : 0
+  for (const { place, counts } of sums.all()) if (place.user_name === user) count += counts.firsts
+  return count
 }

@@ -1,7 +1,5 @@
 import t from 'tap'
-import { clipWords } from '../../src/engine/clip-words.ts'
-import { ErrorSnippet } from '../../src/engine/error-snippet.ts'
-import { ownWords } from '../../src/engine/own-words.ts'
+import { clipSnippet, ErrorSnippet, requestWords } from '../../src/engine/error-snippet.ts'
 import type { JsonObjectView } from '../../src/domain/index.ts'
 import { caseName } from '../harness/case-name.ts'
 
@@ -26,17 +24,17 @@ t.test('what is quoted at length is not kept, however the marks stand', t => {
     `Invalid prompt: 'Draw John's house and don't ${prompt}'`,
   ]
   for (const text of said) {
-    const kept = clipWords(text)
+    const kept = clipSnippet(text)
     t.match(kept, /^Invalid prompt: ["'`“]…/, caseName({ text: text.slice(0, 40) }))
     t.notMatch(kept, /harbour|lighthouse|John/, caseName({ text: text.slice(0, 40) }))
   }
-  t.equal(clipWords(`It's the 'size' that can't be "2048x2048".`), `It's the 'size' that can't be "2048x2048".`)
+  t.equal(clipSnippet(`It's the 'size' that can't be "2048x2048".`), `It's the 'size' that can't be "2048x2048".`)
   t.end()
 })
 
 t.test('words without end cost no more than in proportion', t => {
   for (const mark of ['"', "'", '`', '“', '«', '‘']) {
-    const kept = clipWords(mark.repeat(100_000))
+    const kept = clipSnippet(mark.repeat(100_000))
     t.ok(kept.length <= 301, caseName({ mark }))
   }
   t.end()
@@ -68,7 +66,7 @@ t.test('what a request has said is not kept, quoted or not', t => {
     ['The size is not known', 'The size is not known'],
     [`x${prompt.slice(7, 40)}y and z${prompt.slice(11, 60)}`, 'x…y and z…'],
   ] as const)
-    t.equal(clipWords(said, own), kept, caseName({ said }))
+    t.equal(clipSnippet(said, own), kept, caseName({ said }))
   t.equal(new ErrorSnippet([], undefined).words, null)
   t.end()
 })
@@ -83,9 +81,9 @@ t.test('the words of a request are those of all its fields but the name of the m
     get: (name: string) => value[name],
     raw: (name: string) => Buffer.from(JSON.stringify(value[name])),
   } as unknown as JsonObjectView
-  t.same(ownWords({ kind: 'json', json })?.split(' ').toSorted(), ['a', 'b', 'c'])
+  t.same(requestWords({ kind: 'json', json })?.split(' ').toSorted(), ['a', 'b', 'c'])
   const long = { ...json, raw: () => Buffer.alloc(100_000) } as unknown as JsonObjectView
-  t.equal(ownWords({ kind: 'json', json: long }), undefined)
-  t.equal(ownWords({ kind: 'none' }), '')
+  t.equal(requestWords({ kind: 'json', json: long }), undefined)
+  t.equal(requestWords({ kind: 'none' }), '')
   t.end()
 })

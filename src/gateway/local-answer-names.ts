@@ -1,2 +1,0 @@
-/** What `serve:` of a route may name. */
-export const localAnswerNames = ['models', 'model', 'charge', 'job'] as const
