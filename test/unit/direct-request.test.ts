@@ -145,7 +145,7 @@ t.test('what has come already is not handed over', async t => {
   t.same(answers, [false])
 })
 
-t.test('what is used of the inside of Node is there', async t => {
+t.test('a request whose body was handed over has ended like any other', async t => {
   const closed = Promise.withResolvers<object>()
   const { socket, text } = await open(t, (req, res) => {
     const taker = new Told()
@@ -162,7 +162,7 @@ t.test('what is used of the inside of Node is there', async t => {
   while (!text().includes('done')) await once(socket, 'data')
   t.same(
     await closed.promise,
-    { complete: true, readableEnded: true, readableFlowing: null },
-    `Node ${process.version} reads nothing on`,
+    { complete: true, readableEnded: true, readableFlowing: true },
+    'its stream has ended',
   )
 })
