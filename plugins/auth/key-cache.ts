@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import {
   type Awaitable,
   type Clock,
+  andThen,
   isPromise,
   type Key,
   type KeyChanges,
@@ -75,8 +76,7 @@ export class KeyCache {
       this.#foreignUntil = now + unknownMs
       return (this.#foreign = found)
     }
-    const found = this.#store.hasForeign()
-    return isPromise(found) ? found.then(keep) : keep(found)
+    return andThen(this.#store.hasForeign(), keep)
   }
 
   /** Forgets all changed keys. */

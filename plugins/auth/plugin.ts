@@ -7,6 +7,7 @@ import {
   type RequestContext,
   Failure,
   hashSecret,
+  andThen,
   isPromise,
   mayAsk,
   networkOf,
@@ -43,7 +44,7 @@ function check(caller: Caller, model: string, place: string): void {
 }
 
 /**
- * The one of several keys that is known: a client's left-over key of a vendor may stand beside ours.
+ * The one of several keys that is known: a client may send a left-over key of a vendor next to ours.
  * @throws Failure conflicting_api_keys for two that are known, or more than are looked up; storage_unavailable
  */
 async function judgeSeveral(
@@ -51,16 +52,23 @@ async function judgeSeveral(
   find: (text: string) => Promise<KnownKey | undefined>,
 ): Promise<KnownKey | undefined> {
   if (texts.size > severalMax) throw fail('conflicting_api_keys')
-  const found = await Promise.all([...texts].map(find)).catch((cause: unknown) => {
-    throw cause instanceof Failure ? cause : unavailable(cause)
-  })
+  const found = await Promise.all([...texts].map(find))
   const known = found.filter(one => one !== undefined)
   if (new Set(known.map(({ key }) => key.id)).size > 1) throw fail('conflicting_api_keys')
   return known[0]
 }
 
-function unavailable(cause: unknown): Failure {
-  return fail('storage_unavailable', {}, { cause, retryAfterMs: retryMs })
+/** Reads the storage. @throws Failure storage_unavailable */
+function orUnavailable<T>(read: () => Awaitable<T>): Awaitable<T> {
+  const refuse = (cause: unknown): never => {
+    throw fail('storage_unavailable', {}, { cause, retryAfterMs: retryMs })
+  }
+  try {
+    const found = read()
+    return isPromise(found) ? found.catch(refuse) : found
+  } catch (cause) {
+    return refuse(cause)
+  }
 }
 
 /** The caller (`docs/rules.md#keys`): checks the key before a byte of the body is read, and gives the caller. */
@@ -74,95 +82,75 @@ export const auth = definePlugin({
     const badKeys = host.keep('bad-keys', () => new BadKeyLog(clock))
     const groupsMissed = new Set<string>()
 
-    function refuse(ex: RequestContext, why: string, known?: KnownKey): Failure {
-      const waitMs = badKeys.count(networkOf(ex.head.remote), options.bad_keys_per_minute)
+    function refuse(context: RequestContext, why: string, known?: KnownKey): Failure {
+      const waitMs = badKeys.count(networkOf(context.head.remote), options.bad_keys_per_minute)
       if (waitMs > 0) return fail('too_many_bad_keys', { max: options.bad_keys_per_minute }, { retryAfterMs: waitMs })
-      log.info({ request: ex.id, remote: ex.head.remote, key: known?.key.id ?? null, why }, 'an API key was refused')
-      return badKey(ex, 'Incorrect API key provided.')
+      log.info(
+        { request: context.id, remote: context.head.remote, key: known?.key.id ?? null, why },
+        'an API key was refused',
+      )
+      return badKey(context, 'Incorrect API key provided.')
     }
 
-    function admit(ex: RequestContext, known: KnownKey | undefined): void {
-      if (!known) throw refuse(ex, 'unknown')
+    function admit(context: RequestContext, known: KnownKey | undefined): void {
+      if (!known) throw refuse(context, 'unknown')
       const { key, addresses } = known
-      if (key.status !== 'active') throw refuse(ex, key.status, known)
-      if (key.userStatus !== 'active') throw refuse(ex, 'user disabled', known)
-      if (key.expiresAt !== null && key.expiresAt <= clock.now()) throw refuse(ex, 'expired', known)
+      if (key.status !== 'active') throw refuse(context, key.status, known)
+      if (key.userStatus !== 'active') throw refuse(context, 'user disabled', known)
+      if (key.expiresAt !== null && key.expiresAt <= clock.now()) throw refuse(context, 'expired', known)
       // One that the console made by a clock ahead would be good for as long as that was.
-      if (key.kind === 'session' && key.createdAt > clock.now() + aheadMs) throw refuse(ex, 'of a clock ahead', known)
-      if (addresses && !listHas(addresses, ex.head.remote)) throw fail('address_not_allowed')
+      if (key.kind === 'session' && key.createdAt > clock.now() + aheadMs)
+        throw refuse(context, 'of a clock ahead', known)
+      if (addresses && !listHas(addresses, context.head.remote)) throw fail('address_not_allowed')
       const name = key.group ?? key.userGroup
-      const group = ex.plan.groups.get(name)
+      const group = context.plan.groups.get(name)
       if (!group) {
         if (!groupsMissed.has(name))
           log.warn({ group: name, key: key.id }, 'a key belongs to a group that is not configured')
         groupsMissed.add(name)
         throw fail('group_unknown', { group: name })
       }
-      ex.payer = key.id
-      ex.slots.put(callerSlot, { key, group })
+      context.payer = key.id
+      context.slots.put(callerSlot, { key, group })
     }
 
-    function find(hash: string) {
-      try {
-        return keys.find(hash)
-      } catch (cause) {
-        throw unavailable(cause)
-      }
-    }
-
-    function judge(ex: RequestContext, secret: string): Awaitable<void> {
-      const found = find(hashSecret(secret))
-      if (!isPromise(found)) return admit(ex, found)
-      return found.then(
-        known => admit(ex, known),
-        (cause: unknown) => {
-          throw unavailable(cause)
-        },
+    function judge(context: RequestContext, secret: string): Awaitable<void> {
+      return andThen(
+        orUnavailable(() => keys.find(hashSecret(secret))),
+        known => admit(context, known),
       )
     }
 
     /** What this gateway cannot have made is looked up only where keys of another one were taken over. */
-    function judgeForeign(ex: RequestContext, text: string): Awaitable<void> {
-      if (!foreignPattern.test(text)) throw refuse(ex, 'malformed')
-      const has = hasForeign()
-      if (has === false) throw refuse(ex, 'malformed')
-      if (!isPromise(has)) return judge(ex, text)
-      return has.then(
-        isTaken => {
-          if (!isTaken) throw refuse(ex, 'malformed')
-          return judge(ex, text)
-        },
-        (cause: unknown) => {
-          throw unavailable(cause)
-        },
-      )
+    function judgeForeign(context: RequestContext, text: string): Awaitable<void> {
+      if (!foreignPattern.test(text)) throw refuse(context, 'malformed')
+      return andThen(hasForeign(), isTaken => {
+        if (!isTaken) throw refuse(context, 'malformed')
+        return judge(context, text)
+      })
     }
 
     function hasForeign(): Awaitable<boolean> {
-      try {
-        return keys.hasForeign()
-      } catch (cause) {
-        throw unavailable(cause)
-      }
+      return orUnavailable(() => keys.hasForeign())
     }
 
     async function findAny(text: string): Promise<KnownKey | undefined> {
       const isOurs = readSecret(text) !== undefined
       if (!isOurs && !(foreignPattern.test(text) && (await hasForeign()))) return undefined
-      return find(hashSecret(text))
+      return orUnavailable(() => keys.find(hashSecret(text)))
     }
 
     return {
-      onRequest(ex) {
-        const presented = ex.dialect.credentials(ex.head)
+      onRequest(context) {
+        const presented = context.dialect.credentials(context.head)
         const [text] = presented
-        if (text === undefined) throw badKey(ex, 'The API key is missing.')
+        if (text === undefined) throw badKey(context, 'The API key is missing.')
         if (presented.some(other => other !== text))
-          return judgeSeveral(new Set(presented), findAny).then(known => admit(ex, known))
-        return readSecret(text) === undefined ? judgeForeign(ex, text) : judge(ex, text)
+          return judgeSeveral(new Set(presented), findAny).then(known => admit(context, known))
+        return readSecret(text) === undefined ? judgeForeign(context, text) : judge(context, text)
       },
-      onTarget(ex, target) {
-        checkModels(ex.slots.need(callerSlot), target)
+      onTarget(context, target) {
+        checkModels(context.slots.need(callerSlot), target)
       },
       close: () => keys.close(),
     }

@@ -1,4 +1,4 @@
-import { defineSigner, isPromise, type Signature, type Unsigned } from '../../src/plugin-api/index.ts'
+import { defineSigner, andThen, type Signature, type Unsigned } from '../../src/plugin-api/index.ts'
 import { optionsSchema } from './schema.ts'
 
 /** Keys that are derived of a day are kept, the newest so many. */
@@ -35,10 +35,7 @@ export const awsSigv4 = defineSigner({
     }
 
     return {
-      sign(request) {
-        const digest = request.digest()
-        return isPromise(digest) ? digest.then(known => sign(request, known)) : sign(request, digest)
-      },
+      sign: request => andThen(request.digest(), known => sign(request, known)),
     }
   },
 })

@@ -89,26 +89,27 @@ export const imageTierBilling = definePlugin({
     const turnedAnswers = host.keep('turned-answers', () => new ByteBudget(wholeEventsBytesMax))
     const wholeEvents = host.keep('whole-events', () => new ByteBudget(wholeEventsBytesMax))
 
-    async function settle(ex: RequestContext, outcome: Outcome, { charge, stage, turned }: Billing): Promise<void> {
+    async function settle(context: RequestContext, outcome: Outcome, billing: Billing): Promise<void> {
+      const { charge, stage, turned } = billing
       try {
         // The engine or another plugin may have refused the answer before this plugin read it.
-        if (ex.notes.unrecognised) charge.see(ex.notes.unrecognised)
+        if (context.notes.unrecognised) charge.see(context.notes.unrecognised)
         await charge.settle(outcome)
       } catch (cause) {
         // Nothing is lost: the hold stays until recovery or the lease ends it.
-        log.error({ charge: ex.id, err: cause }, 'a charge could not be ended; recovery will')
+        log.error({ charge: context.id, err: cause }, 'a charge could not be ended; recovery will')
       } finally {
         const { shape } = charge
-        if (shape !== undefined) ex.notes.unrecognised = { shape }
+        if (shape !== undefined) context.notes.unrecognised = { shape }
         stage?.close()
         turned?.close()
       }
     }
 
     return {
-      onTarget(ex, target, facet) {
-        const shape = shapeOf(ex.route.operation, facet)
-        if (!chargesImages(ex.route.operation, target.body, facet)) return
+      onTarget(context, target, facet) {
+        const shape = shapeOf(context.route.operation, facet)
+        if (!chargesImages(context.route.operation, target.body, facet)) return
         // Who has made an image, its answer does not say.
         const other = target.further?.find(({ runs }) => runs === 'instead')
         if (other) {
@@ -117,38 +118,38 @@ export const imageTierBilling = definePlugin({
         }
         if (shape !== 'output') {
           readCount(target.body, target.family.nMax, countPaths(facet, shape))
-          checkQuery(ex.head.query)
+          checkQuery(context.head.query)
         }
-        readIdempotencyKey(ex.head.headers['idempotency-key'])
+        readIdempotencyKey(context.head.headers['idempotency-key'])
         // Nothing has been reserved yet when a request is refused that has no price.
-        if (goesBySent(facet)) quote({ ...quoteOf(ex, target, facet), n: 1 })
+        if (goesBySent(facet)) quote({ ...quoteOf(context, target, facet), n: 1 })
         if (shape === 'data' && rendersUrl(target, facet) && target.stream) throw fail('response_format_not_streamed')
         if (!ledger.healthy()) throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
-        ex.slots.put(imageChargeSlot, ex.id)
+        context.slots.put(imageChargeSlot, context.id)
       },
 
-      onAdmit(ex, target, facet) {
-        return ex.slots.get(imageChargeSlot) ? openCharge(host, ex, target, facet) : undefined
+      onAdmit(context, target, facet) {
+        return context.slots.get(imageChargeSlot) ? openCharge(host, context, target, facet) : undefined
       },
 
-      onForward(ex, out, facet) {
-        const billing = ex.slots.get(billingSlot)
+      onForward(context, out, facet) {
+        const billing = context.slots.get(billingSlot)
         if (!billing) return out
-        const { out: body, dropped } = shapeSent(out.body, facet, shapeOf(ex.route.operation, facet))
-        if (dropped.length > 0) tellDropped(ex, dropped)
+        const { out: body, dropped } = shapeSent(out.body, facet, shapeOf(context.route.operation, facet))
+        if (dropped.length > 0) tellDropped(context, dropped)
         return { ...out, body, detach: facet.on_caller_gone === 'bill' }
       },
 
-      onReply(ex, reply, facet, target) {
-        const billing = ex.slots.get(billingSlot)
-        if (!billing || ex.slots.get(jobSlot)?.handedOver === true) return reply
+      onReply(context, reply, facet, target) {
+        const billing = context.slots.get(billingSlot)
+        if (!billing || context.slots.get(jobSlot)?.handedOver === true) return reply
         billing.charge.comesFrom(target.upstream.name)
         if (reply.status < 200 || reply.status > 299) {
           // Whatever its status says, an image that is in it would leave unpaid.
           return { ...reply, stages: [...reply.stages, new RefusalStage(billing.charge, reply.status)] }
         }
         const contentType = readableType(billing.charge, reply.headers)
-        const { operation } = ex.route
+        const { operation } = context.route
         const asUrl = shapeOf(operation, facet) === 'data' && rendersUrl(target, facet)
         const came = reply.turnInto === undefined ? isEventStream(contentType, target) : reply.turnInto === 'whole'
         // Callers read what they requested: the answer is converted to that where its shape is known.
@@ -160,7 +161,7 @@ export const imageTierBilling = definePlugin({
         const type = isTurned ? (events ? 'text/event-stream' : 'application/json') : contentType
         const answer = { status: reply.status, contentType: type, keep: billing.keyed }
         billing.stage = new BillingStage(scanner, billing.charge, answer)
-        if (isTurned) billing.turned = turn(billing.charge, ex, { isStream: came, clock, budget: turnedAnswers })
+        if (isTurned) billing.turned = turn(billing.charge, context, { isStream: came, clock, budget: turnedAnswers })
         const headers = isTurned ? { ...withoutLength(reply.headers), 'content-type': type } : reply.headers
         return {
           ...reply,
@@ -171,12 +172,12 @@ export const imageTierBilling = definePlugin({
         }
       },
 
-      onResume: (ex, _target, facet) => resumeCharge(host, ex, facet),
+      onResume: (context, _target, facet) => resumeCharge(host, context, facet),
 
-      onSettle(ex, outcome) {
-        const billing = ex.slots.get(billingSlot)
-        if (!billing || goesOn(ex, outcome)) return billing?.stage?.close()
-        return settle(ex, outcome, billing)
+      onSettle(context, outcome) {
+        const billing = context.slots.get(billingSlot)
+        if (!billing || goesOn(context, outcome)) return billing?.stage?.close()
+        return settle(context, outcome, billing)
       },
     }
   },
@@ -185,26 +186,26 @@ export const imageTierBilling = definePlugin({
 /** The charge of a job that is taken up again. @throws Failure job_in_review */
 async function resumeCharge(
   { clock, stores: { ledger } }: Host,
-  ex: RequestContext,
+  context: RequestContext,
   facet: BillingFacet,
 ): Promise<void> {
-  const stored = await ledger.find(ex.id)
+  const stored = await ledger.find(context.id)
   if (!stored) return
   // A person is to see what it comes to: nothing more of it goes out.
-  if (stored.state === 'needs_review') throw fail('job_in_review', { charge: ex.id })
+  if (stored.state === 'needs_review') throw fail('job_in_review', { charge: context.id })
   const { n, rule, lines } = stored
-  const job = ex.slots.get(jobSlot)
+  const job = context.slots.get(jobSlot)
   if (job) job.hasBegun = stored.state === 'reserved' && lines.length > 0
   // Where another exchange has ended it, its lines are those of what it paid for: any other is refused.
   const terms = {
-    id: ex.id,
+    id: context.id,
     rule: rule as TierRule,
     n,
     ...leavingOf(facet),
-    told: () => ex.slots.get(responseMetadataSlot),
+    told: () => context.slots.get(responseMetadataSlot),
     linesBefore: lines.length,
   }
-  ex.slots.put(billingSlot, {
+  context.slots.put(billingSlot, {
     charge: new ImageCharge(ledger, terms, clock),
     n,
     keyed: false,
@@ -217,8 +218,8 @@ function leavingOf({ over_return: overReturn, on_caller_gone: onCallerGone }: Bi
 }
 
 /** The charge is that of a job that another exchange ends: this one has handed it over, or the gateway or its storage stops. */
-function goesOn(ex: RequestContext, outcome: Outcome): boolean {
-  const job = ex.slots.get(jobSlot)
+function goesOn(context: RequestContext, outcome: Outcome): boolean {
+  const job = context.slots.get(jobSlot)
   const code = 'failure' in outcome ? outcome.failure?.code : undefined
   if (job?.resumed && code === 'charge_not_recorded') return true
   return job !== undefined && (job.handedOver || (job.isOpen && wasStopped(outcome)))
@@ -231,47 +232,47 @@ function goesOn(ex: RequestContext, outcome: Outcome): boolean {
  */
 async function openCharge(
   { clock, stores }: Host,
-  ex: RequestContext,
+  context: RequestContext,
   target: Target,
   facet: BillingFacet,
 ): Promise<Answer | undefined> {
   const { ledger } = stores
   const { body, family } = target
-  const shape = shapeOf(ex.route.operation, facet)
+  const shape = shapeOf(context.route.operation, facet)
   const isTool = shape === 'output'
   const limit = isTool ? readToolLimit(body) : readCount(body, family.nMax, countPaths(facet, shape))
   const n = limit ?? 1
-  const about = quoteOf(ex, target, facet)
+  const about = quoteOf(context, target, facet)
   const measured = about.sent && (await measureInputs(facet, about.sent))
   const quoted = quote({ ...about, measured, n })
-  const idempotency = await readIdempotency(ex.head.headers['idempotency-key'], ex.head.path, body)
+  const idempotency = await readIdempotency(context.head.headers['idempotency-key'], context.head.path, body)
   // Known by its slot, which who charges the use has put before.
-  const rule = ex.slots.get(tokenUseSlot) ? withUse(quoted.rule, ex.id) : quoted.rule
-  const facts = chargeFacts(ex, target, { rule, n, size: about.asked.text, quality: textOf(body, 'quality') })
+  const rule = context.slots.get(tokenUseSlot) ? withUse(quoted.rule, context.id) : quoted.rule
+  const facts = chargeFacts(context, target, { rule, n, size: about.asked.text, quality: textOf(body, 'quality') })
   const terms = {
-    id: ex.id,
+    id: context.id,
     rule: quoted.rule,
     n: limit ?? Number.POSITIVE_INFINITY,
     ...leavingOf(facet),
-    told: () => ex.slots.get(responseMetadataSlot),
+    told: () => context.slots.get(responseMetadataSlot),
   }
   const charge = new ImageCharge(ledger, terms, clock)
   // Known before the hold is: when its commit is in doubt, the end of the exchange still gives it back.
-  ex.slots.put(billingSlot, { charge, n, keyed: idempotency !== null, stage: undefined })
-  ex.slots.put(imagesMadeSlot, () => charge.images)
+  context.slots.put(billingSlot, { charge, n, keyed: idempotency !== null, stage: undefined })
+  context.slots.put(imagesMadeSlot, () => charge.images)
   const held = await ledger.hold({ facts, hold: quoted.atMost, idempotency }).catch(throwUnavailable)
   if (held.kind !== 'held') {
-    ex.slots.put(billingSlot, undefined)
+    context.slots.put(billingSlot, undefined)
     return answerWithout(held, quoted.atMost, facts.currency, stores)
   }
-  ex.notes.charge = true
+  context.notes.charge = true
   return undefined
 }
 
 /** What the price of a request is computed from; the request itself only where more than its size counts. */
-function quoteOf(ex: RequestContext, { body, family, model }: Target, facet: BillingFacet) {
-  const sent = goesBySent(facet) ? { body, family, operation: ex.route.operation } : undefined
-  return { facet, family, model, asked: askedSize(ex.slots, body), ...(sent && { sent }) }
+function quoteOf(context: RequestContext, { body, family, model }: Target, facet: BillingFacet) {
+  const sent = goesBySent(facet) ? { body, family, operation: context.route.operation } : undefined
+  return { facet, family, model, asked: askedSize(context.slots, body), ...(sent && { sent }) }
 }
 
 /**

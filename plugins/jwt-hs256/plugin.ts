@@ -1,4 +1,4 @@
-import { defineSigner, isPromise, parseDuration, type Signature, Tokens } from '../../src/plugin-api/index.ts'
+import { defineSigner, andThen, parseDuration, type Signature, Tokens } from '../../src/plugin-api/index.ts'
 import { optionsSchema } from './schema.ts'
 
 /** Tokens are valid a little before they were made: the other side's clock may be slow. */
@@ -23,10 +23,7 @@ export const jwtHs256 = defineSigner({
     const toSignature = (token: string): Signature => ({ headers: { authorization: `Bearer ${token}` } })
 
     return {
-      sign() {
-        const token = tokens.token()
-        return isPromise(token) ? token.then(toSignature) : toSignature(token)
-      },
+      sign: () => andThen(tokens.token(), toSignature),
       refused: () => tokens.forget(),
     }
   },

@@ -60,20 +60,20 @@ export const multipartRewrite = definePlugin({
       limitsOf.set(operation, { ...limits, fileFields, areImages: traits?.images !== undefined })
     }
 
-    async function readWhole(ex: RequestContext, body: Extract<Body, { kind: 'stream' }>): Promise<Form> {
+    async function readWhole(context: RequestContext, body: Extract<Body, { kind: 'stream' }>): Promise<Form> {
       const boundary = parseBoundary(body.contentType)
-      const bytesMax = body.bytes ?? ex.route.bodyBytesMax
-      const reserve = new Reserve({ memory, disk, folder, server, payer: ex.payer }, bytesMax)
+      const bytesMax = body.bytes ?? context.route.bodyBytesMax
+      const reserve = new Reserve({ memory, disk, folder, server, payer: context.payer }, bytesMax)
       const spool = new Spool(folder, body.bytes, bytesMax)
       const discard = () => {
         spool.discard()
         reserve.free()
       }
       try {
-        const parts = await readForm(body.source, boundary, spool, limitsOf.get(ex.route.operation) ?? limits)
+        const parts = await readForm(body.source, boundary, spool, limitsOf.get(context.route.operation) ?? limits)
         reserve.shrink(spool)
         const form: Form = { kind: 'form', parts, encode, discard }
-        ex.slots.put(formSlot, form)
+        context.slots.put(formSlot, form)
         return form
       } catch (error) {
         discard()
@@ -82,24 +82,25 @@ export const multipartRewrite = definePlugin({
     }
 
     return {
-      onBody: (ex, body) => (body.kind === 'stream' && ex.route.body !== 'none' ? readWhole(ex, body) : body),
+      onBody: (context, body) =>
+        body.kind === 'stream' && context.route.body !== 'none' ? readWhole(context, body) : body,
 
       onTarget(_ex, target, facet: Facet | undefined) {
         if (target.body.kind !== 'form' || !facet) return
         for (const part of target.body.parts) judgePart(facet, part)
       },
 
-      onForward(ex, out, facet: Facet | undefined) {
+      onForward(context, out, facet: Facet | undefined) {
         if (out.body.kind !== 'form' || !facet) return out
         const { parts } = out.body
         const dropped = new Set(parts.filter(part => part.kind === 'file' && !rule(facet, part)).map(part => part.name))
-        ex.notes.forwarded = ex.notes.forwarded.filter(name => !dropped.has(name))
-        ex.notes.dropped = [...new Set([...ex.notes.dropped, ...dropped])]
+        context.notes.forwarded = context.notes.forwarded.filter(name => !dropped.has(name))
+        context.notes.dropped = [...new Set([...context.notes.dropped, ...dropped])]
         return { ...out, body: { ...out.body, parts: chooseFiles(parts, facet) } } satisfies Outbound
       },
 
-      onSettle(ex) {
-        ex.slots.get(formSlot)?.discard()
+      onSettle(context) {
+        context.slots.get(formSlot)?.discard()
       },
 
       close: () => folder.close(),

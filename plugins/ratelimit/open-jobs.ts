@@ -15,7 +15,7 @@ const unavailableMs = 5_000
  * @throws Failure rate_limit_exceeded, storage_unavailable
  */
 export async function refuseFull(
-  ex: RequestContext,
+  context: RequestContext,
   jobs: Pick<JobStore, 'openOf'>,
   keyId: string,
   limits: readonly Limit[],
@@ -26,7 +26,7 @@ export async function refuseFull(
   )
   if (full.length === 0) return undefined
   const standings = full.map(() => ({ remaining: 0, waitMs: openJobMs, resetMs: 0 }))
-  ex.notes.limits = decisions(full, standings, false)
+  context.notes.limits = decisions(full, standings, false)
   throw refusal(full, standings)
 }
 

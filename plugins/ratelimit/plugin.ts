@@ -8,6 +8,7 @@ import {
   detachedJobSlot,
   type RequestContext,
   type Head,
+  andThen,
   isPromise,
   type Outcome,
   type LimitStatus,
@@ -58,26 +59,26 @@ export const ratelimit = definePlugin({
     const running = host.keep('running', () => new RunningTokens(host.clock))
 
     /** Takes all limits of the request and the place at the first upstream in one step. */
-    function admit(ex: RequestContext, target: Target, limits: readonly Limit[], place: Limit | undefined) {
+    function admit(context: RequestContext, target: Target, limits: readonly Limit[], place: Limit | undefined) {
       const all = place ? [...limits, place] : limits
       if (all.length === 0) return undefined
-      return then(counters.take(all, whenDown), taking => enter(ex, target, limits, place, taking))
+      return then(counters.take(all, whenDown), taking => enter(context, target, limits, place, taking))
     }
 
     /** @throws Failure rate_limit_exceeded */
     function enter(
-      ex: RequestContext,
+      context: RequestContext,
       target: Target,
       limits: readonly Limit[],
       place: Limit | undefined,
       { ticket, standings }: LimitReservation,
     ): Awaitable<undefined> {
-      ex.limits = limitStates(limits, standings)
+      context.limits = limitStates(limits, standings)
       const all = place ? [...limits, place] : limits
-      ex.notes.limits = decisions(all, standings, ticket !== undefined)
+      context.notes.limits = decisions(all, standings, ticket !== undefined)
       if (ticket) {
         shadows.note(all, standings)
-        ex.slots.put(takenSlot, {
+        context.slots.put(takenSlot, {
           limits,
           ticket: place ? { ...ticket, demands: limits } : ticket,
           place: place && { upstream: target.upstream.name, ticket: { ...ticket, demands: [place] } },
@@ -87,26 +88,26 @@ export const ratelimit = definePlugin({
       }
       const others = limits.some((limit, i) => refuses(limit, standings[i] as LimitStatus))
       // Only the first upstream is full: `onForward` tries the next.
-      if (place && !others && target.model.upstreams.length > 1) return admit(ex, target, limits, undefined)
+      if (place && !others && target.model.upstreams.length > 1) return admit(context, target, limits, undefined)
       throw refusal(all, running.expected(all, standings))
     }
 
     /** A place at an upstream other than the first. @throws Failure rate_limit_exceeded, so that the next is tried */
-    function enterNext<T>(ex: RequestContext, place: Limit, { ticket, standings }: LimitReservation, out: T): T {
-      ex.notes.limits = [...(ex.notes.limits ?? []), ...decisions([place], standings, ticket !== undefined)]
+    function enterNext<T>(context: RequestContext, place: Limit, { ticket, standings }: LimitReservation, out: T): T {
+      context.notes.limits = [...(context.notes.limits ?? []), ...decisions([place], standings, ticket !== undefined)]
       if (!ticket) throw refusal([place], standings)
       shadows.note([place], standings)
-      const taken: Taken = ex.slots.get(takenSlot) ?? { limits: [], ticket: undefined, place: undefined }
+      const taken: Taken = context.slots.get(takenSlot) ?? { limits: [], ticket: undefined, place: undefined }
       taken.place = { upstream: place.of, ticket }
-      ex.slots.put(takenSlot, taken)
+      context.slots.put(takenSlot, taken)
       return out
     }
 
-    function settle(ex: RequestContext, outcome: Outcome, taken: Taken): Awaitable<void> {
+    function settle(context: RequestContext, outcome: Outcome, taken: Taken): Awaitable<void> {
       const { limits, ticket, place } = taken
       // Refused by whomever before the upstream was touched: the request consumes nothing (`docs/rules.md#limits`).
       const isVoid = outcome.kind === 'refused' && outcome.reach === 'untouched'
-      const tokens = isVoid ? undefined : ex.slots.get(tokenUseSlot)
+      const tokens = isVoid ? undefined : context.slots.get(tokenUseSlot)
       const amounts = limits.map(limit => (isVoid ? 0 : usedOf(limit, tokens, outcome)))
       for (const end of taken.tokens ?? []) end(tokens?.actual(outcome) ?? 0)
       const left = place && counters.settle(place.ticket, [0])
@@ -117,64 +118,63 @@ export const ratelimit = definePlugin({
 
     return {
       // Before the body is read: a key that has used up its minute does not get to upload 32 MiB.
-      onRequest(ex) {
-        if (ex.route.serve === undefined) return lookEarly(ex, counters, whenDown)
+      onRequest(context) {
+        if (context.route.serve === undefined) return lookEarly(context, counters, whenDown)
       },
 
-      onAdmit(ex, target) {
-        const caller = ex.slots.need(callerSlot)
+      onAdmit(context, target) {
+        const caller = context.slots.need(callerSlot)
         const [ofUser, ofModel] = [userLimits(caller), modelLimits(target.model, caller)]
-        const isDetached = ex.slots.get(detachedJobSlot) === true
+        const isDetached = context.slots.get(detachedJobSlot) === true
         const more = isDetached ? [jobsLimit(caller), ...ofModel] : ofModel
-        const limits = withTokens(more.length > 0 ? [...ofUser, ...more] : ofUser, ex.slots.get(tokenUseSlot))
-        const admitting = admit(ex, target, limits, upstreamLimit(target.upstream))
+        const limits = withTokens(more.length > 0 ? [...ofUser, ...more] : ofUser, context.slots.get(tokenUseSlot))
+        const admitting = admit(context, target, limits, upstreamLimit(target.upstream))
         return isDetached
-          ? Promise.resolve(admitting).then(() => refuseFull(ex, host.stores.jobs, caller.key.id, limits))
+          ? Promise.resolve(admitting).then(() => refuseFull(context, host.stores.jobs, caller.key.id, limits))
           : admitting
       },
 
-      onForward(ex, out, _facet, target) {
-        const taken = ex.slots.get(takenSlot)
+      onForward(context, out, _facet, target) {
+        const taken = context.slots.get(takenSlot)
         if (taken?.place?.upstream === target.upstream.name) return out
         const left = taken?.place && counters.settle(taken.place.ticket, [0])
         if (taken) taken.place = undefined
         const place = upstreamLimit(target.upstream)
         const enterThere = () =>
-          place ? then(counters.take([place], whenDown), taking => enterNext(ex, place, taking, out)) : out
-        return left && isPromise(left) ? left.then(enterThere) : enterThere()
+          place ? then(counters.take([place], whenDown), taking => enterNext(context, place, taking, out)) : out
+        return andThen(left, enterThere)
       },
 
-      onSettle(ex, outcome) {
-        const taken = ex.slots.get(takenSlot)
-        return taken && settle(ex, outcome, taken)
+      onSettle(context, outcome) {
+        const taken = context.slots.get(takenSlot)
+        return taken && settle(context, outcome, taken)
       },
     }
   },
 })
 
 /** Reads the limits early, where that is worth it. @throws Failure rate_limit_exceeded */
-function lookEarly(ex: RequestContext, counters: Counters, whenDown: WhenDown): Awaitable<void> {
-  const limits = userLimits(ex.slots.need(callerSlot))
+function lookEarly(context: RequestContext, counters: Counters, whenDown: WhenDown): Awaitable<void> {
+  const limits = userLimits(context.slots.need(callerSlot))
   if (limits.length === 0) return
   const known = knownOf(counters, limits, whenDown)
-  if (known) return look(ex, limits, known)
+  if (known) return look(context, limits, known)
   // A body as short as this has arrived before a store across the network would have answered: `onAdmit` reads it, once.
-  if (bodyBytesOf(ex.head) <= shortBodyBytes) return
-  return then(counters.peek(limits, whenDown), standings => look(ex, limits, standings))
+  if (bodyBytesOf(context.head) <= shortBodyBytes) return
+  return then(counters.peek(limits, whenDown), standings => look(context, limits, standings))
 }
 
 /** @throws Failure rate_limit_exceeded */
-function look(ex: RequestContext, limits: readonly Limit[], standings: readonly LimitStatus[]): void {
-  ex.limits = limitStates(limits, standings)
+function look(context: RequestContext, limits: readonly Limit[], standings: readonly LimitStatus[]): void {
+  context.limits = limitStates(limits, standings)
   if (!limits.some((limit, i) => refuses(limit, standings[i] as LimitStatus))) return
-  ex.notes.limits = decisions(limits, standings, false)
+  context.notes.limits = decisions(limits, standings, false)
   throw refusal(limits, standings)
 }
 
 /** Continues with the counters' answer, at once where they are in memory. @throws Failure counters_unavailable */
 function then<T, U>(asked: Awaitable<T>, goOn: (value: T) => Awaitable<U>): Awaitable<U> {
-  if (!isPromise(asked)) return goOn(asked)
-  return asked.then(goOn, refuseWithout)
+  return andThen(asked, goOn, refuseWithout)
 }
 
 /** @throws Failure counters_unavailable */

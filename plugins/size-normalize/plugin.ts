@@ -42,16 +42,16 @@ export const sizeNormalize = definePlugin({
   },
 
   create: () => ({
-    onTarget(ex, target, facet) {
-      const { operation } = ex.route
+    onTarget(context, target, facet) {
+      const { operation } = context.route
       const asked = readAskedSize(facet, operation, readField(target.body, 'size'))
       checkSize(facet, operation, asked, target.model.name)
-      ex.slots.put(askedSizeSlot, asked)
+      context.slots.put(askedSizeSlot, asked)
     },
-    onForward(ex, out, facet) {
-      const changes = sendFields(facet, ex.route.operation, ex.slots.need(askedSizeSlot).size)
+    onForward(context, out, facet) {
+      const changes = sendFields(facet, context.route.operation, context.slots.need(askedSizeSlot).size)
       if (changes.size === 0) return out
-      ex.notes.forwarded = ex.notes.forwarded.map(name => (name === 'size' ? describeSize(changes) : name))
+      context.notes.forwarded = context.notes.forwarded.map(name => (name === 'size' ? describeSize(changes) : name))
       return { ...out, body: withFields(out.body, changes) }
     },
   }),

@@ -1,5 +1,5 @@
 import { createHmac, hash } from 'node:crypto'
-import { defineSigner, isPromise, type Signature, SigningError, type Unsigned } from '../../src/plugin-api/index.ts'
+import { defineSigner, andThen, type Signature, SigningError, type Unsigned } from '../../src/plugin-api/index.ts'
 import { optionsSchema } from './schema.ts'
 
 const algorithm = 'TC3-HMAC-SHA256'
@@ -35,10 +35,7 @@ export const tc3Hmac = defineSigner({
       }
     }
     return {
-      sign(request) {
-        const digest = request.digest()
-        return isPromise(digest) ? digest.then(known => sign(request, known)) : sign(request, digest)
-      },
+      sign: request => andThen(request.digest(), known => sign(request, known)),
     }
   },
 })

@@ -124,48 +124,48 @@ export const tokenUsage = definePlugin({
         return measuring ? measuring.then(() => body) : body
       },
 
-      onTarget(ex, target, facet) {
-        if (facet.image_tools === 'refuse' && ex.route.traits?.imageTools) refuseImageTools(target)
+      onTarget(context, target, facet) {
+        if (facet.image_tools === 'refuse' && context.route.traits?.imageTools) refuseImageTools(target)
         if (policyOf(target.model, facet) === 'refuse')
-          for (const { model, rule } of payablesFor(ex, target, facet)) refuseUnpriced(model, rule, target.body)
-        if (!ledger.healthy() && payablesFor(ex, target, facet).some(({ rule }) => rule))
+          for (const { model, rule } of payablesFor(context, target, facet)) refuseUnpriced(model, rule, target.body)
+        if (!ledger.healthy() && payablesFor(context, target, facet).some(({ rule }) => rule))
           throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
-        if (!isFree(ex.route, facet))
-          ex.slots.put(
+        if (!isFree(context.route, facet))
+          context.slots.put(
             tokenUseSlot,
-            new TokenCount(target, { facet, traits: ex.route.traits }, () => ({
-              reading: ex.slots.get(countingSlot)?.reading,
-              hasImages: paysImages(ex),
+            new TokenCount(target, { facet, traits: context.route.traits }, () => ({
+              reading: context.slots.get(countingSlot)?.reading,
+              hasImages: paysImages(context),
             })),
           )
       },
 
-      onAdmit(ex, target, facet) {
+      onAdmit(context, target, facet) {
         // Only now have all later plugins said whether they charge the images.
-        if (ex.route.traits?.images === undefined && !paysImages(ex)) refuseImageTools(target)
-        const payables = payablesFor(ex, target, facet)
-        const dearest = dearestOf(payables, target.body, { facet, traits: ex.route.traits })
+        if (context.route.traits?.images === undefined && !paysImages(context)) refuseImageTools(target)
+        const payables = payablesFor(context, target, facet)
+        const dearest = dearestOf(payables, target.body, { facet, traits: context.route.traits })
         const { rule } = dearest
         const fresh = { held: false, removesUsage: false, reading: undefined }
         const counting: Counting = { payables, dearest, facet, target, ...fresh }
-        ex.slots.put(countingSlot, counting)
-        if (!rule || !isBounded(ex.slots.need(callerSlot))) return undefined
-        return hold(tools, ex, counting, rule)
+        context.slots.put(countingSlot, counting)
+        if (!rule || !isBounded(context.slots.need(callerSlot))) return undefined
+        return hold(tools, context, counting, rule)
       },
 
-      onForward(ex, out, facet, target) {
-        const counting = ex.slots.get(countingSlot)
+      onForward(context, out, facet, target) {
+        const counting = context.slots.get(countingSlot)
         if (!counting) return out
         counting.target = target
-        const asked = facet.include_usage ? askForUsage(ex, out, counting) : out
+        const asked = facet.include_usage ? askForUsage(context, out, counting) : out
         return counting.dearest.rule ? { ...asked, detach: out.detach === true || (() => readsOn(counting)) } : asked
       },
 
-      onReply(ex, reply, facet) {
-        const counting = ex.slots.get(countingSlot)
+      onReply(context, reply, facet) {
+        const counting = context.slots.get(countingSlot)
         if (!counting || reply.status < 200 || reply.status > 299) return reply
         const { removesUsage } = counting
-        const { dialect, route } = ex
+        const { dialect, route } = context
         const reading = openReading(reply, {
           dialect,
           operation: route.operation,
@@ -175,9 +175,9 @@ export const tokenUsage = definePlugin({
           ...(route.traits?.usageBehind !== undefined && { usageBehind: route.traits.usageBehind }),
           wantsModel: counting.payables.length > 1,
           // Such an event repeats the request, however long, before it reports what was used.
-          ...((paysImages(ex) || route.traits?.longLastEvent) && { bytesMax: longEventBytesMax }),
+          ...((paysImages(context) || route.traits?.longLastEvent) && { bytesMax: longEventBytesMax }),
         })
-        const stage = mayRefuse(ex, counting, reading)
+        const stage = mayRefuse(context, counting, reading)
           ? new WithheldReading(reading, () => refuseUntold(counting, reading))
           : reading
         counting.reading = stage
@@ -185,19 +185,24 @@ export const tokenUsage = definePlugin({
         return { ...reply, headers, stages: [...reply.stages, stage] }
       },
 
-      onSettle(ex, outcome) {
-        const counting = ex.slots.get(countingSlot)
-        return counting && settle(tools, ex, outcome, counting)
+      onSettle(context, outcome) {
+        const counting = context.slots.get(countingSlot)
+        return counting && settle(tools, context, outcome, counting)
       },
     }
   },
 })
 
 /** Takes the most that the request may come to from the budgets that bound it, before an upstream sees it. */
-async function hold({ ledger }: Tools, ex: RequestContext, counting: Counting, rule: UsageRule): Promise<undefined> {
+async function hold(
+  { ledger }: Tools,
+  context: RequestContext,
+  counting: Counting,
+  rule: UsageRule,
+): Promise<undefined> {
   const { facet, target, dearest } = counting
-  const facts = chargeFacts(ex, { ...target, model: dearest.model }, { id: chargeId(ex), rule })
-  const { amount: most } = rateMost(rule, target.body, facet, ex.route.traits)
+  const facts = chargeFacts(context, { ...target, model: dearest.model }, { id: chargeId(context), rule })
+  const { amount: most } = rateMost(rule, target.body, facet, context.route.traits)
   // Known before the hold is: when its commit is in doubt, the end of the exchange still gives it back.
   counting.held = true
   const held = await ledger.hold({ facts, hold: most, idempotency: null }).catch((cause: unknown) => {
@@ -209,7 +214,7 @@ async function hold({ ledger }: Tools, ex: RequestContext, counting: Counting, r
       values: overdrawnValues(held, most, facts.currency),
     })
   }
-  ex.notes.charge = true
+  context.notes.charge = true
   return undefined
 }
 
@@ -219,27 +224,35 @@ function readsOn({ facet, reading }: Counting): boolean {
 }
 
 /** Notes what was used and charges for it; waits for nothing but the end of a hold that comes to nothing. */
-function settle(tools: Tools, ex: RequestContext, outcome: Outcome, counting: Counting): Promise<void> | undefined {
+function settle(
+  tools: Tools,
+  context: RequestContext,
+  outcome: Outcome,
+  counting: Counting,
+): Promise<void> | undefined {
   const { ledger, log, reports } = tools
   const { facet, held, reading, target } = counting
   const { usage, implausible } = judge(counting, reading)
-  ex.notes.inputTokens = usage?.counts.input ?? null
-  ex.notes.outputTokens = usage?.counts.output ?? null
+  context.notes.inputTokens = usage?.counts.input ?? null
+  context.notes.outputTokens = usage?.counts.output ?? null
   const failed = reading?.fault !== undefined
   if (failed) {
-    ex.notes.failed = 'upstream_failed'
-    log.warn({ request: ex.id, model: target.model.name, fault: reading.fault }, 'an upstream failed inside its answer')
+    context.notes.failed = 'upstream_failed'
+    log.warn(
+      { request: context.id, model: target.model.name, fault: reading.fault },
+      'an upstream failed inside its answer',
+    )
   }
   const { body } = target
-  const lengths = lengthsOf(ex, counting, implausible)
-  const isPaid = facet.beside_images === 'free' && (ex.slots.get(imagesMadeSlot)?.() ?? 0) > 0
-  const { id: keyId } = ex.slots.need(callerSlot).key
+  const lengths = lengthsOf(context, counting, implausible)
+  const isPaid = facet.beside_images === 'free' && (context.slots.get(imagesMadeSlot)?.() ?? 0) > 0
+  const { id: keyId } = context.slots.need(callerSlot).key
   const carried = tools.carried.get(keyId) ?? 0
   const nothing = { lines: [], missing: [], unpriced: [], reason: 'nothing_used', carried } as const
   const { region } = target.upstream
   const asked = region === undefined ? askedFacts(body) : { region, ...askedFacts(body) }
-  const at = requestTime(ex)
-  const unread = unreadShape(ex, outcome)
+  const at = requestTime(context)
+  const unread = unreadShape(context, outcome)
   const ended = { facet, outcome, body, usage, implausible, failed, unread, asked, at, carried, ...lengths }
   const rate = ({ rule }: Payable) => (rule && !isPaid ? rateExchange({ rule, ...ended }) : nothing)
   const answered = payableOf(counting)
@@ -249,13 +262,13 @@ function settle(tools: Tools, ex: RequestContext, outcome: Outcome, counting: Co
   const { model, rule } = isLeft ? counting.dearest : answered
   const rated = isLeft ? rate(counting.dearest) : first
   if (!rule && !held) return undefined
-  if (implausible.length > 0) reports.implausible(ex, target, { units: implausible, reported: reading?.usage() })
-  else if (rated.missing.length > 0) reports.missing(ex, target, rated.missing)
-  if (rated.unpriced.length > 0) reports.unpriced(ex, target, rated.unpriced)
-  if (usage?.unread) reports.unread(ex, target, usage.unread)
+  if (implausible.length > 0) reports.implausible(context, target, { units: implausible, reported: reading?.usage() })
+  else if (rated.missing.length > 0) reports.missing(context, target, rated.missing)
+  if (rated.unpriced.length > 0) reports.unpriced(context, target, rated.unpriced)
+  if (usage?.unread) reports.unread(context, target, usage.unread)
   if (rule && rated.lines.length > 0) {
-    ex.notes.charge = true
-    const facts = chargeFacts(ex, { ...target, model }, { id: chargeId(ex), rule })
+    context.notes.charge = true
+    const facts = chargeFacts(context, { ...target, model }, { id: chargeId(context), rule })
     const delivery = outcome.kind === 'answered' ? 'confirmed' : 'partial'
     tools.carried.set(keyId, rated.carried)
     const vendorCost = usage?.cost === undefined ? undefined : readCost(usage.cost)
@@ -265,17 +278,17 @@ function settle(tools: Tools, ex: RequestContext, outcome: Outcome, counting: Co
     return undefined
   }
   if (!held) return undefined
-  return ledger.void(chargeId(ex), rated.reason).then(
+  return ledger.void(chargeId(context), rated.reason).then(
     () => undefined,
     // Nothing is lost: the ledger ends it as soon as it can be written.
-    (cause: unknown) => log.error({ charge: chargeId(ex), err: cause }, 'a hold could not be given back yet'),
+    (cause: unknown) => log.error({ charge: chargeId(context), err: cause }, 'a hold could not be given back yet'),
   )
 }
 
 /** What an answer looked like that was not handed out for its shape. Where images are charged, their charge waits. */
-function unreadShape(ex: RequestContext, outcome: Outcome): string | undefined {
-  const isRefused = outcome.kind !== 'answered' && outcome.reach !== 'untouched' && !paysImages(ex)
-  return isRefused ? ex.notes.unrecognised?.shape : undefined
+function unreadShape(context: RequestContext, outcome: Outcome): string | undefined {
+  const isRefused = outcome.kind !== 'answered' && outcome.reach !== 'untouched' && !paysImages(context)
+  return isRefused ? context.notes.unrecognised?.shape : undefined
 }
 
 /** What the answer reported, as far as it can be true. */
@@ -288,13 +301,13 @@ function judge({ facet, target }: Counting, reading: Reading | undefined): Judge
 
 /** Output tokens by the length of what came: of the uncounted part, and of all. */
 function lengthsOf(
-  ex: RequestContext,
+  context: RequestContext,
   { facet, reading }: Counting,
   implausible: readonly string[],
 ): { readonly uncounted: number; readonly byLength: number } {
   const byLength = reading?.byLength() ?? 0
   // By its length an image would be text of many thousand tokens.
-  if (paysImages(ex)) return { uncounted: 0, byLength: Math.min(byLength, facet.estimate.output_tokens) }
+  if (paysImages(context)) return { uncounted: 0, byLength: Math.min(byLength, facet.estimate.output_tokens) }
   return { uncounted: implausible.includes('output') ? byLength : (reading?.uncounted() ?? 0), byLength }
 }
 
@@ -314,16 +327,15 @@ function needsPerson(
 }
 
 /** When the request began, as its id says: a stored charge is rated again by the same. */
-function requestTime(ex: RequestContext): number {
-  const at = timeOfId('req_', ex.id)
+function requestTime(context: RequestContext): number {
+  const at = timeOfId('req_', context.id)
   return Number.isNaN(at) ? 0 : at
 }
 
 /** An answer that has not left yet, and would be refused for a missing report. Images were paid before their end. */
-function mayRefuse(ex: RequestContext, { facet, dearest }: Counting, reading: Reading): boolean {
-  return (
-    facet.missing_usage === 'refuse' && dearest.rule !== undefined && reading instanceof JsonReading && !paysImages(ex)
-  )
+function mayRefuse(context: RequestContext, { facet, dearest }: Counting, reading: Reading): boolean {
+  if (facet.missing_usage !== 'refuse' || dearest.rule === undefined) return false
+  return reading instanceof JsonReading && !paysImages(context)
 }
 
 /** @throws Failure upstream_usage_missing for an answer without an error and without the counts of its prices */
@@ -335,9 +347,9 @@ function refuseUntold(counting: Counting, reading: Reading): void {
 }
 
 /** By what the request may be charged: without a rule when that costs nothing. */
-function payablesFor(ex: RequestContext, target: Target, facet: UsageFacet): readonly Payable[] {
-  if (isFree(ex.route, facet)) return [{ model: target.model, rule: undefined }]
-  const { multiplier } = ex.slots.need(callerSlot).group
+function payablesFor(context: RequestContext, target: Target, facet: UsageFacet): readonly Payable[] {
+  if (isFree(context.route, facet)) return [{ model: target.model, rule: undefined }]
+  const { multiplier } = context.slots.need(callerSlot).group
   return payablesOf(target, model => usageRule(model, multiplier))
 }
 
@@ -358,19 +370,19 @@ function refuseImageTools({ body, model }: Target): void {
 }
 
 /** The images of the exchange are charged in addition to its use. */
-function paysImages(ex: RequestContext): boolean {
-  return ex.slots.get(imageChargeSlot) !== undefined
+function paysImages(context: RequestContext): boolean {
+  return context.slots.get(imageChargeSlot) !== undefined
 }
 
 /** Where the request's own id is that of the charge of its images, the use has one of its own. */
-function chargeId(ex: RequestContext): string {
-  return paysImages(ex) ? useChargeId(ex.id) : ex.id
+function chargeId(context: RequestContext): string {
+  return paysImages(context) ? useChargeId(context.id) : context.id
 }
 
 /** Some streams report their usage only on request (wire facts 5). */
-function askForUsage(ex: RequestContext, out: Outbound, counting: Counting): Outbound {
+function askForUsage(context: RequestContext, out: Outbound, counting: Counting): Outbound {
   const { target } = counting
-  if (!target.stream || !ex.route.traits?.usageOnDemand || out.body.kind !== 'json') return out
+  if (!target.stream || !context.route.traits?.usageOnDemand || out.body.kind !== 'json') return out
   const asked = readField(target.body, 'stream_options')
   const options = isObject(asked) ? asked : {}
   counting.removesUsage = options['include_usage'] !== true

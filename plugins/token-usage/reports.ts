@@ -14,9 +14,9 @@ export class Reports {
   }
 
   /** Once for a model and operation: an upstream without usage has none every time. */
-  missing(ex: RequestContext, target: Target, missing: readonly string[]): void {
-    const facts = { ...factsOf(ex, target), missing }
-    const once = `${target.model.name} ${ex.route.operation}`
+  missing(context: RequestContext, target: Target, missing: readonly string[]): void {
+    const facts = { ...factsOf(context, target), missing }
+    const once = `${target.model.name} ${context.route.operation}`
     if (this.#told.has(once) || this.#told.size >= toldMax)
       return this.#log.debug(facts, 'the upstream did not say what was used')
     this.#told.add(once)
@@ -27,20 +27,20 @@ export class Reports {
   }
 
   /** Once for a model: what it uses has no price of its own, and what became of the charge. */
-  unpriced(ex: RequestContext, target: Target, unpriced: readonly string[]): void {
+  unpriced(context: RequestContext, target: Target, unpriced: readonly string[]): void {
     this.#once(`${target.model.name} unpriced ${unpriced.join(' ')}`, () =>
       this.#log.warn(
-        { ...factsOf(ex, target), unpriced },
+        { ...factsOf(context, target), unpriced },
         'the request used something that has no price; add a price, or set unpriced; logged once for each model',
       ),
     )
   }
 
   /** Once for a model: the upstream counts something that no reader knows. */
-  unread(ex: RequestContext, target: Target, members: readonly string[]): void {
+  unread(context: RequestContext, target: Target, members: readonly string[]): void {
     this.#once(`${target.model.name} unread ${members.join(' ')}`, () =>
       this.#log.warn(
-        { ...factsOf(ex, target), members },
+        { ...factsOf(context, target), members },
         'the upstream reports counts that are not known here and are not charged; logged once for each model',
       ),
     )
@@ -54,15 +54,15 @@ export class Reports {
 
   /** Each time: every one of these charges waits for a person. */
   implausible(
-    ex: RequestContext,
+    context: RequestContext,
     target: Target,
     what: { readonly units: readonly string[]; readonly reported: Usage | null | undefined },
   ): void {
-    const facts = { ...factsOf(ex, target), ...what }
+    const facts = { ...factsOf(context, target), ...what }
     this.#log.warn(facts, 'the upstream reported more than can have been used, so it is estimated and left to a person')
   }
 }
 
-function factsOf(ex: RequestContext, { model, upstream }: Target): object {
-  return { request: ex.id, model: model.name, operation: ex.route.operation, upstream: upstream.name }
+function factsOf(context: RequestContext, { model, upstream }: Target): object {
+  return { request: context.id, model: model.name, operation: context.route.operation, upstream: upstream.name }
 }

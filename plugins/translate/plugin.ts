@@ -68,16 +68,16 @@ export const translate = definePlugin({
   create(_options, host) {
     const budget = host.keep('held', () => new ByteBudget(heldBytesMax))
     return {
-      onTarget(ex, _target, facet) {
-        const { operation, traits } = ex.route
-        if (translates(facet, operation, traits) && readingOf(facet, operation).job && isAccepted(ex))
-          ex.slots.put(detachedJobSlot, true)
+      onTarget(context, _target, facet) {
+        const { operation, traits } = context.route
+        if (translates(facet, operation, traits) && readingOf(facet, operation).job && isAccepted(context))
+          context.slots.put(detachedJobSlot, true)
       },
-      onAsk(ex, out, facet, target) {
-        if (!translates(facet, ex.route.operation, ex.route.traits)) return undefined
-        return createAsking({ ex, out, facet, target, host, budget })
+      onAsk(context, out, facet, target) {
+        if (!translates(facet, context.route.operation, context.route.traits)) return undefined
+        return createAsking({ context, out, facet, target, host, budget })
       },
-      onSettle: (ex, outcome) => endJob(host, ex, outcome),
+      onSettle: (context, outcome) => endJob(host, context, outcome),
     }
   },
 })
@@ -91,7 +91,7 @@ function translates(facet: TranslateFacet, operation: string, traits: OperationT
 const noChance = { bytes: (size: number): Buffer => Buffer.alloc(size) }
 
 type Asking = {
-  readonly ex: RequestContext
+  readonly context: RequestContext
   readonly out: Outbound
   readonly facet: TranslateFacet
   readonly target: Target
@@ -100,10 +100,10 @@ type Asking = {
 }
 
 function createAsking(asking: Asking): CallUpstream {
-  const { ex, facet, target } = asking
-  const section = sectionOf(facet, ex.route.operation)
-  const reading = readingOf(facet, ex.route.operation)
-  const resumed = ex.slots.get(jobSlot)
+  const { context, facet, target } = asking
+  const section = sectionOf(facet, context.route.operation)
+  const reading = readingOf(facet, context.route.operation)
+  const resumed = context.slots.get(jobSlot)
   const asks = resumed ? [] : createAsks(section, asking)
   const atOnce = section.fan_out ?? 1
   const terms: Omit<Terms, 'asks' | 'atOnce'> = { reading, ...accounting(asking), ...writing(asking, section) }
@@ -116,11 +116,11 @@ function createAsking(asking: Asking): CallUpstream {
     hasBegun: false,
     handedOver: false,
   }
-  ex.slots.put(jobSlot, course)
+  context.slots.put(jobSlot, course)
   const { clock, random } = asking.host
   const deadlineAt = course.resumed?.deadlineAt ?? clock.now() + job.withinMs
   const model = target.sendAs
-  const accepted = isAccepted(ex) ? accept(ex, asking) : undefined
+  const accepted = isAccepted(context) ? accept(context, asking) : undefined
   return createJobConverse({
     course,
     asks,
@@ -128,7 +128,8 @@ function createAsking(asking: Asking): CallUpstream {
     polling: { reading, job, model, told: terms.told, deadlineAt, now: () => clock.now(), random, claim: terms.claim },
     accepted,
     open: (told, isDetached) => openJob(asking, told, { deadlineAt, isDetached }),
-    onNotWritten: error => asking.host.log.error({ request: ex.id, err: error }, 'a job could not be written down'),
+    onNotWritten: error =>
+      asking.host.log.error({ request: context.id, err: error }, 'a job could not be written down'),
     finish: waiting => createConverse({ ...terms, asks: waiting, atOnce: Math.max(1, waiting.length) }),
   })
 }
@@ -146,28 +147,28 @@ function createAsks(section: Section, asking: Asking): readonly Ask[] {
   return Array.from({ length: isFanned ? wanted : 1 }, () => ask)
 }
 
-function shapeBody(section: Section, { ex, out, target, host }: Asking, n: number): Body {
-  const asked = ex.slots.get(askedSizeSlot)
+function shapeBody(section: Section, { context, out, target, host }: Asking, n: number): Body {
+  const asked = context.slots.get(askedSizeSlot)
   const { body, dropped } = shapeRequest(section, { body: out.body, model: target.sendAs, n, asked }, host.random)
   if (dropped.length > 0) {
-    ex.notes.forwarded = ex.notes.forwarded.filter(name => !dropped.includes(name))
-    ex.notes.dropped = [...new Set([...ex.notes.dropped, ...dropped])]
+    context.notes.forwarded = context.notes.forwarded.filter(name => !dropped.includes(name))
+    context.notes.dropped = [...new Set([...context.notes.dropped, ...dropped])]
   }
   return body
 }
 
 /** What becomes known of the exchange while its answer passes. */
 function accounting({
-  ex,
+  context,
   budget,
 }: Asking): Pick<Terms, 'told' | 'hasBegun' | 'claim' | 'onUsage' | 'onUnrecognised' | 'onEnd'> {
   let held = 0
   // What an earlier upstream has reported says nothing of this one.
   const told = createResponseMetadata()
-  ex.slots.put(responseMetadataSlot, told)
+  context.slots.put(responseMetadataSlot, told)
   return {
     told,
-    hasBegun: () => ex.slots.get(jobSlot)?.hasBegun === true,
+    hasBegun: () => context.slots.get(jobSlot)?.hasBegun === true,
     claim: {
       take(bytes) {
         if (!budget.take(bytes)) return false
@@ -182,23 +183,23 @@ function accounting({
       },
     },
     onUsage(usage) {
-      ex.notes.inputTokens = usage['input_tokens'] ?? ex.notes.inputTokens
-      ex.notes.outputTokens = usage['output_tokens'] ?? ex.notes.outputTokens
+      context.notes.inputTokens = usage['input_tokens'] ?? context.notes.inputTokens
+      context.notes.outputTokens = usage['output_tokens'] ?? context.notes.outputTokens
     },
     onUnrecognised(shape) {
-      ex.notes.unrecognised = { shape }
+      context.notes.unrecognised = { shape }
     },
     onEnd(error) {
       budget.give(held)
       held = 0
-      const course = ex.slots.get(jobSlot)
+      const course = context.slots.get(jobSlot)
       if (course?.resumed && goesOn(error)) course.handedOver = true
     },
   }
 }
 
-function writing({ ex, target, host }: Asking, section: Section): Pick<Terms, 'event' | 'created' | 'links'> {
-  const kind = ex.route.traits?.images === 'edited' ? 'image_edit' : 'image_generation'
+function writing({ context, target, host }: Asking, section: Section): Pick<Terms, 'event' | 'created' | 'links'> {
+  const kind = context.route.traits?.images === 'edited' ? 'image_edit' : 'image_generation'
   return {
     event: target.stream ? `${kind}.completed` : undefined,
     created: Math.floor(host.clock.now() / 1000),
@@ -223,29 +224,29 @@ function isAccepted({ route, head }: RequestContext): boolean {
   )
 }
 
-function accept(ex: RequestContext, { target, host }: Asking): PluginResponse {
+function accept(context: RequestContext, { target, host }: Asking): PluginResponse {
   const created = Math.floor(host.clock.now() / 1000)
-  const job = { id: ex.id, object: 'job', status: 'running', created, model: target.model.name }
+  const job = { id: context.id, object: 'job', status: 'running', created, model: target.model.name }
   return {
     status: 202,
     headers: { 'content-type': 'application/json' },
     body: (async function* () {
       // Told by this answer alone.
-      ex.answerHeaders['location'] = `/v1/jobs/${ex.id}`
+      context.answerHeaders['location'] = `/v1/jobs/${context.id}`
       yield Buffer.from(JSON.stringify(job))
     })(),
   }
 }
 
 async function openJob(
-  { ex, target, host }: Asking,
+  { context, target, host }: Asking,
   told: readonly JobNote[],
   { deadlineAt, isDetached }: { readonly deadlineAt: number; readonly isDetached: boolean },
 ): Promise<void> {
   const job = {
-    id: ex.id,
-    keyId: ex.slots.need(callerSlot).key.id,
-    operation: ex.route.operation,
+    id: context.id,
+    keyId: context.slots.need(callerSlot).key.id,
+    operation: context.route.operation,
     model: target.model.name,
     upstream: target.upstream.name,
     vendorKey: target.upstream.key ?? null,
@@ -257,12 +258,12 @@ async function openJob(
 }
 
 /** A job with a waiting client is over with its exchange, unless the gateway has ended that. */
-async function endJob({ stores }: Host, ex: RequestContext, outcome: Outcome): Promise<void> {
-  const course = ex.slots.get(jobSlot)
+async function endJob({ stores }: Host, context: RequestContext, outcome: Outcome): Promise<void> {
+  const course = context.slots.get(jobSlot)
   if (!course || course.resumed || course.handedOver || !(course.isOpen || course.isInDoubt)) return
   if (course.isOpen && wasStopped(outcome)) return
   const isDone = outcome.kind !== 'refused' && (outcome.status ?? 500) < 400
-  await stores.jobs.end(ex.id, isDone ? 'done' : 'failed', null)
+  await stores.jobs.end(context.id, isDone ? 'done' : 'failed', null)
 }
 
 /** What billing has checked already. */

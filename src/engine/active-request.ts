@@ -53,7 +53,7 @@ export class ActiveRequest implements Member, PumpTarget {
     committed: null,
   }
   readonly #shared: Shared
-  ex: RequestContext | undefined
+  context: RequestContext | undefined
   body: Body | undefined
   taken: IncomingBody | undefined
   target: Target | undefined
@@ -153,18 +153,18 @@ export class ActiveRequest implements Member, PumpTarget {
   }
 
   begin(): void {
-    const { res, reply, ex } = this
-    if (res.destroyed || !reply || !ex) return
+    const { res, reply, context } = this
+    if (res.destroyed || !reply || !context) return
     if (this.endUnknown && reply.provesEnd !== true) {
       res.shouldKeepAlive = false
       res.useChunkedEncodingByDefault = false
     }
-    res.writeHead(reply.status, answerHeaders(ex, reply.headers, this.#shared.clock.now()))
+    res.writeHead(reply.status, answerHeaders(context, reply.headers, this.#shared.clock.now()))
   }
 
   streamError(failure: Failure): string | undefined {
-    const { ex } = this
-    return ex?.dialect.streamError(failure, ex.id, ex.route.operation)
+    const { context } = this
+    return context?.dialect.streamError(failure, context.id, context.route.operation)
   }
 }
 

@@ -30,8 +30,8 @@ const anyLine = /^[\w-]{1,40}:/
 const openName = /^[\w-]{0,40}$/
 
 /** @returns what the client of this exchange reads; undefined where the operation is not known */
-export function wantedForm(ex: RequestContext, target: Target): WantedForm | undefined {
-  const { route, dialect, head } = ex
+export function wantedForm(context: RequestContext, target: Target): WantedForm | undefined {
+  const { route, dialect, head } = context
   const { traits } = route
   if (!traits) return undefined
   const { streamsWhen } = traits
@@ -107,7 +107,7 @@ export class FormJudge {
   readonly headers: Reply['headers']
   /** Judges what has not come yet. */
   readonly stage: Stage | undefined
-  readonly #ex: RequestContext
+  readonly #context: RequestContext
   readonly #wanted: WantedForm | undefined
   readonly #form: AnswerForm
   /** A plugin has made events of an answer in one piece, or the reverse; known once `demand` has passed. */
@@ -115,7 +115,7 @@ export class FormJudge {
 
   /** @param isPlain the bytes are read as they come */
   constructor(
-    ex: RequestContext,
+    context: RequestContext,
     target: Target,
     { status, headers }: { readonly status: number; readonly headers: Reply['headers'] },
     call: Call,
@@ -124,10 +124,10 @@ export class FormJudge {
     const type = headers['content-type'] ?? ''
     // Several requests make one answer, whose form is what it says.
     const isJudged = hasForm(status) && !(call instanceof UpstreamSession)
-    const wanted = isJudged ? wantedForm(ex, target) : undefined
+    const wanted = isJudged ? wantedForm(context, target) : undefined
     const early = isPlain ? (call.early ?? []) : []
     const form = wanted && findForm(joined(early), type, wanted, isPlain && call.isWhole === true)
-    this.#ex = ex
+    this.#context = context
     this.#wanted = wanted
     this.#form = form ?? declaredForm(type)
     this.headers = form ? withForm(headers, form) : headers
@@ -167,7 +167,7 @@ export class FormJudge {
 
   #refuse(form: AnswerForm, wanted: WantedForm): Error {
     const shape = `${found[form]} where ${sought[wanted]} was asked for`
-    this.#ex.notes.unrecognised = { shape, isEmpty: form === 'nothing' }
+    this.#context.notes.unrecognised = { shape, isEmpty: form === 'nothing' }
     return fail('upstream_answer_kind', { shape })
   }
 }

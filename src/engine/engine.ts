@@ -272,7 +272,7 @@ export class Engine {
     const { running, stopwatch } = request
     const { pipeline } = running
     const context = beginRequest(request, (name, head) => this.#parts.dialect(name, head), this.#draining)
-    request.ex = context
+    request.context = context
     await stopwatch.wait('request', pipeline.onRequest(context))
     const incoming = await stopwatch.wait('request', this.#readBody(request, context))
     request.taken = incoming
@@ -332,12 +332,12 @@ export class Engine {
   readonly #onSettleFault = (fault: HookFault, { id }: RequestContext): void =>
     this.#parts.log.error({ request: id, stack: fault.stack }, fault.message)
 
-  #settle({ ex: context, running, target }: ActiveRequest, outcome: Outcome): Awaitable<void> {
+  #settle({ context, running, target }: ActiveRequest, outcome: Outcome): Awaitable<void> {
     return context && running.pipeline.onSettle(context, outcome, target, this.#onSettleFault)
   }
 
   #end(request: ActiveRequest, outcome: Outcome): void {
-    const { ex: context } = request
+    const { context } = request
     if (request.keys) request.keys.end(outcome, context?.slots.get(tokenUseSlot))
     request.letGo()
     if (context)

@@ -11,7 +11,7 @@ import {
   type StoredAnswer,
 } from '../domain/index.ts'
 import type { Outcome, ApiFormat, RequestContext, Head, Target } from '../plugin-api/index.ts'
-import { type Clock, isPromise } from '../util/index.ts'
+import { type Clock } from '../util/index.ts'
 import type { AnswerHead, Call } from './call-request.ts'
 import { type ByteBudget, ByteClaim } from '../wire/index.ts'
 import { firstStages, struckHeaders } from './answer-source.ts'
@@ -66,8 +66,7 @@ export class JobResumer {
     let call: UpstreamSession | undefined
     const memory = new ByteClaim(budget, running.plan.server.memoryBytesMax)
     try {
-      const resuming = running.pipeline.onResume(context, target)
-      if (isPromise(resuming)) await resuming
+      await running.pipeline.onResume(context, target)
       const callUpstream = running.pipeline.onAsk(context, { body: target.body, headers: {}, detach: true }, target)
       if (!callUpstream) throw fail('job_unplanned', { model: job.model, upstream: job.upstream })
       call = sender.session(context, target, callUpstream, {}, request => sender.transport.sendAlone(request))
@@ -79,7 +78,7 @@ export class JobResumer {
       const stages = firstStages(head, call)
       const shaping = running.pipeline.onReply(context, { status: head.status, headers, stages }, target)
       const hold = (bytes: number): Promise<void> => this.#waitForRoom(memory, bytes)
-      const answer = await collect(call, head, isPromise(shaping) ? await shaping : shaping, hold)
+      const answer = await collect(call, head, await shaping, hold)
       outcome = { kind: 'answered', status: head.status, reach: head.status < 400 ? 'complete' : 'refused' }
       return answer
     } catch (error) {
@@ -90,8 +89,7 @@ export class JobResumer {
     } finally {
       memory.free()
       if (call) this.#open.delete(call)
-      const settling = running.pipeline.onSettle(context, outcome, target, this.#parts.onSettleFault)
-      if (isPromise(settling)) await settling
+      await running.pipeline.onSettle(context, outcome, target, this.#parts.onSettleFault)
       configs.release(running)
     }
   }
@@ -192,7 +190,7 @@ async function through(stages: readonly Stage[], chunk: Buffer): Promise<readonl
     const next: Buffer[] = []
     for (const one of chunks) {
       const passed = stage.write(one)
-      next.push(...toList(isPromise(passed) ? await passed : passed))
+      next.push(...toList(await passed))
     }
     chunks = next
   }

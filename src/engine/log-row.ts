@@ -10,30 +10,30 @@ const nameCharsMax = 100
 const valuesMax = 16
 
 /** What the log keeps of a request that has settled. `durationMs` is what it took. */
-export function toLogRow(state: ActiveRequest, ex: RequestContext, outcome: Outcome, durationMs: number): LogRow {
+export function toLogRow(state: ActiveRequest, context: RequestContext, outcome: Outcome, durationMs: number): LogRow {
   const { target } = state
-  const caller = ex.slots.get(callerSlot)
+  const caller = context.slots.get(callerSlot)
   const failure = 'failure' in outcome ? outcome.failure : undefined
-  const client = ex.head.headers['x-request-id']
+  const client = context.head.headers['x-request-id']
   return {
-    id: ex.id,
-    time: ex.startedAt,
+    id: context.id,
+    time: context.startedAt,
     keyId: caller?.key.id ?? null,
     user: caller?.key.user ?? null,
     group: caller?.group.name ?? null,
     model: target?.model.name ?? null,
-    operation: ex.route.operation,
+    operation: context.route.operation,
     status: outcome.status ?? null,
-    outcome: outcome.kind === 'answered' && ex.notes.failed !== undefined ? 'upstream_cut' : outcomeName(outcome),
-    errorCode: failure?.code ?? ex.notes.failed ?? null,
+    outcome: outcome.kind === 'answered' && context.notes.failed !== undefined ? 'upstream_cut' : outcomeName(outcome),
+    errorCode: failure?.code ?? context.notes.failed ?? null,
     durationMs: Math.round(durationMs),
     upstream: state.call?.upstream.name ?? null,
-    configRevision: ex.plan.revision,
-    forwarded: clipNames(ex.notes.forwarded),
-    dropped: clipNames(ex.notes.dropped),
+    configRevision: context.plan.revision,
+    forwarded: clipNames(context.notes.forwarded),
+    dropped: clipNames(context.notes.dropped),
     clientRequestId: typeof client === 'string' ? client.slice(0, 128) : null,
-    inputTokens: ex.notes.inputTokens,
-    outputTokens: ex.notes.outputTokens,
+    inputTokens: context.notes.inputTokens,
+    outputTokens: context.notes.outputTokens,
     marks: state.marks,
     errorValues: failure ? clipValues(failure.values) : null,
     upstreamSaid: state.overheard?.words ?? null,

@@ -1,6 +1,6 @@
 import { type Reply, type Upstream, withoutLength } from '../domain/index.ts'
 import type { RequestContext, Target } from '../plugin-api/index.ts'
-import { type Awaitable, isPromise } from '../util/index.ts'
+import { type Awaitable, andThen } from '../util/index.ts'
 import type { ActiveRequest } from './active-request.ts'
 import { FormJudge } from './answer-form.ts'
 import { firstStages, openSource, secretsOfCall, struckHeaders } from './answer-source.ts'
@@ -49,7 +49,7 @@ export class ResponseOpener {
       judge.demand(reply)
       return this.#pump(request, context, source, reply, upstream, judge.isTurned)
     }
-    return isPromise(shaping) ? shaping.then(openPump) : openPump(shaping)
+    return andThen(shaping, openPump)
   }
 
   #pump(

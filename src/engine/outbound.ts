@@ -4,11 +4,11 @@ import { requestHeaders, upstreamQuery } from './headers.ts'
 import { applyForward } from './target.ts'
 
 /** The request as the upstream gets it, before hooks change it. */
-export function shapeOutbound(ex: RequestContext, target: Target): Outbound {
-  const rule = target.family.forward.get(ex.route.operation)
+export function shapeOutbound(context: RequestContext, target: Target): Outbound {
+  const rule = target.family.forward.get(context.route.operation)
   const { body, forwarded, dropped } = applyForward(target.body, rule, target)
-  ex.notes.forwarded = forwarded
-  ex.notes.dropped = dropped
+  context.notes.forwarded = forwarded
+  context.notes.dropped = dropped
   return { body, headers: {}, detach: false }
 }
 
@@ -26,27 +26,27 @@ export function callOf({ route: { operation } }: RequestContext, { upstream, fam
   return upstream.calls?.get(operation) ?? family.calls?.get(operation)
 }
 
-export function addressOf(ex: RequestContext, target: Target): Address {
-  const call = callOf(ex, target)
+export function addressOf(context: RequestContext, target: Target): Address {
+  const call = callOf(context, target)
   return {
-    method: call?.method ?? ex.route.method,
-    path: upstreamPath(ex, target, call),
+    method: call?.method ?? context.route.method,
+    path: upstreamPath(context, target, call),
     headers: call?.headers ?? noHeaders,
   }
 }
 
 /** Path and query as the upstream gets them. */
-export function upstreamPath(ex: RequestContext, target: Target, call: Call | undefined): string {
-  if (call) return callPath(call, ex, target)
-  const { upstreamPath: template } = ex.route
-  const path = template.includes('{') ? fillPath(template, { ...ex.params, model: target.sendAs }) : template
-  return withQuery(path, upstreamQuery(ex.head.query, target.upstream))
+export function upstreamPath(context: RequestContext, target: Target, call: Call | undefined): string {
+  if (call) return callPath(call, context, target)
+  const { upstreamPath: template } = context.route
+  const path = template.includes('{') ? fillPath(template, { ...context.params, model: target.sendAs }) : template
+  return withQuery(path, upstreamQuery(context.head.query, target.upstream))
 }
 
-function callPath({ path, query, stream }: Call, ex: RequestContext, target: Target): string {
+function callPath({ path, query, stream }: Call, context: RequestContext, target: Target): string {
   const template = (target.stream ? stream.path : undefined) ?? path
   const given = new URLSearchParams((target.stream ? stream.query : undefined) ?? query)
-  return withQuery(fillPath(template, { ...ex.params, model: target.sendAs }), given.toString())
+  return withQuery(fillPath(template, { ...context.params, model: target.sendAs }), given.toString())
 }
 
 const noHeaders = {}
@@ -64,8 +64,8 @@ export function fillPath(template: string, params: { readonly [name: string]: st
 }
 
 /** Flat list of names and values. */
-export function outgoingHeaders(ex: RequestContext, target: Target, out: Outbound): string[] {
-  const headers = requestHeaders(ex.head, ex.dialect, target.upstream, out.headers)
+export function outgoingHeaders(context: RequestContext, target: Target, out: Outbound): string[] {
+  const headers = requestHeaders(context.head, context.dialect, target.upstream, out.headers)
   if (out.body.kind === 'json') headers.push('content-type', 'application/json')
   else if (out.body.kind === 'stream' || out.body.kind === 'composed')
     headers.push('content-type', out.body.contentType)

@@ -20,7 +20,7 @@ export class HookFault extends Error {
 }
 
 /** One plugin's part in one hook, bound to it once for all requests. */
-type Call<Value> = (ex: RequestContext, value: Value, target: Target | undefined) => Awaitable<Value>
+type Call<Value> = (context: RequestContext, value: Value, target: Target | undefined) => Awaitable<Value>
 
 /**
  * One hook of a plan's plugins, in the order in which they are called: each is given what the one before it gave. Nothing
@@ -37,27 +37,32 @@ class HookRun<Value> {
     this.#calls = steps.map(bind)
   }
 
-  run(ex: RequestContext, first: Value, target: Target | undefined): Awaitable<Value> {
+  run(context: RequestContext, first: Value, target: Target | undefined): Awaitable<Value> {
     const calls = this.#calls
     let value = first
     for (let i = 0; i < calls.length; i++) {
       let next: Awaitable<Value>
       try {
-        next = (calls[i] as Call<Value>)(ex, value, target)
+        next = (calls[i] as Call<Value>)(context, value, target)
       } catch (cause) {
         throw this.#asFault(i, cause)
       }
-      if (isPromise(next)) return this.#goOn(i, next, ex, target)
+      if (isPromise(next)) return this.#goOn(i, next, context, target)
       value = next
     }
     return value
   }
 
-  async #goOn(from: number, waited: Promise<Value>, ex: RequestContext, target: Target | undefined): Promise<Value> {
+  async #goOn(
+    from: number,
+    waited: Promise<Value>,
+    context: RequestContext,
+    target: Target | undefined,
+  ): Promise<Value> {
     let at = from
     try {
       let value = await waited
-      for (at++; at < this.#calls.length; at++) value = await (this.#calls[at] as Call<Value>)(ex, value, target)
+      for (at++; at < this.#calls.length; at++) value = await (this.#calls[at] as Call<Value>)(context, value, target)
       return value
     } catch (cause) {
       throw this.#asFault(at, cause)
@@ -101,33 +106,33 @@ export class Pipeline {
     this.#onSettle = inSettlingOrder(having('onSettle'))
   }
 
-  onRequest(ex: RequestContext): Awaitable<void> {
-    return this.#onRequest.run(ex, undefined, undefined)
+  onRequest(context: RequestContext): Awaitable<void> {
+    return this.#onRequest.run(context, undefined, undefined)
   }
 
-  onBody(ex: RequestContext, body: Body): Awaitable<Body> {
-    return this.#onBody.run(ex, body, undefined)
+  onBody(context: RequestContext, body: Body): Awaitable<Body> {
+    return this.#onBody.run(context, body, undefined)
   }
 
-  onTarget(ex: RequestContext, target: Target): Awaitable<void> {
-    return this.#onTarget.run(ex, undefined, target)
+  onTarget(context: RequestContext, target: Target): Awaitable<void> {
+    return this.#onTarget.run(context, undefined, target)
   }
 
   /** The first answer that a hook gives ends the pipeline. */
-  onAdmit(ex: RequestContext, target: Target): Awaitable<Answer | undefined> {
-    return this.#onAdmit.run(ex, undefined, target)
+  onAdmit(context: RequestContext, target: Target): Awaitable<Answer | undefined> {
+    return this.#onAdmit.run(context, undefined, target)
   }
 
-  onForward(ex: RequestContext, out: Outbound, target: Target): Awaitable<Outbound> {
-    return this.#onForward.run(ex, out, target)
+  onForward(context: RequestContext, out: Outbound, target: Target): Awaitable<Outbound> {
+    return this.#onForward.run(context, out, target)
   }
 
   /** How a plugin calls the upstream in the engine's place; undefined where none does. */
-  onAsk(ex: RequestContext, out: Outbound, target: Target): CallUpstream | undefined {
+  onAsk(context: RequestContext, out: Outbound, target: Target): CallUpstream | undefined {
     for (const step of this.#onAsk) {
       if (!concerns(step, target)) continue
       try {
-        const converse = step.hooks.onAsk?.(ex, out, facetOf(step, target), target)
+        const converse = step.hooks.onAsk?.(context, out, facetOf(step, target), target)
         if (converse) return converse
       } catch (cause) {
         throw cause instanceof Failure ? cause : new HookFault(step.plugin, 'onAsk', cause)
@@ -136,12 +141,12 @@ export class Pipeline {
     return undefined
   }
 
-  onResume(ex: RequestContext, target: Target): Awaitable<void> {
-    return this.#onResume.run(ex, undefined, target)
+  onResume(context: RequestContext, target: Target): Awaitable<void> {
+    return this.#onResume.run(context, undefined, target)
   }
 
-  onReply(ex: RequestContext, reply: Reply, target: Target): Awaitable<Reply> {
-    return this.#onReply.run(ex, reply, target)
+  onReply(context: RequestContext, reply: Reply, target: Target): Awaitable<Reply> {
+    return this.#onReply.run(context, reply, target)
   }
 
   /**
@@ -149,18 +154,18 @@ export class Pipeline {
    * end beside one another, but for those that settle after others.
    */
   onSettle(
-    ex: RequestContext,
+    context: RequestContext,
     outcome: Outcome,
     target: Target | undefined,
-    onFault: (fault: HookFault, ex: RequestContext) => void,
+    onFault: (fault: HookFault, context: RequestContext) => void,
   ): Awaitable<void> {
     let waits: Map<string, Promise<void>> | undefined
     for (const step of this.#onSettle) {
       const facet = target && concerns(step, target) ? facetOf(step, target) : undefined
       const before = waits && waitsOf(step, waits)
       const wait = before
-        ? before.then(() => settleStep(step, ex, outcome, facet, onFault))
-        : settleStep(step, ex, outcome, facet, onFault)
+        ? before.then(() => settleStep(step, context, outcome, facet, onFault))
+        : settleStep(step, context, outcome, facet, onFault)
       if (wait) (waits ??= new Map()).set(step.plugin, wait)
     }
     if (waits) return Promise.all(waits.values()).then(() => undefined)
@@ -172,53 +177,55 @@ export class Pipeline {
 }
 
 function bindRequest({ hooks }: Step): Call<undefined> {
-  return ex => hooks.onRequest?.(ex) as Awaitable<undefined>
+  return context => hooks.onRequest?.(context) as Awaitable<undefined>
 }
 
 function bindBody({ hooks }: Step): Call<Body> {
-  return (ex, body) => hooks.onBody?.(ex, body) ?? body
+  return (context, body) => hooks.onBody?.(context, body) ?? body
 }
 
 function bindTarget(step: Step): Call<undefined> {
   const { hooks } = step
-  return (ex, _value, target) => {
+  return (context, _value, target) => {
     const known = target as Target
     if (!concerns(step, known)) return undefined
-    return hooks.onTarget?.(ex, known, facetOf(step, known)) as Awaitable<undefined>
+    return hooks.onTarget?.(context, known, facetOf(step, known)) as Awaitable<undefined>
   }
 }
 
 function bindResume(step: Step): Call<undefined> {
   const { hooks } = step
-  return (ex, _value, target) => {
+  return (context, _value, target) => {
     const known = target as Target
     return concerns(step, known)
-      ? (hooks.onResume?.(ex, known, facetOf(step, known)) as Awaitable<undefined>)
+      ? (hooks.onResume?.(context, known, facetOf(step, known)) as Awaitable<undefined>)
       : undefined
   }
 }
 
 function bindAdmit(step: Step): Call<Answer | undefined> {
   const { hooks } = step
-  return (ex, answer, target) => {
+  return (context, answer, target) => {
     const known = target as Target
-    return answer === undefined && concerns(step, known) ? hooks.onAdmit?.(ex, known, facetOf(step, known)) : answer
+    return answer === undefined && concerns(step, known)
+      ? hooks.onAdmit?.(context, known, facetOf(step, known))
+      : answer
   }
 }
 
 function bindForward(step: Step): Call<Outbound> {
   const { hooks } = step
-  return (ex, out, target) => {
+  return (context, out, target) => {
     const known = target as Target
-    return concerns(step, known) ? (hooks.onForward?.(ex, out, facetOf(step, known), known) ?? out) : out
+    return concerns(step, known) ? (hooks.onForward?.(context, out, facetOf(step, known), known) ?? out) : out
   }
 }
 
 function bindReply(step: Step): Call<Reply> {
   const { hooks } = step
-  return (ex, reply, target) => {
+  return (context, reply, target) => {
     const known = target as Target
-    return concerns(step, known) ? (hooks.onReply?.(ex, reply, facetOf(step, known), known) ?? reply) : reply
+    return concerns(step, known) ? (hooks.onReply?.(context, reply, facetOf(step, known), known) ?? reply) : reply
   }
 }
 
@@ -231,17 +238,17 @@ function waitsOf({ settlesAfter }: Step, waits: ReadonlyMap<string, Promise<void
 /** One plugin's `onSettle`, whose faults are reported and do not affect others. */
 function settleStep(
   step: Step,
-  ex: RequestContext,
+  context: RequestContext,
   outcome: Outcome,
   facet: unknown,
-  onFault: (fault: HookFault, ex: RequestContext) => void,
+  onFault: (fault: HookFault, context: RequestContext) => void,
 ): Promise<void> | undefined {
   try {
-    const wait = step.hooks.onSettle?.(ex, outcome, facet)
+    const wait = step.hooks.onSettle?.(context, outcome, facet)
     if (wait === undefined || !isPromise(wait)) return undefined
-    return wait.catch((cause: unknown) => onFault(new HookFault(step.plugin, 'onSettle', cause), ex))
+    return wait.catch((cause: unknown) => onFault(new HookFault(step.plugin, 'onSettle', cause), context))
   } catch (cause) {
-    onFault(new HookFault(step.plugin, 'onSettle', cause), ex)
+    onFault(new HookFault(step.plugin, 'onSettle', cause), context)
     return undefined
   }
 }

@@ -19,7 +19,7 @@ type RefusalParts = {
 /** Sends an error in the caller's API format, or cuts the connection once bytes have left. @returns how the request ended */
 export function refuse(request: ActiveRequest, error: unknown, parts: RefusalParts): Outcome {
   const { clock, log } = parts
-  const { req, res, call, ex: context } = request
+  const { req, res, call, context } = request
   const reach = reachOf(request)
   if (error instanceof Preflight) {
     sendAnswer(res, request.id, { status: 204, headers: error.headers, body: '' }, {})

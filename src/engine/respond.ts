@@ -20,11 +20,11 @@ export function ownHeaders(
 
 /** The head of an upstream's answer as the caller gets it: our headers replace the upstream's. */
 export function answerHeaders(
-  ex: RequestContext,
+  context: RequestContext,
   shown: { readonly [name: string]: string },
   now: number,
 ): { readonly [name: string]: string } {
-  return Object.assign(idHeaders(ex.id), shown, ownHeaders(ex, now))
+  return Object.assign(idHeaders(context.id), shown, ownHeaders(context, now))
 }
 
 /** Sends a whole answer of ours. */

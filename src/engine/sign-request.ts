@@ -2,7 +2,7 @@ import { createHash, hash, subtle } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { type EncodedForm, isSecretName } from '../domain/index.ts'
 import { type Signature, type Signer, SigningError } from '../plugin-api/index.ts'
-import { type Awaitable, isPromise } from '../util/index.ts'
+import { type Awaitable, andThen } from '../util/index.ts'
 import type { CallRequest } from './call-request.ts'
 import { withParameters } from './fixed-query.ts'
 
@@ -31,8 +31,7 @@ const quickBytesMax = 262_144
 export function signRequest(signer: Signer, request: UnsignedRequest): Awaitable<SignedRequest> {
   const { method, origin, path, headers } = request
   const signing = signer.sign({ method, url: origin + path, headers, digest: () => digestOf(request) })
-  if (!isPromise(signing)) return withSignature(request, signing)
-  return signing.then(signature => withSignature(request, signature))
+  return andThen(signing, signature => withSignature(request, signature))
 }
 
 function withSignature({ path, headers }: UnsignedRequest, signature: Signature): SignedRequest {

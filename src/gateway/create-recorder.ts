@@ -16,24 +16,26 @@ type RecorderParts = {
 }
 
 /** Tells everybody who keeps an account of requests of one that has settled. */
-export function createRecorder(parts: RecorderParts): (row: LogRow, ex: RequestContext) => void {
+export function createRecorder(parts: RecorderParts): (row: LogRow, context: RequestContext) => void {
   const { observers, storage, charges, log, metrics, telemetry } = parts
   // Each by itself: one that fails takes nothing from the others, nor from the request.
-  const recorders: readonly ((row: LogRow, ex: RequestContext) => void)[] = [
+  const recorders: readonly ((row: LogRow, context: RequestContext) => void)[] = [
     observers.quiet('journal', row => storage.journal.append(row)),
     observers.quiet('log', row => log.request(row)),
-    observers.quiet('metrics', (_row, ex) => {
-      if (ex.notes.limits) metrics.limited(ex.notes.limits)
+    observers.quiet('metrics', (_row, context) => {
+      if (context.notes.limits) metrics.limited(context.notes.limits)
     }),
-    observers.quiet('unrecognised', (row, ex) => {
-      if (ex.notes.unrecognised) noteUnrecognised(parts, row, ex.notes.unrecognised.shape)
+    observers.quiet('unrecognised', (row, context) => {
+      if (context.notes.unrecognised) noteUnrecognised(parts, row, context.notes.unrecognised.shape)
     }),
-    ...(telemetry ? [observers.quiet('telemetry', (row: LogRow, ex: RequestContext) => telemetry.ended(row, ex))] : []),
+    ...(telemetry
+      ? [observers.quiet('telemetry', (row: LogRow, context: RequestContext) => telemetry.ended(row, context))]
+      : []),
     observers.quiet('metrics', row => metrics.settled(row)),
   ]
-  return (row, ex) => {
+  return (row, context) => {
     charges.forget(row.id)
-    for (const tell of recorders) tell(row, ex)
+    for (const tell of recorders) tell(row, context)
   }
 }
 

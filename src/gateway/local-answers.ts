@@ -20,33 +20,34 @@ const unavailableMs = 1_000
 /** The routes with `serve:` in `gateway.yaml`, by name: answered here, with the key of the request. */
 export function createLocalAnswers(storage: Storage, startedAt: number): ReadonlyMap<string, LocalAnswer> {
   return new Map<string, LocalAnswer>([
-    ['models', ex => toJson(ex.dialect.modelList(offered(ex, startedAt), ex.head.query))],
+    ['models', context => toJson(context.dialect.modelList(offered(context, startedAt), context.head.query))],
     [
       'model',
-      ex => {
-        const name = ex.params['model'] ?? ex.params['id'] ?? ''
-        const model = offered(ex, startedAt).find(one => one.name === name)
+      context => {
+        const name = context.params['model'] ?? context.params['id'] ?? ''
+        const model = offered(context, startedAt).find(one => one.name === name)
         if (!model) throw modelNotFound(name)
-        return toJson(ex.dialect.modelOne(model))
+        return toJson(context.dialect.modelOne(model))
       },
     ],
     [
       'charge',
-      async ex => {
-        const id = ex.params['id'] ?? ''
+      async context => {
+        const id = context.params['id'] ?? ''
         const charge = await findCharge(storage, id)
         // Another key's charge is answered as one that does not exist.
-        if (!charge || charge.keyId !== ex.slots.need(callerSlot).key.id)
+        if (!charge || charge.keyId !== context.slots.need(callerSlot).key.id)
           throw fail('charge_not_found', { id: id.slice(0, 80) })
-        return toJson(billingRecord(charge, ex.plan.plugins.known))
+        return toJson(billingRecord(charge, context.plan.plugins.known))
       },
     ],
     [
       'job',
-      async ex => {
-        const id = ex.params['id'] ?? ''
+      async context => {
+        const id = context.params['id'] ?? ''
         const job = await findJob(storage, id)
-        if (!job || job.keyId !== ex.slots.need(callerSlot).key.id) throw fail('job_not_found', { id: id.slice(0, 80) })
+        if (!job || job.keyId !== context.slots.need(callerSlot).key.id)
+          throw fail('job_not_found', { id: id.slice(0, 80) })
         return { status: 200, headers: json, body: await jobJson(job) }
       },
     ],
@@ -71,14 +72,14 @@ async function findCharge(storage: Storage, id: string): Promise<Charge | undefi
   }
 }
 
-function offered(ex: RequestContext, since: number): readonly ListedModel[] {
-  const caller = ex.slots.get(callerSlot)
-  return [...ex.plan.models.values()]
+function offered(context: RequestContext, since: number): readonly ListedModel[] {
+  const caller = context.slots.get(callerSlot)
+  return [...context.plan.models.values()]
     .filter(model => model.enabled && (!caller || mayAsk(caller, model.name)))
     .map(({ name, family, ends }) => ({
       name,
       family: family.name,
-      operations: operationsOf(family, ex.plan),
+      operations: operationsOf(family, context.plan),
       since,
       ...(ends && { ends: ends.date }),
     }))

@@ -17,9 +17,11 @@ export async function openTelemetry(
 
 /** A trace that cannot be followed takes no header along, and nothing else with it. */
 export function quietTrace(telemetry: Telemetry, observers: Observers): NonNullable<EngineParts['trace']> {
-  const began = observers.quiet('telemetry', (ex: RequestContext, upstream: string) => telemetry.began(ex, upstream))
+  const began = observers.quiet('telemetry', (context: RequestContext, upstream: string) =>
+    telemetry.began(context, upstream),
+  )
   return {
-    began: (ex, upstream) => began(ex, upstream) ?? {},
-    answered: observers.quiet('telemetry', (ex, status) => telemetry.answered(ex, status)),
+    began: (context, upstream) => began(context, upstream) ?? {},
+    answered: observers.quiet('telemetry', (context, status) => telemetry.answered(context, status)),
   }
 }

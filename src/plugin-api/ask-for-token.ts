@@ -15,7 +15,7 @@ type TokenAsk = {
 const lifeS = 300
 
 /**
- * Asks for a token in OAuth's way (RFC 6749 5.1): a form is sent, JSON with `access_token` and `expires_in` comes back.
+ * Gets a token by OAuth (RFC 6749 5.1): sends a form, reads JSON with `access_token` and `expires_in`.
  * @throws SigningError for any other answer; Failure upstream_* when none comes
  */
 export async function askForToken({ url, form, headers = [], clock, post }: TokenAsk): Promise<Minted> {

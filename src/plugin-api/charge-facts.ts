@@ -5,23 +5,23 @@ import { type Level, levelsOf } from '../domain/levels.ts'
 
 /** What is said alike of every charge of a request; the rest is the charging plugin's own. Needs the caller. */
 export function chargeFacts(
-  ex: RequestContext,
+  context: RequestContext,
   { family, model, upstream }: Target,
   own: { readonly rule: ChargeRule } & Partial<Pick<ChargeFacts, 'id' | 'size' | 'quality' | 'n'>>,
 ): ChargeFacts {
-  const caller = ex.slots.need(callerSlot)
+  const caller = context.slots.need(callerSlot)
   const { key, group } = caller
   const facts: ChargeFacts = {
-    id: own.id ?? ex.id,
+    id: own.id ?? context.id,
     keyId: key.id,
     user: key.user,
     group: group.name,
-    operation: ex.route.operation,
+    operation: context.route.operation,
     model: model.name,
     family: family.name,
     upstream: upstream.name,
-    configRevision: ex.plan.revision,
-    currency: ex.plan.currency,
+    configRevision: context.plan.revision,
+    currency: context.plan.currency,
     size: own.size ?? null,
     quality: own.quality ?? null,
     n: own.n ?? 1,

@@ -122,6 +122,7 @@ export {
 } from '../domain/index.ts'
 export {
   type Admits,
+  andThen,
   type Awaitable,
   type Clock,
   type Micros,

@@ -21,32 +21,32 @@ import type { Stores } from '../domain/stores.ts'
  */
 export type Hooks<Facet = unknown> = {
   /** The head alone is known; no byte of the body has been read. */
-  onRequest?(ex: RequestContext): Awaitable<void>
+  onRequest?(context: RequestContext): Awaitable<void>
   /** Reads or reduces the body. */
-  onBody?(ex: RequestContext, body: Body): Awaitable<Body>
+  onBody?(context: RequestContext, body: Body): Awaitable<Body>
   /** Model and upstream are known. Checks only: takes nothing. */
-  onTarget?(ex: RequestContext, target: Target, facet: Facet): Awaitable<void>
-  /** Every check has passed: takes places and holds money. An answer returned here ends the exchange without an upstream. */
-  onAdmit?(ex: RequestContext, target: Target, facet: Facet): Awaitable<Answer | undefined>
+  onTarget?(context: RequestContext, target: Target, facet: Facet): Awaitable<void>
+  /** Every check has passed: takes slots and holds money. An answer returned here ends the request without an upstream. */
+  onAdmit?(context: RequestContext, target: Target, facet: Facet): Awaitable<Answer | undefined>
   /** Shapes what the upstream receives. */
-  onForward?(ex: RequestContext, out: Outbound, facet: Facet, target: Target): Awaitable<Outbound>
+  onForward?(context: RequestContext, out: Outbound, facet: Facet, target: Target): Awaitable<Outbound>
   /**
-   * Asks the upstream by itself, where one request and its answer as they are do not do: what it gives back does it. The
-   * first plugin that gives something asks. `out` is what all have shaped.
+   * Returns a function that calls the upstream, where one request and its response as they are do not suffice. The first
+   * plugin that returns one wins. `out` is the request that all plugins have shaped.
    */
-  onAsk?(ex: RequestContext, out: Outbound, facet: Facet, target: Target): CallUpstream | undefined
+  onAsk?(context: RequestContext, out: Outbound, facet: Facet, target: Target): CallUpstream | undefined
   /**
-   * An exchange is taken up again whose caller is gone: a job that went on. `onTarget`, `onAdmit` and `onForward` ran in
-   * another one; what they knew is what is stored. `onAsk`, `onReply` and `onSettle` follow.
+   * A request whose caller is gone is resumed: a job that went on. `onTarget`, `onAdmit` and `onForward` ran in another
+   * process; what they knew is what is stored. `onAsk`, `onReply` and `onSettle` follow.
    */
-  onResume?(ex: RequestContext, target: Target, facet: Facet): Awaitable<void>
+  onResume?(context: RequestContext, target: Target, facet: Facet): Awaitable<void>
   /** The upstream's head is here; adds stages to what follows. Never waits for the whole body. */
-  onReply?(ex: RequestContext, reply: Reply, facet: Facet, target: Target): Awaitable<Reply>
-  /** Once, always, last: whatever happened. All are told beside one another, but for what `settlesAfter` says. */
-  onSettle?(ex: RequestContext, outcome: Outcome, facet: Facet | undefined): Awaitable<void>
+  onReply?(context: RequestContext, reply: Reply, facet: Facet, target: Target): Awaitable<Reply>
+  /** Runs once, last, whatever happened. The hooks of all plugins run concurrently, except as `settlesAfter` defines. */
+  onSettle?(context: RequestContext, outcome: Outcome, facet: Facet | undefined): Awaitable<void>
   /**
-   * A charge of this process has ended, whichever plugin made it: settled, voided, or left to a person. Nobody waits for
-   * this, and what it throws is logged. What recovery, another process or a person ends is not told.
+   * A charge of this process has ended, whichever plugin made it: settled, voided, or left to a person. Nothing waits for
+   * this hook, and what it throws is logged. It does not run for charges that recovery, another process or a person ends.
    */
   onCharge?(charge: EndedCharge): Awaitable<void>
   /** The gateway closes: let go of timers and files. */

@@ -70,7 +70,7 @@ export type Outbound = {
   /** More headers, lower-case. */
   readonly headers: { readonly [name: string]: string }
   /**
-   * Go on reading the answer when the caller has left, because it costs money whether read or not. A function is asked at
+   * Go on reading the answer when the caller has left, because it costs money whether read or not. A function is called at
    * that moment.
    */
   readonly detach: boolean | (() => boolean)

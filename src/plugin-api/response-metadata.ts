@@ -2,8 +2,8 @@ import type { Family } from '../domain/model.ts'
 import { defineSlot } from '../domain/slots.ts'
 
 /**
- * What an answer says of itself, as far as it has been read. Whoever reads the upstream's own words fills it before the
- * bytes that complete what it is about go on.
+ * What a response reports of itself, as far as it has been read. The plugin that reads the upstream's format fills it before
+ * it passes on the bytes that complete a picture.
  */
 export type ResponseMetadata = {
   /** Width and height in pixels, by the place of a picture among those of the answer. */
@@ -53,8 +53,8 @@ export type MetadataNames = {
 const known = new WeakMap<Family, MetadataNames>()
 
 /**
- * What the sections of a family say that its answers tell: whoever fills `Told` has `facts` (by name) and `refused` (a list,
- * with `charge`) in its section, at its top or by operation in `per_operation`. What is not named there decides no price.
+ * What the responses of a family may report, by its sections: a plugin that fills `ResponseMetadata` has `facts` (by name) and
+ * `refused` (a list, with `charge`) in its section, at its top or by operation in `per_operation`. Other facts decide no price.
  */
 export function metadataNames(family: Family): MetadataNames {
   let names = known.get(family)

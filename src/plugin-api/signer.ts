@@ -1,4 +1,4 @@
-import { type Awaitable, isPromise } from '../util/awaitable.ts'
+import { type Awaitable, andThen } from '../util/awaitable.ts'
 import { brand } from '../util/brand.ts'
 import type { Clock } from '../util/clock.ts'
 import type { Diagnostic } from '../domain/plugin-facts.ts'
@@ -14,7 +14,7 @@ export type Unsigned = {
   readonly headers: readonly string[]
   /**
    * Hex SHA-256 of the body's bytes, of none where there is no body.
-   * @throws SigningError for a body that goes on as it comes: nobody knows it before it is sent
+   * @throws SigningError for a body that is streamed: its digest is not known before it is sent
    */
   readonly digest: () => Awaitable<string>
 }
@@ -32,8 +32,8 @@ export type Signer = {
    */
   sign(request: Unsigned): Awaitable<Signature>
   /**
-   * The upstream has answered 401 to what was signed so: what was kept is not good any more. True where the next signature is
-   * another one: the request is asked once more with it, before the key is judged.
+   * The upstream has answered 401 to this signature: a cached token is no longer valid. True if the next signature is another
+   * one: the request is sent once more with it before the key is suspended.
    */
   refused?(signature: Signature): boolean | void
 }
@@ -57,7 +57,7 @@ export type SignerHost = {
   readonly clock: Clock
   readonly log: Log
   /**
-   * Asks where tokens are minted, over the same network as upstreams: POST, within 10 seconds, at most 64 KiB of answer,
+   * Calls the server that mints tokens, over the same network as upstreams: POST, within 10 seconds, at most 64 KiB of answer,
    * no redirects. @throws Failure upstream_*
    */
   readonly post: (
@@ -97,12 +97,12 @@ const marginMs = 120_000
 const marginShare = 0.2
 /** A token that was just minted is not the reason of a refusal. */
 const freshMs = 60_000
-/** After a refusal no request is sent for so long: some servers lock out clients that ask too often. */
+/** After a refusal no request is sent for so long: some servers lock out clients that send too many. */
 const refusedMs = 1_000
 
 /**
- * Keeps a token until shortly before its end. Whoever needs one while it is minted waits for the same one; a minting that
- * fails fails for all who wait, and for those of the next second, unless the old token is still good for a while.
+ * Keeps a token until shortly before its end. Requests that need one while it is minted wait for the same one. A failed
+ * minting fails for all that wait, and for those of the next second, unless the old token is still valid for a while.
  */
 export class Tokens {
   readonly #clock: Pick<Clock, 'now'>
@@ -169,8 +169,7 @@ export function signAsBearer(tokens: Tokens): Signer {
   const toSignature = (token: string): Signature => ({ headers: { authorization: scheme + token } })
   return {
     sign() {
-      const token = tokens.token()
-      return isPromise(token) ? token.then(toSignature) : toSignature(token)
+      return andThen(tokens.token(), toSignature)
     },
     refused: ({ headers }) => tokens.forget(headers?.['authorization']?.slice(scheme.length)),
   }

@@ -91,12 +91,12 @@ async function chargeAll(
     const cached = upTo(prompt)
     const output = model.output === 0 ? 0 : upTo(12)
     const some = someExchange({ route: { operation: 'chat', path: '/v1/chat/completions' } })
-    const ex = { ...some, id: ids.next('req_', Date.now()) }
-    ex.slots.put(callerSlot, { key, group: groups[which % groups.length] as (typeof groups)[number] })
-    await hooks.onTarget?.(ex, target, facet)
-    await hooks.onAdmit?.(ex, target, facet)
+    const context = { ...some, id: ids.next('req_', Date.now()) }
+    context.slots.put(callerSlot, { key, group: groups[which % groups.length] as (typeof groups)[number] })
+    await hooks.onTarget?.(context, target, facet)
+    await hooks.onAdmit?.(context, target, facet)
     const head: Reply = { status: 200, headers: { 'content-type': 'application/json' }, stages: [] }
-    const reply = (await hooks.onReply?.(ex, head, facet, target)) as Reply
+    const reply = (await hooks.onReply?.(context, head, facet, target)) as Reply
     const usage = {
       prompt_tokens: prompt,
       completion_tokens: output,
@@ -106,7 +106,7 @@ async function chargeAll(
     const [stage] = reply.stages as [Stage]
     await stage.write(Buffer.from(JSON.stringify({ id: 'chat-1', object: 'chat.completion', choices: [], usage })))
     await stage.end()
-    await hooks.onSettle?.(ex, { kind: 'answered', status: 200, reach: 'complete' }, facet)
+    await hooks.onSettle?.(context, { kind: 'answered', status: 200, reach: 'complete' }, facet)
     const cost = (prompt - cached) * model.input + cached * model.cached_input + output * model.output
     const tenth = tenths[which % tenths.length] as number
     exact.set(key.id, (exact.get(key.id) ?? 0n) + BigInt(cost * tenth))

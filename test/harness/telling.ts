@@ -29,7 +29,7 @@ export function createTelling(): { readonly plugin: AnyPlugin; readonly next: (t
     name: 'telling',
     facet,
     create: () => ({
-      onReply(ex, reply) {
+      onReply(context, reply) {
         const { sizes, facts, count, cost, refusal } = waiting.shift() ?? {}
         const told = createResponseMetadata()
         sizes?.forEach(([width, height], i) => told.sizes.set(i, { width, height }))
@@ -37,7 +37,7 @@ export function createTelling(): { readonly plugin: AnyPlugin; readonly next: (t
         told.count = count
         told.cost = cost
         told.refusalPrice = refusal
-        ex.slots.put(responseMetadataSlot, told)
+        context.slots.put(responseMetadataSlot, told)
         return reply
       },
     }),

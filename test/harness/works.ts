@@ -18,9 +18,9 @@ export default {
   create: () => {
     if (existsSync(new URL('./broken', import.meta.url))) throw new Error('the trap has snapped')
     return {
-      onRequest: ex => {
-        if (ex.head.headers['x-trap'] === 'throw') setImmediate(() => { throw new Error('nobody catches this') })
-        if (ex.head.headers['x-trap'] === 'reject') Promise.reject(new Error('nobody catches this'))
+      onRequest: context => {
+        if (context.head.headers['x-trap'] === 'throw') setImmediate(() => { throw new Error('nobody catches this') })
+        if (context.head.headers['x-trap'] === 'reject') Promise.reject(new Error('nobody catches this'))
       },
     }
   },

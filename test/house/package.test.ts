@@ -337,7 +337,7 @@ const mine = definePlugin({
     required: ['limit'],
     properties: { limit: { type: 'integer', minimum: 1 } },
   },
-  create: options => ({ onTarget: (ex, target) => void (ex.id + target.model.name + options.limit.toFixed()) }),
+  create: options => ({ onTarget: (context, target) => void (context.id + target.model.name + options.limit.toFixed()) }),
 })
 
 const lines: string[] = []

@@ -250,15 +250,15 @@ billed(
 )
 
 type Fault = { readonly hook: string; readonly how: 'throws' | 'rejects' }
-const faultOf = (ex: RequestContext): Fault | undefined => {
-  const wanted = ex.head.headers['x-fault']
+const faultOf = (context: RequestContext): Fault | undefined => {
+  const wanted = context.head.headers['x-fault']
   if (typeof wanted !== 'string') return undefined
   const [hook = '', how] = wanted.split(' ')
   return { hook, how: how as Fault['how'] }
 }
 
-function fault(ex: RequestContext, hook: string): undefined | Promise<undefined> {
-  const wanted = faultOf(ex)
+function fault(context: RequestContext, hook: string): undefined | Promise<undefined> {
+  const wanted = faultOf(context)
   if (wanted?.hook !== hook) return undefined
   if (wanted.how === 'throws') throw new Error(`${hook} fails at once`)
   return Promise.resolve().then(() => {
@@ -266,10 +266,10 @@ function fault(ex: RequestContext, hook: string): undefined | Promise<undefined>
   })
 }
 
-function faultyStage(ex: RequestContext): Stage {
+function faultyStage(context: RequestContext): Stage {
   return {
-    write: chunk => fault(ex, 'write')?.then(() => chunk) ?? chunk,
-    end: () => fault(ex, 'end')?.then(() => []) ?? [],
+    write: chunk => fault(context, 'write')?.then(() => chunk) ?? chunk,
+    end: () => fault(context, 'end')?.then(() => []) ?? [],
   }
 }
 
@@ -277,17 +277,17 @@ const faulty = (name: string) =>
   definePlugin({
     name,
     create: () => ({
-      onRequest: ex => fault(ex, `${name}.onRequest`),
-      onBody: (ex, body) => fault(ex, `${name}.onBody`)?.then(() => body) ?? body,
-      onTarget: ex => fault(ex, `${name}.onTarget`),
-      onAdmit: ex => fault(ex, `${name}.onAdmit`),
-      onForward: (ex, out) => fault(ex, `${name}.onForward`)?.then(() => out) ?? out,
-      onReply: (ex, reply): Reply | Promise<Reply> =>
-        fault(ex, `${name}.onReply`)?.then(() => reply) ?? {
+      onRequest: context => fault(context, `${name}.onRequest`),
+      onBody: (context, body) => fault(context, `${name}.onBody`)?.then(() => body) ?? body,
+      onTarget: context => fault(context, `${name}.onTarget`),
+      onAdmit: context => fault(context, `${name}.onAdmit`),
+      onForward: (context, out) => fault(context, `${name}.onForward`)?.then(() => out) ?? out,
+      onReply: (context, reply): Reply | Promise<Reply> =>
+        fault(context, `${name}.onReply`)?.then(() => reply) ?? {
           ...reply,
-          stages: name === 'above' ? [...reply.stages, faultyStage(ex)] : reply.stages,
+          stages: name === 'above' ? [...reply.stages, faultyStage(context)] : reply.stages,
         },
-      onSettle: ex => fault(ex, `${name}.onSettle`),
+      onSettle: context => fault(context, `${name}.onSettle`),
     }),
   })
 

@@ -170,8 +170,8 @@ t.test('[8.1] a plugin placed first that settles after charges sees them settled
       name,
       ...more,
       create: (_options, { stores }) => ({
-        async onSettle(ex) {
-          seen[name] = (await stores.ledger.find(ex.id))?.state
+        async onSettle(context) {
+          seen[name] = (await stores.ledger.find(context.id))?.state
         },
       }),
     })

@@ -126,8 +126,8 @@ t.test(
       name: 'second',
       needs: [other],
       create: () => ({
-        onTarget(ex) {
-          throw fail('closed', { group: ex.slots.need(other).group.name })
+        onTarget(context) {
+          throw fail('closed', { group: context.slots.need(other).group.name })
         },
       }),
     })

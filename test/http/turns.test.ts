@@ -9,11 +9,12 @@ import { caseName } from '../harness/case-name.ts'
 const slow = definePlugin({
   name: 'slow',
   create: () => ({
-    onTarget(ex) {
-      if (ex.head.headers['x-think'] === undefined) return
+    onTarget(context) {
+      if (context.head.headers['x-think'] === undefined) return
       const until = performance.now() + 60
       while (performance.now() < until);
-      if (ex.head.headers['x-think'] === 'refuse') throw new Failure('no', { status: 400, type: 'x', text: 'no' }, 'no')
+      if (context.head.headers['x-think'] === 'refuse')
+        throw new Failure('no', { status: 400, type: 'x', text: 'no' }, 'no')
     },
   }),
 })

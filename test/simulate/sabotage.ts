@@ -82,7 +82,7 @@ export const sabotages: readonly Sabotage[] = [
     edits: [
       [
         'plugins/token-usage/plugin.ts',
-        "facet.beside_images === 'free' && (ex.slots.get(imagesMadeSlot)?.() ?? 0) > 0",
+        "facet.beside_images === 'free' && (context.slots.get(imagesMadeSlot)?.() ?? 0) > 0",
         "facet.beside_images === 'free'",
       ],
     ],
@@ -270,8 +270,8 @@ export const sabotages: readonly Sabotage[] = [
     edits: [
       [
         'plugins/ratelimit/plugin.ts',
-        'return taken && settle(ex, outcome, taken)',
-        "if (outcome.kind === 'cut') throw new TypeError('planted')\n        return taken && settle(ex, outcome, taken)",
+        'return taken && settle(context, outcome, taken)',
+        "if (outcome.kind === 'cut') throw new TypeError('planted')\n        return taken && settle(context, outcome, taken)",
       ],
     ],
   },
@@ -366,8 +366,8 @@ export const sabotages: readonly Sabotage[] = [
     edits: [
       [
         'plugins/token-usage/plugin.ts',
-        "facet.missing_usage === 'refuse' && dearest",
-        "facet.missing_usage === 'estimate' && dearest",
+        "if (facet.missing_usage !== 'refuse' ||",
+        "if (facet.missing_usage !== 'estimate' ||",
       ],
     ],
   },

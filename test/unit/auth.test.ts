@@ -89,9 +89,9 @@ function setUp(t: Test, keys: MapKeys = new MapKeys(), badKeysPerMinute = 20) {
     secret,
     /** Sends a request's head through the plugin; gives back the exchange. */
     ask: async (headers: RequestContext['head']['headers'], remote = '192.0.2.1'): Promise<RequestContext> => {
-      const ex = someExchange({ plan, headers, remote })
-      await hooks.onRequest?.(ex)
-      return ex
+      const context = someExchange({ plan, headers, remote })
+      await hooks.onRequest?.(context)
+      return context
     },
   }
 }
@@ -139,8 +139,8 @@ t.test('a key is accepted as a bearer token and as x-api-key, in the spellings t
     { 'x-api-key': secret },
     { authorization: `Bearer ${secret}`, 'x-api-key': secret },
   ]) {
-    const ex = await ask(headers)
-    t.equal(ex.slots.need(callerSlot).key.id, 'key_1', JSON.stringify(Object.keys(headers)))
+    const context = await ask(headers)
+    t.equal(context.slots.need(callerSlot).key.id, 'key_1', JSON.stringify(Object.keys(headers)))
   }
 })
 
@@ -286,8 +286,8 @@ t.test('a key may use the models of its list alone', async t => {
   keys.put(none, someKey({ models: [] }))
   keys.put(all, someKey({ models: null }))
   const target = async (secret: string, model: string) => {
-    const ex = await ask(bearer(secret))
-    await hooks.onTarget?.(ex, someTarget({ model }), undefined)
+    const context = await ask(bearer(secret))
+    await hooks.onTarget?.(context, someTarget({ model }), undefined)
   }
   await t.resolves(target(listed, 'model-one'))
   await t.resolves(target(all, 'model-two'))

@@ -160,9 +160,5 @@ t.test('a request whose body was handed over has ended like any other', async t 
   })
   socket.write(post('abc'))
   while (!text().includes('done')) await once(socket, 'data')
-  t.same(
-    await closed.promise,
-    { complete: true, readableEnded: true, readableFlowing: true },
-    'its stream has ended',
-  )
+  t.same(await closed.promise, { complete: true, readableEnded: true, readableFlowing: true }, 'its stream has ended')
 })

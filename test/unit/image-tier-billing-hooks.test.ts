@@ -96,7 +96,7 @@ const byOutput: BillingFacet = {
 const byRequest: BillingFacet = { ...byOutput, tier_from: ['request'] }
 
 type Course = {
-  readonly ex: RequestContext
+  readonly context: RequestContext
   readonly target: Target
   readonly facet: BillingFacet
   readonly hooks: Hooks<BillingFacet>
@@ -130,15 +130,15 @@ function course(
     ['4K', { micros: 4, origin }],
   ])
   const target = { ...some, stream: more.stream ?? false, model: { ...some.model, prices, free: false } }
-  const ex = someExchange({ headers: more.headers ?? {} })
-  ex.slots.put(callerSlot, { key: someKey(), group: someGroup() })
-  ex.slots.put(askedSizeSlot, { text: null, size: { kind: 'none' }, expected: null, resolution: null })
-  return { ex, target, facet: more.facet ?? byOutput, hooks, ledger, log }
+  const context = someExchange({ headers: more.headers ?? {} })
+  context.slots.put(callerSlot, { key: someKey(), group: someGroup() })
+  context.slots.put(askedSizeSlot, { text: null, size: { kind: 'none' }, expected: null, resolution: null })
+  return { context, target, facet: more.facet ?? byOutput, hooks, ledger, log }
 }
 
-async function admit({ hooks, ex, target, facet }: Course): Promise<Answer | undefined> {
-  await hooks.onTarget?.(ex, target, facet)
-  return hooks.onAdmit?.(ex, target, facet)
+async function admit({ hooks, context, target, facet }: Course): Promise<Answer | undefined> {
+  await hooks.onTarget?.(context, target, facet)
+  return hooks.onAdmit?.(context, target, facet)
 }
 
 /** The stage that an answer of this head gets; undefined when it gets none. */
@@ -147,12 +147,12 @@ async function replied(
   headers: Reply['headers'] = { 'content-type': 'application/json' },
   status = 200,
 ): Promise<{ stage: Stage; reply: Reply }> {
-  const reply = (await on.hooks.onReply?.(on.ex, { status, headers, stages: [] }, on.facet, on.target)) as Reply
+  const reply = (await on.hooks.onReply?.(on.context, { status, headers, stages: [] }, on.facet, on.target)) as Reply
   return { stage: reply.stages[0] as Stage, reply }
 }
 
 const textOf = (passed: Passed): string => (Buffer.isBuffer(passed) ? passed : Buffer.concat([...passed])).toString()
-const settle = async (on: Course, outcome: Outcome): Promise<void> => on.hooks.onSettle?.(on.ex, outcome, on.facet)
+const settle = async (on: Course, outcome: Outcome): Promise<void> => on.hooks.onSettle?.(on.context, outcome, on.facet)
 const answered: Outcome = { kind: 'answered', status: 200, reach: 'complete' }
 
 const image = (width: number): string => Buffer.concat([pngHead(width, 10), Buffer.alloc(6_000, 9)]).toString('base64')
@@ -162,7 +162,7 @@ const answerOf = (...widths: number[]): string =>
 t.test('an image goes out after its line is durable, the end of the answer after the charge is settled', async t => {
   const on = course({ n: 2 })
   await admit(on)
-  t.equal(on.ex.notes.charge, true)
+  t.equal(on.context.notes.charge, true)
   const { stage } = await replied(on)
   const text = answerOf(1254, 3000)
   const firstEnd = text.indexOf('"}')
@@ -279,7 +279,7 @@ t.test('[6.2] an answer that is not recognised is refused, and its charge waits 
     t.match(failure, { code: 'upstream_answer_unrecognised', status: 502, retry: false }, caseName({ text, shape }))
     await settle(on, { kind: 'refused', status: 502, reach: 'truncated', failure })
     t.same(on.ledger.asked.slice(1), [`review answer_unrecognised: ${shape} kept`], caseName({ text, shape }))
-    t.same(on.ex.notes.unrecognised, { shape }, caseName({ text, shape }))
+    t.same(on.context.notes.unrecognised, { shape }, caseName({ text, shape }))
   }
   for (const text of ['<!doctype html><a href="https://login.example">Sign in</a>', 'null', '[]', '"no"', '  7']) {
     const on = course()
@@ -319,7 +319,7 @@ t.test('[6.2] an answer that is not recognised is refused, and its charge waits 
   t.match(last, /^"" +\}$/, 'the answer is complete without it')
   await settle(later, { kind: 'answered', status: 200, reach: 'complete' })
   t.match(later.ledger.asked.slice(-2), ['settle unconfirmed', 'delivered'])
-  t.same(later.ex.notes.unrecognised, { shape: 'more (a link)' })
+  t.same(later.context.notes.unrecognised, { shape: 'more (a link)' })
 })
 
 t.test('an answer that cannot be followed, or was encoded, is not handed out', async t => {
@@ -365,7 +365,7 @@ t.test('response_format of a family that renders is ours (2.4)', async t => {
   const on = course({ response_format: 'url' })
   await admit(on)
   const out = await on.hooks.onForward?.(
-    on.ex,
+    on.context,
     { body: on.target.body, headers: {}, detach: false },
     on.facet,
     on.target,
@@ -445,7 +445,7 @@ t.test('an Idempotency-Key buys once', async t => {
   const answer = await admit(again)
   t.match(answer, { status: 200, headers: { 'content-type': 'application/json', 'idempotent-replayed': 'true' } })
   t.equal(answer?.body.toString(), text)
-  t.equal(again.ex.notes.charge, false)
+  t.equal(again.context.notes.charge, false)
 
   const rows: [HoldResult, object][] = [
     [

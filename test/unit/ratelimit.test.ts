@@ -33,9 +33,9 @@ function refused(reach: Outcome['reach'] = 'untouched'): Outcome {
 function setUp(host = someHost({ clock: new HandClock() })) {
   const hooks = ratelimit.create({ on_store_failure: 'local' }, host)
   const arrive = (caller: Caller, route: { serve?: string } = {}): RequestContext => {
-    const ex = someExchange({ route })
-    ex.slots.put(callerSlot, caller)
-    return ex
+    const context = someExchange({ route })
+    context.slots.put(callerSlot, caller)
+    return context
   }
   return {
     hooks,
@@ -44,16 +44,16 @@ function setUp(host = someHost({ clock: new HandClock() })) {
     arrive,
     /** A whole request: true when it was admitted. */
     ask: (caller: Caller, target: Target = someTarget(), outcome: Outcome = answered): boolean => {
-      const ex = arrive(caller)
+      const context = arrive(caller)
       try {
-        void hooks.onRequest?.(ex)
-        void hooks.onAdmit?.(ex, target, undefined)
+        void hooks.onRequest?.(context)
+        void hooks.onAdmit?.(context, target, undefined)
       } catch (failure) {
         if (!(failure instanceof Failure)) throw failure
-        void hooks.onSettle?.(ex, { kind: 'refused', status: 429, failure, reach: 'untouched' }, undefined)
+        void hooks.onSettle?.(context, { kind: 'refused', status: 429, failure, reach: 'untouched' }, undefined)
         return false
       }
-      void hooks.onSettle?.(ex, outcome, undefined)
+      void hooks.onSettle?.(context, outcome, undefined)
       return true
     },
   }
@@ -131,11 +131,11 @@ t.test('whoever waits as long as Retry-After says is admitted, and nobody who wa
     clock.move(random() * 1e9)
     let failure: Failure | undefined
     while (!failure) {
-      const ex = arrive(who)
+      const context = arrive(who)
       clock.move(random() * 9_000)
       try {
-        void hooks.onRequest?.(ex)
-        void hooks.onAdmit?.(ex, target, undefined)
+        void hooks.onRequest?.(context)
+        void hooks.onAdmit?.(context, target, undefined)
       } catch (error) {
         failure = error as Failure
       }
@@ -228,20 +228,20 @@ t.test('nothing leaks in 10,000 requests that fail in every way', async t => {
   let consumed: number[] = []
   const open: RequestContext[] = []
   const settle = (at: number) => {
-    const [ex] = open.splice(at, 1)
-    if (ex) void hooks.onSettle?.(ex, refused(), undefined)
+    const [context] = open.splice(at, 1)
+    if (context) void hooks.onSettle?.(context, refused(), undefined)
   }
   for (let i = 0; i < 10_000; i++) {
     clock.move(random() * 40)
-    const ex = arrive(who)
+    const context = arrive(who)
     try {
-      void hooks.onRequest?.(ex)
+      void hooks.onRequest?.(context)
       if (random() < 0.2) throw new Failure('other', { status: 400, type: '', text: '' }, 'by another plugin')
-      void hooks.onAdmit?.(ex, target, undefined)
+      void hooks.onAdmit?.(context, target, undefined)
       if (random() < 0.1) consumed.push(clock.tick())
-      else open.push(ex)
+      else open.push(context)
     } catch {
-      void hooks.onSettle?.(ex, refused(), undefined)
+      void hooks.onSettle?.(context, refused(), undefined)
     }
     if (open.length > 0 && random() < 0.9) settle(Math.floor(random() * open.length))
   }
@@ -274,16 +274,16 @@ t.test('answers that need no upstream are not limited', async t => {
   const { hooks, arrive, ask } = setUp()
   const who = caller({ rpm: 1 })
   ask(who)
-  const ex = arrive(who, { serve: 'models' })
-  t.doesNotThrow(() => void hooks.onRequest?.(ex))
-  t.same(ex.limits, [])
+  const context = arrive(who, { serve: 'models' })
+  t.doesNotThrow(() => void hooks.onRequest?.(context))
+  t.same(context.limits, [])
 })
 
 t.test('a 429 names the limit that was hit, and when to come back', async t => {
   const { hooks, arrive, ask, clock } = setUp()
   const admit = (who: Caller, target: Target) => {
-    const ex = arrive(who)
-    void hooks.onAdmit?.(ex, target, undefined)
+    const context = arrive(who)
+    void hooks.onAdmit?.(context, target, undefined)
   }
   const who = caller({ rpm: 1 })
   ask(who)
@@ -306,7 +306,7 @@ t.test('every limited answer says where the tightest limit stands, a 429 too', a
   const { hooks, arrive, clock } = setUp()
   const who = caller({ rpm: 5 })
   const target = someTarget({ limits: { rpm: 3 } })
-  const headers = (ex: RequestContext) => Object.values(ex.dialect.limitHeaders(ex.limits, 0)).join(' ')
+  const headers = (context: RequestContext) => Object.values(context.dialect.limitHeaders(context.limits, 0)).join(' ')
   const first = arrive(who)
   void hooks.onRequest?.(first)
   t.equal(headers(first), '5 5 0ms', 'before the model is known')
@@ -329,10 +329,10 @@ t.test('every limited answer says where the tightest limit stands, a 429 too', a
 
 t.test('without a limit nothing is counted and nothing said', async t => {
   const { hooks, arrive } = setUp()
-  const ex = arrive(caller({}))
-  void hooks.onRequest?.(ex)
-  void hooks.onAdmit?.(ex, someTarget(), undefined)
-  t.same(ex.limits, [])
+  const context = arrive(caller({}))
+  void hooks.onRequest?.(context)
+  void hooks.onAdmit?.(context, someTarget(), undefined)
+  t.same(context.limits, [])
 })
 
 t.test('limits of a group count each key by itself', async t => {
@@ -431,10 +431,10 @@ t.test('a request that began before a reload gives back what it took', async t =
   const host = someHost({ clock: new HandClock() })
   const before = setUp(host)
   const who = caller({ rpm: 2 })
-  const ex = before.arrive(who)
-  void before.hooks.onAdmit?.(ex, someTarget(), undefined)
+  const context = before.arrive(who)
+  void before.hooks.onAdmit?.(context, someTarget(), undefined)
   const after = setUp(host)
-  void before.hooks.onSettle?.(ex, refused(), undefined)
+  void before.hooks.onSettle?.(context, refused(), undefined)
   t.equal(
     count(5, () => after.ask(who)),
     2,
@@ -452,16 +452,16 @@ t.test('nothing leaks in 10,000 requests with tokens and places that end in ever
   let refusals = 0
   for (let i = 0; i < 10_000; i++) {
     clock.move(random() * 40)
-    const ex = arrive(who)
-    ex.slots.put(tokenUseSlot, { estimate: 100, actual: () => Math.floor(random() * 300) })
+    const context = arrive(who)
+    context.slots.put(tokenUseSlot, { estimate: 100, actual: () => Math.floor(random() * 300) })
     try {
-      void hooks.onRequest?.(ex)
-      void hooks.onAdmit?.(ex, target, undefined)
-      if (random() < 0.8) void hooks.onForward?.(ex, out, undefined, target)
-      open.push(ex)
+      void hooks.onRequest?.(context)
+      void hooks.onAdmit?.(context, target, undefined)
+      if (random() < 0.8) void hooks.onForward?.(context, out, undefined, target)
+      open.push(context)
     } catch {
       refusals++
-      void hooks.onSettle?.(ex, refused(), undefined)
+      void hooks.onSettle?.(context, refused(), undefined)
     }
     if (open.length === 0 || random() < 0.02) continue
     const [ended] = open.splice(Math.floor(random() * open.length), 1)
@@ -470,18 +470,18 @@ t.test('nothing leaks in 10,000 requests with tokens and places that end in ever
     if (ended) void hooks.onSettle?.(ended, outcome, undefined)
   }
   t.ok(refusals > 0, `${refusals} were refused`)
-  for (const ex of open) void hooks.onSettle?.(ex, answered, undefined)
+  for (const context of open) void hooks.onSettle?.(context, answered, undefined)
   clock.move(minute)
   const admitted: RequestContext[] = []
   t.equal(
     count(100, () => {
-      const ex = arrive(who)
+      const context = arrive(who)
       try {
-        void hooks.onAdmit?.(ex, target, undefined)
+        void hooks.onAdmit?.(context, target, undefined)
       } catch {
         return false
       }
-      admitted.push(ex)
+      admitted.push(context)
       return true
     }),
     30,
@@ -498,10 +498,10 @@ t.test('tokens: the tightest limit refuses, and a request that a place refuses t
   const who = caller({ rpm: 10, tpm: 1_000 }, { own: { tpm: 500, concurrency: 1 } })
   const target = someTarget()
   const ask = (estimate: number): RequestContext => {
-    const ex = arrive(who)
-    ex.slots.put(tokenUseSlot, { estimate, actual: () => 0 })
-    void hooks.onAdmit?.(ex, target, undefined)
-    return ex
+    const context = arrive(who)
+    context.slots.put(tokenUseSlot, { estimate, actual: () => 0 })
+    void hooks.onAdmit?.(context, target, undefined)
+    return context
   }
   t.match(await refusalOf(() => ask(501)), { status: 400, code: 'tokens_over_limit', retry: false })
   const first = ask(400)
@@ -522,9 +522,9 @@ t.test('an upstream that is full is passed over while the model has another, and
   const two = withPlaces(one, 1, 'two')
   const both = { ...one, model: { ...one.model, upstreams: [...one.model.upstreams, ...two.model.upstreams] } }
   const admit = (target: Target): RequestContext => {
-    const ex = arrive(who)
-    void hooks.onAdmit?.(ex, target, undefined)
-    return ex
+    const context = arrive(who)
+    void hooks.onAdmit?.(context, target, undefined)
+    return context
   }
   const first = admit(both)
   void hooks.onForward?.(first, out, undefined, both)
@@ -572,10 +572,10 @@ t.test('places and tokens of a user and of a group are shared too, and given bac
   const { hooks, arrive } = setUp()
   const group = someGroup({ limitsPerUser: { concurrency: 2 }, limitsInAll: { concurrency: 3, tpm: 100 } })
   const enter = (user: string, id: string, estimate = 1) => {
-    const ex = arrive({ key: someKey({ id, user }), group })
-    ex.slots.put(tokenUseSlot, { estimate, actual: () => estimate })
-    void hooks.onAdmit?.(ex, someTarget(), undefined)
-    return ex
+    const context = arrive({ key: someKey({ id, user }), group })
+    context.slots.put(tokenUseSlot, { estimate, actual: () => estimate })
+    void hooks.onAdmit?.(context, someTarget(), undefined)
+    return context
   }
   const refused = (run: () => unknown): Failure | undefined => {
     try {
@@ -614,9 +614,9 @@ t.test('places and tokens of a user and of a group are shared too, and given bac
 t.test('callers are told of the tightest, and a user with limits of their own stands with their keys', async t => {
   const { hooks, arrive } = setUp()
   const group = someGroup({ limits: { rpm: 50 }, limitsPerUser: { rpm: 9 }, limitsInAll: { rpm: 20 } })
-  const ex = arrive({ key: someKey({ id: 'key_1', user: 'anna' }), group })
-  void hooks.onAdmit?.(ex, someTarget(), undefined)
-  t.match(ex.limits, [{ kind: 'requests', limit: 9, remaining: 8 }])
+  const context = arrive({ key: someKey({ id: 'key_1', user: 'anna' }), group })
+  void hooks.onAdmit?.(context, someTarget(), undefined)
+  t.match(context.limits, [{ kind: 'requests', limit: 9, remaining: 8 }])
   const owners = userLimits({ key: someKey({ id: 'key_1', user: 'anna' }), group }).map(({ owner }) => owner)
   t.same(
     owners,

@@ -67,13 +67,13 @@ function formBody(fields: { readonly [name: string]: string }): Body {
 
 /** What a request of a family sends upstream, and what is known of its size. */
 async function pass(family: SizeFacet, body: Body, operation = 'image.generate') {
-  const ex = someExchange({ route: { operation } })
+  const context = someExchange({ route: { operation } })
   const target: Target = someTarget({ body, facets: new Map([['size-normalize', family]]) })
-  await hooks.onTarget?.(ex, target, family)
-  const out = await hooks.onForward?.(ex, { body, headers: {}, detach: false }, family, target)
+  await hooks.onTarget?.(context, target, family)
+  const out = await hooks.onForward?.(context, { body, headers: {}, detach: false }, family, target)
   if (!out) throw new Error('nothing was sent')
   return {
-    asked: ex.slots.need(askedSizeSlot),
+    asked: context.slots.need(askedSizeSlot),
     body: out.body,
     sent: {
       size: readField(out.body, 'size'),

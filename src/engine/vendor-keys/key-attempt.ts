@@ -9,7 +9,7 @@ import {
   type VendorKey,
 } from '../../domain/index.ts'
 import type { Outcome, TokenUse } from '../../plugin-api/index.ts'
-import { type Awaitable, isPromise } from '../../util/index.ts'
+import { type Awaitable, andThen, isPromise } from '../../util/index.ts'
 import { fail } from '../errors.ts'
 import type { Classification } from '../classify-response/classify.ts'
 import { demandsOf } from './demands-of.ts'
@@ -191,8 +191,7 @@ export class KeyAttempt {
     const { counters } = this.#keys
     const demands = demandsOf(key, this.#asked.tokens)
     if (!counters || demands.length === 0) return true
-    const taking = counters.take(demands, 'local')
-    return isPromise(taking) ? taking.then(taken => this.#keep(taken)) : this.#keep(taking)
+    return andThen(counters.take(demands, 'local'), taken => this.#keep(taken))
   }
 
   #keep({ ticket, standings }: LimitReservation): boolean {

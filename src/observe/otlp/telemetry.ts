@@ -64,20 +64,20 @@ export class Telemetry {
   }
 
   /** A request to an upstream is about to be sent. @returns headers that go with it */
-  began(ex: RequestContext, upstream: string): { readonly [name: string]: string } {
-    return this.#tracer.began(ex, upstream, this.#clock.now())
+  began(context: RequestContext, upstream: string): { readonly [name: string]: string } {
+    return this.#tracer.began(context, upstream, this.#clock.now())
   }
 
   /** Its head has come (status), or never came (null). */
-  answered(ex: RequestContext, status: number | null): void {
-    this.#tracer.answered(ex, status, this.#clock.now())
+  answered(context: RequestContext, status: number | null): void {
+    this.#tracer.answered(context, status, this.#clock.now())
   }
 
   /** A request has ended. */
-  ended(row: LogRow, ex: RequestContext): void {
+  ended(row: LogRow, context: RequestContext): void {
     if (this.#plan.metrics) this.#measure(row)
     if (!this.#plan.traces) return
-    const spans = this.#tracer.ended(row, ex)
+    const spans = this.#tracer.ended(row, context)
     if (this.#spans.length + spans.length > spansMax) this.#dropped += spans.length
     else this.#spans.push(...spans)
     if (this.#spans.length >= batchSpans) void this.flush()

@@ -40,22 +40,22 @@ export class Tracer {
   }
 
   /** A request to an upstream is about to be sent. @returns headers that go with it, where the operator wants them to */
-  began(ex: RequestContext, upstream: string, now: number): { readonly [name: string]: string } {
-    const trace = this.#traceOf(ex)
+  began(context: RequestContext, upstream: string, now: number): { readonly [name: string]: string } {
+    const trace = this.#traceOf(context)
     const spanId = this.#random.bytes(8).toString('hex')
     trace.attempts.push({ spanId, upstream, startedAt: now })
     return this.#forwards ? { traceparent: `00-${trace.traceId}-${spanId}-${trace.sampled ? '01' : '00'}` } : {}
   }
 
   /** Its head has come (status), or never came (null). */
-  answered(ex: RequestContext, status: number | null, now: number): void {
-    const attempt = this.#traceOf(ex).attempts.at(-1)
+  answered(context: RequestContext, status: number | null, now: number): void {
+    const attempt = this.#traceOf(context).attempts.at(-1)
     if (attempt) Object.assign(attempt, { status, endedAt: now })
   }
 
   /** The spans of a request that has ended: its own, and one for each upstream that was called. None for an unsampled trace. */
-  ended(row: LogRow, ex: RequestContext): readonly Span[] {
-    const trace = this.#traceOf(ex)
+  ended(row: LogRow, context: RequestContext): readonly Span[] {
+    const trace = this.#traceOf(context)
     if (!trace.sampled) return []
     const endedAt = row.time + row.durationMs
     const operation = operationName(row.operation)
@@ -74,8 +74,8 @@ export class Tracer {
         'gen_ai.provider.name': row.upstream,
         'gen_ai.usage.input_tokens': row.inputTokens,
         'gen_ai.usage.output_tokens': row.outputTokens,
-        'http.request.method': ex.head.method,
-        'http.route': ex.route.path,
+        'http.request.method': context.head.method,
+        'http.route': context.route.path,
         'http.response.status_code': row.status,
         'tollgate.request.id': row.id,
         'tollgate.outcome': row.outcome,
@@ -101,10 +101,10 @@ export class Tracer {
     return [own, ...asked]
   }
 
-  #traceOf(ex: RequestContext): Trace {
-    const known = this.#traces.get(ex)
+  #traceOf(context: RequestContext): Trace {
+    const known = this.#traces.get(context)
     if (known) return known
-    const [, traceId, parentSpanId, flags = '01'] = parentText.exec(String(ex.head.headers['traceparent'])) ?? []
+    const [, traceId, parentSpanId, flags = '01'] = parentText.exec(String(context.head.headers['traceparent'])) ?? []
     const isSound =
       traceId !== undefined && parentSpanId !== undefined && !nothing.test(traceId) && !nothing.test(parentSpanId)
     const trace: Trace = {
@@ -114,7 +114,7 @@ export class Tracer {
       sampled: !isSound || (Number.parseInt(flags, 16) & 1) === 1,
       attempts: [],
     }
-    this.#traces.set(ex, trace)
+    this.#traces.set(context, trace)
     return trace
   }
 }

@@ -94,11 +94,11 @@ export async function bill(answered: Answered, meter: Meter, planted: boolean): 
   const hooks = imageTierBilling.create({}, someHost({ stores: { ledger } as unknown as Stores }))
   const own = answered.asUrl ? { ...facet, render: 'b64_json' as const } : facet
   const target = targetOf(answered)
-  const ex = someExchange({ route: { operation: answered.operation, path: pathOf(answered.operation) } })
-  ex.slots.put(callerSlot, { key: someKey(), group: someGroup() })
-  ex.slots.put(askedSizeSlot, { text: null, size: { kind: 'none' }, expected: null, resolution: null })
-  await hooks.onTarget?.(ex, target, own)
-  await hooks.onAdmit?.(ex, target, own)
+  const context = someExchange({ route: { operation: answered.operation, path: pathOf(answered.operation) } })
+  context.slots.put(callerSlot, { key: someKey(), group: someGroup() })
+  context.slots.put(askedSizeSlot, { text: null, size: { kind: 'none' }, expected: null, resolution: null })
+  await hooks.onTarget?.(context, target, own)
+  await hooks.onAdmit?.(context, target, own)
 
   const received: Buffer[] = []
   const course: [number, number][] = []
@@ -110,8 +110,8 @@ export async function bill(answered: Answered, meter: Meter, planted: boolean): 
     }
     course.push([ledger.lines.length, length])
   }
-  const outcome = await pass(answered, take, meter, reply => hooks.onReply?.(ex, reply, own, target))
-  await hooks.onSettle?.(ex, outcome, own)
+  const outcome = await pass(answered, take, meter, reply => hooks.onReply?.(context, reply, own, target))
+  await hooks.onSettle?.(context, outcome, own)
   const refusal = outcome.kind === 'answered' ? undefined : outcome.failure
   return { received: Buffer.concat(received), course, lines: ledger.lines.length, ends: ledger.ends, refusal }
 }

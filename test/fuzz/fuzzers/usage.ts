@@ -58,13 +58,13 @@ async function book(
   const origin = { file: 'gateway.yaml', line: 7, col: 1 }
   const prices = new Map(['input', 'cached_input', 'output'].map(unit => [unit, { micros: 1_000_000, origin }]))
   const target = { ...some, stream, model: { ...some.model, prices, free: false } }
-  const ex = { ...someExchange({ route: { operation, path: '/v1/x' } }), dialect: dialects[operation] }
-  ex.slots.put(callerSlot, { key: someKey(), group: someGroup() })
-  await hooks.onTarget?.(ex, target, facet)
-  await hooks.onAdmit?.(ex, target, facet)
+  const context = { ...someExchange({ route: { operation, path: '/v1/x' } }), dialect: dialects[operation] }
+  context.slots.put(callerSlot, { key: someKey(), group: someGroup() })
+  await hooks.onTarget?.(context, target, facet)
+  await hooks.onAdmit?.(context, target, facet)
   const type = stream ? 'text/event-stream' : 'application/json'
   const reply = (await hooks.onReply?.(
-    ex,
+    context,
     { status: 200, headers: { 'content-type': type }, stages: [] },
     facet,
     target,
@@ -76,7 +76,7 @@ async function book(
     passed.push(...[await meter.turn(() => stage.write(piece))].flat())
   passed.push(...[await stage.end()].flat())
   insist(planted || Buffer.concat(passed).toString() === body, () => 'the answer was changed on its way')
-  await hooks.onSettle?.(ex, { kind: 'answered', status: 200, reach: 'complete' }, facet)
+  await hooks.onSettle?.(context, { kind: 'answered', status: 200, reach: 'complete' }, facet)
   return posted
 }
 

@@ -129,7 +129,7 @@ export const fleetSabotages: readonly FleetSabotage[] = [
       [
         'plugins/image-tier-billing/plugin.ts',
         'ledger.hold({ facts, hold: quoted.atMost, idempotency }).catch(throwUnavailable)',
-        'ledger.hold({ facts, hold: quoted.atMost, idempotency }).catch(cause => {\n ex.slots.put(billingSlot, undefined)\n throwUnavailable(cause) })',
+        'ledger.hold({ facts, hold: quoted.atMost, idempotency }).catch(cause => {\n context.slots.put(billingSlot, undefined)\n throwUnavailable(cause) })',
       ],
       [
         'plugins/token-usage/plugin.ts',
