@@ -35,8 +35,6 @@ const depthMax = 6
 const lineBytesBuffered = 16_000
 const rowsTogether = 64
 const rowsWaitMs = 100
-/** What pino calls `info`. */
-const infoLevel = 30
 const flushEveryMs = 1000
 
 /** Opens the log. Buffered without a terminal: lines reach the file within a second, and at exit. */
@@ -66,12 +64,13 @@ export function createLog(options: LogOptions): GatewayLog {
     },
     destination,
   )
-  const takesRows = logger.isLevelEnabled('info')
-  /** A row in pino's own format. Flat, and clipped in its making, so it needs none of what pino does for other lines. */
-  const toLine = (row: LogRow): string => {
-    const line = { level: infoLevel, time: row.time + row.durationMs, ...requestFacts(row, scrubber), msg: 'request' }
-    return `${JSON.stringify(line)}\n`
-  }
+  // Log rows of requests have the time of their request, which pino's own timestamp would replace.
+  const lines: string[] = []
+  const requests = pino(
+    { level: options.level, base: null, timestamp: false },
+    { write: (line: string) => void lines.push(line) },
+  )
+  const takesRows = requests.isLevelEnabled('info')
   // Rows are written some at a time, without a terminal: one alone finds every cache cold and costs three times as much.
   let waiting: LogRow[] = []
   let timer: Pending | undefined
@@ -80,9 +79,12 @@ export function createLog(options: LogOptions): GatewayLog {
     timer = undefined
     const rows = waiting
     waiting = []
+    for (const row of rows)
+      requests.info({ time: row.time + row.durationMs, ...requestFacts(row, scrubber) }, 'request')
+    const texts = lines.splice(0)
     // In one text: the writer of a file counts the bytes of its buffer again with each text it is given.
-    if (out !== undefined && !pretty) out.write(clean(rows.map(toLine).join('')))
-    else for (const row of rows) destination.write(clean(toLine(row)))
+    if (out !== undefined && !pretty) out.write(clean(texts.join('')))
+    else for (const text of texts) destination.write(clean(text))
   }
   const addRow = (row: LogRow): void => {
     waiting.push(row)
