@@ -1,15 +1,15 @@
 import { isRandom, isSecretName } from '../domain/index.ts'
 import type { Span } from './tree.ts'
 
-/** An address from behind its scheme; what stands in a text behind `://`, up to what no address has in it. */
+/** An address without its scheme: the text after `://`, up to a character that no address has. */
 const addresses = /(?<=:\/\/)[^\s"'<>`]+/g
 /** A parameter of a query: its name, and its value up to the next one. References and places to fill in are none. */
 const parameters = /(?<=[?&;])([^\s=&?#"'<>]{1,64})=([^\s&#"'<>]+)/g
 const reference = /^(?:\$\{(?:file:[^}]*|\w+)\}|\{\w*\}?)$/
 
 /**
- * Where secrets stand in the addresses of a text: values of their queries under a name of secrets, and whatever in query or
- * path nobody would have made up, as webhooks have it. In the order of the text. Passwords before an `@` are looked for elsewhere.
+ * The places of secrets in the addresses of a text: values of queries whose names are those of secrets, and parts of a query or
+ * path that look random, as in webhooks. In the order of the text. `secrets.ts` finds passwords before an `@`.
  */
 export function findAddressSecrets(text: string): readonly Span[] {
   const spans: Span[] = []

@@ -139,7 +139,7 @@ export function buildPlan(
   }
 }
 
-/** Those in use stand before the others that are known: of two that say the same of themselves they are meant. */
+/** Those in use come before the others that are known, and win where two have the same name. */
 function pluginsOf({ pipeline, known }: Sketch): ConfigPlugins {
   const inUse = pipeline.steps.flatMap(({ plugin }) => plugin ?? [])
   return { inUse, known: [...new Set([...inUse, ...known])] }
@@ -445,7 +445,7 @@ function buildStep(step: ByName<unknown>, origin: Origin): PipelineStep {
   return { plugin, options, origin }
 }
 
-/** One route for each spelling; all ask upstreams at the path of the first. */
+/** One route for each spelling; all call upstreams at the path of the first. */
 function buildRoutes(own: RouteSettings, server: ServerConfig, at: Path, sketch: Sketch): readonly Route[] {
   const [first = '', ...more] = ([] as string[]).concat(own.match)
   const traits = sketch.operations.get(own.operation)

@@ -59,7 +59,7 @@ export async function checkCredentials(settings: unknown, given: Given): Promise
 async function checkEntry({ path, entry }: Placed, given: Given): Promise<void> {
   const { report } = given
   const [kind, ...more] = kinds.filter(key => entry[key] !== undefined)
-  // What it says instead has been told of: it may be the one that is missing.
+  // An unknown key was reported: it may be the missing one misspelt.
   if (kind === undefined && Object.keys(entry).some(key => !known.has(key))) return
   if (kind === undefined)
     return report.atKey([...path, 'header'], {
@@ -133,7 +133,7 @@ async function resolve(name: string, path: Path, { report, ...given }: Given): P
   return undefined
 }
 
-/** Of two that say the same thing one would be read, and nobody says which. */
+/** Of two keys for the same thing one would be read, and it is not defined which. */
 function checkRepeated(entries: readonly Placed[], query: object, report: Report): void {
   const seen = new Set(Object.keys(query).map(name => `query ${name}`))
   for (const { path, entry } of entries) {
@@ -148,7 +148,7 @@ function checkRepeated(entries: readonly Placed[], query: object, report: Report
   }
 }
 
-/** Notes a real upstream whose credential came out empty: `Bearer ` and nothing behind it. */
+/** Notes a real upstream whose credential came out empty: `Bearer ` and nothing after it. */
 export function noteEmptyCredentials(
   settings: unknown,
   upstreams: ReadonlyMap<string, Upstream>,

@@ -4,7 +4,7 @@ import type { Report } from './report.ts'
 const dayMs = 86_400_000
 const warnedMs = 60 * dayMs
 
-/** Tells of models whose vendor ends them within 60 days of `now`, or has. They are served as long as it serves them. */
+/** Reports models that their vendor ends within 60 days of `now`, or has ended. They are served as long as the vendor does. */
 export function noteEnds(models: ReadonlyMap<string, Model>, now: number, report: Report): void {
   for (const { name, ends, enabled } of models.values()) {
     if (!ends || !enabled || ends.at - now > warnedMs) continue

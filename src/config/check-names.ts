@@ -12,19 +12,19 @@ export type KnownNames = {
   readonly operations?: OperationsByName
   /** What may follow `simulator:` in an upstream's url. */
   readonly simulators?: readonly string[]
-  /** What may stand before the colon of `storage` and of `counters`. */
+  /** What may come before the colon of `storage` and of `counters`. */
   readonly storages?: readonly string[]
   readonly counters?: readonly string[]
   /** Whether the console answers at a path, where it is served. */
   isConsolePath?(this: void, path: string): boolean
 }
 
-/** What a route may name instead of a dialect: the style of whoever asks. */
+/** What a route may name instead of an API format: that of the client. */
 const byCaller = 'by-caller'
 
 /**
  * What names mean: every family, upstream, operation, dialect and local answer that is spoken of exists, and every model
- * that can be asked for has a price. Works on the tree, so that one diagnostic does not hide another.
+ * that can be requested has a price. Works on the tree, so that one diagnostic does not hide another.
  */
 export function checkNames(root: Tree, known: KnownNames, report: Report): void {
   const families = entriesOf(root, ['families']).map(entry => entry.key)
@@ -61,7 +61,7 @@ function checkSimulators(root: Tree, known: readonly string[], report: Report): 
   }
 }
 
-/** Of an address only what stands before its colon is shown: the rest may hold a password. */
+/** Of an address only the scheme is shown: the rest may hold a password. */
 function checkKind(root: Tree, key: 'storage' | 'counters', known: readonly string[], report: Report): void {
   const kind = textAt(root, [key])?.split(':', 1)[0]
   if (kind === undefined || known.includes(kind) || report.broken([key])) return
@@ -188,7 +188,7 @@ function checkGroups(root: Tree, report: Report): void {
   report.atKey(['groups'], { code: 'group_default_missing', message, severity: 'note' })
 }
 
-/** Of a name that was misspelt nobody would hear but the callers that are refused. */
+/** Without this check only the callers that are refused would notice a misspelt name. */
 function checkGroupModels(root: Tree, path: Path, known: readonly string[], report: Report): void {
   for (const i of positionsOf(root, path)) {
     const pattern = textAt(root, [...path, i])

@@ -9,7 +9,7 @@ const any = Symbol('any')
 type Pattern = {
   /** One character each, or any text. */
   readonly steps: readonly (string | typeof any)[]
-  /** What stands before the first name and behind the last; the whole path where there is none. */
+  /** The text before the first name and after the last; the whole path where there is none. */
   readonly head: string
   readonly tail: string
 }
@@ -50,7 +50,7 @@ export function checkRoutes(
   }
 }
 
-/** The complaint about a route that stands where the console answers: requests go to the console first. */
+/** The complaint about a route at a path of the console: requests go to the console first. */
 function shadowOf({ text, match }: Spelling, isConsolePath: (path: string) => boolean): Complaint | undefined {
   if (!isConsolePath(match.path.replaceAll(/\{\w+\}/g, 'x'))) return undefined
   return {
@@ -115,7 +115,7 @@ function clashOf({ steps: above }: Pattern, { steps: below }: Pattern) {
   const belowCovers = covers(below, above)
   if (aboveCovers && belowCovers)
     return { code: 'route_duplicate', words: 'takes the same requests as', remedy: 'keep one of the two' }
-  // A literal path is found first wherever it stands.
+  // A literal path is found first, whatever the order.
   if (belowCovers || !below.includes(any)) return undefined
   if (aboveCovers) return { code: 'route_hidden', words: 'is never reached behind', remedy: 'put it above that one' }
   if (!meet(above, below)) return undefined

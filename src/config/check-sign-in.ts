@@ -6,10 +6,10 @@ type Fault = { readonly member: keyof Own; readonly code: string; readonly messa
 
 /** What an issuer may be called: its name is part of the address that browsers come back to. */
 const issuerName = /^[a-z0-9][a-z0-9-]{0,39}$/
-/** Of Entra, what stands for any tenant at all. */
+/** Of Entra, the names that mean any tenant. */
 const anyTenant = /^\/(?:common|organizations|consumers)(?:\/|$)/
 
-/** Refuses ways in that nobody could use, and those that everybody could. */
+/** Refuses ways to sign in that no one could use, and those that everyone could. */
 export function checkSignIn(settings: unknown, report: Report): void {
   if (['sign_in', 'server', 'groups'].some(name => report.broken([name]))) return
   const { sign_in: own, server, groups } = (settings ?? {}) as Partial<Settings>

@@ -11,7 +11,7 @@ type Given = { readonly upstreams?: ByName<UpstreamSettings>; readonly models?: 
 /** What means something only where something is sent that can be refused. */
 const keysOnly = ['outcomes', 'on_unknown', 'probe'] as const
 
-/** Makes sure that an upstream's keys are sent, are different, may be asked, and serve models that there are. */
+/** Makes sure that an upstream's keys are sent, differ, may be used, and serve models that exist. */
 export function checkVendorKeys(settings: unknown, report: Report): void {
   const { upstreams, models } = (settings ?? {}) as Given
   if (typeof upstreams !== 'object' || upstreams === null) return
@@ -26,7 +26,7 @@ export function checkVendorKeys(settings: unknown, report: Report): void {
   }
 }
 
-/** `{key}` stands where keys are, and nowhere else. */
+/** `{key}` is used where keys are, and nowhere else. */
 function checkMark(path: Path, own: UpstreamSettings, report: Report): void {
   const entries = credentialEntries([...path, 'credential'], own.credential)
   const marked = entries.filter(({ entry }) => JSON.stringify([entry.value, entry.with]).includes(keyMark))

@@ -45,7 +45,7 @@ function describeValue(value: string | undefined): string {
   return value === emptyList ? 'none' : (value ?? 'absent')
 }
 
-/** Undefined for a path that no price stands at. */
+/** Undefined for a path without a price. */
 function describePrice(path: string, before: Settings, after: Settings): string | undefined {
   if (path === 'currency') return `currency: ${describeChange(before[path], after[path])}`
   const model = modelOf(path)

@@ -3,7 +3,7 @@ import { compareSettings } from './compare-settings.ts'
 
 /**
  * What is different in `after`, one line each, prices first, then models, then everything else by its path.
- * A changed secret is told as changed, never shown.
+ * A changed secret is reported as changed, never shown.
  */
 export function describeChanges(before: CompiledConfig, after: CompiledConfig): string[] {
   return [...compareSettings(before.settings, after.settings), ...secretChanges(before, after)]
@@ -14,7 +14,7 @@ export function secretChanges(before: CompiledConfig, after: CompiledConfig): st
   return [...credentialChanges(before, after), ...secretFileChanges(before, after)]
 }
 
-/** A secret may stand anywhere: what it is good for is not always told by the rest. */
+/** A secret may be anywhere: the rest of the file does not always show its purpose. */
 function secretFileChanges({ secretFiles: before }: CompiledConfig, { secretFiles: after }: CompiledConfig): string[] {
   return [...after].flatMap(([path, mark]) =>
     (before.get(path) ?? mark) === mark ? [] : `secret file ${path}: changed`,
@@ -45,7 +45,7 @@ function credentialChanges(before: CompiledConfig, after: CompiledConfig): strin
   return lines
 }
 
-/** Where secrets of upstreams stand, as changes of them are told, each with what it is or a hash of that. */
+/** The places of upstreams' secrets, as in reports of changes, each with its value or a hash of it. */
 export function* secretPlaces({ upstreams }: CompiledConfig): Iterable<readonly [place: string, value: string]> {
   for (const { name, credential, headers, query, keys = [] } of upstreams.values()) {
     const own = `upstreams.${name}`

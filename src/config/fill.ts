@@ -18,13 +18,13 @@ export type FilledTree = {
 }
 
 export type FillOptions = {
-  /** Where whoever wrote the text is not whoever set the variables: it may name any of them. */
+  /** Set where the author of the text did not set the variables: only these may be named. */
   readonly variablesAreSecret?: boolean | undefined
   /** The files of secrets that the gateway has in use. */
   readonly inUse?: SecretFiles | undefined
   /** All that may be named; absent for anything. */
   readonly nameable?: Nameable | undefined
-  /** What only vendors, receivers and issuers are shown need not be there: something that is never sent stands in for it. */
+  /** Values for vendors, receivers and issuers may be missing: a placeholder that is never sent replaces them. */
   readonly booksOnly?: boolean | undefined
 }
 
@@ -68,7 +68,7 @@ export async function fillTree(
   return { root: filled, loose, secretFiles: files, variables }
 }
 
-/** The reference itself where it stands as written, else (escapes, folded lines) the scalar. */
+/** The reference itself if it is in the text as written, else (escapes, folded lines) the scalar. */
 function spanOfReference(scalar: ScalarTree, reference: string, text: string): Span {
   const start = text.slice(scalar.span.start, scalar.span.end).indexOf(reference)
   if (start === -1) return scalar.span

@@ -27,7 +27,7 @@ export function findKey(wanted: string, keys: readonly KeyFacts[]): FoundKey {
   return named ? { ok: true, facts: named } : { ok: false, near }
 }
 
-/** A plugin may have options too; its name alone means what it is told of a family. */
+/** A plugin may have options too; its name alone means its section of a family. */
 function isSection({ path }: KeyFacts): boolean {
   return /^families\.NAME\.[^.]+$/.test(path)
 }
@@ -60,7 +60,7 @@ function withoutNames(path: string): string {
     .join('.')
 }
 
-/** Keys whose own name is near: those beside the one that was meant, else all of that name. */
+/** Keys with a similar name: those at the same place, else all of that name. */
 function nearest(steps: readonly string[], keys: readonly KeyFacts[]): readonly string[] {
   const known = [...new Set(keys.map(({ path }) => withoutNames(path)))]
   const above = steps.slice(0, -1).join('.')

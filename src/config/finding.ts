@@ -1,6 +1,6 @@
 /** Something wrong, or worth knowing, in a configuration file. */
 export type Finding = {
-  /** An error is refused. A warning is not, is told at every start and reload, and refused by `check --strict`. */
+  /** An error is refused. A warning is not; it is reported at every start and reload, and refused by `check --strict`. */
   readonly severity: 'error' | 'warning' | 'note'
   /** Stable name of the kind: `unknown_key`, `price_missing` … */
   readonly code: string

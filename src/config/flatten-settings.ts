@@ -10,13 +10,13 @@ const cover = '***'
 /** A list without elements. */
 export const emptyList = '[]'
 
-/** What is secret, and where it stands. */
+/** Secret values and their places. */
 type Told = Pick<Secrets, 'values' | 'places'>
 type Named = { readonly [name: string]: unknown }
 
 /**
  * Everything that settings say, their defaults too, by the paths of the file, secrets redacted: `server.body_max → 32MiB`.
- * What may be written in several ways is told in one: sizes, durations, money. Routes and steps are there by what they
+ * Values that may be written in several ways are shown in one: sizes, durations, money. Routes and steps are there by what they
  * match and call, so that adding one moves none of the others. In the order of the schema.
  */
 export function flattenSettings(
@@ -65,7 +65,7 @@ function firstEntry(step: Named): readonly [string, unknown] {
   return Object.entries(step)[0] ?? ['', undefined]
 }
 
-/** `alpha`, or what is said of it beside: `alpha weight 3 priority 2 as a-2`. */
+/** `alpha`, or with its settings: `alpha weight 3 priority 2 as a-2`. */
 function describeUpstreams(own: ModelSettings): string {
   const all: NonNullable<ModelSettings['upstreams']> = own.upstreams ?? [
     { upstream: own.upstream ?? '', weight: 1, priority: 1 },
@@ -82,7 +82,7 @@ function describeUpstreams(own: ModelSettings): string {
     .join(', ')
 }
 
-/** The members of a mapping with their schemas, in the order of the schema; names that are no setting's own come behind. */
+/** The members of a mapping with their schemas, in the order of the schema; names that are not settings come last. */
 function entriesOf(value: Named, schema: SchemaData): readonly (readonly [string, SchemaData, unknown])[] {
   const properties = (schema['properties'] ?? {}) as Named
   const names = (schema['propertyNames'] ?? {}) as SchemaData

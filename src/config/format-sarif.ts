@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { LintFinding } from './finding.ts'
 
-/** What a tool says of a kind of finding, beside each finding itself. */
+/** The description of a kind of finding. */
 export type SarifRule = { readonly id: string; readonly description: string; readonly remedy: string }
 
 /** Findings as a SARIF 2.1.0 log (OASIS), as code scanning reads it; columns count UTF-16 units. */

@@ -10,7 +10,7 @@ export type Formatted =
   | { readonly ok: false; readonly diagnostics: readonly PlacedDiagnostic[] }
 
 /**
- * The text in its canonical layout: two blanks a level, one blank around what stands in braces, one empty line at most.
+ * The text in its canonical layout: two blanks a level, one blank around what is in braces, one empty line at most.
  * Comments, quotes, the order of everything and the lines it is broken into stay. Formatting twice changes nothing more.
  * @throws Error when the layout would change what the text says; that would be a diagnostic of ours
  */
@@ -86,7 +86,7 @@ function linesOf(tokens: readonly Token[]): readonly Line[] {
 }
 
 /**
- * A comment on a line of its own stays with what it stood with: the comment beside the line above, else a level that is
+ * A comment on a line of its own stays at its level: that of the comment at the end of the line above, else a level that is
  * open, else whatever comes below it.
  */
 function columnOfComment(
@@ -105,7 +105,7 @@ function columnOfComment(
   return levels.get(old) ?? next ?? [...levels.values()].at(-1) ?? 0
 }
 
-/** True where the comments above, in one column, begin beside something. */
+/** True where the comments above, in one column, begin at the end of a line. */
 function continues(lines: readonly Line[], index: number, columns: Columns): boolean {
   const old = columns.of(lines[index]?.[0]?.at ?? 0)
   for (let i = index - 1; i >= 0; i--) {

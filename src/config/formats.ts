@@ -9,7 +9,7 @@ import {
   parseHostPattern,
 } from '../util/index.ts'
 
-/** A kind of text that the schema names by `format`: how it is written, what more is asked of it, what would be right. */
+/** A kind of text that the schema names by `format`: its pattern, further conditions, and an example of a right value. */
 export type Format = {
   /** How it is written. Editors, which know nothing of our formats, are given the pattern of it. */
   readonly shape: RegExp

@@ -125,7 +125,7 @@ function familySchema(plugins: PluginsByStep, unopened: readonly string[]): Sche
 
 /**
  * The schema of `gateway.yaml` (JSON Schema draft-07) for editors: every key described, and `${…}` admitted wherever a
- * value may stand, since an editor sees the file before references are filled in.
+ * value may be, since an editor sees the file before references are filled in.
  */
 export function gatewaySchema(plugins: readonly AnyPlugin[], signers: readonly AnySigner[] = []): SchemaData {
   const composed = composeSchema(new Map(plugins.map(plugin => [plugin.name, plugin])))
@@ -145,7 +145,7 @@ export function gatewaySchema(plugins: readonly AnyPlugin[], signers: readonly A
   }
 }
 
-/** Sections may stand in files that are included, and models in lists. */
+/** Sections may be in included files, and models in lists. */
 function requiredOfWhole({ required }: SchemaData): SchemaData {
   const apart = ['include', 'model_lists'].map(key => ({ required: [key] }))
   return { required: ['version'], if: { not: { anyOf: apart } }, ['then' as const]: { required } }
@@ -159,7 +159,7 @@ export function withUpstream(schema: SchemaData, change: (upstream: SchemaData) 
   return { ...schema, properties: { ...properties, upstreams: { ...upstreams, additionalProperties: own } } }
 }
 
-/** Which keys stand under `with` follows from what stands at `sign`. */
+/** The keys under `with` follow from the value of `sign`. */
 function withSigners(upstream: SchemaData, signers: readonly AnySigner[]): SchemaData {
   if (signers.length === 0) return upstream
   const properties = upstream['properties'] as { readonly credential: SchemaData }

@@ -6,7 +6,7 @@ export function isIndentation(code: string): boolean {
 }
 
 /**
- * The line that stands too deep: the parser points at the one above it, which has its value already. Undefined where the line
+ * The line that is indented too far: the parser points at the one above it, which has its value already. Undefined where the line
  * below is no deeper.
  */
 export function deeperLine(

@@ -61,11 +61,11 @@ export type LoadRequest = {
   readonly env: Environment
   /** The texts of the files that it names, by absolute path, when they are not to be read again. */
   readonly parts?: PartTexts
-  /** The only files that it may name, by absolute path; absent for any. For a text of somebody who may not read all of them. */
+  /** The only files that it may name, by absolute path; absent for any. For a text whose author may not read all of them. */
   readonly readable?: ReadonlySet<string>
-  /** True for a text of somebody who may not know what variables hold: findings do not tell. */
+  /** True for a text whose author may not know the values of variables: findings do not show them. */
   readonly variablesAreSecret?: boolean
-  /** The only secret files and variables that it may name; absent for any. For a text of somebody who may not read all of them. */
+  /** The only secret files and variables that it may name; absent for any. For a text whose author may not read all of them. */
   readonly nameable?: Nameable
   /** What a running gateway has in use: a file of a secret that is empty now is not taken for its new content. */
   readonly inUse?: CompiledConfig
@@ -103,7 +103,7 @@ export type Loaded =
     }
 
 /**
- * Reads a configuration into a frozen plan, or tells everything that is wrong with it, in the order of the file.
+ * Reads a configuration into a frozen plan, or reports everything that is wrong with it, in the order of the file.
  * Never throws for what an operator wrote.
  */
 export async function loadPlan(request: LoadRequest): Promise<Loaded> {

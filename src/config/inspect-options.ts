@@ -6,7 +6,7 @@ import { suggest } from './suggest.ts'
 /** Words by which a schema may admit keys that `properties` does not list. */
 const wideners = ['additionalProperties', 'patternProperties', 'allOf', 'anyOf', 'oneOf', '$ref', 'if']
 
-/** Asks every plugin what its options mean, and notes those that its schema says nothing of. */
+/** Calls every plugin's check of its options, and notes options that its schema does not have. */
 export function inspectOptions(settings: unknown, { steps }: Pipeline, report: Report): void {
   const lines = (settings as { readonly pipeline?: unknown } | null)?.pipeline
   if (!Array.isArray(lines)) return

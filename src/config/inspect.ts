@@ -4,7 +4,7 @@ import type { Parts, Sketch } from './build.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Report } from './report.ts'
 
-/** Asks every plugin what its sections mean, and puts its answers at their places in the file. */
+/** Calls every plugin's check of its sections, and reports its findings at their places in the file. */
 export function inspectFamilies(
   { families, models }: Parts,
   { pipeline: { steps }, report, operations }: Sketch,
@@ -21,12 +21,12 @@ export function inspectFamilies(
       }
     }
   }
-  // What else is wrong may be the reason; it is told first.
+  // Another finding may be the reason; it is reported first.
   if (report.failed) return
   for (const model of models.values()) checkCharged(model, steps, report)
 }
 
-/** A price that nobody charges would be a free model that does not say so. */
+/** A price that no plugin charges would make a model free without saying so. */
 function checkCharged({ name, family, free, enabled }: Model, steps: Pipeline['steps'], report: Report): void {
   const charging = steps.flatMap(({ plugin }) => (plugin?.charges ? [plugin.name] : []))
   if (free || !enabled || charging.some(plugin => family.facets.has(plugin))) return

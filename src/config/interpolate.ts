@@ -65,7 +65,7 @@ export type Filled =
       readonly fromFile: boolean
       /** Some of it is what a variable holds, and not only a default of the text. */
       readonly fromVariable: boolean
-      /** False where something stands in for what is not there. */
+      /** False where a placeholder replaces a missing value. */
       readonly isWhole: boolean
     }
   | {

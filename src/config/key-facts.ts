@@ -19,7 +19,7 @@ export type KeyFacts = {
   readonly keys: readonly string[]
 }
 
-/** A key with its schema: steps as they stand in a path, `NAME` for one that is free, `[]` for an element. */
+/** A key with its schema: steps as in a path, `NAME` for one that is free, `[]` for an element. */
 type Place = { readonly steps: readonly string[]; readonly schema: SchemaData; readonly required: boolean }
 
 export const anyName = 'NAME'
@@ -33,7 +33,7 @@ export function listKeys(plugins: readonly AnyPlugin[], signers: readonly AnySig
   return places.filter(place => !isSaidElsewhere(place)).map(toFacts)
 }
 
-/** What stands under all entries of a section is told where the section is. */
+/** Keys of all entries of a section are described at the section. */
 function isSaidElsewhere({ steps: [top, second, third] }: Place): boolean {
   if (top === 'model_lists') return third !== undefined && third !== 'models'
   return top === 'defaults' && second !== undefined && third !== undefined
@@ -69,7 +69,7 @@ function* placesBelow(place: Place): Generator<Place> {
   }
 }
 
-/** A key without a description of its own is told by the one above it, as in the schema for editors. */
+/** A key without a description has that of the one above it, as in the schema for editors. */
 function* childrenOf({ steps, schema }: Place): Generator<Place> {
   const about = (own: SchemaData): SchemaData => ({ description: schema['description'], ...own })
   const wanted = (schema['required'] ?? []) as readonly string[]
@@ -78,7 +78,7 @@ function* childrenOf({ steps, schema }: Place): Generator<Place> {
     yield { steps: [...steps, name], schema: about(own), required: wanted.includes(name) }
   const { additionalProperties: free, items } = schema
   if (isSchema(free)) yield { steps: [...steps, anyName], schema: about(free), required: false }
-  // A list of what may stand there alone has no keys of its own.
+  // A list of allowed values has no keys of its own.
   if (isSchema(items) && (items['properties'] === undefined || items['properties'] !== schema['properties']))
     yield { steps: [...steps, element], schema: about(items), required: false }
   const alternatives = (schema['anyOf'] ?? schema['oneOf'] ?? []) as readonly SchemaData[]

@@ -40,7 +40,7 @@ const tooManyAliases = {
 
 /**
  * Reads YAML 1.2 (core schema) into a tree with places. Refused, each at its place: syntax errors, several documents,
- * keys set twice or not plain text, tags, and anchors, aliases and merge keys: a price stands on the line it is charged by.
+ * keys set twice or not plain text, tags, and anchors, aliases and merge keys: a price is on the line that it is charged by.
  */
 export function readYaml(text: string): ReadResult {
   const document = parse(text, { merge: false, uniqueKeys: false })
@@ -58,7 +58,7 @@ export function readYaml(text: string): ReadResult {
   return { root, diagnostics: reader.diagnostics }
 }
 
-/** The plain value of a file of somebody else's, with aliases and merge keys. Diagnostics as above; the value is then undefined. */
+/** The plain value of a foreign file, with aliases and merge keys. Diagnostics as above; the value is then undefined. */
 export function readForeignYaml(text: string): {
   readonly value: unknown
   readonly diagnostics: readonly PlacedDiagnostic[]
@@ -147,7 +147,7 @@ function syntaxRemedy(code: string, message: string, line: string): string | und
   return hasBareBraces(line) ? 'inside { } quote a value that holds braces' : undefined
 }
 
-/** Whether a value that is not quoted, behind a name, has a brace in it. */
+/** Whether an unquoted value after a name has a brace in it. */
 function hasBareBraces(line: string): boolean {
   return [...line.matchAll(/[{,]([^{},"']*)(?=\{)/g)].some(([, words = '']) => /:\s+\S/.test(words))
 }

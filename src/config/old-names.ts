@@ -1,7 +1,7 @@
 import type { Report } from './report.ts'
 import type { Entry, Path, Tree } from './tree.ts'
 
-/** A key that has another name now; where it stands, above it. */
+/** A key that has another name now, and the path of its parent. */
 type OldName = { readonly at: Path; readonly old: string; readonly now: string }
 
 /** Files with an old name stay valid, and are read as if they had the new one. */

@@ -6,7 +6,7 @@ const sections: ReadonlySet<unknown> = new Set(['upstreams', 'families', 'events
 /** Of an upstream, what a request to it is made of. */
 const requestParts: ReadonlySet<unknown> = new Set(['url', 'credential', 'headers', 'query'])
 
-/** True where a value is for somebody outside alone: whoever works on the storage has no use for it. */
+/** True where a value is only sent to others: commands that work on the storage do not need it. */
 export function isForOthers(path: Path): boolean {
   if (path[0] === 'defaults') return isForOthers([path[1] ?? '', '', ...path.slice(2)])
   if (!sections.has(path[0])) return false

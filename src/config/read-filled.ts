@@ -27,7 +27,7 @@ export type Filled = {
   readonly variables: ReadonlySet<string>
   /** Every file that it names was there, and could be read. */
   readonly whole: boolean
-  /** The files that settings stand in, the main one first. */
+  /** The files with settings, the main one first. */
   readonly sheets: readonly SettingsSheet[]
   /** By model: the row of a table that its prices were taken from. */
   readonly priceRows: ReadonlyMap<string, ReadRow>

@@ -1,6 +1,6 @@
 import type { Span, Tree } from './tree.ts'
 
-/** A piece of a YAML text between blanks: a value or key as it stands, a mark such as `{` or `-`, a comment, a line break. */
+/** A piece of a YAML text between blanks: a value or key as written, a mark such as `{` or `-`, a comment, a line break. */
 export type Token = {
   readonly kind: 'value' | 'mark' | 'comment' | 'break'
   readonly text: string
@@ -21,7 +21,7 @@ export function readTokens(text: string, root: Tree): readonly Token[] {
   return tokens
 }
 
-/** Of every key and every scalar that is written out; what stands for nothing has no place. */
+/** Of every key and every scalar that is written out; an empty value has no place. */
 function* valueSpans(tree: Tree, after = 0): Generator<Span> {
   if (tree.kind === 'scalar') {
     if (tree.span.start >= after && tree.span.end > tree.span.start) yield tree.span
@@ -43,7 +43,7 @@ function endOfValue(text: string, { start, end }: Span): number {
   return start + text.slice(start, end).trimEnd().length
 }
 
-/** What may stand between values. A comment begins behind a blank or a line break. */
+/** What may be between values. A comment begins after a blank or a line break. */
 const gap = /(?<break>\r?\n)|(?<comment>(?<=^|\s)#[^\n]*)|[{}[\],:]|[^\s{}[\],:]+/g
 
 function* readGap(text: string, start: number, end: number): Generator<Token> {

@@ -88,7 +88,7 @@ function weight(branch: readonly SchemaError[], choice: SchemaError): number {
   return branch.reduce((sum, schemaError) => sum + (heavy(schemaError) ? 100 : 1), 0)
 }
 
-/** True for a summary that nothing more exact stands beside. */
+/** True for a summary without a more exact error. */
 function alone(summary: SchemaError, schemaErrors: readonly SchemaError[]): boolean {
   return !schemaErrors.some(
     other => other !== summary && !summaries.includes(other.keyword) && isInside(other, summary),

@@ -18,7 +18,7 @@ export type PlacedDiagnostic = {
 
 export type Complaint = Omit<PlacedDiagnostic, 'path' | 'span'>
 
-/** Gathers what is wrong with one file, so that all of it is told at once. */
+/** Gathers what is wrong with one file, so that all of it is reported at once. */
 export class Report {
   readonly #source: Source
   readonly #diagnostics: PlacedDiagnostic[] = []
@@ -64,7 +64,7 @@ export class Report {
     )
   }
 
-  /** False where something stands in for a value at the path, or below it. */
+  /** False where a placeholder replaces a value at the path, or below it. */
   knows(path: Path): boolean {
     const { node, whole } = this.#find(path)
     return !whole || !scalarsOf(node).some(([scalar]) => scalar.unknown)
@@ -109,7 +109,7 @@ function headOf(node: Tree): Span {
   return node.kind === 'scalar' ? node.span : { start: node.span.start, end: node.span.start + 1 }
 }
 
-/** It has been told why it is not known, or need not be: what stands in for it is not at fault. */
+/** The reason was reported, or there is none: the placeholder is not at fault. */
 function isUnknown({ node, whole }: Found): boolean {
   return whole && node.kind === 'scalar' && node.unknown
 }

@@ -2,18 +2,18 @@ import { isSecretName } from '../domain/index.ts'
 import { findAddressSecrets } from './address-secrets.ts'
 import { formatPath, type Path, type ScalarTree, scalarsOf, type Span, type Tree } from './tree.ts'
 
-/** What must not be shown, and where it stands. */
+/** What must not be shown, and its places. */
 export type Secrets = {
   /** Of scalars whose text is secret, in the file. */
   readonly spans: readonly Span[]
   /** Whole values that hold a secret, as they are after references were filled in, but for what may well be said elsewhere. */
   readonly values: ReadonlySet<string>
-  /** Where secret values stand: their paths as texts, in lower case, as names of headers are told. */
+  /** The places of secret values: their paths as texts, in lower case, as header names are compared. */
   readonly places: ReadonlySet<string>
   /** Takes secrets out of a text for people. */
   mask(text: string): string
   /**
-   * The same for what stands beside secrets whose places are covered already: a known one only where it is long and a word of
+   * The same for the text around secrets whose places are covered already: a known one only where it is long and a word of
    * its own, so that no name and no price is taken for one.
    */
   maskBeside(text: string): string
@@ -24,8 +24,8 @@ export type Secrets = {
 const secretName =
   /(?:api|access|private|secret)[-_]?key$|token$|secret|passw(?:or)?d|passphrase|credential|authorization/i
 /**
- * Things that look like a secret wherever they stand, whole or in a file too broken to read. What stands before is looked at
- * behind blanks alone, not at each of them.
+ * Texts that look like a secret anywhere, whole or in a file too broken to read. The text before is examined
+ * after blanks only, not at each of them.
  */
 const looksSecretAnywhere = [
   /(?=[^\s"'{}$])(?<=\bBearer\s+)[^\s"'}]+/gi,
@@ -43,14 +43,14 @@ const blank = /\s/g
 const wordCharacter = /\w/
 const blankOrQuote = /[\s"']/g
 const shortest = 4
-/** Of a whole value that is covered wherever it stands: shorter ones are words and figures that others say too. */
+/** Length from which a whole value is covered everywhere: shorter ones are words and figures that other places have too. */
 const wholeShortest = 8
 /** Of one that is looked for among names and prices. */
 const besideShortest = 12
 const plainWord = /^(?:[\d.,:\s-]{1,11}|true|false|null)$/
 const cover = '***'
 
-/** True where a scalar is secret by where it stands: a credential's value, fixed headers, addresses that hold a password. */
+/** True where a scalar is secret by its place: a credential's value, fixed headers, addresses that hold a password. */
 export function isSecretPlace(path: Path): boolean {
   // What is laid under all entries is as secret as theirs.
   if (path[0] === 'defaults') return isSecretPlace([path[1] ?? '', '', ...path.slice(2)])
@@ -74,7 +74,7 @@ function isSecretStep(step: string): boolean {
   return secretName.test(step) && !openNames.has(step)
 }
 
-/** What an operator called an upstream, a family, a receiver or a key says nothing of what stands there. */
+/** The name that an operator gives an upstream, a family, a receiver or a key says nothing of its values. */
 function isChosenName([top, , part]: Path, i: number): boolean {
   if (top === 'upstreams' && part === 'keys' && i === 3) return true
   return top === 'events' ? i === 2 : i === 1 && (top === 'upstreams' || top === 'families')
@@ -148,7 +148,7 @@ const whites = /\s+/g
 const spreadOut = /[\n\\]/
 
 /**
- * Of an address whose secret is not found where it is written: whether it stands on several lines, or behind escapes, or is not
+ * For an address whose secret is not found as written: whether it is on several lines, or has escapes, or is not
  * even found in its value, as it has blanks.
  */
 function holdOf({ value, span }: ScalarTree, text: string): 'text' | 'value' | undefined {
@@ -168,10 +168,10 @@ function maskBeside(text: string, known: readonly string[]): string {
   return maskAddresses(masked, secret => (isBareReference(secret) ? secret : cover))
 }
 
-/** References and nothing else, whatever quotes stand around them: there is nothing to hide. */
+/** References and nothing else, with or without quotes: there is nothing to hide. */
 const bareReference = /^(["']?)(?:\$\{(?:file:[^}]*|\w+)\})+\1$/
 
-/** True for what names a secret's place and says nothing of it: no default, and nothing beside. */
+/** True for a reference that only names a secret: no default, and no other text. */
 export function isBareReference(text: string): boolean {
   return bareReference.test(text)
 }
@@ -236,7 +236,7 @@ export function hasSecret(text: string): boolean {
   return secretsIn(text).length > 0
 }
 
-/** Of addresses: what stands between a user's colon and the last `@` before what ends it. */
+/** Of addresses: the text between a user's colon and the last `@` before the end of the address. */
 function* findPasswords(text: string, ends: RegExp): Iterable<Span> {
   let seen = 0
   for (let at = 0; ; ) {

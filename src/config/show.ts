@@ -27,7 +27,7 @@ export async function showConfig(
   return { text: showOwnText(source.ownText, secrets), origins: traceValues(read, env) }
 }
 
-/** The text of the main file, which all others stand behind. */
+/** The text of the main file, which all others follow. */
 export function showOwnText(text: string, secrets: Secrets): string {
   const covered = coverSpans(
     text,

@@ -7,7 +7,7 @@ import type { Secrets } from './secrets.ts'
 import { showOwnText } from './show.ts'
 import type { Source } from './source.ts'
 
-/** A longer file is told by its name alone: tables of prices may be long. */
+/** A longer file is listed by its name only: tables of prices may be long. */
 const textBytesMax = 1024 * 1024
 /** Of all files together. */
 const allBytesMax = 4 * 1024 * 1024
@@ -20,7 +20,7 @@ type Read = {
   readonly parts: PartTexts
 }
 
-/** By the plan that was made of it: what was read stands ready as long as that is in use, and is not read again. */
+/** By plan: the texts are kept as long as their plan is in use, and are not read again. */
 const readOf = new WeakMap<CompiledConfig, Read>()
 
 /** Notes what a plan was made of, for `shownTextsOf`. */

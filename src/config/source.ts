@@ -4,7 +4,7 @@ import type { Origin } from '../domain/index.ts'
 export type Sheet = { readonly file: string; readonly start: number; readonly end: number }
 
 /**
- * A file's text with its lines found, and those of the files that belong to it behind one another: one row of offsets for
+ * A file's text with its lines found, and those of the files that belong to it, one after another: one row of offsets for
  * all, so that whatever was read has a place. Lines and columns count from 1, columns in UTF-16 units as editors count them.
  */
 export class Source {

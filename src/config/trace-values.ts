@@ -10,7 +10,7 @@ export type TracedValue = {
   readonly value: string
   /** Null for a default that the file does not mention. */
   readonly line: number | null
-  /** The file that it stands in; null for a default. */
+  /** Its file; null for a default. */
   readonly file: string | null
   readonly col: number | null
   /** `default`: of the schema, or of a reference that has one and whose variable is not set. */

@@ -32,7 +32,7 @@ export type MapTree = {
 
 export type ListTree = { readonly kind: 'list'; readonly span: Span; readonly elements: readonly Tree[] }
 
-/** Where a path leads: the node, and the key it stands under when it stands in a mapping. */
+/** The node at a path, and its key if it is in a mapping. */
 export type Found = { readonly node: Tree; readonly keySpan: Span | undefined; readonly whole: boolean }
 
 /** The node at a path, or the nearest above it that exists (`whole` is then false). */
@@ -95,7 +95,7 @@ export function entryOf(tree: Tree | undefined, key: string): Entry | undefined 
   return tree?.kind === 'map' ? tree.entries.find(entry => entry.key === key) : undefined
 }
 
-/** The mapping with an entry in the place of the one of its name, or behind all. */
+/** The mapping with an entry in the place of the one of its name, or last. */
 export function withEntry(map: MapTree, entry: Entry): MapTree {
   const at = map.entries.findIndex(({ key }) => key === entry.key)
   return { ...map, entries: at === -1 ? [...map.entries, entry] : map.entries.with(at, entry) }

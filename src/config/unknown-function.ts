@@ -1,7 +1,7 @@
 import { hookNames, pluginFunctions } from '../plugin-api/index.ts'
 import { findNear, suggest } from './suggest.ts'
 
-/** A function that nobody would ever call, and what was probably meant. */
+/** A function that is never called, and what was probably meant. */
 export type UnknownFunction = { readonly name: string; readonly remedy: string | undefined }
 
 /** Of the hooks that a plugin has created: one that looks like a hook and is none. Helpers of its own are its own. */

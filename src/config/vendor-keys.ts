@@ -3,7 +3,7 @@ import type { Credential, OutcomeRow, Upstream, VendorKey } from '../domain/inde
 import { parseMoney } from '../util/index.ts'
 import type { OutcomeSettings, UpstreamSettings, VendorKeySettings } from './schema.ts'
 
-/** What a key stands for in the values of a credential. */
+/** The placeholder of a key in the values of a credential. */
 export const keyMark = '{key}'
 /** Of a shorter secret nothing is shown. */
 const hintedFrom = 24
@@ -14,7 +14,7 @@ const onlyKeyName = 'credential'
 /** With or without a word of the vendor's: that it cannot says an upstream that is the only one of a vendor by its status. */
 const unable: OutcomeRow = { status: [503, 529], class: 'not_sold', key: 'none' }
 
-/** The upstream with each of its keys as it is asked with that one. The upstream itself is asked with none. */
+/** The upstream once for each of its keys, as it is called with that one. The upstream itself is called with none. */
 export function withKeys(upstream: Upstream, own: UpstreamSettings): Upstream {
   const rules = rulesOf(own)
   const keys = Object.entries(own.keys ?? {}).map(([name, key]) => toKey(name, key, { ...upstream, ...rules }))

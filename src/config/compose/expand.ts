@@ -6,14 +6,14 @@ import { mergeMaps } from './merge.ts'
 
 /** Sections whose entries have something laid under all of them. */
 const sections = ['upstreams', 'groups', 'models'] as const
-/** Of these an entry has one, and what it has stands in place of all the others. */
+/** An entry has one of these, and no other key. */
 const alternatives = [
   ['upstream', 'upstreams', 'routes'],
   ['prices', 'price'],
 ]
 /** Taken or left as a whole. */
 const undivided = new Set(['prices', 'credential'])
-/** What is spelt out into other sections, and means nothing beside. */
+/** Sections that are expanded into others, and have no other meaning. */
 export const composing = ['include', 'defaults', 'route_sets', 'model_lists', 'price_tables'] as const
 
 /** Spells out what a configuration says once for many: lists of models, defaults, sets of upstreams. */
@@ -45,7 +45,7 @@ function withModelLists(root: MapTree, source: Source, report: Report): MapTree 
   if (!first) return root
   const none: MapTree = { kind: 'map', span: first.keySpan, entries: [], unknown: false }
   const known = models?.value.kind === 'map' ? models.value : none
-  // One after the other, so that a name that two lists have is told too.
+  // One after the other, so that a name that two lists have is reported too.
   const value = listed.reduce(
     (whole, entry) => mergeMaps(whole, { ...none, entries: [entry] }, ['models'], source, report),
     known,
@@ -61,7 +61,7 @@ function withPrices(model: MapTree, value: Tree): MapTree {
   return { ...model, entries: [...model.entries, { key, keySpan: value.span, value }] }
 }
 
-/** Of a model whose price was reported, or would stand in what was: nothing follows from it. */
+/** For a model whose price was reported as faulty, or would be in a faulty part: no more findings. */
 export function withUntoldPrice(model: MapTree): MapTree {
   const { span } = model
   const value: Tree = { kind: 'scalar', span, value: 'free', plain: true, secret: false, filled: false, unknown: true }

@@ -8,7 +8,7 @@ import { isPattern, type PartFiles } from './part-files.ts'
 
 const filesMax = 500
 
-/** A file that settings stand in: where its text begins among all, and its tree with places in its own text. */
+/** A file with settings: where its text begins among all, and its tree with places in its own text. */
 export type SettingsSheet = { readonly start: number; readonly text: string; readonly own: Tree }
 
 /** A configuration with what its files include. */
@@ -65,7 +65,7 @@ async function follow(tree: Tree, above: readonly string[], work: Work): Promise
 
 type Named = { readonly element: ScalarTree; readonly paths: readonly string[]; readonly isPattern: boolean }
 
-/** The files that an element of a list of files means; relative to the file that it stands in. Undefined where that was reported. */
+/** The files that an element of a list names, relative to the file of the list. Undefined where a finding was reported. */
 export async function findNamed(
   element: Tree,
   key: string,
@@ -107,7 +107,7 @@ async function take(path: string, { element, isPattern }: Named, above: readonly
   const file = nameFile(path, source)
   const about = { path: ['include'], span: element.span }
   if (above.includes(path)) {
-    // A pattern may fit the file that it stands in.
+    // A pattern may match its own file.
     if (isPattern && above.at(-1) === path) return
     const circle = [...above.slice(above.indexOf(path)), path].map(one => nameFile(one, source)).join(' → ')
     work.broken = true
@@ -119,7 +119,7 @@ async function take(path: string, { element, isPattern }: Named, above: readonly
     })
     return
   }
-  // Read once, whoever names it again.
+  // Read once, however often it is named.
   if (seen.has(path)) return
   seen.add(path)
   if (seen.size > filesMax) {
@@ -165,7 +165,7 @@ export function unreadable(file: string, reason: string) {
   }
 }
 
-/** What stands behind a name on its line, and lines without one: whatever in a text that is no YAML may be a value. */
+/** The text after a name on its line, and lines without a name: what may be a value in a text that is not YAML. */
 function valuesIn(text: string, start: number): Span[] {
   const spans: Span[] = []
   let at = 0

@@ -2,10 +2,10 @@ import type { Report } from '../report.ts'
 import type { Source } from '../source.ts'
 import { type Entry, type ListTree, type MapTree, type Path, toValue, withEntry } from '../tree.ts'
 
-/** Lists whose elements may stand in several files; the order of a pipeline is seen where it stands whole. */
+/** Lists whose elements may be in several files; a pipeline is in one, so that its order can be seen. */
 const lists = new Set(['routes', 'price_tables'])
 
-/** One mapping of those of several files: names of a section from all of them, lists behind one another. A name that is set twice is reported. */
+/** Merges the mappings of several files: the names of a section, lists one after another. A name that is set twice is reported. */
 export function mergeSheets(main: MapTree, others: readonly MapTree[], source: Source, report: Report): MapTree {
   let whole = main
   for (const other of others)

@@ -7,9 +7,9 @@ const bytesMax = 16 * 1024 * 1024
 /** Texts of files that belong to a configuration, by their absolute paths. */
 export type PartTexts = { readonly [path: string]: string }
 
-/** Reads the files that a configuration names, and notes which: whoever watches it watches them too. */
+/** Reads the files that a configuration names, and records them, so that they are watched too. */
 export class PartFiles {
-  /** Absolute paths of all that were asked for, those that cannot be read too. */
+  /** Absolute paths of all files that were requested, those that cannot be read too. */
   readonly files = new Set<string>()
   /** Absolute patterns: a file that fits is one more. */
   readonly patterns = new Set<string>()
@@ -18,8 +18,8 @@ export class PartFiles {
   readonly #allowed: ReadonlySet<string> | undefined
 
   /**
-   * @param given stand for the files, where somebody has read them already
-   * @param allowed for a text of somebody who may not read every file: the only ones
+   * @param given texts of files that were read already
+   * @param allowed the only files that the author of the text may read
    */
   constructor(given?: PartTexts, allowed?: ReadonlySet<string>) {
     this.#given = given

@@ -144,7 +144,7 @@ function priceFrom(name: string, model: MapTree, from: Entry, rows: TableRows<Pl
   return without
 }
 
-/** The model with what its row says; what the model says itself stands. What the row does not charge is reported. */
+/** The model with the settings of its row; the model's own settings win. What the row does not charge is reported. */
 function takeRow(name: string, model: MapTree, row: PlacedRow, report: Report): PricedModel {
   const { id, unmapped, cost, rest } = row
   if (unmapped) {

@@ -9,7 +9,7 @@ import { type Entry, entryOf, type MapTree, toValue, type Tree } from '../tree.t
 import { createValidator } from '../validator.ts'
 import { tableSchema } from './table-schema.ts'
 
-/** A row, and where it stands in which table. */
+/** A row with its table and line. */
 export type ReadRow = TableRow & {
   readonly place: { readonly file: string; readonly line: number }
   /** Where and when it was found, as the row or else the table says. */
@@ -37,7 +37,7 @@ export function rowsOf(table: Tree, source: Source): readonly PlacedRow[] {
   return models?.kind === 'map' ? models.entries.flatMap(entry => rowOf(entry, source, about)) : []
 }
 
-/** Reads a file of prices that no configuration has to name. Never throws for what stands in it. */
+/** Reads a file of prices that no configuration has to name. Never throws for its content. */
 export function readPriceTable(file: string, text: string): PriceTableFile {
   const source = new Source(file, text.replace(/^\uFEFF/, ''))
   const report = new Report(source)
@@ -52,9 +52,9 @@ export function readPriceTable(file: string, text: string): PriceTableFile {
   return { ok: true, currency: textOf(root, 'currency') ?? '', rows }
 }
 
-/** As a file has it: prices stand beside the condition. */
+/** As in a file: prices next to the condition. */
 type Override = { readonly if: PriceConditions } & { readonly [label: string]: string }
-/** What a model takes of its row beside the price, unless it says these itself. */
+/** What a model takes from its row in addition to the price, unless it has these itself. */
 const takenOver = ['overrides', 'times', 'ends']
 
 function rowOf(

@@ -29,7 +29,7 @@ export type Edited =
       readonly texts: ConfigTexts & { readonly parts: PartTexts }
       /** Absolute paths of those that changed. */
       readonly changed: readonly string[]
-      /** What whoever asked should know, in sentences. */
+      /** What the author of the edit should know, in sentences. */
       readonly notes: readonly string[]
     }
   | { readonly ok: false; readonly why: string; readonly edit: ConfigEdit | undefined }
@@ -59,9 +59,9 @@ type Section = keyof typeof editable
 type Sheet = { readonly path: string; readonly own: Tree }
 
 /**
- * Edits the texts of a configuration where the entries stand: in its file or in one that it includes. All that is not
- * meant stays as it is, comments, quotes and order among it: texts are changed in places, not written anew. Each edit
- * is proved: the text that comes of it says what was asked for, and nothing else otherwise.
+ * Edits the texts of a configuration in the files of the entries: the main file or one that it includes. All that is not
+ * meant stays as it is, comments, quotes and order among it: texts are changed in places, not written again. Each edit
+ * is verified: the new text has the requested value, and all others are unchanged.
  */
 export async function applyEdits(texts: ConfigTexts, env: Environment, edits: readonly ConfigEdit[]): Promise<Edited> {
   let now: (ConfigTexts & { readonly parts: PartTexts }) | undefined
@@ -188,7 +188,7 @@ function placeEdit({ path, value }: ConfigEdit, read: Read, notes: string[]): re
       places.push({ sheet, path: path.slice(0, 3), value: put(toValue(composed.value) as Json, path.slice(3), value) })
     }
   } else places.push({ sheet, path, value })
-  // The new one stands before the old one goes, so that a mapping is never empty.
+  // The new one is added before the old one is removed, so that a mapping is never empty.
   const gone = (rivals[member] ?? []).filter(rival => entryOf(own, rival))
   return [...places, ...gone.map(rival => ({ sheet, path: [section, name, rival], value: undefined }))]
 }
@@ -248,7 +248,7 @@ function put(whole: Json, path: Path, value: Json | undefined): Json {
   if (Array.isArray(whole)) {
     const list = whole as readonly Json[]
     const at = Number(step)
-    // A list has no holes: one more goes behind the last.
+    // A list has no holes: one more goes after the last.
     const end = rest.length === 0 && value === undefined ? list.length - 1 : list.length
     if (!Number.isInteger(at) || at < 0 || at > end)
       throw new EditError(`there is no place ${JSON.stringify(step)} in this list`)

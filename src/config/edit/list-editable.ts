@@ -13,7 +13,7 @@ export type EditableEntry = {
   readonly name: string
   readonly file: string
   readonly line: number
-  /** What stands with it; null for one of a list of models. */
+  /** The other members of its entry; null for one of a list of models. */
   readonly own: Json
   readonly whole: Json
 }

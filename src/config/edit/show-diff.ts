@@ -63,7 +63,7 @@ export function showDiff(
     for (const by of [-1, 1])
       for (let n = 1; n <= around; n++) {
         const near = lines[i + by * n]
-        // A patch has to have what stands there: a covered line ends what is shown around.
+        // A patch needs the lines as they are: a covered line ends the context.
         if (!near || (near.kind === 'same' && shownOf(near).covered)) break
         isNear.add(i + by * n)
       }
@@ -96,7 +96,7 @@ function writePatch(
 ): string {
   const ends = [before.split('\n').length - 1, after.split('\n').length - 1] as const
   const written = hunks.flatMap(hunk => {
-    // Behind the last line break there is no line.
+    // After the last line break there is no line.
     const real = hunk.filter(
       ({ kind, text, before: was, after: is }) => text !== '' || (kind === 'new' ? is !== ends[1] : was !== ends[0]),
     )

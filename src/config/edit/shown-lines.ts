@@ -24,7 +24,7 @@ export async function shownLines(
   return new Map(sheets.map(sheet => [resolve(source.sheetOf(sheet.start).file), showSheet(sheet, secrets)]))
 }
 
-/** The lines of one of the files: `start` is where it stands in the text of all of them. */
+/** The lines of one of the files: `start` is its offset in the text of all of them. */
 export function showSheet(
   { start, text }: Pick<SettingsSheet, 'start' | 'text'>,
   secrets: Secrets,

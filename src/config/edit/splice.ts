@@ -9,9 +9,9 @@ import { type Quotes, renderEntry, renderValue } from './render.ts'
 /** A change that cannot be made in place. */
 export class SpliceError extends Error {}
 
-/** Each reads the text anew: more are no longer an edit. */
+/** Each reads the text again: more are no longer an edit. */
 const stepsMax = 60
-/** Each compares a value with what stands there. */
+/** Each compares a value with the one in the text. */
 const looksMax = 5_000
 
 /** How much may still be done for one request, all its edits together. */
@@ -92,7 +92,7 @@ export class Splicer {
   }
 
   #merge(path: Path, node: MapTree, value: { readonly [key: string]: Json }): void {
-    // A member that takes another's place stands where that stood.
+    // A member that replaces another takes its place.
     for (const [key, one] of Object.entries(value)) this.set([...path, key], one)
     for (const { key } of node.entries) if (!Object.hasOwn(value, key)) this.remove([...path, key])
   }
@@ -143,7 +143,7 @@ export class Splicer {
     this.#addChargeItem(this.#endOf(last.value, last.keySpan), indent, renderEntry(key, value, indent, asBlock))
   }
 
-  /** `name:` with nothing behind it becomes a mapping. */
+  /** `name:` with nothing after it becomes a mapping. */
   #fill(node: Tree, keySpan: Span, key: string, value: Json): void {
     const end = this.#endOf(node)
     if (end > node.span.start && node.span.start >= keySpan.end) {
@@ -164,7 +164,7 @@ export class Splicer {
     }
   }
 
-  /** Behind the line of an offset, whatever comment ends it. */
+  /** After the line of an offset, and after a comment at its end. */
   #addChargeItem(offset: number, indent: string, content: string): void {
     const next = this.text.indexOf('\n', offset)
     const end = next === -1 ? this.text.length : this.text[next - 1] === '\r' ? next - 1 : next
@@ -222,7 +222,7 @@ export class Splicer {
     return dash
   }
 
-  /** Where what is written of a node ends: blanks, comments and lines behind it are not its own. */
+  /** Where what is written of a node ends: blanks, comments and lines after it are not its own. */
   #endOf(node: Tree, keySpan?: Span): number {
     if (node.kind !== 'scalar' && !this.#isFlow(node)) {
       const last = node.kind === 'map' ? node.entries.at(-1) : undefined
@@ -254,7 +254,7 @@ export class Splicer {
     return first === "'" ? 'single' : first === '"' ? 'double' : 'none'
   }
 
-  /** As many blanks as stand, or would stand, before it. */
+  /** As many blanks as are, or would be, before it. */
   #columnOf({ start }: Span): string {
     return ' '.repeat(start - (this.text.lastIndexOf('\n', start - 1) + 1))
   }

@@ -1,7 +1,7 @@
 import type { Token } from '../read-tokens.ts'
 import type { Source } from '../source.ts'
 
-/** `# tollgate-ignore: RULE reason`, beside a line or above it. */
+/** `# tollgate-ignore: RULE reason`, at the end of a line or above it. */
 export type Ignore = {
   readonly rules: readonly string[]
   readonly reason: string

@@ -121,7 +121,7 @@ function spanOf(root: Tree, path: Path): Span {
   return keySpan ?? { start: node.span.start, end: node.span.start + 1 }
 }
 
-/** What is wrong with an ignore comment itself: it would silence nothing, or nobody knows why it does. */
+/** What is wrong with an ignore comment itself: it silences nothing, or gives no reason. */
 function slipsOf(
   { rules, reason, at }: Ignore,
   used: ReadonlySet<string>,

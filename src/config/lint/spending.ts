@@ -20,7 +20,7 @@ function unitOf(label: string): string {
   return counted === undefined ? `for ${label}` : `per million ${counted}`
 }
 
-/** What can be spent, and what nobody counts. */
+/** Rules about spending that is not limited or not counted. */
 export const spendingRules: readonly Rule[] = [
   {
     id: 'group-without-limits',

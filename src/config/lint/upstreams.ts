@@ -10,7 +10,7 @@ const secretHeader = /auth|key|token|secret|cookie|passw/i
 /** Shorter ones are placeholders. */
 const secretLettersMin = 8
 
-/** Secrets, and the way to the servers behind. */
+/** Rules about secrets and the connections to upstreams. */
 export const upstreamRules: readonly Rule[] = [
   {
     id: 'literal-secret',
