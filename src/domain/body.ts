@@ -29,12 +29,12 @@ export type EncodedForm = {
   readonly bytes: number
   /**
    * @param lend the memory of a chunk is used again for the next but one: for a reader that has sent or copied a chunk
-   *   before it asks for more, as one that waits for `drain` has. Without it every chunk is the reader's own.
+   *   before it reads more, as one that waits for `drain` has. Without it every chunk is the reader's own.
    */
   open(lend?: boolean): Readable
 }
 
-/** A body that a plugin has put together, of what stands in memory and in files; its bytes can be had more than once. */
+/** A body that a plugin has composed of parts in memory and in files; its bytes can be read more than once. */
 export type Composed = {
   readonly kind: 'composed'
   readonly contentType: string
@@ -47,7 +47,7 @@ export type Composed = {
 /**
  * What the caller sent.
  * `none`: nothing. `json`: one object, whole in memory. `form`: read and kept by the plugin that knows forms,
- * which also knows how to write it again. `composed`: made for the upstream. `stream`: bytes that nobody has read yet.
+ * which also knows how to write it again. `composed`: made for the upstream. `stream`: bytes that were not read yet.
  */
 export type Body =
   | { readonly kind: 'none' }

@@ -5,7 +5,7 @@ import { beginningOf, dateIn } from '../util/zone.ts'
 export const budgetPeriods = ['total', 'day', 'month'] as const
 export type BudgetPeriod = (typeof budgetPeriods)[number]
 
-/** Beside the key: whose money is held and spent. `balance`: what a user has paid in and not spent. */
+/** Besides the key: whose money is held and spent. `balance`: what a user has paid in and not spent. */
 export const levelKinds = ['user', 'balance', 'group'] as const
 export type LevelKind = (typeof levelKinds)[number]
 

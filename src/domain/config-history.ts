@@ -66,7 +66,7 @@ export type KeptDifference = {
 /** The newest 500 configurations that took effect, of all gateways on the storage. */
 export type ConfigHistory = {
   newest(): Awaitable<Pick<KeptConfig, 'id' | 'mark'> | undefined>
-  /** Behind the one that is newest now, 0 for none. False: there is another behind that one by now, and nothing was kept. */
+  /** Adds one after `after`, the newest (0 for none). False: another was added since, and nothing was written. */
   keep(taken: Omit<KeptConfig, 'id'>, after: number): Promise<boolean>
   /** Newest first. */
   list(filter: { readonly limit: number; readonly before?: number }): Promise<readonly ConfigTaken[]>

@@ -13,8 +13,8 @@ export type CostQuestion = {
   readonly since: number
   readonly until: number
   /**
-   * Where bars begin, ascending, in whole quarters: days of a time zone, or hours. The first is `since`. Charges are told by the
-   * number of their bar.
+   * Where bars begin, ascending, in whole quarters: days of a time zone, or hours. The first is `since`. Charges refer to
+   * the number of their bar.
    */
   readonly bars: readonly number[]
   /** Null for one sum of everything. */

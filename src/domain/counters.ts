@@ -55,22 +55,22 @@ export class CountersDown extends Error {
 /** Where requests are counted. Memory counts within one process, at once; a shared store for several, after a round trip. */
 export type Counters = {
   /**
-   * Where the limits stand, as far as this process can say without asking a shared store: of memory always; of a shared one only
-   * that a limit is full which this process has filled alone, and its own counts while the store does not answer. Undefined
-   * where the store has to say. @throws CountersDown
+   * The state of the limits, as far as this process knows it without a call to a shared store: of memory always; of a shared one
+   * only that a limit is full which this process has filled alone, and its own counts while the store does not answer.
+   * Undefined where the store has to be read. @throws CountersDown
    */
   known(demands: readonly LimitRequest[], whenDown: WhenDown): readonly LimitStatus[] | undefined
   /** The state of the limits. @throws CountersDown */
   peek(demands: readonly LimitRequest[], whenDown: WhenDown): Awaitable<readonly LimitStatus[]>
   /**
    * All demands or none, in one step that nothing can come between. Where owners are counted apart, one step each: the owner
-   * of the first demand decides before the others are asked, and what was taken of some is given back when one refuses; so
+   * of the first demand decides before the others are tried, and what was taken of some is released when one refuses; so
    * the narrowest comes first. Never is more taken than a limit allows. @throws CountersDown
    */
   take(demands: readonly LimitRequest[], whenDown: WhenDown): Awaitable<LimitReservation>
   /**
    * What was really used of each demand, when it is known: more delays those who come later, less is free again, 0 makes
-   * it not have happened. Places end, whatever the amount. Never rejects: what cannot be told ends by itself in a minute.
+   * it not have happened. Slots end, whatever the amount. Never rejects: what the store does not receive expires in a minute.
    */
   settle(ticket: Ticket, amounts: readonly number[]): Awaitable<void>
   /** False while a shared store does not answer. */

@@ -2,7 +2,7 @@ import { brand } from '../util/brand.ts'
 
 /**
  * One row of an error table. The row's name is the wire `code` and is never renamed.
- * `text` says what was wrong and what would be right; `{name}` stands for a parameter of `fail`.
+ * `text` says what was wrong and what would be right; `{name}` is replaced by a parameter of `fail`.
  */
 export type ErrorRow = {
   readonly status: number

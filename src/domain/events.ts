@@ -79,7 +79,7 @@ export type FeedEvent = {
   readonly data: EventData
 }
 
-/** Stands before all ids. */
+/** Sorts before all ids. */
 export const firstEvent = 'evt_'
 export const eventIdText = /^evt_[0-9a-v]{22}$/
 
@@ -160,14 +160,14 @@ export type EventStore = {
   /** Outside of any other change; one that belongs to a change is stored in its transaction. */
   tell(event: NewEvent): Awaitable<void>
   /**
-   * The same, unless the last of its sort (what stands before the dot) says the same already. With `ends` only where that last one
+   * The same, unless the last of its sort (the part before the dot) says the same already. With `ends` only where that last one
    * is of this kind.
    */
   tellNew(event: NewEvent, ends?: EventKind): Awaitable<void>
   /** Oldest first, those after `id`. */
   after(id: number, limit: number): Awaitable<readonly ToldEvent[]>
   /**
-   * Everything that was told, charges among it, in one order; each at least once, whenever it is asked for.
+   * All events, charges included, in one order; each at least once, whenever it is read.
    * @throws Error for an `after` that is no event's id
    */
   page(query: FeedQuery): Promise<FeedPage>

@@ -73,8 +73,8 @@ export type RequestExplanation = {
 /** The requested size and the returned picture differ in price. Sizes as `<width>x<height>`. */
 export type SizeMismatch = {
   /**
-   * `ignored`: the picture sets the price, whatever was asked for. `dearer`: the size asked for sets the price, and no
-   * more than a cheaper tier is made of it. `other`: it sets the price, and the picture is of another tier.
+   * `ignored`: the picture sets the price, whatever size was requested. `dearer`: the requested size sets the price, and the
+   * picture is of a cheaper tier. `other`: the requested size sets the price, and the picture is of another tier.
    */
   readonly kind: 'ignored' | 'dearer' | 'other'
   readonly asked: string

@@ -26,8 +26,8 @@ export type FollowOptions = {
 
 /**
  * Rows of the log as they come, of each poll one list, empty ones too; rows that other processes write come as well. The log
- * is asked once a second. It ends when `left` is aborted. `onFault` hears why the log could not be asked, and the next poll
- * makes good what was missed; without it that is thrown.
+ * is read once a second. It ends when `left` is aborted. `onFault` gets the error when the log cannot be read, and the next poll
+ * returns what was missed; without it the error is thrown.
  */
 export async function* followLog(
   journal: Pick<Journal, 'list'>,
@@ -40,7 +40,7 @@ export async function* followLog(
   for (let poll = 1; !left.aborted; poll++) {
     const now = clock.now()
     const long = poll % longEvery === 0 || missedFrom !== undefined
-    // A clock that was ahead when somebody began to listen hides nothing from them.
+    // A clock that was ahead when a client began to listen hides nothing from it.
     const recent = Math.min(missedFrom ?? now, now) - lateMs - (long ? longEvery : 2) * pollMs
     const endedFrom = Math.max(Math.min(began, now), recent)
     const since = Math.min(missedFrom ?? now, now) - (long ? longMs : lookBackMs)
@@ -64,8 +64,8 @@ export async function* followLog(
 }
 
 /**
- * Ids of the rows that have ended a moment ago. Whoever shows some of the log and then follows it asks for these first: what
- * was passed over would come as if it were new.
+ * Ids of the rows that have ended a moment ago. A client that shows some of the log and then follows it reads these first: rows
+ * that it skipped would come as if they were new.
  */
 export async function justEnded(
   journal: Pick<Journal, 'list'>,

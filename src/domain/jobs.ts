@@ -34,8 +34,8 @@ export type Job = NewJob & {
 /** Jobs. What is written is durable when the promise resolves. */
 export type JobStore = {
   /**
-   * A job is the process's own until it has ended, or the process is gone: then another one has it. `detached`: nobody waits,
-   * and the gateway asks for it.
+   * A job is the process's own until it has ended, or the process is gone: then another one has it. `detached`: no client waits,
+   * and the gateway polls it.
    */
   open(job: NewJob, mode: 'waited' | 'detached'): Promise<void>
   /** False where it had ended before, or is another process's by now. */

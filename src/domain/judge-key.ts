@@ -7,7 +7,7 @@ import type { BoundName, BoundValues, KeyBounds, UserBounds } from './shapes/bou
 import type { Key, KeySettings } from './shapes/key.ts'
 import { formatMoney } from '../util/units.ts'
 
-// What whoever holds a key may change of it: an administrator's word is a bound, below which they may go down and up again.
+// What the holder of a key may change of it: an administrator's setting is a bound, below which they may go down and up again.
 // All of it is judged here, by the difference between what a key is and what it would become.
 
 /** What may be chosen of a key. */
@@ -61,7 +61,7 @@ export const measures: Measures = {
   },
   models: {
     read: ({ models }) => models,
-    // A pattern is within what stands for all of it: of two patterns together nobody knows what they leave out.
+    // A pattern is within one that matches all of it: what two patterns together leave out cannot be known.
     within: (next, most) => next.every(one => most.some(pattern => covers(pattern, one))),
     ...listed,
   },

@@ -15,7 +15,7 @@ export type NewKey = Pick<KeySettings, 'name' | 'group'> &
   }
 
 /**
- * Users of another gateway, what they have left of what they paid (null where nobody pays in), what they may spend, and their
+ * Users of another gateway, what they have left of what they paid (null where there are no payments), what they may spend, and their
  * keys. `spentBefore`: of a budget for a day or a month, what was spent of it there in the time that is running.
  */
 export type Adoption = {
@@ -81,8 +81,8 @@ export type KeyStore = {
   /** Undefined when there is no such key or it was revoked. */
   change(id: string, change: KeyChange, by: string): Awaitable<Key | undefined>
   /**
-   * The same two by whoever holds the key: within what administrators have set. What is not said of a new key is as much
-   * as may be; `keysMax` is how many keys their group allows, where nobody has set it for them.
+   * The same two by the holder of the key: within what administrators have set. What is not set of a new key is the
+   * maximum; `keysMax` is how many keys the group allows, where the user has no setting.
    */
   createOwn(key: NewKey, by: string, keysMax?: number): Awaitable<Key | Refused>
   changeOwn(id: string, change: KeyChange, by: string): Awaitable<Key | Refused | undefined>

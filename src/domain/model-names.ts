@@ -1,4 +1,4 @@
-// Lists of models, as keys, groups and vendor keys have them: names, and names whose rest `*` stands for.
+// Lists of models, as keys, groups and vendor keys have them: names, and names in which `*` matches the rest.
 
 /** Whether a list of models serves one; one that is absent serves all. */
 export function serves(models: readonly string[] | null | undefined, model: string): boolean {

@@ -61,7 +61,7 @@ export type Call = {
   readonly path: string
   /** The route's where it is absent. */
   readonly method?: string
-  /** Stands in place of the caller's. */
+  /** Replaces the caller's. */
   readonly query: { readonly [name: string]: string }
   /** Lower-case names. */
   readonly headers: { readonly [name: string]: string }
@@ -166,15 +166,15 @@ export type Family = {
   readonly defaults?: ReadonlyMap<string, Json>
   /**
    * Where bodies name further models, fields and members within them: one of `instead` may answer in place of the body's own,
-   * and what the answer says decides what is charged; those of `beside` are run on the way. Absent for none.
+   * and the answer decides what is charged; those of `beside` run in addition. Absent for none.
    */
   readonly further?: {
     readonly instead: readonly (readonly string[])[]
     readonly beside: readonly (readonly string[])[]
   }
   /**
-   * The tools that upstreams may run for these models, by what a request calls them; `*` stands for the rest of a name. Absent
-   * in families that do not say it: all are sent on, but for those that make images.
+   * The tools that upstreams may run for these models, by what a request calls them; `*` matches the rest of a name. Absent
+   * in families without the setting: all are sent on, except those that make images.
    */
   readonly vendorTools?: readonly string[]
   /** By operation. */

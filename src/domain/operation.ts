@@ -4,7 +4,7 @@ export type OperationTraits = {
   readonly images?: 'new' | 'edited'
   /** Tools of its requests may make images. */
   readonly imageTools?: true
-  /** Its streams report their use only if the request asks for it, in `stream_options`. */
+  /** Its streams report their use only if the request has it set, in `stream_options`. */
   readonly usageOnDemand?: true
   /** The member whose value says that an answer is over, in streams that report their use in an event of its own after that. */
   readonly usageBehind?: string

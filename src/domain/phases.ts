@@ -8,8 +8,8 @@ export type Phase = { readonly name: (typeof phaseNames)[number]; readonly from:
 
 /**
  * The time of a request, split by what it was waiting for; together they are all of it. `body`: its own bytes. `place`: checks,
- * limits and the hold of its money. `retries`: upstreams or keys that refused, before the last one was asked. `upstream`: the first
- * byte of the answer. `passing`: the rest of it. `commit`: its charge. `end`: its last bytes, and what settles behind them.
+ * limits and the hold of its money. `retries`: upstreams or keys that refused, before the last one was called. `upstream`: the first
+ * byte of the answer. `passing`: the rest of it. `commit`: its charge. `end`: its last bytes, and what settles after them.
  * What it never came to is left out; empty where an earlier version logged it.
  */
 export function phasesOf({ marks, duration_ms: took }: Pick<LogRecord, 'marks' | 'duration_ms'>): readonly Phase[] {

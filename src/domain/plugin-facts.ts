@@ -50,7 +50,7 @@ export type PluginFacts<Options extends object = Schema, Facet extends object = 
   inspectOptions?(options: Admits<Options>): readonly Diagnostic[]
   /**
    * Before the fact: what this plugin would do with a request and what it would hold for it, by the functions that its
-   * hooks use. Asked in the pipeline's order. @throws Failure the one that the request would be refused with
+   * hooks use. Called in the pipeline's order. @throws Failure the one that the request would be refused with
    */
   quote?(request: Imagined, facet: Admits<Facet>): Quote | undefined
   /** What it charges for a model, for the page of prices and the console. */

@@ -54,7 +54,7 @@ export type TierPrice = {
 }
 
 /**
- * Whether images of a tier come about. Where the image decides, the sizes that the family's table knows tell: all have
+ * Whether images of a tier occur. Where the image decides, the sizes in the family's table show it: all have
  * about as many pixels, so none has a shorter long edge than the square (`never`), and a longer one only a shape that
  * the table does not know (`rare`). The reason is a sentence of each language.
  */
@@ -71,9 +71,9 @@ export type SizePrice = {
   readonly comesBack: string | null
   /** The resolution it comes to, where the family has resolutions. */
   readonly resolution: string | null
-  /** The shape it comes to, as `16:9`; null where the model picks it, or nothing tells. */
+  /** The shape it comes to, as `16:9`; null where the model picks it, or it is not known. */
   readonly ratio: string | null
-  /** Null where only the image itself can tell. */
+  /** Null where only the image itself shows it. */
   readonly tier: string | null
   readonly price: string | null
   readonly warning: string | null

@@ -8,7 +8,7 @@ import type { ImagePrices, UnitFactor, UnitOverride, UnitPrice } from './price-l
 import type { Slots } from './slots.ts'
 import type { Micros } from '../util/units.ts'
 
-/** A request that nobody has made, as plugins are asked about it in the pipeline's order: nothing is held or sent for it. */
+/** An imagined request, which plugins quote in the pipeline's order: nothing is held or sent for it. */
 export type Imagined = {
   readonly operation: string
   /** What is known of the operation; undefined where no route has it. */
@@ -26,7 +26,7 @@ export type Imagined = {
   readonly multiplier?: string
 }
 
-/** What a plugin knows of a request before it is made; each part is told where there is one. */
+/** What a plugin knows of a request before it is made; each part where there is one. */
 export type Quote = {
   /** The body as this plugin sends it on. */
   readonly out?: Body
@@ -74,7 +74,7 @@ export type PriceQuote = {
   readonly beside?: readonly ExtraLinePrice[]
 }
 
-/** A model whose prices are asked for. */
+/** A model whose prices are requested. */
 export type PriceAsk = {
   readonly model: Model
   readonly family: Family

@@ -12,8 +12,8 @@ export type Stage = {
   /** The upstream's answer was complete. What it returns is the last to be sent; the answer ends after it settles. */
   end(): Awaitable<Passed>
   /**
-   * What it has handed on is nobody's any more, neither its own nor that of whoever it had it from: memory that a chunk
-   * fills by itself may be freed as soon as it has been written. Without this word it is left to the collector.
+   * The stage and its source no longer use what it has handed on: memory that a chunk fills by itself may be freed
+   * as soon as it has been written. Without this flag it is left to the collector.
    */
   readonly letsGo?: boolean
 }

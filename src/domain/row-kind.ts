@@ -1,8 +1,8 @@
 import type { LogRow } from './shapes/log-row.ts'
 
 /**
- * What a request was: `lookup` where the gateway itself answered what was asked (models, a charge, a job), which costs nothing and
- * asks nobody; `refusal` where none was asked either, and nothing was answered; else `call`.
+ * What a request was: `lookup` where the gateway itself answered (models, a charge, a job), which costs nothing and calls no
+ * upstream; `refusal` where no upstream was called either, and the request was refused; else `call`.
  */
 export type RowKind = 'call' | 'refusal' | 'lookup'
 

@@ -1,4 +1,4 @@
-/** What a request was, as an upstream's answer tells it: whether it was sold, and what that says of the key. */
+/** The outcome of a request by its upstream's answer: whether it was sold, and what that means for the key. */
 export const saleClasses = ['not_sold', 'unknown', 'final'] as const
 export const keyEffects = ['none', 'invalid', 'no_credit', 'cooling', 'model', 'request'] as const
 export type SaleClass = (typeof saleClasses)[number]

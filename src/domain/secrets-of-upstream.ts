@@ -11,15 +11,15 @@ export function isSecretName(name: string): boolean {
   return secretName.test(name)
 }
 
-/** Whether nobody would have made up a text: letters and digits in one run, longer than words are. */
+/** Whether a text looks random: letters and digits in one run, longer than words are. */
 export function isRandom(text: string): boolean {
   if (tokenOfBot.test(text)) return true
   return [...text.matchAll(lettersRun)].some(([run]) => /\d/.test(run) && /[A-Za-z]/.test(run))
 }
 
 /**
- * Every text of an upstream's settings that nobody else may see: credentials, what is fixed under a name of secrets, and
- * what of its address nobody would have made up.
+ * Every secret text of an upstream's settings: credentials, fixed values under a name of secrets, and the parts of its address
+ * that look random.
  */
 export function secretsOfUpstream({ url, credential, headers, query, calls, keys = [] }: Upstream): readonly string[] {
   return [

@@ -56,7 +56,7 @@ export type Identity = { readonly issuer: string; readonly subject: string }
 
 export type IdentityLink = Identity & { readonly user: string; readonly createdAt: number }
 
-/** Somebody may become a user, once, by a token that they alone know. */
+/** A person may become a user, once, by a token that only they know. */
 export type Invitation = {
   readonly id: string
   /** What they will be called; null where they choose. */
@@ -73,7 +73,7 @@ export type NewInvitation = Pick<Invitation, 'name' | 'role' | 'group' | 'expire
   readonly hash: string
 }
 
-/** Somebody who comes in for the first time. */
+/** A person who signs in for the first time. */
 export type Newcomer = {
   readonly user: Pick<User, 'name' | 'group' | 'role'> & { readonly passwordHash: string | null }
   /** Who they are elsewhere; null for one with a password. */
@@ -89,7 +89,7 @@ export type SignInStore = {
   arrive(hash: string): Awaitable<string | undefined>
   find(identity: Identity): Awaitable<User | undefined>
   /**
-   * Ties an identity to a user. `taken`: it is another user's already; `other`: with `alone`, the user is somebody else at this
+   * Ties an identity to a user. `taken`: it is another user's already; `other`: with `alone`, the user has another identity at this
    * issuer; `unknown`: there is no such user.
    */
   link(
@@ -105,8 +105,8 @@ export type SignInStore = {
    */
   unlink(user: string, which: Identity | undefined, by: string, keepWayIn?: boolean): Awaitable<number>
   /**
-   * Makes a user. `uninvited`: the invitation is used up, has ended, or whoever made it may not any more; `taken`: the identity is
-   * somebody's already.
+   * Makes a user. `uninvited`: the invitation is used up, has ended, or its author has lost the right; `taken`: the identity is
+   * another user's already.
    * @throws StorageError `user_exists`: the invitation is not used up
    */
   admit(newcomer: Newcomer, by: string): Awaitable<'admitted' | 'uninvited' | 'taken'>

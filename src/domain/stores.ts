@@ -71,14 +71,14 @@ export type Ledger = {
   hold(request: HoldRequest): Promise<HoldResult>
   /**
    * One line, once: a second call with the same index is a no-op that returns true. `upstream`: who sold it, where that was not
-   * known when it was held for; whoever ends the charge of a gateway that is gone knows it from there.
+   * known at the hold; the process that ends the charge of a gateway that is gone reads it from there.
    */
   line(chargeId: string, line: ChargeItem, upstream?: string): Promise<boolean>
   /** Ends a charge that has lines: amount = Σ lines, rest of the hold released. */
   settle(settlement: Settlement): Promise<boolean>
   /**
    * A charge whose amount is known only afterwards, opened and settled in one step, or settled where a hold has opened
-   * it; queued and written in groups, and nobody waits: a crash loses at most what was queued. No lines make no charge.
+   * it; queued and written in groups, and the caller does not wait: a crash loses at most what was queued. No lines make no charge.
    * Once per id. `find` knows it at once. `vendorCost`: what the upstream reports that it charges.
    */
   post(facts: ChargeFacts, lines: readonly ChargeItem[], delivery: Settlement['delivery'], vendorCost?: Micros): void
@@ -159,7 +159,7 @@ export type Review = {
   readonly hold?: 'kept' | 'released'
   /** It may have lines, which are an estimate: they are booked when it is settled, and are not when it is voided. */
   readonly lined?: boolean
-  /** The upstream that was asked last. */
+  /** The upstream that was called last. */
   readonly upstream?: string | undefined
   /** What the upstream reports that it charges. */
   readonly vendorCost?: Micros | undefined
@@ -191,12 +191,12 @@ export type Storage = Omit<Stores, 'counters'> & {
     /** Proves the books, and that they continue what earlier anchors say. */
     verify(anchors?: readonly Anchor[]): Awaitable<Audit>
     /**
-     * The next step of adding up anew what costs are read from, beside a gateway that may be running: until `isDone`. Given what
-     * the step before gave; without it, one that was broken off goes on.
+     * The next step of a rebuild of the sums that costs are read from, next to a gateway that may be running: until `isDone`.
+     * `from` is the result of the step before; without it, an interrupted rebuild goes on.
      */
     rebuildCosts(from?: RebuildState): Promise<RebuildState>
     /**
-     * Makes what keys, users, groups and balances have spent and hold what their charges say, beside a gateway that may be running.
+     * Sets what keys, users, groups and balances have spent and hold to the sums of their charges, next to a gateway that may be running.
      * @returns what was corrected; undefined, and nothing was, where the charges are not sound themselves
      */
     repairBudgets(by: string): Promise<readonly BudgetCorrection[] | undefined>

@@ -40,7 +40,7 @@ export type UserStore = {
   traces(name: string): Awaitable<Traces | undefined>
   /**
    * Erases a person: the user is disabled and the keys revoked; then, once nothing of theirs runs, all that is about them goes or
-   * is called by a pseudonym, but what the ledger's hashes vouch for. May be asked for again where it was broken off. Undefined
+   * gets a pseudonym, except what the ledger's hashes cover. An interrupted erasure may be repeated. Undefined
    * when there is no such user, and was none that the ledger knows.
    * @throws StorageError `erase_busy`, `erases_self`, `erases_local`, `last_admin`
    */

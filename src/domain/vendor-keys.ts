@@ -30,7 +30,7 @@ export type KeyStatus = {
 }
 
 /**
- * What may become of a request that a key is asked with: `refused` is for what the caller sent, `unable` for what the vendor
+ * The outcomes of a request that is sent with a key: `refused` is for what the caller sent, `unable` for what the vendor
  * cannot do now; `unreached` was never sent, `unknown` may have been sold.
  */
 export const keyOutcomes = [
@@ -92,8 +92,8 @@ export type KeyReport = {
 }
 
 /**
- * Keys of an upstream that are asked beside one, which may be among them: where each of them is suspended or has spent its budget
- * too, none is left.
+ * The keys of an upstream that are used besides one, which may be among them: where each of them is suspended or has spent its
+ * budget too, none is left.
  */
 export type OtherKeys = readonly Pick<VendorKey, 'name' | 'hash' | 'budget'>[]
 
@@ -128,8 +128,8 @@ export type KeyTrial = {
 export type VendorKeyStore = {
   list(): Awaitable<readonly KeyStatus[]>
   /**
-   * Of two that change one, the later `changedAt` stays, and a person's word before both. Tells an event when the key is
-   * suspended or back, and when with it the last of its upstream is gone.
+   * Of two that change one, the later `changedAt` wins, and a person's decision wins over both. Writes an event when the key is
+   * suspended or active again, and when it was the last active one of its upstream.
    */
   put(standing: KeyStatus, others?: OtherKeys): Promise<void>
   /** A person's decision, for all gateways on the storage, with its row of the audit trail. False: it is in use already. */

@@ -9,7 +9,7 @@ const format: Field = {
   zh: 'base64 或链接。默认值与效果因系列而异。',
 }
 
-/** Beside `model` and `prompt`. */
+/** Besides `model` and `prompt`. */
 export const pictureFields: Fields = {
   n: {
     schema: { ...whole, default: 1 },

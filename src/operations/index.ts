@@ -49,5 +49,5 @@ export function findOperation(name: string): Operation | undefined {
   return byName.get(name)
 }
 
-/** What plans and plugins are told of operations. */
+/** What plans and plugins know of operations. */
 export const operationTraits: OperationsByName = new Map(operations.map(({ name, traits }) => [name, traits]))

@@ -1,7 +1,7 @@
 import type { Operation } from './operation.ts'
 import { get } from './samples.ts'
 
-/** How work stands that an upstream makes as a job; answered by the gateway. */
+/** The state of a job at an upstream; answered by the gateway. */
 export const jobsGet: Operation = {
   name: 'jobs.get',
   style: 'openai',

@@ -5,7 +5,7 @@ export type Operation = {
   readonly name: string
   /** The wire style that it belongs to. */
   readonly style: 'openai' | 'anthropic' | 'google' | 'cohere'
-  /** Where clients of its style ask for it; `{model}` and `{id}` stand for names. */
+  /** The path for clients of its API format; `{model}` and `{id}` are placeholders for names. */
   readonly path: string
   /** What a request carries. */
   readonly body: 'json' | 'form' | 'none'
@@ -14,12 +14,12 @@ export type Operation = {
   readonly fields?: Fields
   /** Ready-to-paste requests, in the order to show them; none is like an empty list. */
   readonly samples?: (call: SampleCall) => readonly CodeSample[]
-  /** The least that it can be asked for: what a test of a model costs next to nothing with. */
+  /** The smallest request: a test of a model that costs next to nothing. */
   readonly smallest?: (model: string) => SmallRequest
-  /** What somebody with a new key may try first; `{baseUrl}`, `{secret}` and `{model}` stand for what is known then. */
+  /** A first request for a person with a new key; `{baseUrl}`, `{secret}` and `{model}` are placeholders. */
   readonly firstSteps?: readonly FirstStep[]
   readonly answer?: OperationAnswer
-  /** Where answers tell what they have used, when that is elsewhere than in the other answers of the style. */
+  /** Where answers report their usage, if that is elsewhere than in the other answers of the API format. */
   readonly usage?: {
     /** The member of a stream's event that is what a whole answer would be. */
     readonly inside?: 'response'
@@ -28,13 +28,13 @@ export type Operation = {
     /** The answer counts tokens and takes none: the member that says how many. */
     readonly counted?: string
   }
-  /** What lists of models call it, in the styles that say what a model can be asked for. */
+  /** Its name in lists of models, in the API formats that list what a model can do. */
   readonly listedAs?: string
   /** Its name in the GenAI semantic conventions of OpenTelemetry; absent for its own. */
   readonly otel?: string
-  /** Which form of the playground asks for it; absent for none. */
+  /** Its form in the playground; absent for none. */
   readonly form?: 'images' | 'edits' | 'conversation' | 'voice' | 'transcript' | 'vectors' | 'ranks'
-  /** What plugins are told, through the plan. */
+  /** What plugins know of it, through the plan. */
   readonly traits: OperationTraits
 }
 
@@ -67,7 +67,7 @@ export type OperationAnswer = {
   readonly example?: object
 }
 
-/** Where a sample asks; `model` is one that takes the operation. */
+/** Where a sample sends its request; `model` is one that takes the operation. */
 export type SampleCall = { readonly baseUrl: string; readonly path: string; readonly model: string }
 
 /** A ready-to-paste request; the extension is one that renderers of OpenAPI documents read. */

@@ -23,7 +23,7 @@ export function form(call: SampleCall, parts: readonly string[], ends: readonly 
   return shell(call, [`-H "${bearer}"`, ...parts.map(part => `-F ${quote(part)}`), ...ends])
 }
 
-/** Keeps an answer that is no text for a terminal; a refusal is told there, and kept instead. */
+/** Keeps an answer that is no text for a terminal; a refusal is printed there, and kept instead. */
 export function keepAs(file: string): readonly string[] {
   return [`-sS --fail-with-body -o ${file}`]
 }

@@ -1,5 +1,5 @@
 /**
- * Makes `instanceof` hold for instances of every copy of a class. A plugin of somebody else may have loaded a second copy of
+ * Makes `instanceof` hold for instances of every copy of a class. A third-party plugin may have loaded a second copy of
  * this package, whose classes are other classes of the same name.
  */
 export function brand(type: abstract new (...args: never) => object, name: string): void {

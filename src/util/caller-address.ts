@@ -8,7 +8,7 @@ const lists = new WeakMap<readonly string[], BlockList>()
 
 /**
  * The address of a caller. Where the connection comes from a trusted proxy it is the last of X-Forwarded-For that is none
- * of theirs: what stands before it is what the caller chose to say. What is no address ends the search.
+ * of theirs: the part before it is what the caller chose to say. What is no address ends the search.
  */
 export function callerAddress(
   connected: string,

@@ -6,7 +6,7 @@ export type Dialled = {
   readonly port: number
   readonly isEncrypted: boolean
   /**
-   * An address out of an answer, and no upstream's own: whoever dials it resolves its name once, and dials no address for which
+   * An address out of an answer, and not an upstream's own: the connection resolves its name once, and dials no address for which
    * `isPublicAddress` says no.
    */
   readonly isForeign?: true

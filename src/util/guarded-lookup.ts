@@ -27,7 +27,7 @@ export type Resolve = (
 
 /**
  * What a socket resolves its name by. The name is resolved once, all that comes out has to be of the open internet, and what
- * is judged is what is dialled: a second answer is never asked for.
+ * is judged is what is dialled: the name is never resolved again.
  */
 export function guardedLookup(
   resolve: Resolve = lookup,

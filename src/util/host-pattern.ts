@@ -16,7 +16,7 @@ const written = /^(?:(https?):\/\/)?(\*\.)?(\[[0-9a-f:.]+\]|[^\s/\\?#@:[\]*%]+)(
 
 /**
  * Reads `vendor.example`, `*.vendor.example`, `files.vendor.example:8443`, `10.0.0.7`, `[2001:db8::7]`; `http://` before it
- * where no encryption is asked for. Undefined for anything else: for `*` and `*.com` too, and for names with a dot at their end.
+ * where the pattern has no encryption. Undefined for anything else: for `*` and `*.com` too, and for names with a dot at their end.
  */
 export function parseHostPattern(text: string): HostPattern | undefined {
   const match = written.exec(text)

@@ -43,7 +43,7 @@ export class Ids {
   }
 
   #advance(nowMs: number): void {
-    // A clock that was ahead for a moment and has been put right: ids go on from the time that it tells now.
+    // A clock that was ahead for a moment and has been put right: ids go on from the time that it has now.
     if (nowMs > this.#lastMs || this.#lastMs - nowMs > aheadMs) {
       this.#lastMs = nowMs
       this.#spelled = spell(nowMs)

@@ -1,4 +1,4 @@
-/** What can stand in one roster at a time: it carries its own place. */
+/** What can be in one set at a time: it carries its own index. */
 export type Member = {
   /** Its index; -1 in none. The roster writes it. */
   place: number
@@ -39,7 +39,7 @@ export class IntrusiveSet<T extends Member> {
    * may be visited again, and one that has just come may be too.
    */
   each(visit: (member: T) => void): void {
-    // From the end: whoever takes the place of one that leaves has had its turn, or has it yet.
+    // From the end: the member that takes the place of one that leaves has had its turn, or has it yet.
     for (let place = this.#members.length - 1; place >= 0; place--) {
       const member = this.#members[place]
       if (member) visit(member)

@@ -24,7 +24,7 @@ const closed4 = [
 
 /**
  * Whether an IP address, as a name resolves to one, is a place of the open internet: none of this machine, of a private or
- * link-local network, of a cloud's metadata, and none that stands for one of these in another form.
+ * link-local network, of a cloud's metadata, and none that means one of these in another form.
  */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return isPublic4(toNumber(address))

@@ -23,7 +23,7 @@ export function createSecret(random: Pick<Random, 'bytes'> = systemRandom): stri
   return mark + text + checksumOf(text)
 }
 
-/** The text when it is a key that this gateway could have made, else undefined: no store has to be asked then. */
+/** The text when it is a key that this gateway could have made, else undefined: then no store has to be read. */
 export function readSecret(text: string): string | undefined {
   if (!secretPattern.test(text)) return undefined
   const end = mark.length + randomLength

@@ -35,7 +35,7 @@ const brands: { readonly [brand: string]: Sniffed } = {
 }
 
 /**
- * Tells what a file is by its first bytes (a dozen are enough); `application/octet-stream` when they say nothing.
+ * Returns the type of a file by its first bytes (a dozen are enough); `application/octet-stream` when they say nothing.
  * What a caller declares is not believed: SDKs send octet-stream for pictures (`docs/wire.md#forms`).
  */
 export function sniff(head: Buffer): Sniffed {

@@ -16,7 +16,7 @@ export function isTimeZone(text: string): boolean {
 
 /**
  * The date in a zone at a moment, as midnight of the same date in UTC: a name for the day, and no moment. So it is the same
- * wherever somebody reads it, and a day of 23 or 25 hours is a day.
+ * wherever it is read, and a day of 23 or 25 hours is a day.
  */
 export function dateIn(zone: string, at: number): number {
   if (zone === 'UTC') return Math.floor(at / dayMs) * dayMs

@@ -2,8 +2,8 @@ import { formatMoney, parseMoney } from '../../util/units.ts'
 import * as schemas from './schemas.ts'
 
 /**
- * One member of a thing that is kept: the column it stands in, how a cell is read and written, and what it is in JSON, with
- * the schema of that. A kind of member (a moment, an amount) says all of it once.
+ * One member of a stored object: its column, how a cell is read and written, and its form in JSON, with the schema of
+ * that. A kind of member (a moment, an amount) defines all of it once.
  */
 export type AnyMember = {
   readonly column: string
