@@ -85,7 +85,7 @@ export const multipartRewrite = definePlugin({
       onBody: (context, body) =>
         body.kind === 'stream' && context.route.body !== 'none' ? readWhole(context, body) : body,
 
-      onTarget(_ex, target, facet: Facet | undefined) {
+      onTarget(_context, target, facet: Facet | undefined) {
         if (target.body.kind !== 'form' || !facet) return
         for (const part of target.body.parts) judgePart(facet, part)
       },

@@ -83,6 +83,8 @@ type Tools = {
 
 /** Keys whose rest is kept; one that is dropped loses at most half a micro-unit. */
 const carriedMax = 100_000
+/** By size: with `max`, lru-cache allocates all of its places at once, which is a tenth of a start. */
+const newCarried = () => new LRUCache<string, number>({ maxSize: carriedMax, sizeCalculation: () => 1 })
 
 const countingSlot = defineSlot<Counting>('token-usage')
 
@@ -115,11 +117,11 @@ export const tokenUsage = definePlugin({
       log,
       host.keep('missing-told', () => new Set<string>()),
     )
-    const carried = host.keep('carried', () => new LRUCache<string, number>({ max: carriedMax }))
+    const carried = host.keep('carried', () => newCarried())
     const tools: Tools = { ledger, log, reports, carried }
 
     return {
-      onBody(_ex, body) {
+      onBody(_context, body) {
         const measuring = body.kind === 'json' ? measureInTurns(body.json.bytes) : undefined
         return measuring ? measuring.then(() => body) : body
       },

@@ -51,9 +51,17 @@ export const ajvOptions = {
  * @throws Error when the schema is invalid: the fault of a plugin's author
  */
 export function createValidator(schema: SchemaData): Validate {
+  const known = validators.get(schema)
+  if (known) return known
   const check = compiledAhead()[digestOf(schema)] ?? compile(schema)
-  return value => (check(value) ? [] : (check.errors ?? []).map(error => toSchemaError(error, schema)))
+  const validate: Validate = value =>
+    check(value) ? [] : (check.errors ?? []).map(error => toSchemaError(error, schema))
+  validators.set(schema, validate)
+  return validate
 }
+
+/** By schema: a reload validates with the same ones. */
+const validators = new WeakMap<SchemaData, Validate>()
 
 /** Compiles a schema at run time. @throws Error when it is invalid */
 export function compile(schema: SchemaData): Check {

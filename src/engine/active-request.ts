@@ -55,7 +55,7 @@ export class ActiveRequest implements Member, PumpTarget {
   readonly #shared: Shared
   context: RequestContext | undefined
   body: Body | undefined
-  taken: IncomingBody | undefined
+  incoming: IncomingBody | undefined
   target: Target | undefined
   call: Call | undefined
   /** The last call that its upstream refused, and that another upstream was to follow. */
@@ -63,7 +63,7 @@ export class ActiveRequest implements Member, PumpTarget {
   /** Its way through the keys of an upstream that has several. */
   keys: KeyAttempt | undefined
   /** The client as the keys of upstreams see it; once one was used that has any. */
-  asker: KeyUser | undefined
+  keyUser: KeyUser | undefined
   /** An upstream that may have sold it was followed by another: `on_unknown: pay_twice`. */
   inDoubt = false
   /** The caller has left and the answer is read on. */
@@ -73,7 +73,7 @@ export class ActiveRequest implements Member, PumpTarget {
   /** The answer as the caller gets it, once its head is known. */
   reply: Reply | undefined
   /** What its upstream says, where it refuses. */
-  overheard: ErrorSnippet | undefined
+  errorSnippet: ErrorSnippet | undefined
   /** Nothing but the connection's end says where the answer ends. */
   endUnknown = false
   #out: Outbound | undefined
@@ -142,7 +142,7 @@ export class ActiveRequest implements Member, PumpTarget {
   /** Nothing of it is held any more. */
   letGo(): void {
     if (this.body?.kind === 'form') this.body.discard()
-    this.taken?.release(this.#isUnread)
+    this.incoming?.release(this.#isUnread)
     if (this.detached) this.#shared.detached--
   }
 

@@ -190,14 +190,14 @@ export class Attempts {
     if (!upstream.keys) return (request.keys = undefined)
     const tokens = context.slots.get(tokenUseSlot)
     // The same for all upstreams: of all their keys one may change for what it is refused.
-    request.asker ??= {
+    request.keyUser ??= {
       request: context.id,
       client: context.payer,
       digest: () => digestBody(request.body),
       ...(tokens && { tokens: tokens.estimate }),
       hasChanged: false,
     }
-    const asked = { model: model.name, request: context.id, asker: request.asker, tokens, isLast }
+    const asked = { model: model.name, request: context.id, keyUser: request.keyUser, tokens, isLast }
     return (request.keys = this.#parts.vendorKeys.attempt(upstream, asked))
   }
 
@@ -224,17 +224,17 @@ export class Attempts {
     wanted: WantedForm | undefined,
   ): ClassifiedCall | undefined {
     const { keys } = request
-    const conversation = call instanceof UpstreamSession ? call : undefined
+    const session = call instanceof UpstreamSession ? call : undefined
     const formOf = formReader(head, wanted)
     const kind = kindToRead(head, {
       hasKey: keys !== undefined,
-      call: conversation ? undefined : call,
+      call: session ? undefined : call,
       formOf,
       wantsEvents: wanted === 'events',
     })
     if (!kind) return undefined
     const isAlone = keys === undefined || keys.key?.isOnly === true
-    const classified = new ClassifiedCall(call, this.#parts.clock, { conversation, isAlone, kind, formOf })
+    const classified = new ClassifiedCall(call, this.#parts.clock, { session, isAlone, kind, formOf })
     request.call = classified
     return classified
   }

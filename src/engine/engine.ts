@@ -178,7 +178,7 @@ export class Engine {
 
   /** The connections to an upstream; undefined before its first request. */
   connectionsOf(upstream: Upstream): PoolStatus | undefined {
-    return this.#transport.standingOf(upstream)
+    return this.#transport.statusOf(upstream)
   }
 
   /** Requests that were refused because too many waited for a connection to an upstream. */
@@ -275,7 +275,7 @@ export class Engine {
     request.context = context
     await stopwatch.wait('request', pipeline.onRequest(context))
     const incoming = await stopwatch.wait('request', this.#readBody(request, context))
-    request.taken = incoming
+    request.incoming = incoming
     request.mark('received', stopwatch.since)
     if (context.route.serve !== undefined) return this.#serve(request, context, context.route.serve)
 

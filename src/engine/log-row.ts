@@ -10,8 +10,13 @@ const nameCharsMax = 100
 const valuesMax = 16
 
 /** What the log keeps of a request that has settled. `durationMs` is what it took. */
-export function toLogRow(state: ActiveRequest, context: RequestContext, outcome: Outcome, durationMs: number): LogRow {
-  const { target } = state
+export function toLogRow(
+  request: ActiveRequest,
+  context: RequestContext,
+  outcome: Outcome,
+  durationMs: number,
+): LogRow {
+  const { target } = request
   const caller = context.slots.get(callerSlot)
   const failure = 'failure' in outcome ? outcome.failure : undefined
   const client = context.head.headers['x-request-id']
@@ -27,16 +32,16 @@ export function toLogRow(state: ActiveRequest, context: RequestContext, outcome:
     outcome: outcome.kind === 'answered' && context.notes.failed !== undefined ? 'upstream_cut' : outcomeName(outcome),
     errorCode: failure?.code ?? context.notes.failed ?? null,
     durationMs: Math.round(durationMs),
-    upstream: state.call?.upstream.name ?? null,
+    upstream: request.call?.upstream.name ?? null,
     configRevision: context.plan.revision,
     forwarded: clipNames(context.notes.forwarded),
     dropped: clipNames(context.notes.dropped),
     clientRequestId: typeof client === 'string' ? client.slice(0, 128) : null,
     inputTokens: context.notes.inputTokens,
     outputTokens: context.notes.outputTokens,
-    marks: state.marks,
+    marks: request.marks,
     errorValues: failure ? clipValues(failure.values) : null,
-    upstreamSaid: state.overheard?.words ?? null,
+    upstreamSaid: request.errorSnippet?.words ?? null,
   }
 }
 

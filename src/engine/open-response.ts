@@ -31,7 +31,7 @@ export class ResponseOpener {
     request.endUnknown = head.endsWithConnection && source === call
     const headers = struckHeaders(replyHeaders(head.headers, context.dialect), head.status, call)
     const first = firstStages(head, call)
-    if (head.status >= 400) request.overheard = new ErrorSnippet(secretsOfCall(call), requestWords(request.body))
+    if (head.status >= 400) request.errorSnippet = new ErrorSnippet(secretsOfCall(call), requestWords(request.body))
     const judge = new FormJudge(context, target, { ...head, headers }, call, source === call)
     const { stage, turnInto } = judge
     const shaping = request.running.pipeline.onReply(
@@ -39,7 +39,7 @@ export class ResponseOpener {
       {
         status: head.status,
         headers: source === call ? judge.headers : withoutLength(judge.headers),
-        stages: [...first, ...(stage ? [stage] : []), ...(request.overheard ? [request.overheard] : [])],
+        stages: [...first, ...(stage ? [stage] : []), ...(request.errorSnippet ? [request.errorSnippet] : [])],
         endUnknown: request.endUnknown,
         ...(turnInto && { turnInto }),
       },

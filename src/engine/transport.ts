@@ -103,8 +103,8 @@ export class Transport {
   }
 
   /** The connections to an upstream; undefined before the first request. Upstreams at one address share them, and so do an upstream's keys. */
-  standingOf(upstream: Upstream): PoolStatus | undefined {
-    return this.#poolOf(upstream)?.standing
+  statusOf(upstream: Upstream): PoolStatus | undefined {
+    return this.#poolOf(upstream)?.status
   }
 
   /** Requests that were refused because too many waited for a connection, of all upstreams at that address. */

@@ -37,11 +37,11 @@ export default definePlugin({
     let lines = 0
     watchLedger(stores.ledger, die, () => lines++)
     return {
-      onForward: (_ex, out) => {
+      onForward: (_context, out) => {
         die('before-dispatch')
         return out
       },
-      onReply(_ex, reply) {
+      onReply(_context, reply) {
         die('after-head')
         return { ...reply, stages: [...reply.stages, releaseStage(() => lines, die)] }
       },

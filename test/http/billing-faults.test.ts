@@ -68,7 +68,7 @@ const gate = Promise.withResolvers<void>()
 const gated = definePlugin({
   name: 'gated',
   create: () => ({
-    onReply: (_ex, reply) => ({
+    onReply: (_context, reply) => ({
       ...reply,
       stages: [...reply.stages, { write: chunk => chunk, end: () => gate.promise.then(() => []) }],
     }),

@@ -72,7 +72,7 @@ t.test('what one upstream has refused counts as asked, though the next cannot be
   const outcomes: Outcome[] = []
   const { post, upstreams, settled } = await startEngine(t, {
     upstreams: [{}, { priority: 2, url: deadUrl }],
-    hooks: { onSettle: (_ex, outcome) => void outcomes.push(outcome) },
+    hooks: { onSettle: (_context, outcome) => void outcomes.push(outcome) },
   })
   upstreams[0]?.answer(refuse(429))
   const answer = await post()
@@ -87,11 +87,11 @@ t.test('what one upstream has refused is refused, though the next has no room an
   const { post, upstreams, rows, settled } = await startEngine(t, {
     upstreams: [{}, { priority: 2 }],
     hooks: {
-      onForward(_ex, out, _facet, { upstream }) {
+      onForward(_context, out, _facet, { upstream }) {
         if (upstream.name === 'upstream-1') throw fail('over_capacity', {}, { elsewhere: true })
         return out
       },
-      onSettle: (_ex, outcome) => void outcomes.push(outcome),
+      onSettle: (_context, outcome) => void outcomes.push(outcome),
     },
   })
   upstreams[0]?.answer(refuse(429))

@@ -35,7 +35,7 @@ function keeping(letsGo: boolean): { plugin: ReturnType<typeof definePlugin>; ke
   }
   const plugin = definePlugin({
     name: 'keeping',
-    create: () => ({ onReply: (_ex, reply) => ({ ...reply, stages: [...reply.stages, stage] }) }),
+    create: () => ({ onReply: (_context, reply) => ({ ...reply, stages: [...reply.stages, stage] }) }),
   })
   return { plugin, kept, copies }
 }
@@ -142,7 +142,7 @@ function keepingBodies(): { plugin: ReturnType<typeof definePlugin>; kept: Buffe
   const plugin = definePlugin({
     name: 'keeping',
     create: () => ({
-      onBody: (_ex, body) => {
+      onBody: (_context, body) => {
         if (body.kind === 'json') {
           kept.push(body.json.bytes)
           copies.push(Buffer.from(body.json.bytes))

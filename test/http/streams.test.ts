@@ -342,7 +342,7 @@ for (const [state, { stream, react }] of Object.entries(states)) {
   t.test(`a caller who leaves ${state} ends the upstream’s work at once [S7, STR-1]`, async t => {
     const settledOnce: string[] = []
     const { url, upstreams, rows, settled } = await startEngine(t, {
-      hooks: { onSettle: (_ex, outcome) => void settledOnce.push(outcome.kind) },
+      hooks: { onSettle: (_context, outcome) => void settledOnce.push(outcome.kind) },
     })
     const waits: number[] = []
     const runs = 20
@@ -396,8 +396,8 @@ t.test('a caller who leaves a detached answer does not end it: it is read to its
   const outcomes: object[] = []
   const { url, upstreams, settled } = await startEngine(t, {
     hooks: {
-      onForward: (_ex, out) => ({ ...out, detach: true }),
-      onSettle: (_ex, outcome) => void outcomes.push(outcome),
+      onForward: (_context, out) => ({ ...out, detach: true }),
+      onSettle: (_context, outcome) => void outcomes.push(outcome),
     },
   })
   for (const early of [true, false]) {

@@ -521,7 +521,7 @@ export const sabotages: readonly Sabotage[] = [
       ],
       [
         'src/engine/vendor-keys/key-states.ts',
-        'if (confirm && !this.#suspicions.confirms(key, effect, asker)) return false\n      if (asker.hasChanged) return false',
+        'if (confirm && !this.#suspicions.confirms(key, effect, keyUser)) return false\n      if (keyUser.hasChanged) return false',
         'void confirm',
       ],
       [
@@ -529,7 +529,7 @@ export const sabotages: readonly Sabotage[] = [
         "return (reason === 'no_credit' || reason === 'limited') &&",
         'return reason === null &&',
       ],
-      ['src/engine/vendor-keys/key-states.ts', "standing?.state !== 'suspended' ||", "standing?.state !== 'active' ||"],
+      ['src/engine/vendor-keys/key-states.ts', "status?.state !== 'suspended' ||", "status?.state !== 'active' ||"],
     ],
   },
   {
@@ -586,8 +586,8 @@ export const sabotages: readonly Sabotage[] = [
     edits: [
       [
         'src/engine/vendor-keys/key-states.ts',
-        "(standing.hash !== key.hash && standing.reason !== 'operator')",
-        'standing.hash !== key.hash',
+        "(status.hash !== key.hash && status.reason !== 'operator')",
+        'status.hash !== key.hash',
       ],
     ],
   },

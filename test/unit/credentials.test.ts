@@ -237,7 +237,7 @@ t.test('a body that was put together is signed as it is sent, whole in memory or
       async ({ digest }) => ({ headers: { 'x-digest': await digest() } }),
       {
         hooks: {
-          onForward: (_ex, out) => ({
+          onForward: (_context, out) => ({
             ...out,
             body: {
               kind: 'composed',

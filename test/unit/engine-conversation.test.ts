@@ -55,7 +55,7 @@ t.test(
         await textOf(await asker.ask({ body: none, path: '/one' }))
         throw new Error('the plugin is at its end')
       }),
-      onSettle: (_ex, { reach }) => void reached.push(reach),
+      onSettle: (_context, { reach }) => void reached.push(reach),
     }
     const { post, faults, settled } = await startEngine(t, { hooks })
     const res = await post()

@@ -194,7 +194,7 @@ t.test('[9.3] nothing is told twice, or after the end, or of somebody else’s a
 
 t.test('[9.3] what cannot be written is a fault of ours, and nothing is sent', async t => {
   const { post, upstreams, faults } = await startEngine(t, {
-    hooks: { onForward: (_ex, out) => ({ ...out, headers: { 'x-trace': 'a\r\nx-evil: b' } }) },
+    hooks: { onForward: (_context, out) => ({ ...out, headers: { 'x-trace': 'a\r\nx-evil: b' } }) },
   })
   const answer = await post()
   t.equal(answer.status, 500)

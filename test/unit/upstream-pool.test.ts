@@ -77,10 +77,10 @@ t.test('how many connections are busy is told, and how long requests waited for 
   const clock = new HandTime()
   const client = await startSlow({ connectionsMax: 1, clock })
   const { pool } = client
-  t.same(pool.standing, { busy: 0, most: 1, waiting: 0, waits: { count: 0, p50Ms: null, p95Ms: null } })
+  t.same(pool.status, { busy: 0, most: 1, waiting: 0, waits: { count: 0, p50Ms: null, p95Ms: null } })
   const asked = [client.ask(), client.ask(), client.ask()]
   await until(() => client.waiting.length === 1, 'the first')
-  t.match(pool.standing, { busy: 1, most: 1, waiting: 2 })
+  t.match(pool.status, { busy: 1, most: 1, waiting: 2 })
   clock.pass(200)
   await client.next()
   await until(() => client.waiting.length === 1, 'the second')
@@ -90,9 +90,9 @@ t.test('how many connections are busy is told, and how long requests waited for 
   for (const one of asked) t.equal((await one.over.promise).error, undefined, 'answered')
   await turns()
   // The first waited for its connection to be opened.
-  t.same(pool.standing, { busy: 0, most: 1, waiting: 0, waits: { count: 3, p50Ms: 200, p95Ms: 800 } })
+  t.same(pool.status, { busy: 0, most: 1, waiting: 0, waits: { count: 3, p50Ms: 200, p95Ms: 800 } })
   clock.pass(300_001)
-  t.match(pool.standing, { waits: { count: 0, p50Ms: null } })
+  t.match(pool.status, { waits: { count: 0, p50Ms: null } })
 })
 
 t.test('[9.3] who leaves the line leaves it at once, from any place, and no byte of his is sent', async t => {

@@ -27,7 +27,7 @@ export class ClassifiedCall implements Call, Sink {
   /** What the upstream says no with; undefined for an answer. */
   classification: Classification | undefined
   readonly #inner: Call
-  readonly #conversation: UpstreamSession | undefined
+  readonly #session: UpstreamSession | undefined
   readonly #clock: Clock
   readonly #isAlone: boolean
   readonly #kind: Kind | undefined
@@ -52,7 +52,7 @@ export class ClassifiedCall implements Call, Sink {
     inner: Call,
     clock: Clock,
     heard: {
-      readonly conversation?: UpstreamSession | undefined
+      readonly session?: UpstreamSession | undefined
       /** There is no other key to use. */
       readonly isAlone?: boolean
       /** What is heard; as the answer's head says where it is absent. */
@@ -60,12 +60,12 @@ export class ClassifiedCall implements Call, Sink {
       readonly formOf?: FormOf
     } = {},
   ) {
-    const { conversation, isAlone = false, kind, formOf } = heard
+    const { session, isAlone = false, kind, formOf } = heard
     this.#isAlone = isAlone
     this.#kind = kind
     this.#formOf = formOf
     this.#inner = inner
-    this.#conversation = conversation
+    this.#session = session
     this.#clock = clock
     // Its maker waits for its head in the same turn, and gets an error when there is none.
     this.head = inner.head.then(head => this.#hear(head))
@@ -93,8 +93,8 @@ export class ClassifiedCall implements Call, Sink {
 
   #hear(head: AnswerHead): Awaitable<AnswerHead> {
     const isRefused = head.status >= 400
-    if (this.#conversation) {
-      if (isRefused) this.classification = judgeAll(this.#conversation, this.upstream, text => this.#strike(text))
+    if (this.#session) {
+      if (isRefused) this.classification = judgeAll(this.#session, this.upstream, text => this.#strike(text))
       return head
     }
     const kind = this.#kind ?? kindOf(head)

@@ -13,12 +13,12 @@ import { framing } from './write-head.ts'
  * Who asks. It is told, in this order: `onStart`, once; `onHead`, for each interim answer and then for the answer; `onData`
  * any number of times; `onEnd` or, at any time, `onError`. Nothing more after either, or after it gave the connection up.
  */
-export type Asker = {
+export type WireExchange = {
   /** It has the connection, and writes its request; no byte of it was written before. */
   onStart(connection: Connection): void
   /** `bytes`: how long the head was on the wire. */
   onHead(head: ParsedHead, bytes: number): void
-  /** The chunk is the asker's own. */
+  /** The chunk is the exchange's own. */
   onData(chunk: Buffer): void
   /** @param isSent nothing of the request waits to be written any more */
   onEnd(isSent: boolean): void
@@ -49,7 +49,7 @@ export class Connection implements Member, Reading {
   readonly #keeper: Keeper
   readonly #reader = new AnswerReader(this)
   #socket: Socket | undefined
-  #asker: Asker | undefined
+  #exchange: WireExchange | undefined
   #sender: BodySender | undefined
   /** The request that it carries allows another one after it. */
   #reuse = false
@@ -83,7 +83,7 @@ export class Connection implements Member, Reading {
   /** Where the socket reads next: memory of its own for a piece that is handed on as it is, else the common one. */
   nextMemory(): Buffer {
     if (this.#piece) return this.#piece
-    const expected = this.#asker ? this.#reader.expectedBytes : 0
+    const expected = this.#exchange ? this.#reader.expectedBytes : 0
     if (expected < largeBytes) return common
     this.#piece = allocatePiece(expected, this.#reader.lastReadBytes)
     return this.#piece
@@ -103,21 +103,21 @@ export class Connection implements Member, Reading {
   /** @param isOwn the memory belongs to the receiver alone */
   #take(bytes: Buffer, isOwn: boolean): void {
     // Bytes without a request are discarded.
-    if (!this.#asker) return this.close()
+    if (!this.#exchange) return this.close()
     try {
       this.#reader.read(bytes, isOwn)
     } catch (error) {
       this.break(error as Error)
     }
-    if (!this.#asker) this.#piece = undefined
+    if (!this.#exchange) this.#piece = undefined
   }
 
   /** Gives it to a request. */
-  begin(asker: Asker): void {
-    this.#asker = asker
+  begin(exchange: WireExchange): void {
+    this.#exchange = exchange
     this.#sender = undefined
     try {
-      asker.onStart(this)
+      exchange.onStart(this)
     } catch (error) {
       this.break(error as Error)
     }
@@ -158,7 +158,7 @@ export class Connection implements Member, Reading {
 
   /** The caller gives its request up: it gets no more callbacks. */
   abort(): void {
-    this.#asker = undefined
+    this.#exchange = undefined
     this.close()
   }
 
@@ -180,40 +180,40 @@ export class Connection implements Member, Reading {
   }
 
   onHead(head: ParsedHead, bytes: number): boolean {
-    const asker = this.#asker
+    const exchange = this.#exchange
     if (head.status >= 200) this.keptMs = parseKept(head.headers['keep-alive'])
-    asker?.onHead(head, bytes)
-    return asker !== undefined && this.#asker === asker
+    exchange?.onHead(head, bytes)
+    return exchange !== undefined && this.#exchange === exchange
   }
 
   onContents(chunk: Buffer): boolean {
-    const asker = this.#asker
-    asker?.onData(chunk)
-    return asker !== undefined && this.#asker === asker
+    const exchange = this.#exchange
+    exchange?.onData(chunk)
+    return exchange !== undefined && this.#exchange === exchange
   }
 
   onWhole(persists: boolean): void {
-    const asker = this.#asker
-    this.#asker = undefined
+    const exchange = this.#exchange
+    this.#exchange = undefined
     const isSent = this.#sender?.isDone !== false && this.#socket?.writableLength === 0
     if (persists && this.#reuse && isSent && !this.#isDeaf && !this.#isGone) {
       // An idle connection is read: that it ends is to be heard.
       this.resume()
       this.#keeper.onRest(this)
     } else this.close()
-    asker?.onEnd(isSent)
+    exchange?.onEnd(isSent)
   }
 
   /** Ends it, and reports the reason to its owner. */
   break(error: Error): void {
-    const asker = this.#asker
+    const exchange = this.#exchange
     this.abort()
-    asker?.onError(error)
+    exchange?.onError(error)
   }
 
   /** The other side is gone; for an answer that ends with its connection that is its end. */
   #lose(): void {
-    if (this.#asker) this.break(this.#error ?? new ConnectionClosed())
+    if (this.#exchange) this.break(this.#error ?? new ConnectionClosed())
     else this.close()
   }
 
@@ -231,7 +231,7 @@ export class Connection implements Member, Reading {
   }
 
   readonly #onEnd = (): void => {
-    if (!this.#asker || !this.#reader.endsWithConnection) return this.#lose()
+    if (!this.#exchange || !this.#reader.endsWithConnection) return this.#lose()
     this.onWhole(false)
   }
 

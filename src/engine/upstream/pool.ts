@@ -90,7 +90,7 @@ export class Pool implements Keeper, Timed {
   }
 
   /** How many connections carry something or are being opened, of how many there may be; who waits for one, and how long others did. */
-  get standing(): PoolStatus {
+  get status(): PoolStatus {
     const free = this.#idle.length + this.#resting.length + this.#listened.length
     return {
       busy: this.#all.size - free,

@@ -1,7 +1,7 @@
-import type { Asker } from './connection.ts'
+import type { WireExchange } from './connection.ts'
 
 /** One that waits for a connection; it has the links of its line. */
-export type Waiter = Asker & {
+export type Waiter = WireExchange & {
   /** It is to have a connection that has carried nothing. */
   readonly isFresh: boolean
   /** The client's key: the requests of one wait for each other, and not for those of another. */

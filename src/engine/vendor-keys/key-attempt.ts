@@ -33,14 +33,14 @@ export type AttemptHost = {
   /** What became of it. */
   ended(key: VendorKey, outcome: KeyOutcome): void
   /** A refusal that was not sold. */
-  wasted(key: VendorKey, classification: Classification, asker: KeyUser): void
+  wasted(key: VendorKey, classification: Classification, keyUser: KeyUser): void
 }
 
 /** A request, as its way through the keys has to know it. */
 export type Asked = {
   readonly model: string
   readonly request: string
-  readonly asker: KeyUser
+  readonly keyUser: KeyUser
   /** Absent where it uses none. */
   readonly tokens: TokenUse | undefined
   /** No key is left to use. */
@@ -112,7 +112,7 @@ export class KeyAttempt {
   #tries(key: VendorKey): boolean {
     const { states } = this.#keys
     if (!this.#isResort) return states.tries(key)
-    if (states.isUnproved(key, this.#asked.asker)) return true
+    if (states.isUnproved(key, this.#asked.keyUser)) return true
     if (!states.isResort(key)) return false
     states.resorts(key)
     return true
@@ -161,7 +161,7 @@ export class KeyAttempt {
     const { states, budgets } = this.#keys
     const isNeeded = this.#asked.isLast && !this.#hasAskedOpen
     const isTried = (key: VendorKey): boolean =>
-      states.isUnproved(key, this.#asked.asker) || (isNeeded && states.isResort(key))
+      states.isUnproved(key, this.#asked.keyUser) || (isNeeded && states.isResort(key))
     const key = shut.find(one => budgets.hasRoom(one) && isTried(one))
     this.#isTrial = key !== undefined
     this.#isResort = key !== undefined
@@ -174,7 +174,7 @@ export class KeyAttempt {
     this.#isOnlyTried = true
     const { states } = this.#keys
     const admission = states.admission(key, this.#asked.model)
-    this.#isTrial = admission.kind === 'trial' ? states.tries(key) : states.isUnproved(key, this.#asked.asker)
+    this.#isTrial = admission.kind === 'trial' ? states.tries(key) : states.isUnproved(key, this.#asked.keyUser)
     const isBarred = admission.kind === 'shut' && admission.reason === 'operator'
     const isAsked = admission.kind === 'open' || this.#isTrial || (this.#asked.isLast && !isBarred)
     if (!isAsked) return undefined
@@ -227,7 +227,7 @@ export class KeyAttempt {
     this.last = classification
     this.fault = undefined
     if (classification.class === 'unknown') return this.#doubt()
-    this.#keys.wasted(key, classification, this.#asked.asker)
+    this.#keys.wasted(key, classification, this.#asked.keyUser)
     if (classification.key === 'model')
       this.#modelRefused = [...(this.#modelRefused ?? []), { key, code: classification.code }]
     if (classification.key === 'none') this.#unable++

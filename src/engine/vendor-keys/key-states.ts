@@ -30,7 +30,7 @@ export type Admission =
 type Parts = {
   readonly clock: Pick<Clock, 'now'>
   /** A key's state has changed; called at once. */
-  readonly onChange: (standing: KeyStatus, before: KeyStatus | undefined) => void
+  readonly onChange: (status: KeyStatus, before: KeyStatus | undefined) => void
 }
 
 const open: Admission = { kind: 'open' }
@@ -40,7 +40,7 @@ const trial: Admission = { kind: 'trial' }
 export class KeyStates {
   readonly #clock: Parts['clock']
   readonly #onChange: Parts['onChange']
-  readonly #standings = new Map<string, KeyStatus>()
+  readonly #statuses = new Map<string, KeyStatus>()
   /** When only keys that are suspended were tried here, by their ids. */
   readonly #tried = new Map<string, number>()
   /** When keys were last tried for want of another one, and how often in a row, by their ids. */
@@ -54,10 +54,10 @@ export class KeyStates {
   }
 
   admission(key: VendorKey, model: string): Admission {
-    if (this.#standings.size === 0) return open
-    const standing = this.#find(key, '')
-    if (standing && this.#isOnlyDue(key, standing)) return trial
-    const whole = this.#admissionOf(standing)
+    if (this.#statuses.size === 0) return open
+    const status = this.#find(key, '')
+    if (status && this.#isOnlyDue(key, status)) return trial
+    const whole = this.#admissionOf(status)
     return whole.kind === 'open' ? this.#admissionOf(this.#find(key, model)) : whole
   }
 
@@ -67,44 +67,44 @@ export class KeyStates {
     return this.#clock.now() - Math.max(since, this.#tried.get(key.id) ?? 0) >= onlyTrialMs[reason]
   }
 
-  #admissionOf(standing: KeyStatus | undefined): Admission {
-    if (!standing || standing.state === 'active') return open
-    const { state, reason, until } = standing
+  #admissionOf(status: KeyStatus | undefined): Admission {
+    if (!status || status.state === 'active') return open
+    const { state, reason, until } = status
     const waitMs = until === null ? null : until - this.#clock.now()
     if (waitMs !== null && waitMs <= 0) {
       if (state === 'cooling' || reason === 'operator') return open
-      if (reason === 'no_credit' || (reason === 'invalid' && standing.tries > probeMs.length)) return trial
+      if (reason === 'no_credit' || (reason === 'invalid' && status.tries > probeMs.length)) return trial
     }
     return { kind: 'shut', reason: reason ?? 'operator', waitMs: state === 'cooling' ? waitMs : null }
   }
 
   /** One request tries the key: until it has ended, no other does. @returns false where it is not to be tried any more */
   tries(key: VendorKey): boolean {
-    const standing = this.#find(key, '')
-    if (standing && this.#isOnlyDue(key, standing)) {
+    const status = this.#find(key, '')
+    if (status && this.#isOnlyDue(key, status)) {
       this.#tried.set(key.id, this.#clock.now())
       return true
     }
-    if (!standing || this.#admissionOf(standing).kind !== 'trial') return false
-    this.#put({ ...standing, until: this.#clock.now() + trialMs })
+    if (!status || this.#admissionOf(status).kind !== 'trial') return false
+    this.#put({ ...status, until: this.#clock.now() + trialMs })
     return true
   }
 
   /** Whether one client alone, and not this one, was refused what has shut a key: its request may be the reason. */
   isUnproved(key: VendorKey, { client }: Pick<KeyUser, 'client'>): boolean {
-    const standing = this.#find(key, '')
-    if (!standing || this.#admissionOf(standing).kind !== 'shut') return false
-    const { reason } = standing
+    const status = this.#find(key, '')
+    if (!status || this.#admissionOf(status).kind !== 'shut') return false
+    const { reason } = status
     return (reason === 'no_credit' || reason === 'limited') && this.#suspicions.isUnproved(key, client)
   }
 
   /** Whether a suspended key is to be tried for want of another one. */
   isResort(key: VendorKey): boolean {
-    const standing = this.#find(key, '')
-    if (standing?.state !== 'suspended' || standing.reason === 'operator') return false
+    const status = this.#find(key, '')
+    if (status?.state !== 'suspended' || status.reason === 'operator') return false
     const { at, inARow } = this.#resorts.get(key.id) ?? { at: 0, inARow: 0 }
     const forMs = Math.min(resortMs * 2 ** Math.min(inARow, 10), resortMaxMs)
-    return this.#clock.now() - Math.max(at, standing.since) >= forMs
+    return this.#clock.now() - Math.max(at, status.since) >= forMs
   }
 
   /** It is tried for want of another one: until some time has passed no other request does. */
@@ -119,12 +119,12 @@ export class KeyStates {
    */
   succeeded(key: VendorKey, model: string, wasTrial: boolean, tokens?: number): void {
     this.#suspicions.served(key, tokens)
-    if (this.#standings.size === 0) return
+    if (this.#statuses.size === 0) return
     for (const one of ['', model]) {
-      const standing = this.#find(key, one)
-      if (!standing || standing.state === 'active' || standing.reason === 'operator') continue
-      const isOver = standing.state === 'cooling' && this.#admissionOf(standing).kind === 'open'
-      if (isOver || (wasTrial && one === '')) this.#resume(standing)
+      const status = this.#find(key, one)
+      if (!status || status.state === 'active' || status.reason === 'operator') continue
+      const isOver = status.state === 'cooling' && this.#admissionOf(status).kind === 'open'
+      if (isOver || (wasTrial && one === '')) this.#resume(status)
     }
   }
 
@@ -133,15 +133,15 @@ export class KeyStates {
    * so too, and of all keys that one request is refused with it counts for one.
    * @returns whether it is suspended for it, and was not before
    */
-  refused(key: VendorKey, { key: effect, code, retryAfterMs, confirm }: Classification, asker?: KeyUser): boolean {
+  refused(key: VendorKey, { key: effect, code, retryAfterMs, confirm }: Classification, keyUser?: KeyUser): boolean {
     if (effect === 'none' || effect === 'model' || effect === 'request') return false
     // Its upstream rests instead, as one that is sent no key: a limit may be of one model alone.
     if (effect === 'cooling' && key.isOnly === true) return false
-    if (asker) {
-      this.#suspicions.refused(key, asker)
-      if (confirm && !this.#suspicions.confirms(key, effect, asker)) return false
-      if (asker.hasChanged) return false
-      asker.hasChanged = true
+    if (keyUser) {
+      this.#suspicions.refused(key, keyUser)
+      if (confirm && !this.#suspicions.confirms(key, effect, keyUser)) return false
+      if (keyUser.hasChanged) return false
+      keyUser.hasChanged = true
     }
     const before = this.#find(key, '')
     const now = this.#clock.now()
@@ -196,45 +196,45 @@ export class KeyStates {
   }
 
   resume(key: VendorKey): void {
-    for (const standing of this.#allOf(key)) this.#resume(standing)
+    for (const status of this.#allOf(key)) this.#resume(status)
   }
 
   /** Whether a person has suspended it for a time that is over. */
   isReleased(key: VendorKey): boolean {
-    const standing = this.#find(key, '')
-    return standing?.reason === 'operator' && this.#admissionOf(standing).kind === 'open'
+    const status = this.#find(key, '')
+    return status?.reason === 'operator' && this.#admissionOf(status).kind === 'open'
   }
 
   /** Whether a free look is due. */
   isDue(key: VendorKey): boolean {
-    const standing = this.#find(key, '')
-    return standing?.reason === 'invalid' && standing.until !== null && standing.until <= this.#clock.now()
+    const status = this.#find(key, '')
+    return status?.reason === 'invalid' && status.until !== null && status.until <= this.#clock.now()
   }
 
   /** A free look has shown nothing better: the next one comes later. */
   stays(key: VendorKey): void {
-    const standing = this.#find(key, '')
-    if (!standing || standing.state !== 'suspended' || standing.reason !== 'invalid') return
-    const forMs = probeMs[Math.min(standing.tries, probeMs.length - 1)] as number
+    const status = this.#find(key, '')
+    if (!status || status.state !== 'suspended' || status.reason !== 'invalid') return
+    const forMs = probeMs[Math.min(status.tries, probeMs.length - 1)] as number
     const now = this.#clock.now()
-    this.#put({ ...standing, until: now + forMs, tries: Math.min(standing.tries + 1, probeMs.length), changedAt: now })
+    this.#put({ ...status, until: now + forMs, tries: Math.min(status.tries + 1, probeMs.length), changedAt: now })
   }
 
   /** A free look could not find out, because the path is not there: one request tries it, after a while. */
   cannotTell(key: VendorKey): void {
-    const standing = this.#find(key, '')
-    if (!standing || standing.state !== 'suspended' || standing.reason !== 'invalid') return
+    const status = this.#find(key, '')
+    if (!status || status.state !== 'suspended' || status.reason !== 'invalid') return
     const now = this.#clock.now()
-    this.#put({ ...standing, until: now + trialMs, tries: probeMs.length + 1, changedAt: now })
+    this.#put({ ...status, until: now + trialMs, tries: probeMs.length + 1, changedAt: now })
   }
 
-  /** The standings of a key that are not plainly active now. */
+  /** The statuses of a key that are not plainly active now. */
   of(key: VendorKey): readonly KeyStatus[] {
     return this.#allOf(key).filter(one => this.#admissionOf(one).kind !== 'open')
   }
 
   #allOf(key: VendorKey): readonly KeyStatus[] {
-    return [...this.#standings.values()].flatMap(one =>
+    return [...this.#statuses.values()].flatMap(one =>
       one.upstream === key.upstream.name && one.key === key.name && one.state !== 'active'
         ? (this.#find(key, one.model) ?? [])
         : [],
@@ -245,37 +245,37 @@ export class KeyStates {
    * What others have found, or an earlier run has: the later word counts, and a person's before all that was found meanwhile.
    * @returns what it takes the place of, or null where nothing was known; undefined where it does not count
    */
-  learn(standing: KeyStatus): KeyStatus | null | undefined {
-    const id = idOf(standing)
-    const known = this.#standings.get(id)
+  learn(status: KeyStatus): KeyStatus | null | undefined {
+    const id = idOf(status)
+    const known = this.#statuses.get(id)
     const isWord =
-      standing.reason === 'operator' && known?.reason !== 'operator' && this.#admissionOf(standing).kind !== 'open'
-    if (known && known.changedAt >= standing.changedAt && !isWord) return undefined
-    if (!known && standing.state === 'active') return undefined
-    this.#standings.set(id, standing)
-    if (standing.state === 'active' && standing.model === '') this.#forget(`${standing.upstream}/${standing.key}`)
+      status.reason === 'operator' && known?.reason !== 'operator' && this.#admissionOf(status).kind !== 'open'
+    if (known && known.changedAt >= status.changedAt && !isWord) return undefined
+    if (!known && status.state === 'active') return undefined
+    this.#statuses.set(id, status)
+    if (status.state === 'active' && status.model === '') this.#forget(`${status.upstream}/${status.key}`)
     return known ?? null
   }
 
   #find(key: VendorKey, model: string): KeyStatus | undefined {
-    if (this.#standings.size === 0) return undefined
-    const standing = this.#standings.get(`${key.id} ${model}`)
+    if (this.#statuses.size === 0) return undefined
+    const status = this.#statuses.get(`${key.id} ${model}`)
     // A changed secret is another key; an operator's word is of the name.
-    if (!standing || (standing.hash !== key.hash && standing.reason !== 'operator')) return undefined
-    const ahead = standing.since - this.#clock.now()
-    if (ahead <= 0) return standing
+    if (!status || (status.hash !== key.hash && status.reason !== 'operator')) return undefined
+    const ahead = status.since - this.#clock.now()
+    if (ahead <= 0) return status
     // The clock was set back: what was to come is as far away as it was.
-    const until = standing.until === null ? null : standing.until - ahead
-    const moved = { ...standing, since: standing.since - ahead, until }
-    this.#standings.set(`${key.id} ${model}`, moved)
+    const until = status.until === null ? null : status.until - ahead
+    const moved = { ...status, since: status.since - ahead, until }
+    this.#statuses.set(`${key.id} ${model}`, moved)
     return moved
   }
 
-  #resume(standing: KeyStatus): void {
-    if (standing.model === '') this.#forget(`${standing.upstream}/${standing.key}`)
+  #resume(status: KeyStatus): void {
+    if (status.model === '') this.#forget(`${status.upstream}/${status.key}`)
     const now = this.#clock.now()
     const plain = { state: 'active', reason: null, code: null, until: null, tries: 0 } as const
-    this.#put({ ...standing, ...plain, since: now, changedAt: now })
+    this.#put({ ...status, ...plain, since: now, changedAt: now })
   }
 
   #forget(id: string): void {
@@ -285,12 +285,12 @@ export class KeyStates {
 
   #put(given: KeyStatus): void {
     const id = idOf(given)
-    const before = this.#standings.get(id)
+    const before = this.#statuses.get(id)
     // Later than what it replaces, whatever the clock says.
     const changedAt = Math.max(this.#clock.now(), (before?.changedAt ?? 0) + 1)
-    const standing = { ...given, changedAt }
-    this.#standings.set(id, standing)
-    this.#onChange(standing, before)
+    const status = { ...given, changedAt }
+    this.#statuses.set(id, status)
+    this.#onChange(status, before)
   }
 }
 

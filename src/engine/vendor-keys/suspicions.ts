@@ -22,7 +22,7 @@ export type KeyUser = {
 type Suspicion = {
   readonly effect: KeyEffect
   readonly hash: string
-  readonly asker: Pick<KeyUser, 'request' | 'client'>
+  readonly keyUser: Pick<KeyUser, 'request' | 'client'>
   readonly digest: string
   readonly at: number
 }
@@ -47,16 +47,22 @@ export class Suspicions {
   }
 
   /** Notes a refusal. @returns whether a different, ordinary request was refused so before */
-  confirms(key: VendorKey, effect: KeyEffect, asker: KeyUser): boolean {
+  confirms(key: VendorKey, effect: KeyEffect, keyUser: KeyUser): boolean {
     const now = this.#clock.now()
     const first = this.#first.get(key.id)
     if (!first || first.effect !== effect || first.hash !== key.hash || !isLately(first.at, now)) {
-      const { request, client } = asker
-      this.#first.set(key.id, { effect, hash: key.hash, asker: { request, client }, digest: asker.digest(), at: now })
+      const { request, client } = keyUser
+      this.#first.set(key.id, {
+        effect,
+        hash: key.hash,
+        keyUser: { request, client },
+        digest: keyUser.digest(),
+        at: now,
+      })
       return false
     }
-    if (first.asker.request === asker.request || !this.#isOrdinary(key, asker)) return false
-    return first.asker.client !== asker.client || first.digest !== asker.digest()
+    if (first.keyUser.request === keyUser.request || !this.#isOrdinary(key, keyUser)) return false
+    return first.keyUser.client !== keyUser.client || first.digest !== keyUser.digest()
   }
 
   refused(key: VendorKey, { client }: KeyUser): void {

@@ -26,7 +26,7 @@ export type VendorKeysParts = {
   /** Where limits of keys are counted; without it they are not. */
   readonly counters?: Pick<Counters, 'take' | 'settle'> | undefined
   /** Called for each state that has changed here. */
-  readonly onChange?: ((standing: KeyStatus, before: KeyStatus | undefined) => void) | undefined
+  readonly onChange?: ((status: KeyStatus, before: KeyStatus | undefined) => void) | undefined
 }
 
 /** Which key an upstream is used with, and what becomes of the keys that are refused. */
@@ -65,7 +65,7 @@ export class VendorKeys implements AttemptHost {
   }
 
   /** A refusal that was not sold. */
-  wasted(key: VendorKey, classification: Classification, asker: KeyUser): void {
+  wasted(key: VendorKey, classification: Classification, keyUser: KeyUser): void {
     const facts = {
       upstream: key.upstream.name,
       key: key.name,
@@ -73,7 +73,7 @@ export class VendorKeys implements AttemptHost {
       answer: classification.code,
     }
     // Once: requests under way at the same time are refused too.
-    if (this.states.refused(key, classification, asker))
+    if (this.states.refused(key, classification, keyUser))
       this.#parts.log.error(facts, "an upstream's key is refused and suspended until it is good again")
   }
 
@@ -98,8 +98,8 @@ export class VendorKeys implements AttemptHost {
 
   #reportOf(key: VendorKey): KeyReport {
     const { name, hint, weight, models, rpm, tpm, concurrency, budget } = key
-    const standings = this.states.of(key)
-    const whole = standings.find(one => one.model === '')
+    const statuses = this.states.of(key)
+    const whole = statuses.find(one => one.model === '')
     const { state = 'active', reason = null, code = null, since = null, until = null } = whole ?? {}
     const byPerson = reason === 'operator'
     const { requests, outcomes } = this.#countsOf(key)
@@ -124,7 +124,7 @@ export class VendorKeys implements AttemptHost {
             renews: renewalAt(budget.per, now, this.#parts.zone ?? 'UTC'),
           }
         : null,
-      resting: standings.flatMap(one => (one.model === '' ? [] : { ...one })),
+      resting: statuses.flatMap(one => (one.model === '' ? [] : { ...one })),
       requests,
       lately: outcomes.lately,
     }
