@@ -28,7 +28,7 @@ import { knownNames } from '../gateway/known-names.ts'
 import { builtins, loadSigners, pluginFinder } from '../gateway/plugin-finder.ts'
 import { readVersion } from '../gateway/version.ts'
 
-// What an operator does with a configuration while nothing runs. Each is told the whole file's findings when it has some.
+// What an operator does with a configuration while nothing runs. Each returns the findings of the whole file, if any.
 
 type Refused = { readonly ok: false; readonly findings: readonly Finding[] }
 
@@ -42,12 +42,12 @@ export type LintedConfig =
 
 export type ImportedConfig = ({ readonly ok: true } & Imported) | Refused
 
-/** What whoever imports says beside the file. `prices` is the path of a table in LiteLLM's shape. */
+/** Options of the import in addition to the file. `prices` is the path of a table in LiteLLM's shape. */
 export type ImportOptions = Omit<LitellmOptions, 'prices' | 'book'> & {
   readonly prices?: string | undefined
   /** Of the table, rows too that leave out something that costs. */
   readonly allowUndercharge?: boolean
-  /** The database beside it: `postgres://…`, or what pg_dump wrote as plain text. */
+  /** The database of the same gateway: `postgres://…`, or what pg_dump wrote as plain text. */
   readonly database?: string | undefined
 }
 
@@ -125,7 +125,7 @@ export async function reportFindings(findings: readonly LintFinding[], format: '
   return formatSarif(findings, { version: await readVersion(), rules: listLintRules() })
 }
 
-/** What a plan would change of a gateway that has told its settings, prices first. */
+/** What a plan would change of a gateway whose settings are known, prices first. */
 export function describeSettingChanges(
   running: { readonly [path: string]: string },
   plan: CompiledConfig,
@@ -133,7 +133,7 @@ export function describeSettingChanges(
   return compareSettings(running, plan.settings)
 }
 
-/** A configuration made of another gateway's; `notes` tell what of it could not be translated. */
+/** A configuration made of another gateway's; `notes` report what could not be translated. */
 export async function importConfig(
   file: string,
   _from: 'litellm',

@@ -3,7 +3,7 @@ import { modelsOn, type CompiledConfig, type Storage, upstreamKeyView } from '..
 import { systemClock, systemRandom } from '../util/index.ts'
 import { createLog } from '../observe/index.ts'
 
-/** A key as the storage knows it: what becomes of requests is known to the process that asks. */
+/** A key as the storage knows it: the outcomes of requests are known only to the process that sends them. */
 type StoredKey = Omit<ReturnType<typeof upstreamKeyView.show>, 'requests' | 'lately'>
 
 export type UpstreamShown = {
@@ -11,12 +11,12 @@ export type UpstreamShown = {
   readonly simulated: boolean
   /** Models that run on it. */
   readonly models: readonly string[]
-  /** How many of its keys may be asked now; null where it is sent no credential. */
+  /** How many of its keys may be used now; null where it is sent no credential. */
   readonly keys_asked: number | null
   readonly keys: readonly StoredKey[]
 }
 
-/** Every upstream of a plan, and how each of its keys stands by what the storage has of them. */
+/** Every upstream of a plan, and the status of each of its keys in the storage. */
 export async function readUpstreams(
   plan: CompiledConfig,
   store: Storage['vendorKeys'],

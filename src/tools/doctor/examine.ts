@@ -24,7 +24,7 @@ const dayMs = 86_400_000
 const certificateDays = 14
 
 /**
- * Looks at everything that a gateway on this configuration needs, and changes nothing: each thing is told as it has been
+ * Looks at everything that a gateway on this configuration needs, and changes nothing: each thing is reported as it has been
  * looked at. Without a valid configuration there is nothing more to look at.
  */
 export async function* examine(file: string): AsyncIterable<Checked> {
@@ -226,7 +226,7 @@ async function checkCertificate(tls: { readonly cert: string; readonly key: stri
   }
 }
 
-/** Files that hold secrets, and who may read them beside their owner. */
+/** Files that hold secrets, and who may read them besides their owner. */
 async function* checkFiles({ file, storage, server }: CompiledConfig): AsyncIterable<Checked> {
   const text = await readFile(file, 'utf8').catch(() => '')
   const named = [...text.matchAll(/\$\{file:((?:(?!\$\{file:)[^}])+)\}/g)].map(([, path = '']) => path)

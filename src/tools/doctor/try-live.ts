@@ -20,7 +20,7 @@ export type LiveTrial = {
 export type LiveResult = LiveTrial & {
   readonly status: number | null
   readonly ms: number
-  /** `1024x1024`, or what a picture was that nobody could measure. */
+  /** `1024x1024`, or the type of a picture that cannot be measured. */
   readonly pictures: readonly string[]
   readonly charge: Pick<BillingRecord, 'amount' | 'currency' | 'state' | 'text' | 'vendor_cost'> | null
   /** What an answer looked like that its description does not know. */
@@ -57,7 +57,7 @@ function quoteOf(plan: CompiledConfig, model: string, operation: string): string
   }
 }
 
-/** Asks for each through a gateway in this process, whose books are in memory: nothing of it is in those of the real one. */
+/** Requests each through a gateway in this process, whose books are in memory: the real ones stay as they are. */
 export async function* tryLive(plan: CompiledConfig, trials: readonly LiveTrial[]): AsyncIterable<LiveResult> {
   const { tls: _, ...server } = plan.server
   const here = { host: '127.0.0.1', port: 0 }

@@ -112,14 +112,14 @@ export function familyOf(mode: string, style: Style): string | undefined {
   return family === 'rerank' ? undefined : family
 }
 
-/** What a caller of a family has to know who asked for everything in one style before. */
+/** What callers of a family have to know that used one API format for everything before. */
 export function styleNote(family: string): string | undefined {
   if (family === 'messages') return 'callers ask for it at /v1/messages; bodies are not translated'
   if (family === 'generative') return 'callers ask for it at /v1beta/models/…; bodies are not translated'
   return undefined
 }
 
-/** Where an upstream is asked by operation whose address ends with what others have `/v1` for; undefined for no family of those. */
+/** The paths by operation of an upstream whose address ends with its own form of `/v1`; undefined for other families. */
 export function bareCalls(family: string): string | undefined {
   return bare[family]
 }

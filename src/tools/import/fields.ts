@@ -1,4 +1,4 @@
-/** A mapping of somebody else's. */
+/** A mapping of a foreign file. */
 export type Fields = { readonly [name: string]: unknown }
 
 export function fieldsOf(value: unknown): Fields {

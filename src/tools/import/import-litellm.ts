@@ -28,16 +28,16 @@ export type Imported = {
   readonly models: { readonly all: number; readonly active: number }
   /** The same of the lines of its list, and why those that are not active are off. */
   readonly entries: { readonly all: number; readonly active: number; readonly off: readonly Off[] }
-  /** What has to be written beside the configuration, so that only its owner can read it. */
+  /** Files to be written next to the configuration, readable only by their owner. */
   readonly secrets: readonly SecretFile[]
   /** Users and keys of its database, where there was one. */
   readonly adoption?: Adoption
 }
 
-/** A line of the other file that serves nobody here. */
+/** A line of the other file that has no use here. */
 export type Off = { readonly name: string; readonly why: string }
 
-/** What is asked after a model, and when that was. */
+/** The model that replaces another, and since when. */
 const fallbackKinds: { readonly [key: string]: string | undefined } = {
   fallbacks: undefined,
   context_window_fallbacks: 'where a prompt is too long; here it is where the one before cannot be asked',
@@ -137,7 +137,7 @@ function whyOff(
   return { name: made.name, why: off.get(made) ?? (made.cost.kind === 'unknown' ? made.cost.why : 'its model is off') }
 }
 
-/** A credential that is named stands once, in a list of its own. */
+/** A named credential is defined once, in a list of its own. */
 function addCredential(entry: Tracked, file: Tracked): void {
   const params = entry.in('litellm_params')
   const name = params.takeText('litellm_credential_name')
@@ -146,7 +146,7 @@ function addCredential(entry: Tracked, file: Tracked): void {
   if (found) params.lend(fieldsOf(found.take('credential_values')))
 }
 
-/** Deployments of one name are one model: limits add up, and nobody is sold below what the dearest costs. */
+/** Deployments of one name are one model: limits add up, and the dearest price applies. */
 function gather(deployments: readonly Deployment[], upstreams: UpstreamBook, note: (text: string) => void) {
   const models = new Map<string, DraftModel>()
   const off = new Map<Deployment, string>()
@@ -195,7 +195,7 @@ function gather(deployments: readonly Deployment[], upstreams: UpstreamBook, not
   return { models, off }
 }
 
-/** Another name for a model is a model of its own, asked where the first is. */
+/** Another name for a model is a model of its own, at the upstream of the first. */
 function addAliases(
   models: ReadonlyMap<string, DraftModel>,
   router: Tracked,
@@ -221,7 +221,7 @@ function addAliases(
   return all
 }
 
-/** Models that are asked when another does not answer become its further upstreams. */
+/** Fallbacks of a model become its further upstreams. */
 function addFallbacks(
   models: ReadonlyMap<string, DraftModel>,
   sections: readonly Tracked[],
@@ -318,7 +318,7 @@ const remedy: { readonly [key: string]: string } = {
   include: 'merge the files, and import the whole',
 }
 
-/** A sentence for whatever the file says and nobody used: settings of models together, by what is set. */
+/** A sentence for each setting that was not used: those of models together, by name. */
 function tellLeft(file: Tracked, list: readonly Tracked[]): readonly string[] {
   const ofModels = new Map<string, Set<string>>()
   for (const entry of list)
@@ -328,7 +328,7 @@ function tellLeft(file: Tracked, list: readonly Tracked[]): readonly string[] {
       ofModels.set(key, names.add(entry.takeText('model_name') ?? entry.path))
     }
   for (const entry of list) entry.told()
-  // Of a section that nobody looked into each setting is told by itself.
+  // Of a section that was not read each setting is reported by itself.
   for (const key of file.keys()) if (key !== 'model_list' && Object.keys(file.peek(key)).length > 0) file.in(key)
   const told = [...ofModels].map(([key, names]) => `${[...names].join(', ')}: ${key}`)
   return [...told, ...file.left()].map(text => {

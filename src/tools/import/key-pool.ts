@@ -4,7 +4,7 @@ import type { Place, PooledKey, UpstreamBook } from './upstream-book.ts'
 /** One way to a model, before its upstream has a name. */
 export type Way = {
   readonly place: Place
-  /** What stands for its key; undefined where it has none. */
+  /** The reference to its key; undefined where it has none. */
   readonly reference: string | undefined
   /** What its upstream is called, where that name is free. */
   readonly base: string

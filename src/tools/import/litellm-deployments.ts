@@ -12,7 +12,7 @@ import type { Way } from './key-pool.ts'
 import type { ForeignBook } from './new-api/foreign-book.ts'
 import { type Cost, whyNoName } from './write-config.ts'
 
-/** What whoever imports has to say beside the file. */
+/** Options of the import in addition to the file. */
 export type LitellmOptions = {
   /** The folder of secrets, as the configuration is to name it; absent: variables are named instead. */
   readonly secretsAt?: string | undefined
@@ -175,7 +175,7 @@ const unspeakable = new Set([
   'triton',
 ])
 
-/** What the table knows of a deployment: only where it is asked at its vendor's, which is whose prices stand there. */
+/** The table's entry of a deployment: only at its own vendor, whose prices the table has. */
 function findRow(
   { prefix, rest, vendor }: Named,
   bases: readonly (string | undefined)[],
@@ -198,7 +198,7 @@ function findRow(
   let why: string | undefined
   for (const name of [...bases, ...names]) {
     const row = name === undefined ? undefined : prices.rows.get(name)
-    // A name alone may be somebody else's model; what the file itself calls its base is what it says.
+    // A name alone may be another vendor's model; the file's own `base_model` decides.
     if (row && (bases.includes(name) || name !== rest || row.provider === prefix)) return { row, why }
     why ??= name === undefined ? undefined : prices.left.get(name)
   }
@@ -264,7 +264,7 @@ function costFor(
   return listed
 }
 
-/** Prices that the line itself says; they stand with the parameters or with the facts. */
+/** Prices of the line itself; they are among the parameters or the facts. */
 function priceFields(entry: Tracked): Fields {
   const fields: { [name: string]: unknown } = {}
   for (const part of [entry.in('model_info'), entry.in('litellm_params')])
@@ -272,7 +272,7 @@ function priceFields(entry: Tracked): Fields {
   return fields
 }
 
-/** The models that a pattern stands for, as callers name them and as their vendor does; or why there are none. */
+/** The models that a pattern matches, as callers name them and as their vendor does; or why there are none. */
 function rowsOf(
   name: string,
   rest: string,

@@ -45,7 +45,7 @@ export function readSaid(value: unknown, variables: Fields): Said {
   return variableName.test(name) ? { kind: 'variable', name } : { kind: 'unreadable' }
 }
 
-/** Where the deployment of a vendor is asked, and with what; or why it cannot be. */
+/** The address and the credential of a vendor's deployment; or why there is none. */
 export function findPlace(
   given: { readonly prefix: string; readonly vendor: Vendor; readonly family: string; readonly params: Tracked },
   around: {

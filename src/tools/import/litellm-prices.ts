@@ -103,7 +103,7 @@ export function pricesLeft(given: Fields, family: string): readonly string[] {
     })
 }
 
-/** Of several fields for one price those that are 0 say nothing beside one that is not: files have both. */
+/** Of several fields for one price those that are 0 have no meaning next to one that is not: files have both. */
 function decimalOf(fields: Fields, row: Row): string | undefined {
   const given = row.fields.map(field => fields[field]).filter(value => value !== undefined && value !== null)
   const decimals = given.map(toDecimal)

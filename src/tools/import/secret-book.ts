@@ -3,7 +3,7 @@ import { writeScalar } from './yaml-words.ts'
 /** A secret of the other gateway, and the file of our own that is to hold it. */
 export type SecretFile = { readonly name: string; readonly value: string }
 
-/** Keys of vendors that stand in what is read: each gets a file of its own, and the configuration names the file. */
+/** Keys of vendors in the text that is read: each gets a file of its own, and the configuration names the file. */
 export class SecretBook {
   readonly files: SecretFile[] = []
   readonly #folder: string | undefined
@@ -15,7 +15,7 @@ export class SecretBook {
     this.#folder = folder
   }
 
-  /** The reference that stands for a secret, or why there can be none. `name` is what its file may be called. */
+  /** The reference that replaces a secret, or why there can be none. `name` is what its file may be called. */
   keep(value: string, name: string): { readonly reference: string } | { readonly why: string } {
     if (!/^[\t\x20-\x7e]+$/.test(value)) return { why: 'its key has characters that no header can carry' }
     const known = this.#byValue.get(value)

@@ -1,11 +1,11 @@
 import { type Fields, fieldsOf } from './fields.ts'
 
 /**
- * A mapping of somebody else's file that knows what was asked of it: what nobody took and nobody told is left, so that
+ * A mapping of a foreign file that records what was read of it: what was neither used nor reported is left, so that
  * nothing of the file can be forgotten.
  */
 export class Tracked {
-  /** Where it stands, for people; empty for the whole file. */
+  /** Its place, for people; empty for the whole file. */
   readonly path: string
   readonly #value: unknown
   #fields: Fields
@@ -60,7 +60,7 @@ export class Tracked {
     return made
   }
 
-  /** The mappings of the list under a key, each watched; undefined when no list stands there. */
+  /** The mappings of the list under a key, each tracked; undefined where there is no list. */
   each(key: string): readonly Tracked[] | undefined {
     const known = this.#below.get(key)
     if (known) return known
@@ -78,12 +78,12 @@ export class Tracked {
     this.#fields = { ...fields, ...Object.fromEntries([...own].map(key => [key, this.#fields[key]])) }
   }
 
-  /** All of it has been told in other words. */
+  /** All of it has been reported in other words. */
   told(): void {
     this.#isTold = true
   }
 
-  /** Where things stand that nobody took: a mapping that nobody looked into is one place. */
+  /** The places of what was not used: a mapping that was not read is one place. */
   left(): readonly string[] {
     if (this.#isTold || this.#value === undefined || this.#value === null) return []
     if (typeof this.#value !== 'object' || Array.isArray(this.#value)) return [this.path]

@@ -1,7 +1,7 @@
 import { type CredentialShape, writeCredential } from './secret-book.ts'
 import { writeMap, writeScalar } from './yaml-words.ts'
 
-/** Where and how an upstream is asked, its key left out. Values are YAML already. */
+/** The address and the settings of an upstream, without its key. Values are YAML already. */
 export type Place = {
   readonly url: string
   readonly credential?: CredentialShape
@@ -10,7 +10,7 @@ export type Place = {
 
 /** One of several keys of an upstream. */
 export type PooledKey = {
-  /** What it is called; by default after the variable or file that it stands in. */
+  /** What it is called; by default after its variable or file. */
   readonly name?: string
   readonly reference: string
   /** Its share among them. */
@@ -24,7 +24,7 @@ export class UpstreamBook {
   readonly #remarks = new Map<string, string>()
   readonly #pools = new Map<string, readonly number[]>()
 
-  /** @param reference what stands for the key; undefined where the place asks for none */
+  /** @param reference the reference to the key; undefined where the upstream takes none */
   nameOf(place: Place, reference: string | undefined, base: string, remark?: string): string {
     const { url, credential, rest } = place
     const secret = credential && reference !== undefined ? writeCredential(credential, reference) : undefined

@@ -118,7 +118,7 @@ export function writeCost(cost: Cost): string {
   return [writePrices(cost.prices), ...conditionKeys(cost).map(([, written]) => written)].join(' ')
 }
 
-/** What of several costs nobody sells below: the dearest of each label; one that costs something is never free by another. */
+/** The price that covers several costs: the dearest of each label; one that costs something is never free by another. */
 export function dearest(costs: readonly Cost[]): Cost {
   const priced = costs.filter(cost => cost.kind === 'prices')
   if (priced.length === 0) return costs.find(cost => cost.kind === 'free') ?? (costs[0] as Cost)

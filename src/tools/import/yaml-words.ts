@@ -4,12 +4,12 @@ export function writeScalar(text: string): string {
   return plain ? text : JSON.stringify(text)
 }
 
-/** A text of somebody else's as a scalar that means just this text: a `${file:…}` in it is none of ours. */
+/** A foreign text as a scalar that means just this text: a `${file:…}` in it is not a reference. */
 export function writeForeign(text: string): string {
   return writeScalar(text.replaceAll('$', '$$$$'))
 }
 
-/** A name that can stand before a colon: a reference is none, nor is what YAML or JavaScript means something by. */
+/** A name that can come before a colon: a reference is none, nor is what YAML or JavaScript means something by. */
 export function isName(text: string): boolean {
   return text.trim() !== '' && text.length <= 200 && !/\$\{|\p{Cc}/u.test(text) && !['<<', '__proto__'].includes(text)
 }

@@ -23,10 +23,10 @@ export type ComparedPrices = {
   readonly notes: readonly string[]
 }
 
-/** A row of a table with where it stands. */
+/** A row of a table with its place. */
 type Placed = TableRow & { readonly place: { readonly file: string; readonly line: number } }
 
-/** Prices by unit, and where they stand. */
+/** Prices by unit, and their places. */
 type Side = { readonly [unit: string]: { readonly price: string; readonly where: string } }
 
 /** What is different in a newer table, by the names of rows. */

@@ -5,7 +5,7 @@ import { parseExact, type PriceSource, readSourceTable, tableExamples, withoutUn
 import { namedBy } from './named-by.ts'
 import { writeTable } from './write-table.ts'
 
-/** What whoever imports prices says beside the table. */
+/** Options of the import of prices in addition to the table. */
 export type PriceImport = {
   readonly from: PriceSource
   /** Where it was found, as the file is to say it. */
@@ -14,7 +14,7 @@ export type PriceImport = {
   readonly asOf: string
   /** Names of rows, `*` for any part of one; all when there are none. */
   readonly only?: readonly string[]
-  /** Providers as the table calls them, or what stands before a name's first slash; all when there are none. */
+  /** Providers as the table calls them, or the part before a name's first slash; all when there are none. */
   readonly providers?: readonly string[]
   /** Rows that leave out something that costs are taken, each with what it leaves out. */
   readonly allowUndercharge?: boolean
@@ -25,13 +25,13 @@ export type ImportedPrices = {
   /** A file that `price_tables` may name. */
   readonly text: string
   readonly rows: readonly TableRow[]
-  /** Rows that were asked for and cannot be charged by, each with the reason, by name. */
+  /** Requested rows that cannot be charged by, each with the reason, by name. */
   readonly left: readonly { readonly id: string; readonly why: string }[]
-  /** How many rows nobody asked for. */
+  /** How many rows were not requested. */
   readonly unasked: number
 }
 
-/** Makes a file of prices of somebody else's table. @throws Error for a text that is none */
+/** Makes a file of prices of a foreign table. @throws Error for a text that is none */
 export function importPrices(text: string, options: PriceImport): ImportedPrices {
   const { from, source, asOf, only = [], providers = [] } = options
   const read = readSourceTable(from, text)

@@ -28,11 +28,11 @@ export type PriceQuestion = {
   readonly config: string
   /** Names of models or rows, `*` for any part of one; all when there are none. */
   readonly only?: readonly string[]
-  /** Of a configuration, only models whose prices stand in a table. */
+  /** Of a configuration, only models whose prices are in a table. */
   readonly fromTables?: boolean
 }
 
-/** What every model of a configuration costs, and where that stands. */
+/** What every model of a configuration costs, and the place of the price. */
 export async function listPricesInUse(file: string, env: Environment): Promise<ListedPrices> {
   const loaded = await loadPlan({ file, env, ...pluginFinder(file), known: knownNames })
   if (!loaded.ok) return loaded

@@ -22,7 +22,7 @@ export type PriceInUse = {
   readonly per: number | null
   readonly file: string
   readonly line: number
-  /** The row of a table that it stands in, and where and when that was found; null for prices of the model's own. */
+  /** Its row of a table, with the source and the date; null for prices of the model's own. */
   readonly row: string | null
   readonly source: string | null
   readonly asOf: string | null
@@ -77,10 +77,10 @@ export function pricesInUse(
   })
 }
 
-/** What a factor of tokens is called beside prices. */
+/** The name of a factor of tokens next to prices. */
 export const factorUnit = 'factor'
 
-/** A price that holds under a condition, beside the one that holds without. */
+/** A price under a condition, next to the one without. */
 export function unitWhere(unit: string, conditions: PriceConditions): string {
   return `${unit} where ${conditionText(conditions)}`
 }

@@ -12,7 +12,7 @@ type Table = {
   readonly rows: readonly TableRow[]
 }
 
-/** Whose a file is: written here and as it was written, changed by somebody since, or none of ours. */
+/** Whose a file is: written here and as it was written, edited since, or not ours. */
 export type Ownership = 'own' | 'changed' | 'foreign'
 
 const mark = '# Written by tollgate prices import; what follows has the sha256 '

@@ -26,7 +26,7 @@ const readers: { readonly [source in PriceSource]: (text: string) => SourceTable
   'new-api': readNewApiRatios,
 }
 
-/** Reads a table of somebody else's; undefined when the text is not one of theirs. */
+/** Reads a foreign table; undefined when the text is not one. */
 export function readSourceTable(from: PriceSource, text: string): SourceTable | undefined {
   return readers[from](text)
 }

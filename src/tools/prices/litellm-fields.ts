@@ -48,14 +48,14 @@ export function readTokenField(name: string): PriceField | undefined {
 /** Whether a field costs something, by its name. */
 export const isPrice: RegExp = /(?:^|_)(?:cost|price|pricing|uplift|multiplier)(?:_|$)/
 
-/** Fields that say another way what the fields behind them say: a picture or a second in so many tokens, or its usual size. */
+/** Fields that repeat the fields after them in another way: a picture or a second in so many tokens, or its usual size. */
 const restated: { readonly [field: string]: readonly string[] } = {
   output_cost_per_image: ['output_cost_per_image_token', 'output_cost_per_image_1K', 'output_cost_per_image_2K'],
   input_cost_per_image: ['input_cost_per_image_token', 'output_cost_per_image_token'],
   output_cost_per_second: ['output_cost_per_audio_token', 'output_cost_per_token'],
   input_cost_per_second: ['input_cost_per_audio_token', 'input_cost_per_token'],
   cost_per_second: ['input_cost_per_second'],
-  // In the units that one vendor sells, and in money beside.
+  // In the units that one vendor sells, and in money too.
   input_dbu_cost_per_token: ['input_cost_per_token'],
   output_dbu_cost_per_token: ['output_cost_per_token'],
 }
@@ -65,7 +65,7 @@ export function isRestated(name: string, charged: ReadonlySet<string>): boolean 
   return Object.hasOwn(restated, name) && (restated[name] ?? []).some(field => charged.has(field))
 }
 
-/** Of what no request can ask for here: there is no route for it. */
+/** For what no request can use here: there is no route for it. */
 export function isUnreachable(name: string): boolean {
   return name.endsWith('_decisions')
 }

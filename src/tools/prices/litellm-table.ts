@@ -97,7 +97,7 @@ export function readLitellmPrices(own: Fields, mode: string): Cost | string | un
 
 type Cost = Pick<TableRow, 'prices' | 'overrides' | 'times' | 'unmapped'>
 
-/** One row on its way into prices of ours; every field that costs something is charged, said again by another, or told. */
+/** One row on its way into prices of ours; every field that costs something is charged, repeated by another, or reported. */
 class RowReading {
   readonly #own: Fields
   readonly #costing: readonly string[]
@@ -221,7 +221,7 @@ class RowReading {
       const field = readTokenField(name)
       if (!field) continue
       const price = priceOf(textOf(this.#own[name]) ?? '', 6)
-      // What stands beside the ranges is the price of the first.
+      // The price next to the ranges is that of the first.
       if (price !== undefined && grid.get(field.unit, field.cell) === price) charged.add(name)
     }
     return undefined
@@ -284,7 +284,7 @@ class RowReading {
     return times
   }
 
-  /** What is told of a field that no price of ours says; nothing where it is said again by another. */
+  /** The report of a field that no price of ours covers; nothing where another repeats it. */
   #left(name: string, charged: ReadonlySet<string>, mode = ''): readonly string[] {
     if (isRestated(name, charged) || isUnreachable(name)) return []
     const modalities = this.#own['supported_output_modalities']

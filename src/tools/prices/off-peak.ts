@@ -6,7 +6,7 @@ const days = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']
 const minutesPerDay = 1440
 
 /**
- * When LiteLLM's `off_peak_pricing` holds, one condition for each window; undefined where the hours cannot be told in the zone of
+ * When LiteLLM's `off_peak_pricing` holds, one condition for each window; undefined where the hours cannot be expressed in the zone of
  * the days.
  */
 export function readWindows(block: Fields): readonly PriceConditions[] | undefined {

@@ -1,7 +1,7 @@
 import { type PriceConditions, type RowOverride, type UnitName, units } from '../../domain/index.ts'
 import { type Micros, parseMoney } from '../../util/index.ts'
 
-/** What a price holds for, beside the ordinary request. */
+/** The conditions of a price other than that of the ordinary request. */
 export type Cell = {
   /** As answers report it: `priority`, `flex`, `batch`. */
   readonly tier?: string | undefined
@@ -9,9 +9,9 @@ export type Cell = {
   readonly above?: number | undefined
 }
 
-/** Tiers that stand first decide first; all of them before none. */
+/** Earlier tiers decide first; all of them before none. */
 const tierOrder = ['ultrafast', 'priority', 'balanced', 'flex', 'batch']
-/** What an upstream may call a tier beside its name. */
+/** Other names of a tier at upstreams. */
 const tierNames: { readonly [tier: string]: readonly string[] } = { priority: ['priority', 'fast'] }
 
 /**
@@ -113,7 +113,7 @@ export class PriceGrid {
     return unit === 'reasoning' && tier !== undefined && this.get(parent, { tier }) !== undefined
   }
 
-  /** A count that costs what includes it needs no price, unless nobody could tell then that it has one. */
+  /** A count that costs as much as the one that includes it needs no price, unless its price could not be seen then. */
   #isParents(unit: UnitName): boolean {
     const parent = parentOf(unit)
     const [own, theirs] = [this.get(unit), parent && this.get(parent)]

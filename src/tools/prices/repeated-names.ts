@@ -37,7 +37,7 @@ function nextOf(text: string, from: number): number {
   return tokens.exec(text)?.index ?? text.length
 }
 
-/** The place behind a string that begins there. */
+/** The place after a string that begins there. */
 function endOfString(text: string, begin: number): number {
   let end = text.indexOf('"', begin + 1)
   for (; end !== -1; end = text.indexOf('"', end + 1)) {

@@ -1,6 +1,6 @@
 import type { TableRow } from '../../domain/index.ts'
 
-/** A table of somebody else's, read. */
+/** A foreign table, read. */
 export type SourceTable = {
   /** Those that can be charged by, in the order of the source. */
   readonly rows: readonly TableRow[]

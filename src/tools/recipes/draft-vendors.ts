@@ -28,7 +28,7 @@ export function mergeAll(text: string, recipes: readonly Recipe[], shipped: stri
   }
 }
 
-/** Whether another of them has the same lines and more: those of a part stand in place of its page's. */
+/** Whether another of them has the same lines and more: those of a part replace its page's. */
 function isLaidOver(text: string, { page }: Recipe, recipes: readonly Recipe[]): boolean {
   const others = recipes.filter(one => one.page === page).flatMap(({ texts }) => texts)
   return others.some(other => other.length > text.length && overlaps(text, other))

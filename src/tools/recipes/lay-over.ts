@@ -5,7 +5,7 @@ type Edit = { readonly start: number; readonly end: number; readonly put: string
 type Text = { readonly text: string; readonly root: MapTree }
 
 /**
- * Lines of a recipe with those of a later block laid over them: members that are not there are added beside the others,
+ * Lines of a recipe with those of a later block laid over them: members that are missing are added to the others,
  * values that are there are replaced. @throws Error where a block cannot be read
  */
 export function layOver(base: string, later: string): string {
@@ -44,7 +44,7 @@ function* editsOf(base: Text, into: MapTree, later: Text, from: MapTree): Genera
   else yield { ...inLines(base, last), put: linesOf(later, fresh, columnOf(base.text, last.keySpan.start)) }
 }
 
-/** Behind the last that is in the braces; where lines are to go in, what is in them gets lines of its own. */
+/** After the last one in the braces; where lines are to go in, what is in them gets lines of its own. */
 function inBraces(base: Text, into: MapTree, later: Text, fresh: readonly Entry[]): Edit {
   const texts = fresh.map(entry =>
     sourceOf(later, { start: entry.keySpan.start, end: lastOf(later.text, entry.value) }),
@@ -92,7 +92,7 @@ function lineEnd(text: string, at: number): number {
   return end < 0 ? text.length : end
 }
 
-/** Where what stands in a value ends; the span of a mapping of lines reaches to the next one. */
+/** The end of a value; the span of a mapping of lines reaches to the next one. */
 function lastOf(text: string, value: Tree): number {
   const isFlow = text[value.span.start] === '{' || text[value.span.start] === '['
   if (value.kind === 'scalar' || isFlow) return value.span.end

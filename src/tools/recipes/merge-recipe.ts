@@ -17,7 +17,7 @@ export class MergeError extends Error {
   override readonly name = 'MergeError'
 }
 
-/** Pictures that callers edit come as forms, and as JSON where nobody minds. */
+/** Pictures that callers edit come as forms, and as JSON where that is possible. */
 const edits = operations.filter(({ traits }) => traits.images === 'edited').map(({ name }) => name)
 const sections = ['upstreams', 'families', 'models'] as const
 /**
@@ -104,7 +104,7 @@ function lineStart(text: string, at: number): number {
   return text.lastIndexOf('\n', at - 1) + 1
 }
 
-/** Where the comments that stand right above a line begin. */
+/** Where the comments right above a line begin. */
 function aboveComments(text: string, line: number): number {
   let start = line
   while (start > 0) {
@@ -184,7 +184,7 @@ function nameOfStep(step: Tree): string {
   return step.kind === 'map' ? (step.entries[0]?.key ?? '') : String(toValue(step))
 }
 
-/** Steps that the file's pipeline lacks: the last one at its end, others behind the one that they follow in the recipe. */
+/** Steps that the file's pipeline lacks: the last one at its end, others after the one that they follow in the recipe. */
 function addSteps(
   text: string,
   wanted: readonly string[],
@@ -237,14 +237,14 @@ function operationOf(route: Tree): string {
   return String((toValue(route) as Route | null)?.operation)
 }
 
-/** What the families of a file serve; and what tells of jobs, where a vendor answers with them. */
+/** The routes that the families of a file need; and those of jobs, where a vendor answers with them. */
 function operationsOf(root: MapTree): readonly string[] {
   const families = Object.values(valueOf(root, 'families')) as readonly { readonly forward?: object }[]
   const jobs = families.some(family => /"job":\{/.test(JSON.stringify(family))) ? [jobsGet.name] : []
   return [...families.flatMap(family => Object.keys(family.forward ?? {})), ...jobs]
 }
 
-/** The same with pictures that are edited as JSON too, beside those that come in a form. */
+/** The same with edits as JSON too, in addition to forms. */
 export function takingJson(routes: string): string {
   const lines = routes.split('\n').map(line => {
     return edits.some(name => line.includes(`operation: ${name},`))

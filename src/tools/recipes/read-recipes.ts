@@ -7,7 +7,7 @@ import { layOver, overlaps } from './lay-over.ts'
 
 /** Lines of `docs/recipes` that are merged into a gateway.yaml: the first block of a page, or that of one of its headings. */
 export type Recipe = {
-  /** `fal`; `gemini-image/on-vertex` for what stands below a heading of a page, with the lines of its first block. */
+  /** `fal`; `gemini-image/on-vertex` for a part below a heading of a page, with the lines of its first block. */
   readonly name: string
   readonly title: string
   readonly page: string
@@ -59,7 +59,7 @@ function recipesOf(page: string, markdown: string, shipped: Named): readonly Rec
   return [first, ...others]
 }
 
-/** A block behind those that it stands on; what says more of the same is laid over it. */
+/** A block after those that it builds on; blocks that extend it are laid over it. */
 function compose(under: readonly string[], before: readonly string[], text: string): readonly string[] {
   const missing = before.filter(one => !under.includes(one) && overlaps(one, text))
   const all = [...under, ...missing]

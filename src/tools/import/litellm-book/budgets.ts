@@ -7,7 +7,7 @@ export type TakenBudget = { readonly amount: number; readonly per: BudgetPeriod 
 export type BudgetRead =
   /**
    * `spent`: in the running time there, micro-units; nothing where that is over by now, and `stale` then says what it was.
-   * `length`: as it was there. `renewsAt`: when it begins anew there, where that is known.
+   * `length`: as it was there. `renewsAt`: when it begins again there, where that is known.
    */
   | {
       readonly kind: 'budget'
@@ -32,8 +32,8 @@ const seconds: { readonly [unit: string]: number } = {
 }
 
 /**
- * What somebody may spend: what stands at them, else at the budget that they name. For ever what is left of it; what begins
- * anew there does so here each day or month, whichever is not shorter, so that it is never more in all.
+ * What a user may spend: their own setting, or else that of the budget that they name. For ever what is left of it; what begins
+ * again there does so here each day or month, whichever is not shorter, so that it is never more in all.
  */
 export function readBudget(row: Asked, shared: Asked | undefined, now: number): BudgetRead {
   const from = row.text('max_budget') === undefined ? shared : row
@@ -54,7 +54,7 @@ export function readBudget(row: Asked, shared: Asked | undefined, now: number): 
     return { kind: 'budget', budget, spent: 0, stale: 0, renewsAt: undefined, length }
   }
   const renewsAt = momentIn(from, 'budget_reset_at') ?? momentIn(row, 'budget_reset_at')
-  // It begins anew there by a job that comes round now and then.
+  // It begins again there by a job that runs now and then.
   const isOver = renewsAt !== undefined && renewsAt <= now
   const [running, stale] = isOver ? [0, Number(spent)] : [Number(spent), 0]
   return { kind: 'budget', budget: { amount: Number(amount), per }, spent: running, stale, renewsAt, length }

@@ -20,7 +20,7 @@ export const litellmTables: ReadonlySet<string> = new Set([
 
 export type LitellmPeople = {
   readonly adoption: Adoption
-  /** Lines below `groups:`, beside the group `default`. */
+  /** Lines below `groups:`, in addition to the group `default`. */
   readonly groups: readonly string[]
 }
 
@@ -184,7 +184,7 @@ function isUserName(name: string): boolean {
   return name !== '' && name !== 'local' && name.length <= 200 && !/\p{Cc}/u.test(name)
 }
 
-/** Whose a key is: its user's, else its team's own, else of one who stands for nobody. */
+/** The owner of a key: its user, else a user for its team, else one for keys without an owner. */
 function ownerOf(
   row: Asked,
   {
@@ -242,7 +242,7 @@ function readKey(row: Asked, around: KeyAround): AdoptedKey | undefined {
   if (budget.kind === 'unreadable') why.push(`its ${budget.column} cannot be read`)
   spent.add(place, budget)
   untaken.add(place, row, shared)
-  // A key of a team is bound by the team's models, one of nobody else's by its user's.
+  // A key of a team is bound by the team's models, one without a team by its user's.
   const outer = ofTeam ? ofTeam.models : people.get(user ?? '')?.models
   const own = modelsIn(row, around.models, place, note)
   const models = own === undefined ? outer : outer === undefined ? own : own.filter(one => outer.includes(one))
@@ -269,7 +269,7 @@ function readKey(row: Asked, around: KeyAround): AdoptedKey | undefined {
   }
 }
 
-/** What stands at it, else at the budget that it names; or what of it cannot be read: 0 admits nothing there, and is no limit here. */
+/** Its own setting, or else that of the budget that it names; or what of it cannot be read: 0 admits nothing there, and is no limit here. */
 function limitsOf(row: Asked, shared: Asked | undefined): Limits | string {
   const limits: { rpm?: number; tpm?: number; concurrency?: number } = {}
   for (const [name, column] of limitColumns) {
@@ -316,7 +316,7 @@ function matching(name: string, known: readonly string[]): readonly string[] {
   return known.filter(one => one === name || (name.endsWith('*') && one.startsWith(name.slice(0, -1))))
 }
 
-/** What was spent of budgets that begin anew, when they do so there, and their lengths: told together. */
+/** What was spent of budgets that renew, when they do so there, and their lengths: reported together. */
 class SpentBefore {
   readonly #note: (text: string) => void
   readonly #spent: string[] = []

@@ -11,7 +11,7 @@ const budgetColumns = [
   'max_parallel_requests',
 ] as const
 
-/** What bounds somebody there and nothing here: it stands in columns that nobody else asks for, or in budgets that no key names. */
+/** Limits there that have no equal here: in columns that are not read elsewhere, or in budgets that no key names. */
 export class Untaken {
   readonly #budgets: ReadonlyMap<string, Asked>
   readonly #note: (text: string) => void
@@ -40,7 +40,7 @@ export class Untaken {
     this.#addMembers(place, toldOf(facts['team_member_budget_id']))
   }
 
-  /** What each member of a team may spend and ask, where nothing is said of them by themselves. */
+  /** What each member of a team may spend and send, where they have no settings of their own. */
   #addMembers(place: string, id: string | undefined): void {
     if (id === undefined) return
     this.#named.add(id)
@@ -70,7 +70,7 @@ function boundsOf(budget: Asked): string {
     .join(', ')
 }
 
-/** A number or a text of somebody's facts; undefined for nothing. */
+/** A number or a text of a user's facts; undefined for nothing. */
 function toldOf(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value)
   return typeof value === 'string' && value !== '' ? value : undefined

@@ -3,7 +3,7 @@ import type { Style } from '../styles.ts'
 /** Which of the two it is: they number their vendors differently. */
 export type Kind = 'new-api' | 'one-api'
 
-/** How a channel of a type is asked. */
+/** How a channel of a type is called. */
 export type ChannelKind = {
   readonly name: string
   /** Where, when the channel has no address of its own; absent where it has to have one. */

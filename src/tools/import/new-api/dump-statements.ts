@@ -1,4 +1,4 @@
-/** What a dump is between two ends of statements, comments taken out; what stands in `/*! … *\/` is no comment. */
+/** What a dump is between two ends of statements, comments taken out; `/*! … *\/` is no comment. */
 export type Statement = { readonly text: string; readonly line: number }
 
 /** The most that has to be looked ahead for: a mark of a comment, or a delimiter. */
@@ -124,7 +124,7 @@ export class DumpStatements {
     this.#rest = all.slice(Math.min(at, all.length))
   }
 
-  /** Goes on in a quote, behind its end where it has one. */
+  /** Goes on in a quote, after its end where it has one. */
   #inQuote(all: string, from: number, end: number): number {
     for (let at = from; at < end; at++) {
       const char = all[at]

@@ -102,7 +102,7 @@ export class StatementReader {
     throw this.fault('a value is no text, number or NULL')
   }
 
-  /** Goes over values in brackets that nobody reads. */
+  /** Skips values in brackets that are not read. */
   skipBrackets(): void {
     this.need('(')
     for (let depth = 1; depth > 0; ) {

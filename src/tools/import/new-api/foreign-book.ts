@@ -20,18 +20,18 @@ export const wantedTables: ReadonlySet<string> = new Set([
   'redemptions',
 ])
 
-/** A row that is asked by the names of columns. */
+/** A row that is read by the names of columns. */
 export type Asked = {
   /** Trimmed, as columns of fixed width are filled up with blanks; undefined for a column that is not there, null or empty. */
   text(column: string): string | undefined
   /** Undefined for what is no whole number. */
   whole(column: string): bigint | undefined
   truth(column: string): boolean
-  /** As `text`, of a column of which a part alone is used: what else stands there is told with those that nobody asked for. */
+  /** As `text`, of a column of which only a part is used: the rest is reported with the columns that were not read. */
   peek(column: string): string | undefined
 }
 
-/** The rows of a table, which notes what columns were asked for: what else has something in it is told. */
+/** The rows of a table, which records what columns were read: others that are not empty are reported. */
 export class AskedTable {
   readonly rows: readonly Asked[]
   readonly name: string
@@ -63,7 +63,7 @@ export class AskedTable {
     return this.#table.columns.includes(column)
   }
 
-  /** Columns that nobody asked for, and in how many rows something stands there. */
+  /** Columns that were not read, and in how many rows they are not empty. */
   left(): readonly { readonly column: string; readonly count: number }[] {
     return this.#table.columns.flatMap((column, i) => {
       if (this.#asked.has(column)) return []

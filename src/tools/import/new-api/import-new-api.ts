@@ -15,7 +15,7 @@ import { type Channel, readChannels } from './read-channels.ts'
 import { type Options, type Rated, readOptions } from './read-options.ts'
 import { readPeople } from './read-people.ts'
 
-/** What whoever imports has to say beside the database. */
+/** Options of the import in addition to the database. */
 export type NewApiOptions = {
   readonly secretsAt: string
   readonly prices?: PriceTable | undefined
@@ -151,7 +151,7 @@ function draftModel(
   around: Around & {
     readonly upstreams: UpstreamBook
     readonly secrets: SecretBook
-    /** By model, the channels that it is asked at here. */
+    /** By model, the channels that serve it here. */
     readonly led: Map<string, readonly Channel[]>
   },
 ): DraftModel {
@@ -298,7 +298,7 @@ function groupsOf(
   return groups
 }
 
-/** By group, the models that it could use by channels that can be asked here; undefined of a group that could use all that are here. */
+/** By group, the models that it could use by channels that can be used here; undefined of a group that could use all that are here. */
 function usableModels(
   channels: readonly Channel[],
   abilities: AskedTable,

@@ -13,7 +13,7 @@ export type Channel = {
   /** Its keys; those that are switched off say why. */
   readonly keys: readonly { readonly value: string; readonly off: string | undefined }[]
   readonly models: readonly string[]
-  /** Names of callers by the names that it is asked for. */
+  /** Names that callers use, by the names of the upstream. */
   readonly mapping: ReadonlyMap<string, string>
   readonly groups: readonly string[]
   readonly priority: bigint
@@ -53,7 +53,7 @@ export function wordsOf(text: string | undefined): readonly string[] {
   return [...new Set((text ?? '').split(/[,\n]/).map(word => word.trim()))].filter(word => word !== '')
 }
 
-/** Several keys are lines, or a list; which of them are off stands beside them, by their places. */
+/** Several keys are lines, or a list; which of them are off is in another field, by their positions. */
 function keysOf(text: string, info: { readonly [name: string]: unknown }): Channel['keys'] {
   const list = text.startsWith('[') ? listOf(parse(text)).filter(one => typeof one === 'string') : []
   const values = (list.length > 0 ? list : text.split('\n')).map(one => one.trim()).filter(one => one !== '')

@@ -23,7 +23,7 @@ const unicode = /^(?:utf8|utf8mb3|utf8mb4|binary|ascii|default)$/i
 const lastWords = /^SET (?:SQL_NOTES ?= ?@OLD_SQL_NOTES|NOTE_VERBOSITY ?= ?@OLD_NOTE_VERBOSITY)$/i
 
 /**
- * Reads what mysqldump or mariadb-dump wrote. @param isEndless it has no mark of its end, and whoever imports says that it is whole
+ * Reads what mysqldump or mariadb-dump wrote. @param isEndless it has no mark of its end, and the operator confirms that it is whole
  * @throws DumpFault where it cannot be read whole: then nothing of it is taken over
  */
 export async function readDump(pieces: AsyncIterable<Uint8Array>, isEndless: boolean): Promise<ForeignBook> {
@@ -149,7 +149,7 @@ class Dump {
   }
 }
 
-/** Whether a word that could be an index is a column's name: behind it stands a type, and no name and bracket. */
+/** Whether a word that could be an index is a column's name: a type follows it, not a name and a bracket. */
 function isType(reader: StatementReader): boolean {
   const types = [
     'VARCHAR',

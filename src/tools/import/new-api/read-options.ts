@@ -42,7 +42,7 @@ const read = new Set([
 /** Ratios of what is no text: a model that has one is for more than to talk. */
 const ofMedia = ['ImageRatio', 'AudioRatio', 'AudioCompletionRatio']
 
-/** Digits of a factor here: before its point, and behind it. */
+/** Digits of a factor here: before its point, and after it. */
 const factorDigits = 9
 const factorPlaces = 6
 

@@ -9,7 +9,7 @@ type Owner = { readonly id: string; readonly name: string; readonly group: strin
 
 export type People = {
   readonly adoption: Adoption
-  /** Of all users that are not deleted: what they have there in quota, and here. What is owed is told by itself. */
+  /** Of all users that are not deleted: what they have there in quota, and here. Debts are reported separately. */
   readonly sums: { readonly quota: bigint; readonly micros: bigint }
 }
 
@@ -80,14 +80,14 @@ function isUserName(name: string): boolean {
   return name !== '' && name.length <= 200 && !/\p{Cc}/u.test(name)
 }
 
-/** Exact where it can be; what is less than a micro-unit is nobody's. Undefined for more than there can be. */
+/** Exact where possible; less than a micro-unit is dropped. Undefined for more than there can be. */
 function microsOf(quota: bigint, quotaPerUnit: bigint): number | undefined {
   if (quota <= 0n) return 0
   const micros = (quota * 1_000_000n) / quotaPerUnit
   return micros > moneyMax ? undefined : Number(micros)
 }
 
-/** Tokens that are not deleted, by their users; those that nobody asked for are left. */
+/** Tokens that are not deleted, by their users; unrequested ones are left out. */
 function readKeys(tokens: AskedTable) {
   const byUser = new Map<string, { readonly row: Asked; readonly key: string }[]>()
   let [deleted, left] = [0, 0]
@@ -165,14 +165,14 @@ function groupOf(row: Asked, ofUser: string, { groups, note, place, why }: Group
 
 /** The models that it may use: those of its group, as far as it is not bound to fewer. Undefined for all. */
 function modelsOf(row: Asked, usable: readonly string[] | undefined): readonly string[] | undefined {
-  // One-api has no switch: what stands in `models` holds.
+  // One-api has no switch: `models` applies.
   const isBound = row.truth('model_limits_enabled') || row.text('models') !== undefined
   if (!isBound) return usable
   const own = wordsOf(row.text('models') ?? row.text('model_limits'))
   return usable === undefined ? own : own.filter(name => usable.includes(name))
 }
 
-/** Undefined for all; empty where what stands there admits nobody. */
+/** Undefined for all; empty where the setting admits no address. */
 function addressesOf(row: Asked): readonly string[] | undefined {
   const text = row.text('allow_ips') ?? row.text('subnet')
   if (text === undefined) return undefined
