@@ -50,7 +50,7 @@ import type { RepriceOptions, RepriceReport } from './gateway/reprice-charges.ts
 import type { WhatIfOptions } from './gateway/what-if.ts'
 import type { Workers } from './gateway/workers.ts'
 
-// The library's door. What it opens is loaded when it is opened: whoever checks a file does not wait for a proxy. An old Node
+// The library's door. What it opens is loaded when it is opened: a check of a file does not load a proxy. An old Node
 // is refused first, and can be: nothing that is loaded with the door names what it has not.
 
 export type { LintFinding, Finding, FoundKey, KeyFacts, Loaded, TracedValue } from './config/index.ts'
@@ -172,7 +172,7 @@ export async function loadConfig(
 }
 
 /**
- * Checks a configuration as far as that can be done without starting it: plugins of somebody else's are created on a
+ * Checks a configuration as far as that can be done without starting it: third-party plugins are created on a
  * storage in memory, and closed again.
  */
 export async function checkConfig(config: GatewayConfig, env: NodeJS.ProcessEnv = process.env): Promise<Loaded> {
@@ -254,7 +254,7 @@ export async function firstUpstreams(): Promise<readonly string[]> {
 
 /**
  * A first configuration for a folder, made of the one that comes with the package; nothing is written.
- * @param recipes stand in place of the vendors that are made up in it
+ * @param recipes replace the simulated vendors in it
  */
 export async function draftConfig(
   folder: string,
@@ -364,7 +364,7 @@ export async function listPrices(plan: CompiledConfig): Promise<PriceList> {
 }
 
 /**
- * Opens a storage: `tool` works beside a running gateway, `gateway` owns it. A `tool` refuses an older schema.
+ * Opens a storage: `tool` works next to a running gateway, `gateway` owns it. A `tool` refuses an older schema.
  * @throws StorageError when it cannot be opened, or belongs to another gateway
  */
 export async function openStorage(options: {
@@ -435,7 +435,7 @@ async function makeSecret(
 
 /**
  * Rates a charge again from what was stored with it; one sentence for each difference. Without a plan the plugins that come
- * with the gateway are asked.
+ * with the gateway are searched.
  */
 export async function replayCharge(charge: Charge, plan?: CompiledConfig): Promise<readonly string[]> {
   const [{ replayCharge: replay }, { builtins }] = await Promise.all([
@@ -469,7 +469,7 @@ export async function repriceCharges(
 }
 
 /**
- * Where the gateway of a configuration listens for operators, for somebody on its machine; undefined when the file says
+ * Where the gateway of a configuration listens for operators, as seen from its machine; undefined when the file says
  * none.
  */
 export async function findOpsUrl(file: string): Promise<string | undefined> {
@@ -477,7 +477,7 @@ export async function findOpsUrl(file: string): Promise<string | undefined> {
 }
 
 /**
- * Looks at everything that a gateway on this configuration needs, and changes nothing: each thing is told as it has been
+ * Looks at everything that a gateway on this configuration needs, and changes nothing: each thing is reported as it has been
  * looked at.
  */
 export async function* examine(file: string): AsyncIterable<Checked> {
@@ -485,7 +485,7 @@ export async function* examine(file: string): AsyncIterable<Checked> {
 }
 
 /**
- * Copies a database of SQLite, beside a gateway that may be running on it, as it is at one moment. `to` must not be there.
+ * Copies a database of SQLite, next to a gateway that may be running on it, as it is at one moment. `to` must not be there.
  * @throws StorageError `storage_not_a_file` for a storage elsewhere, `file_exists`
  */
 export async function backupStorage(options: {
@@ -512,7 +512,7 @@ export async function restoreStorage(options: {
 
 /**
  * Copies everything from one storage into another that is empty (`sqlite:FILE`, `postgres://…`), and proves the copy before it
- * is kept: rows and digests of each table, the ledger, its sums. `isSnapshot` copies beside a running gateway, as of one moment.
+ * is kept: rows and digests of each table, the ledger, its sums. `isSnapshot` copies next to a running gateway, as of one moment.
  * @throws StorageError `copy_in_use`, `copy_taken`, `copy_older`, `copy_outdated`, `copy_unsound`, `copy_unfinished`
  */
 export async function copyStorage(options: {

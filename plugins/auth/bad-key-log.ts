@@ -5,7 +5,7 @@ const networksMax = 10_000
 
 /**
  * The bad keys of the last 60 seconds by network. Bounded: of more than 10,000 networks those that failed longest ago
- * are forgotten. Good keys never pass through here, so guessing locks nobody out.
+ * are forgotten. Good keys never pass through here, so guessing locks no one out of their key.
  */
 export class BadKeyLog {
   readonly #stamps = new Map<string, number[]>()

@@ -68,7 +68,7 @@ export class KeyCache {
     return this.#waiting.get(hash) ?? this.#load(hash)
   }
 
-  /** Whether keys that another gateway made are here. Asked at most every five seconds, and no more once there are some. */
+  /** Whether keys that another gateway made are here. Read at most every five seconds, and no more once there are some. */
   hasForeign(): Awaitable<boolean> {
     const now = this.#clock.tick()
     if (this.#foreign || now < this.#foreignUntil) return this.#foreign

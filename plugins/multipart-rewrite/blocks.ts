@@ -1,6 +1,6 @@
 /**
  * One trip to the disk, there or back: large, because a trip through the thread pool costs as much as copying 100 KiB, and
- * no larger, because each upload has several: with 512 KiB, 64 uploads took 20 MB more and nobody was faster.
+ * no larger, because each upload has several: with 512 KiB, 64 uploads took 20 MB more and were not faster.
  */
 export const blockBytes = 256 * 1024
 /** Blocks kept for the next upload: 24 MiB. */
@@ -14,7 +14,7 @@ export function takeBlock(): Buffer {
 }
 
 /**
- * Takes back a block that nobody else has, nor any part of it. Left to the collector, the blocks of 30 MB of uploads bring on
+ * Takes back a block that is not used elsewhere, nor any part of it. Left to the collector, the blocks of 30 MB of uploads bring on
  * a full collection.
  */
 export function giveBlock(block: Buffer): void {

@@ -4,7 +4,7 @@ const unsafe = /[^0-9A-Za-z_-]+/g
 
 /**
  * The file as it is sent: under a field name, with a file name and a content type of our own (`image-0.png`, `image/png` by
- * its first bytes). Where these say nothing, what the client claims is all that anybody knows, and upstreams go by the name
+ * its first bytes). Where these say nothing, the client's claim is all that is known, and upstreams go by the name
  * (`docs/rules.md#forms-of-an-edit`).
  * @param base what the file name begins with; `index` counts the files of that base from 0
  */

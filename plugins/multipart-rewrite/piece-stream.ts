@@ -97,7 +97,7 @@ export class PieceStream extends Readable {
   }
 
   /**
-   * All has been taken: what was lent before the last chunk has been sent, or its reader would not have asked for that. The
+   * All has been taken: what was lent before the last chunk has been sent, or its reader would not have read that. The
    * last one a socket may hold for long; it is left to the collector.
    */
   #giveBack(): void {

@@ -32,7 +32,7 @@ const formSlot = defineSlot<Form>('multipart-rewrite/form')
 const busyMs = 1_000
 
 /**
- * Reads forms whole, under limits, and writes them anew: never the caller's own bytes, names of files or types
+ * Reads forms whole, under limits, and writes new ones: never the caller's own bytes, names of files or types
  * (`docs/rules.md#forms-of-an-edit`).
  */
 export const multipartRewrite = definePlugin({

@@ -20,14 +20,14 @@ export type SpoolFile = { readonly fd: number; readonly bytes: number }
 export type SpoolFiles = {
   /** @param bytesMax longer it will not be, and is not */
   take(bytesMax: number): Promise<SpoolFile>
-  /** Nobody reads or writes it any more. */
+  /** It is not read or written any more. */
   give(file: SpoolFile): void
   /** The same of one that the disk refused something of. */
   drop(file: SpoolFile): void
 }
 
 /**
- * Gives out files without a name: each is unlinked as soon as it is open, so that nothing is left behind however the
+ * Gives out files without a name: each is unlinked as soon as it is open, so that nothing is left over however the
  * process ends. The folder is private to us (0700) and made when first needed.
  *
  * While other uploads are under way a file that is given back is kept for the next: to overwrite what the system has in

@@ -69,7 +69,7 @@ export class Spool {
     if (this.#bytes > heldBytesMax) this.#onDisk = true
     if (this.#onDisk && this.#blocks.length > 0 && !this.#writing) {
       this.#writing = this.#write()
-      // Whoever appends learns of it by `backlog` or `finish`, unless it has given up before.
+      // The code that appends learns of it by `backlog` or `finish`, unless it has given up before.
       this.#writing.catch(() => undefined)
     }
   }

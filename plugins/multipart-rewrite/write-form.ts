@@ -13,8 +13,8 @@ export type StoredFile = FilePart & Exclude<Piece, Buffer>
 const boundaryBytes = 9
 
 /**
- * Writes a form anew (RFC 7578): own boundary, own heads, exact length. Its bytes can be had more than once. Files that
- * nobody has named go under their own field without brackets, with a file name of our making.
+ * Writes a new form (RFC 7578): own boundary, own heads, exact length. Its bytes can be had more than once. Files that
+ * no rule names go under their own field without brackets, with a file name of our making.
  */
 export function writeForm(parts: readonly Part[], random: Pick<Random, 'bytes'>): EncodedForm {
   const boundary = random.bytes(boundaryBytes).toString('base64url')

@@ -44,9 +44,9 @@ const kinds = Object.keys(ofUsers) as readonly LimitKind[]
 const limitsOfKeys = new WeakMap<Key, { readonly group: Group; readonly limits: readonly Limit[] }>()
 
 /**
- * The limits that follow from who is asking (`docs/rules.md#limits`): the group's value, counted per key or per user, and the
+ * The limits of a caller (`docs/rules.md#limits`): the group's value, counted per key or per user, and the
  * key's own, which is counted per key and wins where it is tighter; then what all keys of the user share, and what all of the
- * group do. Tokens are asked for none yet.
+ * group do. None takes tokens yet.
  */
 export function userLimits({ key, group }: Caller): readonly Limit[] {
   const known = limitsOfKeys.get(key)

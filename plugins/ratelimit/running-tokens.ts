@@ -21,7 +21,7 @@ type Known = {
 }
 
 /**
- * The tokens that running requests have reserved, by limit. Most of them are given back when the requests end: whoever is refused
+ * The tokens that running requests have reserved, by limit. Most of them are released when the requests end: a caller who is refused
  * for them waits for that, and not for a minute. What other processes have reserved is not known here.
  */
 export class RunningTokens {

@@ -10,7 +10,7 @@ import { fail } from './errors.ts'
 import type { SizeFacet } from './schema.ts'
 
 /**
- * What a size means to a family (`docs/rules.md#sizes`): read once, told to those below, sent in the upstream's own
+ * What a size means to a family (`docs/rules.md#sizes`): read once, passed to those below, sent in the upstream's own
  * words.
  */
 export const sizeNormalize = definePlugin({

@@ -43,7 +43,7 @@ export function estimateRequest(body: Body, facet: UsageFacet, traits?: Operatio
 
 /**
  * The longest answer that the request admits, in tokens, for each choice; `otherwise` where it sets no limit. Of several
- * limits the largest: nobody knows by which the upstream goes. A limit in the words of another style, or in text, may bind
+ * limits the largest: it is not known which one the upstream applies. A limit in the words of another style, or in text, may bind
  * nothing: by such a one it is longer, and never shorter.
  */
 export function estimateOutput(body: Body, otherwise: number, traits?: OperationTraits): number {

@@ -81,7 +81,7 @@ function hasParentPrice(unit: string, priced: readonly string[]): boolean {
 }
 
 /**
- * What nobody pays though it is bought: tokens of one side of a model that is priced by the other, or all of them. What is
+ * What is bought and not paid: tokens of one side of a model that is priced by the other, or all of them. What is
  * meant to cost nothing says so (`"0"`). Gateways that have always run so go on: these refuse nothing at the start.
  */
 function* givenAway(

@@ -24,7 +24,7 @@ const keptBytesMin = 16 * 1024
 const measured = new WeakMap<Buffer, TextMeasure>()
 
 /**
- * Tells text from files that are written as base64: long runs of its alphabet without a blank or a mark. Looks back from
+ * Distinguishes text from files that are written as base64: long runs of its alphabet without a blank or a mark. Looks back from
  * where such a run would have to reach to, so that text is hardly read at all.
  */
 export function measureText(bytes: Buffer): TextMeasure {

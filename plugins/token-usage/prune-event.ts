@@ -11,7 +11,7 @@ const elementsMax = 512
 type Members = { [name: string]: Json }
 
 /**
- * Reads a large event without what nobody asks it for: long strings are empty, lists short, and what is deeper than usage
+ * Reads a large event without what is not needed: long strings are empty, lists short, and what is deeper than usage
  * goes. @returns undefined for what is no JSON object
  */
 export function pruneEvent(data: Buffer): Json | undefined {

@@ -15,7 +15,7 @@ const nothing = Buffer.alloc(0)
 export type OnRecord = (data: Buffer, event: string) => boolean
 
 /**
- * Follows an event stream and tells its records. Bytes pass as they come; with `removes`, those of an unfinished record wait
+ * Follows an event stream and passes on its records. Bytes pass as they come; with `removes`, those of an unfinished record wait
  * until it is whole, which no reader of events could have used before. What is not taken out stays byte for byte.
  */
 export class EventReader implements RecordVisitor {
@@ -25,7 +25,7 @@ export class EventReader implements RecordVisitor {
   readonly #records = new RecordReader(this)
   /** Undefined where nothing is taken out. */
   readonly #holdback: Holdback | undefined
-  /** Behind the last byte that was read record by record. */
+  /** After the last byte that was read record by record. */
   #end = 0
   /** A line has been, and nothing has come of the next record. */
   #isBetween = false
@@ -35,7 +35,7 @@ export class EventReader implements RecordVisitor {
   #event = ''
   /** Some of the unfinished record has gone: it stays. */
   #gone = false
-  /** Behind the record that was taken out last. */
+  /** After the record that was taken out last. */
   #takenTo = -1
   /** Where the records of the chunk end that is read. */
   readonly #ends: number[] = []

@@ -20,7 +20,7 @@ type Doubted = {
 }
 
 /**
- * Leaves a charge to a person, with the lines that it is estimated at: nothing is booked before somebody has decided. Where
+ * Leaves a charge to a person, with the lines that it is estimated at: nothing is booked before a person has decided. Where
  * nothing was held for it, the estimate is. Where that cannot be written the charge is settled as estimated, or posted: what
  * waits in the ledger is written later, and is not lost. Never rejects.
  */

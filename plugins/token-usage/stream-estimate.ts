@@ -2,7 +2,7 @@
 const envelopeBytes = 1024
 
 /**
- * Tokens of a stream that nobody has counted, by the bytes in which each event differs from the one before: what repeats
+ * Tokens of a stream without a count, by the bytes in which each event differs from the one before: what repeats
  * is envelope. No tokenizer runs here; every event counts at least one token.
  */
 export class StreamEstimate {

@@ -29,7 +29,7 @@ export type Terms = {
   /** Seconds since the epoch. */
   readonly created: number
   readonly claim: MemoryClaim
-  /** Told once, when all has been read. */
+  /** Called once, when all has been read. */
   readonly onUsage: (usage: { readonly [name: string]: number }) => void
   readonly onUnrecognised: (shape: string) => void
   /** Once, when nothing more is read; with what ended it early. */

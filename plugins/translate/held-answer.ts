@@ -34,7 +34,7 @@ export class HeldBody implements AsyncIterable<Buffer> {
     this.#chunks.push(ownsMemory(chunk) ? chunk : Buffer.from(chunk))
   }
 
-  /** Nobody reads it. Idempotent. */
+  /** It will not be read. Idempotent. */
   drop(): void {
     for (const chunk of this.#chunks) this.#claim.give(costOf(chunk))
     this.#chunks = []
@@ -63,7 +63,7 @@ export type HeldAnswer = { readonly values: AnswerValues; readonly body: HeldBod
 /**
  * Reads all of an answer about a job while it comes. It is never parsed as a whole: a vendor may answer a poll with 64 MiB of
  * numbers. What is no JSON object says nothing.
- * @param keptBytesMax so much of it is held for whoever reads it again
+ * @param keptBytesMax so much of it is held for a second reader
  * @throws Failure upstream_busy, upstream_answer_unreadable, and what breaks it off
  */
 export async function holdAnswer(

@@ -48,7 +48,7 @@ export function createJobConverse(terms: JobTerms): CallUpstream {
   }
 }
 
-/** Whoever takes the jobs up again has them alone: each of their pictures is to have the place that it had here. */
+/** The process that resumes the jobs has only those: each of their pictures is to have the place that it had here. */
 function jobsFirst(a: Taken, b: Taken): number {
   return Number(a.kind !== 'job') - Number(b.kind !== 'job')
 }

@@ -84,8 +84,8 @@ export type Polling = {
 }
 
 /**
- * Asks for a job until it is done. An upstream that does not answer for a while is asked again: it has the work. Its time may
- * have passed while no gateway was there, so it is asked before it is given up.
+ * Polls a job until it is done. An upstream that does not answer for a while is polled again: it has the work. Its time may
+ * have passed while no gateway was there, so it is polled before it is given up.
  * @returns the answer that has the result
  * @throws Refused where it has failed; Failure job_timeout, job_unreachable
  */
@@ -103,7 +103,7 @@ export async function awaitJob(asker: UpstreamClient, note: JobNote, polling: Po
 }
 
 /**
- * The answer that has the result, or why there is none yet: it is said to run, or nobody could say.
+ * The answer that has the result, or why there is none yet: it runs, or that is not known.
  * @throws Refused where it has failed
  */
 async function askOnce(
@@ -211,7 +211,7 @@ function fillNames(body: object, names: JobNote): unknown {
 const leadsAway = /(?:^|\/)\.{1,2}(?:$|\/)/
 
 /**
- * @param asIs an address stands as it was told; names in a path are escaped, their slashes stay
+ * @param asIs an address stays as it was reported; names in a path are escaped, their slashes stay
  * @throws Failure upstream_answer_undescribed for a name that leads out of its path
  */
 function fillText(text: string, names: JobNote, asIs = false): string {

@@ -140,7 +140,7 @@ function createAsks(section: Section, asking: Asking): readonly Ask[] {
   const wanted = countOf(target.body)
   const isFanned = section.fan_out !== undefined
   const max = target.family.nMax
-  // What is priced is counted before it is reserved. Nobody counts what is free.
+  // What is priced is counted before it is reserved. What is free is not counted.
   if (isFanned && wanted > max) throw fail('too_many_pictures', { n: wanted, max })
   const body = shapeBody(section, asking, isFanned ? 1 : wanted)
   const ask = (asker: UpstreamClient): Promise<UpstreamResponse> => asker.ask({ body, headers: out.headers })
@@ -231,7 +231,7 @@ function accept(context: RequestContext, { target, host }: Asking): PluginRespon
     status: 202,
     headers: { 'content-type': 'application/json' },
     body: (async function* () {
-      // Told by this answer alone.
+      // Only this answer has it.
       context.answerHeaders['location'] = `/v1/jobs/${context.id}`
       yield Buffer.from(JSON.stringify(job))
     })(),

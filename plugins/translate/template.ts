@@ -10,7 +10,7 @@ type Node =
 /** A template with its placeholders found. */
 export type Template = { readonly root: Node; readonly refs: ReadonlySet<Ref> }
 
-/** Stands where a placeholder has no value. */
+/** The value of a placeholder without one. */
 export const absent = Symbol('absent')
 
 /** A text of which some parts are no text: what fills the template knows what they are. */

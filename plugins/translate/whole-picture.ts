@@ -6,7 +6,7 @@ const keptBytes = 16
 
 /**
  * A picture on its way, of which nothing but the end of its connection says that it is over: half a one would look whole.
- * @throws Failure upstream_answer_unreadable, behind its last byte, where it does not end as its format does
+ * @throws Failure upstream_answer_unreadable, after its last byte, where it does not end as its format does
  */
 export async function* provenWhole(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let head: Buffer = Buffer.alloc(0)

@@ -8,7 +8,7 @@ const method = /^[a-z]+[A-Z][A-Za-z]+$/
 const models = '/models/'
 
 /**
- * The style of whoever asks where several styles share a path, as with `GET /v1/models`. Never by which header holds the
+ * The API format of the client where several formats share a path, as with `GET /v1/models`. Never by which header holds the
  * key: both `Authorization` and `x-api-key` are in use by several styles (`docs/wire.md#keys`).
  */
 export function callerStyle(path: string, query: string, headers: Headers): 'anthropic' | 'google' | 'openai' {

@@ -32,7 +32,7 @@ export const cohere: ApiFormat = {
   lastEvents: ['event: message-end'],
   usageOfEvent: () => null,
 
-  /** What is billed comes first; some upstreams of this style tell tokens in `usage` instead, or nothing but a total. */
+  /** What is billed comes first; some upstreams of this format report tokens in `usage` instead, or nothing but a total. */
   usageOf(_operation: string, body: Json): Usage | null {
     const meta = readMember(body, 'meta')
     const billed = readMember(meta, 'billed_units')

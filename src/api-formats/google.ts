@@ -51,7 +51,7 @@ export const google: ApiFormat = {
 
   /**
    * A record whose `error.code` is a number from 400 to 599 is thrown by the SDKs, but version 1 of the JavaScript one
-   * takes it for content. What stands after it, without an end of its own, makes that one throw too; others ignore it,
+   * takes it for content. Data after it, without an end of its own, makes that one throw too; others ignore it,
    * as readers of events must (WHATWG HTML 9.2.6).
    */
   streamError(failure: Failure): string {
@@ -71,7 +71,7 @@ export const google: ApiFormat = {
   usageOf(operation: string, body: Json): Usage | null {
     const counted = findOperation(operation)?.usage?.counted
     if (counted !== undefined) return countingUsage(readCount(body, counted))
-    // A stream that was not asked for as events is one list of what would have been events.
+    // A stream that was not requested as events is one list of what would have been events.
     const whole = Array.isArray(body) ? (body.at(-1) ?? null) : body
     return readGoogleUsage(whole, true)
   },

@@ -11,7 +11,7 @@ const styles = { openai, anthropic, google, cohere, hybrid }
 /** Every wire style spoken, by the name that routes use in `gateway.yaml`. */
 export const dialects: ReadonlyMap<string, ApiFormat> = new Map(Object.entries(styles))
 
-/** The dialect that a route names; `by-caller` is the style of whoever asks. */
+/** The API format that a route names; `by-caller` is that of the client. */
 export function findDialect(name: string, head: Head): ApiFormat | undefined {
   return name === 'by-caller' ? styles[callerStyle(head.path, head.query, head.headers)] : dialects.get(name)
 }

@@ -10,14 +10,14 @@ export function pageAfter(models: readonly ListedModel[], after: string | null, 
   return { models: models.slice(at, at + limit), more: at + limit < models.length }
 }
 
-/** The models that stand before the one named `before`, at most `limit`; before an unknown name there is nothing. */
+/** The models before the one named `before`, at most `limit`; before an unknown name there is nothing. */
 export function pageBefore(models: readonly ListedModel[], before: string, limit: number): Page {
   const end = models.findIndex(model => model.name === before)
   const at = Math.max(0, end - limit)
   return { models: models.slice(at, Math.max(0, end)), more: at > 0 }
 }
 
-/** The page length that the caller asks for, at most `max`; what is no whole number above 0 is ignored. */
+/** The page length that the caller requests, at most `max`; what is no whole number above 0 is ignored. */
 export function readPageLength(text: string | null, usual: number, max: number): number {
   const length = /^\d+$/.test(text ?? '') ? Number(text) : 0
   return length === 0 ? usual : Math.min(length, max)

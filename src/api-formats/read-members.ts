@@ -28,7 +28,7 @@ export function addCounts(...counts: readonly (number | null)[]): number | null 
   return known.length === 0 ? null : known.reduce((sum, count) => sum + count, 0)
 }
 
-/** A count of tokens tells what a request would take, and takes none itself; null where nothing was counted. */
+/** A count of tokens is what a request would take, and takes none itself; null where nothing was counted. */
 export function countingUsage(counted: number | null): Usage | null {
   return counted === null ? null : { counts: { input: 0, output: 0 }, facts: {} }
 }

@@ -11,7 +11,7 @@ export type OpsOptions = {
   readonly ops?: string
 }
 
-/** Asks the running gateway. @throws Exit 4 when there is none, 1 when it refuses to say */
+/** Calls the running gateway. @throws Exit 4 when there is none, 1 when it refuses to say */
 export async function askOps(options: OpsOptions, method: 'GET' | 'POST', path: string): Promise<Response> {
   const url = options.ops === undefined ? await findOpsUrl(options.config) : `http://${options.ops}`
   if (url === undefined) throw new Exit(exitCodes.noGateway, whyNowhere(options.config))

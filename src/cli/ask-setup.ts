@@ -9,7 +9,7 @@ export type SetupAnswers = {
   readonly counters?: string
 }
 
-/** Asks on a terminal what no flag has answered. @throws Exit 1 when the person leaves */
+/** Prompts on a terminal for what no flag has set. @throws Exit 1 when the person leaves */
 export async function askSetup(known: SetupAnswers, names: readonly string[]): Promise<SetupAnswers> {
   intro('A new gateway. Return takes what is shown.', streams)
   const upstreams = new Map(known.upstreams)

@@ -61,7 +61,7 @@ function databaseOf(storage: string): string | undefined {
   return /^sqlite:(?:\/\/)?(?!:memory:)(.+)$/.exec(storage)?.[1]
 }
 
-/** Beside the database, where there is a file of one; else where systemd has a place for us, or the configuration lies. */
+/** Next to the database, if it is a file; else where systemd has a place for us, or the configuration lies. */
 function placesFor(
   { storage, file }: Pick<CompiledConfig, 'storage' | 'file'>,
   env: NodeJS.ProcessEnv,

@@ -15,7 +15,7 @@ type Progress = {
   end(): void
 }
 
-/** Tells how far work has come: on a terminal by a line that moves, else by a plain line from time to time. */
+/** Reports the progress of work: on a terminal by a line that moves, else by a plain line from time to time. */
 function startProgress(first: string): Progress {
   let now = first
   if (!isWatched()) {

@@ -27,7 +27,7 @@ function asksForRecords(argv: readonly string[]): boolean {
   return argv.some((word, i) => word === '--format=json' || (word === '--format' && argv[i + 1] === 'json'))
 }
 
-/** Whoever read what we print (`| head`) has had enough. */
+/** The reader of our output (`| head`) has ended. */
 function endQuietly(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
   process.exit(exitCodes.ok)

@@ -146,7 +146,7 @@ export class ActiveRequest implements Member, PumpTarget {
     if (this.detached) this.#shared.detached--
   }
 
-  /** Nobody reads the caller's body any more: an upstream that was sent it has all of it, and none gave it up on the way. */
+  /** The caller's body is not read any more: an upstream that was sent it has all of it, and none gave it up on the way. */
   get #isUnread(): boolean {
     const { call, refused } = this
     return call === undefined || (call.isSent && refused === undefined)

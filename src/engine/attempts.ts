@@ -27,8 +27,8 @@ import { isTrusted } from '../util/index.ts'
 const added = /^(?:forwarded|via|x-forwarded(?:-.+)?|x-real-ip|x-client-ip|x-request-start|cdn-loop|x-envoy-.+)$/
 
 /**
- * Whether nobody stands between a caller and us, as far as the request shows. Some proxies, nginx among them, take an interim
- * answer for the answer: who is told nothing of a proxy is told by `Connection: keep-alive`, which clients of HTTP/1.1 that
+ * Whether there is no proxy between a caller and us, as far as the request shows. Some proxies, nginx among them, take an interim
+ * answer for the answer: a request without a proxy has `Connection: keep-alive`, which clients of HTTP/1.1 that
  * wait for interim answers send, and which no proxy passes on (RFC 9110 7.6.1).
  */
 function isDirect(
@@ -115,10 +115,10 @@ export class Attempts {
   }
 
   /**
-   * Asks one upstream and waits for the head of its answer; a caller who leaves meanwhile ends the wait, unless the answer
-   * is to be read anyway. Undefined when another upstream is to be asked: where no byte of the request was sent, or a
+   * Calls one upstream and waits for the head of its answer; a caller who leaves meanwhile ends the wait, unless the answer
+   * is to be read anyway. Undefined when another upstream is to be called: where no byte of the request was sent, or a
    * definite refusal came. Never after a byte that may have been taken: a second request could be a second sale. An upstream
-   * with keys is asked with one after another, until one is served: what was not sold goes to the next key at once; what may
+   * with keys is called with one after another, until one is served: what was not sold goes to the next key at once; what may
    * have been sold goes nowhere, unless the operator pays twice.
    * @throws Failure upstream_credentials, upstream_limited where no key is left
    */

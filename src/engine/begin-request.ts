@@ -17,7 +17,7 @@ export class Preflight extends Error {
   }
 }
 
-/** Reads the head of a request and finds its route. @throws Failure; Preflight for what browsers ask before a request */
+/** Reads the head of a request and finds its route. @throws Failure; Preflight for what browsers send before a request */
 export function beginRequest(
   { req, running, id, startedAt }: ActiveRequest,
   formatOf: (name: string, head: Head) => ApiFormat | undefined,

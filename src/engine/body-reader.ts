@@ -263,7 +263,7 @@ export function noRoom(): Error {
 
 /**
  * Passes a form's bytes on, counting them; ends with a Failure when there are too many, too few, or none for long.
- * Nothing is asked of the caller before somebody reads: a plugin may refuse a form unread, and a client that waits for
+ * The caller is not asked for more before a plugin reads: a plugin may refuse a form unread, and a client that waits for
  * `100 Continue` is to be refused before it uploads.
  */
 class CountedBody extends Transform {
@@ -300,13 +300,13 @@ class CountedBody extends Transform {
     this.on('error', () => undefined)
   }
 
-  /** Nobody will read on. Idempotent. */
+  /** The rest will not be read. Idempotent. */
   release(): void {
     this.#leave()
     this.destroy()
   }
 
-  /** Whoever listens works inside of it. */
+  /** Listeners work inside of it. */
   override read(size?: number): Buffer | null {
     return this.#stopwatch.run('body', () => super.read(size) as Buffer | null)
   }
@@ -361,7 +361,7 @@ class CountedBody extends Transform {
   /** Pipe would hand over what has come meanwhile chunk by chunk, in one turn. */
   readonly #onDrain = (): void => {
     if (this.destroyed) return
-    // Told to `onData` like any other, which may pause again.
+    // Passed to `onData` like any other, which may pause again.
     readBacklog(this.#req)
     if (!this.writableNeedDrain) this.#req.resume()
   }

@@ -6,7 +6,7 @@ const retryAfterMaxMs = 60_000
 type State = { failures: number; openUntil: number; probing: boolean }
 
 /**
- * The circuit breaker of each upstream. It opens after failures in a row, or for as long as a refusal asked; the upstream
+ * The circuit breaker of each upstream. It opens after failures in a row, or for as long as a refusal demanded; the upstream
  * is then paused. When that time is over one request tries: its success closes the breaker, its failure opens it once more.
  */
 export class CircuitBreaker {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 
 /**
- * What scripts in a browser may read beside the headers that are always theirs (`docs/wire.md#scripts-in-a-browser`).
+ * What scripts in a browser may read in addition to the headers that are always theirs (`docs/wire.md#scripts-in-a-browser`).
  */
 const exposed = [
   'x-request-id',
@@ -33,7 +33,7 @@ export function corsHeaders(req: IncomingMessage, origins: readonly string[]): H
 
 /**
  * The answer to a preflight, which carries no key; undefined when the request is none, or its origin may not call.
- * Asked-for headers are echoed: `*` does not stand for Authorization (Fetch standard).
+ * Requested headers are echoed: `*` does not include Authorization (Fetch standard).
  */
 export function preflightHeaders(
   req: IncomingMessage,

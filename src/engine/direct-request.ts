@@ -10,7 +10,7 @@ export type BodyTaker = {
 
 /**
  * A request whose body can be handed over as Node's parser reads it. A small body that passes through a stream costs more
- * in events and turns than in bytes: a fifth of all that a small request costs. Whoever takes no body finds the stream that
+ * in events and turns than in bytes: a fifth of all that a small request costs. A handler that takes no body finds the stream that
  * every request is.
  */
 export class DirectRequest extends IncomingMessage {

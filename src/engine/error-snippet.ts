@@ -97,7 +97,7 @@ const keys = /\b(?:(?:sk|pk|key)[-_]|Bearer )[\w-]{8,}/g
 const query = /(https?:\/\/[^\s?]{1,200})\?\S+/g
 
 /**
- * What somebody else says, as the log keeps it: one line, 300 characters at most, without what it quotes at length (it may be what
+ * A foreign message, as the log keeps it: one line, 300 characters at most, without what it quotes at length (it may be what
  * the caller sent), without what it repeats of `own`, the request's words, without what is encoded, and without anything that has
  * the shape of a key.
  */

@@ -194,7 +194,7 @@ export function cutEscape(text: Buffer): number {
 }
 
 /**
- * Whether something is escaped that nobody escapes: a letter, a digit, or an escape. Looked for in every answer, so all of it is
+ * Whether something is escaped that is never escaped: a letter, a digit, or an escape. Looked for in every answer, so all of it is
  * searched natively, and what JSON, addresses and pages do escape is passed over.
  */
 export function hasOddEscape(text: Buffer): boolean {

@@ -13,7 +13,7 @@ export type LongTurn = { readonly request: string; readonly step: Step; readonly
 
 /**
  * Knows whose work a long turn was: each step of a request that runs without waiting is timed, and what one request took of
- * a turn is told when that was too long. A step costs two looks at the clock; only those of a millisecond are kept.
+ * a turn is reported when that was too long. A step costs two looks at the clock; only those of a millisecond are kept.
  */
 export class EventLoopWatch {
   readonly clock: Pick<Clock, 'tick'>

@@ -28,7 +28,7 @@ const resourcePrefix = 'models/'
 const escape = Buffer.from('\\u')
 
 /**
- * The models that a body names beside its own: at the places where its family says that upstreams look for more, and `named`,
+ * The models that a body names in addition to its own: at the places where its family says that upstreams look for more, and `named`,
  * wherever that is. Each by its name here, once, without the model itself. What does not go upstream names nothing. Undefined where
  * none is named at all: where the model itself is, it is to be called as the upstream calls it.
  * @param find the model of a name; undefined for one that is not offered

@@ -51,7 +51,7 @@ function tooMuchDeclared(): Error {
 
 /**
  * The same for a text of any length: a long one is read in slices, each in a turn of the event loop of its own.
- * @param work runs each slice that is not in the caller's own turn, for whoever measures what turns are spent on
+ * @param work runs each slice that is not in the caller's own turn, for a measurement of turns
  */
 export function scanObjectInTurns(bytes: Buffer, work: (slice: () => boolean) => boolean): Awaitable<JsonObjectView> {
   return bytes.length <= turnBytes ? scanObject(bytes) : scanSlices(bytes, work)
@@ -185,7 +185,7 @@ class ScannedObject implements JsonObjectView {
       this.#byName ??= new Map(members.map(member => [member.name, member]))
       return this.#byName.get(name)
     }
-    // Asked for many names of every body.
+    // Called for many names of every body.
     for (let i = 0; i < members.length; i++) if ((members[i] as Member).name === name) return members[i]
     return undefined
   }

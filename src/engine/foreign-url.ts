@@ -28,7 +28,7 @@ export type ForeignVerdict =
 const urlCharsMax = 16_384
 
 /**
- * Whether an address out of an answer may be asked: the upstream's own origin, or one that the file names. A relative one is the
+ * Whether an address out of an answer may be called: the upstream's own origin, or one that the file names. A relative one is the
  * upstream's own. What its name resolves to is classified when it is dialled (`guardedLookup`).
  */
 export function checkForeign(text: string, { own, hosts }: ForeignRule): ForeignVerdict {
@@ -53,7 +53,7 @@ function refused(why: string): ForeignVerdict {
 }
 
 /**
- * How a place that was allowed is dialled: by its name, guarded; an address that stands in the file as it is, and the
+ * How a place that was allowed is dialled: by its name, guarded; an address of the file as it is, and the
  * upstream's own place as the upstream.
  * @throws AddressRefused for an address that no file names, should it have come so far
  */

@@ -47,8 +47,8 @@ export function requestHeaders(
 }
 
 /**
- * Keys by their name, with a dollar sign or without, and whose quota a request counts for: an upstream that reads one beside
- * ours refuses the request as if our key were bad, and whoever sends it would have that suspended for everybody.
+ * Keys by their name, with a dollar sign or without, and whose quota a request counts for: an upstream that reads one next to
+ * ours refuses the request as if our key were bad, and its sender would have that suspended for all.
  */
 const keyParameter =
   /^\$?\.?(?:(?:(?:x[-_])?(?:goog[-_])?api[-_]?)?key|(?:(?:access|oauth|bearer|auth)[-_]?)?token|authorization|user[-_]?project)$/i
@@ -63,7 +63,7 @@ const readableShape = /^\$?alt=(?:sse|json)$/
 
 /**
  * The query of a request as upstreams may see it: without parameters that are keys by their name, since the caller's key is
- * for us alone and no other may stand beside ours, without those that would make an answer unreadable to us, and without
+ * for us alone and no other may be next to ours, without those that would make an answer unreadable to us, and without
  * what is fixed for the upstream.
  */
 export function upstreamQuery(query: string, upstream?: Upstream): string {

@@ -94,7 +94,7 @@ export class JobResumer {
     }
   }
 
-  /** Nobody waits for a job's answer, so it waits for memory: it has been paid. @throws Failure over_capacity after a minute */
+  /** No client waits for a job's answer, so it waits for memory: it has been paid. @throws Failure over_capacity after a minute */
   async #waitForRoom(memory: ByteClaim, bytes: number): Promise<void> {
     const wanted = paidBytes(bytes, this.#parts.configs.active.plan.server.memoryBytesMax)
     for (let tries = 0; !memory.hold(wanted); tries++) {

@@ -24,7 +24,7 @@ type Call<Value> = (context: RequestContext, value: Value, target: Target | unde
 
 /**
  * One hook of a plan's plugins, in the order in which they are called: each is given what the one before it gave. Nothing
- * is made per request, and nothing is waited for while nobody waits.
+ * is made per request, and nothing is awaited that is already there.
  */
 class HookRun<Value> {
   readonly #hook: string
@@ -150,8 +150,8 @@ export class Pipeline {
   }
 
   /**
-   * Every plugin is told, whatever another one does; faults are reported through `onFault`. They begin in their order and
-   * end beside one another, but for those that settle after others.
+   * Every plugin is called, whatever another one does; faults are reported through `onFault`. They begin in their order and
+   * end concurrently, except those that settle after others.
    */
   onSettle(
     context: RequestContext,

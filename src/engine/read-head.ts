@@ -50,8 +50,8 @@ function isOfServer({ method, url }: IncomingMessage): boolean {
 
 /**
  * Names with underscores are legal, and some agents send them (`session_id`). Servers that go by CGI's names read them as those
- * with hyphens, so they count as such, unless that name says how a message is framed, where it came from or who asks: there one
- * that a proxy before us did not look at would stand for one that it did.
+ * with hyphens, so they count as such, unless that name says how a message is framed, where it came from or who sends it: there one
+ * that a proxy before us did not check would replace one that it did.
  */
 function withHyphens(headers: IncomingMessage['headers']): IncomingMessage['headers'] {
   let changed: IncomingMessage['headers'] | undefined

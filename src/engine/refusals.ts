@@ -58,11 +58,11 @@ export function unreadFailure(code: string | undefined): Failure {
 
 /**
  * How far the request came: what one upstream has refused is not untouched because the next could not be reached, and is
- * not in doubt because the next was not asked at all.
+ * not in doubt because the next was not called at all.
  */
 function reachOf({ call, refused, inDoubt }: ActiveRequest): Reach {
   const reach = call?.reach ?? 'untouched'
-  // Somebody before may have sold it.
+  // An earlier upstream may have sold it.
   if (inDoubt) return reach === 'untouched' || call === refused ? 'unknown' : reach
   return refused && (call === refused || reach === 'untouched') ? 'refused' : reach
 }

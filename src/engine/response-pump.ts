@@ -108,7 +108,7 @@ export class ResponsePump implements Sink, Timed {
 
   /**
    * `Answering.begin` is called before the first byte, unless the head has gone already. Until then a failure leaves the
-   * response untouched, for whoever waits for `done` to answer with it. Whoever answers tells of a caller who leaves.
+   * response untouched, for the code that waits for `done` to answer with it. That code handles a caller who leaves.
    * `patience` watches how long the caller leaves lie what is written for him.
    */
   constructor(
@@ -282,7 +282,7 @@ export class ResponsePump implements Sink, Timed {
     if (this.#detached) return
     if (Buffer.isBuffer(passed)) return this.#writeOne(passed)
     // Several pieces of one chunk leave in one system call. Joined, not corked: a response that was corked while its
-    // caller was behind never says `drain`, and the answer would hang until its deadline.
+    // caller was slow never says `drain`, and the answer would hang until its deadline.
     if (passed.length > 1 && bytesOf(passed) <= joinedBytesMax) return this.#writeOne(Buffer.concat(passed))
     for (const chunk of passed) this.#writeOne(chunk)
   }
@@ -356,7 +356,7 @@ export class ResponsePump implements Sink, Timed {
       this.#answering.mark('committed', tick)
       return this.#end(last)
     }
-    // Nobody waits for a commit with all that he was promised in our hands.
+    // A commit is not awaited when the caller already has all of the answer.
     if (this.#whole) {
       this.#answering.begin()
       this.#writeHeld()
@@ -434,7 +434,7 @@ export class ResponsePump implements Sink, Timed {
     this.#settle({ kind: 'cut', by, complete: false, failure })
   }
 
-  /** Tells a stream's reader of the error as an event of its own: what had begun of another one is closed first. */
+  /** Sends the error to a stream's reader as an event of its own: what had begun of another one is closed first. */
   #endWith(told: string): void {
     const res = this.#res
     res.end(betweenEvents.test(this.#recent ?? '') ? told : `\n\n${told}`)
@@ -446,7 +446,7 @@ export class ResponsePump implements Sink, Timed {
 
   /**
    * Ends the connection in the middle of the answer. What was written before still arrives: it may have been paid for,
-   * and a caller who has seen the head does not ask a second time. Where the connection's end would be the answer's end,
+   * and a caller who has seen the head does not send a second request. Where the connection's end would be the answer's end,
    * it is reset, or half an answer would look whole.
    */
   #breakOff(): void {

@@ -8,8 +8,8 @@ type Handle = { readStop?(): unknown; readStart?(): unknown }
 
 /**
  * Lets a socket rest until the next turn when a body has come in very many chunks. A stream that is paused takes as many
- * chunks as its mark has bytes, and libuv reads 32 times before anybody else has a turn: 350,000 chunks of one byte, a third
- * of a second. `socket.pause()` does not reach a socket that the parser reads by itself, so its handle is told, as Node does
+ * chunks as its mark has bytes, and libuv reads 32 times before other work has a turn: 350,000 chunks of one byte, a third
+ * of a second. `socket.pause()` does not reach a socket that the parser reads by itself, so its handle is stopped, as Node does
  * when a body is not read fast enough.
  */
 export class SocketRest {

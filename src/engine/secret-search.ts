@@ -23,7 +23,7 @@ type Base64 = { readonly text: Buffer; readonly isCutBefore: boolean; readonly i
 
 /**
  * Finds secrets in a text in whatever way it quotes them: as they are, with escapes of JSON, of addresses and of pages in part or
- * throughout, in base64 of either alphabet, whatever stands before the secret in it, and in hexadecimal digits. It costs so much
+ * throughout, in base64 of either alphabet, whatever comes before the secret in it, and in hexadecimal digits. It costs so much
  * for a byte, and nothing that grows otherwise.
  */
 export class SecretSearch {

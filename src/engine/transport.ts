@@ -33,7 +33,7 @@ const mint: Omit<Upstream, 'url'> = {
 type Options = { readonly call?: UpstreamCall }
 
 /**
- * The only way out. http-proxy-3 is the frame; its own stream pass never runs, because ours stands before it and
+ * The only way out. http-proxy-3 is the frame; its own stream pass never runs, because ours comes before it and
  * returns true. Why: `docs/decisions/0013-our-transport.md`, `docs/decisions/0018-our-http-client.md`.
  */
 export class Transport {

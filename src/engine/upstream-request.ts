@@ -20,7 +20,7 @@ type Asking = {
 
 /**
  * One request of a conversation: nothing of the caller's own head goes with it.
- * @throws Failure upstream_address_refused for an address of an answer that is not to be asked
+ * @throws Failure upstream_address_refused for an address of an answer that may not be called
  */
 export function toRequest(
   question: UpstreamRequest,

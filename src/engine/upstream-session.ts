@@ -28,7 +28,7 @@ export type Sent = {
 }
 
 /**
- * An answer that a plugin gives, who asks the upstream as often as it takes. To the engine it is one call: it reaches as far
+ * An answer that a plugin gives, which calls the upstream as often as it takes. To the engine it is one call: it reaches as far
  * as the farthest of its requests, ends when the caller's leaving or a deadline ends it, and is read no faster than the
  * caller takes it.
  */
@@ -121,7 +121,7 @@ export class UpstreamSession implements Call, UpstreamClient {
     }
   }
 
-  /** Whoever speaks too late is let go. */
+  /** What comes too late is dropped. */
   async #converse(converse: CallUpstream): Promise<PluginResponse> {
     const spoken = await converse(this)
     if (this.#over) void letGo(spoken.body)

@@ -19,7 +19,7 @@ type Round = { readonly courier: WebhookDispatcher; next: Pending | undefined; r
 /** What has been counted of one receiver's events. */
 export type Tries = { arrived: number; failed: number; given_up: number }
 
-/** Tells all receivers, each in its own time: a slow one keeps none of the others. */
+/** Sends events to all receivers, each at its own pace: a slow one does not delay the others. */
 export class Deliveries {
   readonly #parts: Parts
   readonly #said: OnceAMinute

@@ -7,7 +7,7 @@ import { AddressRefused, type Clock, guardedLookup, isPublicAddress, plainHost }
 export type Sent =
   | { readonly kind: 'arrived' }
   | { readonly kind: 'failed'; readonly why: string; readonly laterMs: number }
-  /** Nobody waits for it any more. */
+  /** The result is no longer needed. */
   | { readonly kind: 'left' }
 
 /** What a receiver may take to answer. */

@@ -36,7 +36,7 @@ export type WebhookDispatcherParts = {
   readonly events: EventStore
   readonly clock: Clock
   readonly log: Log
-  /** Told of each try. */
+  /** Called for each try. */
   tried(this: void, webhook: string, how: 'arrived' | 'failed' | 'given_up'): void
 }
 

@@ -19,8 +19,8 @@ type Parts = {
 }
 
 /**
- * Tells every hour, and at the end, where the chains of the books stand: somebody who takes entries away later, or writes
- * them anew, cannot take away what has been told. Chains that stand where they stood are not told again.
+ * Logs every hour, and at the end, where the chains of the books end: a person who removes entries later, or writes
+ * them again, cannot remove what was logged. Chains that have not moved are not logged again.
  */
 export class Anchors {
   readonly #parts: Parts
@@ -46,7 +46,7 @@ export class Anchors {
     for (const { chain, head } of moved) this.#told.set(chain, head)
   }
 
-  /** Tells where the books end. What waits to be written is written first. */
+  /** Logs where the books end. What waits to be written is written first. */
   async close(): Promise<void> {
     this.#closed = true
     this.#next?.cancel()

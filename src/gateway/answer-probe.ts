@@ -12,7 +12,7 @@ type Asked = {
 }
 
 /**
- * What load balancers ask the listener for callers, as operators ask theirs: `/healthz` (the process runs) and `/readyz` (it
+ * The probes of load balancers at the listener for callers, as at that for operators: `/healthz` (the process runs) and `/readyz` (it
  * takes work). No key is needed, nothing is looked up or logged, and a route of the configuration goes before.
  * @returns false where it is another request
  */

@@ -8,7 +8,7 @@ const own = /--(?:min|max)[-_]semi[-_]space[-_]size|--semi[-_]space[-_]growth[-_
 /**
  * Keeps V8 from giving young objects as much room as it may: two times 64 MiB on a machine with memory to spare, which a
  * gateway fills with what has been garbage for long. A bound of its own could only be set before the process starts, so the
- * growth is stopped where it has come far enough, and goes on when V8 has made the space smaller meanwhile. Whoever sets a
+ * growth is stopped where it has come far enough, and goes on when V8 has made the space smaller meanwhile. An operator who sets a
  * size by Node's options is not interfered with.
  */
 export function boundYoungSpace(): void {

@@ -8,7 +8,7 @@ type CertificateFiles = { readonly cert: string; readonly key: string }
 
 /** Those who write certificates replace files in turns, by links: they are looked at, not watched. */
 const lookMs = 2_000
-/** Nobody needs older ones, and they are not safe. */
+/** Older ones are not needed, and not safe. */
 const versionLeast = 'TLSv1.2'
 
 type Pair = { readonly cert: Buffer; readonly key: Buffer; readonly minVersion: 'TLSv1.2' }

@@ -22,7 +22,7 @@ type Taken = ConfigCause & {
 }
 
 /**
- * Keeps the configurations that took effect, without what is secret in them. Nobody waits for it: what cannot be kept now is
+ * Keeps the configurations that took effect, without what is secret in them. Nothing waits for it: what cannot be kept now is
  * tried again.
  */
 export class ConfigHistorian {
@@ -93,7 +93,7 @@ export class ConfigHistorian {
     this.#waiting.splice(0, this.#waiting.length, ...young)
   }
 
-  /** Whoever comes first keeps it; those who find it there leave it. */
+  /** The first process writes it; those that find it there leave it. */
   async #keep({ plan, files, secrets, at, how, by }: Taken): Promise<void> {
     const { revision, settings } = plan
     const mark = markOf(plan, files)

@@ -97,7 +97,7 @@ export class ConfigSource {
     const again = readableAgain(kept, inUse, this.#env)
     if (!again) return undefined
     const { texts, env } = again
-    // Whoever wrote it set them: its prices are compared as they are.
+    // Its author set them: its prices are compared as they are.
     const readable = new Set(Object.keys(texts.parts ?? {}))
     const loaded = await this.#judge(texts, inUse, { env, readable, booksOnly: true, variablesAreSecret: false })
     return loaded.ok && !chargesAlike(kept.settings, loaded.plan.settings) ? undefined : loaded

@@ -15,7 +15,7 @@ type RecorderParts = {
   readonly clock: Pick<Clock, 'now'>
 }
 
-/** Tells everybody who keeps an account of requests of one that has settled. */
+/** Passes a settled request to all that record requests. */
 export function createRecorder(parts: RecorderParts): (row: LogRow, context: RequestContext) => void {
   const { observers, storage, charges, log, metrics, telemetry } = parts
   // Each by itself: one that fails takes nothing from the others, nor from the request.

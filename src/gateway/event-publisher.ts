@@ -18,7 +18,7 @@ type Parts = {
   receivers(this: void): CompiledConfig['webhooks']
 }
 
-/** Tells the receivers of the configuration what happens. What does it is loaded where there is one. */
+/** Sends events to the receivers of the configuration. The dispatcher is loaded where there is one. */
 export class EventPublisher {
   readonly #parts: Parts
   #deliveries: Promise<Deliveries> | undefined
@@ -38,7 +38,7 @@ export class EventPublisher {
   }
 
   /**
-   * Of several gateways that take the same over each tells it, and it stands there once. A reload that changed nothing is told only
+   * Of several gateways that take the same over each reports it, and it is stored once. A reload that changed nothing is reported only
    * where it ends a refusal.
    */
   reloaded({ kind, told, ...rest }: Reloaded): void {

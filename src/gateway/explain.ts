@@ -18,7 +18,7 @@ import {
 import { formatMoney } from '../util/index.ts'
 
 /**
- * Explains a request without making it: the plugins of the plan are asked in their order, as they would be of a request.
+ * Explains a request without making it: the plugins of the plan are called in their order, as for a request.
  * @throws Failure the one that the gateway would answer with
  */
 export function explainRequest(plan: CompiledConfig, request: ImaginedRequest): RequestExplanation {

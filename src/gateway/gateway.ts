@@ -87,7 +87,7 @@ export type GatewayParts = {
   readonly log?: Log | GatewayLog
   /** Where limits are counted, whatever the configuration says; closed with the gateway. */
   readonly counters?: Counters
-  /** Beside the built-in ones and those that the configuration names by package or path. */
+  /** In addition to the built-in ones and those that the configuration names by package or path. */
   readonly plugins?: readonly AnyPlugin[]
   /** The configuration as it was read a moment ago; absent to read it now. */
   readonly plan?: CompiledConfig

@@ -25,8 +25,8 @@ type Watched = {
 }
 
 /**
- * Adds the figures that are kept by others than the metrics, read when somebody asks. Of several processes on one storage each
- * tells the whole of what is open there.
+ * Adds the gauges of values that are kept elsewhere, read at each scrape. Of several processes on one storage each
+ * reports all that is open there.
  */
 export function addGauges(metrics: Metrics, { clock, storage, counters, engine, connections, plan }: Watched): void {
   metrics.gauge('open_exchanges', 'Exchanges that have not settled yet.', () => engine.open)

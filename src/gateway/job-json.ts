@@ -4,7 +4,7 @@ import type { Job } from '../domain/index.ts'
 const shown = { running: 'running', done: 'succeeded', failed: 'failed' } as const
 
 /**
- * A job as its caller is told of it, as JSON; `response` is the answer that it would have been given, or the error. That stands
+ * A job as its caller gets it, as JSON; `response` is the answer that it would have been given, or the error. That is
  * there byte for byte: it may hold a hundred megabytes of pictures, and to parse and write those would keep all others waiting.
  */
 export async function jobJson({ id, state, model, operation, createdAt, endedAt, answer }: Job): Promise<Buffer> {

@@ -21,7 +21,7 @@ const ofOneJob = 1
 /** What fails here, and not there, is tried again for so long by every process that has the job, whatever its deadline. */
 const patienceMs = 60_000
 
-/** Asks on for jobs whose callers do not wait: those that were handed over, and those of processes that are gone. */
+/** Polls jobs whose callers do not wait: those that were handed over, and those of processes that are gone. */
 export class JobRunner {
   readonly #store: JobStore
   readonly #engine: () => Pick<Engine, 'resume' | 'running'>

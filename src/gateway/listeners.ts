@@ -182,7 +182,7 @@ export async function bind(
 }
 
 /**
- * Lets nobody else in; resolves when the last connection has ended. Unlike the `close` of an HTTP server it leaves those
+ * Accepts no more connections; resolves when the last connection has ended. Unlike the `close` of an HTTP server it leaves those
  * alone that have just come: the first request of one may be on its way, and its sender could not know what became of it.
  */
 export function stopListening(server: Server | TlsServer): Promise<void> {

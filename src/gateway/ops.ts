@@ -92,7 +92,7 @@ async function answer(req: IncomingMessage, parts: OpsParts): Promise<Said> {
 }
 
 /**
- * Browsers say where a POST comes from; nobody else does. Of a GET they say nothing where the page's own name was made to
+ * Browsers send the origin of a POST; other clients do not. Of a GET they say nothing where the page's own name was made to
  * lead here (DNS rebinding): such a name is in `host`.
  */
 function isFromPage({ headers }: IncomingMessage): boolean {

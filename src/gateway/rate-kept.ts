@@ -6,7 +6,7 @@ const covers = /•••|\*{3}|\$\{file:[^{}]*\}/g
 const bareVariable = /\$\{(\w+)(?::\?[^{}]*)?\}/g
 
 /**
- * A configuration that is kept, as it can be read again for its prices: something stands for what is secret and for variables
+ * A configuration that is kept, as it can be read again for its prices: placeholders replace secrets and variables
  * that the one in use does not name, and no other file is read. Undefined where a text was too long to keep.
  */
 export function readableAgain(

@@ -12,7 +12,7 @@ import { Signers } from './signers.ts'
 
 /**
  * Creates the plugins of a plan that are others' code, and what signs for its upstreams, as a start would, and closes them again:
- * on a storage in memory, with nothing in it. What is wrong with them is told at their line.
+ * on a storage in memory, with nothing in it. What is wrong with them is reported at their line.
  */
 export async function rehearse(plan: CompiledConfig): Promise<readonly Finding[]> {
   const finder = pluginFinder(plan.file)

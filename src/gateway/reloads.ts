@@ -50,7 +50,7 @@ export class Reloads {
 
   /**
    * The same, with what came of the last one before it: where that was by the file's watcher a moment ago, it has taken what
-   * whoever asks now means.
+   * the caller means now.
    */
   runTold(cause: ConfigCause): Promise<{ readonly result: ReloadResult; readonly before: ReloadStatus | null }> {
     const next = this.#turn.then(async () => {

@@ -29,7 +29,7 @@ type Parts = {
 
 /**
  * Forgets rows of the request log that are out of date, some at a time, in the background, and voids charges that were under
- * review for as long as the configuration says. Events go that everybody has been told of. Charges stay. What is gone does not come back, so nothing goes by a clock that
+ * review for as long as the configuration says. Events go that all receivers have got. Charges stay. What is gone does not come back, so nothing goes by a clock that
  * has just jumped.
  */
 export class Retention {
@@ -46,7 +46,7 @@ export class Retention {
   }
 
   /**
-   * Prunes until nothing is out of date, or somebody needs the storage more.
+   * Prunes until nothing is out of date, or other work needs the storage more.
    * @returns how many rows of the log went
    */
   run(): Promise<number> {

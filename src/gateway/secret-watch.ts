@@ -19,7 +19,7 @@ export type SecretWatchParts = {
 
 /**
  * Takes over what is written into the files of `${file:…}`. They are looked at and not watched: those who put secrets into
- * place swap links and folders above them, rename, or truncate and write. A file that is missing or empty is told of once,
+ * place swap links and folders above them, rename, or truncate and write. A file that is missing or empty is reported once,
  * and what was read from it stays in use.
  */
 export class SecretWatch {
@@ -53,7 +53,7 @@ export class SecretWatch {
     let isNew = false
     for (const [path, mark] of inUse) {
       if (!(await this.#moved(path))) continue
-      // Whoever writes it may be in the middle of it.
+      // It may be half written.
       do await new Promise<void>(resolve => void this.#parts.clock.after(restMs, resolve))
       while (await this.#moved(path))
       isNew = (await this.#isNew(path, mark)) || isNew

@@ -30,7 +30,7 @@ type Parts = {
 type Spending = { readonly key: VendorKey; readonly amount: number; readonly at: number }
 
 /**
- * Keeps how the keys of upstreams stand: what this process finds is written down, what others have found is learnt, and
+ * Keeps the status of upstreams' keys: what this process finds is written down, what others have found is learnt, and
  * keys that were refused are tried for free. With no upstream that has keys it does nothing.
  */
 export class VendorKeyService {
@@ -209,7 +209,7 @@ export class VendorKeyService {
     const { engine } = this.#parts
     const { states } = engine().vendorKeys
     const found = await engine().probe(key)
-    // Somebody may have suspended it meanwhile.
+    // A person may have suspended it meanwhile.
     if (!states.of(key).some(({ model, reason }) => model === '' && reason === 'invalid')) return
     if (found.result === 'good') states.resume(key)
     else if (found.result === 'unclear') states.cannotTell(key)

@@ -34,8 +34,8 @@ export async function whyNotWritable(path: string): Promise<string | undefined> 
 }
 
 /**
- * Replaces files, all or none: each by a rename, so that whoever reads sees the old text or the new one, with the mode and the
- * owner that it had. What was before stays beside each (`.NAME.previous`), unless it is taken back. @returns the paths of those
+ * Replaces files, all or none: each by a rename, so that a reader sees the old text or the new one, with the mode and the
+ * owner that it had. The old text stays next to each (`.NAME.previous`), unless it is taken back. @returns the paths of those
  * @throws WriteError
  */
 export async function replaceFiles(files: readonly Replacement[], isTakenBack = false): Promise<readonly string[]> {

@@ -4,7 +4,7 @@ import { escapeUnruly, Scrubber } from './scrub.ts'
 
 /**
  * An embedder's log, with what it lacks of the gateway's: a log of four methods is enough. Secrets are taken out and long
- * strings cut before it is told anything; a finished request is a line `request` at `info`. What is told is plain data, errors too.
+ * strings cut before it gets anything; a finished request is a line `request` at `info`. It gets plain data, errors too.
  */
 export function completeLog(log: Log | GatewayLog): GatewayLog {
   if (isComplete(log)) return log

@@ -4,7 +4,7 @@ import { labelledGauge, type Snapshot } from './tally.ts'
 
 /**
  * Calls what only looks on: whatever it throws, or rejects with, ends there, since a request is not lost over a figure
- * or a line of a log. Each observer's fault is counted, and told once a minute.
+ * or a line of a log. Each observer's fault is counted, and reported once a minute.
  */
 export class Observers {
   readonly #log: Log
@@ -60,6 +60,6 @@ function attempt(say: () => void): void {
   try {
     say()
   } catch {
-    // Told by the log's own reader, who misses it.
+    // The reader of the log notices it.
   }
 }

@@ -13,8 +13,8 @@ export type WatchedLedger = {
 type OpenCharge = { readonly facts: ChargeFacts; readonly lines: Map<number, ChargeItem> }
 
 /**
- * Tells of each charge that ends here, from the calls that open and end it: a figure may not cost a read on the event
- * loop, and a read that fails may not cost a figure. What others end (recovery, another process, a person) is not told.
+ * Reports each charge that ends here, from the calls that open and end it: a figure may not cost a read on the event
+ * loop, and a read that fails may not cost a figure. What others end (recovery, another process, a person) is not reported.
  */
 export function watchCharges(ledger: Ledger, tell: (charge: EndedCharge) => void): WatchedLedger {
   const open = new Map<string, OpenCharge>()

@@ -7,14 +7,14 @@ export type UpstreamRequest = {
   /** Path and query below the upstream's address. */
   readonly path?: string
   /**
-   * A whole address, as an answer named it: asked only where `hosts` or the upstream's own address allows it, and with the
+   * A whole address, as an answer named it: called only where `hosts` or the upstream's own address allows it, and with the
    * credential only where it is the upstream's own origin.
    */
   readonly url?: string
   /** Hosts that `url` may name in addition to the upstream's own: `*.vendor.example`. */
   readonly hosts?: readonly string[]
   /**
-   * true: the credential goes to `hosts` too, for jobs that a vendor is asked about at other hosts of its own; false: not even
+   * true: the credential goes to `hosts` too, for jobs that a vendor serves at other hosts of its own; false: not even
    * to the upstream itself, for links, which carry what they need.
    */
   readonly withCredential?: boolean
@@ -54,5 +54,5 @@ export type PluginResponse = {
   readonly body: AsyncIterable<Buffer>
 }
 
-/** Asks the upstream, as often as it likes. @throws Failure */
+/** Calls the upstream, as often as it needs to. @throws Failure */
 export type CallUpstream = (asker: UpstreamClient) => Awaitable<PluginResponse>

@@ -43,7 +43,7 @@ export function tellNeeds(recipes: readonly Recipe[]): void {
   for (const one of needs.values()) say(`set        ${describeVariable(one)}`)
 }
 
-/** Stands for variables that have to be set, so that the rest can be judged before they are. */
+/** Replaces variables that have to be set, so that the rest can be checked before they are. */
 export function standIns(recipes: readonly Recipe[]): { readonly [name: string]: string } {
   const required = recipes.flatMap(({ variables }) => variables).filter(({ required }) => required)
   return Object.fromEntries(

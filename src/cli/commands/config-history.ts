@@ -75,7 +75,7 @@ export async function diffConfigHistory(id: number, other: number | undefined, o
         continue
       }
       print(`--- ${name}${before ? ` of ${before.id}` : ''}\n+++ ${name} of ${later.id}`)
-      // Behind its own heads, and without the end of the last line.
+      // After its own heads, and without the end of the last line.
       for (const line of patch.split('\n').slice(2, -1)) print(writeOut(line))
     }
     if (changes.length + files.length === 0) say('They say the same.')

@@ -171,7 +171,7 @@ export class ClassifiedCall implements Call, Sink {
   #listened(): void {
     this.#wait?.cancel()
     this.#isHearing = false
-    // Nobody takes more of it for now.
+    // No one takes more of it for now.
     if (!this.#isWhole && !this.#failure && !this.#sink) {
       this.#isHeld = true
       this.#inner.pause()

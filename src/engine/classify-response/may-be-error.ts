@@ -16,8 +16,8 @@ const known: readonly Buffer[] = [...besideErrors].map(name => Buffer.from(name)
 const nothing = Buffer.from('null')
 
 /**
- * Whether the beginning of an answer, the first in a list too, may become that of an error that stands alone in it: as far
- * as it goes there is nothing in it that does not stand beside errors, or is something. Every answer is looked at, so this
+ * Whether the beginning of an answer, the first in a list too, may become that of an error that is alone in it: as far
+ * as it goes there is nothing in it but what errors may have next to them. Every answer is looked at, so this
  * looks at its bytes and makes nothing of them.
  */
 export function mayBeError(json: Buffer): boolean {

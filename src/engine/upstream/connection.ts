@@ -10,7 +10,7 @@ import { ConnectionClosed } from './wire-fault.ts'
 import { framing } from './write-head.ts'
 
 /**
- * Who asks. It is told, in this order: `onStart`, once; `onHead`, for each interim answer and then for the answer; `onData`
+ * One request and its answer. It is called in this order: `onStart`, once; `onHead`, for each interim answer and then for the answer; `onData`
  * any number of times; `onEnd` or, at any time, `onError`. Nothing more after either, or after it gave the connection up.
  */
 export type WireExchange = {

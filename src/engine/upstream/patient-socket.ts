@@ -8,7 +8,7 @@ const deaf: ReadonlySet<string | undefined> = new Set(['EPIPE', 'ECONNRESET'])
 /**
  * Keeps a socket readable after a write on it has failed: an upstream that answers early and closes (413 while we upload)
  * has its answer waiting. Reading ends the socket soon enough.
- * @param onDeaf told of each write that was lost so
+ * @param onDeaf called for each write that was lost so
  */
 export function makePatient(socket: Socket, onDeaf: () => void): void {
   let last: WriteCallback | undefined

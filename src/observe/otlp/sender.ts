@@ -5,7 +5,7 @@ const answerMs = 10_000
 /** Statuses after which the same is sent again (OTLP/HTTP, failures). */
 const passing: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
-/** Sends OTLP as JSON. Tells of failures once a minute, and never throws them. */
+/** Sends OTLP as JSON. Reports failures once a minute, and never throws them. */
 export class Sender {
   /** Sends that did not arrive. */
   failures = 0
