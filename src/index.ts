@@ -9,8 +9,8 @@ import type {
   Charge,
   CostSpan,
   ImaginedRequest,
-  KeptConfig,
-  KeptDifference,
+  StoredConfig,
+  ConfigDifference,
   Key,
   KeySettings,
   KeyTrial,
@@ -133,8 +133,8 @@ export async function watchSecrets(running: {
 }
 
 /** What is different between two configurations that took effect; all of `after` is new where there is nothing before it. */
-export async function compareConfigs(before: KeptConfig | undefined, after: KeptConfig): Promise<KeptDifference> {
-  return (await import('./gateway/compare-kept.ts')).compareKept(before, after)
+export async function compareConfigs(before: StoredConfig | undefined, after: StoredConfig): Promise<ConfigDifference> {
+  return (await import('./gateway/compare-configs.ts')).diffConfigs(before, after)
 }
 
 /** Hashes a password with argon2id; the result holds algorithm, salt and tag. */

@@ -1,8 +1,8 @@
 import type {
   Json,
   ImaginedRequest,
-  KeptConfig,
-  KeptDifference,
+  StoredConfig,
+  ConfigDifference,
   KeyReport,
   KeyTrial,
   CompiledConfig,
@@ -203,10 +203,10 @@ export type AdminParts = {
   /** Configurations that took effect. */
   readonly history: {
     /** All of `after` is new where there is nothing before it. */
-    compare(before: KeptConfig | undefined, after: KeptConfig): KeptDifference
+    compare(before: StoredConfig | undefined, after: StoredConfig): ConfigDifference
     /** The same as `costUnder` by one of them, its secrets left out; undefined where a text of it was too long to keep. */
     cost(
-      kept: KeptConfig,
+      kept: StoredConfig,
       span: { readonly since: number; readonly until: number },
       signal: AbortSignal,
     ): Promise<

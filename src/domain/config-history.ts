@@ -36,7 +36,7 @@ export type ConfigTaken = ConfigCause & {
   readonly changeCount: number
 }
 
-export type KeptConfig = ConfigTaken & {
+export type StoredConfig = ConfigTaken & {
   /** Of all that is kept, and whether secrets are others: two alike are the same configuration. */
   readonly mark: string
   /** The main file first. */
@@ -45,7 +45,7 @@ export type KeptConfig = ConfigTaken & {
 }
 
 /** What is different between two configurations that took effect. */
-export type KeptDifference = {
+export type ConfigDifference = {
   /** What it means, a line each. */
   readonly changes: readonly string[]
   readonly files: readonly {
@@ -65,10 +65,10 @@ export type KeptDifference = {
 
 /** The newest 500 configurations that took effect, of all gateways on the storage. */
 export type ConfigHistory = {
-  newest(): Awaitable<Pick<KeptConfig, 'id' | 'mark'> | undefined>
+  newest(): Awaitable<Pick<StoredConfig, 'id' | 'mark'> | undefined>
   /** Adds one after `after`, the newest (0 for none). False: another was added since, and nothing was written. */
-  keep(taken: Omit<KeptConfig, 'id'>, after: number): Promise<boolean>
+  keep(taken: Omit<StoredConfig, 'id'>, after: number): Promise<boolean>
   /** Newest first. */
   list(filter: { readonly limit: number; readonly before?: number }): Promise<readonly ConfigTaken[]>
-  find(id: number): Promise<KeptConfig | undefined>
+  find(id: number): Promise<StoredConfig | undefined>
 }

@@ -2,7 +2,7 @@ import { type Reply, type Upstream, withoutLength } from '../domain/index.ts'
 import type { RequestContext, Target } from '../plugin-api/index.ts'
 import { type Awaitable, andThen } from '../util/index.ts'
 import type { ActiveRequest } from './active-request.ts'
-import { FormJudge } from './answer-form.ts'
+import { ResponseFormCheck } from './response-form.ts'
 import { firstStages, openSource, secretsOfCall, struckHeaders } from './answer-source.ts'
 import type { AnswerHead, Call } from './call-request.ts'
 import type { Deadlines } from './deadlines.ts'
@@ -32,7 +32,7 @@ export class ResponseOpener {
     const headers = struckHeaders(replyHeaders(head.headers, context.dialect), head.status, call)
     const first = firstStages(head, call)
     if (head.status >= 400) request.errorSnippet = new ErrorSnippet(secretsOfCall(call), requestWords(request.body))
-    const judge = new FormJudge(context, target, { ...head, headers }, call, source === call)
+    const judge = new ResponseFormCheck(context, target, { ...head, headers }, call, source === call)
     const { stage, turnInto } = judge
     const shaping = request.running.pipeline.onReply(
       context,

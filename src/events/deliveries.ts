@@ -14,7 +14,7 @@ type Parts = {
   receivers(this: void): ReadonlyMap<string, WebhookConfig> | undefined
 }
 
-type Round = { readonly courier: WebhookDispatcher; next: Pending | undefined; running: Promise<void> | undefined }
+type Round = { readonly dispatcher: WebhookDispatcher; next: Pending | undefined; running: Promise<void> | undefined }
 
 /** What has been counted of one receiver's events. */
 export type Tries = { arrived: number; failed: number; given_up: number }
@@ -41,7 +41,7 @@ export class Deliveries {
   /** Receivers that take nothing of what this process sends them, by name. */
   get silent(): ReadonlyMap<string, Silence> {
     return new Map(
-      [...this.#rounds].flatMap(([name, { courier }]) => (courier.silence ? [[name, courier.silence]] : [])),
+      [...this.#rounds].flatMap(([name, { dispatcher }]) => (dispatcher.silence ? [[name, dispatcher.silence]] : [])),
     )
   }
 
@@ -52,8 +52,8 @@ export class Deliveries {
       if (this.#closed || this.#rounds.has(name)) continue
       const tries: Tries = this.#tries.get(name) ?? { arrived: 0, failed: 0, given_up: 0 }
       this.#tries.set(name, tries)
-      const courier = new WebhookDispatcher({ events, clock, log, tried: (_name, how) => void tries[how]++ })
-      const round: Round = { courier, next: undefined, running: undefined }
+      const dispatcher = new WebhookDispatcher({ events, clock, log, tried: (_name, how) => void tries[how]++ })
+      const round: Round = { dispatcher, next: undefined, running: undefined }
       this.#rounds.set(name, round)
       this.#wait(name, round, 0)
     }
@@ -61,9 +61,9 @@ export class Deliveries {
 
   async close(): Promise<void> {
     this.#closed = true
-    for (const { courier, next } of this.#rounds.values()) {
+    for (const { dispatcher, next } of this.#rounds.values()) {
       next?.cancel()
-      courier.close()
+      dispatcher.close()
     }
     for (const { running } of this.#rounds.values()) await running
   }
@@ -78,13 +78,13 @@ export class Deliveries {
   async #turn(name: string, round: Round): Promise<void> {
     const receiver = this.#parts.receivers()?.get(name)
     if (!receiver) {
-      round.courier.close()
+      round.dispatcher.close()
       this.#rounds.delete(name)
       return
     }
     let more = false
     try {
-      more = await round.courier.turn(receiver)
+      more = await round.dispatcher.turn(receiver)
     } catch (error) {
       if (this.#said.count(name) > 0) this.#parts.log.warn({ err: error, webhook: name }, 'events could not be told')
     }

@@ -15,7 +15,7 @@ const lastWordsMs = 500
 /** What requests that were ended have to settle. */
 const settleMs = 5_000
 
-type DoorParts = {
+type ApiListenerParts = {
   readonly listener: Listener
   readonly engine: Pick<Engine, 'open' | 'drain' | 'stop' | 'refuseUnread' | 'running'>
   readonly clock: Clock
@@ -25,7 +25,7 @@ type DoorParts = {
 /** Where callers come in: the address of the configuration, and connections that an embedder brings. */
 export class ApiListener {
   readonly connections: Connections
-  readonly #parts: DoorParts
+  readonly #parts: ApiListenerParts
   readonly #brought = new Set<Duplex>()
   #outer: CallerServer | undefined
   /** For connections that are brought to us. */
@@ -33,7 +33,7 @@ export class ApiListener {
   #certificate: Certificate | undefined
   #isClosing = false
 
-  constructor(parts: DoorParts) {
+  constructor(parts: ApiListenerParts) {
     this.#parts = parts
     this.connections = new Connections(() => parts.engine.running.plan.server)
   }

@@ -2,7 +2,7 @@ import { secretChanges, shownTextsOf } from '../config/index.ts'
 import type { ConfigCause, KeptText, CompiledConfig, Storage } from '../domain/index.ts'
 import type { Log } from '../plugin-api/index.ts'
 import type { Clock, Pending } from '../util/index.ts'
-import { describeTaken, isSameMark, markOf } from './compare-kept.ts'
+import { describeTaken, isSameMark, markOf } from './compare-configs.ts'
 import { readVersion } from './version.ts'
 
 const retryMs = 60_000

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { type ConfigTexts, loadPlan, type LoadRequest, showConfig } from '../config/index.ts'
-import type { KeptConfig, CompiledConfig } from '../domain/index.ts'
+import type { StoredConfig, CompiledConfig } from '../domain/index.ts'
 import type { AnyPlugin } from '../plugin-api/index.ts'
 import { ConfigError } from './config-error.ts'
 import { knownNames } from './known-names.ts'
-import { chargesAlike, readableAgain } from './rate-kept.ts'
+import { chargesAlike, readableAgain } from './rate-stored-config.ts'
 import { pluginFinder } from './plugin-finder.ts'
 
 /** Where to read the configuration: a file, or a text. */
@@ -91,7 +91,7 @@ export class ConfigSource {
    * charge as it did.
    */
   async judgeKept(
-    kept: Pick<KeptConfig, 'files' | 'settings'>,
+    kept: Pick<StoredConfig, 'files' | 'settings'>,
     inUse: CompiledConfig,
   ): Promise<Awaited<ReturnType<typeof loadPlan>> | undefined> {
     const again = readableAgain(kept, inUse, this.#env)

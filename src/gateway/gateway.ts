@@ -44,7 +44,7 @@ import { Anchors } from './anchors.ts'
 import { answerProbe } from './answer-probe.ts'
 import { PipelineBuilder } from './build-pipeline.ts'
 import { ApiListener } from './api-listener.ts'
-import { compareKept } from './compare-kept.ts'
+import { diffConfigs } from './compare-configs.ts'
 import { ConfigHistorian } from './config-history.ts'
 import { ConfigEditor } from './config-editor.ts'
 import { ConfigSource, type Environment, type GatewayConfig } from './config-source.ts'
@@ -209,7 +209,7 @@ async function openStores(plan: CompiledConfig, base: Base, parts: GatewayParts)
 type Started = Opened & {
   readonly engine: Engine
   readonly jobs: JobRunner
-  readonly keyKeeper: VendorKeyService
+  readonly vendorKeyService: VendorKeyService
   /** Makes the parts of a plan: its simulated upstreams, its plugins, its routes. */
   readonly build: (plan: CompiledConfig) => Promise<Engine['running']>
 }
@@ -225,7 +225,7 @@ async function startEngine(
   const charges = watchCharges(storage.ledger, charge => {
     tellFigures(charge)
     const key = engine.vendorKeys.budgets.charged(charge.id, charge.amount)
-    if (key) keyKeeper.spent(key, charge.amount)
+    if (key) vendorKeyService.spent(key, charge.amount)
     notifyPlugins(builder.subscribers(engine.running.pipeline), charge, log)
   })
   const jobs = new JobRunner(storage.jobs, {
@@ -236,7 +236,7 @@ async function startEngine(
     clock,
     log,
   })
-  const keyKeeper = new VendorKeyService({ store: storage.vendorKeys, engine: () => engine, clock, log })
+  const vendorKeyService = new VendorKeyService({ store: storage.vendorKeys, engine: () => engine, clock, log })
   const stores = { ...storage, ledger: charges.ledger, counters, jobs: jobs.store }
   const host = { stores, clock, random, ids, log }
   const builder = new PipelineBuilder({ finder: () => source.finder(), host, Pipeline: modules.Pipeline })
@@ -278,11 +278,11 @@ async function startEngine(
     signerOf: signers.of,
     log,
     counters,
-    keyChanged: keyKeeper.changed,
+    keyChanged: vendorKeyService.changed,
   }
   const engine = new modules.Engine(parts, await build(plan))
-  await keyKeeper.start()
-  return { ...opened, build, engine, jobs, keyKeeper }
+  await vendorKeyService.start()
+  return { ...opened, build, engine, jobs, vendorKeyService }
 }
 
 const start: ConfigCause = { how: 'start', by: null }
@@ -299,7 +299,7 @@ class RunningGateway implements Gateway {
   readonly #handed: SignedPictureLinks
   readonly #retention: Retention
   readonly #anchors: Anchors
-  readonly #news: EventPublisher
+  readonly #publisher: EventPublisher
   readonly #history: ConfigHistorian
   readonly #probed: Parameters<typeof answerProbe>[2]
   #ops: Server | undefined
@@ -316,7 +316,7 @@ class RunningGateway implements Gateway {
       clock,
       role === 'worker' ? undefined : log,
       cause => this.#readAgain(cause),
-      told => this.#news.reloaded(told),
+      told => this.#publisher.reloaded(told),
     )
     if (role !== 'worker') metrics.add(() => this.#reloads.snapshots())
     this.listener = (req, res) => this.#handle(req, res)
@@ -340,7 +340,7 @@ class RunningGateway implements Gateway {
       },
     })
     this.#anchors = new Anchors({ storage, clock, log, tell: anchor => telemetry?.anchored(anchor) })
-    this.#news = new EventPublisher({ storage, clock, log, metrics, receivers: () => this.plan.webhooks })
+    this.#publisher = new EventPublisher({ storage, clock, log, metrics, receivers: () => this.plan.webhooks })
     this.#history = new ConfigHistorian({ storage, clock, log })
     this.#handed = new SignedPictureLinks(hash => storage.keys.findByHash(hash))
     this.#console = this.#createConsole()
@@ -379,7 +379,7 @@ class RunningGateway implements Gateway {
   }
 
   #createConsole(): ConsoleListener {
-    const { storage, clock, random, ids, log, counters, engine, keyKeeper } = this.#parts
+    const { storage, clock, random, ids, log, counters, engine, vendorKeyService } = this.#parts
     const reloads = this.#reloads
     const isOwn = this.#role !== 'worker'
     const edits = new ConfigEditor(
@@ -416,7 +416,7 @@ class RunningGateway implements Gateway {
         report: upstream => engine.vendorKeys.report(upstream),
         restMs: name => engine.restMs(name),
         test: key => engine.probe(key),
-        learn: () => keyKeeper.learn(),
+        learn: () => vendorKeyService.learn(),
       },
       wasHanded: (user, keyName, url) => this.#handed.has(user, keyName, url),
       costUnder: async (terms, span, signal) => {
@@ -428,7 +428,7 @@ class RunningGateway implements Gateway {
       },
       reload: isOwn ? by => reloads.run({ how: 'console', by }) : undefined,
       history: {
-        compare: compareKept,
+        compare: diffConfigs,
         cost: async (kept, span, signal) => {
           const loaded = await this.#source.judgeKept(kept, this.plan)
           if (!loaded?.ok) return loaded
@@ -488,7 +488,7 @@ class RunningGateway implements Gateway {
         [...this.plan.upstreams.keys()].map(name => [name, Math.ceil(engine.restMs(name))]),
       ),
       upstream_keys: this.#keysOfUpstreams(),
-      silent_webhooks: this.#news.silent,
+      silent_webhooks: this.#publisher.silent,
       unrecognised: unrecognised.list(),
     }
   }
@@ -527,7 +527,7 @@ class RunningGateway implements Gateway {
   }
 
   async #readAgain(cause: ConfigCause): Promise<ReloadResult> {
-    const { engine, log, build, keyKeeper } = this.#parts
+    const { engine, log, build, vendorKeyService } = this.#parts
     const next = await this.#source.read(this.plan)
     if (!next.ok) return next
     log.hide(secretsOf(next.plan))
@@ -541,7 +541,7 @@ class RunningGateway implements Gateway {
     ]
     try {
       const running = await build(next.plan)
-      await keyKeeper.prepare(next.plan)
+      await vendorKeyService.prepare(next.plan)
       engine.swap(running)
     } catch (error) {
       // A plugin that cannot be created is a fault of the configuration, as any other.
@@ -549,7 +549,7 @@ class RunningGateway implements Gateway {
       throw error
     }
     if (this.#role !== 'worker') logWarnings(next.plan, log)
-    this.#news.follow()
+    this.#publisher.follow()
     void this.#introduce()
     this.#history.took(next.plan, cause, before)
     const unfit = this.#callers.renew(next.plan.server)
@@ -594,9 +594,9 @@ class RunningGateway implements Gateway {
   }
 
   async #shut(): Promise<void> {
-    const { engine, clock, jobs, keyKeeper, log, metrics, storage, counters, telemetry, simulated } = this.#parts
+    const { engine, clock, jobs, vendorKeyService, log, metrics, storage, counters, telemetry, simulated } = this.#parts
     this.#callers.release()
-    await this.#news.close()
+    await this.#publisher.close()
     await this.#history.close()
     await this.#retention.close()
     await this.#console.close()
@@ -604,7 +604,7 @@ class RunningGateway implements Gateway {
     // What runs on without a caller is taken up by the next start, or another process.
     engine.stop()
     await jobs.stop()
-    await keyKeeper.stop()
+    await vendorKeyService.stop()
     this.#ops?.closeAllConnections()
     if (this.#ops) await unbind(this.#ops, clock)
     await engine.close()

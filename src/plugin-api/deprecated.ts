@@ -1,3 +1,4 @@
+import type { ConfigDifference, StoredConfig } from '../domain/config-history.ts'
 import { createResponseMetadata, type MetadataNames, metadataNames, responseMetadataSlot } from './response-metadata.ts'
 import type { ResponseMetadata } from './response-metadata.ts'
 import type { ChargeItem, ChargeItemFacts } from '../domain/charge.ts'
@@ -55,3 +56,7 @@ export const toldSlot = responseMetadataSlot
 export const createTold = createResponseMetadata
 /** @deprecated Use `metadataNames`. */
 export const toldNames = metadataNames
+/** @deprecated Use `StoredConfig`. */
+export type KeptConfig = StoredConfig
+/** @deprecated Use `ConfigDifference`. */
+export type KeptDifference = ConfigDifference

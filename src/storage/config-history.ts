@@ -3,7 +3,7 @@ import {
   type ConfigHistory,
   configHows,
   type ConfigTaken,
-  type KeptConfig,
+  type StoredConfig,
   type KeptText,
   type ConfigSettings,
 } from '../domain/index.ts'
@@ -19,14 +19,14 @@ const changesMax = 100
 const bodyBytesMax = 64 * 1024 * 1024
 
 /** A row as it is written, its texts and settings packed. */
-export type PackedConfig = Omit<KeptConfig, 'id' | 'files' | 'settings'> & { readonly body: Uint8Array }
+export type PackedConfig = Omit<StoredConfig, 'id' | 'files' | 'settings'> & { readonly body: Uint8Array }
 
 /** What a row's body holds. */
 type Body = { readonly files: readonly KeptText[]; readonly settings: ConfigSettings }
 
 const columns = 'number, at, revision, mark, how, actor, version, changes, change_count'
 
-export function* newestConfig(): QueryProgram<Pick<KeptConfig, 'id' | 'mark'> | undefined> {
+export function* newestConfig(): QueryProgram<Pick<StoredConfig, 'id' | 'mark'> | undefined> {
   const [row] = yield ask('SELECT number, mark FROM config_history ORDER BY number DESC LIMIT 1')
   return row && { id: whole(row, 'number'), mark: text(row, 'mark') }
 }

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { KeptConfig } from '../../src/domain/index.ts'
+import type { StoredConfig } from '../../src/domain/index.ts'
 import { clockAt, type Harness, openHarness } from './storage.ts'
 
 const at = Date.UTC(2026, 10, 17, 12)
@@ -8,7 +8,7 @@ const at = Date.UTC(2026, 10, 17, 12)
 export async function configHistoryContract(t: Test, make: Harness): Promise<void> {
   const { harness, storage } = await openHarness(t, make, clockAt(at))
   const { configs } = storage
-  const taken: Omit<KeptConfig, 'id'> = {
+  const taken: Omit<StoredConfig, 'id'> = {
     at,
     how: 'edit',
     by: 'ada',

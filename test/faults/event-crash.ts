@@ -42,9 +42,9 @@ const secret = `whsec_${Buffer.from('0123456789abcdef0123456789abcdef').toString
 const restMs = { nothingWaits: 120_000, someWait: 330_000 }
 /** What any step may take on a machine that has much else to do. One that takes longer hangs. */
 const stepMs = 120_000
-/** Events that are not answered at all: each keeps a courier for 15 seconds. */
+/** Events that are not answered at all: each keeps a dispatcher for 15 seconds. */
 const neverMax = 5
-/** Longer than the two seconds after which a courier looks again. */
+/** Longer than the two seconds after which a dispatcher looks again. */
 const tellsMs = 4_000
 const clients = 8
 /** From so many on it is worth it to compile everything once beforehand. */

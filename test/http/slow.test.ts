@@ -223,7 +223,10 @@ t.test('a caller who never reads his last bytes does not keep his request open [
   const { url, upstreams, rows, settled } = await startEngine(t, {
     callers: { writeIdleMs: 500 },
     hooks: {
-      onReply: (_context, reply) => ({ ...reply, stages: [...reply.stages, { write: chunk => chunk, end: () => last }] }),
+      onReply: (_context, reply) => ({
+        ...reply,
+        stages: [...reply.stages, { write: chunk => chunk, end: () => last }],
+      }),
     },
   })
   upstreams[0]?.answer(res => void res.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: 1\n\n'))

@@ -92,9 +92,9 @@ export const sabotages: readonly Sabotage[] = [
     oracle: 'kind',
     says: 'an answer of the other kind than the client asked for reaches it',
     edits: [
-      ['src/engine/answer-form.ts', 'if (!fits) throw this.#refuse(this.#form, wanted)', 'if (!fits) return'],
+      ['src/engine/response-form.ts', 'if (!fits) throw this.#refuse(this.#form, wanted)', 'if (!fits) return'],
       [
-        'src/engine/answer-form.ts',
+        'src/engine/response-form.ts',
         'if (!isRead || !(this.isTurned || isWanted(form, wanted))) throw this.#refuse(form, wanted)',
         'if (!isRead && form === wanted) throw this.#refuse(form, wanted)',
       ],

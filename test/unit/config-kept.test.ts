@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import t from 'tap'
 import { shownTextsOf } from '../../src/config/index.ts'
-import { compareKept, describeTaken, isSameMark, markOf } from '../../src/gateway/compare-kept.ts'
+import { diffConfigs, describeTaken, isSameMark, markOf } from '../../src/gateway/compare-configs.ts'
 import { ConfigHistorian } from '../../src/gateway/config-history.ts'
 import { ConfigSource } from '../../src/gateway/config-source.ts'
 import type { CompiledConfig } from '../../src/domain/index.ts'
@@ -209,7 +209,7 @@ t.test('many changed lines are told as too long', async t => {
     version: '1',
     revision: 'x',
   }
-  const told = compareKept({ ...row, id: 1, files: files('a', 12) }, { ...row, id: 2, files: files('b', 12) }).files
+  const told = diffConfigs({ ...row, id: 1, files: files('a', 12) }, { ...row, id: 2, files: files('b', 12) }).files
   t.strictSame(
     told.map(one => one.kept),
     [...Array<boolean>(10).fill(true), false, false],

@@ -1,4 +1,4 @@
-import { type KeptConfig, configHistoryJson, showWhatIf } from '../../domain/index.ts'
+import { type StoredConfig, configHistoryJson, showWhatIf } from '../../domain/index.ts'
 import { costUnderAnswer, takenAnswer, takenDiffAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
 import { fail } from '../errors.ts'
@@ -99,7 +99,7 @@ export function configHistoryRoutes() {
 }
 
 /** @throws Failure not_found */
-async function findKept({ parts, params }: Pick<Ask, 'parts' | 'params'>): Promise<KeptConfig> {
+async function findKept({ parts, params }: Pick<Ask, 'parts' | 'params'>): Promise<StoredConfig> {
   const given = params['id'] ?? ''
   const kept = /^\d{1,12}$/.test(given) ? await parts.storage.configs.find(Number(given)) : undefined
   if (!kept) throw fail('not_found')

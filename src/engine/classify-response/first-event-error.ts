@@ -1,5 +1,5 @@
 import { joined } from '../../wire/index.ts'
-import type { AnswerForm } from '../answer-form.ts'
+import type { AnswerForm } from '../response-form.ts'
 import type { AnswerHead } from '../call-request.ts'
 import { type Coding, unpackSmall } from '../codings.ts'
 import { isNothing, parseLoosely, type Refusal, refusalInside } from './classify.ts'

@@ -26,7 +26,7 @@ export type WireExchange = {
 }
 
 /** What a connection reports to its owner. */
-export type Keeper = {
+export type ConnectionOwner = {
   /** Its answer has been read; it may carry another request. */
   onRest(connection: Connection): void
   /** It is closed, or about to be, and carries nothing more. */
@@ -46,7 +46,7 @@ export class Connection implements Member, Reading {
   idleUntil = 0
   /** For how long the upstream keeps it when it is idle, where it says so. */
   keptMs: number | undefined
-  readonly #keeper: Keeper
+  readonly #owner: ConnectionOwner
   readonly #reader = new AnswerReader(this)
   #socket: Socket | undefined
   #exchange: WireExchange | undefined
@@ -61,8 +61,8 @@ export class Connection implements Member, Reading {
   /** Memory that the socket reads into, when it is not the common one. */
   #piece: Buffer | undefined
 
-  constructor(keeper: Keeper) {
-    this.#keeper = keeper
+  constructor(owner: ConnectionOwner) {
+    this.#owner = owner
   }
 
   get isGone(): boolean {
@@ -168,7 +168,7 @@ export class Connection implements Member, Reading {
     this.#isGone = true
     this.#sender?.stop()
     this.#socket?.destroy()
-    this.#keeper.onGone(this)
+    this.#owner.onGone(this)
   }
 
   ref(): void {
@@ -199,7 +199,7 @@ export class Connection implements Member, Reading {
     if (persists && this.#reuse && isSent && !this.#isDeaf && !this.#isGone) {
       // An idle connection is read: that it ends is to be heard.
       this.resume()
-      this.#keeper.onRest(this)
+      this.#owner.onRest(this)
     } else this.close()
     exchange?.onEnd(isSent)
   }

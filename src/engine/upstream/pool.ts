@@ -1,6 +1,6 @@
 import { IntrusiveSet } from '../../util/index.ts'
 import type { Deadlines, Timed } from '../deadlines.ts'
-import { Connection, type Keeper } from './connection.ts'
+import { Connection, type ConnectionOwner } from './connection.ts'
 import type { Dialler } from './dial.ts'
 import { type Waiter, WaitingLine } from './waiting-line.ts'
 import { Waits, type WaitTimes } from './waits.ts'
@@ -24,7 +24,7 @@ export type PoolStatus = {
 }
 
 /** The connections to one place: each carries one request at a time, and what was used last is used first. */
-export class Pool implements Keeper, Timed {
+export class Pool implements ConnectionOwner, Timed {
   place = -1
   deadlineAt = 0
   readonly #dialler: Dialler

@@ -103,7 +103,7 @@ function hasForm(status: number): boolean {
  * Whether an answer has the requested form. Vendors are wrong about its type: its first bytes decide, and
  * everything that reads it is given the type that they show. Where they come late, a stage judges them.
  */
-export class FormJudge {
+export class ResponseFormCheck {
   readonly headers: Reply['headers']
   /** Judges what has not come yet. */
   readonly stage: Stage | undefined

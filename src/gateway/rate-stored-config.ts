@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import { type ConfigTexts, coveredText, type Environment } from '../config/index.ts'
-import type { KeptConfig, CompiledConfig, ConfigSettings } from '../domain/index.ts'
+import type { StoredConfig, CompiledConfig, ConfigSettings } from '../domain/index.ts'
 
 const covers = /•••|\*{3}|\$\{file:[^{}]*\}/g
 const bareVariable = /\$\{(\w+)(?::\?[^{}]*)?\}/g
@@ -10,7 +10,7 @@ const bareVariable = /\$\{(\w+)(?::\?[^{}]*)?\}/g
  * that the one in use does not name, and no other file is read. Undefined where a text was too long to keep.
  */
 export function readableAgain(
-  { files }: Pick<KeptConfig, 'files'>,
+  { files }: Pick<StoredConfig, 'files'>,
   inUse: CompiledConfig,
   env: Environment,
 ): { readonly texts: ConfigTexts; readonly env: Environment } | undefined {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { compareSettings, secretPlaces, showDiff } from '../config/index.ts'
-import type { KeptConfig, KeptDifference, KeptText, CompiledConfig, Upstream } from '../domain/index.ts'
+import type { StoredConfig, ConfigDifference, KeptText, CompiledConfig, Upstream } from '../domain/index.ts'
 import { secretsOf } from './secrets-of.ts'
 
 /** Enough to see that a secret is another one, and too little to find out which. */
@@ -93,8 +93,8 @@ function byName(values: { readonly [name: string]: string }) {
  * they stand.
  */
 export function describeTaken(
-  before: Pick<KeptConfig, 'settings' | 'mark'>,
-  after: Pick<KeptConfig, 'settings' | 'mark'>,
+  before: Pick<StoredConfig, 'settings' | 'mark'>,
+  after: Pick<StoredConfig, 'settings' | 'mark'>,
   known: readonly string[] = [],
 ): readonly string[] {
   const changes = compareSettings(before.settings, after.settings)
@@ -106,7 +106,7 @@ export function describeTaken(
 }
 
 /** All of `after` is new where there is nothing before it. */
-export function compareKept(before: KeptConfig | undefined, after: KeptConfig): KeptDifference {
+export function diffConfigs(before: StoredConfig | undefined, after: StoredConfig): ConfigDifference {
   // What was known of secrets when it took effect is not seen in the two.
   const known = before?.id === after.id - 1 ? after.changes.filter(line => line.endsWith(': changed')) : []
   const [olds, news] = [textsOf(before), textsOf(after)]
@@ -124,7 +124,7 @@ export function compareKept(before: KeptConfig | undefined, after: KeptConfig): 
   return { changes: before ? describeTaken(before, after, known) : [], files }
 }
 
-function textsOf(kept: KeptConfig | undefined): ReadonlyMap<string, string | null> {
+function textsOf(kept: StoredConfig | undefined): ReadonlyMap<string, string | null> {
   return new Map(kept?.files.map(({ file, text }) => [file, text]))
 }
 
