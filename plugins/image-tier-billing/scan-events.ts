@@ -1,19 +1,16 @@
 import {
   PictureDigest,
   type ByteBudget,
-  fieldCharsMax,
-  Holdback,
   type JsonVisitor,
-  JsonWalk,
+  type JsonWalk,
   RecordReader,
   type RecordVisitor,
 } from '../../src/wire/index.ts'
-import { flawOf } from './judge-line.ts'
 import { findPicture } from './judge-text.ts'
 import { LinkText } from './link-text.ts'
-import { Omission } from './omission.ts'
 import { linkedImages, PictureBlocks } from './picture-blocks.ts'
 import { type AnswerWords, Remainder } from './remainder.ts'
+import { EventShell } from './scan-shells.ts'
 import {
   afterImageBytesMax,
   type FoundImage,
@@ -23,7 +20,6 @@ import {
   Unreadable,
   Unrecognised,
 } from './scanned.ts'
-import { WholeRecord } from './whole-record.ts'
 
 /** The records that carry a finished image (wire facts 1.4). */
 const finishedTypes: ReadonlySet<string> = new Set(['image_generation.completed', 'image_edit.completed'])
@@ -31,8 +27,6 @@ const finishedTypes: ReadonlySet<string> = new Set(['image_generation.completed'
 const previewTypes: ReadonlySet<string> = new Set(['image_generation.partial_image', 'image_edit.partial_image'])
 /** Members that may number the image. */
 const indexNames: ReadonlySet<string> = new Set(['index', 'image_index'])
-/** What ends a stream, in the words of some. */
-const lastWords = '[DONE]'
 /** So much waits for the first image where something was left out before it: an answer that has none can still be refused. */
 const waitingBytesMax = 64 * 1024
 const none: readonly FoundImage[] = []
@@ -60,9 +54,9 @@ type Image = {
  * passes, as in a JSON answer: memory stays bounded and what leaked is still no image.
  */
 export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
-  readonly #whole: WholeRecord
-  readonly #holdback = new Holdback()
-  readonly #omission = new Omission(this.#holdback)
+  readonly #shell: EventShell
+  readonly #holdback: EventShell['holdback']
+  readonly #omission: EventShell['omission']
   readonly #records = new RecordReader(this)
   readonly #remainder: Remainder
   #done: FoundImage[] = []
@@ -71,7 +65,6 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   /** What a record held that says nothing of an image, and may mean one. */
   #strange: string | undefined
 
-  #walk = new JsonWalk(this)
   #event = ''
   #type = ''
   #index: string | undefined
@@ -85,15 +78,13 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   #open: Image | undefined
   /** Names at the top of the record's object that count and have come. */
   #names: string[] = []
-  /** The data where it is no object. */
-  #text = ''
-  /** Why the record is not handed out. */
-  #flaw: string | undefined
   /** Something has gone out. */
   #hasGone = false
 
   constructor(budget: ByteBudget, words?: AnswerWords) {
-    this.#whole = new WholeRecord(budget)
+    this.#shell = new EventShell(() => this, budget)
+    this.#holdback = this.#shell.holdback
+    this.#omission = this.#shell.omission
     this.#remainder = new Remainder(this.#omission, words, true)
   }
 
@@ -120,7 +111,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   }
 
   close(): void {
-    this.#whole.drop()
+    this.#shell.whole.drop()
   }
 
   #scanned(safe: number): Scanned {
@@ -133,22 +124,13 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     return { out, done }
   }
 
-  /**
-   * The record is not known: none of it goes out.
-   * @throws Unrecognised where some of it has gone, for want of room to hold it
-   */
-  #refuse(shape: string): void {
-    if (!this.#whole.isBorne) throw new Unrecognised(shape)
-    this.#flaw ??= shape
-  }
-
   /** Up to where the stream may go on. */
   #safe(): number {
     const { end } = this.#holdback
     const from = Math.min(this.#records.from, this.#remainder.textFrom ?? end)
-    if (this.#whole.holds(end - from)) return from
+    if (this.#shell.whole.holds(end - from)) return from
     const image = this.#image
-    const unfinished = this.#remainder.isLeavingOut ? undefined : this.#walk.unfinished
+    const unfinished = this.#remainder.isLeavingOut ? undefined : this.#shell.walk.unfinished
     const judged = Math.min(this.#remainder.from ?? end, this.#linkFrom ?? end, unfinished ?? end)
     if (!image) return judged
     const imageEnd = image.blocks.second ?? image.to ?? end
@@ -165,36 +147,25 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   }
 
   data(piece: Buffer, base: number): void {
-    if (this.#flaw !== undefined) return
-    this.#omission.base = base
-    this.#walk.walk(piece, base)
-    if (this.#walk.foreign && this.#text.length <= fieldCharsMax)
-      this.#text += piece.toString('latin1', 0, fieldCharsMax + 1)
-    const { fault, followed } = this.#walk
-    if (fault !== undefined) throw new Unreadable(fault)
-    const end = base + piece.length
-    if (followed) this.#omission.rest(this.#walk.followedAt, end, 'something behind the JSON object of an event')
-    this.#remainder.within(this.#walk, end)
+    const end = this.#shell.data(piece, base)
+    if (end === undefined) return
+    this.#remainder.within(this.#shell.walk, end)
     // No event repeats a link.
     this.#remainder.checkLinks()
     this.#remainder.weigh(end, false)
   }
 
   field(name: string, value: string, from: number, to: number): void {
-    const flaw = flawOf(name, value)
-    if (flaw !== undefined) {
-      if (!this.#whole.isBorne) throw new Unrecognised(flaw)
-      this.#omission.comment(from, to, flaw)
-    } else if (name === 'event') {
-      if (this.#event !== '' && value !== this.#event) return this.#refuse('an event of two names')
-      this.#event = value
-    }
+    if (!this.#shell.field(name, value, from, to) || name !== 'event') return
+    if (this.#event !== '' && value !== this.#event) return this.#shell.refuse('an event of two names')
+    this.#event = value
   }
 
   recordEnd(next: number): void {
-    if (this.#flaw === undefined) this.#read()
-    if (this.#flaw === undefined) this.#remainder.readTexts()
-    else this.#omission.comment(this.#records.from, next, this.#flaw)
+    if (this.#shell.recordRead()) this.#read()
+    const { flaw } = this.#shell
+    if (flaw === undefined) this.#remainder.readTexts()
+    else this.#omission.comment(this.#records.from, next, flaw)
     this.#takeTexts()
     this.#remainder.belongsTo(this.#count, 0)
     this.#forget(next)
@@ -202,18 +173,15 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
 
   /** What the record is, now that all of it has come. */
   #read(): void {
-    if (this.#walk.foreign && (this.#text.length > fieldCharsMax || this.#text.trim() !== lastWords))
-      return this.#refuse('an event whose data is no JSON object')
-    if (this.#walk.open) throw new Unreadable('an event ends before its JSON does')
     const kind = this.#kind
     const image = this.#image
-    if (kind === 'unclear') return this.#refuse(`an event '${this.#event}' of type '${this.#type}'`)
+    if (kind === 'unclear') return this.#shell.refuse(`an event '${this.#event}' of type '${this.#type}'`)
     if (image && kind === 'finished') this.#found(image)
     // A preview is never a link, which would lead to all of the image.
     else if (image && (kind === 'other' || image.link))
-      return this.#refuse(`an image in an event '${this.#type || this.#event}'`)
+      return this.#shell.refuse(`an image in an event '${this.#type || this.#event}'`)
     if (kind === 'other') {
-      if (!this.#walk.complete || this.#names.includes('error')) this.#remainder.strange = undefined
+      if (!this.#shell.walk.complete || this.#names.includes('error')) this.#remainder.strange = undefined
       this.#strange ??= this.#remainder.strange
     }
   }
@@ -232,9 +200,8 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   }
 
   #forget(next: number): void {
-    this.#whole.renew()
+    this.#shell.renew()
     this.#remainder.forget(next)
-    this.#walk = new JsonWalk(this)
     this.#event = ''
     this.#type = ''
     this.#index = undefined
@@ -243,9 +210,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     this.#hasBytes = false
     this.#inline = false
     this.#names = []
-    this.#text = ''
     this.#open = undefined
-    this.#flaw = undefined
   }
 
   name(walk: JsonWalk): void {
@@ -254,7 +219,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     const { name } = walk
     if (name !== 'type' && name !== 'b64_json' && name !== 'url' && name !== 'error' && !indexNames.has(name)) return
     // Readers take one of two; which one is not known.
-    if (this.#names.includes(name)) return this.#refuse(`an event with two members ${name}`)
+    if (this.#names.includes(name)) return this.#shell.refuse(`an event with two members ${name}`)
     this.#names.push(name)
   }
 
@@ -278,7 +243,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
 
   bytes(piece: Buffer, from: number, to: number): void {
     const open = this.#open
-    if (!open) return this.#remainder.write(this.#walk, piece, from, to)
+    if (!open) return this.#remainder.write(this.#shell.walk, piece, from, to)
     this.#remainder.skip(to - from)
     const end = this.#omission.base + to
     if (open.omitted) return this.#omission.more(end)
@@ -301,7 +266,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   #leaveOut(open: Image, to: number, why: string): void {
     open.omitted = true
     if (this.#image === open) this.#image = undefined
-    this.#omission.begin(open.from - 1, to, `${this.#walk.path()} (${why})`)
+    this.#omission.begin(open.from - 1, to, `${this.#shell.walk.path()} (${why})`)
   }
 
   bytesEnd(walk: JsonWalk, at: number): void {

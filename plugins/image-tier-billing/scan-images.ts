@@ -1,12 +1,11 @@
-import { Holdback, type JsonVisitor, JsonWalk } from '../../src/wire/index.ts'
-import { refuseForeign } from './foreign-answer.ts'
+import type { JsonVisitor, JsonWalk } from '../../src/wire/index.ts'
 import type { ImageHead } from './image-head.ts'
 import { findPicture } from './judge-text.ts'
 import { LinkText } from './link-text.ts'
 import { sizeOf } from './measure.ts'
-import { Omission } from './omission.ts'
 import { linkedImages, PictureBlocks } from './picture-blocks.ts'
 import { type AnswerWords, Remainder } from './remainder.ts'
+import { JsonShell } from './scan-shells.ts'
 import {
   type FoundImage,
   linkBytesMax,
@@ -61,10 +60,10 @@ export class ImageScanner implements JsonVisitor, Scanner {
   /** Texts and links are pieces of what is held until they have been judged; of an image nothing is kept. */
   readonly letsGo = true
   readonly #asUrl: boolean
-  readonly #endUnknown: boolean
-  readonly #holdback = new Holdback()
-  readonly #omission = new Omission(this.#holdback)
-  readonly #walk = new JsonWalk(this)
+  readonly #shell: JsonShell
+  readonly #holdback: JsonShell['holdback']
+  readonly #omission: JsonShell['omission']
+  readonly #walk: JsonWalk
   readonly #remainder: Remainder
   #done: FoundImage[] = []
   #count = 0
@@ -92,7 +91,10 @@ export class ImageScanner implements JsonVisitor, Scanner {
 
   constructor({ asUrl = false, endUnknown = false, ...words }: ImageScannerOptions = {}) {
     this.#asUrl = asUrl
-    this.#endUnknown = endUnknown
+    this.#shell = new JsonShell(() => this, endUnknown)
+    this.#holdback = this.#shell.holdback
+    this.#omission = this.#shell.omission
+    this.#walk = this.#shell.walk
     this.#remainder = new Remainder(this.#omission, words)
   }
 
@@ -106,19 +108,9 @@ export class ImageScanner implements JsonVisitor, Scanner {
   }
 
   write(chunk: Buffer): Scanned {
-    const base = this.#holdback.end
-    this.#holdback.push(chunk)
-    this.#omission.base = base
-    this.#walk.walk(chunk, base)
-    const { fault, foreign, followed } = this.#walk
-    if (fault !== undefined) throw new Unreadable(fault)
-    if (foreign && this.#released) throw new Unreadable('it is not JSON')
-    if (foreign) {
-      refuseForeign(this.#holdback, false)
-      return { out: [], done: [] }
-    }
+    if (!this.#shell.read(chunk, this.#released)) return { out: [], done: [] }
     const { end } = this.#holdback
-    if (followed) this.#cut(end)
+    if (this.#walk.followed) this.#shell.cut(this.#count)
     else this.#remainder.within(this.#walk, end)
     this.#remainder.weigh(end, !this.#released && this.#count === 0)
     this.#takeTexts()
@@ -130,23 +122,12 @@ export class ImageScanner implements JsonVisitor, Scanner {
     for (const { image } of this.#remainder.takePictures()) this.#done.push({ index: this.#count++, ...image })
   }
 
-  /** What follows the answer is not part of it. */
-  #cut(end: number): void {
-    const shape = 'something behind the JSON object'
-    if (this.#count === 0) throw new Unrecognised(shape)
-    this.#omission.rest(this.#walk.followedAt, end, shape)
-  }
-
   end(): Scanned {
-    const { complete } = this.#walk
-    if (this.#walk.foreign) refuseForeign(this.#holdback, true)
-    if (this.#walk.open) throw new Unreadable('it ends before its JSON does')
-    if (this.#endUnknown && !complete) throw new Unreadable('nothing says whether it is whole')
-    if (!complete) refuseForeign(this.#holdback, true)
+    this.#shell.end()
     this.#remainder.endTexts()
     this.#takeTexts()
     this.#remainder.checkLinks()
-    if (complete && this.#count === 0) this.#checkEmpty()
+    if (this.#walk.complete && this.#count === 0) this.#checkEmpty()
     return this.#scanned(this.#holdback.end)
   }
 

@@ -1,8 +1,7 @@
-import { type ByteBudget, Holdback, JsonWalk, RecordReader, type RecordVisitor } from '../../src/wire/index.ts'
+import { type ByteBudget, type JsonWalk, RecordReader, type RecordVisitor } from '../../src/wire/index.ts'
 import { type FoundImage, type Scanned, type Scanner, Unreadable } from './scanned.ts'
-import { Omission } from './omission.ts'
+import { EventShell } from './scan-shells.ts'
 import { ToolResults } from './tool-results.ts'
-import { WholeRecord } from './whole-record.ts'
 
 /** `response`, `output`, its list, an object of it. */
 const listed = 4
@@ -14,45 +13,42 @@ const listed = 4
  * an image's last 4 KiB and what follows passes. Previews have no `result` and are never billed.
  */
 export class ToolEventScanner implements RecordVisitor, Scanner {
-  readonly #whole: WholeRecord
-  readonly #holdback = new Holdback()
+  readonly #shell: EventShell
   readonly #records = new RecordReader(this)
-  readonly #omission = new Omission(this.#holdback)
-  readonly #results = new ToolResults(placeOf, this.#omission)
-  #walk = new JsonWalk(this.#results)
+  #results!: ToolResults
   #done: FoundImage[] = []
 
   constructor(budget: ByteBudget) {
-    this.#whole = new WholeRecord(budget)
+    this.#shell = new EventShell(omission => (this.#results = new ToolResults(placeOf, omission)), budget)
   }
 
   get omitted(): string | undefined {
-    return this.#omission.shape
+    return this.#shell.omission.shape
   }
 
   write(chunk: Buffer): Scanned {
-    const base = this.#holdback.end
-    this.#holdback.push(chunk)
+    const base = this.#shell.holdback.end
+    this.#shell.holdback.push(chunk)
     this.#records.read(chunk, base)
-    const { end } = this.#holdback
-    const isWhole = this.#whole.holds(end - this.#records.from)
-    const out = this.#holdback.release(isWhole ? this.#records.from : this.#safe(end))
+    const { end } = this.#shell.holdback
+    const isWhole = this.#shell.whole.holds(end - this.#records.from)
+    const out = this.#shell.holdback.release(isWhole ? this.#records.from : this.#safe(end))
     // Of a record that is held whole nothing is charged before it can go.
     if (!isWhole) this.#done.push(...this.#results.take())
     return { out, done: this.#take() }
   }
 
   #safe(end: number): number {
-    return Math.min(this.#results.safe(end), this.#walk.unfinished ?? end)
+    return Math.min(this.#results.safe(end), this.#shell.walk.unfinished ?? end)
   }
 
   end(): Scanned {
-    this.#records.end(this.#holdback.end)
-    return { out: this.#holdback.release(this.#holdback.end), done: this.#take() }
+    this.#records.end(this.#shell.holdback.end)
+    return { out: this.#shell.holdback.release(this.#shell.holdback.end), done: this.#take() }
   }
 
   close(): void {
-    this.#whole.drop()
+    this.#shell.whole.drop()
   }
 
   #take(): readonly FoundImage[] {
@@ -62,22 +58,16 @@ export class ToolEventScanner implements RecordVisitor, Scanner {
   }
 
   data(piece: Buffer, base: number): void {
-    this.#omission.base = base
-    this.#walk.walk(piece, base)
-    const { fault, followed } = this.#walk
-    if (fault !== undefined) throw new Unreadable(fault)
-    if (followed)
-      this.#omission.rest(this.#walk.followedAt, base + piece.length, 'something behind the JSON object of an event')
+    this.#shell.data(piece, base)
   }
 
   field(): void {}
 
   recordEnd(): void {
-    if (this.#walk.open) throw new Unreadable('an event ends before its JSON does')
+    if (this.#shell.walk.open) throw new Unreadable('an event ends before its JSON does')
     this.#done.push(...this.#results.take())
-    this.#whole.renew()
     this.#results.begin()
-    this.#walk = new JsonWalk(this.#results)
+    this.#shell.renew()
   }
 }
 

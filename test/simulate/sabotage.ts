@@ -125,7 +125,7 @@ export const sabotages: readonly Sabotage[] = [
       ],
       [
         'plugins/image-tier-billing/scan-images.ts',
-        'if (complete && this.#count === 0) this.#checkEmpty()',
+        'if (this.#walk.complete && this.#count === 0) this.#checkEmpty()',
         'undefined',
       ],
       [

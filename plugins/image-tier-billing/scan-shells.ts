@@ -1,0 +1,126 @@
+import { type ByteBudget, fieldCharsMax, Holdback, type JsonVisitor, JsonWalk } from '../../src/wire/index.ts'
+import { refuseForeign } from './foreign-answer.ts'
+import { flawOf } from './judge-line.ts'
+import { Omission } from './omission.ts'
+import { Unreadable, Unrecognised } from './scanned.ts'
+import { WholeRecord } from './whole-record.ts'
+
+/** What ends a stream, in the words of some. */
+const lastWords = '[DONE]'
+
+/** An answer that is one JSON object: held back as it passes, walked, and cut at its end. */
+export class JsonShell {
+  readonly holdback = new Holdback()
+  readonly omission = new Omission(this.holdback)
+  readonly walk: JsonWalk
+  readonly #endUnknown: boolean
+
+  /** With `endUnknown`, only JSON that closes proves that the answer is whole. */
+  constructor(visitorOf: (omission: Omission) => JsonVisitor, endUnknown: boolean) {
+    this.walk = new JsonWalk(visitorOf(this.omission))
+    this.#endUnknown = endUnknown
+  }
+
+  /**
+   * Reads a chunk. @returns whether it is JSON so far: of another answer nothing goes on before its end, which judges it
+   * @throws Unreadable where some of it has gone; Unrecognised
+   */
+  read(chunk: Buffer, hasGone: boolean): boolean {
+    const base = this.holdback.end
+    this.holdback.push(chunk)
+    this.omission.base = base
+    this.walk.walk(chunk, base)
+    const { fault, foreign } = this.walk
+    if (fault !== undefined) throw new Unreadable(fault)
+    if (!foreign) return true
+    if (hasGone) throw new Unreadable('it is not JSON')
+    refuseForeign(this.holdback, false)
+    return false
+  }
+
+  /** What follows the answer is not part of it. @throws Unrecognised where the answer has no picture */
+  cut(count: number): void {
+    const shape = 'something behind the JSON object'
+    if (count === 0) throw new Unrecognised(shape)
+    this.omission.rest(this.walk.followedAt, this.holdback.end, shape)
+  }
+
+  /** The answer is over. @throws Unreadable where it is not whole; Unrecognised */
+  end(): void {
+    const { complete, foreign, open } = this.walk
+    if (foreign) refuseForeign(this.holdback, true)
+    if (open) throw new Unreadable('it ends before its JSON does')
+    if (this.#endUnknown && !complete) throw new Unreadable('nothing says whether it is whole')
+    if (!complete) refuseForeign(this.holdback, true)
+  }
+}
+
+/** An event stream whose records are JSON objects: each is held whole until it ends, as far as the budget allows. */
+export class EventShell {
+  readonly holdback = new Holdback()
+  readonly omission = new Omission(this.holdback)
+  readonly whole: WholeRecord
+  walk: JsonWalk
+  /** Why the record is not handed out. */
+  flaw: string | undefined
+  readonly #visitor: JsonVisitor
+  /** The data where it is no object. */
+  #text = ''
+
+  constructor(visitorOf: (omission: Omission) => JsonVisitor, budget: ByteBudget) {
+    this.whole = new WholeRecord(budget)
+    this.#visitor = visitorOf(this.omission)
+    this.walk = new JsonWalk(this.#visitor)
+  }
+
+  /** Reads a piece of a record's data. @returns where it ends; undefined for a record that is not handed out */
+  data(piece: Buffer, base: number): number | undefined {
+    if (this.flaw !== undefined) return undefined
+    this.omission.base = base
+    this.walk.walk(piece, base)
+    if (this.walk.foreign && this.#text.length <= fieldCharsMax)
+      this.#text += piece.toString('latin1', 0, fieldCharsMax + 1)
+    const { fault, followed } = this.walk
+    if (fault !== undefined) throw new Unreadable(fault)
+    const end = base + piece.length
+    if (followed) this.omission.rest(this.walk.followedAt, end, 'something behind the JSON object of an event')
+    return end
+  }
+
+  /** Reads another field. @returns whether it is as it should be: one that is not is left out @throws Unrecognised */
+  field(name: string, value: string, from: number, to: number): boolean {
+    const flaw = flawOf(name, value)
+    if (flaw === undefined) return true
+    if (!this.whole.isBorne) throw new Unrecognised(flaw)
+    this.omission.comment(from, to, flaw)
+    return false
+  }
+
+  /**
+   * The record is not known: none of it goes out.
+   * @throws Unrecognised where some of it has gone, for want of room to hold it
+   */
+  refuse(shape: string): void {
+    if (!this.whole.isBorne) throw new Unrecognised(shape)
+    this.flaw ??= shape
+  }
+
+  /** All of the record has come. @returns whether it is JSON, or the end of the stream @throws Unreadable, Unrecognised */
+  recordRead(): boolean {
+    if (this.flaw !== undefined) return false
+    if (this.walk.foreign && (this.#text.length > fieldCharsMax || this.#text.trim() !== lastWords)) {
+      this.refuse('an event whose data is no JSON object')
+      return false
+    }
+    if (this.walk.open) throw new Unreadable('an event ends before its JSON does')
+    return true
+  }
+
+  /** The next record begins. */
+  renew(): void {
+    this.whole.renew()
+    this.walk = new JsonWalk(this.#visitor)
+    this.#text = ''
+    this.flaw = undefined
+  }
+}
