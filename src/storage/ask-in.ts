@@ -5,8 +5,8 @@ const sizes = [1, 4, 16, 64, 256, 512] as const
 const placesOf = new Map<number, string>(sizes.map(size => [size, `(${Array(size).fill('?').join(', ')})`]))
 
 /**
- * Rows of a query that asks for any of many values: `… WHERE id IN (…)`, which a few statements ask for in turn. Each is waited
- * for, so one that says its last value again and again is better than several. `first`: of parameters that stand before these.
+ * Rows of a query for any of many values: `… WHERE id IN (…)`, in a few statements, one after another. Each is waited
+ * for, so one that says its last value again and again is better than several. `first`: the parameters before these.
  */
 export function* askIn(sql: string, values: readonly Value[], first: readonly Value[] = []): QueryProgram<Rows> {
   const found: Row[] = []

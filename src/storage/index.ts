@@ -76,7 +76,7 @@ export async function inspectStorage(url: string): Promise<StorageState> {
 }
 
 /**
- * Copies a database of SQLite, beside a gateway that may be running on it, as it is at one moment.
+ * Copies a database of SQLite, next to a gateway that may be running on it, as it is at one moment.
  * @throws StorageError `storage_not_a_file`, `file_exists`
  */
 export async function backupStorage(options: {

@@ -315,7 +315,7 @@ function* sweepAll(identity: Scribe, at: number): QueryProgram<boolean> {
 }
 
 function* writeBatch(identity: Scribe, { logs, delivered }: Batch): QueryProgram<null> {
-  // Of one that was silent for too long, somebody else has written rows.
+  // Of a process that was silent for too long, another has written rows.
   if (logs) yield* writeLogs(identity.loose, { ...logs, again: logs.again || !(yield* keepLease(identity)) })
   yield* markDelivered(delivered)
   return null

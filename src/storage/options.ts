@@ -9,20 +9,20 @@ export type StorageOptions = {
    * `gateway`: a process that bills, of many on PostgreSQL, alone on a file of SQLite, which it claims. It alone migrates a
    * database that has an older schema; the other two create a new one, and refuse an older one (`storage_older`).
    * `worker`: one of several processes of one gateway, which has claimed the file (`claimStorage`) before it starts them.
-   * `tool`: a command beside them.
+   * `tool`: a command next to them.
    */
   readonly role: 'gateway' | 'worker' | 'tool'
-  /** A name that nobody else has, by which a worker's lease is ended when it dies (`Claim.forget`); made up by default. */
+  /** A unique name by which a worker's lease is ended when it dies (`Claim.forget`); made up by default. */
   readonly owner?: string
   /** The time zone by whose days and months budgets go; UTC by default. */
   readonly timeZone?: string
-  /** Percents at which it is told how much of a budget is spent; 80 and 100 by default. */
+  /** Percents of a budget at which an event is written; 80 and 100 by default. */
   readonly thresholds?: readonly number[]
   /** Makes its ids; ones of its own by default. */
   readonly ids?: Ids
   /** Rows of a page of the log that is bound; 4,096 by default. */
   readonly logPageRows?: number | undefined
-  /** Is told of each change that somebody waited for, once it is committed or is not. */
+  /** Called for each change that a caller waited for, once it is committed or is not. */
   readonly onCommit?: CommitWatch
   /** Called with the older processes that a migration waits for, when they change and from time to time; logs them by default. */
   readonly onWait?: OnWait | undefined
@@ -48,7 +48,7 @@ export type GroupHeld = { readonly name: string; readonly users: number; readonl
 export type StorageState = {
   /** False where a start would make it. */
   readonly exists: boolean
-  /** Groups that somebody is in: people who may use them, and keys that name them. */
+  /** Groups in use: people who may use them, and keys that name them. */
   readonly groups: readonly GroupHeld[]
   /** The schema's version there, and this program's. */
   readonly schema: { readonly found: number; readonly known: number }

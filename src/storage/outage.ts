@@ -4,15 +4,15 @@ import type { Clock, Pending } from '../util/index.ts'
 export type OutageOptions = {
   readonly clock: Pick<Clock, 'every'>
   readonly log: Log
-  /** How often it is asked whether writing works again, in milliseconds. */
+  /** How often it is checked whether writing works again, in milliseconds. */
   readonly everyMs: number
   /** A write that changes nothing: resolves when writing works. */
   readonly probe: () => Promise<unknown>
-  /** Writing works again, and whoever asked to be told has been. */
+  /** Writing works again, and all listeners were called. */
   readonly ended: () => void
 }
 
-/** Whether a storage can be written, and the asking whether it can be again. */
+/** Whether a storage can be written, and the check whether it can be again. */
 export class Outage {
   readonly #options: OutageOptions
   #reason: string | undefined
@@ -47,12 +47,12 @@ export class Outage {
     this.#reason = reason
   }
 
-  /** @param keepsOn says whether to ask on after an answer: for what else a probe finds out */
+  /** @param keepsOn whether to check again after an answer: for what else a probe finds out */
   startProbing(keepsOn: () => boolean = () => false): void {
     if (!this.#closed) this.#probes ??= this.#options.clock.every(this.#options.everyMs, () => this.#probe(keepsOn))
   }
 
-  /** Nobody asks any more. */
+  /** The checks end. */
   close(): void {
     this.#closed = true
     this.#stopProbing()

@@ -2,7 +2,7 @@ import { escapeUnprintable } from '../util/unprintable.ts'
 import { StorageError } from './errors.ts'
 
 /**
- * Refuses names that a terminal would obey instead of showing them, whoever gives them: an interface, a command or a program.
+ * Refuses names that a terminal would obey instead of showing them, from any source: an interface, a command or a program.
  * Absent ones are none. @throws StorageError `name_unprintable`
  */
 export function refuseUnprintable(...names: readonly (string | null | undefined)[]): void {

@@ -16,8 +16,8 @@ export function ask(sql: string, ...params: readonly Value[]): Query {
   return { sql, params }
 }
 
-/** Behind a SELECT of rows that another process may be changing: PostgreSQL passes those by; SQLite has one writer. */
+/** After a SELECT of rows that another process may be changing: PostgreSQL passes those by; SQLite has one writer. */
 export const skipLocked = '/* skip locked */'
 
-/** Behind a SELECT of rows that are written next: PostgreSQL locks them in the order asked for; SQLite has one writer. */
+/** After a SELECT of rows that are written next: PostgreSQL locks them in the order of the query; SQLite has one writer. */
 export const lockRows = '/* lock rows */'

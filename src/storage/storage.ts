@@ -53,7 +53,7 @@ export type StorageParts = {
   /** By whose days and months budgets go. */
   readonly zone: string
   readonly onCommit: CommitWatch | undefined
-  /** Nobody else bills on this database. */
+  /** No other process bills on this database. */
   readonly isAlone: boolean
   readonly logQueue: LogQueue
   readonly chargeQueue: ChargeQueue

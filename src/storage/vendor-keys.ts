@@ -16,7 +16,7 @@ import { ask, lockRows, type QueryProgram, type Row } from './query.ts'
 import { text, textOrNull, whole, wholeOrNull } from './rows.ts'
 import type { Scribe, WriterIdentity } from './writer-identity.ts'
 
-/** Of a day or a month nothing is asked any more when so many have gone by since. */
+/** A day or a month is not read any more when so many have gone by since. */
 const keptMs = 70 * 86_400_000
 /** One at a time: two that are suspended at once would each find the other one left. */
 const wait = `SELECT value FROM meta WHERE name = 'event_place' ${lockRows}`
@@ -28,7 +28,7 @@ export type KeySpent = {
   readonly key: string
   readonly amount: number
   readonly at: number
-  /** Told when it is reached. */
+  /** Reported when it is reached. */
   readonly bound?: { readonly budget: NonNullable<VendorKey['budget']>; readonly others: OtherKeys | undefined }
 }
 
@@ -38,7 +38,7 @@ export function* listVendorKeys(): QueryProgram<readonly KeyStatus[]> {
 }
 
 /**
- * Of two that change one, the later word stays; a person's stays whatever is found, for as long as was said. Tells when a key
+ * Of two that change one, the later change wins; a person's wins over all, for the time that was set. Writes an event when a key
  * is suspended or back, once, however many processes find it.
  */
 export function* putVendorKey(
@@ -56,7 +56,7 @@ export function* putVendorKey(
   return null
 }
 
-/** What a person says: a key is asked no more, or again. False: it is asked already. */
+/** A person's decision: a key is not used any more, or is again. False: it is used already. */
 export function* decideVendorKey(
   scribe: Scribe,
   { decision, by, at }: Signed & { readonly decision: KeyDecision },
@@ -125,7 +125,7 @@ function* write(standing: KeyStatus, also = ''): QueryProgram<boolean> {
   return written.length > 0
 }
 
-/** Tells that a key is asked no more, that it is again, or that it was the last one of its upstream. */
+/** Writes that a key is not used any more, that it is again, or that it was the last one of its upstream. */
 function* tell(
   zoned: Zoned,
   before: KeyStatus | undefined,
@@ -155,13 +155,13 @@ type Gone = {
   readonly last: string
   readonly others: OtherKeys
   readonly at: number
-  /** Why it is asked no more: it was suspended, or has spent its budget. */
+  /** Why it is not used any more: it was suspended, or has spent its budget. */
   readonly by: 'word' | 'budget'
 }
 
 /**
- * Nobody is left of an upstream whose key is gone, when all that are asked beside it are suspended or have spent their budgets.
- * Told once: by what is written, in the order in which it is, and not again of a key that was gone for the other reason before.
+ * No key is left of an upstream whose key is gone, when all others of it are suspended or have spent their budgets.
+ * Reported once: by what is written, in the order in which it is, and not again of a key that was gone for the other reason before.
  */
 function* tellWhereLast(zoned: Zoned, { upstream, last, others, at, by }: Gone): QueryProgram<void> {
   const rows = yield ask(`SELECT * FROM vendor_key WHERE upstream = ? AND model = '' AND state = 'suspended'`, upstream)
@@ -191,7 +191,7 @@ function* spentNow({ zone }: Zoned, upstream: string, at: number): QueryProgram<
   return new Map(rows.map(row => [`${text(row, 'per')} ${text(row, 'name')}`, whole(row, 'spent')]))
 }
 
-/** Somebody has suspended it for a time that is over. */
+/** A person has suspended it for a time that is over. */
 function isOver({ reason, until }: KeyStatus, now: number): boolean {
   return reason === 'operator' && until !== null && until <= now
 }

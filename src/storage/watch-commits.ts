@@ -2,7 +2,7 @@ import type { Clock } from '../util/index.ts'
 import type { Writing } from './writing.ts'
 import type { Change, Given, Gives } from './ops.ts'
 
-/** Told of a change that was waited for: its name, how long it took, and whether it is known to be committed. */
+/** Called for a change that was waited for: its name, how long it took, and whether it is known to be committed. */
 export type CommitWatch = (change: string, durationMs: number, committed: boolean) => void
 
 /** A writer whose changes are counted while they are under way, and timed. */

@@ -3,7 +3,7 @@ import { StorageError } from './errors.ts'
 import type { LogQueue, Batch } from './journal/log-queue.ts'
 import type { ChargeQueue, Posted } from './ledger/charge-queue.ts'
 
-/** Somebody waits until what was handed in so far is durable. */
+/** A caller waits until what was handed in so far is durable. */
 type Flush = {
   readonly operations: number
   readonly rows: number
@@ -15,7 +15,7 @@ type Flush = {
 export type WriteQueueParts = { readonly logQueue: LogQueue; readonly chargeQueue: ChargeQueue; readonly log: Log }
 
 /**
- * What a writer has yet to write: how many operations, and the log rows and charges that nobody waits for, of which one
+ * What a writer has yet to write: how many operations, and the log rows and charges that no caller waits for, of which one
  * batch and one group may be on their way; and who waits for all of it.
  */
 export class WriteQueue {
@@ -105,7 +105,7 @@ export class WriteQueue {
     })
   }
 
-  /** Tells those for whom everything is through. */
+  /** Resolves those for whom everything is through. */
   checkFlushes(): void {
     const done = this.#flushes.filter(flush => this.#isThrough(flush))
     if (done.length === 0) return

@@ -11,11 +11,11 @@ export type WriterIdentity = {
   readonly epoch: number
   /** The chain of hashes that this writer's entries continue. */
   readonly chain: string
-  /** Where it books what nobody bounds: rows of its own in `account` where several write at once, else the one that all use. */
+  /** Where it books what has no limit: rows of its own in `account` where several write at once, else the one that all use. */
   readonly part: string
   /** By whose days and months budgets go. */
   readonly zone: string
-  /** Percents at which it is told how much of a budget is spent, smallest first. */
+  /** Percents of a budget at which an event is written, smallest first. */
   readonly thresholds: readonly number[]
 }
 

@@ -12,7 +12,7 @@ type Telling = Pick<WriterIdentity, 'zone' | 'thresholds'>
 /** A budget that a charge was held of, and whose it is. */
 export type Watched = HeldBudget & { readonly name: string; readonly currency: string }
 
-/** Tells what is new of a key's budget, where it has one: of its row with `foundColumns`, as it is now. */
+/** Writes events of a key's budget, if it has one: from its row with `foundColumns`, as it is now. */
 export function* writeKeyEvents(
   identity: Telling,
   [key]: Rows,
@@ -32,7 +32,7 @@ export function* writeKeyEvents(
   yield* writeBudgetEvents(identity, { level: 'key', name, user, currency, amount, per, start, spent, ...own }, at)
 }
 
-/** Tells what is new of the budgets that charges were held of, by the rows that `moveBounded` gave back. */
+/** Writes events of the budgets that charges were held from, by the rows that `moveBounded` returned. */
 export function* writeAccountEvents(
   identity: Telling,
   moved: Rows,

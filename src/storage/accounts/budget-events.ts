@@ -35,9 +35,9 @@ type Told = readonly [per: BudgetPeriod, start: number, amount: number, percent:
 const keptMax = 16
 
 /**
- * Tells what is new of a budget: each percent that it has reached, and that it is exhausted (all of it is spent, or somebody was
- * refused for the first time). Once for each spell and amount, whoever sees it: a budget that is raised or topped up, or begins
- * anew, is another one, and one that a refund has brought back is not. Asks nothing where nothing is new.
+ * Writes events of a budget: each percent that it has reached, and that it is exhausted (all of it is spent, or a request was
+ * refused for the first time). Once for each period and amount, whichever process sees it: a budget that is raised or topped up, or begins
+ * again, is another one, and one that a refund has brought back is not. Runs no query where nothing is new.
  */
 export function* writeBudgetEvents(
   identity: Pick<WriterIdentity, 'zone' | 'thresholds'>,

@@ -46,7 +46,7 @@ const explain = (kind: LevelKind, period: BudgetPeriod): string =>
 const makeOne = `INSERT INTO account (kind, name, part) VALUES (?, ?, '') ON CONFLICT (kind, name, part) DO NOTHING`
 
 /**
- * Takes a hold from the budgets of a request's levels, in the order of all who do, or says which of them cannot bear it:
+ * Takes a hold from the budgets of a request's levels, in the order of all who do, or returns the one that is too small:
  * then it is held of none. The statement that moves an account tests it.
  */
 export function* holdLevels(

@@ -105,7 +105,7 @@ function* move(
 
 /**
  * Brings rows back to the day and the month that are now, in the transaction that has booked something of an earlier day: no
- * other ever finds them there. One far from midnight that waited for it would read what they have left behind as it was before.
+ * other ever finds them there. One far from midnight that waited for it would read their results as they were before.
  */
 function* comeBack(identity: Zoned, sums: readonly Move[], now: number): QueryProgram<void> {
   const nothing = { spent: 0, day: 0, month: 0, released: 0 }

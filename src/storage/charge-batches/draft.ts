@@ -90,7 +90,7 @@ export class ChargeBatchDraft {
     return { ...texts, count, alone, spent: JSON.stringify(spent) }
   }
 
-  /** Of what is charged beside images, whoever adds up has to look at those. */
+  /** For charges in addition to images the rollup has to read those. */
   #alone(): Alone | null {
     const [[terms] = []] = this.#terms.values()
     const [[payer] = []] = this.#payers.values()

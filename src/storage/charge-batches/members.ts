@@ -11,7 +11,7 @@ const { id: _, keyId, user, group, rule: __, ...plain } = factMembers
 
 /** Who pays: of a charge's facts. */
 export const payerMembers = { keyId, user, group } as const
-/** What for, beside the rule, which is JSON and stands in the text as it is. */
+/** What for, without the rule, which is JSON and is in the text as it is. */
 export const termMembers = plain
 
 /** Of a segment with one charge: what sums by SQL need of it. */

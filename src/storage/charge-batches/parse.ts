@@ -57,7 +57,7 @@ function linesOf({ terms, counts }: Booked): readonly ChargeItem[] {
   }))
 }
 
-/** As anybody sees it. */
+/** As it is shown. */
 export function chargeOf(booked: Booked, refunded: number): Charge {
   const { id, payer, terms, at, amount } = booked
   const { rule, delivery } = terms
@@ -80,7 +80,7 @@ export function chargeOf(booked: Booked, refunded: number): Charge {
   }
 }
 
-/** As it would stand in rows of its own: what an entry about it vouches for. */
+/** As it would be in rows of its own: what an entry about it covers. */
 export function rowsOf(booked: Booked): { readonly charge: Row; readonly lines: readonly Row[] } {
   const { id, payer, terms, at, amount } = booked
   const { delivery: _, lines: __, rule, ...facts } = terms

@@ -6,14 +6,14 @@ const prefix = 'req_'
 
 /** A charge whose request began longer before its end has rows of its own. */
 export const ageMaxMs = 60_000
-/** By how much a clock may be behind the ids that are made by it. */
+/** By how much a clock may lag the ids that are made by it. */
 export const aheadMs = 2_000
 /**
- * From the oldest request of a segment to its newest, at most: whoever looks for a charge looks at the segments that end
+ * From the oldest request of a segment to its newest, at most: a search for a charge reads the batches that end
  * within so much of it.
  */
 export const reachMs = 2 * ageMaxMs
-/** Sorts behind every id. */
+/** Sorts after every id. */
 export const afterAll = '~'
 
 /** When the request of a charge began; NaN for an id that no gateway has made. */
@@ -21,7 +21,7 @@ export function begunAt(id: string): number {
   return timeOfId(prefix, id)
 }
 
-/** Behind all moments that an id can tell. */
+/** After all moments that an id can hold. */
 const endMs = 32 ** 10
 
 /** When a request began whose id sorts directly at or before a text, which may be no id; -1 for what sorts before all ids. */
@@ -31,7 +31,7 @@ export function standsAt(text: string): number {
   return firstAt(endMs, ms => firstIdAt(prefix, ms) <= text) - 1
 }
 
-/** Where the last id of a segment sorts before, that an id stands in which sorts at or before `id`. */
+/** The bound for the last id of a batch that has an id which sorts at or before `id`. */
 export function reachOf(id: string): string {
   const at = begunAt(id)
   return Number.isNaN(at) ? afterAll : firstIdAt(prefix, at + reachMs + 1)

@@ -47,7 +47,7 @@ class Tags {
     if (++this.#count * 2 > this.#places.length) this.#grow()
   }
 
-  /** Where it stands, or would. */
+  /** Its position, or the one that it would have. */
   #placeOf(tag: number): number {
     const last = this.#places.length - 1
     let place = tag & last

@@ -8,7 +8,7 @@ import { afterAll, reachOf } from './reach.ts'
 const next = (which: string): string => `SELECT chain, position, last_id, body FROM segment
   WHERE last_id > ? AND last_id < ? AND first_id < ? ${which} ORDER BY last_id LIMIT ?`
 const nextOfAll = next('')
-/** Those whose charges nobody has added up (`usage_sum`). */
+/** Those whose charges are not in the rollup (`usage_sum`). */
 const nextNotSummed = next(
   'AND position > coalesce((SELECT u.position FROM usage_chain u WHERE u.chain = segment.chain), 0)',
 )
@@ -24,7 +24,7 @@ export class ChargeBatchWalk {
   #read: Booked[] = []
   #isOver = false
 
-  /** Of ids behind `after` and before `until`, as they sort; where asked, without those that have been added up. */
+  /** Of ids after `after` and before `until`, as they sort; on demand without those that are in the rollup. */
   constructor(after: string, until = afterAll, which: 'all' | 'not summed' = 'all') {
     this.#next = which === 'all' ? nextOfAll : nextNotSummed
     this.#after = after
@@ -41,7 +41,7 @@ export class ChargeBatchWalk {
     return []
   }
 
-  /** @returns what all that has not been read sorts at or behind */
+  /** @returns the id that all unread ones sort at or after */
   *#readOn(): QueryProgram<string> {
     const { size } = this.#page
     const segments = yield ask(this.#next, this.#through, reachOf(this.#until), this.#until, size)

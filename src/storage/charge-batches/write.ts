@@ -13,7 +13,7 @@ const several = aloneColumns.map(() => null)
 
 /**
  * Books a group of charges: one row of this writer's chain, and what keys, users and groups have spent. One that is there already is not
- * written again: a group whose commit was in doubt comes as it went, so its first and its last id tell it from all others.
+ * written again: a group whose commit was in doubt comes as it went, so its first and its last id identify it.
  * @throws Error when one of the keys is gone
  */
 export function* writeChargeBatch(identity: WriterIdentity, segment: ChargeBatch, now: number): QueryProgram<void> {

@@ -43,7 +43,7 @@ const progress = `SELECT s.chain, s.position, coalesce(c.position, 0) AS last
  */
 export function* auditCosts(report: (problem: string) => void): QueryProgram<void> {
   const pass = yield* readPass()
-  // Sums of a version that did not count quantities lack them until they are made anew.
+  // Sums of a version that did not count quantities lack them until they are rebuilt.
   const kept = (yield* isRebuilding())
     ? countNames.filter(name => name !== 'quantity' && name !== 'tokens')
     : countNames

@@ -187,8 +187,8 @@ function* sumNarrowed(
 }
 
 /**
- * Of some users or keys, those of which every charge ever made is one that is asked about, and those of which some are: the former
- * come to what their sums by one part say. `parted` is all of them where that is not told by places.
+ * Of some users or keys, those all of whose charges are in the question, and those with some in it: the former
+ * come to their sums by one part. `parted` is all of them where places do not distinguish that.
  */
 export function* tellWhole(
   { by, where }: Narrowed,

@@ -16,7 +16,7 @@ const ofParts = `DELETE FROM cost_part_sum WHERE (part, span, what, currency) IN
   (SELECT part, span, what, currency FROM cost_part_sum WHERE part = ? AND span >= ? AND span < ? LIMIT ?) RETURNING part`
 
 /**
- * The next step of a rebuild: everything is added up anew, in a pass of its own, which replaces the other one when it has caught up.
+ * The next step of a rebuild: everything is added up again, in a pass of its own, which replaces the other one when it has caught up.
  * Until then the other pass is read, and a gateway goes on adding to it. An interrupted rebuild continues where it was.
  * `from`: the state that the step before returned, or null.
  */

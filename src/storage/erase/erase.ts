@@ -36,7 +36,7 @@ const comeLate = new Set(['answer', 'charge', 'job'])
 type Naming = Signed & { readonly name: string }
 
 /**
- * Before anybody is erased: the user is disabled and the keys are revoked, in a transaction of its own, so that every gateway
+ * Before a person is erased: the user is disabled and the keys are revoked, in a transaction of its own, so that every gateway
  * knows before it is looked what runs. @returns what goes with it; null when there is no such user
  * @throws StorageError `erases_self`, `erases_local`, `last_admin`
  */
@@ -173,7 +173,7 @@ export function* hasLate(): QueryProgram<boolean> {
 }
 
 /**
- * What came late, or was left by whoever was killed while the log was gone through. A day after nothing comes any more, and
+ * What came late, or was left by a process that was killed while it went through the log. A day after nothing comes any more, and
  * a name that the ledger does not have is forgotten.
  */
 export function* eraseLate(at: number): QueryProgram<null> {

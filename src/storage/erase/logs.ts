@@ -14,7 +14,7 @@ const pagesMax = 32
 export type Pseudonyms = ReadonlyMap<string, string>
 
 /**
- * Takes people out of the log, some pages at a time: their rows say the pseudonym, and nothing that came from them or was told
+ * Takes people out of the log, some pages at a time: their rows have the pseudonym, and nothing that came from them or was sent
  * to them. Done when nothing is left. @returns how many rows; `writes` false counts them all
  */
 export function* eraseLogs(people: Pseudonyms, writes = true): QueryProgram<number> {
@@ -52,12 +52,12 @@ function hasTheirs({ whos }: LogBatch, people: Pseudonyms): boolean {
 }
 
 function* erasePage(number: number, people: Pseudonyms, writes: boolean): QueryProgram<number> {
-  // Somebody else may have bound it meanwhile: then its rows are found in the next round.
+  // Another process may have compacted it meanwhile: then its rows are found in the next round.
   const [row] = yield ask(`SELECT number, count, body FROM log_page WHERE number = ? ${writes ? lockRows : ''}`, number)
   if (!row) return 0
   const page = readSound(row)
   if (!page) {
-    // Nobody can read it, and it may say who they are.
+    // It cannot be read, and it may name them.
     if (writes) yield* deleteLogBatch(number, undefined)
     return whole(row, 'count')
   }

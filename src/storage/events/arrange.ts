@@ -14,7 +14,7 @@ const moveOn = `INSERT INTO event_chain (chain, position) VALUES (?, ?)
 
 /**
  * Gives what is new its place in the order of all events. A chain has one writer, so up to where it ends all of it is committed,
- * and an event has its place once it can be seen: nothing turns up later at a place that somebody has read past.
+ * and an event has its place once it can be seen: nothing turns up later at a position that was already read.
  * @returns the last place that is given
  */
 export function* arrangeEvents(at: number): QueryProgram<number> {

@@ -29,7 +29,7 @@ const nextSegments = `SELECT chain, position, body FROM segment WHERE chain = ? 
 type Found = { readonly position: number; readonly events: readonly FeedEvent[] }
 
 /**
- * The next events of charges in a piece of a chain, behind a place in it. `upto` is the position that all of them are known to.
+ * The next events of charges in a piece of a chain, after a position in it. `upto` is the position that all of them are known to.
  * @throws Error that names a segment that cannot be read
  */
 export function* readSlice(

@@ -14,7 +14,7 @@ const chargeKinds: readonly EventKind[] = ['charge.settled', 'charge.refunded']
 type Piece = { readonly place: number; readonly slice?: Slice; readonly event?: FeedEvent }
 
 /**
- * Events behind one, in the order of all that have been given a place.
+ * Events after one, in the order of all that have a position.
  * @throws RangeError for an `after` that is no event's id; Error for a ledger that cannot be read
  */
 export function* readFeed(query: FeedQuery): QueryProgram<FeedPage> {
@@ -54,7 +54,7 @@ export function* readFeed(query: FeedQuery): QueryProgram<FeedPage> {
   }
 }
 
-/** Behind what was given its place before a moment: nothing that happened since is there. */
+/** After what got its position before a moment: nothing that happened since is there. */
 function* firstSince(since: number | undefined): QueryProgram<string> {
   if (since === undefined) return firstEvent
   const [row] = yield ask('SELECT max(place) AS place FROM event_slice WHERE at < ?', since - aheadMs)

@@ -2,13 +2,13 @@ import type { EventKind, NewEvent, ToldEvent } from '../../domain/index.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 
-/** Tells an event in the transaction of what it is about: both are there, or neither. */
+/** Writes an event in the transaction of its change: both are stored, or neither. */
 export function* writeEvent({ kind, data }: NewEvent, at: number): QueryProgram<void> {
   yield ask('INSERT INTO event (at, kind, data) VALUES (?, ?, ?)', at, kind, JSON.stringify(data))
 }
 
 /**
- * Tells an event unless the last of its sort says the same: several gateways may see the same thing happen. With `ends` only
+ * Writes an event unless the last of its sort says the same: several gateways may see the same thing happen. With `ends` only
  * where that last one is of this kind: it is no news by itself.
  */
 export function* writeNewEvent(event: NewEvent, at: number, ends?: EventKind): QueryProgram<void> {

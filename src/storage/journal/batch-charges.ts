@@ -104,7 +104,7 @@ export function* addKept(totals: Totals, pages: readonly number[], match: LogMat
 }
 
 /**
- * What the newest ripe page is charged that nothing is kept beside: of those that end before a moment. Null where there is none.
+ * The charges of the newest ripe log batch without stored sums: of those that end before a moment. Null where there is none.
  * Read on one state of the database.
  */
 export function* sumNextBatch({ at, before }: { at: number; before: number }): QueryProgram<BatchCharges | null> {
@@ -166,8 +166,8 @@ export function* writeBatchCharges({ body, through, ...head }: BatchCharges): Qu
 }
 
 /**
- * Looks through what stands next in one chain of the ledger for charges of requests that something is kept about: that goes, and is
- * made anew. @returns how many places, 0 when there is nothing left to do; and whether there is a page to sum
+ * Reads the next entries of one chain of the ledger for charges of requests with stored sums: those are dropped and
+ * made again. @returns how many entries, 0 when there is nothing left to do; and whether there is a page to sum
  */
 export function* dropChanged(at: number): QueryProgram<{ readonly places: number; readonly isDue: boolean }> {
   yield ask(wait)

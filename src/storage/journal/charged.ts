@@ -12,7 +12,7 @@ import { firstIdAt } from '../../util/ids.ts'
 import { itemFactsBegin } from '../ledger/item-facts.ts'
 import { findCounting, findGivenBack } from './counted.ts'
 
-/** What an image of a charge has to be: SQL on `line` and, for a question about a size, `asked`. */
+/** What an image of a charge has to be: SQL on `line` and, for a filter by size, `asked`. */
 type Images = { readonly from: string; readonly where: string; readonly params: readonly Value[] }
 
 /** A size as it would be measured, where the caller named one in pixels. */
@@ -101,7 +101,7 @@ export function* findBatched(ids: readonly string[], match: LogMatch): QueryProg
 }
 
 /**
- * The next ids of charges as asked, by an index that has few others; undefined where there is none, or the log is found by
+ * The next ids of matching charges, by an index that has few others; undefined where there is none, or the log is found by
  * something closer.
  */
 export function idsOfFew(

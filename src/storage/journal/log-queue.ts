@@ -11,7 +11,7 @@ const batchRows = 256
 export type Batch = { readonly logs: LogBatchWrite | null; readonly delivered: readonly string[] }
 
 /**
- * What nobody waits for: log rows and notes of delivery, in order, bounded. When writing falls behind, the oldest rows
+ * Writes that no caller waits for: log rows and notes of delivery, in order, bounded. When writing is too slow, the oldest rows
  * are dropped and counted; nothing here is money.
  */
 export class LogQueue {

@@ -31,7 +31,7 @@ function placeOfEnd(end: string, until: number): number {
 
 /** @returns how many rows went */
 function* prunePage({ number, count, lastMs }: LogBatchHead, end: string, until: number): QueryProgram<number> {
-  // Somebody else who prunes, or binds, may be at it.
+  // Another process that prunes, or compacts, may be at it.
   const [row] = yield ask(`SELECT number, body FROM log_page WHERE number = ? ${lockRows}`, number)
   if (!row) return 0
   const page = readSound(row)

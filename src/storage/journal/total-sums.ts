@@ -21,7 +21,7 @@ const withUse = `SELECT chain, position, body FROM segment
   WHERE last_id >= ? AND last_id < ? AND first_id <= ? AND instr(body, '.u"') > 0`
 const segmentsBetween = 'SELECT count(*) AS count FROM segment WHERE last_id >= ? AND last_id < ?'
 
-/** Whoever looks for one charge reads about so many segments: all of two minutes, where each has a part of a second. */
+/** A search for one charge reads about so many batches: all of two minutes, where each has a part of a second. */
 const segmentsOfOne = 4
 
 /** A settled charge. */
@@ -103,7 +103,7 @@ export function endsOf(ids: readonly string[]): readonly [first: string | undefi
 }
 
 /**
- * The settled charges of some requests: also of what a request used beside its images. `isDense`: there are hardly any other
+ * The settled charges of some requests: also of what a request used in addition to its images. `isDense`: there are hardly any other
  * requests between them.
  */
 export function* findSettled(ids: readonly string[], isDense = false): QueryProgram<ReadonlyMap<string, Counted>> {

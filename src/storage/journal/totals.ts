@@ -34,9 +34,9 @@ const fewTogether = 1_000
 const beginning = 'SELECT min(first_ms) AS first_ms, max(last_ms) AS last_ms FROM log_page'
 
 /**
- * What the requests of a filter come to, or the newest of them and where to go on: whoever asks for what is `before` that, as
+ * What the requests of a filter come to, or the newest of them and where to go on: a call for what is `before` that, as
  * often as there is something left, has all of them once. What was charged is taken from what has been added up
- * already where the filter asks for no more than the parts of a charge; from what is kept beside pages where it asks for what the
+ * already where the filter has no more than the parts of a charge; from the sums of log batches where it has what the
  * requests were; else from the charges of the requests.
  */
 export function* sumMatching(

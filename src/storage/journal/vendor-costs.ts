@@ -6,7 +6,7 @@ import { ask, type QueryProgram } from '../query.ts'
 import { dayMs } from './summed.ts'
 
 /**
- * By day and model, oldest first, what vendors say that they charged, beside what was charged here. Charges in segments are of
+ * By day and model, oldest first, what vendors report that they charged, and what was charged here. Charges in batches are of
  * text, of which no vendor's cost is kept.
  */
 export function* sumVendorCosts({

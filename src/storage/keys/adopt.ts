@@ -15,8 +15,8 @@ type AdoptedUser = Adoption['users'][number]
 const wait = `SELECT value FROM meta WHERE name = 'foreign_keys' ${lockRows}`
 
 /**
- * Takes over users and keys of another gateway. Whoever was taken over before stays as they are: the same may be done again,
- * and what has become of it since is not undone. A user who is somebody else gets nobody's keys.
+ * Takes over users and keys of another gateway. Users that were taken over before stay as they are: the same may be done again,
+ * and what has become of it since is not undone. A user of the same name who is another person gets no keys.
  */
 export function* adopt(identity: Scribe, given: Signed & { readonly adoption: Adoption }): QueryProgram<Adopted> {
   const { adoption, ...signed } = given

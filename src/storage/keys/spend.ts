@@ -64,7 +64,7 @@ export function spendOfBudget(zoned: Zoned, spending: Spending): Query {
 
 /**
  * Brings a key back to the day and the month that are now, in the transaction that has booked something of an earlier day: so no
- * other ever finds it there. One that waited for it would read what it has left behind as that was before.
+ * other ever finds it there. One that waited for it would read its result as it was before.
  */
 export function comeBack(zoned: Zoned, keyId: string, now: number): Query {
   return spend(zoned, { keyId, amount: 0, heldBack: 0, at: now })

@@ -16,7 +16,7 @@ export function* readAnchor(at: number): QueryProgram<Anchor> {
 }
 
 /**
- * Holds the entries against what anchors say of them. An entry with the hash that it had then vouches for itself and, by the
+ * Holds the entries against what anchors say of them. An entry with the hash that it had then proves itself and, by the
  * chain, for every one before it; one that is gone was there when the anchor was made.
  */
 export function* auditAnchors(anchors: readonly Anchor[], report: (problem: string) => void): QueryProgram<void> {

@@ -15,7 +15,7 @@ const nextSegments = `SELECT chain, position, first_id, last_id, count, ${aloneC
 
 /**
  * Proves every segment against its own row and its reversals: it has as many charges as it says, each of them once and in no
- * other place, where whoever looks for one finds it. Adds up what keys have spent by them.
+ * other place, where a search finds it. Adds up what keys have spent by them.
  */
 export function* auditChargeBatches(findings: Findings): QueryProgram<void> {
   // Charges that a segment yet to come may have too.

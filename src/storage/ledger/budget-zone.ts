@@ -29,7 +29,7 @@ const unknown = -1
 const hourMs = 3_600_000
 
 /**
- * The day and the month that something was booked on which ended at `at`. By another zone than the one that is now nobody
+ * The day and the month that something was booked on which ended at `at`. By another zone than the present one no one
  * knows the day, and the month only where it is the same all over the world: what is given back of a wrong one would be spent twice.
  */
 export function* bookedOn(zone: string, at: number): QueryProgram<{ readonly day: number; readonly month: number }> {

@@ -8,7 +8,7 @@ import { writeItemFacts } from './item-facts.ts'
 
 /**
  * Writes one line, once. The charge's own row is changed first, under the condition that it is still reserved and ours:
- * that locks it, so nobody can recover the charge between the check and the line.
+ * that locks it, so no process can recover the charge between the check and the line.
  * @returns true when the line is there, now or from before; false when the charge is lost or the line another one.
  */
 export function* addChargeItem(

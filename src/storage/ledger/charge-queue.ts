@@ -40,7 +40,7 @@ export type Posted = {
 type Group = { readonly postings: readonly Waiting[]; readonly posted: Posted; readonly wasGivenBack?: boolean }
 
 /**
- * Charges that nobody waits for, in the order they came. They are money: none is dropped while the process lives, one
+ * Charges that no caller waits for, in the order they came. They are money: none is dropped while the process lives, one
  * whose commit is not known to have happened is written again, and when too many wait the ledger is not healthy.
  * Lists and no maps: what is handed in and gone again within a moment must not grow old.
  */

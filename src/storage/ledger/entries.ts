@@ -37,7 +37,7 @@ const columns = `chain, position, charge_id, kind, debit, credit, amount, actor,
 
 /**
  * Appends entries to this writer's chain: each carries the hash of the one before it. Those about charges that are in segments
- * stand in `reversal`, those of what was paid in in `topup`.
+ * are in `reversal`, those of payments in `topup`.
  */
 export function* postAll(
   { chain }: WriterIdentity,

@@ -30,7 +30,7 @@ export function* postCharges(
   { segment, rows, at: now }: Posted & { readonly at: number },
 ): QueryProgram<null> {
   const posted = rows === null ? null : (JSON.parse(rows) as PostedRows)
-  // The keys of both in one order: whoever waits for one of the rows' has none of the segment's that others want before it.
+  // The keys of both in one order: a transaction that waits for a key of the rows holds none of the batch's that others want.
   if (segment && posted) yield* lockKeys([...keysOf(segment), ...posted.charges.map(charge => charge[keyAt] as string)])
   if (segment) yield* writeChargeBatch(identity, segment, now)
   if (posted) yield* postRows(identity, posted, now)

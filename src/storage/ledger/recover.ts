@@ -45,12 +45,12 @@ const lastSegments = `SELECT s.*, r.epoch AS alive FROM segment s
 
 /** Of a charge whose process is gone or was silent for too long. */
 const isLeft = `NOT EXISTS (SELECT 1 FROM replica WHERE replica.owner = charge.owner AND replica.epoch = charge.epoch)`
-/** Nobody goes on with it: a charge of a job is ended by the job. */
+/** No process goes on with it: a charge of a job is ended by the job. */
 const isOver = `${isLeft} AND NOT EXISTS (SELECT 1 FROM job WHERE job.id = charge.id AND job.state = 'running')`
 
 /**
  * Begins a new epoch and ends every charge that a process which is gone has left reserved. Run inside one transaction before
- * the first request is served. `isAlone`: nobody else can be at work, so every lease is of a process that is gone.
+ * the first request is served. `isAlone`: no other process can be at work, so every lease is of a process that is gone.
  */
 export function* begin(identity: Omit<WriterIdentity, 'epoch'>, at: number, isAlone: boolean): QueryProgram<Recovery> {
   if (isAlone) yield* dropAll()
@@ -84,7 +84,7 @@ export function* beat(identity: WriterIdentity, at: number): QueryProgram<Recove
 
 /** Running it again finds nothing to do. */
 function* endLeft(identity: WriterIdentity, at: number): QueryProgram<Recovery> {
-  // Whoever clears up for others has none of his own: their jobs wait for the first of them.
+  // A process that clears up for others has no jobs of its own: theirs wait for the first of them.
   if (identity.owner !== '') yield* adoptJobs(identity)
   yield* writeMissingLogs(at)
   yield* lockLeft()

@@ -38,9 +38,9 @@ export function* countRepairs(): QueryProgram<number> {
 }
 
 /**
- * Adds to keys and accounts what an audit found missing. Whatever is booked beside it adds to both sides alike, so the
- * differences hold, unless somebody else has corrected them meanwhile.
- * @returns false when somebody has: then it has to be found out again
+ * Adds to keys and accounts what an audit found missing. Concurrent bookings add to both sides alike, so the
+ * differences hold, unless another process has corrected them meanwhile.
+ * @returns false when one has: then the audit has to run again
  */
 export function* repairBudgets(
   identity: Scribe,

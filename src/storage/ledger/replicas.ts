@@ -20,7 +20,7 @@ export type Replica = {
 
 /**
  * Takes the next epoch and a lease. `at` is the time by the clock of the storage; PostgreSQL goes by its own. `isAlone`:
- * nobody else can be at work, so the lease needs no renewal.
+ * no other process can be at work, so the lease needs no renewal.
  */
 export function* join({ owner, host }: Replica, at: number, isAlone: boolean): QueryProgram<number> {
   const [meta] = yield ask(`UPDATE meta SET value = value + 1 WHERE name = 'epoch' RETURNING value`)
@@ -43,8 +43,8 @@ export function* join({ owner, host }: Replica, at: number, isAlone: boolean): Q
 
 /**
  * Makes the lease longer, and ends those that have run out. One that was silent for too long has lost its charges and begins
- * again, in a new epoch. Whose own lease has run out and is still there knows that nobody kept watch, or that the clock has
- * jumped: then every lease is made anew, and who is really gone does not renew it.
+ * again, in a new epoch. A process whose own lease has run out and is still there knows that no one kept watch, or that the clock has
+ * jumped: then every lease is made again, and a process that is really gone does not renew it.
  */
 export function* renew(
   identity: WriterIdentity,

@@ -17,7 +17,7 @@ type Booking = { readonly settledAt: number; readonly refundedAt: number | undef
 const none: StatementTotals = { charges: 0, charged: 0, refunds: 0, refunded: 0 }
 
 /**
- * What was charged and given back between two moments, by who pays: from the charges and their lines, and beside it what the
+ * What was charged and given back between two moments, by who pays: from the charges and their items, and next to it what the
  * ledger's entries of that time come to. Goes through the whole ledger, for what was owed before; run on one snapshot.
  */
 export function* sumStatement(span: Span): QueryProgram<Statement> {

@@ -70,7 +70,7 @@ export function takeTogether(
   return pages.slice(from, to)
 }
 
-/** What is done about a page that somebody has damaged: whoever asked is told, or does without it. */
+/** How to treat a damaged batch: report it, or leave it out. */
 export type Damaged = 'told' | 'left out'
 
 /** Some pages in the order in which they are named; those that are gone are left out. */

@@ -13,7 +13,7 @@ export type IdRange = { readonly from: string; readonly before: string | undefin
 
 /** Times become ids, which are in order of time. */
 export function rangeOf({ id, since, until, before, after }: Words): IdRange {
-  // What sorts directly behind an id is the id with the smallest character there is.
+  // The next text after an id is the id with the smallest character there is.
   const froms = [at(since), after === undefined ? undefined : `${after}\0`, id]
   const ends = [at(until), before, id === undefined ? undefined : `${id}\0`]
   return { from: inOrder(froms).at(-1) ?? '', before: inOrder(ends)[0] }
@@ -27,7 +27,7 @@ function inOrder(ids: readonly (string | undefined)[]): readonly string[] {
   return ids.filter(id => id !== undefined).toSorted()
 }
 
-/** Rows of a page that match in what stands in them, by their places: what many share is looked at once. */
+/** Rows of a batch that match by their content, by position: what many share is examined once. */
 export function placesIn(page: LogBatch, match: Words): readonly number[] {
   const { from, before } = rangeOf(match)
   const whos = page.whos.map(who => isWho(who, match))
@@ -46,7 +46,7 @@ function isWho(who: Who, { keyId, user, group }: LogMatch): boolean {
   return is(who.key_id, keyId) && is(who.user_name, user) && is(who.group_name, group)
 }
 
-/** Of what many requests share, whether it is as asked. */
+/** Whether what many requests share matches. */
 export function isWhat(
   what: Pick<What, 'model' | 'operation' | 'upstream' | 'outcome' | 'status'>,
   { model, operation, upstream, outcome, status, kind, lookups }: LogMatch,

@@ -15,7 +15,7 @@ const {
 } = logMembers
 const { outputTokens: ______, ...what } = rest
 
-/** Who asked: in a page once for all of their rows. */
+/** The caller: in a batch once for all of their rows. */
 export const whoMembers = { keyId, user, group } as const
 /** What came to pass: in a page once for all rows that differ in nothing but who, when, how long and how much. */
 export const whatMembers = what

@@ -7,7 +7,7 @@ const lockLoose = `SELECT number FROM log_page WHERE sums IS NULL AND +last_ms >
 
 /**
  * Keeps the loose pages of a time from being bound until this transaction ends. Who reads in more than one statement sees
- * what others commit in between: rows that go from page to page meanwhile would be in none. Whoever binds passes these by.
+ * what others commit in between: rows that go from page to page meanwhile would be in none. Compaction skips these.
  */
 export function* lockUncompacted(firstMs: number, lastMs: number): QueryProgram<void> {
   yield ask(lockLoose, firstMs, lastMs)

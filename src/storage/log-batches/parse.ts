@@ -95,12 +95,12 @@ export class LogBatch {
     return Array.from({ length: this.count }, (_, at) => this.rowOf(at))
   }
 
-  /** Where the first row stands whose id is this one or sorts behind it; `count` where there is none. */
+  /** The position of the first row whose id is this one or sorts after it; `count` where there is none. */
   firstAt(id: string): number {
     return firstAt(this.count, at => this.idOf(at) < id)
   }
 
-  /** Where the row with this id stands; undefined where there is none. */
+  /** The position of the row with this id; undefined where there is none. */
   placeOf(id: string): number | undefined {
     const at = this.firstAt(id)
     return at < this.count && this.idOf(at) === id ? at : undefined

@@ -2,7 +2,7 @@ import type { LogMatch } from '../../domain/index.ts'
 import type { LogBatch } from './parse.ts'
 
 /**
- * What bound pages are found by, beside their time: keys, users and models, and what seldom comes to pass. Each stands in the
+ * What compacted batches are found by, apart from their time: keys, users and models, and rare outcomes. Each is in the
  * index once for every page that has it.
  */
 export function wordsOf({ whos, whats }: LogBatch): readonly string[] {

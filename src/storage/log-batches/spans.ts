@@ -7,7 +7,7 @@ const growth = 1.1
 /** Requests by steps: `[step, requests, step, requests …]`, as it is kept. */
 type Steps = readonly number[]
 
-/** As it is kept beside a page: how long its requests took, by what they were. */
+/** As it is stored with a batch: how long its requests took, by what they were. */
 export type KeptSpans = readonly (readonly [
   kind: RowKind,
   model: string | null,

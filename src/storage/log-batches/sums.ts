@@ -9,11 +9,11 @@ export type Sums = {
   outputTokens: number
 }
 
-/** As it is kept beside a page: with when its first and its last request began by the gateway's clock. */
+/** As it is stored with a batch: with the begin of its first and its last request by the gateway's clock. */
 export type KeptSums = Sums & {
   readonly from: number
   readonly to: number
-  /** By what the requests were; not beside pages of earlier versions. */
+  /** By what the requests were; not with batches of earlier versions. */
   readonly spans?: KeptSpans
 }
 

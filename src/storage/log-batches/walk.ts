@@ -11,7 +11,7 @@ type Question = LogMatch & Pick<LogFilter, 'before' | 'after'>
 /** A row, and when its request began. */
 type Placed = { readonly row: LogRow; readonly ms: number }
 
-/** A page of few rows is looked for first: whoever wants the newest ones finds them there. */
+/** A batch of few rows is read first: it has the newest ones. */
 const rowsFirst = 512
 const rowsMost = 8_192
 
@@ -67,7 +67,7 @@ export class LogWalk {
     }
   }
 
-  /** Those that nothing can come before which has not been read: all of that begins where the next page does, or behind it. */
+  /** Those that no unread row can precede: all unread rows begin where the next batch does, or after it. */
   #takeReady(next: LogBatchHead | undefined): readonly LogRow[] {
     const isReady = ({ ms }: Placed): boolean =>
       next === undefined || (this.#isOnward ? ms < next.firstMs : ms > next.lastMs)

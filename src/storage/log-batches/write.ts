@@ -22,7 +22,7 @@ const insertBound =
 /** What requests were charged that are in a page no more, or not alone. */
 const dropCharges = 'DELETE FROM log_page_charge WHERE page = ?'
 
-/** Rows as they cross to the writer. `again`: they were written before, as far as anybody knows. */
+/** Rows as they cross to the writer. `again`: they may have been written before. */
 export type LogBatchWrite = { readonly page: LogBatchText; readonly again: boolean }
 
 /**
@@ -35,11 +35,11 @@ export function* writeLogs(loose: UncompactedBatches, { page, again }: LogBatchW
   if (!missing) return
   yield* insertPage(missing)
   if (loose.isDue(missing.count)) yield* bindLoose(loose)
-  // Last: whoever wants one of these keys waits no longer than it takes to note and to commit.
+  // Last: a transaction that wants one of these keys waits no longer than it takes to note and to commit.
   yield* noteUsed(new Map(JSON.parse(missing.used) as Used[]))
 }
 
-/** Rows that somebody else makes a page of: they wait for the next binding like all others. */
+/** Rows that another writer puts in a batch: they wait for the next compaction like all others. */
 export function* writeRows(rows: readonly LogRow[]): QueryProgram<void> {
   if (rows.length > 0) yield* insertPage(draftLogBatch(rows))
 }
@@ -55,7 +55,7 @@ function* withoutThose(page: LogBatchText): QueryProgram<LogBatchText | undefine
   return missing.length > 0 ? draftLogBatch(missing) : undefined
 }
 
-/** Binds all loose pages, whoever wrote them, once there are enough together. */
+/** Compacts all uncompacted batches, of all writers, once there are enough together. */
 function* bindLoose(loose: UncompactedBatches): QueryProgram<void> {
   const found = yield ask(`SELECT number, count FROM log_page WHERE sums IS NULL ORDER BY number ${skipLocked}`)
   const count = found.reduce((sum, row) => sum + whole(row, 'count'), 0)
@@ -64,7 +64,7 @@ function* bindLoose(loose: UncompactedBatches): QueryProgram<void> {
   loose.bound()
 }
 
-/** Takes the rows out of some pages. One that somebody has damaged stays as it is. */
+/** Takes the rows out of some batches. A damaged one stays as it is. */
 function* takeRows(numbers: readonly number[]): QueryProgram<readonly LogRow[]> {
   const found = yield* askIn('SELECT number, body FROM log_page WHERE number IN (…)', numbers)
   const pages = new Map<number, LogBatch>()
@@ -123,7 +123,7 @@ export function* rewriteLogBatch(number: number, page: LogBatch, rows: readonly 
   yield* insertRows('log_word', ['word', 'page'], added)
 }
 
-/** Takes a page away, with its words; which those were, one that somebody has damaged does not say. */
+/** Deletes a batch with its search words; those of a damaged one are not known. */
 export function* deleteLogBatch(number: number, page: LogBatch | undefined): QueryProgram<void> {
   yield ask('DELETE FROM log_page WHERE number = ?', number)
   yield ask(dropCharges, number)

@@ -9,7 +9,7 @@ import { leave, type Signed } from './trail.ts'
 import { createUser, refuseErased } from './users.ts'
 import { refuseUnprintable } from '../plain-names.ts'
 
-/** Whoever invites has to be able to make users still: an administrator, or somebody at the machine itself. */
+/** The author of an invitation must still be able to make users: an administrator, or a person at the machine itself. */
 const isGood = `expires_at > ? AND created_at <= ? AND (made_by = 'command line' OR EXISTS
   (SELECT 1 FROM "user" a WHERE a.name = made_by AND a.role = 'admin' AND a.status = 'active'))`
 
@@ -31,7 +31,7 @@ export function* createInvitation(
 ): QueryProgram<Invitation> {
   const { hash, name, role, group, expiresAt } = invitation
   refuseUnprintable(name, group)
-  // Those that nobody took up are swept by the next.
+  // Unused ones are swept by the next.
   yield ask('DELETE FROM invitation WHERE expires_at <= ?', at)
   if (name !== null) {
     const [taken] = yield ask('SELECT name FROM "user" WHERE name = ?', name)
@@ -85,7 +85,7 @@ export function* admitUser(
   { newcomer, by, at }: Signed & { readonly newcomer: Newcomer },
 ): QueryProgram<'admitted' | 'uninvited' | 'taken'> {
   const { user, identity: who, invitation } = newcomer
-  // Whoever has an account keeps the invitation.
+  // A person who has an account keeps the invitation.
   if (who && (yield* findLinked(who))) return 'taken'
   if (invitation !== null) {
     const [used] = yield ask(

@@ -17,7 +17,7 @@ function toSession(row: Row): Session {
 
 export function* createSession({ session }: { readonly session: Session }): QueryProgram<null> {
   const { hash, user, createdAt, seenAt, expiresAt, agent, remote } = session
-  // Those that nobody ended are swept by the next that begins.
+  // Those that were not ended are swept by the next that begins.
   yield ask('DELETE FROM session WHERE expires_at <= ?', createdAt)
   yield ask(
     'INSERT INTO session (hash, user_name, created_at, seen_at, expires_at, agent, remote) VALUES (?, ?, ?, ?, ?, ?, ?)',

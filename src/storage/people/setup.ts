@@ -46,7 +46,7 @@ export function* claimSetup(
     at,
   )
   yield ask('DELETE FROM setup')
-  // Whoever was in under this name before knew another password, or was known to an issuer.
+  // A person who was signed in under this name before had another password, or was known to an issuer.
   yield ask('DELETE FROM session WHERE user_name = ?', name)
   yield ask('DELETE FROM sign_in_link WHERE user_name = ?', name)
   yield* revokeSessionKeys(name)

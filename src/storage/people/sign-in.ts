@@ -70,7 +70,7 @@ export function* linkIdentity(
   return 'linked'
 }
 
-/** @returns false when it is somebody's already. */
+/** @returns false when it is another user's already. */
 export function* insertLink({ issuer, subject }: Identity, user: string, at: number): QueryProgram<boolean> {
   const [row] = yield ask(
     `INSERT INTO sign_in_link (issuer, subject, user_name, created_at) VALUES (?, ?, ?, ?)

@@ -15,7 +15,7 @@ const countedMax = 10_000
 
 type Fields = { readonly [field: string]: unknown }
 
-/** Leaves a row of what a change did, the fields that differ, and tells of it. A change that changes nothing leaves none. */
+/** Leaves a row of what a change did, the fields that differ, and an event. A change that changes nothing leaves none. */
 export function* leave(
   { ids }: Pick<Scribe, 'ids'>,
   { by, at }: Signed,

@@ -47,7 +47,7 @@ export function* hasAdmin({ passwords, issuers }: WaysIn, but = ''): QueryProgra
   return rows.some(row => (passwords && Boolean(row['has_password'])) || issuers.includes(String(row['issuer'])))
 }
 
-/** What somebody was called whose charges the ledger keeps is nobody else's name: they would be taken for one. */
+/** The former name of a person whose charges the ledger keeps is not given again: the two would be taken for one. */
 export function* isErased(name: string): QueryProgram<boolean> {
   const [erased] = yield ask(
     'SELECT 1 AS found FROM "user" WHERE booked_as = ? OR (name = ? AND erased_at IS NOT NULL)',
@@ -79,7 +79,7 @@ export function* createUser(
     at,
   )
   if (!created) throw new StorageError('user_exists', { name })
-  // Whoever had the name may have been erased while the row was waited for.
+  // The person of that name may have been erased while the row was waited for.
   yield* refuseErased(name)
   yield* leave(identity, { by, at }, 'user.create', name, null, { group, role })
   return null
@@ -106,7 +106,7 @@ export function* changeUser(
   )
   const became = yield* findUser(name)
   if (!became) return undefined
-  // What somebody may is decided when they enter.
+  // A person's rights are decided when they sign in.
   if (became.status === 'disabled' || became.role !== was.role) {
     yield ask('DELETE FROM session WHERE user_name = ?', name)
     yield* revokeSessionKeys(name)
@@ -133,7 +133,7 @@ export function* needOtherAdmin(name: string, ways: WaysIn | null = null): Query
   yield ask(`UPDATE meta SET value = value WHERE name = 'epoch'`)
   const known = (yield ask(admins)).map(row => row['name'])
   if (known.length === 1 && known[0] === name) throw new StorageError('last_admin', { name })
-  // Of those that are left nobody may get in: by a password where none are taken, by an issuer that has gone.
+  // Of those that are left no one may get in: by a password where none are taken, by an issuer that has gone.
   if (ways && (yield* hasAdmin(ways)) && !(yield* hasAdmin(ways, name))) throw new StorageError('last_admin', { name })
 }
 
@@ -146,7 +146,7 @@ export function* revokeSessionKeys(user: string): QueryProgram<null> {
   return null
 }
 
-/** Ends the user's sessions but the one told; when none is, the keys made for them too. @returns false when there is no such user. */
+/** Ends the user's sessions but the given one; when none is given, the keys made for them too. @returns false when there is no such user. */
 export function* setPassword(
   identity: Scribe,
   given: Signed & { readonly name: string; readonly passwordHash: string; readonly keep: string | null },

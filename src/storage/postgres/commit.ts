@@ -9,7 +9,7 @@ import { Session } from './connect.ts'
 import { refuseNewer } from './migrate.ts'
 import { isLost, mayRetry, storageFailure, toStorageError } from './failure.ts'
 
-/** What finds that somebody has made the same row is tried so often again. */
+/** What finds that another process has made the same row is tried so often again. */
 const attemptsMax = 3
 /** How long others may be in the way of an operation: it counts as failed then, and whatever its caller does with it ends. */
 const conflictMs = 10_000
@@ -27,7 +27,7 @@ type Failed = {
 }
 
 /**
- * What became of a group. `values` and `faults` stand by the operation's place; an operation with a fault changed nothing.
+ * What became of a group. `values` and `faults` are by the operation's position; an operation with a fault changed nothing.
  * `broken` says why the storage could not be written: operations beyond `values` are not known to be committed.
  */
 export type GroupResult = {
@@ -62,7 +62,7 @@ export async function commitGroup(
   return { values, faults, broken: undefined, isLost: false }
 }
 
-/** Runs steps in a transaction of their own, again where somebody else was in the way. @throws what became of the last attempt */
+/** Runs steps in a transaction of their own, again where another transaction was in the way. @throws the error of the last attempt */
 export async function transact<T>(client: pg.PoolClient, clock: Waits, work: () => QueryProgram<T>): Promise<T> {
   const attempt = await insist(clock, () => attemptSteps(client, session => session.run(work())))
   if ('value' in attempt) return attempt.value
@@ -91,7 +91,7 @@ async function insist<T>(clock: Waits, attempt: () => Promise<Attempt<T>>): Prom
     if ('value' in result || !result.isFromDatabase) return result
     const why = mayRetry(result.error)
     if (why === undefined || (why === 'twice' && tries > attemptsMax) || clock.tick() >= until) return result
-    // Two that wait for each other are told so one at a time, and part by it.
+    // Of two that wait for each other one fails at a time, which ends it.
     if (why === 'conflict' && tries > attemptsMax)
       await clock.sleep(Math.min(pauseMs.first * 2 ** (tries - attemptsMax), pauseMs.most))
   }

@@ -28,11 +28,11 @@ export function createPool(url: string, connectionsMax: number, statementMax = s
     keepAlive: true,
     application_name: ownName,
     pipeline: true,
-    // What is asked next waits behind it.
+    // The next statement waits for it.
     onConnect: client =>
       void client.query(`${settings}; SET statement_timeout = ${statementMax}`).catch(() => undefined),
   })
-  // A connection that breaks says so here as well as to whoever uses it; the latter is told by its statement.
+  // A connection that breaks reports it here as well as to its user, whose statement fails.
   pool.on('connect', client => client.on('error', () => undefined))
   pool.on('error', () => undefined)
   return pool
@@ -84,7 +84,7 @@ export class Session {
   }
 
   #keep(answer: Promise<QueryResult>): Promise<QueryResult> {
-    // Whoever settles hears of it; until then it is not unhandled.
+    // The settling code gets the error; until then it is not unhandled.
     answer.catch(() => undefined)
     this.#sent.push(answer)
     return answer

@@ -10,7 +10,7 @@ import { findNumbered } from './numbered.ts'
 import { startError } from './prepare.ts'
 import { useClient } from './commit.ts'
 
-/** What one statement of a copy may take: nobody else waits for it. */
+/** What one statement of a copy may take: no request waits for it. */
 export const copyMs = 86_400_000
 
 /**

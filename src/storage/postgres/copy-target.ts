@@ -97,7 +97,7 @@ async function mark(client: pg.PoolClient, path: string): Promise<void> {
          WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e') ORDER BY c.relname`,
   )
   const names = rows.map(({ name }) => name)
-  // Whoever had made it has no lock any more, and its rows went with its transaction.
+  // Its author has no lock any more, and its rows went with its transaction.
   if (names.length === 1 && (await isMarked(client))) await unmark(client)
   else if (names.length > 0) throw new StorageError('copy_taken', { path, reason: `there is a table ${names[0]}` })
   await client.query('BEGIN')

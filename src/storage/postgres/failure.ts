@@ -12,7 +12,7 @@ const serverClasses = new Map([
   ['58', 'the server has trouble with its disk'],
   ['XX', 'the server failed'],
 ])
-/** Somebody else was faster, or two waited for each other: the same again may succeed. */
+/** Another transaction was faster, or two waited for each other: the same again may succeed. */
 const conflictCodes = new Set(['40001', '40P01', '55P03'])
 /** Two have made the same row: who comes second finds it. */
 const sameRow = '23505'

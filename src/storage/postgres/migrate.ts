@@ -85,7 +85,7 @@ export async function makeVersion(client: pg.PoolClient, version: number): Promi
   await client.query(`INSERT INTO tollgate_schema VALUES (${version})`)
 }
 
-/** The clock of leases, which the migrations stand on. */
+/** The clock of leases, which the migrations need. */
 export async function makeClock(client: pg.PoolClient): Promise<void> {
   await client.query(
     'CREATE FUNCTION now_ms() RETURNS BIGINT LANGUAGE sql AS $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint $$',

@@ -35,7 +35,7 @@ export async function prepareDatabase(pool: pg.Pool, url: string, preparation: P
       if (found > 0 && !isOwn) throw olderError(url, found)
       return await migrateInItsTime(url, preparation)
     } catch (error) {
-      // Somebody else migrates, and nobody reads the version until that is over.
+      // Another process migrates, and no one reads the version until that is over.
       if (isOwn && isStopped(error)) return await migrateInItsTime(url, preparation)
       const isHopeless = error instanceof StorageError || isWrongAddress(error) || !isLost(error)
       if (isHopeless || clock.tick() >= until) throw startError(error, url)
@@ -44,7 +44,7 @@ export async function prepareDatabase(pool: pg.Pool, url: string, preparation: P
   }
 }
 
-/** A table of very many rows takes minutes to change, and so long do those wait that find somebody else at it. */
+/** A table of very many rows takes minutes to change, and so long do those wait that find another process at it. */
 async function migrateInItsTime(url: string, { clock, isOwn, onWait }: Preparation): Promise<void> {
   const pool = createPool(url, 1, migrationMs)
   try {

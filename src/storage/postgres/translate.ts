@@ -10,7 +10,7 @@ const words: readonly (readonly [RegExp, string])[] = [
   [/\bBLOB\b/g, 'BYTEA'],
   [/\) STRICT(?:, WITHOUT ROWID)?$/, ')'],
   [/unixepoch\(\) \* 1000/g, 'now_ms()'],
-  // An index of SQLite has the row's number beside what it is of.
+  // An index of SQLite has the row's number in addition to its columns.
   [/ \/\* beside: (\w+) \*\/$/, ' INCLUDE ($1)'],
   [/abs\(random\(\) % (\d+)\)/g, 'floor(random() * $1)::bigint'],
 ]
@@ -28,7 +28,7 @@ export function translateSchema(statement: string): string {
     return words.reduce((text, [from, to]) => text.replace(from, to), statement)
   }
   const work = body.replace(/^SELECT RAISE\(ABORT, ('[^']+')\)$/, 'RAISE EXCEPTION $1')
-  // A condition of a trigger may not ask other tables; inside its function it may.
+  // A condition of a trigger may not read other tables; inside its function it may.
   const asks = condition?.includes('SELECT') === true
   return `CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       ${asks ? `IF ${condition} THEN ${work}; END IF` : work}; RETURN coalesce(NEW, OLD); END $$;
@@ -55,7 +55,7 @@ const queryWords = [
 
 /**
  * A query with `?` for its parameters as PostgreSQL numbers them. No text in our queries holds a question mark. Where a
- * query hands in the time, PostgreSQL tells its own: those who work on one database go by one clock.
+ * query hands in the time, PostgreSQL uses its own: processes on one database go by one clock.
  */
 export function prepare(sql: string): Prepared {
   let found = prepared.get(sql)

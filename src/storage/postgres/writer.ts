@@ -22,7 +22,7 @@ const groupOpsMax = 64
 const waitingMax = 5_000
 /** What opening a charge may take: its caller waits, and nothing has been bought yet. */
 const holdMs = 2_000
-/** Rows that nobody waits for wait this long for company. */
+/** Rows that no caller waits for wait this long for others. */
 const lazyMs = 50
 const probeMs = 250
 
@@ -30,7 +30,7 @@ type Waiting = {
   readonly op: Op
   resolve(this: void, value: unknown): void
   reject(this: void, error: Error): void
-  /** Its caller was told that it is not known to be committed. */
+  /** Its caller knows that it is not known to be committed. */
   isGivenUp: boolean
 }
 
@@ -188,7 +188,7 @@ export class Writer implements Writing {
   }
 
   async #commit(group: readonly Waiting[]): Promise<void> {
-    // Whoever has given up has been told so; what was not begun need not be.
+    // A caller that has given up knows it; what was not begun need not be.
     const wanted = group.filter(waiting => !waiting.isGivenUp)
     this.#writeQueue.finished(group.length - wanted.length)
     if (wanted.length > 0) this.#arrive(wanted, await this.#commitOps(wanted.map(waiting => waiting.op)))
@@ -246,7 +246,7 @@ export class Writer implements Writing {
     if (batch) void this.#follow(this.submit('batch', batch), error => this.#writeQueue.batchArrived(error))
   }
 
-  /** Of what nobody waits for: what became of it, and then the next. */
+  /** Of what no caller waits for: its result, and then the next. */
   async #follow(written: Promise<null>, arrived: (error: Error | undefined) => void): Promise<void> {
     await written.then(
       () => arrived(undefined),

@@ -15,11 +15,11 @@ import { startThread } from './thread.ts'
 
 const tellMs = 200
 
-/** Files of a database beside its own: the log of its commits, and the index of that. */
+/** Further files of a database: the log of its commits, and the index of that. */
 const besides = ['', '-wal', '-shm']
 
 /**
- * Copies a database as it is at one moment, beside whoever writes to it. The file appears under its name when it is whole
+ * Copies a database as it is at one moment, next to its writers. The file appears under its name when it is whole
  * and on the disk; only its owner may read it.
  * @throws StorageError `file_exists`, `storage_unavailable`
  */
@@ -33,7 +33,7 @@ export async function backupSqlite(
   if (!existsSync(path)) throw new StorageError('storage_unavailable', { reason: `${path} is not there` })
   const part = `${to}.part`
   await rm(part, { force: true })
-  // SQLite fills an empty file; made here, so that it is nobody else's to read from its first byte on.
+  // SQLite fills an empty file; made here, so that no one else can read it from its first byte on.
   await (await open(part, 'wx', 0o600)).close()
   try {
     const whole = statSync(path).size
@@ -80,7 +80,7 @@ export async function restoreSqlite(
     await sync(part)
     const before = `${place.path}.before-${stamp(clock.now())}`
     const aside = existsSync(place.path) ? before : undefined
-    // Beside a file that was taken away, too: SQLite would write it over what is restored.
+    // Next to a file that was removed, too: SQLite would write it over what is restored.
     for (const beside of besides)
       if (existsSync(place.path + beside)) await rename(place.path + beside, before + beside)
     await rename(part, place.path)

@@ -52,7 +52,7 @@ function transact<T>(path: string, steps: QueryProgram<T>): T {
 /** How often it is looked whether the file is free. */
 const againMs = 1_000
 
-/** Brings the schema up to date once nobody else has the file. @throws StorageError `storage_newer`, `storage_unavailable` */
+/** Brings the schema up to date once no other process has the file. @throws StorageError `storage_newer`, `storage_unavailable` */
 export async function migrateSqlite(
   wanted: string,
   { clock, onWait }: { readonly clock: Pick<Clock, 'sleep'>; readonly onWait: OnWait },

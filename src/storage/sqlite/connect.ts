@@ -40,12 +40,12 @@ export class Connection {
 
   #prepare(readOnly: boolean, options: ConnectOptions): void {
     this.db.exec('PRAGMA trusted_schema = OFF')
-    // The clock of leases is the one that the storage was handed. PostgreSQL has a function of this name that tells its own time.
+    // The clock of leases is the one that the storage was handed. PostgreSQL has a function of this name that returns its own time.
     this.db.function('now_ms', at => BigInt(Math.trunc(Number(at))))
     if (!readOnly) {
       // Before the first look at the file: its lock is taken then, and kept.
       if (options.isExclusive === true) this.db.exec('PRAGMA locking_mode = EXCLUSIVE')
-      // FULL: a commit is on the disk before anybody is told. The log of the last checkpoint is cut back to 64 MiB.
+      // FULL: a commit is on the disk before it is reported. The log of the last checkpoint is cut back to 64 MiB.
       this.db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864')
       // 32 MiB of pages at hand, as far as there are so many: of a million keys, each that is in use is on a page of its own.
       this.db.exec('PRAGMA cache_size = -32768')
@@ -53,7 +53,7 @@ export class Connection {
     }
   }
 
-  /** SQLite goes on writing to a file that has been deleted; nobody would ever read those rows. */
+  /** SQLite goes on writing to a file that has been deleted; those rows would never be read. */
   isFileThere(): boolean {
     const file = statSync(this.#path, { throwIfNoEntry: false })
     return file !== undefined && file.ino === this.#file.ino && file.dev === this.#file.dev
@@ -95,7 +95,7 @@ export class Connection {
     }
   }
 
-  /** The same, and what it deletes is overwritten, in the file and, as far as nobody reads it, in its log. */
+  /** The same, and what it deletes is overwritten, in the file and, unless it is being read, in its log. */
   transactErasing<T>(work: () => T): T {
     this.db.exec('PRAGMA secure_delete = ON')
     try {
@@ -107,7 +107,7 @@ export class Connection {
     }
   }
 
-  /** Without waiting: where somebody reads, what comes later is written over it. */
+  /** Without waiting: where the log is being read, later commits overwrite it. */
   #emptyLog(): void {
     this.db.exec('PRAGMA busy_timeout = 0')
     try {

@@ -32,11 +32,11 @@ export async function openTarget(wanted: string, tables: readonly TableLayout[])
   }
   try {
     if (existsSync(path)) throw new StorageError('copy_taken', { path, reason: 'the file is there' })
-    // SQLite would write what stands there over the copy.
+    // SQLite would write its content over the copy.
     if (existsSync(`${path}-wal`))
       throw new StorageError('copy_taken', { path, reason: `${path}-wal is there, of a file that was taken away` })
     for (const beside of besides) await rm(part + beside, { force: true })
-    // SQLite fills an empty file; made here, so that it is nobody else's to read from its first byte on.
+    // SQLite fills an empty file; made here, so that no one else can read it from its first byte on.
     await (await open(part, 'wx', 0o600)).close()
     const opened = (connection = new Connection(part))
     const triggers = prepare(opened, tables)

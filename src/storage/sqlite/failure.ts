@@ -65,7 +65,7 @@ const bySqlite: { readonly [code: number]: keyof typeof openingFaults } = {
 }
 
 /**
- * Why a database cannot be opened, for whoever starts a program on it: the file, the fault and the remedy. Undefined for
+ * Why a database cannot be opened, for the person who starts a program on it: the file, the fault and the remedy. Undefined for
  * what speaks of neither the file nor the disk.
  */
 export function openingFailure(error: unknown, path: string): string | undefined {
@@ -81,7 +81,7 @@ export function openingFailure(error: unknown, path: string): string | undefined
 
 function kindOf(error: unknown, path: string): keyof typeof openingFaults | undefined {
   const code = codeOf(error)
-  // Of a file that cannot be opened SQLite does not say why; the system does, when it is asked.
+  // Of a file that cannot be opened SQLite does not say why; the system does.
   if (code === 14) return whyNot(path)
   if (code !== undefined) return bySqlite[code]
   return bySystem[(error as NodeJS.ErrnoException | null)?.code ?? '']

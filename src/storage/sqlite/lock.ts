@@ -4,7 +4,7 @@ import { isBusy } from './failure.ts'
 
 /**
  * Claims a database for one gateway by a lock that the operating system takes back when the process dies, however it
- * dies. Tools do not claim; they write beside the gateway.
+ * dies. Tools do not claim; they write next to the gateway.
  * @returns the release.
  * @throws StorageError `storage_in_use`
  */

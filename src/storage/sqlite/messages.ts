@@ -23,9 +23,9 @@ export type WriterStart = {
   readonly thresholds: readonly number[]
   /** Begin a new epoch and recover what others left, at this time; null for one that does not bill. */
   readonly beginAt: number | null
-  /** Nobody else bills on this file. */
+  /** No other process bills on this file. */
   readonly isAlone: boolean
-  /** The epoch to go on with, when a writer of the same owner stood here before. */
+  /** The epoch to go on with, when the same owner had a writer here before. */
   readonly epoch: number | null
   /** Bytes that must be free on the disk for new charges to be opened. */
   readonly diskBytesMin: number
@@ -50,7 +50,7 @@ export type FromWriter =
   | { readonly kind: 'room'; readonly short: string | undefined }
   | { readonly kind: 'refused'; readonly fault: Fault }
   /**
-   * A group is through. `values` and `faults` stand by the operation's place in the group; an operation with a fault
+   * A group is through. `values` and `faults` are by the operation's position in the group; an operation with a fault
    * changed nothing. `broken` says why the storage could not be written: operations beyond `values` are not known to be
    * committed.
    */

@@ -53,7 +53,7 @@ export function isReady(path: string): boolean {
   }
 }
 
-/** Commands claim no file: that nobody has it open is known by opening it for one process only. */
+/** Commands claim no file: opening it for one process only proves that no other has it open. */
 function migrateAlone(path: string, options: ConnectOptions): void {
   let connection: Connection
   try {
@@ -98,7 +98,7 @@ function keepCopy(connection: Connection, path: string): void {
   const part = `${copy}.${process.pid}.part`
   try {
     rmSync(part, { force: true })
-    // SQLite fills an empty file; made here, so that it is nobody else's to read from its first byte on.
+    // SQLite fills an empty file; made here, so that no one else can read it from its first byte on.
     const file = openSync(part, 'wx', 0o600)
     connection.db.prepare('VACUUM INTO ?').run(part)
     fsyncSync(file)

@@ -14,7 +14,7 @@ export type Place = {
   forget(this: void): void
 }
 
-/** Finds and, where told to, claims a database. @throws StorageError also for what the file system says: no such disk, no permission. */
+/** Finds and, on demand, claims a database. @throws StorageError also for what the file system says: no such disk, no permission. */
 export function takePlace(wanted: string, options: { readonly isClaimed: boolean }): Place {
   try {
     const place = findPlace(wanted)
@@ -40,7 +40,7 @@ function findPlace(path: string): Omit<Place, 'release'> {
 
 /**
  * Makes a folder and those above it, under names that a loss of power does not take away: SQLite syncs the names in the folder
- * of a database, and nobody the folder's own.
+ * of a database, and no one the folder's own.
  */
 function makeFolder(folder: string): void {
   const first = mkdirSync(folder, { recursive: true })

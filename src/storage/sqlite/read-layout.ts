@@ -8,7 +8,7 @@ const notCopied = new Set(['replica', 'probe'])
 
 const kinds: { readonly [type: string]: CellKind } = { TEXT: 'text', INTEGER: 'whole', BLOB: 'bytes' }
 
-/** Every table of this version whose rows are copied, each behind those that its rows point to; the same on PostgreSQL. */
+/** Every table of this version whose rows are copied, each after those that its rows point to; the same on PostgreSQL. */
 export function readLayout(): readonly TableLayout[] {
   const db = new DatabaseSync(':memory:')
   const all = (sql: string, ...params: readonly (string | number | null | Uint8Array)[]): Rows =>
@@ -43,7 +43,7 @@ function layoutOf(name: string, columns: Rows): TableLayout {
   }
 }
 
-/** Each behind those that it needs. */
+/** Each after those that it needs. */
 function inOrder(names: readonly string[], needs: (name: string) => readonly string[]): readonly string[] {
   const ordered = new Set<string>()
   const add = (name: string): void => {

@@ -7,11 +7,11 @@ export type StorageThread = Pick<Worker, 'on' | 'once' | 'postMessage' | 'termin
 /** Starts the thread of a name, `writer-thread` or `reader-thread`, with what it is given to begin with. */
 export type StartThread = (name: string, workerData: unknown) => StorageThread
 
-/** A writer's thread that is told later what it writes. */
+/** A writer's thread that gets its database later. */
 let spare: Worker | undefined
 
 /**
- * Starts the thread whose file stands beside this one: `.ts` here, `.js` once compiled. Where the process keeps compiled
+ * Starts the thread whose file is next to this one: `.ts` here, `.js` once compiled. Where the process keeps compiled
  * code on disk the thread does too, which halves the time it takes to start; by itself it would not.
  */
 export function startThread(name: string, workerData: unknown): Worker {
@@ -25,7 +25,7 @@ export function startThread(name: string, workerData: unknown): Worker {
  */
 export function prepareThread(): () => Promise<void> {
   const thread = create('writer-thread', undefined)
-  // Nobody waits for it: a process that ends for its configuration takes it along, and one that lost it starts another.
+  // Nothing waits for it: a process that ends for its configuration takes it along, and one that lost it starts another.
   thread.unref()
   thread.once('error', forget).once('exit', forget)
   spare = thread

@@ -19,7 +19,7 @@ import { openCurrent, refuseNewer } from './migrate.ts'
 const fileGone = 'the database file has been moved or deleted'
 const roomEveryMs = 2_000
 
-/** What a writer is handed beside what it is told; a thread has the system's. */
+/** What a writer is handed in addition to its messages; a thread has the system's. */
 export type WriterParts = { readonly clock: Pick<Clock, 'tick'>; readonly random: Pick<Random, 'bytes'> }
 
 const ofTheSystem: WriterParts = { clock: systemClock, random: systemRandom }
@@ -98,7 +98,7 @@ class WriterCore {
       if (beginAt !== null) connection.transact(() => connection.run(forget(owner)))
       connection.db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     } catch {
-      // Somebody still reads, or the disk is full; what is in the log is durable and the next one to open finds it.
+      // A reader is still open, or the disk is full; what is in the log is durable and the next one to open finds it.
     }
     connection.close()
     this.#port.close()

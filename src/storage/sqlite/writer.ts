@@ -13,7 +13,7 @@ import { WriteQueue } from '../write-queue.ts'
 
 /** Operations of one commit. More wait for the next: a group is one turn of the writer, and the first waits for the last. */
 const groupOpsMax = 512
-/** Rows that nobody waits for wait this long for company. */
+/** Rows that no caller waits for wait this long for others. */
 const lazyMs = 50
 const probeMs = 500
 /** A commit that takes longer than the wait for a foreign writer hangs. */

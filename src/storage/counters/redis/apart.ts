@@ -8,8 +8,8 @@ export type Answer =
   | { readonly kind: 'away'; readonly error: unknown }
 
 /**
- * Takes of several slots, which cannot be one step. The first decides alone whether the others are asked at all: who has
- * used up his own does not take, not even for a moment, of what is everybody's. Answers of those that were asked, in order.
+ * Takes of several slots, which cannot be one step. The first decides alone whether the others are called at all: a caller who has
+ * used up their own does not take, not even for a moment, of what is shared. Answers of those that were called, in order.
  */
 export async function takeApart(store: Store, parts: readonly [Part, ...Part[]], member: string): Promise<Answer[]> {
   const [first, ...others] = parts

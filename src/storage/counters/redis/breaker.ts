@@ -2,7 +2,7 @@ import type { Clock, Pending } from '../../../util/index.ts'
 
 export type BreakerParts = {
   readonly clock: Pick<Clock, 'after'>
-  /** Asks whether it answers again. */
+  /** Checks whether it answers again. */
   probe(): Promise<unknown>
   /** It has stopped answering, or answers again. */
   onChange(isOpen: boolean): void

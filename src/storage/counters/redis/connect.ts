@@ -30,7 +30,7 @@ export function script(text: string): Script {
 
 /**
  * Connects to `redis://[USER:PASSWORD@]HOST[:PORT][/DB]`, `rediss://` with TLS; with `?cluster` HOST is any node of a
- * cluster, and `?cluster=spread` means to use all of them. No question takes longer than `commandMs`. `onLost` is told each time that the connection breaks or cannot be
+ * cluster, and `?cluster=spread` means to use all of them. No question takes longer than `commandMs`. `onLost` is called each time that the connection breaks or cannot be
  * made. Does not wait until it is there.
  */
 export function connect(

@@ -37,7 +37,7 @@ export type RedisCountersOptions = {
 type SharedTicket = Ticket & { readonly member: string | undefined }
 
 /**
- * Counters of many processes, in Redis. This process counts beside them what it admits by itself: what fills a limit alone
+ * Counters of many processes, in Redis. This process also counts what it admits by itself: what fills a limit alone
  * needs no store to be refused, and when the store fails the counts are there, warm, for as long as it takes.
  */
 export class RedisCounters implements Counters {

@@ -17,17 +17,17 @@ local second = 1000000
  * All that one turn of a process has to say: what was used of tickets, then who looks or takes. Each takes wholly or not at
  * all, in this order.
  *
- * A window is a sorted set of `TICKET:AMOUNT` by stamp, and beside it the sum of its amounts. Places are a sorted set of
+ * A window is a sorted set of `TICKET:AMOUNT` by stamp, with the sum of its amounts. Slots are a sorted set of
  * tickets by the end of their lease. All of them expire. A clock that was set back leaves stamps in the future; they are
- * dropped before anybody is refused for them.
+ * dropped before a request is refused for them.
  *
  * KEYS: the windows, their sums, the places, each once. ARGV[4] and [5]: how many windows, how many tickets are settled. Then
  * of each ticket that is settled its name, how many demands, and of each its counter, what was taken and what was used; of
- * each that asks `peek` or `take`, its name, how many demands, and of each its counter, limit, amount and whether it is a shadow.
+ * each call `peek` or `take`, its name, how many demands, and of each its counter, limit, amount and whether it is a shadow.
  * Counters are counted from 1, windows upward and places downward.
  *
- * Returns of each that asks whether it was taken, then of each demand what remains, its wait and its reset. A ticket that was
- * taken already is not taken again: who lost the answer may ask again.
+ * Returns of each call whether it was taken, then of each demand what remains, its wait and its reset. A ticket that was
+ * taken already is not taken again: a process that lost the answer may call again.
  */
 export const turnScript = `${prelude}
 local windowCount, settleCount = tonumber(ARGV[4]), tonumber(ARGV[5])

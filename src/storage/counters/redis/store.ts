@@ -22,7 +22,7 @@ export type StoreParts = {
   readonly log: Log
   readonly leaseMs: number
   readonly commandMs: number
-  /** Stands in for the server's clock. Microseconds. */
+  /** Replaces the server's clock. Microseconds. */
   readonly serverTime: (() => number) | undefined
   /** It, or one of its nodes, answers again. */
   readonly onBack: () => void
@@ -35,8 +35,8 @@ export class NotAsked extends Error {}
 type Node = { readonly breaker: Breaker; why: string; tag: string }
 
 /**
- * The Redis that counts for many processes. Where it is a cluster over which counters are spread, each owner's stand in a slot
- * of their own, are asked by themselves, and wait for nobody else's node: one that does not answer is left alone, not the others.
+ * The Redis that counts for many processes. Where it is a cluster over which counters are spread, each owner's are in a slot
+ * of their own, are called separately, and wait for no other node: one that does not answer is skipped, not the others.
  */
 export class Store {
   readonly #parts: StoreParts
@@ -122,7 +122,7 @@ export class Store {
   }
 
   /**
-   * Where all stand. Where nobody answers `own` stands in, by its place among the demands, or nothing.
+   * The status of all. Where no node answers, `own` replaces it, by its position among the demands, or nothing.
    * @throws CountersDown
    */
   async look(

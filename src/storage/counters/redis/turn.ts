@@ -32,7 +32,7 @@ type Settling = {
 
 /**
  * Gathers what is said within one turn of the event loop, and says it in one script: what has come together goes together,
- * and a request that is alone waits for nobody.
+ * and a request that is alone does not wait.
  */
 export class Turn {
   readonly #tag: string
@@ -47,8 +47,8 @@ export class Turn {
   #sent: Promise<unknown> = Promise.resolve()
 
   /**
-   * All that is said here stands under the hash tag. `later` runs what it is given when the event loop has turned; `onIdle` is
-   * told when nothing is left to say, and all was answered.
+   * All commands here are under the hash tag. `later` runs what it is given when the event loop has turned; `onIdle` is
+   * called when nothing is left to send, and all was answered.
    */
   constructor(tag: string, send: SendTurn, later: (say: () => void) => void = setImmediate, onIdle?: () => void) {
     this.#tag = tag
