@@ -1,5 +1,5 @@
 export const lists: readonly string[] = [
-  // Nobody has a new key at hand yet, so none has to be forgotten for it.
+  // No process has cached a new key yet, so none has to drop it.
   `DROP TRIGGER key_made`,
   `CREATE INDEX key_listed ON key (id) WHERE kind = 'key'`,
 

@@ -1,5 +1,5 @@
 export const reviews: readonly string[] = [
-  // A charge under review whose hold stays with the key until somebody has decided.
+  // A charge under review whose hold stays with the key until a person has decided.
   `ALTER TABLE charge ADD COLUMN kept INTEGER NOT NULL DEFAULT 0`,
   // Set where created_at is of a clock that was ahead: until when the idempotency key is taken.
   `ALTER TABLE charge ADD COLUMN idem_until INTEGER`,
@@ -25,6 +25,6 @@ export const reviews: readonly string[] = [
         (SELECT max(s.turn) - 8 FROM spell s WHERE s.key_id = OLD.id AND s.period = '${period}'); END`,
   ),
 
-  // What tells this database from another one: copies of it are alike.
+  // The identity of this database: copies of it are alike.
   `INSERT INTO meta (name, value) VALUES ('identity', abs(random() % 9007199254740991))`,
 ]

@@ -1,4 +1,4 @@
-/** Changes that are kept: whoever has seen fewer takes it that everything has changed. */
+/** Changes that are kept: a process that has seen fewer assumes that everything has changed. */
 const kept = 1_000
 const revision = `(SELECT value FROM meta WHERE name = 'key_revision')`
 const moves = `UPDATE meta SET value = value + 1 WHERE name = 'key_revision'`

@@ -1,5 +1,5 @@
 export const jobs: readonly string[] = [
-  // What an upstream makes while nobody waits: from the moment it has taken the work until a while after it is done. The
+  // What an upstream makes while no client waits: from the moment it has taken the work until a while after it is done. The
   // charge of the same id is reserved as long as the job runs, and passes with it to another process.
   `CREATE TABLE job (
     id TEXT PRIMARY KEY, key_id TEXT NOT NULL, operation TEXT NOT NULL, model TEXT NOT NULL, upstream TEXT NOT NULL,

@@ -1,6 +1,6 @@
 export const eventOrder: readonly string[] = [
-  // One order of everything that is told, given afterwards, so that nothing is written for a charge: pieces of the ledger's
-  // chains, and events beside them. What has been given its place keeps it.
+  // One order of all events, given afterwards, so that nothing is written for a charge: pieces of the ledger's
+  // chains, and other events. What has its position keeps it.
   `INSERT INTO meta (name, value) VALUES ('event_place', 0)`,
   `ALTER TABLE event ADD COLUMN place INTEGER`,
   `CREATE INDEX event_loose ON event (id) WHERE place IS NULL`,
@@ -10,7 +10,7 @@ export const eventOrder: readonly string[] = [
     ends INTEGER NOT NULL) STRICT`,
   `CREATE TABLE event_chain (chain TEXT PRIMARY KEY, position INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
 
-  // How far each receiver has been told, and which process tells it: as long as that one has its lease in \`replica\`.
+  // How far each receiver has got, and which process sends to it: as long as that one has its lease in \`replica\`.
   `CREATE TABLE webhook (name TEXT PRIMARY KEY, through TEXT NOT NULL, owner TEXT NOT NULL, epoch INTEGER NOT NULL) STRICT`,
   // What has to be sent again. Without a moment it was given up.
   `CREATE TABLE webhook_retry (webhook TEXT NOT NULL, event TEXT NOT NULL, tries INTEGER NOT NULL, next_at INTEGER, at INTEGER NOT NULL,

@@ -1,4 +1,4 @@
-/** Whoever is not the holder of a key, or is an administrator. */
+/** Callers other than the holder of a key, and administrators. */
 const others = `(t.actor <> key.user_name OR EXISTS (SELECT 1 FROM "user" a WHERE a.name = t.actor AND a.role = 'admin'))`
 const isTheirs = `EXISTS (SELECT 1 FROM trail t WHERE t.subject = key.id AND t.action IN ('key.create', 'key.change') AND ${others})`
 /** Who did so last. */
@@ -16,7 +16,7 @@ const keep = (name: string, value: string, where: string): string =>
    WHERE kind = 'key' AND status <> 'revoked' AND ${where} AND ${isTheirs}`
 
 export const bounds: readonly string[] = [
-  // How far the holder of a key may go: what administrators set of it, as JSON. What stands now is their word where one of
+  // How far the holder of a key may go: what administrators set of it, as JSON. The present setting is theirs where one of
   // them has made or changed the key.
   `ALTER TABLE key ADD COLUMN bounds TEXT NOT NULL DEFAULT '{}'`,
   keep('budget', `'{"amount":' || budget || ',"per":"' || budget_period || '"}'`, 'budget IS NOT NULL'),
@@ -41,11 +41,11 @@ export const bounds: readonly string[] = [
   `ALTER TABLE "user" DROP COLUMN role`,
   `ALTER TABLE "user" RENAME COLUMN role_now TO role`,
 
-  // Ways in beside a password. Tokens of invitations are known to those who were invited; here are their hashes.
+  // Ways in other than a password. Tokens of invitations are known to those who were invited; here are their hashes.
   `CREATE TABLE invitation (
     hash TEXT PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT, role TEXT NOT NULL, group_name TEXT NOT NULL,
     made_by TEXT NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL) STRICT`,
-  // Who somebody is at an issuer of identities, and between leaving for it and coming back what the browser was told.
+  // The identity of a person at an issuer, and the state of the browser while it is there.
   `CREATE TABLE sign_in_link (
     issuer TEXT NOT NULL, subject TEXT NOT NULL, user_name TEXT NOT NULL REFERENCES "user" (name),
     created_at INTEGER NOT NULL, PRIMARY KEY (issuer, subject)) STRICT, WITHOUT ROWID`,

@@ -13,7 +13,7 @@ export const costs: readonly string[] = [
   ...['user_name', 'group_name', 'key_id', 'model', 'tier'].map(
     column => `CREATE INDEX cost_sum_${column} ON cost_sum (${column}, quarter)`,
   ),
-  // The same by one part alone: what is asked for most has few rows.
+  // The same by one part alone: the most frequent questions have few rows.
   `CREATE TABLE cost_part (
     part TEXT NOT NULL CHECK (part IN (${['', ...costParts].map(part => `'${part}'`).join(', ')})), quarter INTEGER NOT NULL,
     what TEXT NOT NULL, currency TEXT NOT NULL, ${counts}, PRIMARY KEY (part, quarter, what, currency)) STRICT, WITHOUT ROWID`,

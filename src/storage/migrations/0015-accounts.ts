@@ -1,6 +1,6 @@
 export const accounts: readonly string[] = [
   // What users, groups and balances have spent, and what is held of those that are bounded. A bounded one is held, tested and
-  // booked in the row whose part is empty; what nobody bounds each connection of PostgreSQL books in rows of its own, so that
+  // booked in the row whose part is empty; what has no limit each connection of PostgreSQL books in rows of its own, so that
   // none waits for another's commit, and what an account has spent is the sum of its rows.
   `CREATE TABLE account (
     kind TEXT NOT NULL CHECK (kind IN ('user', 'balance', 'group')), name TEXT NOT NULL, part TEXT NOT NULL,
@@ -24,7 +24,7 @@ export const accounts: readonly string[] = [
         AND turn <= (SELECT max(s.turn) - 8 FROM account_spell s WHERE ${its}); END`
   }),
 
-  // Beside its key: whose money is held for a charge, and where it is booked.
+  // Besides its key: whose money is held for a charge, and where it is booked.
   `ALTER TABLE charge ADD COLUMN levels TEXT`,
 
   // What all keys of a user may spend; what was ever paid in for them, null where nothing was.

@@ -34,11 +34,11 @@ export const costSpans: readonly string[] = [
   `DROP TABLE cost_sum`,
   `DROP TABLE cost_part`,
 
-  // Charges that were settled long after they were held: few, that a range of beginnings does not tell.
+  // Charges that were settled long after they were held: few, that a range of beginnings does not find.
   `CREATE INDEX charge_late ON charge (id) WHERE state = 'settled' AND ended_at - created_at > 3600000`,
 
-  // How far each chain has been added up, by each of two passes: one is read (\`costed\`), the other is made anew where somebody
-  // asks for it, and takes its place. \`cost_rebuild\` says how far that has come.
+  // How far each chain has been added up, by each of two passes: one is read (\`costed\`), the other is made again on demand,
+  // and takes its place. \`cost_rebuild\` says how far that has come.
   `CREATE TABLE cost_progress (
     pass INTEGER NOT NULL, chain TEXT NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (pass, chain)) STRICT, WITHOUT ROWID`,
   // Gateways add everything up anew: images were not told apart by how they were priced, and charges stood where they were held,

@@ -26,7 +26,7 @@ export const costKeys: readonly string[] = [
       JOIN cost_place b ON b.detail = 'all' AND b.tier = '' AND ${isSame}
     WHERE p.detail = 'key' GROUP BY b.id, s.span, p.key_id ORDER BY b.id, s.span, p.key_id`,
 
-  // Whoever adds up says that keys are among it (\`keyed\`): a gateway of the version before cannot, and leaves it to others.
+  // A rollup records that keys are part of it (\`keyed\`): a gateway of the version before cannot, and leaves it to others.
   `CREATE TABLE cost_upto (
     pass INTEGER NOT NULL, chain TEXT NOT NULL, position INTEGER NOT NULL, keyed INTEGER NOT NULL CHECK (keyed = 1),
     PRIMARY KEY (pass, chain)) STRICT, WITHOUT ROWID`,

@@ -1,7 +1,7 @@
 const counts = ['quantity', 'tokens']
 
 export const costCounts: readonly string[] = [
-  // What was used, beside what it cost: \`quantity\` in the unit of the tier, \`tokens\` of all tiers that count tokens.
+  // What was used, in addition to what it cost: \`quantity\` in the unit of the tier, \`tokens\` of all tiers that count tokens.
   ...['cost_place_sum', 'cost_part_sum'].flatMap(table =>
     counts.map(name => `ALTER TABLE ${table} ADD COLUMN ${name} INTEGER NOT NULL DEFAULT 0`),
   ),

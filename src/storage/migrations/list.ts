@@ -60,7 +60,7 @@ export const migrations: readonly (readonly string[])[] = [
   costCounts,
 ]
 
-/** What no statement can say, behind the migration that it belongs to. */
+/** What no statement can do, after the migration that it belongs to. */
 export const moves: ReadonlyMap<readonly string[], () => QueryProgram<void>> = new Map([
   [logPages, bindOldLog],
   [accounts, openAccounts],
