@@ -96,8 +96,8 @@ function draw(
     detail,
     quality: order.format === 'jpeg' ? Math.max(1, order.quality) : 100,
   })
-  // Always opaque, whatever was asked: what is said about a picture is true of it. Its quality is the family's own,
-  // whatever was asked; `auto` is what is asked for, and no word of an answer: readers of strict types refuse it there.
+  // Always opaque, whatever was requested: what is said about a picture is true of it. Its quality is the family's own,
+  // whatever was requested; `auto` is a word of requests, not of answers: readers of strict types refuse it there.
   const facts = {
     background: 'opaque',
     output_format: order.format,
@@ -148,7 +148,7 @@ async function* streamPictures(
   }
 }
 
-/** Token counts that the wire format asks for in `completed`; the numbers mean nothing, and nothing is billed by them. */
+/** Token counts that the wire format has in `completed`; the numbers mean nothing, and nothing is billed by them. */
 function usageOf(prompt: string): object {
   const input = Math.ceil(prompt.length / 4)
   const output = 1568

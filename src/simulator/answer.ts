@@ -13,7 +13,7 @@ export function answerFailure({ status, message, type, param, code, headers }: F
   return answerJson(status, { error: { message, type, param, code } }, headers)
 }
 
-/** Bytes that stand in a JSON string as base64. */
+/** Bytes that are in a JSON string as base64. */
 export type Inline = { readonly inline: Buffer }
 
 /** JSON text in pieces: strings as they are, pictures as base64, made only when the reader is ready for them. */

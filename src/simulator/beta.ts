@@ -14,7 +14,7 @@ const jpegQuality = 85
 
 /**
  * Family B as `docs/rules.md#sizes` describes it: 1K or 2K in thirteen ratios, temporary links unless
- * base64 is asked for when generating, at most three reference images. It takes the resolution and ratio themselves, or
+ * base64 is requested when generating, at most three reference images. It takes the resolution and ratio themselves, or
  * a raw `size` which it snaps, and refuses every field that it does not know.
  */
 export const beta: SimulatedUpstream = {

@@ -35,8 +35,8 @@ const keptBytesMax = 64 * 1024 * 1024
 
 /**
  * Starts every simulated upstream, each under its own prefix of one server on 127.0.0.1. Alpha, beta and text need no
- * credential and take any; the vendors refuse a request without one, and take any. Every answer carries `x-simulated: true`; a GET of any upstream's url tells what there is, and how a prompt
- * can demand faults of the text upstream and of the vendors. What a vendor has made is told at
+ * credential and take any; the vendors refuse a request without one, and take any. Every answer carries `x-simulated: true`; a GET of any upstream's url lists what there is, and how a prompt
+ * can demand faults of the text upstream and of the vendors. What a vendor has made is listed at
  * `GET /NAME/made` (`vendors/open-vendor.ts`).
  * @param clock decides when links end
  */

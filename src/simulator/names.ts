@@ -1,4 +1,4 @@
-/** The simulated upstreams there are, told without loading what draws their pictures. */
+/** The names of the simulated upstreams, without loading what draws their pictures. */
 export const simulatorNames = [
   'alpha',
   'beta',

@@ -2,8 +2,8 @@ import { fail } from './errors.ts'
 import type { Pixels } from './pictures/measure.ts'
 
 /**
- * What comes back for what is asked: the one table of the simulator's dimensions. Those measured are those of the
- * rules (`docs/rules.md#sizes`); the others are the simulator's own, so that every ratio gives some picture: nobody may
+ * What comes back for a request: the one table of the simulator's dimensions. Those measured are those of the
+ * rules (`docs/rules.md#sizes`); the others are the simulator's own, so that every ratio gives some picture: no one may
  * take them for a vendor's.
  */
 type SizeRow = { readonly ratio: string; readonly width: number; readonly height: number; readonly measured: boolean }

@@ -6,7 +6,7 @@ export type Call = {
   /** Lower-case names. */
   readonly headers: { readonly [name: string]: string | undefined }
   readonly query: URLSearchParams
-  /** What stood for the `{names}` of the route. */
+  /** The values of the `{names}` of the route. */
   readonly params: { readonly [name: string]: string }
   readonly body: Buffer
   readonly site: Site
@@ -37,7 +37,7 @@ export type Handler = (call: Call) => Awaitable<Played>
 
 /**
  * A simulated upstream: what it answers, by `METHOD /path`, the path being what the gateway appends to the upstream's
- * url; a `{name}` in it stands for anything, slashes too. Refuses by throwing a Failure, which is answered in the
+ * url; a `{name}` in it matches anything, slashes too. Refuses by throwing a Failure, which is answered in the
  * chat-completions style.
  */
 export type SimulatedUpstream = { readonly [route: string]: Handler }

@@ -7,7 +7,7 @@ import type { SimulatedUpstream } from './upstream.ts'
 
 /**
  * Every simulated upstream, by the name that follows `simulator:` in an upstream's url. Those that play a vendor are loaded
- * when they are first asked: the start of a gateway does not wait for them.
+ * when they are first called: the start of a gateway does not wait for them.
  */
 const upstreams: { readonly [name in SimulatorName]: () => Awaitable<SimulatedUpstream> } = {
   alpha: () => alpha,

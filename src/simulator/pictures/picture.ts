@@ -26,7 +26,7 @@ export const mediaTypes: { readonly [format in PictureFormat]: string } = {
   webp: 'image/webp',
 }
 
-/** What a picture looks like follows from what was asked: 64 hex characters. */
+/** The look of a picture follows from the request: 64 hex characters. */
 export function seedOf(...asked: readonly (string | number | Uint8Array)[]): string {
   const hash = createHash('sha256')
   for (const part of asked) {

@@ -35,7 +35,7 @@ export function composeScene(width: number, height: number, seed: string, detail
   const word = composeWord(width, height)
 
   return (y, row) => {
-    // A range that fills the whole row hides everything behind it.
+    // A range that fills the whole row hides everything after it.
     const first = seen.findLastIndex(hill => y > hill.lowest + 1)
     const hiding = seen[first]
     if (hiding) fill(row, 0, width, hillColour(hiding, y, height))
@@ -138,7 +138,7 @@ const letters: { readonly [letter: string]: readonly number[] } = {
   D: [30, 17, 17, 17, 17, 17, 30],
 }
 
-/** Nobody shall take one of these for a model's work. Left out of pictures too small to hold it. */
+/** So that no one takes one of these for a model's work. Left out of pictures too small to hold it. */
 function composeWord(width: number, height: number): PaintRow {
   const word = 'SIMULATED'.split('')
   const dot = Math.max(1, Math.round(Math.min(width, height) / 420))

@@ -25,7 +25,7 @@ export function createStudio(keptBytesMax: number): Studio {
     for (const oldest of kept.keys()) {
       if (keptBytes <= keptBytesMax) return
       const size = sizes.get(oldest)
-      // Without a size it is still in the queue, and somebody waits for it.
+      // Without a size it is still in the queue, and a request waits for it.
       if (size === undefined) continue
       keptBytes -= size
       sizes.delete(oldest)

@@ -131,7 +131,7 @@ function putCode(bits: BitWriter, code: Code): void {
     return
   }
   // Normal. The lengths are themselves coded, here plainly: lengths 0 to 15 in four bits each. In the order in which
-  // those are announced, the three symbols for repetition stand first, third last being none of them.
+  // those are announced, the three symbols for repetition come first, third last being none of them.
   bits.put(0, 1)
   const order = [17, 18, 0, 1, 2, 3, 4, 5, 16, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
   bits.put(order.length - 4, 4)

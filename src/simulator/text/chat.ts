@@ -110,7 +110,7 @@ function finishOf({ prose, call }: Choice): string {
   return prose.truncated ? 'length' : 'stop'
 }
 
-/** The last record but one tells the usage, when it was asked for; every other then has `usage: null`. */
+/** The last record but one has the usage, when it was requested; every other then has `usage: null`. */
 function writeChunks(one: object, choices: readonly Choice[], usage: object | undefined): string[] {
   const chunk = (rest: object): string =>
     writeRecord({ ...one, object: 'chat.completion.chunk', ...(usage && { usage: null }), ...rest })

@@ -24,7 +24,7 @@ export const generateMethods = {
   }),
   countTokens: perform(googleStyle, call => {
     const fields = readNamed(call)
-    // The contents stand at the top, or in a whole request to be counted.
+    // The contents are at the top, or in a whole request to be counted.
     const request = shapeOf(fields.get('generateContentRequest'))
     const asked = fields.has('contents') ? fields : new Map(Object.entries(request))
     const contents = readList(asked, 'contents')
@@ -43,7 +43,7 @@ export const generateMethods = {
   }),
 }
 
-/** Names that stand above what is the caller's own: schemas, and what functions were given and gave back. */
+/** Names above what is the caller's own: schemas, and what functions were given and gave back. */
 const opaque = new Set('parameters parametersJsonSchema responseSchema responseJsonSchema args response'.split(' '))
 
 /** The fields by their names in camel case; this vendor takes those with underscores too, and some clients send them. */

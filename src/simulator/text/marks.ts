@@ -1,4 +1,4 @@
-/** What a prompt may demand of the simulated text upstream, as it is told to whoever asks the simulator about itself. */
+/** What a prompt may demand of the simulated text upstream, as the simulator describes it. */
 export const demands = {
   '[[status N]]':
     'refuse with status N (400 to 599); [[status 429 7]] says Retry-After: 7, 429 and 503 say 1 by default',

@@ -114,7 +114,7 @@ function stopOf(prose: Prose, tool: ToolCall | undefined): string {
   return prose.truncated ? 'max_tokens' : 'end_turn'
 }
 
-/** The first event tells the input tokens, the last but one all of them. */
+/** The first event has the input tokens, the last but one all of them. */
 function writeEvents(open: Shape, block: Shape, prose: Prose, end: Shape, usage: Shape): string[] {
   const isTool = block['type'] === 'tool_use'
   const deltas: readonly object[] = isTool

@@ -40,7 +40,7 @@ export function perform(style: Style, rehearse: (call: Call) => Rehearsed | Prom
   return async call => {
     try {
       const { marks, script } = await rehearse(call)
-      // Nobody waits for the simulator to end: the connection is what keeps it.
+      // Nothing waits for the simulator to end: the connection is what keeps it.
       if (marks.slowMs > 0) await wait(marks.slowMs, undefined, { ref: false })
       if (marks.refusal) throw refuse(marks.refusal)
       return play(style, marks, script)

@@ -25,7 +25,7 @@ type Output =
   | { readonly kind: 'picture'; readonly size: string; readonly base64: string }
   | { readonly kind: 'search'; readonly query: string }
 
-/** An output as it stands in the answer, and the events that tell of it between its first and its last. */
+/** An output as it is in the answer, and its events between the first and the last. */
 type Written = { readonly begun: Shape; readonly done: Shape; readonly between: (index: number) => readonly Event[] }
 type Event = { readonly type: string; readonly [name: string]: unknown }
 

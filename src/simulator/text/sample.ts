@@ -1,6 +1,6 @@
 import { listOf, type Shape, shapeOf } from './read.ts'
 
-/** What stands around the place that a value is made for. */
+/** What is around the place that a value is made for. */
 type Place = {
   /** The schema as sent, which `$ref` points into. */
   readonly root: unknown
@@ -40,7 +40,7 @@ function sample(asked: unknown, place: Place): unknown {
   return kind === 'null' ? null : sampleText(schema, place.text)
 }
 
-/** The schema that is meant: behind a reference, of several the first that ends, of all of them their sum. */
+/** The schema that is meant: the target of a reference, of several the first that ends, of all of them their sum. */
 function resolve(asked: unknown, place: Place, steps = 0): Shape {
   const schema = shapeOf(asked)
   if (steps > depthMax || place.budget.left-- <= 0) return {}

@@ -18,7 +18,7 @@ export function soundOf(format: SoundFormat, words: number): Buffer {
   return format === 'pcm' ? samples : Buffer.concat([wavHead(samples.length), samples])
 }
 
-/** How long a sound lasts: as a WAV tells it, otherwise as many bytes take at 128 kbit/s. In seconds. */
+/** How long a sound lasts: by the header of a WAV, otherwise as many bytes take at 128 kbit/s. In seconds. */
 export function lengthOf(sound: Buffer): number {
   const isWav = sound.length >= wavHeadBytes && sound.toString('latin1', 0, 4) === 'RIFF'
   const perSecond = isWav ? sound.readUInt32LE(28) : 16_000

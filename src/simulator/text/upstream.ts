@@ -10,7 +10,7 @@ import { speech } from './speech.ts'
 import { transcribe } from './transcribe.ts'
 
 /**
- * Text, sound and ranks in every style: what is said is made of what was asked, the same each time; tokens are words.
+ * Text, sound and ranks in every style: the answer is made of the request, the same each time; tokens are words.
  * A prompt may demand faults (`marks.ts`). Shapes are those of `docs/wire.md`.
  */
 export const text: SimulatedUpstream = {

@@ -10,7 +10,7 @@ export function vectorOf(text: string, dimensions: number): readonly number[] {
     }
   }
   const length = Math.hypot(...sum) || 1
-  // What travels as 32-bit floats is the same number whichever way it is asked for.
+  // What travels as 32-bit floats is the same number in either encoding.
   return Array.from(sum, value => Math.fround(value / length))
 }
 

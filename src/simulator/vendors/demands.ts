@@ -1,7 +1,7 @@
 import type { Marks } from '../text/marks.ts'
 import { readMarks } from '../text/marks.ts'
 
-/** What a prompt may demand of a simulated image vendor, beside status, slow, pause, cut and error-event. */
+/** What a prompt may demand of a simulated image vendor, in addition to status, slow, pause, cut and error-event. */
 export const pictureDemands = {
   '[[refused]]':
     "refuse the prompt in the vendor's own way, which for many is an answer of status 200 without a picture",

@@ -30,7 +30,7 @@ const vendor: Omit<Vendor, 'name' | 'routes'> = {
   linkMinutes: 24 * 60,
 }
 
-/** fal, asked and answered at once. */
+/** fal, called and answered at once. */
 export const fal: SimulatedUpstream = openVendor({ ...vendor, name: 'fal', routes: { 'POST /{model}': run } })
 
 /** fal's queue, which is another host: submit, status, response; the model's sub path belongs to the first alone. */

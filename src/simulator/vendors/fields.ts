@@ -5,7 +5,7 @@ import { readForm } from '../read-form.ts'
 import type { Call } from '../upstream.ts'
 import { Problem } from './problem.ts'
 
-/** Reads a value that stands at a path of the request; undefined is a field that is not there. @throws Problem */
+/** Reads a value at a path of the request; undefined is a field that is not there. @throws Problem */
 export type Rule<T> = (value: unknown, at: string) => T
 export type Shape = { readonly [name: string]: Rule<unknown> }
 export type Read<S extends Shape> = { readonly [name in keyof S]: S[name] extends Rule<infer T> ? T : never }
@@ -133,7 +133,7 @@ function pictureOf(bytes: Buffer): Sent | undefined {
 }
 
 /**
- * @param assumed the type of a body whose type is not told
+ * @param assumed the type of a body without a type
  * @throws Problem when the body is no JSON object of these fields
  */
 export function readJson<S extends Shape>(
@@ -157,7 +157,7 @@ export function readJson<S extends Shape>(
 }
 
 /**
- * Reads a form: a name that ends in `[]` may stand several times, and is read as a list. Numbers and truths are
+ * Reads a form: a name that ends in `[]` may occur several times, and is read as a list. Numbers and truths are
  * written as words there.
  * @throws Problem
  */

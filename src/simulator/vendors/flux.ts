@@ -12,7 +12,7 @@ import type { Sketch } from './order.ts'
 import { Problem } from './problem.ts'
 import { megapixels, shapeAt } from './shapes.ts'
 
-/** Black Forest Labs: every request is a job, asked for at the address that its answer tells. */
+/** Black Forest Labs: every request is a job, polled at the address in its answer. */
 export const flux: SimulatedUpstream = openVendor({
   name: 'flux',
   words: {

@@ -3,13 +3,13 @@ import type { Demands } from './demands.ts'
 
 export type JobState = 'waiting' | 'running' | 'done' | 'failed' | 'refused' | 'moderated' | 'expired' | 'canceled'
 
-/** A job is over after so long even when nobody asks for it. */
+/** A job is over after so long even when it is not polled. */
 const longestMs = 30_000
 const keptMax = 20_000
 
 /**
  * What a vendor works on after its answer. It is over after a poll that found it running, or as many as its prompt
- * demands; or half a minute later by the simulator's clock, should nobody ask.
+ * demands; or half a minute later by the simulator's clock, if it is not polled.
  */
 export class Job<About> {
   readonly id: string

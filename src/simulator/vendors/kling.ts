@@ -9,7 +9,7 @@ import type { Sketch } from './order.ts'
 import { Problem } from './problem.ts'
 import { shapeAt } from './shapes.ts'
 
-/** Kling: tasks, asked for below the path of the submit; a token that ends within half an hour. */
+/** Kling: tasks, polled below the path of the submit; a token that ends within half an hour. */
 export const kling: SimulatedUpstream = openVendor({
   name: 'kling',
   words: {

@@ -6,7 +6,7 @@ export type Made = {
   readonly prompt: string
   /** Those that were made and given out, or would have been had the caller stayed. */
   readonly pictures: readonly MadePicture[]
-  /** How many were asked and not made. */
+  /** How many were requested and not made. */
   readonly failed: number
   /** What the vendor charges for it all, by the simulator's own list; '0' where it has none. */
   readonly cost: string

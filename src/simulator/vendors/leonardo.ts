@@ -8,7 +8,7 @@ import { openOrder } from './order.ts'
 import type { Sketch } from './order.ts'
 import { Problem } from './problem.ts'
 
-/** Leonardo: generations that are polled, their cost told when they are submitted. */
+/** Leonardo: generations that are polled, their cost reported when they are submitted. */
 export const leonardo: SimulatedUpstream = openVendor({
   name: 'leonardo',
   words: {

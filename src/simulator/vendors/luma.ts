@@ -9,7 +9,7 @@ import type { Sketch } from './order.ts'
 import { Problem } from './problem.ts'
 import { shapeAt } from './shapes.ts'
 
-/** Luma Photon: a generation is a job, unless the caller asks to wait with `sync`. */
+/** Luma Photon: a generation is a job, unless the caller waits with `sync`. */
 export const luma: SimulatedUpstream = openVendor({
   name: 'luma',
   words: {

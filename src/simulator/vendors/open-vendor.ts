@@ -26,7 +26,7 @@ export type Desk = {
 /** A request to a vendor whose credential is there. */
 export type Ask = Call & {
   readonly desk: Desk
-  /** The vendor's id of the request, told in `x-request-id`. */
+  /** The vendor's id of the request, sent in `x-request-id`. */
   readonly id: string
 }
 
@@ -36,7 +36,7 @@ export type Vendor = {
   readonly words: Words
   /** Whether a credential is where the vendor wants it: any will do. */
   readonly credential: (call: Call) => boolean
-  /** How long links live, an hour unless told. */
+  /** How long links live, an hour by default. */
   readonly linkMinutes?: number
   /** By `METHOD /path`, as in a simulated upstream. */
   readonly routes: { readonly [route: string]: (ask: Ask) => Awaitable<Played> }
@@ -45,8 +45,8 @@ export type Vendor = {
 const linksMax = 20_000
 
 /**
- * A simulated vendor. Beside the vendor's own routes it has two: `GET /files/NAME`, where its links lead, which takes no
- * credential (a signed link refuses one), and `GET /made`, where the simulator tells what it has really made (`Made`, of one
+ * A simulated vendor. In addition to the vendor's own routes it has two: `GET /files/NAME`, where its links lead, which takes no
+ * credential (a signed link refuses one), and `GET /made`, where the simulator lists what it has really made (`Made`, of one
  * prompt with `?prompt=`): how many pictures, of which pixels, at which price of its own list.
  */
 export function openVendor(vendor: Vendor): SimulatedUpstream {

@@ -60,7 +60,7 @@ export class Order {
     })
   }
 
-  /** A picture beside those of the answer: a thought, a partial one. It is in no book. */
+  /** A picture in addition to those of the answer: a thought, a partial one. It is in no book. */
   extra(wanted: Wanted, index: number): Sketch {
     return this.#picture(wanted, -1 - index, false)
   }
@@ -145,7 +145,7 @@ export class Order {
 export async function openOrder(ask: Ask, model: string, prompt: string, stream = false): Promise<Order> {
   const demands = readDemands(prompt, ask.desk.ledger.turn(prompt))
   const { slowMs, refusal, errorEvent } = demands
-  // Nobody waits for the simulator to end: the connection is what keeps it.
+  // Nothing waits for the simulator to end: the connection is what keeps it.
   if (slowMs > 0) await wait(slowMs, undefined, { ref: false })
   if (refusal) throw demanded(refusal)
   if (demands.has('html')) throw new Problem('broken', 'a page', { played: page })

@@ -1,7 +1,7 @@
 import { answerJson } from '../answer.ts'
 import type { Played } from '../upstream.ts'
 
-/** Why a simulated vendor does not do what it was asked. */
+/** Why a simulated vendor refuses a request. */
 export type Kind =
   | 'unauthorized'
   | 'unknown_field'

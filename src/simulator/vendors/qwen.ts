@@ -88,7 +88,7 @@ function promptOf(ask: Ask, input: typeof synthesisInput | typeof editInput): Re
 }
 
 type Kind = {
-  /** How many when none is asked for, and at most. */
+  /** How many when none is requested, and at most. */
   readonly count: readonly [otherwise: number, most: number]
   /** The only sizes there are; without them any, or a tier's word. */
   readonly sizes?: readonly string[]
@@ -161,7 +161,7 @@ async function answerAtOnce(ask: Ask): Promise<Played> {
   for (const sketch of sketches) order.make(sketch)
   const images = sketches.filter(({ failed }) => !failed).map(sketch => ({ image: sketch.link() }))
   const choice = (content: readonly object[]) => ({ finish_reason: 'stop', message: { role: 'assistant', content } })
-  // Wan gives each picture a choice of its own; the others stand in one.
+  // Wan gives each picture a choice of its own; the others are in one.
   const choices = order.entry.model.startsWith('wan') ? images.map(one => choice([one])) : [choice(images)]
   return order.answer({ output: { choices }, usage: usage(images.length), request_id: ask.id })
 }

@@ -9,7 +9,7 @@ import type { Order, Sketch } from './order.ts'
 import { Problem } from './problem.ts'
 import { parseSize, seconds } from './shapes.ts'
 
-/** Recraft: a list of pictures where several may come, one object where a picture is worked on; credits told. */
+/** Recraft: a list of pictures where several may come, one object where a picture is worked on; credits reported. */
 export const recraft: SimulatedUpstream = openVendor({
   name: 'recraft',
   words: {

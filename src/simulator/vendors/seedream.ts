@@ -82,7 +82,7 @@ const four: Model = {
   streams: true,
   price: () => '0.03',
 }
-/** The first whose name stands in the model's, with points or dashes; an endpoint's id tells nothing. */
+/** The first whose name is in the model's, with points or dashes; an endpoint's id has no name. */
 const models: readonly (readonly [name: string, model: Model])[] = [
   ['5.5', { ...pro, price: pixels => (megapixels(pixels) <= 2.6 ? '0.02' : '0.035') }],
   ['pro', pro],

@@ -78,7 +78,7 @@ async function drawAtOnce(ask: Ask): Promise<Played> {
   const wanted = { ...pixelsOf(read.Resolution ?? '768:768'), format: 'jpeg' as const, price: '0.007' }
   const [sketch] = order.draw(1, wanted)
   const shown = read.RspImgType === 'url' ? sketch?.link() : await sketch?.base64()
-  // One string here; a list where a job is asked for.
+  // One string here; a list where a job is polled.
   return order.answer({ Response: { ResultImage: shown ?? '', Seed: 42, RequestId: ask.id } })
 }
 

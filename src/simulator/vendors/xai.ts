@@ -10,7 +10,7 @@ import { eachOf, openOrder } from './order.ts'
 import { Problem } from './problem.ts'
 import { shapeAt } from './shapes.ts'
 
-/** Grok Imagine: edits are JSON as well, resolutions are words, the cost is told. */
+/** Grok Imagine: edits are JSON as well, resolutions are words, the cost is reported. */
 export const xai: SimulatedUpstream = openVendor({
   name: 'xai',
   words: {
