@@ -2,7 +2,7 @@ import type { Role, User } from '../domain/index.ts'
 
 /** What people do at the console, and who may: every endpoint names the duty that it is part of. */
 export const duties = {
-  /** Whoever is logged in: prices, what is one's own, one's password. */
+  /** Every signed-in user: prices, their own data, their password. */
   user: ['user', 'viewer', 'billing', 'admin'],
   /** Makes keys and uses them: readers and accountants do not spend. */
   keys: ['user', 'admin'],

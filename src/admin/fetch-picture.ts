@@ -21,7 +21,7 @@ export type PictureNetwork = {
 }
 
 /**
- * Fetches a picture that somebody else has named. Every address is judged as it is dialled, nobody is followed anywhere else, and
+ * Fetches a picture at a foreign address. Every address is judged as it is dialled, no redirect is followed, and
  * what comes has to be a picture by its own first bytes, whatever it calls itself. Never rejects.
  */
 export function fetchPicture(

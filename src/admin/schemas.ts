@@ -2,7 +2,7 @@ import { decimal, label } from '../domain/shapes/schemas.ts'
 import { userMembers } from '../domain/shapes/user.ts'
 import type { Reason } from './reasons.ts'
 
-// Fields that several endpoints take or answer with. Every object refuses fields that it does not name: nobody sets a role
+// Fields that several endpoints take or answer with. Every object refuses fields that it does not name: no one sets a role
 // or a balance by sending one.
 
 export { decimal, moment, text, textOrNull, texts, truth } from '../domain/shapes/schemas.ts'

@@ -170,9 +170,9 @@ async function arrive(parts: AdminParts, route: AnyRoute, request: FastifyReques
 }
 
 /**
- * What was asked for, zipped for whoever takes that. Answers to changes never are: some hold a secret that was just made
- * beside what the request said, and the length of both together would tell of it (BREACH). What is read holds no secret, and
- * pages elsewhere cannot ask with the session of who looks at them, whose cookie is `SameSite=Strict`.
+ * The response, zipped for clients that accept it. Answers to changes never are: some hold a secret that was just made
+ * next to text of the request, and the length of both together would reveal it (BREACH). What is read holds no secret, and
+ * pages elsewhere cannot use the session of a person who looks at them, whose cookie is `SameSite=Strict`.
  */
 async function sendJson(reply: FastifyReply, accepted: string | string[] | undefined, answered: object) {
   const text = JSON.stringify(answered)

@@ -8,8 +8,8 @@ const pingEvery = 15
 const listeners = { all: 50, each: 10 }
 
 /**
- * Rows of the log as they come, by events. The log is asked once a second while somebody listens, so that rows of other
- * replicas come too. It ends when whoever listens leaves, and before the next row when their session ends or their role
+ * Rows of the log as they come, by events. The log is read once a second while a client listens, so that rows of other
+ * replicas come too. It ends when the client leaves, and before the next row when their session ends or their role
  * changes: what they may see was decided at its beginning.
  */
 export class Tails {

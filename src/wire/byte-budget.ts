@@ -39,7 +39,7 @@ export class ByteBudget {
   }
 }
 
-/** What one body has taken of a budget. Whoever opens a claim frees it, whatever happens. */
+/** What one body has taken of a budget. The code that opens a claim frees it, whatever happens. */
 export class ByteClaim {
   readonly #budget: ByteBudget
   readonly #max: number | undefined

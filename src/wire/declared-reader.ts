@@ -65,8 +65,8 @@ const foundMax = 4096
 type Endings = Uint8Array
 
 /**
- * Finds the tools that a JSON text declares and the models that it names, at any depth, while somebody else scans the text: it
- * is told of every bracket, name and value once. What clients and their tools have written (schemas, arguments, results) is passed over.
+ * Finds the tools that a JSON text declares and the models that it names, at any depth, while another reader scans the text: it
+ * gets every bracket, name and value once. What clients and their tools have written (schemas, arguments, results) is passed over.
  * A tool is judged when it ends, since its type may come last: what was found inside of it is kept until then.
  */
 export class DeclaredReader {

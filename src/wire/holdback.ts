@@ -22,7 +22,7 @@ export class Holdback {
   #taken = 0
   #begun = 0
 
-  /** Behind the last byte that came. */
+  /** After the last byte that came. */
   get end(): number {
     return this.#end
   }
@@ -62,8 +62,8 @@ export class Holdback {
   }
 
   /**
-   * All that is held before the place `until`. An edit goes with the byte that it stands before. A large piece that begins
-   * at `wholeFrom` or behind it goes whole or not yet: cut, it would be copied, and could not be freed once it is written.
+   * All that is held before the place `until`. An edit goes with the byte after it. A large piece that begins
+   * at `wholeFrom` or after it goes whole or not yet: cut, it would be copied, and could not be freed once it is written.
    */
   release(until: number, wholeFrom = Number.POSITIVE_INFINITY): Buffer[] {
     const out: Buffer[] = []
@@ -78,7 +78,7 @@ export class Holdback {
     return out
   }
 
-  /** Behind the small piece before it, where that is still the last and its block has room. */
+  /** After the small piece before it, where that is still the last and its block has room. */
   #join(piece: Buffer): void {
     const last = this.#pieces.length - 1
     if (!this.#block || this.#taken + piece.length > blockBytes || last < this.#gone) {

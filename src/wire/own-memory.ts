@@ -7,7 +7,7 @@ export function ownsMemory(chunk: Buffer): boolean {
 }
 
 /**
- * Gives a chunk's memory back, where it fills that by itself; whoever still has the chunk finds it empty. Left to the collector,
+ * Gives a chunk's memory back, where it fills that by itself; code that still has the chunk finds it empty. Left to the collector,
  * what passes counts as growth of the heap, and each 90 MB of it bring on a full collection: half the CPU of an answer of 22 MB.
  */
 export function freeMemory(chunk: Buffer): void {

@@ -8,7 +8,7 @@ const backslash = 0x5c
 
 /**
  * JSON.parse for a valid text of known depth, but for names with escapes. V8 takes such a name for another one that it
- * met in an object of the same shape earlier (nodejs/node issue 63785, Node 24 to 26): after anybody's `{"a":1,"\\u00":0}`
+ * met in an object of the same shape earlier (nodejs/node issue 63785, Node 24 to 26): after any `{"a":1,"\\u00":0}`
  * it reads `{"a":1,"\u0074ype":…}` as having no `type`, so one caller decided what was understood of another's request.
  */
 export function parseJson(text: string): Json {

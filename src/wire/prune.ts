@@ -27,8 +27,8 @@ type Level = {
 
 /**
  * Finds the members, at any depth, that are to be left out of a JSON text which has been validated: one pass that parses
- * nothing, whatever its length. What stands inside a member that is left out is not asked for. It is no visitor of JsonWalk,
- * which checks the grammar anew: 2.4 times the cost for a list of numbers (`docs/decisions/0015-one-of-each-reader.md`).
+ * nothing, whatever its length. The inside of a member that is left out is not visited. It is no visitor of JsonWalk,
+ * which checks the grammar again: 2.4 times the cost for a list of numbers (`docs/decisions/0015-one-of-each-reader.md`).
  */
 export function findCuts(bytes: Buffer, drops: Drops): readonly Cut[] {
   const levels: Level[] = []

@@ -15,7 +15,7 @@ export type RecordVisitor = {
   /** Content of the record's data: the bytes of `piece`, at `base`; a line break separates lines. */
   data(piece: Buffer, base: number): void
   /**
-   * Another line is over, which stands from `from` to behind its line break: its field's name ('' for a comment), and its value,
+   * Another line is over, which reaches from `from` to after its line break: its field's name ('' for a comment), and its value,
    * trimmed; longer than is kept where it was cut.
    */
   field(name: string, value: string, from: number, to: number): void

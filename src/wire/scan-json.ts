@@ -86,7 +86,7 @@ const words = { 0x74: 'true', 0x66: 'false', 0x6e: 'null' } as const
 
 /**
  * One pass over a JSON object that can be had in slices: validates the whole text as RFC 8259 and JSON.parse would, and
- * finds the top-level members without parsing their values. Each byte is looked at once, whatever stands beside it;
+ * finds the top-level members without parsing their values. Each byte is looked at once, whatever is next to it;
  * stretches of strings four at a time, long ones sixteen. Depth is kept in a stack of bytes, never in the call stack. It finds the
  * ends of short strings by itself: with a search in front they cost up to twice as much (`docs/decisions/0015-one-of-each-reader.md`).
  */
@@ -496,7 +496,7 @@ function isDigit(byte: number | undefined): boolean {
 }
 
 /**
- * The highest bit of the first of four bytes that is a quote, a backslash or a control character, and perhaps of some behind
+ * The highest bit of the first of four bytes that is a quote, a backslash or a control character, and perhaps of some after
  * it: of each, subtracting borrows from the highest bit of a byte where it is none of the others (Hacker's Delight 6-1).
  */
 function markStops(word: number): number {

@@ -10,7 +10,7 @@ export const unended = -1
 const unendedEscape = -2
 
 /**
- * The one place that knows how a JSON string ends: at the first quote that no backslash escapes. What else may stand in it
+ * The one place that knows how a JSON string ends: at the first quote that no backslash escapes. What else may be in it
  * is not looked at. @returns the quote's place; less than 0 when the text ends first
  */
 export function findStringEnd(bytes: Buffer, from: number): number {

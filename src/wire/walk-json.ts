@@ -22,14 +22,14 @@ type State = 'structure' | 'scalar' | 'name' | 'skip' | 'bytes' | 'passed'
 type Due = 'value' | 'value or end' | 'name' | 'name or end' | 'colon' | 'comma or end' | 'nothing'
 
 /**
- * What is told about every value while it passes. A visitor may answer that a value is to be passed over by its brackets
- * alone, which is far cheaper: nothing of it is told or checked. `rest` says so of all that follows in the same list, too.
+ * The callbacks for every value while it passes. A visitor may answer that a value is to be passed over by its brackets
+ * alone, which is far cheaper: nothing of it is reported or checked. `rest` says so of all that follows in the same list, too.
  */
 export type JsonVisitor = {
   /** The text may be a list too, and others may follow it. */
   readonly loose?: boolean
   /**
-   * A member's name has been read: `walk.name`, which stands from `walk.nameFrom` to `walk.nameTo`. Its value is told, passed
+   * A member's name has been read: `walk.name`, which reaches from `walk.nameFrom` to `walk.nameTo`. Its value is reported, passed
    * over, or passed over and `kept` when it has no more bytes than the number that is answered.
    */
   name?(walk: JsonWalk): 'skip' | number | void
@@ -50,8 +50,8 @@ export type JsonVisitor = {
 }
 
 /**
- * Walks a JSON object as it passes, in pieces of any size, and tells of every value at its place, whatever its depth and
- * however its name is escaped. The grammar of RFC 8259 is checked but for what may stand inside strings, which are skipped
+ * Walks a JSON object as it passes, in pieces of any size, and reports every value at its place, whatever its depth and
+ * however its name is escaped. The grammar of RFC 8259 is checked except for what may be inside strings, which are skipped
  * by `Buffer.indexOf`: what it takes for one text no reader takes for another.
  */
 export class JsonWalk {

@@ -9,8 +9,8 @@ export type Kept = { readonly plain: Buffer; readonly zipped: Buffer; readonly e
 const keptMax = 16
 
 /**
- * Keeps what was made from a plan, by a key. The reference takes milliseconds to write, and anybody may ask for it:
- * callers of the gateway do not wait behind it more than once.
+ * Keeps what was made from a plan, by a key. The reference takes milliseconds to write, and anyone may request it:
+ * callers of the gateway wait for it no more than once.
  */
 export class Shelf {
   readonly #ofPlan = new WeakMap<CompiledConfig, Map<string, Kept>>()

@@ -58,7 +58,7 @@ async function decide(
 ) {
   const { row } = await findRow(ask)
   const { user } = sessionUserOf(ask)
-  // Whoever counts the money gives none to themselves.
+  // A person who manages the money gives none to themselves.
   if (!may(user, 'admin') && row.user === user.name) throw fail('own_charge')
   if (!(await change(row.id, user.name))) throw refuse('conflict', refusal, {})
   return showDetail(ask, await findRow(ask))

@@ -24,7 +24,7 @@ export function describeSession({ parts, scheme, host }: Ask, user: User) {
 }
 
 /**
- * Logs somebody in: a new session, whatever the browser had before. `issuer` vouched for them; absent where they had a password.
+ * Signs a person in: a new session, whatever the browser had before. `issuer` verified them; absent where they had a password.
  * @returns the session as it is answered with, and its `Set-Cookie`
  */
 export async function enter(ask: Ask, name: string, issuer?: string) {

@@ -13,7 +13,7 @@ const rememberedMax = 10_000
 type Strikes = { count: number; until: number }
 
 /**
- * Slows down whoever guesses passwords: after each failure on an account from an address twice as long, and an address
+ * Slows down guesses of passwords: after each failure on an account from an address twice as long, and an address
  * altogether. An attempt counts as failed from its beginning, so that many at once are no way around.
  */
 export class LoginGuard {

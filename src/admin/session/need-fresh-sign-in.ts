@@ -6,7 +6,7 @@ import { sessionUserOf } from '../session-user.ts'
 const freshMs = 600_000
 
 /**
- * A session that somebody left open, or took, is not enough for what cannot be taken back: the password is, or a session no
+ * A session that was left open, or stolen, is not enough for what cannot be taken back: the password is, or a session no
  * older than 10 minutes. @throws Failure sign_in_again, slow_down
  */
 export async function needFreshSignIn(ask: Ask, guess: string | undefined): Promise<void> {

@@ -46,8 +46,8 @@ export function readScheme(headers: Headers, encrypted: boolean): 'http' | 'http
 }
 
 /**
- * Takes changes from the console's own pages only. A page elsewhere cannot send JSON or this header without asking first,
- * which nobody answers; and browsers tell where a request comes from.
+ * Takes changes from the console's own pages only. A page elsewhere cannot send JSON or this header without a preflight,
+ * which is not answered; and browsers send the origin of a request.
  * @throws Failure cross_site
  */
 export function requireSameSite(headers: Headers, host: string, hasBody: boolean): void {

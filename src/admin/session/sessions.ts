@@ -45,8 +45,8 @@ export async function beginSession(ask: Ask, user: string): Promise<string> {
 }
 
 /**
- * Who holds the token; undefined when its session has ended, was idle for too long, or its user is disabled. What a page asks by
- * itself (`isPoll`) is no use: somebody who has left is logged out.
+ * Who holds the token; undefined when its session has ended, was idle for too long, or its user is disabled. What a page requests by
+ * itself (`isPoll`) is no use: a person who has left is signed out.
  */
 export async function findSessionUser(
   parts: AdminParts,

@@ -47,8 +47,8 @@ const nameText = /^[\p{L}\p{N}][\p{L}\p{N}_.-]{0,63}$/u
 const emailText = /^[\p{L}\p{N}][\p{L}\p{N}_.@-]{0,63}$/u
 
 /**
- * What somebody new is called: their verified e-mail, or else the name that they go by there. A name with an @ is given by
- * nobody but an administrator or an issuer that has verified it: it would be taken for the e-mail of another.
+ * The name of a new user: their verified e-mail, or else the name that they go by there. A name with an @ is given by
+ * only an administrator or an issuer that has verified it: it would be taken for the e-mail of another.
  */
 export function nameOf(claims: Claims): string | undefined {
   const email = verifiedEmail(claims)

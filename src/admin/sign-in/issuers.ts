@@ -25,7 +25,7 @@ export type Vouched = { readonly identity: Identity; readonly claims: Claims }
 
 type Known = { readonly issuer: Issuer; readonly at: number; readonly asked: Promise<Oidc.Configuration> }
 
-/** Asks issuers; what they say of themselves, and their keys, are kept for a while. */
+/** Calls issuers; their metadata and keys are cached for a while. */
 export class Issuers {
   readonly #clock: Times
   readonly #log: Log
@@ -53,7 +53,7 @@ export class Issuers {
 
   /**
    * Takes what a browser brings back to the issuer: state, issuer, signature, audience, nonce and time are held against what was
-   * asked for. `query` is what stands behind the `?`.
+   * asked for. `query` is the part after the `?`.
    * @throws Failure issuer_unavailable, sign_in_denied, sign_in_failed
    */
   async finish(

@@ -52,8 +52,8 @@ export async function beginLogin(ask: Ask, issuer: Issuer, errand: LoginState) {
 }
 
 /**
- * What was kept of a browser that comes back, once: whoever has not the browser's token as well as the issuer's state finds
- * nothing, and disturbs nobody. @throws Failure sign_in_stale
+ * The stored state of a browser that comes back, once: a client without the browser's token and the issuer's state finds
+ * nothing, and disturbs no one. @throws Failure sign_in_stale
  */
 export async function finishLogin(
   ask: Ask,

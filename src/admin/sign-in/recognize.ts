@@ -11,7 +11,7 @@ import type { LoginState } from './login-state.ts'
 type Arrived = Vouched & { readonly ask: Ask; readonly issuer: Issuer; readonly errand: LoginState }
 
 /**
- * Who it is here that an issuer vouches for: a user it is known for, one it is now tied to, or a new one, in the role and
+ * The user whom an issuer has verified: one that it has identified before, one that it is now tied to, or a new one, in the role and
  * group that the claims give.
  * @throws Failure no_account, no_role, account_disabled, identity_taken, invitation_unknown, conflict
  */
@@ -54,7 +54,7 @@ function actorOf({ name }: Issuer): string {
 
 /**
  * A user whose name is their verified e-mail, where the operator trusts the issuer with that. An e-mail may be given to another
- * person one day: whoever has come from this issuer before is known by the subject alone.
+ * person one day: a person who has come from this issuer before is known by the subject alone.
  */
 async function findByEmail({ ask, issuer, claims, identity }: Arrived): Promise<User | undefined> {
   const email = issuer.matchesEmail ? verifiedEmail(claims) : undefined

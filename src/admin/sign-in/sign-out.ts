@@ -4,11 +4,11 @@ import { readCookie, writeCookie } from '../session/cookie.ts'
 import type { Claims } from './claims.ts'
 
 // Whose word a session began by is kept by the browser alone, in a cookie that pages cannot read: it says where signing out
-// leads, and whoever changes it sends nobody but themselves to another issuer of the configuration.
+// leads, and a person who changes it sends only themselves to another issuer of the configuration.
 
 const hintCharsMax = 200
 
-/** The cookie that keeps who vouched, or takes away what was kept of a session before; none where neither is needed. */
+/** The cookie with the issuer of the session, or one that removes that of a session before; none where neither is needed. */
 export function cookieOfIssuer(ask: Ask, issuer?: Issuer, claims: Claims = {}): readonly string[] {
   if (issuer?.signOut === 'issuer') {
     const hint = Buffer.from(hintOf(claims)).toString('base64url')
@@ -18,7 +18,7 @@ export function cookieOfIssuer(ask: Ask, issuer?: Issuer, claims: Claims = {}): 
 }
 
 /**
- * Where whoever has signed out here signs out at the issuer too. @returns undefined for a session by a password, where the
+ * The address at which a person who has signed out here signs out at the issuer too. @returns undefined for a session by a password, where the
  * configuration keeps it here, and where the issuer has no such address or does not answer: the session here has ended anyway.
  */
 export async function signOutAt(ask: Ask): Promise<string | undefined> {
@@ -34,7 +34,7 @@ function readIssuer({ headers, scheme }: Ask): string | undefined {
   return readCookie(headers['cookie'] as string | undefined, scheme, 'issuer')
 }
 
-/** What identifies the user at the issuer, so that it need not ask which of several it is. */
+/** What identifies the user at the issuer, so that it does not ask for the account. */
 function hintOf(claims: Claims): string {
   const names = [claims['login_hint'], claims['preferred_username'], claims['email']]
   return names.find((name): name is string => typeof name === 'string' && name.length <= hintCharsMax) ?? ''

@@ -58,7 +58,7 @@ type Call = {
 export const onSessionEnd: { run: () => void } = { run: () => undefined }
 
 /**
- * Asks the gateway's own interface; the session's cookie goes along by itself.
+ * Calls the gateway's API; the browser adds the session's cookie.
  * @throws ApiError
  */
 export async function call<T>(path: string, { method = 'GET', body, signal, isPoll = false }: Call = {}): Promise<T> {

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { call } from './call.ts'
 import type { LogRecord } from './shapes.ts'
 
-/** Tells of each request as it ends. `filter` is a query (`?…` or empty); null listens to nothing. */
+/** Reports each request as it ends. `filter` is a query (`?…` or empty); null listens to nothing. */
 export function useTail(filter: string | null, onRecord: (record: LogRecord) => void): 'off' | 'joining' | 'live' {
   const [state, setState] = useState<'off' | 'joining' | 'live'>('off')
   const latest = useRef(onRecord)

@@ -1,6 +1,6 @@
 import type { ResponseMetadata } from '../../plugin-api/index.ts'
 
-/** Stands in what is written where a link has to be followed first. */
+/** A placeholder in the output where a link has to be followed first. */
 export class LinkToFollow {
   readonly url: string
   /** Which picture of the answer it is. */
@@ -28,7 +28,7 @@ export type AnswerFacts = {
 }
 
 /**
- * Writes pictures in the one style that everything behind reads, as one JSON answer or as a stream of events. What was
+ * Writes pictures in the one format that all later stages read, as one JSON answer or as a stream of events. What was
  * written is taken by `take`.
  */
 export class PictureWriter {

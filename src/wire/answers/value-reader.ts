@@ -6,7 +6,7 @@ import { AnswerValues, objectMark } from './values.ts'
 const textBytesMax = 64 * 1024
 
 /**
- * Reads what stands at some paths of an answer while it passes, and passes over everything else by its brackets: a million
+ * Reads the values at some paths of an answer while it passes, and passes over everything else by its brackets: a million
  * numbers cost no more than so many bytes. What is no whole JSON text says nothing.
  */
 export class ValueReader implements JsonVisitor {

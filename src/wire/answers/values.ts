@@ -50,5 +50,5 @@ export class AnswerValues {
 
 const none: readonly string[] = []
 
-/** Stands for a mapping, of which no more is known than that it is there. */
+/** A mapping, of which no more is known than that it is there. */
 export const objectMark = '{…}'

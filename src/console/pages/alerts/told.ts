@@ -12,7 +12,7 @@ export function wordOf(kind: Alert['kind'], { is_over: isOver, refused, spent, a
   return kind === 'certificate.ends' && isOver === true ? 'certificate.over' : kind
 }
 
-/** The values of an alert's sentence. `tell`: a finding that it names, in the reader's language. */
+/** The values of an alert's sentence. `tell`: returns a finding that it names, in the reader's language. */
 export function textsOf(data: Data, tell: (finding: string) => string = String): { readonly [name: string]: string } {
   const blank = {
     level: '',

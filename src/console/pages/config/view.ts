@@ -3,6 +3,6 @@ import type { Configuration } from '../../api/shapes.ts'
 /** What each view of the configuration is given. */
 export type ConfigViewProps = {
   readonly of: Configuration
-  /** Asks for the configuration again: it may be another. */
+  /** Reads the configuration again: it may be another. */
   readonly onChanged: () => void
 }

@@ -7,7 +7,7 @@ import { addTotals } from './add-totals.ts'
 export type SoFar = LogTotals & { readonly isBroken: boolean }
 
 /**
- * What all requests of a filter come to, as it is added up: one answer after another, as long as somebody looks at it.
+ * What all requests of a filter come to, as it is added up: one answer after another, as long as the page is open.
  * `filter`: a query, `?…` or empty.
  */
 export function useAllTotals(filter: string): SoFar | undefined {

@@ -26,12 +26,12 @@ export type Asking = {
   readonly path: string
   readonly body: object | FormData
   readonly signal: AbortSignal
-  /** Told before anything is sent. */
+  /** Called before anything is sent. */
   readonly onMark: (mark: Mark) => void
 }
 
 /**
- * Asks `/v1`.
+ * Calls `/v1`.
  * @throws ApiError what the gateway answered its caller
  */
 export async function askGateway({ path, body, signal, onMark }: Asking): Promise<Response> {

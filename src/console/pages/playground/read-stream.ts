@@ -4,7 +4,7 @@ type Event = {
 }
 
 /**
- * The text of a streamed answer, told as it grows.
+ * The text of a streamed answer, reported as it grows.
  * @throws Error what the stream itself says went wrong
  */
 export async function readStream(response: Response, show: (text: string) => void): Promise<string> {

@@ -19,7 +19,7 @@ export function propose(changes: readonly Staged[], signal?: AbortSignal): Promi
 }
 
 /**
- * Asks what the gateway would say of changes, with those that are gathered already. What is wrong with a field of the form is
+ * Checks changes at the gateway, with those that are gathered already. What is wrong with a field of the form is
  * told there; what else is wrong the proposal tells. @throws FieldError, ApiError
  */
 export async function tryChanges(

@@ -17,7 +17,7 @@ const needed: { readonly [member: string]: string } = { budget: 'amount', user_b
 
 /**
  * The changes that lead from what an entry is to what its fields say. A mapping that would be left empty is taken out.
- * @throws FieldError for a text that is no number where one is asked for
+ * @throws FieldError for a text that is not a number where one is required
  */
 export function readChanges(entry: Entry, fields: readonly EntryField[], textOf: (name: string) => string) {
   const whole = entry.whole as Value
