@@ -12,13 +12,14 @@ type FileValidator = { readonly validate: Validate; readonly schema: SchemaData 
 export function createFileValidator({ steps, plugins, unopened }: Pipeline, report: Report): FileValidator {
   const sound = new Map(plugins)
   const failed: string[] = []
-  const ofOptions: Part[] = []
-  const ofFamilies: Part[] = []
+  // By name: a pipeline may name a plugin twice, which is reported elsewhere.
+  const ofOptions = new Map<string, Part>()
+  const ofFamilies = new Map<string, Part>()
   for (const { name, path, plugin } of steps) {
     if (!plugin) continue
     try {
-      ofOptions.push(compilePart(name, optionsSchema(plugin), schemaPaths.step))
-      if (plugin.facet) ofFamilies.push(compilePart(plugin.name, plugin.facet, schemaPaths.family))
+      ofOptions.set(name, compilePart(name, optionsSchema(plugin), schemaPaths.step))
+      if (plugin.facet) ofFamilies.set(plugin.name, compilePart(plugin.name, plugin.facet, schemaPaths.family))
     } catch (error) {
       const diagnostic = error instanceof Error ? error.message : String(error)
       const message = `the schema of the plugin '${name}' cannot be used: ${diagnostic}`
@@ -32,15 +33,10 @@ export function createFileValidator({ steps, plugins, unopened }: Pipeline, repo
   const validate: Validate = value => {
     const errors = [...validateCore(value)]
     const { pipeline, families } = isMapping(value) ? value : {}
-    const validateAll = (holder: unknown, at: readonly string[], parts: readonly Part[], own: string): void => {
-      if (isMapping(holder)) errors.push(...validateParts(holder, at, parts, schema, own))
-    }
-    if (Array.isArray(pipeline))
-      for (const [i, step] of pipeline.entries())
-        validateAll(step, ['pipeline', String(i)], ofOptions, schemaPaths.step)
-    if (isMapping(families))
-      for (const [name, family] of Object.entries(families))
-        validateAll(family, ['families', name], ofFamilies, schemaPaths.family)
+    for (const [i, step] of Array.isArray(pipeline) ? pipeline.entries() : [])
+      errors.push(...validateParts(step, ['pipeline', String(i)], ofOptions, schema, schemaPaths.step))
+    for (const [name, family] of isMapping(families) ? Object.entries(families) : [])
+      errors.push(...validateParts(family, ['families', name], ofFamilies, schema, schemaPaths.family))
     return errors
   }
   return { validate, schema }
@@ -61,12 +57,13 @@ function compilePart(name: string, schema: SchemaData, holder: string): Part {
 
 /** The schema errors of a step or a family in what plugins define, members that none defines included. */
 function validateParts(
-  holder: Mapping,
+  holder: unknown,
   path: readonly string[],
-  parts: readonly Part[],
+  parts: ReadonlyMap<string, Part>,
   whole: SchemaData,
   schemaPath: string,
 ): readonly SchemaError[] {
+  if (!isMapping(holder)) return []
   const schema = schemaAt(whole, `${schemaPath}/additionalProperties`)
   const known = schema['properties'] as SchemaData
   const errors: SchemaError[] = Object.keys(holder).flatMap(additionalProperty =>
@@ -81,7 +78,7 @@ function validateParts(
           key: undefined,
         },
   )
-  for (const part of parts) {
+  for (const part of parts.values()) {
     if (holder[part.name] === undefined && part.byDefault !== undefined)
       holder[part.name] = structuredClone(part.byDefault)
     if (holder[part.name] === undefined) continue

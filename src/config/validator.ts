@@ -63,10 +63,10 @@ export function createValidator(schema: SchemaData): Validate {
 /** By schema: a reload validates with the same ones. */
 const validators = new WeakMap<SchemaData, Validate>()
 
-/** Compiles a schema at run time. @throws Error when it is invalid */
+/** Compiles a schema at run time. Its errors have their schemas: a path does not lead there through a `$ref`. @throws Error */
 export function compile(schema: SchemaData): Check {
   const { Ajv: Compiler } = require('ajv') as { readonly Ajv: typeof Ajv }
-  return new Compiler(ajvOptions).compile(schema)
+  return new Compiler({ ...ajvOptions, verbose: true }).compile(schema)
 }
 
 /** The name of the function that the build makes of a schema. */
@@ -95,7 +95,7 @@ function toSchemaError(error: ErrorObject, whole: SchemaData): SchemaError {
     path: error.instancePath.split('/').slice(1).map(decodeStep),
     keyword: error.keyword,
     params: error.params,
-    schema: schemaAt(whole, error.schemaPath),
+    schema: error.parentSchema ?? schemaAt(whole, error.schemaPath),
     schemaPath: error.schemaPath,
     key: error.propertyName,
   }

@@ -7,7 +7,7 @@ import { createFileValidator } from '../../src/config/file-validator.ts'
 import { composeSchema, coreSchema, optionsSchema } from '../../src/config/gateway-schema.ts'
 import { Report } from '../../src/config/report.ts'
 import { Source } from '../../src/config/source.ts'
-import { compile, compiledAhead, digestOf, type SchemaError } from '../../src/config/validator.ts'
+import { compile, compiledAhead, createValidator, digestOf, type SchemaError } from '../../src/config/validator.ts'
 import { seed } from '../harness/seed.ts'
 
 const odd = [0, -1, 1.5, 1e9, '', 'x', 'off', '30s', '🎈🎈', true, null, [], {}, ['x', 'x'], [1, 1], { x: 1 }]
@@ -81,4 +81,22 @@ t.test('a file is held against the parts of its schema as against the whole', as
     { numRuns: 200, seed },
   )
   t.ok(unfit > 100, `most changes cause other errors (${unfit} of 200)`)
+})
+
+t.test('an error in a schema that refers to itself has its schema', async t => {
+  const node = { type: 'object', properties: { kind: { enum: ['leaf'] }, next: { $ref: '#/definitions/node' } } }
+  const whole = { type: 'object', properties: { tree: { $ref: '#/definitions/node' } }, definitions: { node } }
+  t.match(createValidator(whole)({ tree: { next: { kind: 'tree' } } }), [
+    { path: ['tree', 'next', 'kind'], keyword: 'enum', schema: { enum: ['leaf'] } },
+  ])
+})
+
+t.test('a step that is in the pipeline twice is validated once', async t => {
+  const plugin = builtins.find(({ name }) => name === 'ratelimit') as (typeof builtins)[number]
+  const steps = [0, 1].map(i => ({ name: plugin.name, path: ['pipeline', i], plugin }))
+  const report = new Report(new Source('gateway.yaml', ''))
+  const { validate } = createFileValidator({ steps, plugins: new Map([[plugin.name, plugin]]), unopened: [] }, report)
+  const errors = validate({ pipeline: [{ ratelimit: { nothing: 1 } }] }).filter(({ path }) => path.length > 1)
+  t.match(errors, [{ path: ['pipeline', '0', 'ratelimit'], params: { additionalProperty: 'nothing' } }])
+  t.equal(errors.length, 1)
 })
