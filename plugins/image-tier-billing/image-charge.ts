@@ -12,11 +12,10 @@ import {
 } from '../../src/plugin-api/index.ts'
 import { fail } from './errors.ts'
 import { holdsNothing } from './foreign-answer.ts'
-import { readable } from './scanned.ts'
+import { readable, type FoundImage } from './scanned.ts'
 import { comeOf, rateImage, rateWithImage, type Rating } from './rate-image.ts'
 import { isSilent, rateLines, type Unplaced } from './rate-lines.ts'
 import { measure } from './measure.ts'
-import type { FoundImage } from './scanned.ts'
 
 /**
  * How long an image that came back is kept for its caller while its charge cannot be written
@@ -30,7 +29,7 @@ export type ChargeTerms = Rating & {
   readonly id: string
   readonly onCallerGone: 'bill' | 'free'
   /** What the answer has reported of itself so far; undefined where that is not read. */
-  readonly told: () => ResponseMetadata | undefined
+  readonly metadata: () => ResponseMetadata | undefined
   /** Lines of an exchange before this one, which goes on with its charge. */
   readonly linesBefore?: number
 }
@@ -87,16 +86,16 @@ export class ImageCharge {
   }
 
   #rate(found: readonly FoundImage[]): readonly ChargeItem[] {
-    const told = this.#terms.told()
-    const images = found.map(image => measured(image, told))
-    const ofImages = images.map(image => rateImage(image, this.#terms, told))
+    const metadata = this.#terms.metadata()
+    const images = found.map(image => measured(image, metadata))
+    const ofImages = images.map(image => rateImage(image, this.#terms, metadata))
     const { rule } = this.#terms
     if (!rule.lines) return ofImages
     const all = images.flatMap((image, i): readonly Unplaced[] => {
       const line = ofImages[i]
       if (!line) return []
-      const once = this.#found + i === 0 ? rateLines(rule, 'first', comeOf(image, told)) : []
-      return [line, ...rateWithImage(image, line, this.#terms, told), ...once]
+      const once = this.#found + i === 0 ? rateLines(rule, 'first', comeOf(image, metadata)) : []
+      return [line, ...rateWithImage(image, line, this.#terms, metadata), ...once]
     })
     return this.#place(all)
   }
@@ -113,9 +112,9 @@ export class ImageCharge {
   async #writeRest(): Promise<void> {
     if (this.#isWhole) return
     this.#isWhole = true
-    const { rule, told } = this.#terms
-    const facts = told()?.facts
-    const come = { ...comeOf({ index: 0, size: null }, told()), facts, isSilent: isSilent(rule, facts) }
+    const { rule, metadata } = this.#terms
+    const facts = metadata()?.facts
+    const come = { ...comeOf({ index: 0, size: null }, metadata()), facts, isSilent: isSilent(rule, facts) }
     const lines = rateLines(rule, 'end', come)
     this.#isDoubtful =
       lines.some(({ flags }) => flags.includes('estimated')) &&
@@ -125,15 +124,15 @@ export class ImageCharge {
 
   /** The line of a refusal that costs; undefined where it costs nothing. */
   get #refusal(): ChargeItem | undefined {
-    const { rule, told } = this.#terms
-    const name = rule.refusals && told()?.refusalPrice
+    const { rule, metadata } = this.#terms
+    const name = rule.refusals && metadata()?.refusalPrice
     const row = rule.refusals?.find(one => one.name === name)
     return row && { ...refused, tier: row.name, price: row.price }
   }
 
   /** What the vendor says that it charges. */
   get #cost(): { readonly vendorCost?: Micros } {
-    const cost = this.#terms.told()?.cost
+    const cost = this.#terms.metadata()?.cost
     const vendorCost = cost === undefined ? undefined : readCost(cost)
     return vendorCost === undefined ? {} : { vendorCost }
   }
@@ -146,7 +145,7 @@ export class ImageCharge {
     await this.#write(async () => {
       const { id } = this.#terms
       const hasImages = this.#lines > 0
-      const omitted = this.#terms.told()?.omitted
+      const omitted = this.#terms.metadata()?.omitted
       if (omitted !== undefined) this.leftOut(omitted)
       const refusal = hasImages ? undefined : this.#refusal
       if (hasImages && this.#terms.rule.lines) await this.#writeRest()
@@ -223,7 +222,7 @@ export class ImageCharge {
     }
     this.#ended = true
     const refusal = this.#refusal
-    const foreign = this.#terms.told()?.foreign
+    const foreign = this.#terms.metadata()?.foreign
     if (foreign && holdsNothing(foreign)) this.#isNothing = true
     // Where that cannot be read either, the ledger settles a review that meets a line it was in doubt of.
     const hasLines = this.#lines > 0 || (this.#broken && this.#found > 0 && (await this.#hasLines().catch(() => false)))
@@ -306,8 +305,8 @@ export class ImageCharge {
 const refused = { index: 0, source: 'told', width: null, height: null, flags: ['refused'], quantity: 1 } as const
 
 /** Of a link the pixels of its image, where they were read. */
-function measured(image: FoundImage, told: ResponseMetadata | undefined): FoundImage {
-  const head = image.kind === 'link' ? told?.heads.get(image.index) : undefined
+function measured(image: FoundImage, metadata: ResponseMetadata | undefined): FoundImage {
+  const head = image.kind === 'link' ? metadata?.heads.get(image.index) : undefined
   if (!head) return image
   const found = measure(head)
   return found.kind === 'size' ? { ...image, size: found.size } : image

@@ -202,7 +202,7 @@ async function resumeCharge(
     rule: rule as TierRule,
     n,
     ...leavingOf(facet),
-    told: () => context.slots.get(responseMetadataSlot),
+    metadata: () => context.slots.get(responseMetadataSlot),
     linesBefore: lines.length,
   }
   context.slots.put(billingSlot, {
@@ -254,7 +254,7 @@ async function openCharge(
     rule: quoted.rule,
     n: limit ?? Number.POSITIVE_INFINITY,
     ...leavingOf(facet),
-    told: () => context.slots.get(responseMetadataSlot),
+    metadata: () => context.slots.get(responseMetadataSlot),
   }
   const charge = new ImageCharge(ledger, terms, clock)
   // Known before the hold is: when its commit is in doubt, the end of the exchange still gives it back.

@@ -11,21 +11,21 @@ export type Rating = { readonly rule: TierRule; readonly n: number; readonly ove
  * The line of one image that came back. Flags: `undecodable` when it has bytes that are no readable image, with the type
  * that they are of, or `implausible` when they cannot carry the size that they state;
  * `over_return` when more came than were asked for, `uncounted` when more came than the vendor counts, and `capped` when that
- * one is not charged; `larger_than_expected` when its tier is above the largest that was held for. `told`: what the answer has said of itself so far.
+ * one is not charged; `larger_than_expected` when its tier is above the largest that was held for. `metadata`: what the answer has said of itself so far.
  */
-export function rateImage(image: FoundImage, rating: Rating, told?: ResponseMetadata): ChargeItem {
+export function rateImage(image: FoundImage, rating: Rating, metadata?: ResponseMetadata): ChargeItem {
   const { rule } = rating
-  const { label, source, price } = priceImage(rule, comeOf(image, told))
+  const { label, source, price } = priceImage(rule, comeOf(image, metadata))
   const over = image.index >= rating.n
-  const uncounted = isUncounted(image, told)
+  const uncounted = isUncounted(image, metadata)
   const capped = (over || uncounted) && rating.overReturn === 'cap'
   const flags: string[] = []
   if (image.kind === 'bytes' && !image.size) flags.push('undecodable', ...(image.unread ?? []))
   if (over) flags.push('over_return')
   if (uncounted) flags.push('uncounted')
   if (capped) flags.push('capped')
-  else if (isLarger(rule, image, told)) flags.push('larger_than_expected')
-  const words = told && toldOf(rule, image, told, source === 'told' || source === 'default')
+  else if (isLarger(rule, image, metadata)) flags.push('larger_than_expected')
+  const words = metadata && toldOf(rule, image, metadata, source === 'told' || source === 'default')
   return {
     index: image.index,
     tier: label,
@@ -40,10 +40,10 @@ export function rateImage(image: FoundImage, rating: Rating, told?: ResponseMeta
 }
 
 /** Whether the tier that came back is above the largest that the family expects. A requested tier has been held for. */
-function isLarger(rule: TierRule, image: FoundImage, told: ResponseMetadata | undefined): boolean {
+function isLarger(rule: TierRule, image: FoundImage, metadata: ResponseMetadata | undefined): boolean {
   const { tiers, largestOutput } = rule
   if (largestOutput === undefined) return false
-  const { tier, source } = rateTier(rule, image.size, told?.sizes.get(image.index) ?? null)
+  const { tier, source } = rateTier(rule, image.size, metadata?.sizes.get(image.index) ?? null)
   const rankOf = (wanted: string): number => tiers.findIndex(one => one.tier === wanted)
   return (source === 'output' || source === 'told') && rankOf(tier) > rankOf(largestOutput)
 }
@@ -53,34 +53,37 @@ export function rateWithImage(
   image: FoundImage,
   line: ChargeItem,
   { rule }: Rating,
-  told?: ResponseMetadata,
+  metadata?: ResponseMetadata,
 ): readonly Unplaced[] {
-  return line.flags.includes('capped') ? [] : rateLines(rule, 'image', comeOf(image, told))
+  return line.flags.includes('capped') ? [] : rateLines(rule, 'image', comeOf(image, metadata))
 }
 
-export function comeOf({ index, size }: Pick<FoundImage, 'index' | 'size'>, told: ResponseMetadata | undefined): Come {
-  return { output: size, told: told?.sizes.get(index) ?? null, facts: told && factsAt(told, index) }
+export function comeOf(
+  { index, size }: Pick<FoundImage, 'index' | 'size'>,
+  metadata: ResponseMetadata | undefined,
+): Come {
+  return { output: size, told: metadata?.sizes.get(index) ?? null, facts: metadata && factsAt(metadata, index) }
 }
 
 /** Where several answers are one, those of a picture's own. */
-function factsAt(told: ResponseMetadata, index: number): ReadonlyMap<string, string | number | boolean> {
-  return told.factsAt.get(index) ?? told.facts
+function factsAt(metadata: ResponseMetadata, index: number): ReadonlyMap<string, string | number | boolean> {
+  return metadata.factsAt.get(index) ?? metadata.facts
 }
 
 /** A count of none with an image that is there is no count. */
-function isUncounted({ index }: FoundImage, told: ResponseMetadata | undefined): boolean {
-  return told?.count !== undefined && told.count > 0 && index >= told.count
+function isUncounted({ index }: FoundImage, metadata: ResponseMetadata | undefined): boolean {
+  return metadata?.count !== undefined && metadata.count > 0 && index >= metadata.count
 }
 
 /** What of the answer's words this image was rated by. */
 function toldOf(
   rule: TierRule,
   { index }: FoundImage,
-  told: ResponseMetadata,
+  metadata: ResponseMetadata,
   bySize: boolean,
 ): ChargeItemFacts | undefined {
-  const size = bySize && rule.tierFrom.includes('told') ? told.sizes.get(index) : undefined
-  const facts = factsOf(rule, factsAt(told, index))
+  const size = bySize && rule.tierFrom.includes('told') ? metadata.sizes.get(index) : undefined
+  const facts = factsOf(rule, factsAt(metadata, index))
   return size || facts
     ? { ...(size && { size: { width: size.width, height: size.height } }), ...(facts && { facts }) }
     : undefined

@@ -1,7 +1,6 @@
 import { type ByteBudget, RecordReader, type RecordVisitor } from '../../src/wire/index.ts'
 import { DescribedItems } from './described-items.ts'
 import type { Description } from './described-places.ts'
-import type { Omission } from './omission.ts'
 import type { AnswerWords } from './remainder.ts'
 import { EventShell } from './scan-shells.ts'
 import type { FoundImage, Scanned, Scanner } from './scanned.ts'
@@ -15,9 +14,9 @@ const waitingBytesMax = 64 * 1024
  * budget for whole records is used up, all but a picture's last 4 KiB and what follows them passes.
  */
 export class DescribedEventScanner implements RecordVisitor, Scanner {
-  readonly #shell: EventShell
+  readonly #shell: EventShell<DescribedItems>
   readonly #records = new RecordReader(this)
-  #items!: DescribedItems
+  readonly #items: DescribedItems
   /** How many pictures came in the records before. */
   #before = 0
   #done: FoundImage[] = []
@@ -25,8 +24,8 @@ export class DescribedEventScanner implements RecordVisitor, Scanner {
   #hasGone = false
 
   constructor(description: Description, budget: ByteBudget, words: AnswerWords = {}) {
-    const itemsOf = (omission: Omission) => (this.#items = new DescribedItems(description, words, omission, true))
-    this.#shell = new EventShell(itemsOf, budget)
+    this.#shell = new EventShell(omission => new DescribedItems(description, words, omission, true), budget)
+    this.#items = this.#shell.visitor
   }
 
   get omitted(): string | undefined {

@@ -1,6 +1,5 @@
 import { DescribedItems } from './described-items.ts'
 import type { Description } from './described-places.ts'
-import type { Omission } from './omission.ts'
 import type { AnswerWords } from './remainder.ts'
 import { JsonShell } from './scan-shells.ts'
 import type { Scanned, Scanner } from './scanned.ts'
@@ -22,13 +21,13 @@ export type DescribedOptions = AnswerWords & {
  */
 export class DescribedScanner implements Scanner {
   readonly letsGo = true
-  readonly #shell: JsonShell
-  #items!: DescribedItems
+  readonly #shell: JsonShell<DescribedItems>
+  readonly #items: DescribedItems
   #released = false
 
   constructor(description: Description, { endUnknown = false, ...words }: DescribedOptions = {}) {
-    const itemsOf = (omission: Omission) => (this.#items = new DescribedItems(description, words, omission, false))
-    this.#shell = new JsonShell(itemsOf, endUnknown)
+    this.#shell = new JsonShell(omission => new DescribedItems(description, words, omission, false), endUnknown)
+    this.#items = this.#shell.visitor
   }
 
   get omitted(): string | undefined {

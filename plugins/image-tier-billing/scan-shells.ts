@@ -9,15 +9,17 @@ import { WholeRecord } from './whole-record.ts'
 const lastWords = '[DONE]'
 
 /** An answer that is one JSON object: held back as it passes, walked, and cut at its end. */
-export class JsonShell {
+export class JsonShell<Visitor extends JsonVisitor = JsonVisitor> {
   readonly holdback = new Holdback()
   readonly omission = new Omission(this.holdback)
+  readonly visitor: Visitor
   readonly walk: JsonWalk
   readonly #endUnknown: boolean
 
   /** With `endUnknown`, only JSON that closes proves that the answer is whole. */
-  constructor(visitorOf: (omission: Omission) => JsonVisitor, endUnknown: boolean) {
-    this.walk = new JsonWalk(visitorOf(this.omission))
+  constructor(visitorOf: (omission: Omission) => Visitor, endUnknown: boolean) {
+    this.visitor = visitorOf(this.omission)
+    this.walk = new JsonWalk(this.visitor)
     this.#endUnknown = endUnknown
   }
 
@@ -56,21 +58,21 @@ export class JsonShell {
 }
 
 /** An event stream whose records are JSON objects: each is held whole until it ends, as far as the budget allows. */
-export class EventShell {
+export class EventShell<Visitor extends JsonVisitor = JsonVisitor> {
   readonly holdback = new Holdback()
   readonly omission = new Omission(this.holdback)
   readonly whole: WholeRecord
+  readonly visitor: Visitor
   walk: JsonWalk
   /** Why the record is not handed out. */
   flaw: string | undefined
-  readonly #visitor: JsonVisitor
   /** The data where it is no object. */
   #text = ''
 
-  constructor(visitorOf: (omission: Omission) => JsonVisitor, budget: ByteBudget) {
+  constructor(visitorOf: (omission: Omission) => Visitor, budget: ByteBudget) {
     this.whole = new WholeRecord(budget)
-    this.#visitor = visitorOf(this.omission)
-    this.walk = new JsonWalk(this.#visitor)
+    this.visitor = visitorOf(this.omission)
+    this.walk = new JsonWalk(this.visitor)
   }
 
   /** Reads a piece of a record's data. @returns where it ends; undefined for a record that is not handed out */
@@ -119,7 +121,7 @@ export class EventShell {
   /** The next record begins. */
   renew(): void {
     this.whole.renew()
-    this.walk = new JsonWalk(this.#visitor)
+    this.walk = new JsonWalk(this.visitor)
     this.#text = ''
     this.flaw = undefined
   }

@@ -13,13 +13,14 @@ const listed = 4
  * an image's last 4 KiB and what follows passes. Previews have no `result` and are never billed.
  */
 export class ToolEventScanner implements RecordVisitor, Scanner {
-  readonly #shell: EventShell
+  readonly #shell: EventShell<ToolResults>
   readonly #records = new RecordReader(this)
-  #results!: ToolResults
+  readonly #results: ToolResults
   #done: FoundImage[] = []
 
   constructor(budget: ByteBudget) {
-    this.#shell = new EventShell(omission => (this.#results = new ToolResults(placeOf, omission)), budget)
+    this.#shell = new EventShell(omission => new ToolResults(placeOf, omission), budget)
+    this.#results = this.#shell.visitor
   }
 
   get omitted(): string | undefined {

@@ -1,5 +1,4 @@
-import { PictureDigest } from '../../src/wire/index.ts'
-import type { JsonVisitor, JsonWalk } from '../../src/wire/index.ts'
+import { PictureDigest, type JsonVisitor, type JsonWalk } from '../../src/wire/index.ts'
 import { findPicture, isLink, unescapeText } from './judge-text.ts'
 import type { Omission } from './omission.ts'
 import { PictureBlocks } from './picture-blocks.ts'

@@ -1,13 +1,18 @@
-import { askedSizeSlot, definePlugin, readField, sizeTableSlot, withFields } from '../../src/plugin-api/index.ts'
+import {
+  askedSizeSlot,
+  definePlugin,
+  readField,
+  sizeTableSlot,
+  withFields,
+  type AskedSize,
+} from '../../src/plugin-api/index.ts'
 import { chooseShape } from './choose-shape.ts'
 import { readAskedSize } from './foresee.ts'
 import { inspect } from './inspect.ts'
 import { readRule } from './read-rule.ts'
-import { facetSchema, optionsSchema } from './schema.ts'
+import { facetSchema, optionsSchema, type SizeFacet } from './schema.ts'
 import { sendFields } from './send-fields.ts'
-import type { AskedSize } from '../../src/plugin-api/index.ts'
 import { fail } from './errors.ts'
-import type { SizeFacet } from './schema.ts'
 
 /**
  * What a size means to a family (`docs/rules.md#sizes`): read once, passed to those below, sent in the upstream's own

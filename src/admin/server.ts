@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { fastify, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { Failure } from '../domain/index.ts'
-import { callerAddress, plainAddress } from '../util/index.ts'
+import { callerAddress, plainAddress, type Schema } from '../util/index.ts'
 import { type AnyRoute, type Ask, Reply, type SessionUser } from './api.ts'
 import { assetRoutes } from './assets.ts'
 import { may } from './duties.ts'
@@ -18,7 +18,6 @@ import { readCookie } from './session/cookie.ts'
 import { createLoginThrottle } from './session/login-throttle.ts'
 import { readHost, readScheme, requireSameSite } from './session/same-site.ts'
 import { findSessionUser } from './session/sessions.ts'
-import type { Schema } from '../util/index.ts'
 
 const everywhere = {
   'content-security-policy':

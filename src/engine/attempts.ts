@@ -1,7 +1,7 @@
-import type { ServerResponse } from 'node:http'
+import type { ServerResponse, IncomingMessage } from 'node:http'
 import { type Candidate, Failure, type Upstream } from '../domain/index.ts'
 import { type Log, type Outbound, type RequestContext, type Target, tokenUseSlot } from '../plugin-api/index.ts'
-import { type Awaitable, type Clock, isPromise, type Random } from '../util/index.ts'
+import { type Awaitable, type Clock, isPromise, type Random, isTrusted } from '../util/index.ts'
 import { type ActiveRequest, CallerGone } from './active-request.ts'
 import { formReader, wantedForm, type WantedForm } from './response-form.ts'
 import type { AnswerHead, Call } from './call-request.ts'
@@ -20,8 +20,6 @@ import { UpstreamSession } from './upstream-session.ts'
 import { digestBody } from './vendor-keys/digest-body.ts'
 import type { KeyAttempt, Verdict } from './vendor-keys/key-attempt.ts'
 import type { VendorKeys } from './vendor-keys/vendor-keys.ts'
-import type { IncomingMessage } from 'node:http'
-import { isTrusted } from '../util/index.ts'
 
 /** What proxies add to a request. */
 const added = /^(?:forwarded|via|x-forwarded(?:-.+)?|x-real-ip|x-client-ip|x-request-start|cdn-loop|x-envoy-.+)$/

@@ -69,11 +69,10 @@ export class ResponseOpener {
       request.begin()
       request.res.flushHeaders()
     }
-    // A caller may be silent for no longer than an upstream may.
-    const callerIdleMs = this.#writeIdleMs
     const pump = new ResponsePump(request, source, reply, isStream, {
       deadlines: this.#deadlines,
-      writeIdleMs: Math.min(callerIdleMs, upstream.timeouts.idleMs),
+      // A caller may be silent for no longer than an upstream may.
+      writeIdleMs: Math.min(this.#writeIdleMs, upstream.timeouts.idleMs),
       lastEvents: context.dialect.lastEvents,
     })
     request.pumps(pump)

@@ -2,8 +2,16 @@ import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import type { EndedCharge, LogRow } from '../domain/index.ts'
 import type { LimitDecision } from '../plugin-api/index.ts'
 import type { Awaitable } from '../util/index.ts'
-import { counters, countersSnapshot, gaugeSnapshot, histograms, histogramsSnapshot } from './tally.ts'
-import type { Count, Snapshot, Histogram } from './tally.ts'
+import {
+  counters,
+  countersSnapshot,
+  gaugeSnapshot,
+  histograms,
+  histogramsSnapshot,
+  type Count,
+  type Snapshot,
+  type Histogram,
+} from './tally.ts'
 
 const secondsBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 const commitBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]

@@ -83,12 +83,11 @@ import { changeUser, createUser, setPassword } from './people/users.ts'
 import { putView, removeView, type ViewPut, type ViewRemoval } from './people/views.ts'
 import { takeInRows } from './log-batches/move.ts'
 import { writeLogs } from './log-batches/write.ts'
-import { ask, type QueryProgram } from './query.ts'
+import { ask, type QueryProgram, skipLocked } from './query.ts'
 import { decideVendorKey, type KeySpent, putVendorKey, spendOfKey } from './vendor-keys.ts'
 import type { Scribe } from './writer-identity.ts'
 import { aheadMs } from '../domain/budget.ts'
 import { payerColumns } from './accounts/levels.ts'
-import { skipLocked } from './query.ts'
 import { giveHoldsBack } from './ledger/give-holds-back.ts'
 
 /** Charges of one commit. */

@@ -70,9 +70,8 @@ import type { Corrections } from './ledger/repair.ts'
 import { sumStatement } from './ledger/statement.ts'
 import { sumOpen } from './ledger/sum-open.ts'
 import { listRefused } from './people/refused.ts'
-import type { QueryProgram } from './query.ts'
+import { type QueryProgram, ask } from './query.ts'
 import type { Tables } from './tables.ts'
-import { ask } from './query.ts'
 import { text, textOrNull, whole } from './rows.ts'
 
 /** What is listed and proved, by name. All of it crosses threads. */

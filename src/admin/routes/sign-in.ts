@@ -1,5 +1,4 @@
-import type { Issuer } from '../../domain/index.ts'
-import { waysIn } from '../../domain/index.ts'
+import { type Issuer, waysIn } from '../../domain/index.ts'
 import { departureAnswer, linksAnswer, signedInAnswer, signInAnswer } from '../answers.ts'
 import { type Ask, defineRoute, Reply } from '../api.ts'
 import { fail } from '../errors.ts'

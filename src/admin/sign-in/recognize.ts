@@ -1,5 +1,4 @@
-import type { Identity, Issuer, Role, User } from '../../domain/index.ts'
-import { waysIn } from '../../domain/index.ts'
+import { type Identity, type Issuer, type Role, type User, waysIn } from '../../domain/index.ts'
 import type { Ask } from '../api.ts'
 import { fail } from '../errors.ts'
 import { refuse } from '../reasons.ts'

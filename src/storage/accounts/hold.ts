@@ -1,5 +1,4 @@
-import { type BudgetPeriod, isAroundMidnight, renewalAt } from '../../domain/budget.ts'
-import { type LevelKind, levelKinds } from '../../domain/budget.ts'
+import { type BudgetPeriod, isAroundMidnight, renewalAt, type LevelKind, levelKinds } from '../../domain/budget.ts'
 import { type Level } from '../../domain/levels.ts'
 import type { HoldResult } from '../../domain/stores.ts'
 import { bounds, spellNow } from '../keys/spend.ts'

@@ -1,5 +1,4 @@
-import { spellsAt } from '../../domain/budget.ts'
-import type { LevelKind } from '../../domain/budget.ts'
+import { spellsAt, type LevelKind } from '../../domain/budget.ts'
 import { insertRows } from '../insert-rows.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'

@@ -1,5 +1,4 @@
-import type { QueryProgram } from '../query.ts'
-import { ask } from '../query.ts'
+import { type QueryProgram, ask } from '../query.ts'
 import { logColumns } from '../rows.ts'
 import { moveRows } from '../log-batches/move.ts'
 

@@ -1,5 +1,4 @@
-import type { FirstAnswers, FirstDraft } from '../first-config.ts'
-import { draftFirst, readShipped } from '../first-config.ts'
+import { type FirstAnswers, type FirstDraft, draftFirst, readShipped } from '../first-config.ts'
 import { draftVendors, mergeAll } from './draft-vendors.ts'
 import type { Merged } from './merge-recipe.ts'
 import type { Recipe } from './read-recipes.ts'
