@@ -10,7 +10,6 @@ import {
   type Outcome,
   type HoldResult,
   type Host,
-  imageChargeSlot,
   imagesMadeSlot,
   jobSlot,
   readField,
@@ -74,6 +73,7 @@ export const imageTierBilling = definePlugin({
   facet: facetSchema,
   needs: [callerSlot, askedSizeSlot],
   charges: true,
+  chargesImages,
   rule: 'tiers',
   inspect,
   quote: quoteRequest,
@@ -109,7 +109,7 @@ export const imageTierBilling = definePlugin({
     return {
       onTarget(context, target, facet) {
         const shape = shapeOf(context.route.operation, facet)
-        if (!chargesImages(context.route.operation, target.body, facet)) return
+        if (!target.chargesImages) return
         // Who has made an image, its answer does not say.
         const other = target.further?.find(({ runs }) => runs === 'instead')
         if (other) {
@@ -125,11 +125,10 @@ export const imageTierBilling = definePlugin({
         if (goesBySent(facet)) quote({ ...quoteOf(context, target, facet), n: 1 })
         if (shape === 'data' && rendersUrl(target, facet) && target.stream) throw fail('response_format_not_streamed')
         if (!ledger.healthy()) throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
-        context.slots.put(imageChargeSlot, context.id)
       },
 
       onAdmit(context, target, facet) {
-        return context.slots.get(imageChargeSlot) ? openCharge(host, context, target, facet) : undefined
+        return target.chargesImages ? openCharge(host, context, target, facet) : undefined
       },
 
       onForward(context, out, facet) {

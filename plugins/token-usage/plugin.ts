@@ -67,6 +67,10 @@ type Counting = {
   /** With the upstream that was tried last. */
   target: Target
   held: boolean
+  /** The images of the request are charged in addition, under the request's own id. */
+  readonly hasImages: boolean
+  /** Id of the charge of what the request uses. */
+  readonly chargeId: string
   /** The gateway requested the usage, not the caller. */
   removesUsage: boolean
   reading: Reading | undefined
@@ -137,19 +141,20 @@ export const tokenUsage = definePlugin({
             tokenUseSlot,
             new TokenCount(target, { facet, traits: context.route.traits }, () => ({
               reading: context.slots.get(countingSlot)?.reading,
-              hasImages: paysImages(context),
+              hasImages: paysImages(context, target),
             })),
           )
       },
 
       onAdmit(context, target, facet) {
-        // Only now have all later plugins said whether they charge the images.
-        if (context.route.traits?.images === undefined && !paysImages(context)) refuseImageTools(target)
+        const hasImages = paysImages(context, target)
+        if (context.route.traits?.images === undefined && !hasImages) refuseImageTools(target)
         const payables = payablesFor(context, target, facet)
         const dearest = dearestOf(payables, target.body, { facet, traits: context.route.traits })
         const { rule } = dearest
+        const chargeId = hasImages ? useChargeId(context.id) : context.id
         const fresh = { held: false, removesUsage: false, reading: undefined }
-        const counting: Counting = { payables, dearest, facet, target, ...fresh }
+        const counting: Counting = { payables, dearest, facet, target, hasImages, chargeId, ...fresh }
         context.slots.put(countingSlot, counting)
         if (!rule || !isBounded(context.slots.need(callerSlot))) return undefined
         return hold(tools, context, counting, rule)
@@ -177,9 +182,9 @@ export const tokenUsage = definePlugin({
           ...(route.traits?.usageBehind !== undefined && { usageBehind: route.traits.usageBehind }),
           wantsModel: counting.payables.length > 1,
           // Such an event repeats the request, however long, before it reports what was used.
-          ...((paysImages(context) || route.traits?.longLastEvent) && { bytesMax: longEventBytesMax }),
+          ...((counting.hasImages || route.traits?.longLastEvent) && { bytesMax: longEventBytesMax }),
         })
-        const stage = mayRefuse(context, counting, reading)
+        const stage = mayRefuse(counting, reading)
           ? new WithheldReading(reading, () => refuseUntold(counting, reading))
           : reading
         counting.reading = stage
@@ -203,7 +208,7 @@ async function hold(
   rule: UsageRule,
 ): Promise<undefined> {
   const { facet, target, dearest } = counting
-  const facts = chargeFacts(context, { ...target, model: dearest.model }, { id: chargeId(context), rule })
+  const facts = chargeFacts(context, { ...target, model: dearest.model }, { id: counting.chargeId, rule })
   const { amount: most } = rateMost(rule, target.body, facet, context.route.traits)
   // Known before the hold is: when its commit is in doubt, the end of the exchange still gives it back.
   counting.held = true
@@ -233,7 +238,7 @@ function settle(
   counting: Counting,
 ): Promise<void> | undefined {
   const { ledger, log, reports } = tools
-  const { facet, held, reading, target } = counting
+  const { chargeId, facet, held, reading, target } = counting
   const { usage, implausible } = judge(counting, reading)
   context.notes.inputTokens = usage?.counts.input ?? null
   context.notes.outputTokens = usage?.counts.output ?? null
@@ -246,7 +251,7 @@ function settle(
     )
   }
   const { body } = target
-  const lengths = lengthsOf(context, counting, implausible)
+  const lengths = lengthsOf(counting, implausible)
   const isPaid = facet.beside_images === 'free' && (context.slots.get(imagesMadeSlot)?.() ?? 0) > 0
   const { id: keyId } = context.slots.need(callerSlot).key
   const carried = tools.carried.get(keyId) ?? 0
@@ -254,7 +259,7 @@ function settle(
   const { region } = target.upstream
   const asked = region === undefined ? askedFacts(body) : { region, ...askedFacts(body) }
   const at = requestTime(context)
-  const unread = unreadShape(context, outcome)
+  const unread = unreadShape(context, outcome, counting)
   const ended = { facet, outcome, body, usage, implausible, failed, unread, asked, at, carried, ...lengths }
   const rate = ({ rule }: Payable) => (rule && !isPaid ? rateExchange({ rule, ...ended }) : nothing)
   const answered = payableOf(counting)
@@ -270,7 +275,7 @@ function settle(
   if (usage?.unread) reports.unread(context, target, usage.unread)
   if (rule && rated.lines.length > 0) {
     context.notes.charge = true
-    const facts = chargeFacts(context, { ...target, model }, { id: chargeId(context), rule })
+    const facts = chargeFacts(context, { ...target, model }, { id: chargeId, rule })
     const delivery = outcome.kind === 'answered' ? 'confirmed' : 'partial'
     tools.carried.set(keyId, rated.carried)
     const vendorCost = usage?.cost === undefined ? undefined : readCost(usage.cost)
@@ -280,16 +285,16 @@ function settle(
     return undefined
   }
   if (!held) return undefined
-  return ledger.void(chargeId(context), rated.reason).then(
+  return ledger.void(chargeId, rated.reason).then(
     () => undefined,
     // Nothing is lost: the ledger ends it as soon as it can be written.
-    (cause: unknown) => log.error({ charge: chargeId(context), err: cause }, 'a hold could not be given back yet'),
+    (cause: unknown) => log.error({ charge: chargeId, err: cause }, 'a hold could not be given back yet'),
   )
 }
 
 /** What an answer looked like that was not handed out for its shape. Where images are charged, their charge waits. */
-function unreadShape(context: RequestContext, outcome: Outcome): string | undefined {
-  const isRefused = outcome.kind !== 'answered' && outcome.reach !== 'untouched' && !paysImages(context)
+function unreadShape(context: RequestContext, outcome: Outcome, { hasImages }: Counting): string | undefined {
+  const isRefused = outcome.kind !== 'answered' && outcome.reach !== 'untouched' && !hasImages
   return isRefused ? context.notes.unrecognised?.shape : undefined
 }
 
@@ -303,13 +308,12 @@ function judge({ facet, target }: Counting, reading: Reading | undefined): Judge
 
 /** Output tokens by the length of what came: of the uncounted part, and of all. */
 function lengthsOf(
-  context: RequestContext,
-  { facet, reading }: Counting,
+  { facet, hasImages, reading }: Counting,
   implausible: readonly string[],
 ): { readonly uncounted: number; readonly byLength: number } {
   const byLength = reading?.byLength() ?? 0
   // By its length an image would be text of many thousand tokens.
-  if (paysImages(context)) return { uncounted: 0, byLength: Math.min(byLength, facet.estimate.output_tokens) }
+  if (hasImages) return { uncounted: 0, byLength: Math.min(byLength, facet.estimate.output_tokens) }
   return { uncounted: implausible.includes('output') ? byLength : (reading?.uncounted() ?? 0), byLength }
 }
 
@@ -335,9 +339,9 @@ function requestTime(context: RequestContext): number {
 }
 
 /** An answer that has not left yet, and would be refused for a missing report. Images were paid before their end. */
-function mayRefuse(context: RequestContext, { facet, dearest }: Counting, reading: Reading): boolean {
+function mayRefuse({ facet, dearest, hasImages }: Counting, reading: Reading): boolean {
   if (facet.missing_usage !== 'refuse' || dearest.rule === undefined) return false
-  return reading instanceof JsonReading && !paysImages(context)
+  return reading instanceof JsonReading && !hasImages
 }
 
 /** @throws Failure upstream_usage_missing for an answer without an error and without the counts of its prices */
@@ -371,14 +375,9 @@ function refuseImageTools({ body, model }: Target): void {
   throw fail('image_tool_refused', { model: model.name, tool: name, place }, { param: place })
 }
 
-/** The images of the exchange are charged in addition to its use. */
-function paysImages(context: RequestContext): boolean {
-  return context.slots.get(imageChargeSlot) !== undefined
-}
-
-/** Where the request's own id is that of the charge of its images, the use has one of its own. */
-function chargeId(context: RequestContext): string {
-  return paysImages(context) ? useChargeId(context.id) : context.id
+/** The images of the request are charged in addition to its use. Plugins of earlier versions put the slot. */
+function paysImages(context: RequestContext, target: Target): boolean {
+  return target.chargesImages || context.slots.get(imageChargeSlot) !== undefined
 }
 
 /** Some streams report their usage only on request (wire facts 5). */

@@ -1,3 +1,4 @@
+import type { Body } from './body.ts'
 import type { Budget, BudgetPeriod } from './budget.ts'
 import type { Json } from './json.ts'
 import type { OutcomeRow } from './sale-outcomes.ts'
@@ -181,6 +182,11 @@ export type Family = {
   readonly calls?: ReadonlyMap<string, Call>
   /** One section per plugin, by the plugin's name, already checked against its schema. */
   readonly facets: ReadonlyMap<string, unknown>
+  /**
+   * Whether a plugin of the pipeline charges the images of such a request by their count. What else the request uses then
+   * has a charge of its own. Absent where no plugin does.
+   */
+  chargesImages?(operation: string, body: Body): boolean
   /** What callers should know of its models, in sentences of each language. */
   readonly notes: { readonly en: readonly string[]; readonly zh: readonly string[] }
 }

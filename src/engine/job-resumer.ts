@@ -6,6 +6,7 @@ import {
   type Passed,
   type CompiledConfig,
   type Reply,
+  type Route,
   Slots,
   type Stage,
   type StoredAnswer,
@@ -136,7 +137,7 @@ function planJob(
       limits: [],
       answerHeaders: {},
     },
-    target: targetOf(model, candidate),
+    target: targetOf(route, model, candidate),
   }
 }
 
@@ -152,8 +153,11 @@ function withKeyOf({ vendorKey = null }: Job, candidate: Candidate | undefined):
 /** There is no client. */
 const noHead: Head = { method: 'POST', path: '/', query: '', headers: {}, remote: '' }
 
-function targetOf(model: Target['model'], { upstream, sendAs }: Candidate): Target {
-  return { model, family: model.family, upstream, sendAs, body: { kind: 'none' }, stream: false }
+function targetOf({ operation }: Route, model: Target['model'], { upstream, sendAs }: Candidate): Target {
+  const { family } = model
+  const body = { kind: 'none' } as const
+  const chargesImages = family.chargesImages?.(operation, body) === true
+  return { model, family, upstream, sendAs, body, stream: false, chargesImages }
 }
 
 /**

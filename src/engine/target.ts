@@ -50,7 +50,16 @@ export function findTarget(plan: CompiledConfig, route: Route, body: Body, named
   if (!first) throw new Error(`model ${model.name} has no upstream`)
   const alsoNamed = family.vendorTools ? [] : namesOfOthers(others, model)
   const { upstream, sendAs } = first
-  const target = { model, family, upstream, sendAs, body: filled, stream, ...(alsoNamed.length > 0 && { alsoNamed }) }
+  const target = {
+    model,
+    family,
+    upstream,
+    sendAs,
+    body: filled,
+    stream,
+    chargesImages: family.chargesImages?.(route.operation, filled) === true,
+    ...(alsoNamed.length > 0 && { alsoNamed }),
+  }
   return further ? { ...target, further } : target
 }
 

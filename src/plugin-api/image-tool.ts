@@ -2,7 +2,10 @@ import type { Body } from '../domain/body.ts'
 import type { DeclaredTool } from '../domain/declared.ts'
 import { defineSlot } from '../domain/slots.ts'
 
-/** The images of this exchange are charged by the plugin that gives this, under the id that it holds. Given at `onTarget`. */
+/**
+ * The images of this request are charged by the plugin that gives this at `onTarget`, under the id that it holds.
+ * @deprecated Declare `chargesImages` instead.
+ */
 export const imageChargeSlot = defineSlot<string>('image-charge')
 
 /** How many images the answer of this exchange has had so far; given by who charges them, once the request is admitted. */

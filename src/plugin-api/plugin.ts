@@ -71,6 +71,7 @@ export const hookNames = [
 /** Every function that a plugin itself may have. */
 export const pluginFunctions = [
   'create',
+  'chargesImages',
   'inspect',
   'inspectOptions',
   'quote',

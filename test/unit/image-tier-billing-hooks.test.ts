@@ -129,11 +129,14 @@ function course(
     ['2K', { micros: 2, origin }],
     ['4K', { micros: 4, origin }],
   ])
-  const target = { ...some, stream: more.stream ?? false, model: { ...some.model, prices, free: false } }
+  const facet = more.facet ?? byOutput
   const context = someExchange({ headers: more.headers ?? {} })
+  const chargesImages = imageTierBilling.chargesImages?.(context.route.operation, body, facet) === true
+  const model = { ...some.model, prices, free: false }
+  const target = { ...some, stream: more.stream ?? false, model, chargesImages }
   context.slots.put(callerSlot, { key: someKey(), group: someGroup() })
   context.slots.put(askedSizeSlot, { text: null, size: { kind: 'none' }, expected: null, resolution: null })
-  return { context, target, facet: more.facet ?? byOutput, hooks, ledger, log }
+  return { context, target, facet, hooks, ledger, log }
 }
 
 async function admit({ hooks, context, target, facet }: Course): Promise<Answer | undefined> {
