@@ -248,6 +248,30 @@ t.test('a response has one message and its usage, and streams in the order of it
   t.match(values.at(-1), { response: { output: [message], usage } })
 })
 
+t.test('a mark calls a tool with its own arguments, and the call ends with the result of the tool', async t => {
+  const input = { command: 'echo [1]' }
+  const prompt = `Run it. [[call Bash ${JSON.stringify(input)}]]`
+  const reminder = { role: 'system', content: 'Agent is a tool' }
+  const tools = [{ name: 'Agent' }, { name: 'Bash', input_schema: { type: 'object' } }]
+  const ask = (messages: object[]) => json(post('/v1/messages', { model, max_tokens: 99, messages, tools }, version))
+  const first = [...say(prompt), reminder]
+  const answer = await ask(first)
+  t.match(answer, { content: [{ type: 'tool_use', name: 'Bash', input }], stop_reason: 'tool_use' })
+  const result = { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'done Bash' }] }
+  const end = await ask([...first, { role: 'assistant', content: answer['content'] }, result, reminder])
+  t.match(end, { content: [{ type: 'text', text: 'simulated answer to: done Bash' }], stop_reason: 'end_turn' })
+  const order = {
+    model,
+    input: [...say(prompt), { role: 'developer', content: 'Agent is a tool' }],
+    tools: [{ type: 'function', name: 'Bash', parameters: {} }],
+  }
+  const { output } = (await json(post('/v1/responses', order))) as { output: { arguments: string }[] }
+  t.same(JSON.parse(output[0]?.arguments ?? ''), input)
+  const custom = { type: 'custom_tool_call_output', call_id: 'call_1', output: 'done Bash' }
+  const ended = { ...order, input: [...order.input, { type: 'custom_tool_call' }, custom] }
+  t.match(await json(post('/v1/responses', ended)), { output: [{ type: 'message' }] })
+})
+
 t.test('a response calls the tool that its prompt names', async t => {
   const tools = [{ type: 'function', name: 'look_up', parameters: { properties: { city: {} } } }]
   const order = { model, input: [{ role: 'user', content: [{ type: 'input_text', text: 'look_up Rome' }] }], tools }

@@ -1,3 +1,5 @@
+import type { ToolCall } from './tools.ts'
+
 /** What a prompt may demand of the simulated text upstream, as the simulator describes it. */
 export const demands = {
   '[[status N]]':
@@ -12,6 +14,7 @@ export const demands = {
   '[[reasoning N]]': 'report N more output tokens, spent on reasoning',
   '[[searches N]]': 'report N web searches',
   '[[cut]]': 'break the connection off in the middle of the answer',
+  '[[call NAME JSON]]': 'call the tool NAME with the arguments JSON, an object, where the request offers it',
   '[[error-event]]': 'go wrong in the middle of a stream, in its own style; otherwise an error with status 200',
 } as const
 
@@ -28,22 +31,26 @@ export type Marks = {
   readonly audioTokens: number
   readonly reasoningTokens: number
   readonly searches: number
+  /** The tool to call, with its arguments. */
+  readonly call: ToolCall | undefined
   readonly cut: boolean
   readonly errorEvent: boolean
 }
 
 const mark =
   /\[\[(status|slow|pause|words|cached|written|audio|reasoning|searches|cut|error-event)(?: (\d{1,5}))?(?: (\d{1,5}))?\]\]/g
+const callMark = /\[\[call ([\w.-]{1,128}) (\{.*?\})\]\]/gs
 const wordsMax = 10_000
 const searchesMax = 20
 
 /** Reads the marks of a prompt, so that every fault of an upstream can be had on demand; the last of a kind counts. */
 export function readMarks(prompt: string): Marks {
   const found = new Map([...prompt.matchAll(mark)].map(([, name = '', first, second]) => [name, { first, second }]))
+  const calls = [...prompt.matchAll(callMark)].flatMap(([, name = '', json = '']) => toCall(name, json) ?? [])
   const number = (name: string): number | undefined => toNumber(found.get(name)?.first)
   const status = number('status')
   return {
-    text: prompt.replaceAll(mark, '').trim(),
+    text: prompt.replaceAll(callMark, '').replaceAll(mark, '').trim(),
     refusal:
       status !== undefined && status >= 400 && status <= 599
         ? { status, retryAfterS: toNumber(found.get('status')?.second) ?? (busy.has(status) ? 1 : undefined) }
@@ -57,8 +64,18 @@ export function readMarks(prompt: string): Marks {
     audioTokens: number('audio') ?? 0,
     reasoningTokens: number('reasoning') ?? 0,
     searches: limit(number('searches'), searchesMax) ?? 0,
+    call: calls.at(-1),
     cut: found.has('cut'),
     errorEvent: found.has('error-event'),
+  }
+}
+
+/** Undefined where the arguments are not JSON. */
+function toCall(name: string, json: string): ToolCall | undefined {
+  try {
+    return { name, input: JSON.parse(json) as unknown }
+  } catch {
+    return undefined
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Marks } from './marks.ts'
 import { sampleOf } from './sample.ts'
 
 /** A function that the caller offers. */
@@ -7,15 +8,16 @@ export type Tool = { readonly name: string; readonly schema: unknown }
 export type ToolCall = { readonly name: string; readonly input: unknown }
 
 /**
- * Calls the tool whose name the prompt says, or the one that the caller insists on.
+ * Calls the tool that a mark of the prompt demands, else the one whose name the prompt contains or the request forces.
  * @param forced a tool's name, or true for any
  */
 export function callTool(
   tools: readonly Tool[],
-  prompt: string,
+  { call, text }: Pick<Marks, 'call' | 'text'>,
   forced: string | boolean | undefined,
 ): ToolCall | undefined {
-  const tool = tools.find(({ name }) => (typeof forced === 'string' ? name === forced : prompt.includes(name)))
+  if (call && tools.some(({ name }) => name === call.name)) return call
+  const tool = tools.find(({ name }) => (typeof forced === 'string' ? name === forced : text.includes(name)))
   const chosen = tool ?? (forced === true ? tools[0] : undefined)
-  return chosen && { name: chosen.name, input: sampleOf(chosen.schema ?? { type: 'object' }, prompt) }
+  return chosen && { name: chosen.name, input: sampleOf(chosen.schema ?? { type: 'object' }, text) }
 }
