@@ -36,7 +36,7 @@ export function mayHave(search: SecretSearch, text: string): boolean {
  * Strikes our credentials out of an answer that is one: its errors are in the middle, or at its end. What has none of them
  * passes as it came, without a copy; held back is only what may be the beginning of one. Every chunk is looked at natively, for
  * runs of the secrets and of their base64 and for escapes of letters; where there are such, it is searched
- * (`docs/security.md#keys-that-upstreams-quote`).
+ * (`docs/security.md#credential-redaction-in-responses`).
  */
 export class AnswerRedaction implements Stage {
   readonly letsGo = true

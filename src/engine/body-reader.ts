@@ -18,7 +18,7 @@ import type { Stopwatch } from './event-loop-watch.ts'
 export type BodyPace = { readonly bytes: number; readonly ms: number }
 /** How slow a body may be, and who watches over it. */
 export type BodyPatience = { readonly deadlines: Deadlines; readonly pace: BodyPace }
-/** 1 KiB a second, over half a minute (`docs/security.md#slow-and-odd-connections`). */
+/** 1 KiB a second, over half a minute (`docs/security.md#request-limits`). */
 export const bodyPace: BodyPace = { bytes: 30 * 1024, ms: 30_000 }
 /** Smaller chunks of a form that come in one turn go on together. */
 const smallBytes = 1_024

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 
 /**
- * What scripts in a browser may read in addition to the headers that are always theirs (`docs/wire.md#scripts-in-a-browser`).
+ * What scripts in a browser may read in addition to the headers that are always theirs (`docs/wire.md#browser-clients`).
  */
 const exposed = [
   'x-request-id',

@@ -19,7 +19,7 @@ const pathBytesMax = 8192
 
 /**
  * The front filter: what reaches the router is one request with one meaning
- * (`docs/security.md#slow-and-odd-connections`).
+ * (`docs/security.md#request-limits`).
  * @throws Failure path_invalid, header_duplicate, header_invalid, too_many_headers, expectation_unsupported,
  *   http_version_unsupported
  */

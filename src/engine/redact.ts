@@ -9,7 +9,7 @@ const nothing = Buffer.alloc(0)
 
 /**
  * Strikes our own credentials out of an answer: upstreams quote the key that they refuse, and the caller is not to learn
- * it (`docs/security.md#keys-that-upstreams-quote`). As many stars as there were bytes, so that a Content-Length stays
+ * it (`docs/security.md#credential-redaction-in-responses`). As many stars as there were bytes, so that a Content-Length stays
  * true. Undefined where there is nothing to hide.
  */
 export function createRedaction(texts: readonly string[]): Redaction | undefined {
