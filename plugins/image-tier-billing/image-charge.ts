@@ -19,7 +19,7 @@ import { measure } from './measure.ts'
 
 /**
  * How long an image that came back is kept for its caller while its charge cannot be written
- * (`docs/billing.md#who-pays-when-something-fails`).
+ * (`docs/billing.md#charges-on-failure`).
  */
 const patienceMs = 10_000
 const retryMs = 100

@@ -68,7 +68,7 @@ function imagesOf({ lines }: Charge): readonly ChargeItem[] {
   return lines.filter(({ quantity, tier }) => quantity === null || tier === decidedTier)
 }
 
-/** The six labels of `docs/rules.md#the-record-of-a-charge`. */
+/** The six labels of `docs/rules.md#billing-labels`. */
 function imageText(charge: Charge): string {
   const { size, quality } = charge
   const lines = imagesOf(charge)

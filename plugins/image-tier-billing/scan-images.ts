@@ -42,7 +42,7 @@ export type ImageScannerOptions = AnswerWords & {
 }
 
 /**
- * Finds the images of an answer `{"data":[{"b64_json":…}|{"url":…}, …]}` (`docs/rules.md#answers`) as it passes, and
+ * Finds the images of an answer `{"data":[{"b64_json":…}|{"url":…}, …]}` (`docs/rules.md#image-responses`) as it passes, and
  * holds back of each the last 4 KiB and the closing quote, a link wholly, until its charge is committed.
  *
  * Only the members `b64_json` and `url` of the objects directly in the top-level `data` count, and only non-empty
@@ -52,7 +52,7 @@ export type ImageScannerOptions = AnswerWords & {
  * profiles.
  *
  * With `asUrl`, `b64_json` is renamed to `url` and its value becomes a `data:` URL, the type being that of the image's
- * own first bytes (`docs/rules.md#answers`). A name is changed only when a string with something in it follows, so a
+ * own first bytes (`docs/rules.md#image-responses`). A name is changed only when a string with something in it follows, so a
  * null stays a `b64_json` (and the `"url": null` beside an image becomes one, or the last of two members would hide the
  * first).
  */

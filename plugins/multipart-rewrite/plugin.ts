@@ -33,7 +33,7 @@ const busyMs = 1_000
 
 /**
  * Reads forms whole, under limits, and writes new ones: never the caller's own bytes, names of files or types
- * (`docs/rules.md#forms-of-an-edit`).
+ * (`docs/rules.md#image-edits`).
  */
 export const multipartRewrite = definePlugin({
   name: 'multipart-rewrite',

@@ -92,7 +92,7 @@ const newCarried = () => new LRUCache<string, number>({ maxSize: carriedMax, siz
 
 const countingSlot = defineSlot<Counting>('token-usage')
 
-/** Reads what an answer says of its use while it passes, and charges by it afterwards (`docs/billing.md`). */
+/** Reads what an answer says of its use while it passes, and charges by it afterwards (`docs/price-rules.md`). */
 export const tokenUsage = definePlugin({
   name: 'token-usage',
   charges: true,
@@ -365,7 +365,7 @@ function payableOf({ payables, dearest, target, reading }: Counting): Payable {
 }
 
 /**
- * A tool of the request makes images, which tokens alone would not pay (`docs/billing.md#images-that-tools-make`).
+ * A tool of the request makes images, which tokens alone would not pay (`docs/price-rules.md#image-tools`).
  * @throws Failure image_tool_refused, with its place
  */
 function refuseImageTools({ body, model }: Target): void {

@@ -50,7 +50,7 @@ t.test('events, refusals and traces that the pages list are those that there are
       .find(part => part.startsWith(heading))
       ?.match(/^\|.*$/gm) ?? []
   // `invalid` is of a table of its own: its texts are those of reasons.
-  const codes = rows('For programs').map(row => row.split('|')[1] ?? '')
+  const codes = rows('Console API').map(row => row.split('|')[1] ?? '')
   t.strictSame([...named(codes.join(' '))].toSorted(), ['invalid', ...Object.keys(consoleErrors)].toSorted())
   const traces = named(rows('Audit log').join(' '))
   const actions = Object.keys(english).flatMap(word => /^action\.(.+)/.exec(word)?.[1] ?? [])

@@ -10,7 +10,7 @@ import { caseName } from '../harness/case-name.ts'
 
 const generations = '/v1/images/generations'
 const edits = '/v1/images/edits'
-/** 32 MiB (`docs/rules.md#size-of-a-body`). */
+/** 32 MiB (`docs/rules.md#request-body-size`). */
 const bodyMax = 33_554_432
 const json = 'application/json'
 

@@ -10,7 +10,7 @@ import { openWire, requestHead } from '../harness/wire.ts'
 const json = 'application/json'
 const chat = '/v1/chat/completions'
 const edits = '/v1/images/edits'
-/** 32 MiB (`docs/rules.md#size-of-a-body`). */
+/** 32 MiB (`docs/rules.md#request-body-size`). */
 const bodyMax = 33_554_432
 const mebibyte = 2 ** 20
 

@@ -55,7 +55,7 @@ export function Bill({ of }: { readonly of: BillingRecord }) {
   )
 }
 
-/** The six labels of `docs/rules.md#the-record-of-a-charge`, and their English next to them. */
+/** The six labels of `docs/rules.md#billing-labels`, and their English next to them. */
 function SixParts({ of }: { readonly of: BillingRecord }) {
   const pictures = imagesOf(of)
   const parts = [

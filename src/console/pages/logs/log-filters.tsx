@@ -125,7 +125,7 @@ function yesNo(value: string): string {
   return t(value === 'true' ? 'yes' : 'no')
 }
 
-/** What decided a tier, as the line of a record says it (`docs/rules.md#the-record-of-a-charge`). */
+/** What decided a tier, as the line of a record says it (`docs/rules.md#billing-labels`). */
 const sources: { readonly [source: string]: string } = {
   told: '应答所述',
   output: '输出尺寸',
@@ -140,7 +140,7 @@ export function sourceText(source: string): string {
 }
 
 /**
- * The label of the bill (`docs/rules.md#the-record-of-a-charge`), and what it means where the reader's language is
+ * The label of the bill (`docs/rules.md#billing-labels`), and what it means where the reader's language is
  * another.
  */
 export function label(chinese: string, english: string): string {
