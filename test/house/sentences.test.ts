@@ -179,7 +179,7 @@ const exceptions: { readonly [file: string]: { readonly texts: readonly string[]
     reason: 'summaries of the interface, which src/admin/openapi/console-summaries.ts has in Chinese',
   },
   'src/console/main.tsx': {
-    texts: ['连接不到网关，请刷新页面。 The gateway cannot be reached: reload this page.'],
+    texts: ['无法连接网关，请刷新页面。 Cannot reach the gateway. Reload this page.'],
     reason: 'told where no words could be fetched, so in both languages',
   },
   'src/console/pages/account.tsx': {
