@@ -137,6 +137,6 @@ t.test('a link that is answered is never loaded by itself, nor one that is none'
   t.strictSame(faults, [])
   // Asked for, the gateway goes no further than to the open internet.
   await page.getByRole('button', { name: 'Show it here' }).click()
-  await page.getByText('The gateway could not show it').waitFor()
+  await page.getByText('The gateway could not show the image').waitFor()
   t.equal(sentinel.received.length, 0)
 })

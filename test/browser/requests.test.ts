@@ -25,7 +25,7 @@ t.test(
     const back = await admin.post(`/api/logs/${paid?.id}/refund`, { reason: 'a gift' })
     t.match(back.body, { refund: { by: 'root', reason: 'a gift' } })
     for (const [language, spent, said] of [
-      ['en', 'admits 500000 in any 60 seconds', 'The upstream said'],
+      ['en', 'at most 500000 in any 60 seconds', 'Upstream message'],
       ['zh', '在任意 60 秒内只允许 500000 个', '上游返回的信息'],
     ] as const) {
       const page = await browsing.newPage({
@@ -58,7 +58,7 @@ t.test('whoever goes on to older rows begins at their top', { skip }, async t =>
   await settled()
   const page = await browsing.newPage({ as: admin, height: 500 })
   await page.goto(`${url}/console/logs`)
-  await page.getByText(/^Times of the filter: \S/).waitFor()
+  await page.getByText(/^Time zone of the filter: \S/).waitFor()
   await page.getByRole('link', { name: 'Older' }).click()
   await page.getByRole('link', { name: 'Newest' }).waitFor()
   await page.locator('main h1:focus').waitFor()
@@ -94,7 +94,7 @@ t.test('how long requests took stands by model, and what asked no model apart', 
   await page.goto(`${url}/console/logs`)
   await page.getByRole('link', { name: 'Latency' }).click()
   await page.getByRole('table', { name: 'Latency' }).getByText('sim-chat').waitFor()
-  await page.getByRole('table', { name: 'Refusals and lookups' }).getByText('Lookup').waitFor()
+  await page.getByRole('table', { name: 'Refused requests and lookups' }).getByText('Lookup').waitFor()
   t.strictSame(await lookAt(page), [])
   t.strictSame(faults, [])
 })

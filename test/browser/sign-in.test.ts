@@ -41,7 +41,7 @@ t.test('people come in by an issuer, by an invitation, or are told why not', { s
     await page.getByText(issuer.url).waitFor()
     await lookAtAll(t, page, 'account')
     await page.setViewportSize({ width: 1280, height: 900 })
-    await page.getByRole('button', { name: 'Log out' }).click()
+    await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByRole('button', { name: 'Yes, sign me out' }).click()
     await page.waitForURL(`${url}/console`)
     await page.getByRole('button', { name: 'Continue with Company account' }).waitFor()
@@ -59,7 +59,7 @@ t.test('people come in by an issuer, by an invitation, or are told why not', { s
     await page.getByRole('link', { name: '返回登录' }).click()
     await page.getByRole('button', { name: '使用 Company account 登录' }).waitFor()
     await page.goto(`${url}/console/sign-in/company?code=x&state=y`)
-    await page.getByText('这次登录不是在此浏览器中开始的').waitFor()
+    await page.getByText('这次登录不是在此浏览器中发起的').waitFor()
     await page.context().close()
   })
 
@@ -69,12 +69,12 @@ t.test('people come in by an issuer, by an invitation, or are told why not', { s
     await page.getByRole('button', { name: 'Invite' }).click()
     await page.getByLabel('Role').selectOption('viewer')
     await page.getByRole('button', { name: 'Create', exact: true }).click()
-    const link = (await page.getByLabel('Link of the invitation').textContent()) ?? ''
+    const link = (await page.getByLabel('Invitation link').textContent()) ?? ''
     t.match(link, new RegExp(`^${url}/console/invite#[\\w-]{43}$`))
     await lookAtAll(t, page, 'invited')
     await page.getByRole('button', { name: 'Close' }).last().click()
     await page.getByRole('tab', { name: 'Invitations' }).click()
-    await page.getByRole('button', { name: 'Take back' }).waitFor()
+    await page.getByRole('button', { name: 'Revoke' }).waitFor()
     await lookAtAll(t, page, 'invitations')
 
     const guest = await newPage()
@@ -89,7 +89,7 @@ t.test('people come in by an issuer, by an invitation, or are told why not', { s
     await guest.waitForURL(`${url}/console`)
     const late = await newPage()
     await late.goto(link)
-    await late.getByText('This invitation is not good').waitFor()
+    await late.getByText('This invitation is no longer valid').waitFor()
     await page.reload()
     await page.getByText('No open invitations').waitFor()
   })

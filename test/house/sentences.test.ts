@@ -33,7 +33,7 @@ const stay = new Set(
   chat-completions messages generative-language
   gateway.yaml probe.path server.tls server.console_edits local tollgate ledger verify events redeliver reload g l
   req_01m7z9rxtz00wap6t5eg Europe Berlin x
-  HTTP nginx Host proxy_set_header http_host
+  HTTP WebSocket nginx Host proxy_set_header http_host
   ASCII CSV UTF content-encoding response_format b64_json url n server.spool_max server.memory_max answer_max
   `
     .trim()
@@ -171,15 +171,15 @@ function nameOf(at: unknown): string {
 const exceptions: { readonly [file: string]: { readonly texts: readonly string[]; readonly reason: string } } = {
   'src/admin/pages/index.ts': {
     texts: [
-      'The price list: per tier, per unit, and for sizes often asked for.',
-      'The page of prices.',
-      'The reference for people.',
+      'Get the price list: per tier, per unit, and for common sizes.',
+      'The pricing page.',
+      'The API reference page.',
       'This document.',
     ],
     reason: 'summaries of the interface, which src/admin/openapi/console-summaries.ts has in Chinese',
   },
   'src/console/main.tsx': {
-    texts: ['连接不到网关，请刷新页面。 The gateway cannot be reached: reload this page.'],
+    texts: ['无法连接网关，请刷新页面。 Cannot reach the gateway. Reload this page.'],
     reason: 'told where no words could be fetched, so in both languages',
   },
   'src/console/pages/account.tsx': {

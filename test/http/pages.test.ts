@@ -157,7 +157,7 @@ t.test('per-tier prices are published on a page of their own, for every model (4
     for (const [language, words] of [
       [
         'en',
-        /Charged 4K, but no more than 2K is made of it \(2816x1584\)\. Ask for 2048x1152: the same pixels, charged 2K/,
+        /Charged as 4K, but the image is no larger than 2K \(2816x1584\)\. Request 2048x1152 instead for the same pixels, charged as 2K/,
       ],
       ['zh', /按 4K 计费，但最多只生成 2K 的图片（2816x1584）。改为请求 2048x1152/],
     ] as const)
@@ -176,7 +176,7 @@ t.test('per-tier prices are published on a page of their own, for every model (4
     t.match(await page('model=alpha-image-2&operation=image.generate&size=512x512&n=2'), /2 × 0\.04 = 0\.08 USD/)
     t.match(
       await page('model=alpha-image-2&operation=image.edit&size=512x512&n=2'),
-      /≤ 0\.08 USD.*Only the image that comes back/s,
+      /≤ 0\.08 USD.*depends on the returned image/s,
     )
     t.match(
       await page('model=beta-imagine-image&size=large&n=1'),
@@ -184,7 +184,7 @@ t.test('per-tier prices are published on a page of their own, for every model (4
     )
     t.match(await page('model=nobody&size=&n=1'), /would refuse this request:.*does not exist/s)
     for (const n of ['0', '-1', '1.5', 'many', ''])
-      t.match(await page(`model=alpha-image-2&n=${n}`), /whole number of 1 or more/, caseName({ n }))
+      t.match(await page(`model=alpha-image-2&n=${n}`), /whole number of images, 1 or more/, caseName({ n }))
     t.match(await page('model=alpha-image-2&n=1000000'), /would refuse this request/)
   })
 })
@@ -316,8 +316,8 @@ t.test('the OpenAPI document', async t => {
       t.ok(edit?.responses[status], status)
     const generate =
       paths['/v1/images/generations']?.['post']?.requestBody?.content['application/json']?.schema.properties
-    t.match(generate?.['background']?.description, /Goes upstream for alpha-image only/)
-    t.equal(generate?.['prompt']?.description, 'What the image is to show.')
+    t.match(generate?.['background']?.description, /Forwarded only for alpha-image/)
+    t.equal(generate?.['prompt']?.description, 'Description of the image.')
   })
 
   t.test('says what every endpoint is for in Chinese where Chinese is asked for', async t => {

@@ -122,7 +122,7 @@ for (const [name, key, status] of [
 
 t.test('the audit log tells values as people write them, not as programs do', async t => {
   const told: readonly (readonly [name: string, value: unknown, text: string])[] = [
-    ['budget_period', 'month', 'Each month'],
+    ['budget_period', 'month', 'Monthly'],
     ['budget', '25.00', '25.00'],
     ['models', ['alpha-image-2', 'beta-imagine-image'], 'alpha-image-2, beta-imagine-image'],
     ['limits', { rpm: 60, tpm: null, concurrency: 2 }, 'Requests per minute 60 · Concurrent requests 2'],

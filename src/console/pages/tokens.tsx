@@ -62,7 +62,7 @@ export function Tokens() {
       {totals.value && totals.value.keys > 0 && (
         <Totals
           of={[
-            [t('nav.tokens'), count(totals.value.keys)],
+            [t('keys'), count(totals.value.keys)],
             [t('status.active'), count(totals.value.active)],
             [t('tokens.spent'), <Money amount={totals.value.spent} currency={totals.value.currency} />],
             [t('tokens.held'), <Money amount={totals.value.held} currency={totals.value.currency} />],
@@ -80,7 +80,7 @@ export function Tokens() {
             <>
               <div class="sheet">
                 <Table
-                  label={t('nav.tokens')}
+                  label={t('keys')}
                   columns={columns(readsAll, setQuery(query, { new: null }))}
                   rows={keys}
                   rowKey={key => key.id}

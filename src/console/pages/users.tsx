@@ -160,7 +160,7 @@ function People({
             { head: t('ceilings'), wide: true, sparse: true, cell: user => userCeilings(user, currency) },
             { head: t('users.login'), cell: user => t(user.has_password ? 'users.has_password' : 'users.no_password') },
             {
-              head: t('nav.tokens'),
+              head: t('keys'),
               cell: user => <a href={`/console/tokens?user=${encodeURIComponent(user.name)}`}>{t('users.tokens')}</a>,
             },
             { head: t('created'), cell: user => <Time at={user.created} /> },
@@ -192,7 +192,7 @@ function Groups({ rows }: { readonly rows: readonly Group[] }) {
             { head: t('ceilings'), wide: true, sparse: true, cell: group => groupCeilings(group, currency) },
             { head: t('groups.multiplier'), numeric: true, cell: group => group.multiplier ?? '1' },
             { head: t('users'), numeric: true, cell: group => group.users },
-            { head: t('nav.tokens'), numeric: true, cell: group => group.keys },
+            { head: t('keys'), numeric: true, cell: group => group.keys },
           ]}
         />
       </div>

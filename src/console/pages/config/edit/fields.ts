@@ -135,7 +135,7 @@ function groupFields(currency: string, make: Make): readonly FieldGroup[] {
     limits(['limits_in_all'], 'edit.limits.all'),
     budget('budget', 'edit.budget'),
     budget('user_budget', 'edit.budget.user'),
-    { title: t('nav.tokens'), fields: [make(['keys_max'], t('ceilings.keys'), 'whole')] },
+    { title: t('keys'), fields: [make(['keys_max'], t('ceilings.keys'), 'whole')] },
   ]
 }
 
