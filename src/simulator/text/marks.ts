@@ -14,7 +14,7 @@ export const demands = {
   '[[reasoning N]]': 'report N more output tokens, spent on reasoning',
   '[[searches N]]': 'report N web searches',
   '[[cut]]': 'break the connection off in the middle of the answer',
-  '[[call NAME JSON]]': 'call the tool NAME with the arguments JSON, an object, where the request offers it',
+  '[[call NAME JSON]]': 'call the tool NAME with the arguments JSON, an object; of several, the first that the request offers',
   '[[error-event]]': 'go wrong in the middle of a stream, in its own style; otherwise an error with status 200',
 } as const
 
@@ -31,8 +31,8 @@ export type Marks = {
   readonly audioTokens: number
   readonly reasoningTokens: number
   readonly searches: number
-  /** The tool to call, with its arguments. */
-  readonly call: ToolCall | undefined
+  /** Tools to call, with their arguments: the first one that the request offers. */
+  readonly calls: readonly ToolCall[]
   readonly cut: boolean
   readonly errorEvent: boolean
 }
@@ -64,7 +64,7 @@ export function readMarks(prompt: string): Marks {
     audioTokens: number('audio') ?? 0,
     reasoningTokens: number('reasoning') ?? 0,
     searches: limit(number('searches'), searchesMax) ?? 0,
-    call: calls.at(-1),
+    calls,
     cut: found.has('cut'),
     errorEvent: found.has('error-event'),
   }

@@ -13,10 +13,11 @@ export type ToolCall = { readonly name: string; readonly input: unknown }
  */
 export function callTool(
   tools: readonly Tool[],
-  { call, text }: Pick<Marks, 'call' | 'text'>,
+  { calls, text }: Pick<Marks, 'calls' | 'text'>,
   forced: string | boolean | undefined,
 ): ToolCall | undefined {
-  if (call && tools.some(({ name }) => name === call.name)) return call
+  const demanded = calls.find(call => tools.some(({ name }) => name === call.name))
+  if (demanded) return demanded
   const tool = tools.find(({ name }) => (typeof forced === 'string' ? name === forced : text.includes(name)))
   const chosen = tool ?? (forced === true ? tools[0] : undefined)
   return chosen && { name: chosen.name, input: sampleOf(chosen.schema ?? { type: 'object' }, text) }
