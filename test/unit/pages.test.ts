@@ -40,52 +40,49 @@ function renderModel(name: string, reaches: readonly TierReach[]): string {
   return pages.renderPricing({ language: 'en', list: { currency: 'USD', models: [model] }, calculation: undefined })
 }
 
-t.test(
-  '[10.3] the page of prices shows prices by several values, factors, and what is charged beside images',
-  async t => {
-    const model: PricedModel = {
-      name: 'm-1',
-      family: 'a family',
-      operations: ['image.generate'],
-      free: false,
-      notes: { en: [], zh: [] },
-      images: {
-        tiers: ['low 1k', 'high 2k'].map(tier => ({ tier, longEdgeMax: null, price: '0.02', reach: { kind: 'yes' } })),
-        tierFrom: ['told', 'output'],
-        otherwise: 'high 2k',
-        by: ['quality', 'tier'],
-        times: [{ when: 'draft: true', by: '0.5' }],
-        beside: [
-          { name: 'first_megapixel', per: 'megapixel', unit: 1, price: '0.03', at: 'gateway.yaml:9', once: false },
-        ],
-        sizes: [],
-        labels: [],
-      },
-      units: [],
-      overrides: [],
-      times: [],
-    }
-    const list = { currency: 'USD', models: [model] }
-    const asked = { model: 'm-1', operation: 'image.generate', size: '', n: '1', fields: { quality: 'ultra' } }
-    const calculation = { asked, result: { kind: 'refused', message: 'no price for quality ultra' } } as const
-    const english = pages.renderPricing({ language: 'en', list, calculation })
-    t.match(
-      english,
-      'The price of an image is that of its quality and tier; the tier is decided by what the answer reports, else by the image',
-    )
-    t.match(english, '× 0.5 where draft: true')
-    t.match(english, /<th[^>]*>high 2k<\/th>/)
-    t.match(english, /first_megapixel<\/th>.*megapixel.*with each image.*0\.03/s)
-    t.match(english, /name="field\.quality" value="ultra"/)
-    t.match(english, '<option value="low">')
-    t.match(english, 'field.quality=ultra', 'the other language is asked the same')
-    const chinese = pages.renderPricing({ language: 'zh', list, calculation })
-    t.match(chinese, '图片的价格由 quality 和 tier 决定；档位依据应答所述尺寸，其次为返回的图片。')
-    t.match(chinese, /每张图片.*0\.03/s)
-  },
-)
+t.test('[10.3] the price page shows prices by several values, factors, and additional charges', async t => {
+  const model: PricedModel = {
+    name: 'm-1',
+    family: 'a family',
+    operations: ['image.generate'],
+    free: false,
+    notes: { en: [], zh: [] },
+    images: {
+      tiers: ['low 1k', 'high 2k'].map(tier => ({ tier, longEdgeMax: null, price: '0.02', reach: { kind: 'yes' } })),
+      tierFrom: ['told', 'output'],
+      otherwise: 'high 2k',
+      by: ['quality', 'tier'],
+      times: [{ when: 'draft: true', by: '0.5' }],
+      beside: [
+        { name: 'first_megapixel', per: 'megapixel', unit: 1, price: '0.03', at: 'gateway.yaml:9', once: false },
+      ],
+      sizes: [],
+      labels: [],
+    },
+    units: [],
+    overrides: [],
+    times: [],
+  }
+  const list = { currency: 'USD', models: [model] }
+  const asked = { model: 'm-1', operation: 'image.generate', size: '', n: '1', fields: { quality: 'ultra' } }
+  const calculation = { asked, result: { kind: 'refused', message: 'no price for quality ultra' } } as const
+  const english = pages.renderPricing({ language: 'en', list, calculation })
+  t.match(
+    english,
+    'The price of an image is that of its quality and tier; the tier is decided by what the answer reports, else by the image',
+  )
+  t.match(english, '× 0.5 where draft: true')
+  t.match(english, /<th[^>]*>high 2k<\/th>/)
+  t.match(english, /first_megapixel<\/th>.*megapixel.*with each image.*0\.03/s)
+  t.match(english, /name="field\.quality" value="ultra"/)
+  t.match(english, '<option value="low">')
+  t.match(english, 'field.quality=ultra', 'the other language is asked the same')
+  const chinese = pages.renderPricing({ language: 'zh', list, calculation })
+  t.match(chinese, '图片的价格由 quality 和 tier 决定；档位依据应答所述尺寸，其次为返回的图片。')
+  t.match(chinese, /每张图片.*0\.03/s)
+})
 
-t.test('[14.10] the page of prices shows the prices of text under conditions, and factors', async t => {
+t.test('[14.10] the price page shows conditional text prices, and factors', async t => {
   const model: PricedModel = {
     name: 't-1',
     family: 'a family',
@@ -120,7 +117,7 @@ t.test('[14.10] the page of prices shows the prices of text under conditions, an
   t.notMatch(without, /Where<|condition/, 'no column and no text where nothing has conditions')
 })
 
-t.test('a page takes markup from nobody but itself', async t => {
+t.test('a page accepts markup only from itself', async t => {
   const hostile = `<a href="x" title='y'>&</a>`
   const page = renderModel(hostile, [])
   t.notMatch(page, '<a href="x"')
@@ -128,13 +125,13 @@ t.test('a page takes markup from nobody but itself', async t => {
   t.match(page, `>&lt;a href=&quot;x&quot; title='y'>&amp;&lt;/a></h3>`, 'and between two')
 })
 
-t.test('marks that hide or turn a text are shown as what they are', async t => {
+t.test('characters that hide or turn a text are shown as such', async t => {
   for (const mark of ['\u202e', '\u200b', '\u2066', '\ufeff', '\u001b', '\u0000', '\u0085'])
     t.match(renderModel(`a${mark}b`, []), '>a\ufffdb</h3>', caseName({ mark }))
   t.match(renderModel('a\n\tb 中文 é', []), '>a\n\tb 中文 é</h3>')
 })
 
-t.test('a table leaves out a column that says nothing, and names each cell for those who see it alone', async t => {
+t.test('a table omits empty columns, and labels each cell on narrow screens', async t => {
   const reason = { en: 'It never comes.', zh: '不会出现。' }
   const bare = renderModel('a model', [{ kind: 'yes' }, { kind: 'yes' }])
   t.notMatch(bare, /Remark/)
@@ -148,7 +145,7 @@ t.test('a table leaves out a column that says nothing, and names each cell for t
   t.match(told, /<td role="cell" data-label="Remark" class="wide">It never comes\.<\/td>/)
 })
 
-t.test('where nothing was built the pages say so, and what to run', async t => {
+t.test('without a build the pages say so, and what to run', async t => {
   const parts = { pages: async () => undefined }
   for (const path of ['/pricing', '/docs']) {
     const route = pageRoutes([]).find(({ url }) => url === path)
@@ -157,7 +154,7 @@ t.test('where nothing was built the pages say so, and what to run', async t => {
   }
 })
 
-t.test('a language is what was asked for, else what is preferred, else English', async t => {
+t.test('the language is the requested one, else the preferred one, else English', async t => {
   for (const [asked, accepted, chosen] of [
     ['zh', 'en', 'zh'],
     ['fr', 'zh', 'zh'],
@@ -173,7 +170,7 @@ t.test('a language is what was asked for, else what is preferred, else English',
     t.equal(chooseLanguage(asked, accepted), chosen, `${String(asked)} ${accepted}`)
 })
 
-t.test('the described shape of an error is what its style says', async t => {
+t.test('the documented shape of an error matches its format', async t => {
   const fail = failures({
     body_too_large: { status: 413, type: 'invalid_request_error', text: 'The body is too large.' },
   })
@@ -186,7 +183,7 @@ t.test('the described shape of an error is what its style says', async t => {
   }
 })
 
-t.test('a sample stays one word of a shell and one text of a language, whatever a model is called', async t => {
+t.test("a sample is one shell word and one string, whatever a model's name", async t => {
   const model = `x'; rm -rf "$HOME" \`id\``
   const call = { baseUrl: 'http://127.0.0.1:8080', path: '/v1/images/edits', model }
   const [curl, python, node] = findOperation('image.edit')?.samples?.(call) ?? []
