@@ -82,7 +82,7 @@ export function askedCalls(body: Body): ReadonlyMap<UnitName, number | undefined
   return calls
 }
 
-/** Kinds of tokens that the request asks for by a name or a value. */
+/** Kinds of tokens that the request names in a field or a value. */
 export function askedKinds(body: Body): readonly UnitName[] {
   if (body.kind !== 'json') return []
   const kinds: UnitName[] = []

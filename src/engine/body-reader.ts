@@ -263,7 +263,7 @@ export function noRoom(): Error {
 
 /**
  * Passes a form's bytes on and counts them; ends with a Failure if there are too many, too few, or none for too long.
- * The client is not told to continue before a plugin reads: a plugin may refuse a form unread, and a client that waits
+ * The client gets no 100 Continue before a plugin reads: a plugin may refuse a form unread, and a client that waits
  * for `100 Continue` is to be refused before it uploads.
  */
 class CountedBody extends Transform {

@@ -1,6 +1,6 @@
 import type { Upstream } from '../domain/index.ts'
 
-/** No upstream is paused for longer because it asks for it. */
+/** No upstream is paused for longer at its own request. */
 const retryAfterMaxMs = 60_000
 
 type State = { failures: number; openUntil: number; probing: boolean }

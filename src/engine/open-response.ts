@@ -63,7 +63,7 @@ export class ResponseOpener {
     const isStream = reply.headers['content-type']?.startsWith('text/event-stream') === true
     request.reply = isStream ? { ...reply, headers: { ...reply.headers, ...unbuffered } } : reply
     // The head of an event stream is sent at once, because late events are worth little. Others are sent with their
-    // first bytes, so that an earlier failure is an error that tells the client whether to retry, and not a broken
+    // first bytes, so that an earlier failure is an error that says whether to retry, and not a broken
     // connection that SDKs retry. So are events that a plugin makes of an answer in one piece.
     if (isStream && !isTurned) {
       request.begin()

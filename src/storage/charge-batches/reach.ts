@@ -6,7 +6,7 @@ const prefix = 'req_'
 
 /** A charge whose request began longer before its end has rows of its own. */
 export const ageMaxMs = 60_000
-/** How far a clock may lag behind the ids made by it. */
+/** How far a clock may trail the ids made by it. */
 export const aheadMs = 2_000
 /**
  * The most time from the oldest request of a segment to its newest: a search for a charge reads only the batches that
