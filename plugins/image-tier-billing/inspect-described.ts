@@ -4,7 +4,7 @@ import type { BillingFacet, DescribedAnswer } from './schema.ts'
 
 type Where = readonly (string | number)[]
 
-/** What cannot be right in answers that are described: of operations that are not served, of streams, paths that meet nothing. */
+/** Errors in descriptions of answers: operations that are not served, streams, paths that match nothing. */
 export function inspectDescribed({ answers }: BillingFacet, family: Family): Diagnostic[] {
   return Object.entries(answers ?? {}).flatMap(([operation, answer]) =>
     typeof answer === 'string'
@@ -35,7 +35,7 @@ function pathDiagnostics(operation: string, answer: DescribedAnswer): Diagnostic
   })
 }
 
-/** Names with dots between them; lists have none. */
+/** Names separated by dots; lists have no name. */
 function remedyOf(path: string): string | undefined {
   if (path === '.') return undefined
   const plain = path

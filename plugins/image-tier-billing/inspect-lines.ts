@@ -16,7 +16,7 @@ const keysOf: { readonly [per in Per]: readonly string[] } = {
   token: ['from', 'otherwise', 'max'],
 }
 
-/** Of additional charges: that each is counted somewhere, has a bound where the answer counts, and a name of its own. */
+/** Checks additional charges: each has a count, a bound if the answer counts, and its own name. */
 export function inspectLines(facet: BillingFacet, family: Family): readonly Diagnostic[] {
   const seen = new Set<string>()
   return (facet.lines ?? []).flatMap((line, i) => {
@@ -120,7 +120,7 @@ function pixelDiagnostics(
   return [problem('line_unbounded', text, path, 'add max: the most megapixels that the model makes')]
 }
 
-/** Whether no operation that makes images sends a field on. */
+/** Whether no image operation forwards a field. */
 export function isUnseen(facet: BillingFacet, family: Family, path: string): boolean {
   return (
     operationsOf(facet, family).length > 0 &&
@@ -128,7 +128,7 @@ export function isUnseen(facet: BillingFacet, family: Family, path: string): boo
   )
 }
 
-/** The operations that make images and do not send a field on. */
+/** The image operations that do not forward a field. */
 export function unseenIn(facet: BillingFacet, family: Family, path: string): readonly string[] {
   const [first = ''] = path.split('.')
   return operationsOf(facet, family).filter(operation => !isForwarded(family.forward.get(operation), first))

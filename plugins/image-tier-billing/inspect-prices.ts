@@ -5,12 +5,12 @@ import { isUnseen, unseenIn } from './inspect-lines.ts'
 import { imageLabel, sameLabel, wordsOf } from './price-image.ts'
 import type { BillingFacet } from './schema.ts'
 
-/** Combinations that are named; the others are counted. */
+/** Combinations that are listed; the rest is counted. */
 const namedMax = 6
-/** A file with more combinations than that is not looked through. */
+/** Files with more combinations are not checked. */
 const combinationsMax = 4096
 
-/** Of the prices of every model: that all that may come has one, and that each is of something that may come. */
+/** Checks the prices of every model: every possible outcome has one, and each belongs to a possible outcome. */
 export function inspectPrices(facet: BillingFacet, family: Family, models: readonly Model[]): readonly Diagnostic[] {
   const priced = models.filter(model => !model.free)
   return [
@@ -22,7 +22,7 @@ export function inspectPrices(facet: BillingFacet, family: Family, models: reado
   ]
 }
 
-/** Names that price_by and times depend on, and that have no value. */
+/** Names that price_by and times use and that have no value. */
 function fieldDiagnostics(facet: BillingFacet, family: Family, models: readonly Model[]): readonly Diagnostic[] {
   const { facts } = metadataNames(family)
   const found: Diagnostic[] = []
@@ -56,7 +56,7 @@ function fieldDiagnostics(facet: BillingFacet, family: Family, models: readonly 
   return found
 }
 
-/** Whether what has no price of its own has one by `otherwise`. */
+/** Whether `otherwise` gives a price to what has none of its own. */
 function hasOtherwise({ otherwise, price_by }: BillingFacet, model: Model): boolean {
   if (otherwise === undefined || !price_by) return false
   return [...model.prices.keys()].some(label => sameLabel(label, otherwise, true))
@@ -110,7 +110,7 @@ function unusedPrices(
   model: Model,
   isUsed: (label: string) => boolean,
 ): readonly Diagnostic[] {
-  // What is no price of an image is one of what was used, and is looked at with those.
+  // A price that is not an image's belongs to use, and is checked with those.
   if (family.facets.has('token-usage')) return []
   return [...model.prices.keys()]
     .filter(label => !isUsed(label))
@@ -131,7 +131,7 @@ function combinedPrices(
   model: Model,
   by: readonly string[],
 ): readonly Diagnostic[] {
-  // Said already, and all else would follow from it.
+  // Already reported; everything else would follow from it.
   if (by.includes('tier') && !facet.tiers) return []
   const rows = pricesOf(facet, model, by)
   const others = otherNames(facet, model)
@@ -194,7 +194,7 @@ function missingCombinations(
   const text = `model ${model.name} has no price for ${named}${rest}`
   const remedy = 'add them to its prices, or otherwise: the name of the price of what has none'
   const { facts } = metadataNames(family)
-  // What the answer decides cannot be refused before it costs.
+  // What the answer decides cannot be refused in advance.
   const isLate =
     by.some(name => facts.has(name)) || (by.includes('tier') && facet.tier_from?.some(from => from !== 'request'))
   return [

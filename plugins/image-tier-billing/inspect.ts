@@ -5,7 +5,10 @@ import { inspectLines } from './inspect-lines.ts'
 import { inspectPrices } from './inspect-prices.ts'
 import type { BillingFacet } from './schema.ts'
 
-/** What the schema cannot see: tiers in their order, a known answer of each operation, and a price of every model for all that may come. */
+/**
+ * Checks beyond the schema: the order of tiers, a known answer for each operation, and a price in every model for every
+ * outcome.
+ */
 export function inspect(
   facet: BillingFacet,
   family: Family,
@@ -23,8 +26,8 @@ export function inspect(
 }
 
 /**
- * Words without an image, which cost the vendor's tokens and here nothing. Gateways that have always run so go on: this refuses
- * nothing at the start, and `check` does.
+ * Answers in words without an image cost the vendor's tokens and here nothing. Existing gateways continue: this refuses
+ * nothing at the start, only in `check`.
  */
 function textDiagnostics(family: Family, models: readonly Model[], operations: OperationsByName): Diagnostic[] {
   if (family.facets.has('token-usage')) return []
@@ -53,7 +56,7 @@ function tierDiagnostics(facet: BillingFacet): Diagnostic[] {
     const { tier } = row
     const max = row[bound]
     const last = i === tiers.length - 1
-    // Requested labels such as `1k` find their tier in any case, so two may not differ by case alone.
+    // Requested labels such as `1k` match tiers in any case, so no two tiers may differ by case alone.
     if (seen.has(tier.toLowerCase())) {
       diagnostics.push(
         problem('tier_twice', `tier ${tier} is listed twice`, ['tiers', i, 'tier'], 'give each tier its own label'),
@@ -104,7 +107,7 @@ function tierDiagnostics(facet: BillingFacet): Diagnostic[] {
   return [...diagnostics, ...sourceDiagnostics(facet, tiers)]
 }
 
-/** What decides a tier, and what it is where nothing does. */
+/** The sources of a tier, and the default. */
 function sourceDiagnostics(facet: BillingFacet, tiers: NonNullable<BillingFacet['tiers']>): Diagnostic[] {
   const { largest_output, otherwise, price_by, tier_from } = facet
   const diagnostics: Diagnostic[] = []
@@ -150,7 +153,7 @@ function withoutTiers({ largest_output, lines, otherwise, price_by, tier_from }:
   return []
 }
 
-/** An answer with unknown places of images is never handed out; those of image operations need no description. */
+/** An answer whose images are in unknown places is never delivered; image operations need no description. */
 function answerDiagnostics(facet: BillingFacet, family: Family, operations: OperationsByName): Diagnostic[] {
   const unknown = [...family.forward.keys()].filter(
     operation => operations.get(operation)?.images === undefined && facet.answers?.[operation] === undefined,

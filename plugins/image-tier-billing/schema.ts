@@ -26,7 +26,7 @@ const conditions = {
   },
 } as const satisfies Schema
 
-/** Where pictures are in answers that go on as they are: the words of `translate.answer`. */
+/** Where pictures are in answers that pass unchanged, as in `translate.answer`. */
 const described = {
   type: 'object',
   additionalProperties: false,
@@ -79,7 +79,7 @@ const described = {
   },
 } as const satisfies Schema
 
-/** No options on the pipeline's line. */
+/** The plugin has no options in the pipeline. */
 export const optionsSchema = {
   type: 'object',
   additionalProperties: false,
@@ -327,6 +327,6 @@ export const facetSchema = {
 } as const satisfies Schema
 
 export type BillingFacet = Admits<typeof facetSchema>
-/** Where answers have their images; described: where the family says so. */
+/** Where answers have their images; `described`: as the family describes it. */
 export type Shape = 'data' | 'output' | 'none' | 'described'
 export type DescribedAnswer = Admits<typeof described>

@@ -1,6 +1,6 @@
 import { failures, sharedRows } from '../../src/plugin-api/index.ts'
 
-/** What this plugin refuses, and what would be right. */
+/** The errors of this plugin, with remedies. */
 export const errors = {
   image_tool_refused: {
     status: 400,

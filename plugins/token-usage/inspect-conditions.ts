@@ -4,7 +4,7 @@ import { priceNames } from './usage-rule.ts'
 
 type Found = Pick<Diagnostic, 'code' | 'message' | 'remedy'> & { readonly path: readonly (string | number)[] }
 
-/** What is wrong with the overrides and factors of a model, beyond what the schema checks. */
+/** Errors in the overrides and factors of a model that the schema cannot check. */
 export function* conditionDiagnostics(model: Model): Iterable<Diagnostic> {
   const { overrides = [], times = [] } = model
   const all = [

@@ -11,7 +11,7 @@ import { isFree } from './is-free.ts'
 import type { UsageFacet } from './schema.ts'
 import { priceNames } from './usage-rule.ts'
 
-/** What the schema cannot see: every model of the family has something that its use is priced by. */
+/** Checks beyond the schema: every model of the family has a price for its use. */
 export function inspect(
   facet: UsageFacet,
   family: Family,
@@ -27,7 +27,7 @@ export function inspect(
   ]
 }
 
-/** Images that tools make are charged by the other plugin, or not at all. */
+/** The other plugin charges images of tools, or no one does. */
 function toolDiagnostics(facet: UsageFacet, family: Family): Diagnostic[] {
   if (facet.image_tools !== 'bill' || family.facets.has('image-tier-billing')) return []
   const message = `family ${family.name} bills the images of tools, but has no tiers to bill them by`
@@ -81,8 +81,8 @@ function hasParentPrice(unit: string, priced: readonly string[]): boolean {
 }
 
 /**
- * What is bought and not paid: tokens of one side of a model that is priced by the other, or all of them. What is
- * meant to cost nothing says so (`"0"`). Gateways that have always run so go on: these refuse nothing at the start.
+ * Use that costs and is not charged: tokens of one side of a model priced by the other, or all of them. A price of
+ * `"0"` marks free use. Existing gateways continue: these refuse nothing at the start.
  */
 function* givenAway(
   facet: UsageFacet,
@@ -96,7 +96,7 @@ function* givenAway(
     const traits = operations.get(operation)
     return traits?.answersTokens && !isFree({ operation, traits }, facet)
   })
-  // What a family with images charges by is named by its tiers, unless it answers in words too.
+  // A family with images has prices by tier, unless it also answers in words.
   if (answering.length === 0 && family.facets.has('image-tier-billing')) return
   const onlyTokens = answering.some(operation => operations.get(operation)?.answersTokens === 'only')
   const [input, output] = [prices.has('input'), prices.has('output')]

@@ -1,9 +1,9 @@
 import type { RequestContext, Log, Target, Usage } from '../../src/plugin-api/index.ts'
 
-/** Pairs of model and operation of which it was said that their usage is missing. */
+/** Pairs of model and operation whose missing usage was reported. */
 const toldMax = 1_000
 
-/** Reports to operators about upstreams that do not report use, or report what cannot be. */
+/** Reports to operators about upstreams that do not report use, or report implausible use. */
 export class Reports {
   readonly #log: Log
   readonly #told: Set<string>
@@ -13,7 +13,7 @@ export class Reports {
     this.#told = told
   }
 
-  /** Once for a model and operation: an upstream without usage has none every time. */
+  /** Once for a model and operation: an upstream without usage never has one. */
   missing(context: RequestContext, target: Target, missing: readonly string[]): void {
     const facts = { ...factsOf(context, target), missing }
     const once = `${target.model.name} ${context.route.operation}`
@@ -26,7 +26,7 @@ export class Reports {
     )
   }
 
-  /** Once for a model: what it uses has no price of its own, and what became of the charge. */
+  /** Once for a model: its use has no price of its own, and what happened to the charge. */
   unpriced(context: RequestContext, target: Target, unpriced: readonly string[]): void {
     this.#once(`${target.model.name} unpriced ${unpriced.join(' ')}`, () =>
       this.#log.warn(
@@ -36,7 +36,7 @@ export class Reports {
     )
   }
 
-  /** Once for a model: the upstream counts something that no reader knows. */
+  /** Once for a model: the upstream counts something unknown. */
   unread(context: RequestContext, target: Target, members: readonly string[]): void {
     this.#once(`${target.model.name} unread ${members.join(' ')}`, () =>
       this.#log.warn(

@@ -1,6 +1,6 @@
 import type { Admits, Schema } from '../../src/plugin-api/index.ts'
 
-/** No options on the pipeline's line. */
+/** The plugin has no options in the pipeline. */
 export const optionsSchema = {
   type: 'object',
   additionalProperties: false,

@@ -3,7 +3,7 @@ import { type Failure, failures, type ErrorTable, sharedRows } from '../domain/i
 const bad = 'invalid_request_error'
 const server = 'server_error'
 
-/** Refusals that are true of every HTTP exchange. */
+/** Errors of any HTTP request. */
 export const errors = {
   path_invalid: {
     status: 400,
@@ -226,7 +226,7 @@ export const errors = {
 
 export const fail = failures(errors)
 
-/** The refusal of a model that is not offered, the same wherever one is named. */
+/** The error of a model that is not offered, the same wherever one is named. */
 export function modelNotFound(name: string, place = 'model'): Failure {
   return fail('model_not_found', { model: name.slice(0, 120) }, { param: place })
 }

@@ -12,7 +12,7 @@ export function tooLarge(bytesMax: number, path: string, received: string): Erro
   return fail('body_too_large', { max: formatBytes(bytesMax), path, received })
 }
 
-/** A body that its caller compressed, decompressed. @param count is called with each chunk that comes */
+/** A compressed body, decompressed. @param count is called with each chunk received */
 export function undoCodings(
   req: IncomingMessage,
   codings: readonly Coding[],
@@ -30,7 +30,7 @@ export function undoCodings(
   return new DecodedSource(new PackedBody(req, route, count), codings, bodyBytesMax, failures)
 }
 
-/** A body as it comes, bounded like any other; given up, its rest is discarded elsewhere. */
+/** A body as it arrives, bounded like any other; if it is abandoned, its rest is discarded elsewhere. */
 class PackedBody implements Source {
   readonly #req: IncomingMessage
   readonly #route: Route
@@ -82,7 +82,7 @@ class PackedBody implements Source {
   }
 }
 
-/** What has come between two reads, as one chunk: a body may come byte by byte, and each would be read by itself. */
+/** What arrived between two reads, as one chunk: a body may arrive byte by byte. */
 export function readBacklog(req: IncomingMessage): Buffer | null {
   return req.readableLength > 0 ? (req.read() as Buffer | null) : null
 }

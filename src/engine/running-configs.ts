@@ -16,7 +16,7 @@ export class RunningConfigs {
     return this.#active
   }
 
-  /** From now on new requests use `next`; those under way keep theirs, and the last one closes it. */
+  /** From now on new requests use `next`; current ones keep theirs, and the last of them closes it. */
   replace(next: Running): void {
     const before = this.#active
     this.#active = next

@@ -40,7 +40,7 @@ export type StorageErrorCode = keyof typeof table
 /** A refusal of the storage; `code` is a row of the table and is never renamed. */
 export class StorageError extends Error {
   readonly code: StorageErrorCode
-  /** What its text names. */
+  /** The names in its text. */
   readonly params: { readonly [name: string]: string | number }
 
   static {

@@ -23,7 +23,7 @@ async function type(page: Page, keys: readonly string[]): Promise<void> {
   for (const key of keys) await page.keyboard.press(key)
 }
 
-t.test('pages, filters and lists are a few keys away, and what is filtered by can be kept', { skip }, async t => {
+t.test('keyboard shortcuts open pages, filters and lists, and filters can be saved as views', { skip }, async t => {
   const browsing = await browseAsAdmin(t)
   const { url, admin, post, settled, faults } = browsing
   for (const model of ['alpha-image-2', 'beta-imagine-image', 'no-such-model'])
@@ -127,7 +127,7 @@ t.test('pages, filters and lists are a few keys away, and what is filtered by ca
   t.strictSame(faults, [])
 })
 
-t.test('what is not there yet has its outline, and nothing moves when it comes', { skip }, async t => {
+t.test('loading content has a placeholder, and nothing moves when it arrives', { skip }, async t => {
   const browsing = await browseAsAdmin(t)
   const { url, admin, post, settled, faults } = browsing
   for (let n = 0; n < 3; n++)
@@ -160,7 +160,7 @@ t.test('what is not there yet has its outline, and nothing moves when it comes',
   t.strictSame(faults, [])
 })
 
-t.test('on a narrow phone rows are cards with what their values are called', { skip }, async t => {
+t.test('on a narrow phone each row is a card with the names of its values', { skip }, async t => {
   const browsing = await browseAsAdmin(t)
   const { url, admin, post, settled, faults } = browsing
   await (

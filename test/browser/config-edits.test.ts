@@ -17,7 +17,7 @@ async function gather(page: Page, price: string, words: { readonly gather: strin
   await page.getByRole('button', { name: words.gather }).click()
 }
 
-t.test('a price is changed: gathered, shown, reckoned with, written and in use', { skip }, async t => {
+t.test('a price is changed in steps: collected, reviewed, costed, written and applied', { skip }, async t => {
   let ahead = 0
   const clock = completeClock({ now: () => Date.now() + ahead, tick: () => performance.now() })
   const edit = [['server:\n', 'server:\n  console_edits: on\n']] as const
@@ -86,7 +86,7 @@ t.test('a price is changed: gathered, shown, reckoned with, written and in use',
 })
 
 t.test(
-  'where it may not be written a change is a patch, on a phone, and a file is reckoned with',
+  'without write permission a change is a patch, also on a phone, and a pasted file is costed',
   { skip },
   async t => {
     const browsing = await browse(t, { onDisk: true })

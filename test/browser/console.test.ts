@@ -10,7 +10,7 @@ const skip = browserMissing
 t.setTimeout(60_000 * slowness)
 const root = resolve(import.meta.dirname, '../..')
 
-t.test('set up by the link, log out and in, create a key, see it once, call with it', { skip }, async t => {
+t.test('sets up by the link, signs out and in, creates a key, sees it once and uses it', { skip }, async t => {
   const browsing = await browse(t)
   const { url, faults } = browsing
   const page = await browsing.newPage()
@@ -44,7 +44,7 @@ t.test('set up by the link, log out and in, create a key, see it once, call with
   t.strictSame(faults, [])
 })
 
-t.test('a browser whose language nothing can be formatted in shows the console all the same', { skip }, async t => {
+t.test('the console works in a browser whose language has no formatter', { skip }, async t => {
   const browsing = await browse(t)
   // As Chromium and WebKit call it where LANG is C.
   for (const tag of ['en-US@posix', 'C']) {
@@ -59,7 +59,7 @@ t.test('a browser whose language nothing can be formatted in shows the console a
   t.same(browsing.faults, [])
 })
 
-t.test('a script that comes when the page is shown already takes nothing away from it', { skip }, async t => {
+t.test('a script that loads after the page is shown removes nothing', { skip }, async t => {
   const browsing = await browse(t)
   const page = await browsing.newPage()
   const late = Promise.withResolvers<void>()
@@ -78,7 +78,7 @@ t.test('a script that comes when the page is shown already takes nothing away fr
   t.same(browsing.faults, [])
 })
 
-t.test('the first page has at most 70 KB of scripts, gzipped, and nothing is from elsewhere', async t => {
+t.test('the first page loads at most 70 KB of gzipped scripts, and nothing from another origin', async t => {
   const folder = join(root, 'dist/console')
   const files = await readdir(folder, { recursive: true })
   const { named, all: first } = await readFirstScripts(folder)
@@ -97,7 +97,7 @@ t.test('the first page has at most 70 KB of scripts, gzipped, and nothing is fro
   )
 })
 
-t.test('every text of the console is there in both languages, with the same places for values', async t => {
+t.test('every console text exists in both languages with the same placeholders', async t => {
   const read = async (language: string) =>
     JSON.parse(await readFile(join(root, `src/console/words/${language}.json`), 'utf8')) as { [word: string]: string }
   const [zh, en] = await Promise.all([read('zh'), read('en')])

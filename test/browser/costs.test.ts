@@ -72,7 +72,7 @@ const words = {
 }
 
 for (const language of ['en', 'zh'] as const)
-  t.test(`what a user spent on 4K images last month, and why, in three clicks (${language})`, { skip }, async t => {
+  t.test(`three clicks lead to a user's 4K images of last month and their reasons (${language})`, { skip }, async t => {
     const browsing = await furnished(t)
     const { url, faults } = browsing
     const page = await browsing.newPage({ language })
@@ -113,7 +113,7 @@ for (const language of ['en', 'zh'] as const)
     t.strictSame(faults, [])
   })
 
-t.test('what a unit cost leads to the requests that it is counted in, and to no others', { skip }, async t => {
+t.test('a unit cost links to exactly the requests that it counts', { skip }, async t => {
   const browsing = await furnished(t)
   const { url, faults } = browsing
   const page = await browsing.newPage({ language: 'en' })
@@ -133,7 +133,7 @@ t.test('what a unit cost leads to the requests that it is counted in, and to no 
   t.strictSame(faults, [])
 })
 
-t.test('a token that was deleted keeps its row and its name, and is told to be gone', { skip }, async t => {
+t.test('a deleted token keeps its row and name, marked as deleted', { skip }, async t => {
   const browsing = await furnished(t)
   const { url, admin, faults } = browsing
   const { keys } = (await admin.get('/api/keys?user=ada')).body as { readonly keys: readonly { id: string }[] }
@@ -150,7 +150,7 @@ t.test('a token that was deleted keeps its row and its name, and is told to be g
   t.strictSame(faults, [])
 })
 
-t.test('what was given back is no evidence of what could have been saved', { skip }, async t => {
+t.test('refunded charges do not count as possible savings', { skip }, async t => {
   const browsing = await furnished(t)
   const { url, admin, faults } = browsing
   const log = (await admin.get('/api/logs?user=ada&tier=4K')).body as { readonly records: readonly { id: string }[] }
@@ -169,7 +169,7 @@ t.test('what was given back is no evidence of what could have been saved', { ski
   t.strictSame(faults, [])
 })
 
-t.test('the same by keyboard, and what could have been saved, with its evidence and its line', { skip }, async t => {
+t.test('the keyboard reaches possible savings with their evidence and price line', { skip }, async t => {
   const browsing = await furnished(t)
   const { url, faults } = browsing
   const page = await browsing.newPage({ language: 'en', width: 390 })
@@ -217,7 +217,7 @@ t.test('the same by keyboard, and what could have been saved, with its evidence 
   t.strictSame(faults, [])
 })
 
-t.test('a bar is the way to its days, and a user has nothing of others', { skip }, async t => {
+t.test('a bar links to its days, and a user sees nothing of others', { skip }, async t => {
   const browsing = await furnished(t)
   const { url, faults } = browsing
   const page = await browsing.newPage({ language: 'en' })
@@ -237,7 +237,7 @@ t.test('a bar is the way to its days, and a user has nothing of others', { skip 
   t.strictSame(faults, [], caseName({ url }))
 })
 
-t.test('budgets say who nears the end, and a statement prints without the frame', { skip }, async t => {
+t.test('budgets show which are nearly spent, and a statement prints without the frame', { skip }, async t => {
   const browsing = await furnished(t)
   const { url, admin, faults } = browsing
   for (const [user, budget] of [

@@ -20,7 +20,7 @@ const image = '"><img src=x onerror=alert(1)>'
 const formula = '=HYPERLINK("javascript:alert(1)")'
 const turned = 'safe\u202etxt.exe'
 
-t.test('C what callers wrote is shown as it is, and does nothing', { skip }, async t => {
+t.test('C client text is shown as text and never runs', { skip }, async t => {
   const browsing = await browseAsAdmin(t)
   const { url, post, settled, newKey, admin, faults } = browsing
   const page = await browsing.newPage({ as: admin })
@@ -73,7 +73,7 @@ t.test('C what callers wrote is shown as it is, and does nothing', { skip }, asy
   t.strictSame(faults, [])
 })
 
-t.test('a user sees no page of administrators, and nothing of others', { skip }, async t => {
+t.test('a user sees no administrator pages and nothing of other users', { skip }, async t => {
   const browsing = await browseAsAdmin(t)
   const { url, post, settled, admin, faults } = browsing
   const sent = await post('/v1/chat/completions', { model: 'sim-chat', messages: [{ role: 'user', content: 'x' }] })
@@ -95,7 +95,7 @@ t.test('a user sees no page of administrators, and nothing of others', { skip },
   t.strictSame(faults, [])
 })
 
-t.test('without a network, a session or a storage the page says so, and goes on when it is back', { skip }, async t => {
+t.test('without a network, a session or a storage the page reports it and recovers', { skip }, async t => {
   const browsing = await browseAsAdmin(t)
   const { url, admin, gateway } = browsing
   const page = await browsing.newPage({ as: admin })

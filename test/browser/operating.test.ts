@@ -7,7 +7,7 @@ import { enterAsAdmin, enterAsUser, newVisitor } from '../harness/visitor.ts'
 const skip = browserMissing
 t.setTimeout(280_000 * slowness)
 
-t.test('what needs somebody, how the gateway is, and who was refused, in both languages', { skip }, async t => {
+t.test('shows alerts, the system state and refused sign-ins in both languages', { skip }, async t => {
   const browsing = await browse(t, { simulated: false, upstreams: ['text'] })
   const { url, upstream, faults, post, settled, gateway, reload } = browsing
   const admin = await enterAsAdmin(browsing)
@@ -107,7 +107,7 @@ t.test('what needs somebody, how the gateway is, and who was refused, in both la
   t.strictSame(faults, [])
 })
 
-t.test('figures stay while the gateway does not answer, and say since when they are old', { skip }, async t => {
+t.test('keeps figures while the gateway does not answer, and shows since when they are stale', { skip }, async t => {
   const browsing = await browse(t, { simulated: false, upstreams: ['text'] })
   const admin = await enterAsAdmin(browsing)
   const page = await browsing.newPage({ as: admin })

@@ -11,7 +11,7 @@ t.setTimeout(280_000 * slowness)
 const playground = '/console/playground?op=image.generate&model=alpha-image-2'
 const bills = (page: Page) => page.getByRole('region', { name: 'Bill' })
 
-t.test('what was typed stays, and a request that is under way is found again with its bill', { skip }, async t => {
+t.test('typed text remains, and a running request is found again with its bill', { skip }, async t => {
   const browsing = await browse(t, { simulated: false, upstreams: ['alpha', 'beta', 'text'] })
   const { url, upstream, faults, logs } = browsing
   const page = await browsing.newPage({ as: await enterAsAdmin(browsing) })
@@ -57,7 +57,7 @@ t.test('what was typed stays, and a request that is under way is found again wit
   t.strictSame(faults, [])
 })
 
-t.test('stopping says before what it may cost, and shows after what it did', { skip }, async t => {
+t.test('stopping shows the possible cost in advance and the real cost afterwards', { skip }, async t => {
   const browsing = await browse(t, { simulated: false, upstreams: ['alpha'] })
   const { url, upstream, faults, charges } = browsing
   const page = await browsing.newPage({ as: await enterAsAdmin(browsing), width: 360 })
@@ -88,7 +88,7 @@ t.test('stopping says before what it may cost, and shows after what it did', { s
   t.strictSame(faults, [])
 })
 
-t.test('two models are asked the same and stand side by side, each with its bill', { skip }, async t => {
+t.test('two models get the same request and are shown next to each other, each with its bill', { skip }, async t => {
   const browsing = await browse(t)
   const { url, faults } = browsing
   const page = await browsing.newPage({ as: await enterAsAdmin(browsing) })

@@ -7,7 +7,7 @@ const skip = browserMissing
 t.setTimeout(280_000 * slowness)
 
 t.test(
-  'a request says in both languages why it failed, where its time went, and who gave its money back',
+  'a request shows in both languages why it failed, where its time went and who refunded it',
   { skip },
   async t => {
     const browsing = await browse(t, { simulated: false, upstreams: ['text'] })
@@ -51,7 +51,7 @@ t.test(
   },
 )
 
-t.test('whoever goes on to older rows begins at their top', { skip }, async t => {
+t.test('older rows are shown from their top', { skip }, async t => {
   const browsing = await browseAsAdmin(t)
   const { url, faults, get, admin, settled } = browsing
   for (let i = 0; i < 52; i++) await (await get('/v1/models')).text()
@@ -66,7 +66,7 @@ t.test('whoever goes on to older rows begins at their top', { skip }, async t =>
   t.strictSame(faults, [])
 })
 
-t.test('looking up the models of a key is no first request', { skip }, async t => {
+t.test('a model list does not count as the first request', { skip }, async t => {
   const browsing = await browseAsAdmin(t)
   const { url, faults, admin, get, post, settled } = browsing
   const page = await browsing.newPage({ as: admin })
@@ -83,7 +83,7 @@ t.test('looking up the models of a key is no first request', { skip }, async t =
   t.strictSame(faults, [])
 })
 
-t.test('how long requests took stands by model, and what asked no model apart', { skip }, async t => {
+t.test('latencies are listed by model, and requests without a model separately', { skip }, async t => {
   const browsing = await browseAsAdmin(t)
   const { url, faults, admin, get, post, settled } = browsing
   const chat = { model: 'sim-chat', max_tokens: 10, messages: [{ role: 'user', content: 'hello' }] }
@@ -99,7 +99,7 @@ t.test('how long requests took stands by model, and what asked no model apart', 
   t.strictSame(faults, [])
 })
 
-t.test('a setup link that is pasted into a tab of the console is taken', { skip }, async t => {
+t.test('accepts a setup link pasted into a console tab', { skip }, async t => {
   const browsing = await browse(t)
   const page = await browsing.newPage()
   const token = await offerToken(browsing)

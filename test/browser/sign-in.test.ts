@@ -22,14 +22,14 @@ async function lookAtAll(t: Test, page: Page, name: string): Promise<void> {
   }
 }
 
-t.test('people come in by an issuer, by an invitation, or are told why not', { skip: browserMissing }, async t => {
+t.test('people sign in by an issuer or an invitation, or see why not', { skip: browserMissing }, async t => {
   const browsing = await browse(t)
   const { url, newPage } = browsing
   const { issuer, admin } = await startSignIns(t, { started: browsing, own })
   issuer.people.set('1', { email: 'ann@example.com', email_verified: true, groups: ['staff'] })
   issuer.as = '1'
 
-  await t.test('the button leads to the issuer and back to where they were going', async t => {
+  await t.test('the button leads to the issuer and back to the wanted page', async t => {
     const page = await newPage()
     await page.goto(`${url}/console/models`)
     await page.getByRole('button', { name: 'Continue with Company account' }).waitFor()
@@ -48,7 +48,7 @@ t.test('people come in by an issuer, by an invitation, or are told why not', { s
     await page.context().close()
   })
 
-  await t.test('who is refused is told in their language, and nothing of it stays in the address', async t => {
+  await t.test("a refused sign-in is explained in the user's language, and the address is cleaned", async t => {
     issuer.people.set('1', { groups: [] })
     const page = await newPage({ language: 'zh' })
     await page.goto(`${url}/console/login`)
@@ -63,7 +63,7 @@ t.test('people come in by an issuer, by an invitation, or are told why not', { s
     await page.context().close()
   })
 
-  await t.test('an administrator invites, and whoever has the link is in', async t => {
+  await t.test('an administrator invites, and the link creates the user', async t => {
     const page = await newPage({ as: admin })
     await page.goto(`${url}/console/users`)
     await page.getByRole('button', { name: 'Invite' }).click()

@@ -7,7 +7,7 @@ import { enterAsAdmin, enterAsUser } from '../harness/visitor.ts'
 const skip = browserMissing
 t.setTimeout(120_000 * slowness)
 
-t.test("an administrator's form binds what they changed in it, and all of it where they say so", { skip }, async t => {
+t.test("an administrator's form binds changed fields, or all of them on request", { skip }, async t => {
   const browsing = await browse(t, { simulated: true })
   const { url, gateway, faults } = browsing
   const admin = await enterAsAdmin(browsing)

@@ -10,7 +10,7 @@ t.test('docs/configuration.md and docs/cli.md are what `npm run docs` writes', a
   t.equal(await readFile(cliPagePath, 'utf8').catch(() => ''), writeCliPage())
 })
 
-t.test('docs/tollgate.1 is what `npm run docs` writes, tells of every command and flag, and is packaged', async t => {
+t.test('docs/tollgate.1 is what `npm run docs` writes, lists every command and flag, and is packaged', async t => {
   const page = await readFile(manPagePath, 'utf8').catch(() => '')
   t.equal(page, writeManPage())
   t.match(page, /^[\t\n\x20-\x7e]*$/, 'ASCII alone')

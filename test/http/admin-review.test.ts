@@ -10,7 +10,7 @@ import { start } from '../harness/start.ts'
 import { enterAsAdmin, enterAsUser, movableClock } from '../harness/visitor.ts'
 import { caseName } from '../harness/case-name.ts'
 
-t.test('a pasted configuration tells nothing of what variables hold, and waits for no pipe or device', async t => {
+t.test('a pasted configuration reveals no variable, and waits for no pipe or device', async t => {
   const secret = `plain-looking-${'0123456789'.repeat(8)}`
   const started = await start(t, { upstreams: ['alpha'], env: { BETA_API_KEY: secret, ODD: '0.75' } })
   const admin = await enterAsAdmin(started)
@@ -53,7 +53,7 @@ t.test('a pasted configuration tells nothing of what variables hold, and waits f
   }
 })
 
-t.test('a tail ends with the role, the session or the patience that it began with, before another row', async t => {
+t.test('a tail ends with the role, the session or the time that it began with, before another row', async t => {
   const clock = movableClock()
   const started = await start(t, { upstreams: ['alpha'], clock })
   const admin = await enterAsAdmin(started, clock)
@@ -71,7 +71,7 @@ t.test('a tail ends with the role, the session or the patience that it began wit
   t.equal((await bob.get('/api/session')).status, 401)
 })
 
-t.test('one user does not take every place among those who listen or export', async t => {
+t.test('one user cannot take every slot for tails or exports', async t => {
   const started = await start(t, { upstreams: [] })
   const admin = await enterAsAdmin(started)
   const ann = await enterAsUser(started, admin, 'ann')
@@ -93,7 +93,7 @@ t.test('one user does not take every place among those who listen or export', as
     t.equal((await ann.get('/api/logs/export')).status, 200, 'a place is free when it is done')
 })
 
-t.test('the playground’s key ends when an administrator ends the session that it was made for', async t => {
+t.test("the playground's key ends when an administrator ends its session", async t => {
   const started = await start(t, { upstreams: [] })
   const admin = await enterAsAdmin(started)
   const ends = {
@@ -116,7 +116,7 @@ t.test('the playground’s key ends when an administrator ends the session that 
   }
 })
 
-t.test('a moment that no clock can hold is refused at its field', async t => {
+t.test("a date outside the clock's range is refused at its field", async t => {
   const admin = await enterAsAdmin(await start(t, { upstreams: [] }))
   for (const moment of [
     '2016-12-31T23:59:60Z',
@@ -131,7 +131,7 @@ t.test('a moment that no clock can hold is refused at its field', async t => {
     }
 })
 
-t.test('what is wrong with a field is said in words', async t => {
+t.test('field errors are sentences', async t => {
   const admin = await enterAsAdmin(await start(t, { upstreams: [] }))
   for (const [fields, message] of [
     [{}, "'name' is missing."],
@@ -145,7 +145,7 @@ t.test('what is wrong with a field is said in words', async t => {
     )
 })
 
-t.test('nobody is told the price of a model that is not offered, whatever operation they name', async t => {
+t.test('the price of an unavailable model is not revealed under any operation', async t => {
   const started = await start(t, {
     upstreams: [],
     edit: [['alpha-image-2: { family', 'alpha-image-2: { enabled: false, family']],
@@ -162,7 +162,7 @@ t.test('nobody is told the price of a model that is not offered, whatever operat
   }
 })
 
-t.test('who has a whole network of IPv6 to guess passwords from is one address', async t => {
+t.test('counts an IPv6 /64 as one address for password guesses', async t => {
   const guard = new LoginGuard({ now: () => 0, tick: () => 0 }, networkOf)
   for (let i = 0; i < 20; i++) guard.begin(`user${i}`, `2001:db8::${i}`)
   t.throws(() => guard.begin('root', '2001:db8::ffff'), { code: 'slow_down' })

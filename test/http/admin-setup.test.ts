@@ -43,7 +43,7 @@ async function serve(t: Test, folder: string, last: RegExp) {
   return { url, token, stop, text }
 }
 
-t.test('C11 serve has a setup link while nobody can log in, and none afterwards', async t => {
+t.test('C11 serve prints a setup link while no one can sign in, and none afterwards', async t => {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-setup-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const first = await serve(t, folder, /^A first key/)

@@ -10,7 +10,7 @@ import { caseName } from '../harness/case-name.ts'
 
 const ask = { model: 'alpha-image-2', prompt: 'a boat' }
 
-t.test('a copy made under load adds up, and can be put in the place of the database [D5]', async t => {
+t.test('a copy made under load balances, and can replace the database [D5]', async t => {
   const folder = t.testdir()
   const upstream = await startUpstream({ created: 1, data: [picture(1024, 1024)] })
   t.teardown(() => upstream.close())
@@ -72,7 +72,7 @@ t.test('a copy made under load adds up, and can be put in the place of the datab
   t.match(await tollgate('ledger', 'verify'), { code: 0, stderr: /: 0 problems$/m })
 })
 
-t.test('what a killed gateway had not moved into its file yet is restored with it', async t => {
+t.test('restores what a killed gateway had not moved into its file yet', async t => {
   const folder = t.testdir()
   const [live, aside, back] = ['live.db', 'aside.db', 'back.db'].map(name => join(folder, name)) as [
     string,
@@ -93,7 +93,7 @@ t.test('what a killed gateway had not moved into its file yet is restored with i
   await restored.close()
 })
 
-t.test('a database that is no file is told how it is copied', async t => {
+t.test('a database without a file is refused with the way to copy it', async t => {
   await t.rejects(backupStorage({ url: 'postgres://localhost/none', to: join(t.testdir(), 'x') }), {
     code: 'storage_not_a_file',
     message: /pg_dump/,

@@ -8,10 +8,10 @@ import { prepareSite, runTollgate } from '../harness/child.ts'
 import { openOperated } from '../harness/operated.ts'
 import { caseName } from '../harness/case-name.ts'
 
-t.test('commands look at a running gateway and its storage', async t => {
+t.test('commands inspect a running gateway and its storage', async t => {
   const { gateway, tollgate } = await openOperated(t)
 
-  await t.test('healthcheck and doctor say that all is well', async t => {
+  await t.test('healthcheck and doctor report a healthy gateway', async t => {
     t.match(await tollgate('healthcheck'), { code: 0, stdout: '' })
     t.match(await tollgate('healthcheck', '--ready'), { code: 0 })
     const { code, stdout, stderr } = await tollgate('doctor')
@@ -35,7 +35,7 @@ t.test('commands look at a running gateway and its storage', async t => {
     t.match((await tollgate('keys', 'list')).stdout, /models test.*revoked/, 'its key is gone')
   })
 
-  await t.test('models list says who is asked for each, and at what price', async t => {
+  await t.test('models list shows the upstreams and price of each', async t => {
     const { stdout } = await tollgate('models', 'list')
     t.match(stdout, /^MODEL +FAMILY +OPERATIONS +UPSTREAMS +PRICE \(USD\)\n/)
     t.match(stdout, /^alpha-image-2 +alpha-image +image\.generate image\.edit +alpha +1K 0\.02, 2K 0\.04, 4K 0\.08$/m)
@@ -44,7 +44,7 @@ t.test('commands look at a running gateway and its storage', async t => {
     t.match(JSON.parse(records[0] ?? ''), { name: 'alpha-image-2', free: false, upstreams: ['alpha'] })
   })
 
-  await t.test('usage adds up what was charged', async t => {
+  await t.test('usage adds up charges', async t => {
     const { stdout } = await tollgate('usage', '--by', 'model', '--format', 'csv')
     t.match(stdout, /^model,currency,requests,images,input_tokens,output_tokens,amount,refunded\n/)
     t.match(stdout, /^alpha-image-2,USD,1,1,0,0,0\.02,0\.00$/m)
@@ -67,7 +67,7 @@ t.test('commands look at a running gateway and its storage', async t => {
   t.match(await tollgate('models', 'test', 'sim-chat'), { code: 4 })
 })
 
-t.test('doctor tells each fault with its remedy, and is exit 1', async t => {
+t.test('doctor reports each fault with its remedy, and exits with 1', async t => {
   const folder = t.testdir()
   const site = await prepareSite(folder, { upstreams: { alpha: 'http://127.0.0.1:9' } })
   const bad = await runTollgate(site, ['doctor', '-c', site.config], {

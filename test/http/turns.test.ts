@@ -19,7 +19,7 @@ const slow = definePlugin({
   }),
 })
 
-t.test('[6.1] a request that keeps all others waiting is counted, and logged by its id', async t => {
+t.test('[6.1] a request that blocks the event loop is counted, and logged by its id', async t => {
   const warned: { readonly request?: string; readonly step?: string; readonly ms?: number }[] = []
   const log = {
     ...quietLog(),

@@ -18,7 +18,7 @@ async function stateOf(admin: Visitor, name: string): Promise<unknown> {
   return upstreams.find(one => one.name === 'text')?.keys.find(key => key.name === name)
 }
 
-t.test('an administrator suspends a key, for a time too, resumes it, and is in the audit trail', async t => {
+t.test('an administrator suspends a key, optionally for a time, and resumes it, in the audit trail', async t => {
   const clock = new HandTime()
   const started = await startKeyed(t, { clock: { now: clock.now, tick: clock.tick } })
   const admin = await enterAsAdmin(started, clock)
@@ -69,7 +69,7 @@ t.test('an administrator suspends a key, for a time too, resumes it, and is in t
     t.equal((await admin.post(path, body)).status, status, path)
 })
 
-t.test('a free look says what came back, costs nothing, and brings back what was refused', async t => {
+t.test('a free probe reports its answer, costs nothing, and restores a refused key', async t => {
   const started = await startKeyed(t)
   const admin = await enterAsAdmin(started)
   started.refused.set('one', badKey)
@@ -99,7 +99,7 @@ t.test('a free look says what came back, costs nothing, and brings back what was
   )
 })
 
-t.test('commands beside a running gateway do the same, and it takes them over', async t => {
+t.test('commands next to a running gateway do the same, and it applies them', async t => {
   const started = await startKeyed(t)
   const { tollgate, callsOf, chat } = started
   const admin = await enterAsAdmin(started)

@@ -33,39 +33,36 @@ models:
 routes: [{ match: POST /v1/chat/completions, operation: chat, dialect: openai }]
 `
 
-t.test('the command knows every table that there is a reader for', t => {
+t.test('the command knows every table with a reader', t => {
   t.same(priceSources, known)
   t.end()
 })
 
-t.test(
-  'a table of each of three sources becomes a file that a configuration takes, the same bytes each time',
-  async t => {
-    const place = await makeFolder(t)
-    for (const from of known) {
-      const text = await sourceOf(from)
-      const imported = await importPrices(text, { ...options, from })
-      const again = await importPrices(text, { ...options, from })
-      t.equal(again.text, imported.text, caseName({ from }))
-      t.match(imported.text, /^digest: "sha256:[0-9a-f]{64}"$/m, caseName({ from }))
-      const ids = [...imported.text.matchAll(/^ {2}("[^"]+"|[\w./-]+): \{/gm)].map(([, id = '']) =>
-        id.replaceAll('"', ''),
-      )
-      t.same(
-        ids,
-        imported.rows.map(row => row.id),
-        caseName({ from }),
-      )
-      t.same(ids, ids.toSorted(), caseName({ from }))
-      await writeFile(place.path('prices.yaml'), imported.text)
-      await writeFile(place.path('gateway.yaml'), config.replaceAll(/^ {2}(?:gpt-4o|sonnet|llama): .*\n/gm, ''))
-      t.match(await loadConfig(place.path('gateway.yaml'), {}), { ok: true }, caseName({ from }))
-      t.match(await place.run('fmt', 'prices.yaml', '--check'), { code: 0 }, caseName({ from }))
-    }
-  },
-)
+t.test('tables of three sources become files that a configuration accepts, always the same bytes', async t => {
+  const place = await makeFolder(t)
+  for (const from of known) {
+    const text = await sourceOf(from)
+    const imported = await importPrices(text, { ...options, from })
+    const again = await importPrices(text, { ...options, from })
+    t.equal(again.text, imported.text, caseName({ from }))
+    t.match(imported.text, /^digest: "sha256:[0-9a-f]{64}"$/m, caseName({ from }))
+    const ids = [...imported.text.matchAll(/^ {2}("[^"]+"|[\w./-]+): \{/gm)].map(([, id = '']) =>
+      id.replaceAll('"', ''),
+    )
+    t.same(
+      ids,
+      imported.rows.map(row => row.id),
+      caseName({ from }),
+    )
+    t.same(ids, ids.toSorted(), caseName({ from }))
+    await writeFile(place.path('prices.yaml'), imported.text)
+    await writeFile(place.path('gateway.yaml'), config.replaceAll(/^ {2}(?:gpt-4o|sonnet|llama): .*\n/gm, ''))
+    t.match(await loadConfig(place.path('gateway.yaml'), {}), { ok: true }, caseName({ from }))
+    t.match(await place.run('fmt', 'prices.yaml', '--check'), { code: 0 }, caseName({ from }))
+  }
+})
 
-t.test('what is left out is counted by its reason, with names; nothing is lost', async t => {
+t.test('omitted rows are counted by reason, with names; nothing is lost', async t => {
   const place = await makeFolder(t)
   await writeFile(place.path('table.json'), `\uFEFF${(await sourceOf('litellm')).replaceAll('\n', '\r\n')}`)
   const told = await place.run('prices', 'import', 'table.json', '--from', 'litellm', '--as-of', '2026-11-23')
@@ -104,7 +101,7 @@ t.test('what is left out is counted by its reason, with names; nothing is lost',
   })
 })
 
-t.test('a row that leaves out what costs is taken where that is said, and check tells of it each time', async t => {
+t.test('a row that omits a cost is accepted on request, and check reports it each time', async t => {
   const place = await makeFolder(t)
   await writeFile(place.path('table.json'), await sourceOf('openrouter'))
   const run = (...more: readonly string[]) =>
@@ -145,7 +142,7 @@ t.test('a table comes from standard input, and is not fetched', async t => {
   })
 })
 
-t.test('an import writes over what an import wrote, and over nothing else', async t => {
+t.test('an import overwrites only files of an import', async t => {
   const place = await makeFolder(t)
   await writeFile(place.path('a.json'), await sourceOf('litellm'))
   await writeFile(place.path('b.json'), oneRow('"input_cost_per_token": 3e-6, "output_cost_per_token": 1e-7'))
@@ -175,7 +172,7 @@ t.test('an import writes over what an import wrote, and over nothing else', asyn
   )
 })
 
-t.test('prices are exact to the micro-unit, and what cannot be read is no price', async t => {
+t.test('prices are exact to the micro-unit, and an unreadable value is no price', async t => {
   const input = async (value: string): Promise<string> => {
     const { rows, left } = await importPrices(
       oneRow(`"input_cost_per_token": ${value}, "output_cost_per_token": 1e-6`),
@@ -211,7 +208,7 @@ t.test('prices are exact to the micro-unit, and what cannot be read is no price'
   for (const [value, wanted] of cases) t.match(await input(value), wanted, value)
 })
 
-t.test('a name that stands twice, or can stand in no file, is left out with a word', async t => {
+t.test('a duplicate or impossible name is left out with a note', async t => {
   const good = '"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6'
   for (const id of [
     '"sure"',
@@ -280,7 +277,7 @@ t.test('long texts and deep lists are read, or refused, in their time', async t 
   await t.rejects(importPrices(oneRow(`${cost}, "some_cost": ${deep}`), options), /no JSON, or was cut short/)
 })
 
-t.test('what is no table, or was cut short, is refused whole', async t => {
+t.test('an invalid or truncated table is refused whole', async t => {
   const place = await makeFolder(t)
   const text = await sourceOf('litellm')
   const cases: readonly (readonly [text: string, why: RegExp])[] = [
@@ -299,7 +296,7 @@ t.test('what is no table, or was cut short, is refused whole', async t => {
   t.match(await place.run('prices', 'import', 'table.json', '--from', 'litellm', '--as-of', 'yesterday'), { code: 2 })
 })
 
-t.test('list says what every model costs, with the file and line of each price', async t => {
+t.test('list shows the prices of every model, with their file and line', async t => {
   const place = await makeFolder(t)
   await writeFile(place.path('prices.yaml'), (await importPrices(await sourceOf('litellm'), options)).text)
   await writeFile(place.path('gateway.yaml'), config)
@@ -351,7 +348,7 @@ t.test('list says what every model costs, with the file and line of each price',
   t.match(shipped.stdout, /^alpha-image-2 +4K +\S+ +USD +1 +gateway\.yaml:\d+$/m)
 })
 
-t.test('diff tells what a newer table changes, and exits as diff does', async t => {
+t.test('diff reports what a newer table changes, and exits like diff', async t => {
   const place = await makeFolder(t)
   const old = await sourceOf('litellm')
   const newer = old

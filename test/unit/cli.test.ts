@@ -104,7 +104,7 @@ const generate = (url: string, key: string, body: object) =>
     body: JSON.stringify({ prompt: 'a boat', ...body }),
   })
 
-t.test('what cannot be understood is answered with a suggestion and exit 2, on standard error', async t => {
+t.test('an unknown argument gets a suggestion and exit 2, on standard error', async t => {
   const { run } = await makePlace(t)
   const cases: readonly (readonly [args: readonly string[], says: RegExp])[] = [
     [[], /Usage: tollgate/],
@@ -131,7 +131,7 @@ t.test('what cannot be understood is answered with a suggestion and exit 2, on s
   }
 })
 
-t.test('commands that need no gateway print data to stdout and words to stderr', async t => {
+t.test('commands that need no gateway print data to stdout and messages to stderr', async t => {
   const { run, edit } = await makePlace(t)
   const [version, flag, schema, help, good, image, imageJson, edited] = await Promise.all([
     run('version'),
@@ -195,7 +195,7 @@ t.test('commands that need no gateway print data to stdout and words to stderr',
   t.match(absent, { code: 3, stderr: /none\.yaml:1:1 .*cannot be read/ })
 })
 
-t.test('a gateway is served, and every command works beside it', async t => {
+t.test('every command works next to a serving gateway', async t => {
   const beta = await startUpstream()
   t.teardown(() => beta.close())
   const place = await makePlace(t, { BETA_URL: beta.url, BETA_API_KEY: 'secret-of-beta' })
@@ -212,7 +212,7 @@ t.test('a gateway is served, and every command works beside it', async t => {
   t.notMatch(gateway.said(), firstKey, 'nobody reads it in a log')
 
   const skip = spawnSync('curl', ['--version']).error !== undefined && 'curl is not installed'
-  await t.test('the request that the first start prints can be pasted', { skip }, async t => {
+  await t.test('the printed first request works when pasted', { skip }, async t => {
     const [command] = await gateway.hears(/^ {2}curl -s [^]*?\n(?=\nThen)/m)
     const shell = spawn('sh', ['-c', command], { cwd: place.folder, env: place.env })
     const [said] = await Promise.all([text(shell.stdout), once(shell, 'close')])
@@ -226,7 +226,7 @@ t.test('a gateway is served, and every command works beside it', async t => {
   t.equal(answered.status, 200)
   await answered.text()
 
-  await t.test('logs and explain log tell of a request and its bill', async t => {
+  await t.test('logs and explain log show a request and its bill', async t => {
     await until(async () => (await run('logs', 'show', id)).code === 0)
     const [list, listJson, show, showJson, explained, absent, other] = await Promise.all([
       run('logs'),
@@ -263,7 +263,7 @@ t.test('a gateway is served, and every command works beside it', async t => {
     t.match(other, { code: 0, stdout: '', stderr: /no such request/ })
   })
 
-  await t.test('what a caller made up moves no cursor and begins no line of its own', async t => {
+  await t.test('client text moves no cursor and begins no line', async t => {
     const made = 'high\u001b[2J\r\n2026-11-20T00:00:00.000Z  req_forged  200 answered \u009b1A\u202e'
     const forger = await generate(url, firstKey, { model: 'alpha-image-2', quality: made, [`a\n${made}`]: 1 })
     await forger.text()
@@ -278,7 +278,7 @@ t.test('a gateway is served, and every command works beside it', async t => {
     }
   })
 
-  await t.test('keys made and revoked here hold at the running gateway', async t => {
+  await t.test('keys created and revoked here apply at the running gateway', async t => {
     const [made, plain] = await Promise.all([
       run('keys', 'create', '--name', 'cli', '--group', 'partner', '--budget', '0.10', '--format', 'json'),
       run('keys', 'create', '--name', 'words', '--models', 'alpha-image-2'),
@@ -308,7 +308,7 @@ t.test('a gateway is served, and every command works beside it', async t => {
     t.match(await run('keys', 'revoke', 'key_none'), { code: 1, stderr: /there is no key 'key_none'/ })
   })
 
-  await t.test('users are made, listed and given passwords', async t => {
+  await t.test('users are created, listed and given passwords', async t => {
     t.match(await run('users', 'create', 'ann', '--group', 'partner'), { code: 0, stderr: /User ann \(user\)/ })
     t.match(await run('users', 'create', 'ann'), { code: 1, stderr: /'ann' already/ })
     t.match(await runIn(place, ['users', 'passwd', 'ann'], 'correct horse battery\n'), { code: 0, stderr: /is set/ })
@@ -320,7 +320,7 @@ t.test('a gateway is served, and every command works beside it', async t => {
     t.notMatch(listed.stdout, /correct horse|scrypt/)
   })
 
-  await t.test('the ledger is verified, replayed, resolved and given back', async t => {
+  await t.test('the ledger is verified, replayed, resolved and refunded', async t => {
     // Cut after the request was sent: nobody knows whether an image was made.
     beta.answerOnce(res => void res.socket?.resetAndDestroy())
     const doubtful = await generate(url, firstKey, { model: 'beta-imagine-image' })
@@ -339,7 +339,7 @@ t.test('a gateway is served, and every command works beside it', async t => {
     t.match(await run('ledger', 'verify'), { code: 0, stderr: /0 problems/ })
   })
 
-  await t.test('a second gateway on the storage or the address says what is in its way', async t => {
+  await t.test('a second gateway on the storage or the address reports the conflict', async t => {
     const elsewhere = await makePlace(t, { TOLLGATE_LISTEN: new URL(url).host })
     const [storage, address] = await Promise.all([run('serve'), elsewhere.run('serve')])
     t.match(storage, {
@@ -351,7 +351,7 @@ t.test('a gateway is served, and every command works beside it', async t => {
     t.match(address.stderr, /TOLLGATE_LISTEN/)
   })
 
-  await t.test('a saved file and SIGHUP are taken over and told; a bad file keeps the old', async t => {
+  await t.test('a saved file and SIGHUP are applied and logged; a bad file keeps the old configuration', async t => {
     let from = gateway.said().length
     await place.edit(/(beta-imagine-image: .*2K: )"0.04"/, '$1"0.05"')
     await gateway.hears(
@@ -382,7 +382,7 @@ t.test('a gateway is served, and every command works beside it', async t => {
     await gateway.hears(/^reloaded: .*nothing has changed$/m, from)
   })
 
-  await t.test('SIGTERM lets a request in flight finish, takes no new one, and ends with 0', async t => {
+  await t.test('SIGTERM finishes a request in flight, accepts no new one, and exits with 0', async t => {
     const reached = Promise.withResolvers<void>()
     const go = Promise.withResolvers<void>()
     beta.answerOnce(async res => {

@@ -4,7 +4,7 @@ import { listRecipes } from '../../src/index.ts'
 import { makeFolder } from '../harness/folder.ts'
 
 t.test(
-  '[10] doctor --live buys the smallest picture of each operation when somebody says yes, and tells what came',
+  '[10] doctor --live buys the smallest picture of each operation after a confirmation, and reports the result',
   async t => {
     const place = await makeFolder(t)
     const begun = await place.run('init', '--vendor', 'xai-grok-imagine', '--vendor', 'fal')

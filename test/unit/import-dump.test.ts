@@ -34,7 +34,7 @@ const ways: { readonly [name: string]: DumpWay } = {
   'no comments': { comments: false },
 }
 
-t.test('a dump says the same as the file of SQLite, however it was made', async t => {
+t.test('a dump gives the same as the SQLite file, however it was made', async t => {
   t.ok(
     fromSqlite.adoption.users.some(user => user.name === nasty.replaceAll(/\p{Cc}/gu, '').trim()),
     'names that are hard to read are among it',
@@ -49,7 +49,7 @@ t.test('a dump says the same as the file of SQLite, however it was made', async 
   t.same(windows.adoption, fromSqlite.adoption, 'lines as Windows ends them')
 })
 
-t.test('a dump that was cut short is refused whole, wherever that was', async t => {
+t.test('a truncated dump is refused whole, wherever it was cut', async t => {
   for (const way of [{}, { comments: false }] as const) {
     const bytes = Buffer.from(dumpOf(made, way))
     // What is behind the last mark is white space, or a date.
@@ -67,14 +67,14 @@ t.test('a dump that was cut short is refused whole, wherever that was', async t 
   }
 })
 
-t.test('a dump without a mark of its end is taken only when somebody says that it is whole', async t => {
+t.test('a dump without an end mark is accepted only with --without-end', async t => {
   const text = dumpOf(made, { isCompact: true })
   await t.rejects(ofDump(text), /no mark of its end.*--without-end/)
   t.same((await ofDump(text, true)).adoption, fromSqlite.adoption)
   await t.rejects(ofDump(text.slice(0, -9), true), /has no end/)
 })
 
-t.test('what cannot be read is refused with its line, and nothing is guessed', async t => {
+t.test('unreadable content is refused with its line, and nothing is guessed', async t => {
   const whole = dumpOf(made)
   const with_ = (text: string) => whole.replace('DELIMITER ;;', () => `${text}\nDELIMITER ;;`)
   const cases: readonly (readonly [text: string | Uint8Array, why: RegExp])[] = [
@@ -112,7 +112,7 @@ t.test('texts keep every character, however they are escaped', async t => {
   }
 })
 
-t.test('a PostgreSQL says the same, in a transaction that cannot write', async t => {
+t.test('a PostgreSQL gives the same, in a read-only transaction', async t => {
   const postgres = await startPostgres()
   t.teardown(() => postgres.close())
   const url = await postgres.createDatabase()

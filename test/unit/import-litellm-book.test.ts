@@ -60,7 +60,7 @@ const told = (t: { ok: (value: boolean, message: string) => unknown }, part: str
     part,
   )
 
-t.test('the cap of the whole gateway is told where it bounds one group of several', async t => {
+t.test('the cap of the whole gateway is reported if it bounds one group of several', async t => {
   const database = join(folder, 'dump.sql')
   const file = join(folder, 'capped.yaml')
   for (const [max, line] of [
@@ -107,7 +107,7 @@ t.test('teams become groups with their budgets and limits', async t => {
   t.same(imported.adoption?.groups, [{ name: 'design', per: 'month', spentBefore: 12_500_000 }])
 })
 
-t.test('users have their budgets, and nobody is an administrator by it', async t => {
+t.test('users get their budgets, and none becomes an administrator', async t => {
   const users = new Map(imported.users.map(user => [user.name, user]))
   t.match(users.get('ada@example.com'), {
     group: 'design',
@@ -123,7 +123,7 @@ t.test('users have their budgets, and nobody is an administrator by it', async t
   told(t, 'user u-2: is in 2 teams there')
 })
 
-t.test('keys go on, and none opens more than it did', async t => {
+t.test('keys continue to work, and none allows more than before', async t => {
   const { keys } = imported
   const of = (word: string) => keys.get(word)
   t.match(of('main'), {
@@ -173,7 +173,7 @@ t.test('keys go on, and none opens more than it did', async t => {
   t.notMatch([imported.text, ...imported.notes].join('\n'), /sk-made-up|sk-master/)
 })
 
-t.test('a live PostgreSQL says the same, in a schema of its own too', async t => {
+t.test('a live PostgreSQL gives the same, also in its own schema', async t => {
   const postgres = await startPostgres()
   t.teardown(() => postgres.close())
   const url = await postgres.createDatabase()
@@ -190,7 +190,7 @@ t.test('a live PostgreSQL says the same, in a schema of its own too', async t =>
   await client.end()
 })
 
-t.test('a dump that was cut short, or cannot be read, is refused whole', async t => {
+t.test('a truncated or unreadable dump is refused whole', async t => {
   const bytes = Buffer.from(whole)
   const mark = '-- PostgreSQL database dump complete'
   const end = bytes.lastIndexOf(mark) + mark.length
@@ -225,7 +225,7 @@ t.test('a dump that was cut short, or cannot be read, is refused whole', async t
   for (const [text, why] of cases) await t.rejects(ofDump(text), why, caseName({ why }))
 })
 
-t.test('a client with its old key is answered, within what it may', async t => {
+t.test('a client with its old key is served within its limits', async t => {
   const place = await makeFolder(t)
   const database = place.path('dump.sql')
   await writeFile(
@@ -287,7 +287,7 @@ t.test('a client with its old key is answered, within what it may', async t => {
   t.same((await gateway.storage.books.verify()).problems, [])
 })
 
-t.test('what a team gives its members, soft budgets and raised ones are told, each by whose it is', async t => {
+t.test('member budgets, soft budgets and raised budgets of a team are reported with their owner', async t => {
   const tables = madeLitellm([
     {
       key_alias: 'raised',

@@ -115,7 +115,7 @@ t.test('several keys of a channel are one upstream with several keys', async t =
   t.notMatch([text, ...notes].join(), /made-up-\d/)
 })
 
-t.test('what is off there is off here, with the reason', async t => {
+t.test('disabled entries stay disabled, with the reason', async t => {
   const told = (part: string) =>
     t.ok(
       imported.notes.some(note => note.includes(part)),
@@ -138,7 +138,7 @@ t.test('what is off there is off here, with the reason', async t => {
   )
 })
 
-t.test('balances are exact to the micro-unit, and their sums are told', async t => {
+t.test('balances are exact to the micro-unit, and their sums are printed', async t => {
   const own = new Map(imported.adoption.users.map(({ name, balance }) => [name, balance]))
   t.equal(own.get('root'), 200_000_000)
   t.equal(own.get('alice'), 1_234_568)
@@ -150,7 +150,7 @@ t.test('balances are exact to the micro-unit, and their sums are told', async t 
   t.ok(imported.notes.includes('user debtor: owes 500 quota there; the balance here begins at nothing'))
 })
 
-t.test('the ratio of a group is its factor, and one that cannot be is told', async t => {
+t.test("a group's ratio is its multiplier, and an impossible one is reported", async t => {
   const ratios = {
     vip: 0.33333333,
     near: 0.9999999,
@@ -194,7 +194,7 @@ t.test('the ratio of a group is its factor, and one that cannot be is told', asy
   )
 })
 
-t.test('no token opens more than it did', async t => {
+t.test('no token allows more than before', async t => {
   const keys = new Map(
     imported.adoption.users.flatMap(user => user.keys.map(key => [key.name, { ...key, user: user.name }] as const)),
   )
@@ -225,7 +225,7 @@ async function cli(...args: readonly string[]) {
   return { out: stdout, err: stderr, code }
 }
 
-t.test('a client with its old key is answered by a gateway on what was imported', async t => {
+t.test('a client with its old key is served by a gateway on the import', async t => {
   const dry = await cli('import', 'new-api', source, '--dry-run', '--format', 'json')
   t.equal(dry.code, 0, dry.err)
   t.match(JSON.parse(dry.out), { written: false, users: { all: 6, made: 0 }, keys: { all: 12, made: 0 } })
@@ -277,13 +277,13 @@ t.test('a client with its old key is answered by a gateway on what was imported'
   t.same(adopted, { users: 0, keys: 0, opened: 0, others: ['local'] }, 'a name that is taken is somebody else')
 })
 
-t.test('a database of something else is refused', async t => {
+t.test("another program's database is refused", async t => {
   const other = join(folder, 'other.db')
   new DatabaseSync(other).exec('CREATE TABLE a (b)')
   await t.rejects(importBook(other, 'new-api', { secretsAt: 's' }), /it lacks one of the tables/)
 })
 
-t.test("a fork's columns are looked for, never taken for granted", async t => {
+t.test("a fork's columns are checked for, never assumed", async t => {
   const few = madeNewApi(upstream.url).flatMap(table => {
     if (['options', 'abilities', 'redemptions', 'logs'].includes(table.name)) return []
     const kept = table.columns.flatMap(([name], i) =>
@@ -309,7 +309,7 @@ t.test("a fork's columns are looked for, never taken for granted", async t => {
   )
 })
 
-t.test('groups of channels, keys that are off and factors are told as they are', async t => {
+t.test('groups of channels, disabled keys and factors are reported correctly', async t => {
   const source = join(folder, 'untold.db')
   const tables = madeNewApi(upstream.url).map(table => {
     const at = (name: string): number => table.columns.findIndex(([column]) => column === name)

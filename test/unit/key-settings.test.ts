@@ -9,7 +9,7 @@ import { makeFolder } from '../harness/folder.ts'
 
 const end = Date.UTC(2099, 0, 31)
 
-t.test('what was set of a user is said, each thing by itself, and what was not is not', t => {
+t.test('each changed setting of a user is printed, and unchanged ones are not', t => {
   const by = 'command line'
   const user = {
     name: 'dora',
@@ -67,7 +67,7 @@ t.test('what was set of a user is said, each thing by itself, and what was not i
   t.end()
 })
 
-t.test('a pattern for models is taken where there is a model of it', async t => {
+t.test('a pattern for models is accepted if a model matches', async t => {
   const loaded = await loadConfig('gateway.yaml', {})
   if (!loaded.ok) throw new Error('the shipped file is not valid')
   const read = (models: string) => () => readSettings({ models }, loaded.plan, 0)
@@ -77,7 +77,7 @@ t.test('a pattern for models is taken where there is a model of it', async t => 
   t.throws(read('al*pha'), /^--models al\*pha: the configuration has /)
 })
 
-t.test('an address with port 0 is not asked', async t => {
+t.test('an address with port 0 is not called', async t => {
   const { path } = await makeFolder(t)
   await writeFile(path('a.yaml'), 'server: { ops: "127.0.0.1:0" }\n')
   for (const options of [{ config: path('a.yaml') }, { config: path('a.yaml'), ops: '127.0.0.1:0' }])

@@ -83,7 +83,7 @@ const cases: readonly Case[] = [
   },
 ]
 
-t.test('[14] check finds a price that can never be charged, at its place and with a remedy', async t => {
+t.test('[14] check finds a price that can never be charged, with its place and a remedy', async t => {
   const folder = t.testdir()
   const config = join(folder, 'gateway.yaml')
   for (const { name, lines, expected } of cases) {

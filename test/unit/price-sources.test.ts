@@ -24,7 +24,7 @@ function read(from: PriceSource) {
   }
 }
 
-t.test('a table of LiteLLM: exact prices per million, by what the mode is priced by', t => {
+t.test('a LiteLLM table: exact prices per million, by the unit of the mode', t => {
   const { of } = read('litellm')
   t.same(of('gpt-4o'), {
     id: 'gpt-4o',
@@ -64,7 +64,7 @@ t.test('a table of LiteLLM: exact prices per million, by what the mode is priced
   t.end()
 })
 
-t.test('a price of 0 is not known, unless the name says free or the model runs on the machine', t => {
+t.test('a price of 0 is unknown, unless the name says free or the model runs locally', t => {
   const { of, why } = read('litellm')
   t.match(of('openrouter/z-ai/glm-4.5-air:free'), { prices: {}, free: true })
   t.match(of('ollama/llama3'), { prices: {}, free: true })
@@ -73,7 +73,7 @@ t.test('a price of 0 is not known, unless the name says free or the model runs o
   t.end()
 })
 
-t.test('a model is left out, with the reason, where what it answers has a price that nothing counts', t => {
+t.test('a model is left out, with the reason, if its answers have an uncountable price', t => {
   const { why, rows, left } = read('litellm')
   t.match(why('tiny-embedding'), /six decimal places/)
   t.match(why('1024-x-1024/dall-e-3'), /one size/)
@@ -84,7 +84,7 @@ t.test('a model is left out, with the reason, where what it answers has a price 
   t.end()
 })
 
-t.test('an answer of OpenRouter: decimals as text, a variable price and 0 are not known', t => {
+t.test('an OpenRouter answer: decimals as text; a variable price and 0 are unknown', t => {
   const { of, why } = read('openrouter')
   t.same(of('openai/gpt-4o'), {
     id: 'openai/gpt-4o',
@@ -106,48 +106,45 @@ t.test('an answer of OpenRouter: decimals as text, a variable price and 0 are no
   t.end()
 })
 
-t.test(
-  'ratios of new-api: 1 is 2 USD a million, a price of a call comes first, what stands in its code is not guessed',
-  t => {
-    const { of, why } = read('new-api')
-    t.same(of('gpt-4o')?.prices, { input: '2.50', cached_input: '1.25', output: '10.00' })
-    t.same(of('claude-sonnet-4-5'), {
-      id: 'claude-sonnet-4-5',
-      provider: 'new-api',
-      prices: { input: '3.00', cached_input: '0.30', cache_write: '3.75', cache_write_1h: '6.00', output: '15.00' },
-    })
-    t.same(of('mj_imagine')?.prices, { request: '0.10' })
-    t.match(why('no-completion'), /CompletionRatio/)
-    t.match(why('unknown'), /nobody knew/)
-    t.match(why('gpt-4-gizmo-*'), /pattern/)
-    const options = readSourceTable('new-api', '{ "ModelRatio": { "a": 0.075 }, "CompletionRatio": { "a": 3.3333 } }')
-    t.same(
-      options?.rows,
-      [{ id: 'a', provider: 'new-api', prices: { input: '0.15', output: '0.499995' } }],
-      'its options',
-    )
-    const pricing = {
-      data: [
-        { model_name: 'a', quota_type: 0, model_ratio: 0.5, completion_ratio: 4 },
-        { model_name: 'b', quota_type: 1, model_price: 0.02 },
-      ],
-    }
-    t.same(
-      readSourceTable('new-api', JSON.stringify(pricing))?.rows.map(row => [row.id, row.prices]),
-      [
-        ['a', { input: '1.00', output: '4.00' }],
-        ['b', { request: '0.02' }],
-      ],
-      'what its page of prices is made of',
-    )
-    t.end()
-  },
-)
+t.test('new-api ratios: 1 is 2 USD a million, a price per call comes first, and built-in ratios are not guessed', t => {
+  const { of, why } = read('new-api')
+  t.same(of('gpt-4o')?.prices, { input: '2.50', cached_input: '1.25', output: '10.00' })
+  t.same(of('claude-sonnet-4-5'), {
+    id: 'claude-sonnet-4-5',
+    provider: 'new-api',
+    prices: { input: '3.00', cached_input: '0.30', cache_write: '3.75', cache_write_1h: '6.00', output: '15.00' },
+  })
+  t.same(of('mj_imagine')?.prices, { request: '0.10' })
+  t.match(why('no-completion'), /CompletionRatio/)
+  t.match(why('unknown'), /nobody knew/)
+  t.match(why('gpt-4-gizmo-*'), /pattern/)
+  const options = readSourceTable('new-api', '{ "ModelRatio": { "a": 0.075 }, "CompletionRatio": { "a": 3.3333 } }')
+  t.same(
+    options?.rows,
+    [{ id: 'a', provider: 'new-api', prices: { input: '0.15', output: '0.499995' } }],
+    'its options',
+  )
+  const pricing = {
+    data: [
+      { model_name: 'a', quota_type: 0, model_ratio: 0.5, completion_ratio: 4 },
+      { model_name: 'b', quota_type: 1, model_price: 0.02 },
+    ],
+  }
+  t.same(
+    readSourceTable('new-api', JSON.stringify(pricing))?.rows.map(row => [row.id, row.prices]),
+    [
+      ['a', { input: '1.00', output: '4.00' }],
+      ['b', { request: '0.02' }],
+    ],
+    'what its page of prices is made of',
+  )
+  t.end()
+})
 
 const fieldsText = readFileSync(new URL('../fixtures/prices/litellm-fields.json', import.meta.url), 'utf8')
 const fieldRows = JSON.parse(fieldsText) as { readonly [id: string]: { readonly [name: string]: unknown } }
 
-t.test('every price of every row of LiteLLM that comes out is charged, and what is refused says why', t => {
+t.test('every imported LiteLLM price is charged, and a refused one has a reason', t => {
   const { rows = [], left = [] } = readSourceTable('litellm', fieldsText) ?? {}
   t.equal(rows.length + left.length, Object.keys(fieldRows).length)
   const out = rows.filter(row => !row.unmapped)
@@ -160,7 +157,7 @@ t.test('every price of every row of LiteLLM that comes out is charged, and what 
   t.end()
 })
 
-t.test('what walks the prices sees one that is missing', t => {
+t.test('the price walk notices a missing one', t => {
   const { rows = [] } = readSourceTable('litellm', fieldsText) ?? {}
   for (const row of rows.filter(one => !one.unmapped)) {
     const own = fieldRows[row.id] ?? {}
@@ -176,7 +173,7 @@ t.test('what walks the prices sees one that is missing', t => {
   t.end()
 })
 
-t.test('conditions of LiteLLM: tiers before sizes, hours in the zone of the days, factors of tokens', t => {
+t.test('LiteLLM conditions: tiers before sizes, hours in the zone of the days, token factors', t => {
   const row = (id: string) => readSourceTable('litellm', fieldsText)?.rows.find(one => one.id === id)
   t.same(row('gpt-5.4')?.overrides, [
     {
@@ -227,7 +224,7 @@ t.test('conditions of LiteLLM: tiers before sizes, hours in the zone of the days
   t.end()
 })
 
-t.test('a table without what would be undercharged', t => {
+t.test('a table without undercharged rows', t => {
   const table = readSourceTable('litellm', fieldsText) ?? { rows: [], left: [] }
   const strict = withoutUndercharging(table)
   t.ok(strict.rows.every(row => !row.unmapped))
@@ -258,7 +255,7 @@ t.test('OpenRouter: prices by the size of the prompt', t => {
   t.end()
 })
 
-t.test('new-api: an expression is translated, or refused with the reason; its ratios are none of it then', t => {
+t.test('new-api: an expression is translated, or refused with the reason; its ratios then do not apply', t => {
   const read = (expression: string) =>
     readSourceTable(
       'new-api',
@@ -319,7 +316,7 @@ t.test('new-api: an expression is translated, or refused with the reason; its ra
   t.end()
 })
 
-t.test('a text that is no such table is told from one', t => {
+t.test('another text is distinguished from such a table', t => {
   for (const from of ['litellm', 'openrouter', 'new-api'] as const)
     for (const text of ['', '[', '{}', '[]', 'null', '7', '{"data": {}}', '{"a": {"b": 1}}', '{"data": [{"id": "x"}]}'])
       t.equal(readSourceTable(from, text), undefined, `${from}: ${text}`)
@@ -346,7 +343,7 @@ t.test('decimals are moved and multiplied digit by digit', t => {
 })
 
 t.test(
-  'a row is found under its provider, its own name, or what is behind its prefixes; of others only where they agree',
+  'a row is found under its provider, its own name, or the name without prefixes; others only if they agree',
   t => {
     const row = (id: string, input: string) => ({ id, prices: { input } })
     const rows = new TableRows([

@@ -61,7 +61,7 @@ async function makePlace(t: Test): Promise<Place> {
 /** The remedy that every fault of the storage's place has. */
 const another = /or name another place: storage in the configuration \(the shipped one reads TOLLGATE_STORAGE\)\n$/
 
-t.test('a configuration that cannot be read: exit 3, and what to do', async t => {
+t.test('an unreadable configuration: exit 3, and the remedy', async t => {
   const { folder, run } = await makePlace(t)
   t.match(await run({ args: ['serve', '-c', 'none.yaml'] }), {
     code: 3,
@@ -80,7 +80,7 @@ t.test('a configuration that cannot be read: exit 3, and what to do', async t =>
   })
 })
 
-t.test('a place that no database can be made in: exit 1, one line', async t => {
+t.test('a path without a possible database: exit 1, one line', async t => {
   const { folder, run } = await makePlace(t)
   await writeFile(join(folder, 'file'), 'not a database '.repeat(400))
   await mkdir(join(folder, 'folder'))
@@ -98,7 +98,7 @@ t.test('a place that no database can be made in: exit 1, one line', async t => {
   }
 })
 
-t.test('a folder that can only be read, and a database that can only be read: exit 1, one line', async t => {
+t.test('a read-only folder, and a read-only database: exit 1, one line', async t => {
   const { folder, run } = await makePlace(t)
   const database = join(folder, 'kept.db')
   const storage = await openStorage({ url: `sqlite:${database}`, role: 'tool' })
@@ -117,7 +117,7 @@ t.test('a folder that can only be read, and a database that can only be read: ex
   t.equal(stderr.trim().split('\n').length, 1)
 })
 
-t.test('a disk that is full: exit 1, one line', async t => {
+t.test('a full disk: exit 1, one line', async t => {
   const { folder, run } = await makePlace(t)
   await mkdir(join(folder, 'small'))
   // A disk of 64 KiB, which this process alone sees.
@@ -136,7 +136,7 @@ t.test('a disk that is full: exit 1, one line', async t => {
   t.match(stderr, another)
 })
 
-t.test('an address that cannot be had: exit 1, the setting and its variable in one line', async t => {
+t.test('an unavailable address: exit 1, the setting and its variable in one line', async t => {
   const { run } = await makePlace(t)
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
@@ -173,7 +173,7 @@ t.test('an address that cannot be had: exit 1, the setting and its variable in o
   }
 })
 
-t.test('a clone without its packages, or without its console, says which command brings them', async t => {
+t.test('a clone without packages, or without a console, names the command that adds them', async t => {
   const { folder, run } = await makePlace(t)
   const clone = join(folder, 'clone')
   const console = join(root, 'src/console')

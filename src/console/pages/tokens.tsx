@@ -26,7 +26,7 @@ import { OwnCeilings } from './tokens/own-ceilings.tsx'
 
 const pageRows = 50
 
-/** The keys of callers. */
+/** The API keys of clients. */
 export function Tokens() {
   const { query, set, route } = useQuery()
   const { params } = useRoute()
@@ -35,7 +35,7 @@ export function Tokens() {
   const load = useLoad<KeyList>(`/keys${queryText({ limit: pageRows, before: query['before'], user: query['user'] })}`)
   const totals = useLoad<KeyTotals>(`/keys/totals${queryText({ user: query['user'] })}`)
   const id = params['id']
-  // What was made, revoked or disabled may count otherwise against what one may have.
+  // Created, revoked or disabled keys may change how many a user may have.
   const [turn, setTurn] = useState(0)
   const changed = () => {
     setTurn(last => last + 1)

@@ -3,23 +3,23 @@ import { WireFault } from './wire-fault.ts'
 /** Names in lower case; a repeated name has a list. */
 export type AnswerHeaders = { readonly [name: string]: string | string[] | undefined }
 
-/** The head of an answer, or of an interim one, as it came. */
+/** The head of an answer, or of an interim one, as received. */
 export type ParsedHead = {
   readonly status: number
   readonly headers: AnswerHeaders
-  /** By its version and its `Connection` the connection may carry another request. */
+  /** Its version and its `Connection` allow another request on the connection. */
   readonly persists: boolean
 }
 
 const statusLine = /^HTTP\/1\.([01]) ([0-9]{3})(?: [\t\x20-\x7e\x80-\xff]*)?$/
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const unreadable = /[^\t\x20-\x7e\x80-\xff]/
-/** Up to 15 digits: more is no number that can be counted to. */
+/** Up to 15 digits: longer numbers are not exact. */
 const length = /^[0-9]{1,15}$/
 const closes = /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i
 const keeps = /(?:^|,)[\t ]*keep-alive[\t ]*(?:,|$)/i
 
-/** Names as upstreams write them, with what they are in lower case: few, and the same ones again and again. */
+/** Names as upstreams write them, with their lower case: few, and often repeated. */
 const known = new Map<string, string>()
 const knownMax = 512
 
@@ -32,7 +32,7 @@ export function parseHead(text: string): ParsedHead {
   let end = lineEnd(text, 0)
   const first = statusLine.exec(text.slice(0, end))
   if (!first) throw new WireFault('its first line is no status line')
-  // No prototype: a name that means something there is a name like any other.
+  // Without a prototype, whose member names would have a meaning.
   const headers: { [name: string]: string | string[] | undefined } = Object.create(null)
   while (end < text.length) {
     const start = end + 2

@@ -14,7 +14,8 @@ export const demands = {
   '[[reasoning N]]': 'report N more output tokens, spent on reasoning',
   '[[searches N]]': 'report N web searches',
   '[[cut]]': 'break the connection off in the middle of the answer',
-  '[[call NAME JSON]]': 'call the tool NAME with the arguments JSON, an object; of several, the first that the request offers',
+  '[[call NAME JSON]]':
+    'call the tool NAME with the arguments JSON, an object; of several, the first that the request offers',
   '[[error-event]]': 'go wrong in the middle of a stream, in its own style; otherwise an error with status 200',
 } as const
 
