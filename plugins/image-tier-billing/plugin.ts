@@ -73,7 +73,7 @@ export const imageTierBilling = definePlugin({
   facet: facetSchema,
   needs: [callerSlot, askedSizeSlot],
   charges: true,
-  chargesImages,
+  chargesItems: chargesImages,
   rule: 'tiers',
   inspect,
   quote: quoteRequest,
@@ -109,7 +109,7 @@ export const imageTierBilling = definePlugin({
     return {
       onTarget(context, target, facet) {
         const shape = shapeOf(context.route.operation, facet)
-        if (!target.chargesImages) return
+        if (!target.chargesItems) return
         // The answer does not report which model made an image.
         const other = target.further?.find(({ runs }) => runs === 'instead')
         if (other) {
@@ -128,7 +128,7 @@ export const imageTierBilling = definePlugin({
       },
 
       onAdmit(context, target, facet) {
-        return target.chargesImages ? openCharge(host, context, target, facet) : undefined
+        return target.chargesItems ? openCharge(host, context, target, facet) : undefined
       },
 
       onForward(context, out, facet) {

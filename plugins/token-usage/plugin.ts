@@ -377,7 +377,7 @@ function refuseImageTools({ body, model }: Target): void {
 
 /** The images of the request are charged in addition to its use. Plugins of earlier versions put the slot. */
 function paysImages(context: RequestContext, target: Target): boolean {
-  return target.chargesImages || context.slots.get(imageChargeSlot) !== undefined
+  return target.chargesItems || context.slots.get(imageChargeSlot) !== undefined
 }
 
 /** Some streams report their usage only on request (wire facts 5). */

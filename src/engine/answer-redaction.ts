@@ -39,7 +39,7 @@ export function mayHave(search: SecretSearch, text: string): boolean {
  * Removes our credentials from an accepted answer: its errors are in the middle, or at its end. Bytes without them pass
  * unchanged, without a copy; only a possible beginning of a secret is held. Every chunk is searched natively for runs
  * of the secrets, of their base64, and for escapes of letters; only a chunk with such a run is searched fully
- * (`docs/security.md#keys-that-upstreams-quote`).
+ * (`docs/security.md#credential-redaction-in-responses`).
  */
 export class AnswerRedaction implements Stage {
   readonly letsGo = true

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 
 /**
- * What scripts in a browser may read besides the headers that they always may (`docs/wire.md#scripts-in-a-browser`).
+ * What scripts in a browser may read besides the headers that they always may (`docs/wire.md#browser-clients`).
  */
 const exposed = [
   'x-request-id',

@@ -159,8 +159,8 @@ const noHead: Head = { method: 'POST', path: '/', query: '', headers: {}, remote
 function targetOf({ operation }: Route, model: Target['model'], { upstream, sendAs }: Candidate): Target {
   const { family } = model
   const body = { kind: 'none' } as const
-  const chargesImages = family.chargesImages?.(operation, body) === true
-  return { model, family, upstream, sendAs, body, stream: false, chargesImages }
+  const chargesItems = family.chargesItems?.(operation, body) === true
+  return { model, family, upstream, sendAs, body, stream: false, chargesItems }
 }
 
 /**

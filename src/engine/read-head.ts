@@ -18,7 +18,7 @@ const queryText = /^[!"$-~]*$/
 const pathBytesMax = 8192
 
 /**
- * The front filter: what reaches the router is one unambiguous request (`docs/security.md#slow-and-odd-connections`).
+ * The front filter: what reaches the router is one unambiguous request (`docs/security.md#request-limits`).
  * @throws Failure path_invalid, header_duplicate, header_invalid, too_many_headers, expectation_unsupported,
  * http_version_unsupported
  */

@@ -9,7 +9,7 @@ const nothing = Buffer.alloc(0)
 
 /**
  * Removes our own credentials from an answer: upstreams quote the key that they refuse, and the client must not see it
- * (`docs/security.md#keys-that-upstreams-quote`). Each byte becomes a star, so that Content-Length remains right.
+ * (`docs/security.md#credential-redaction-in-responses`). Each byte becomes a star, so that Content-Length remains right.
  * Undefined if there is nothing to hide.
  */
 export function createRedaction(texts: readonly string[]): Redaction | undefined {

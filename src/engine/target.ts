@@ -57,7 +57,7 @@ export function findTarget(plan: CompiledConfig, route: Route, body: Body, named
     sendAs,
     body: filled,
     stream,
-    chargesImages: family.chargesImages?.(route.operation, filled) === true,
+    chargesItems: family.chargesItems?.(route.operation, filled) === true,
     ...(alsoNamed.length > 0 && { alsoNamed }),
   }
   return further ? { ...target, further } : target

@@ -4,7 +4,7 @@ import { defineSlot } from '../domain/slots.ts'
 
 /**
  * The images of this request are charged by the plugin that gives this at `onTarget`, under the id that it holds.
- * @deprecated Declare `chargesImages` instead.
+ * @deprecated Declare `chargesItems` instead.
  */
 export const imageChargeSlot = defineSlot<string>('image-charge')
 

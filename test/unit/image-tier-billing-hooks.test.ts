@@ -131,9 +131,9 @@ function course(
   ])
   const facet = more.facet ?? byOutput
   const context = someExchange({ headers: more.headers ?? {} })
-  const chargesImages = imageTierBilling.chargesImages?.(context.route.operation, body, facet) === true
+  const chargesItems = imageTierBilling.chargesItems?.(context.route.operation, body, facet) === true
   const model = { ...some.model, prices, free: false }
-  const target = { ...some, stream: more.stream ?? false, model, chargesImages }
+  const target = { ...some, stream: more.stream ?? false, model, chargesItems }
   context.slots.put(callerSlot, { key: someKey(), group: someGroup() })
   context.slots.put(askedSizeSlot, { text: null, size: { kind: 'none' }, expected: null, resolution: null })
   return { context, target, facet, hooks, ledger, log }

@@ -3,12 +3,12 @@ import { type Fields, readFields, readFlag, readInteger, readRequired } from '..
 import { fail } from '../errors.ts'
 import type { Call } from '../upstream.ts'
 import { inputPartsOf } from './input-parts.ts'
-import { type Marks, readMarks } from './marks.ts'
+import { type Marks, readMarks, type ToolCall } from './marks.ts'
 import { perform, type Rehearsed, scriptEvents, scriptJson, writeRecord } from './perform.ts'
 import { type Prose, splitProse, writeJson, writeProse } from './prose.ts'
 import { countWords, lastTurn, listOf, readList, shapeOf, textOf } from './read.ts'
 import { openaiStyle } from './styles.ts'
-import { callTool, type ToolCall } from './tools.ts'
+import { callTool } from './tools.ts'
 
 /** `POST /v1/chat/completions` (`docs/wire.md#usage`). */
 export const chat = perform(openaiStyle, rehearseChat)

@@ -1,5 +1,3 @@
-import type { ToolCall } from './tools.ts'
-
 /** What a prompt may demand of the simulated text upstream, as the simulator describes it. */
 export const demands = {
   '[[status N]]':
@@ -18,6 +16,9 @@ export const demands = {
     'call the tool NAME with the arguments JSON, an object; of several, the first that the request offers',
   '[[error-event]]': 'go wrong in the middle of a stream, in its own style; otherwise an error with status 200',
 } as const
+
+/** A call of a tool, as the simulated model makes it. */
+export type ToolCall = { readonly name: string; readonly input: unknown }
 
 /** What a prompt demands, and the prompt without it. */
 export type Marks = {
@@ -40,18 +41,17 @@ export type Marks = {
 
 const mark =
   /\[\[(status|slow|pause|words|cached|written|audio|reasoning|searches|cut|error-event)(?: (\d{1,5}))?(?: (\d{1,5}))?\]\]/g
-const callMark = /\[\[call ([\w.-]{1,128}) (\{.*?\})\]\]/gs
 const wordsMax = 10_000
 const searchesMax = 20
 
 /** Reads the marks of a prompt, so that every fault of an upstream can be had on demand; the last of a kind counts. */
 export function readMarks(prompt: string): Marks {
   const found = new Map([...prompt.matchAll(mark)].map(([, name = '', first, second]) => [name, { first, second }]))
-  const calls = [...prompt.matchAll(callMark)].flatMap(([, name = '', json = '']) => toCall(name, json) ?? [])
+  const { calls, rest } = readCalls(prompt)
   const number = (name: string): number | undefined => toNumber(found.get(name)?.first)
   const status = number('status')
   return {
-    text: prompt.replaceAll(callMark, '').replaceAll(mark, '').trim(),
+    text: rest.replaceAll(mark, '').trim(),
     refusal:
       status !== undefined && status >= 400 && status <= 599
         ? { status, retryAfterS: toNumber(found.get('status')?.second) ?? (busy.has(status) ? 1 : undefined) }
@@ -71,13 +71,32 @@ export function readMarks(prompt: string): Marks {
   }
 }
 
-/** Undefined where the arguments are not JSON. */
-function toCall(name: string, json: string): ToolCall | undefined {
-  try {
-    return { name, input: JSON.parse(json) as unknown }
-  } catch {
-    return undefined
+const callStart = '[[call '
+const callEnd = '}]]'
+
+/** The marks of tool calls, and the prompt without them. Marks whose arguments are not JSON are dropped. */
+function readCalls(prompt: string): { readonly calls: readonly ToolCall[]; readonly rest: string } {
+  const calls: ToolCall[] = []
+  let rest = ''
+  let at = 0
+  for (;;) {
+    const start = prompt.indexOf(callStart, at)
+    const end = start < 0 ? -1 : prompt.indexOf(callEnd, start)
+    if (end < 0) return { calls, rest: rest + prompt.slice(at) }
+    const [name = '', json = ''] = splitOnce(prompt.slice(start + callStart.length, end + 1))
+    try {
+      calls.push({ name, input: JSON.parse(json) as unknown })
+    } catch {
+      // The prompt means something else by it.
+    }
+    rest += prompt.slice(at, start)
+    at = end + callEnd.length
   }
+}
+
+function splitOnce(text: string): readonly [string, string] {
+  const at = text.indexOf(' ')
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
 }
 
 const busy = new Set([429, 503])

@@ -3,12 +3,12 @@ import { type Fields, readFields, readFlag, readInteger, readRequired } from '..
 import { fail } from '../errors.ts'
 import type { Call } from '../upstream.ts'
 import { inputPartsOf } from './input-parts.ts'
-import { type Marks, readMarks } from './marks.ts'
+import { type Marks, readMarks, type ToolCall } from './marks.ts'
 import { perform, type Rehearsed, scriptEvents, scriptJson, writeNamedRecord } from './perform.ts'
 import { type Prose, writeJson, writeProse } from './prose.ts'
 import { countWords, lastTurn, listOf, readList, type Shape, shapeOf, textOf } from './read.ts'
 import { anthropicStyle } from './styles.ts'
-import { callTool, type ToolCall } from './tools.ts'
+import { callTool } from './tools.ts'
 
 /** `POST /v1/messages` (`docs/wire.md#usage`). */
 export const messages = perform(anthropicStyle, rehearseMessage)

@@ -5,12 +5,12 @@ import { seedOf } from '../pictures/picture.ts'
 import { alphaSize } from '../sizes.ts'
 import type { Call } from '../upstream.ts'
 import { inputPartsOf } from './input-parts.ts'
-import { type Marks, readMarks } from './marks.ts'
+import { type Marks, readMarks, type ToolCall } from './marks.ts'
 import { perform, type Rehearsed, scriptEvents, scriptJson, writeNamedRecord } from './perform.ts'
 import { type Prose, writeJson, writeProse } from './prose.ts'
 import { countWords, lastTurn, listOf, type Shape, shapeOf, textOf } from './read.ts'
 import { responsesStyle } from './styles.ts'
-import { callTool, type ToolCall } from './tools.ts'
+import { callTool } from './tools.ts'
 
 /**
  * `POST /v1/responses` (`docs/wire.md#usage`): text, calls of functions, and with the tool `image_generation` a picture

@@ -1,11 +1,8 @@
-import type { Marks } from './marks.ts'
+import type { Marks, ToolCall } from './marks.ts'
 import { sampleOf } from './sample.ts'
 
 /** A function that the caller offers. */
 export type Tool = { readonly name: string; readonly schema: unknown }
-
-/** A call of one, as the simulated model makes it. */
-export type ToolCall = { readonly name: string; readonly input: unknown }
 
 /**
  * Calls the tool that a mark of the prompt demands, else the one whose name the prompt contains or the request forces.
