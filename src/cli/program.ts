@@ -485,7 +485,24 @@ function addConfigurationCommands(program: Command): void {
     .option('--counters <url>', 'where limits are counted')
     .option('-y, --yes', 'no questions: accept the defaults for what no flag sets', false)
     .option('--force', 'write over files that are there', false)
-    .action(async (folder, options) => (await import('./commands/init.ts')).init(folder, options))
+    .option(
+      '--agent <name>',
+      'print the settings of a coding agent instead, as in claude-code (docs/agents.md lists them)',
+    )
+    .option('--url <address>', 'with --agent: the address of the gateway (default: server.listen)')
+    .option('--model <name>', 'with --agent: the model to use (default: the first that offers what the agent needs)')
+    .option('--write', 'with --agent: write the file that the agent reads', false)
+    .action(async (folder, { agent, url, model, write, ...options }) =>
+      agent === undefined
+        ? (await import('./commands/init.ts')).init(folder, options)
+        : (await import('./commands/init-agent.ts')).initAgent(folder, {
+            agent,
+            url,
+            model,
+            write,
+            force: options.force,
+          }),
+    )
   program
     .command('recipes')
     .argument('[name]', 'one of them: print its lines of gateway.yaml')
