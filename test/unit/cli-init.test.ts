@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { createGateway } from '../../src/index.ts'
 import { createLog } from '../../src/observe/index.ts'
@@ -147,6 +148,25 @@ t.test(
       stdout: '',
       stderr: /no gateway answers/,
     })
+  },
+)
+
+t.test(
+  'findings have colours on a terminal, and text of the file controls no terminal',
+  { skip: !hasScript && 'no script' },
+  async t => {
+    const place = await makeFolder(t)
+    await writeFile(place.path('gateway.yaml'), 'version: 1\ncurrency: "\\e[31mdollars"\n')
+    const command = `${process.execPath} ${bin} check`
+    const terminal = spawn('script', ['-qec', command, '/dev/null'], {
+      cwd: place.path('.'),
+      env: { PATH: process.env['PATH'], TERM: 'xterm-256color' },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    const [shown] = await Promise.all([text(terminal.stdout), once(terminal, 'close')])
+    t.match(shown, '\u001b[1mgateway.yaml:', 'the place is bold')
+    t.notMatch(shown, '\u001b[31mdollars')
+    t.notMatch(shown, '\\u001b[1m')
   },
 )
 
