@@ -170,7 +170,7 @@ export class ImageCharge {
         if (this.#omitted !== undefined) return this.#review(unrecognisedReason(this.#omitted), 'kept')
         return this.#ledger.void(id, 'zero_images', cost.vendorCost)
       })
-      if (!done && !(await this.#hasEnded())) throw new Error('the charge was no longer open when it was settled')
+      if (!done && !(await this.#hasEnded())) throw new Error('the charge was already closed when it was to be settled')
       this.#ended = true
     })
   }
@@ -293,7 +293,7 @@ export class ImageCharge {
   }
 
   #write(work: () => Promise<void>): Promise<void> {
-    if (this.#ended) return Promise.reject(this.#notRecorded(new Error('the exchange has been settled')))
+    if (this.#ended) return Promise.reject(this.#notRecorded(new Error('the request has been settled')))
     const written = work().catch((cause: unknown) => {
       this.#broken = true
       throw this.#notRecorded(cause)
@@ -319,7 +319,7 @@ function measured(image: FoundImage, metadata: ResponseMetadata | undefined): Fo
 
 /** @throws Error if an item was not written because its charge has ended */
 function demandKept(kept: readonly boolean[]): void {
-  if (!kept.every(Boolean)) throw new Error('the charge was no longer open when its line was written')
+  if (!kept.every(Boolean)) throw new Error('the charge was already closed when its item was to be written')
 }
 
 /** The answer was delivered without this. */

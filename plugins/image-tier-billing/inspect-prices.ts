@@ -32,13 +32,13 @@ function fieldDiagnostics(facet: BillingFacet, family: Family, models: readonly 
     const path = ['price_by', i]
     if (facts.has(name)) {
       if (!isOpen) return
-      const text = `answers tell ${name}, and one that tells something without a price would have to be guessed`
+      const text = `responses report ${name}, and a value without a price could not be charged`
       found.push(problem('combination_open', text, path, 'add otherwise: the name of the price of such an image'))
       return
     }
     const unseen = unseenIn(facet, family, name)
     if (unseen.length === 0) return
-    const text = `${name} is not forwarded for ${unseen.join(', ')}, and no answer tells it`
+    const text = `${name} is not forwarded for ${unseen.join(', ')}, and no response reports it`
     const remedy = `add ${name} to forward`
     found.push(
       isOpen
@@ -49,7 +49,7 @@ function fieldDiagnostics(facet: BillingFacet, family: Family, models: readonly 
   facet.times?.forEach((one, i) => {
     for (const name of Object.keys(one.if)) {
       if (facts.has(name) || !isUnseen(facet, family, name)) continue
-      const text = `${name} is forwarded to no upstream, and no answer tells it`
+      const text = `${name} is not forwarded to any upstream, and no response reports it`
       found.push(note('condition_unseen', text, ['times', i, 'if', name], `add ${name} to forward`))
     }
   })
@@ -72,7 +72,7 @@ function imagePrices(facet: BillingFacet, family: Family, model: Model): readonl
         : [
             unpriced(
               'image_unpriced',
-              `model ${model.name} has no price for an image, and family ${family.name} no tiers`,
+              `model ${model.name} has no price for an image, and family ${family.name} has no tiers`,
               imageLabel,
             ),
           ]
@@ -115,12 +115,12 @@ function unusedPrices(
   return [...model.prices.keys()]
     .filter(label => !isUsed(label))
     .map(label => {
-      const what = price_by ? `fits no ${price_by.join(' and ')}` : 'is of no tier'
+      const what = price_by ? `matches no ${price_by.join(' and ')}` : 'has no tier'
       return note(
         'price_unused',
-        `the price for ${label} ${what} of family ${family.name}, so no image is ever charged it`,
+        `the price for ${label} ${what} of family ${family.name}, so it is never charged`,
         ['prices', label],
-        price_by ? `name it by ${price_by.join(' and ')}, with a blank between, or leave it out` : 'leave it out',
+        price_by ? `name it by ${price_by.join(' and ')}, separated by a space, or remove it` : 'remove it',
       )
     })
 }
@@ -149,14 +149,14 @@ function combinedPrices(
       found.push(
         problem(
           'price_twice',
-          `the price ${label} stands twice, in another case`,
+          `the price ${label} is set twice, with different case`,
           ['prices', label],
           'keep one of them',
         ),
       )
   if (hasOtherwise(facet, model)) return found
   if (facet.otherwise !== undefined && !facet.tiers?.some(({ tier }) => tier === facet.otherwise)) {
-    const text = `otherwise names ${facet.otherwise}, which is no tier, and model ${model.name} has no price of that name`
+    const text = `otherwise names ${facet.otherwise}, which is not a tier or a price of model ${model.name}`
     found.push(unpriced('otherwise_unpriced', text, facet.otherwise))
   }
   const fitting = rows.filter(({ label }) => fits(label)).map(({ label }) => split(label))
@@ -192,14 +192,14 @@ function missingCombinations(
   const named = missing.slice(0, namedMax).join(', ')
   const rest = missing.length > namedMax ? ` and ${missing.length - namedMax} more` : ''
   const text = `model ${model.name} has no price for ${named}${rest}`
-  const remedy = 'add them to its prices, or otherwise: the name of the price of what has none'
+  const remedy = 'add them to its prices, or add otherwise: the name of the price for all others'
   const { facts } = metadataNames(family)
   // What the answer decides cannot be refused in advance.
   const isLate =
     by.some(name => facts.has(name)) || (by.includes('tier') && facet.tier_from?.some(from => from !== 'request'))
   return [
     isLate
-      ? problem('combination_unpriced', `${text}: what may come to it is refused`, ['prices'], remedy)
+      ? problem('combination_unpriced', `${text}: requests that could result in it are refused`, ['prices'], remedy)
       : note('combination_unpriced', `${text}: such requests are refused`, ['prices'], remedy),
   ]
 }

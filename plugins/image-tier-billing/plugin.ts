@@ -97,7 +97,7 @@ export const imageTierBilling = definePlugin({
         await charge.settle(outcome)
       } catch (cause) {
         // Nothing is lost: the hold remains until recovery or the lease ends it.
-        log.error({ charge: context.id, err: cause }, 'a charge could not be ended; recovery will')
+        log.error({ charge: context.id, err: cause }, 'a charge could not be closed; recovery will close it')
       } finally {
         const { shape } = charge
         if (shape !== undefined) context.notes.unrecognised = { shape }
@@ -314,7 +314,7 @@ function tellDropped({ notes }: RequestContext, dropped: readonly string[]): voi
 
 /** Names the charge that has the other part of the request's price. */
 function withUse(rule: TierRule, id: string): TierRule {
-  const warning = `this is the price of the images; what else the request used is charged as ${useChargeId(id)}`
+  const warning = `this is the price of the images; other usage of the request is charged as ${useChargeId(id)}`
   return { ...rule, warnings: [...rule.warnings, warning] }
 }
 

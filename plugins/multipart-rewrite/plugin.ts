@@ -219,8 +219,8 @@ function findClashes(facet: Facet): readonly Diagnostic[] {
       diagnostics.push({
         severity: 'error',
         code: 'GW_FORM_FIELD_CLASH',
-        message: `files of '${field}' would be sent under the name of '${owner}'`,
-        remedy: 'send them under a name of their own',
+        message: `files of '${field}' would be sent with the field name of '${owner}'`,
+        remedy: 'use a different field name',
         path: ['files', field, 'send_as'],
       })
     }

@@ -247,7 +247,7 @@ function settle(
     context.notes.failed = 'upstream_failed'
     log.warn(
       { request: context.id, model: target.model.name, fault: reading.fault },
-      'an upstream failed inside its answer',
+      'an upstream failed during its response',
     )
   }
   const { body } = target
@@ -288,7 +288,7 @@ function settle(
   return ledger.void(chargeId, rated.reason).then(
     () => undefined,
     // Nothing is lost: the ledger ends it as soon as it can be written.
-    (cause: unknown) => log.error({ charge: chargeId, err: cause }, 'a hold could not be given back yet'),
+    (cause: unknown) => log.error({ charge: chargeId, err: cause }, 'a hold could not be released yet'),
   )
 }
 

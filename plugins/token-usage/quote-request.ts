@@ -89,6 +89,6 @@ export function quoteRequest(request: Imagined, facet: UsageFacet): Quote | unde
       prices: [],
       units,
     },
-    warnings: [`charged by what is used; the hold is the most that the request allows: ${parts}, ${factor}`],
+    warnings: [`charged by usage; the hold is the maximum that the request allows: ${parts}, ${factor}`],
   }
 }

@@ -48,7 +48,7 @@ export function record(charge: Charge): Account {
     text: useText(lines),
     count: null,
     rule: {
-      text: 'what was used, at the price of each',
+      text: 'usage at the price of each unit',
       rows: rowsOf(rule, situation).map(({ unit, price, per, at }) => {
         return { tier: unit, long_edge_max: null, price: formatMoney(price), per, at }
       }),

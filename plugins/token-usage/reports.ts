@@ -18,11 +18,11 @@ export class Reports {
     const facts = { ...factsOf(context, target), missing }
     const once = `${target.model.name} ${context.route.operation}`
     if (this.#told.has(once) || this.#told.size >= toldMax)
-      return this.#log.debug(facts, 'the upstream did not say what was used')
+      return this.#log.debug(facts, 'the upstream did not report usage')
     this.#told.add(once)
     this.#log.warn(
       facts,
-      'the upstream did not say what was used, so it is estimated; said once for model and operation',
+      'the upstream did not report usage, so it is estimated; logged once for each model and operation',
     )
   }
 
@@ -31,7 +31,7 @@ export class Reports {
     this.#once(`${target.model.name} unpriced ${unpriced.join(' ')}`, () =>
       this.#log.warn(
         { ...factsOf(context, target), unpriced },
-        'the request used something that has no price; add a price, or set unpriced; logged once for each model',
+        'the request used something without a price; add a price, or set unpriced; logged once for each model',
       ),
     )
   }
@@ -41,7 +41,7 @@ export class Reports {
     this.#once(`${target.model.name} unread ${members.join(' ')}`, () =>
       this.#log.warn(
         { ...factsOf(context, target), members },
-        'the upstream reports counts that are not known here and are not charged; logged once for each model',
+        'the upstream reports unknown counts, which are not charged; logged once for each model',
       ),
     )
   }
@@ -59,7 +59,7 @@ export class Reports {
     what: { readonly units: readonly string[]; readonly reported: Usage | null | undefined },
   ): void {
     const facts = { ...factsOf(context, target), ...what }
-    this.#log.warn(facts, 'the upstream reported more than can have been used, so it is estimated and left to a person')
+    this.#log.warn(facts, 'the upstream reported implausibly high usage; the charge is estimated and left for review')
   }
 }
 

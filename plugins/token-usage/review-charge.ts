@@ -36,7 +36,7 @@ export async function reviewCharge(
     const written = isOpen ? await Promise.all(lines.map(line => ledger.line(id, line, facts.upstream))) : [false]
     if (written.every(Boolean) && (await ledger.review(id, reason, { hold: 'kept', lined: true, vendorCost }))) return
   } catch (cause) {
-    log.error({ charge: id, err: cause }, 'a charge could not be left to a person; it is charged as estimated')
+    log.error({ charge: id, err: cause }, 'a charge could not be left for review; it is charged as estimated')
   }
   // A charge with items is settled by them; one without, or one that is not open, takes all of them at once.
   const isSettled =

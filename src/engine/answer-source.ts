@@ -14,12 +14,13 @@ export function openSource(call: Call, head: AnswerHead, upstream: Upstream): So
 }
 
 const failures: DecodeFailures = {
-  tooLarge: max => fail('upstream_answer_too_large', { why: `it comes to more than ${max} bytes unpacked` }),
-  tooDense: ratio => fail('upstream_answer_too_large', { why: `it comes to more than ${ratio} times what was sent` }),
+  tooLarge: max => fail('upstream_answer_too_large', { why: `it is larger than ${max} bytes when decompressed` }),
+  tooDense: ratio =>
+    fail('upstream_answer_too_large', { why: `it expands to more than ${ratio} times its compressed size` }),
   damaged: (coding, isEarly, cause) =>
     isEarly
-      ? fail('upstream_cut', { reason: `its ${coding} ends too soon` }, { cause })
-      : fail('upstream_invalid', { reason: `its ${coding} cannot be read` }, { cause }),
+      ? fail('upstream_cut', { reason: `its ${coding} data ends too early` }, { cause })
+      : fail('upstream_invalid', { reason: `its ${coding} data is invalid` }, { cause }),
 }
 
 /** Runs before every plugin's stages, because upstreams quote the key that they refuse. */

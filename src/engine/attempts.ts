@@ -254,7 +254,7 @@ export class Attempts {
   #discard(request: ActiveRequest, isInDoubt: boolean): void {
     if (!isInDoubt) request.refused = request.call
     request.inDoubt ||= isInDoubt
-    request.call?.abort(fail('upstream_cut', { reason: 'another key or upstream is asked' }))
+    request.call?.abort(fail('upstream_cut', { reason: 'trying another key or upstream' }))
   }
 
   /** Undefined if another upstream is to be tried. @throws Failure if none is left */
@@ -270,7 +270,7 @@ export class Attempts {
     if (isLast) throw attempt.failure
     const { code } = attempt.failure
     const { name: upstream } = attempt.upstream
-    this.#parts.log.warn({ request: request.id, upstream, code }, 'no key is left; the next is asked')
+    this.#parts.log.warn({ request: request.id, upstream, code }, 'no usable key; trying the next upstream')
     return this.#leaveKeys(request)
   }
 
@@ -289,7 +289,7 @@ export class Attempts {
     }
     log.warn(
       about,
-      attempt ? 'a key could not be asked; the next is' : 'an upstream could not be reached; the next is asked',
+      attempt ? 'a key could not be used; trying the next one' : 'upstream unreachable; trying the next one',
     )
     return verdict
   }
@@ -332,8 +332,8 @@ export class Attempts {
     }
     const verdict = classified?.isOutdated ? attempt.outdated(classification) : attempt.refused(classification)
     const told = { request: request.id, ...namesOf(upstream), answer: classification.code }
-    if (verdict === 'same_key') log.info(told, 'a token was refused before its end; a new one is made')
-    else if (verdict !== 'take') log.warn(told, 'a key was refused; the next is asked')
+    if (verdict === 'same_key') log.info(told, 'a token was refused before it expired; requesting a new one')
+    else if (verdict !== 'take') log.warn(told, 'a key was refused; trying the next one')
     return verdict
   }
 
@@ -348,16 +348,13 @@ export class Attempts {
     const { log } = this.#parts
     const about = { request: request.id, upstream, status }
     if (classification)
-      log.warn(
-        { ...about, answer: classification.code },
-        'an upstream answered with a stream whose first event is an error',
-      )
+      log.warn({ ...about, answer: classification.code }, 'the first event of an upstream stream is an error')
     // A status inferred from the first event is no proof: an answer that has begun well may have been sold.
     const isUnsold = classification ? classification.class === 'not_sold' : isDefiniteRefusal(status)
     if (isLast || !isRetryableStatus(status) || !isUnsold) return 'take'
     request.refused = request.call
-    request.call?.abort(fail('upstream_cut', { reason: 'another upstream is asked' }))
-    log.warn(about, 'an upstream refused; the next is asked')
+    request.call?.abort(fail('upstream_cut', { reason: 'trying another upstream' }))
+    log.warn(about, 'an upstream refused; trying the next one')
     return 'next_upstream'
   }
 }

@@ -61,7 +61,7 @@ export function readBody(
   const kind = checkType(req, route)
   if (announced === 0) throw fail('body_missing')
   if (announced !== undefined && announced > route.bodyBytesMax)
-    throw tooLarge(route.bodyBytesMax, route.path, `${announced} bytes were announced`)
+    throw tooLarge(route.bodyBytesMax, route.path, `content-length is ${announced} bytes`)
   if (kind === 'json') {
     if (!memory.hold(announced ?? 0)) throw noRoom()
     const intake = new JsonIntake(req, route, { announced, codings }, memory, patience, stopwatch)

@@ -142,7 +142,7 @@ export class DecodedSource implements Source, Sink {
     const sink = this.#sink
     this.#close()
     // What follows the end of a coding belongs to no answer, and may be endless.
-    if (!this.#isReceived) this.#source.abort(new Error('bytes behind the end of its coding'))
+    if (!this.#isReceived) this.#source.abort(new Error('extra bytes after the end of its encoding'))
     sink?.end()
   }
 

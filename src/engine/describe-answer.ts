@@ -49,7 +49,6 @@ export function describeFailure(error: Error, reach: Reach, upstream: Upstream):
       return fail('upstream_connect_timeout', { ms: upstream.timeouts.connectMs }, extra)
     return fail('upstream_unreachable', { reason: code ?? error.name }, extra)
   }
-  if (error instanceof WireFault)
-    return fail('upstream_invalid', { reason: 'it is not HTTP/1.1 as it should be' }, extra)
+  if (error instanceof WireFault) return fail('upstream_invalid', { reason: 'it is not valid HTTP/1.1' }, extra)
   return fail('upstream_cut', { reason: code ?? error.message }, extra)
 }

@@ -121,7 +121,7 @@ export class Engine {
     this.#loop = new EventLoopWatch(clock, turn => {
       parts.turnWasLong?.(turn)
       const { request, step, ms } = turn
-      log.warn({ request, step, ms: Math.round(ms) }, 'a request kept all others waiting')
+      log.warn({ request, step, ms: Math.round(ms) }, 'a request blocked the event loop')
     })
     const deadlines = new Deadlines(clock)
     const stopped = (): Failure | undefined => this.#stopped
@@ -254,7 +254,7 @@ export class Engine {
       this.#end(request, outcome)
     } catch (error) {
       const stack = error instanceof Error ? error.stack : String(error)
-      log.error({ request: id, stack }, 'fault after the end of a request')
+      log.error({ request: id, stack }, 'error after the end of a request')
     } finally {
       stopwatch.stop('end')
       this.#requests.delete(request)

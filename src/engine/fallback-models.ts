@@ -54,7 +54,7 @@ export function readFurther(
     names++
     if (name === own || model?.name === own || found.has(model?.name ?? name)) return
     if (found.size === furtherMax)
-      throw fail('body_too_complex', { what: 'more models', max: `${furtherMax} beside its own` }, { param: place })
+      throw fail('body_too_complex', { what: 'more models', max: `${furtherMax} besides its own` }, { param: place })
     if (!model) throw modelNotFound(name, place)
     found.set(model.name, { model, place, runs })
   }

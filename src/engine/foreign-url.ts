@@ -32,18 +32,18 @@ const urlCharsMax = 16_384
  * one is the upstream's own. The IP address is checked when it is dialled (`guardedLookup`).
  */
 export function checkForeign(text: string, { own, hosts }: ForeignRule): ForeignVerdict {
-  if (text.length > urlCharsMax) return refused(`an address of more than ${urlCharsMax} characters`)
+  if (text.length > urlCharsMax) return refused(`a URL of more than ${urlCharsMax} characters`)
   // URL parsers drop or reinterpret these.
-  if (/[\p{Cc} \\]/u.test(text)) return refused('an address with characters that none has')
-  if (!URL.canParse(text, own.origin)) return refused('what is no address')
+  if (/[\p{Cc} \\]/u.test(text)) return refused('a URL with invalid characters')
+  if (!URL.canParse(text, own.origin)) return refused('an invalid URL')
   const url = new URL(text, own.origin)
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return refused(`an address of ${url.protocol}`)
-  if (url.username !== '' || url.password !== '') return refused('an address with a user in it')
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return refused(`a URL of ${url.protocol}`)
+  if (url.username !== '' || url.password !== '') return refused('a URL with credentials')
   url.hash = ''
   if (url.origin === own.origin) return { kind: 'allowed', url, sameOrigin: true, mayBePrivate: true }
-  if (url.hostname.endsWith('.')) return refused(`${url.origin}, a host with a dot at its end`)
+  if (url.hostname.endsWith('.')) return refused(`${url.origin}, a host with a trailing dot`)
   const pattern = hosts.find(one => isHostOf(one, url))
-  if (!pattern) return refused(`${url.origin}, which is neither the upstream's own nor among its hosts`)
+  if (!pattern) return refused(`${url.origin}, which is neither the upstream's host nor listed in its hosts`)
   const mayBePrivate = pattern.isAddress || url.hostname === own.hostname
   return { kind: 'allowed', url, sameOrigin: false, mayBePrivate }
 }

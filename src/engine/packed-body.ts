@@ -6,7 +6,7 @@ import { type DecodeFailures, DecodedSource, type Source } from './decode.ts'
 import { fail } from './errors.ts'
 import type { Sink } from './transport.ts'
 
-export const stillArriving = 'it was still arriving at that point'
+export const stillArriving = 'more data was still arriving'
 
 export function tooLarge(bytesMax: number, path: string, received: string): Error {
   return fail('body_too_large', { max: formatBytes(bytesMax), path, received })
@@ -21,11 +21,11 @@ export function undoCodings(
 ): DecodedSource {
   const { bodyBytesMax, path } = route
   const failures: DecodeFailures = {
-    tooLarge: max => tooLarge(max, path, 'once its content-encoding is undone'),
+    tooLarge: max => tooLarge(max, path, 'after decompression'),
     tooDense: ratio => fail('body_too_dense', { ratio }),
     damaged: (coding, isEarly, cause) =>
-      fail('body_undecodable', { why: `its ${coding} ${isEarly ? 'ends too soon' : 'cannot be read'}` }, { cause }),
-    trailing: coding => fail('body_undecodable', { why: `bytes stand behind the end of its ${coding}` }),
+      fail('body_undecodable', { why: `its ${coding} data ${isEarly ? 'ends too early' : 'is invalid'}` }, { cause }),
+    trailing: coding => fail('body_undecodable', { why: `extra bytes follow the end of its ${coding} data` }),
   }
   return new DecodedSource(new PackedBody(req, route, count), codings, bodyBytesMax, failures)
 }

@@ -84,7 +84,7 @@ function checkHeaders(req: IncomingMessage): void {
   if (coding.toLowerCase() !== 'chunked')
     throw fail('header_invalid', { name: 'transfer-encoding', why: "only 'chunked' is accepted" })
   if (req.headers['content-length'] !== undefined)
-    throw fail('header_invalid', { name: 'content-length', why: 'it cannot stand beside transfer-encoding' })
+    throw fail('header_invalid', { name: 'content-length', why: 'it cannot be combined with transfer-encoding' })
   if (req.httpVersionMinor === 0)
-    throw fail('header_invalid', { name: 'transfer-encoding', why: 'HTTP/1.0 does not have it' })
+    throw fail('header_invalid', { name: 'transfer-encoding', why: 'HTTP/1.0 does not support it' })
 }

@@ -76,7 +76,7 @@ function toFailure({ id }: ActiveRequest, error: unknown, log: Log): Failure {
     return error
   }
   const stack = error instanceof Error ? error.stack : String(error)
-  log.error({ request: id, stack }, error instanceof HookFault ? error.message : 'fault in the engine')
+  log.error({ request: id, stack }, error instanceof HookFault ? error.message : 'internal error')
   return fail('internal_error', {}, { cause: error })
 }
 

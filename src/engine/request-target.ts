@@ -38,9 +38,9 @@ function setHost(req: IncomingMessage, host: string): void {
 
 /** The error of a request's Host; undefined if there is none (RFC 9112 3.2). */
 export function findHostFault(host: string | undefined, httpVersionMinor: number | undefined): string | undefined {
-  if (host === undefined) return httpVersionMinor === 0 ? undefined : 'HTTP/1.1 needs it'
+  if (host === undefined) return httpVersionMinor === 0 ? undefined : 'HTTP/1.1 requires it'
   if (host === '') return 'it is empty'
-  return authority.test(host) ? undefined : 'it is not a host and a port'
+  return authority.test(host) ? undefined : 'it must be a host and an optional port'
 }
 
 /** Whether a request names its host once and validly. */

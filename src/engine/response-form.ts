@@ -167,7 +167,7 @@ export class ResponseFormCheck {
   }
 
   #refuse(form: AnswerForm, wanted: WantedForm): Error {
-    const shape = `${found[form]} where ${sought[wanted]} was asked for`
+    const shape = `${found[form]} instead of ${sought[wanted]}`
     this.#context.notes.unrecognised = { shape, isEmpty: form === 'nothing' }
     return fail('upstream_answer_kind', { shape })
   }
@@ -204,13 +204,13 @@ const found: { readonly [form in AnswerForm]: string } = {
   object: 'a JSON object',
   list: 'a JSON list',
   other: 'something that is neither JSON nor an event stream',
-  nothing: 'an empty answer',
+  nothing: 'an empty response',
 }
 const sought: { readonly [form in WantedForm]: string } = {
   events: 'an event stream',
   list: 'a streamed JSON list',
   object: 'a JSON object',
-  whole: 'an answer in one piece',
+  whole: 'a response that is not streamed',
 }
 
 /** Judges an answer whose first bytes arrived after its head had to be made. */

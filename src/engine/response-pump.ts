@@ -478,14 +478,14 @@ export class ResponsePump implements Sink, Timed {
       this.#steer()
       return
     }
-    this.#source.abort(fail('upstream_cut', { reason: 'the caller left' }))
+    this.#source.abort(fail('upstream_cut', { reason: 'the client disconnected' }))
     this.#settle({ kind: 'cut', by: 'caller', complete: this.#complete })
   }
 
   /** The client has the last event, and the upstream does not end. */
   #leaveEnd(): void {
     if (this.#settled) return
-    this.#source.abort(fail('upstream_cut', { reason: 'no end behind its last event' }))
+    this.#source.abort(fail('upstream_cut', { reason: 'its last event is not terminated' }))
     this.#settle(arrived)
   }
 

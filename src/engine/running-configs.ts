@@ -39,6 +39,6 @@ export class RunningConfigs {
   #close(running: Running): void {
     running.pipeline
       .close()
-      .catch((error: unknown) => this.#log.error({ error: String(error) }, 'a replaced plugin did not close'))
+      .catch((error: unknown) => this.#log.error({ error: String(error) }, 'closing a replaced plugin failed'))
   }
 }

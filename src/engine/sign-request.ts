@@ -53,7 +53,7 @@ function digestOf({ body, form }: UnsignedRequest): Awaitable<string> {
   if (form) return digestOpened(form.open(true))
   if (body.kind === 'stream')
     throw new SigningError(
-      'its body goes on as it comes, and its signature is over all of it: a plugin that reads such bodies has to stand in the pipeline',
+      'its body is streamed, but the signature needs the whole body: add a plugin that reads such bodies to the pipeline',
     )
   if (body.kind === 'composed' && !body.whole) return digestOpened(body.open())
   const bytes = (body.kind === 'json' ? body.json.bytes : body.kind === 'composed' && body.whole) || Buffer.alloc(0)

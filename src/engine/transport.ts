@@ -171,7 +171,7 @@ export class Transport {
   #signer(upstream: Upstream): Signer | undefined {
     const signer = this.#signerOf(upstream)
     if (!signer && upstream.credential.some(({ kind }) => kind === 'sign'))
-      throw new Error(`nobody signs for upstream ${upstream.name}`)
+      throw new Error(`there is no request signer for upstream ${upstream.name}`)
     return signer
   }
 

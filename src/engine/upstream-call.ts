@@ -260,14 +260,14 @@ export class UpstreamCall implements Call, Waiter, Timed {
   }
 
   onHead({ status, headers }: ParsedHead, bytes: number): void {
-    if (status === 101) return this.#refuse('it switched protocols unasked')
+    if (status === 101) return this.#refuse('it switched protocols without a request')
     if (status >= 100 && status < 200) {
       this.#interimBytes += bytes
-      if (this.#interimBytes > interimBytesMax) this.#refuse('interim answers without end')
+      if (this.#interimBytes > interimBytesMax) this.#refuse('too many interim responses')
       return
     }
     const codings = parseCodings(headers['content-encoding'])
-    if (!codings) return this.#refuse('a content-encoding that was not asked for and is not known')
+    if (!codings) return this.#refuse('an unknown content-encoding that was not requested')
     const wrong = findFault(status, headers)
     if (wrong) return this.#refuse(wrong)
     if (status === 401 && this.#signature) this.isOutdated = this.#signer?.refused?.(this.#signature) === true

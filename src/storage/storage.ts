@@ -205,7 +205,7 @@ function startChores(parts: StorageParts, endings: Endings) {
   function beat(): void {
     writer.submit('beat', { at: clock.now() }).then(
       recovery => {
-        if (recovery.settled + recovery.toReview > 0) log.warn(recovery, 'charges of a gateway that is gone were ended')
+        if (recovery.settled + recovery.toReview > 0) log.warn(recovery, 'charges of a stopped gateway were closed')
       },
       error => log.warn({ err: error }, 'the lease of this gateway could not be renewed'),
     )

@@ -85,7 +85,7 @@ t.test(
       const asked = askOnce(url, ask, { key: site.key })
       await reached.promise
       const culprit = askOnce(url, ask, { key: site.key, headers: { 'x-trap': trap } })
-      await gateway.hears(/a fault that nobody handled: finishing and ending/)
+      await gateway.hears(/unhandled error: finishing requests and stopping/)
       go.resolve()
       t.equal((await asked).status, 200, caseName({ trap }))
       await culprit

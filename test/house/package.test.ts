@@ -74,7 +74,7 @@ async function serve(t: Test, cwd: string, command: string, ...args: string[]) {
   for await (const line of createInterface({ input: child.stderr })) {
     said.push(line)
     url ||= /^tollgate +(http:\S+)\/v1 /.exec(line)?.[1] ?? ''
-    keyFile ||= /it is in (\S+) \(mode 600\)/.exec(line)?.[1] ?? ''
+    keyFile ||= /API key \(\S+\) in (\S+) \(mode 600\)/.exec(line)?.[1] ?? ''
     if (url !== '' && keyFile !== '') break
   }
   child.stderr.resume()

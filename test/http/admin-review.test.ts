@@ -46,7 +46,9 @@ t.test('a pasted configuration reveals no variable, and waits for no pipe or dev
         (await admin.post(`/api/config/${path}`, { text: changed })).body,
         {
           ok: false,
-          findings: [{ code: 'reference_not_in_use', message: /^found a variable or a file that the conf[a-z ]+$/ }],
+          findings: [
+            { code: 'reference_not_in_use', message: /^found a variable or a file that the active conf[a-z ]+$/ },
+          ],
         },
         `${path} ${foreign}`,
       )
@@ -153,7 +155,7 @@ t.test('the price of an unavailable model is not revealed under any operation', 
   const admin = await enterAsAdmin(started)
   for (const operation of ['image.generate', 'image.edit', 'nothing']) {
     const page = await (await fetch(`${started.url}/pricing?model=alpha-image-2&operation=${operation}`)).text()
-    t.match(page, 'does not exist or is not offered here', operation)
+    t.match(page, 'does not exist or is not available', operation)
     t.equal(
       (await admin.post('/api/explain', { model: 'alpha-image-2', operation })).code,
       'model_not_found',

@@ -31,9 +31,9 @@ t.test('a copy made under load balances, and can replace the database [D5]', asy
   }
   const loads = Array.from({ length: 4 }, askAll)
   while (statuses.length < 20) await askOnce(url, ask, { key: site.key })
-  t.match(await tollgate('backup', copy), { code: 0, stderr: /is a copy of the whole database/ })
+  t.match(await tollgate('backup', copy), { code: 0, stderr: /Backed up the database/ })
   const during = statuses.length
-  t.match(await tollgate('backup', copy), { code: 1, stderr: /is there already/ })
+  t.match(await tollgate('backup', copy), { code: 1, stderr: /already exists/ })
   load.on = false
   await Promise.all(loads)
   t.ok(during > 20, 'requests went on meanwhile')
@@ -60,10 +60,10 @@ t.test('a copy made under load balances, and can replace the database [D5]', asy
   const bad = join(folder, 'bad.db')
   await writeFile(bad, 'nothing of the kind')
   t.match(await tollgate('restore', bad), { code: 1, stderr: /bad\.db cannot be restored: the file is not a database/ })
-  t.match(await tollgate('restore', 'nope.db'), { code: 1, stderr: /^nope\.db is not there\n/ })
+  t.match(await tollgate('restore', 'nope.db'), { code: 1, stderr: /^nope\.db does not exist\n/ })
   const restored = await tollgate('restore', copy)
-  t.match(restored, { code: 0, stderr: new RegExp(`^\\S+ is the database now: ${audit.charges} charges`) })
-  const aside = /before is (\S+)\.$/m.exec(restored.stderr)?.[1] ?? ''
+  t.match(restored, { code: 0, stderr: new RegExp(`^Restored \\S+: ${audit.charges} charges`) })
+  const aside = /previous database is (\S+)\.$/m.exec(restored.stderr)?.[1] ?? ''
   t.ok((await stat(aside)).isFile(), 'what was there is kept')
   const again = site.start()
   t.teardown(() => again.kill())

@@ -64,7 +64,7 @@ t.test('a spent daily budget returns 402 with its renewal time, and renews then'
     error: {
       type: 'insufficient_quota',
       code: 'insufficient_quota',
-      message: /may cost up to 0\.02 USD .* has 0\.00 USD left; it begins anew at 2026-11-21T00:00:00\.000Z/,
+      message: /may cost up to 0\.02 USD,? .* has 0\.00 USD left; it renews at 2026-11-21T00:00:00\.000Z/,
     },
   })
   await pass(started, clock, 1)
@@ -110,7 +110,7 @@ t.test('reached thresholds are reported once a day, at the configured percentage
   )
   t.equal(
     describeEvent(events[0] as FeedEvent),
-    `budget of key ${key.id}: 50 % is spent, 0.02 of 0.04 USD; it begins anew at ${renews(0)}`,
+    `budget of key ${key.id}: 50 % is spent, 0.02 of 0.04 USD; it renews at ${renews(0)}`,
   )
 })
 
@@ -167,7 +167,7 @@ t.test('a group or user budget returns 402 in every API format, and names its ow
         body: JSON.stringify(body),
       })
       const text = await answer.text()
-      const words = `${whose} has ${left} USD left; it begins anew at ${renews}`
+      const words = `${whose} has ${left} USD left; it renews at ${renews}`
       t.ok(text.includes(words), `${path}: ${text}`)
       t.equal(answer.status, 402, path)
       t.equal(answer.headers.get('x-should-retry'), 'false', path)
@@ -175,7 +175,7 @@ t.test('a group or user budget returns 402 in every API format, and names its ow
   t.equal(Object.values(started.upstreams).flatMap(({ received }) => received).length, 0, 'nothing was sent')
   await storage.users.change('local', { budget: price, budgetPeriod: 'total' }, 'ada')
   t.equal((await ask(started, ofUser)).status, 200, 'a budget of their own stands before that of the group')
-  t.match((await ask(started, ofUser)).json(), { error: { message: /the user's budget has 0\.00 USD left$/ } })
+  t.match((await ask(started, ofUser)).json(), { error: { message: /the user's budget has 0\.00 USD left\. / } })
   await started.settled()
   t.strictSame((await storage.books.verify()).problems, [])
 })

@@ -120,7 +120,7 @@ t.test('without a terminal and with --format json, programs can read all output 
     level: 30,
     msg: /^spent \S+ USD on 1 request$|^spent nothing on 1 request; 1 of 1 not charged$/,
   })
-  t.match(JSON.parse(saidBy('backup')), { msg: /^copy\.db is a copy/ })
+  t.match(JSON.parse(saidBy('backup')), { msg: /^Backed up the database/ })
 
   const child = spawn(
     process.execPath,
@@ -158,13 +158,13 @@ t.test('a reload command reports a reload that the file watcher did a moment bef
       ['reload', '-c', 'CONFIG'],
       ['reload', '-c', 'CONFIG', '--format', 'json'],
     ])
-  t.match(await again(), [{ stdout: '', stderr: /^revision \w+: nothing has changed\n$/ }, {}])
+  t.match(await again(), [{ stdout: '', stderr: /^revision \w+: no changes\n$/ }, {}])
   await shop.reload([['rpm: 1000000', 'rpm: 1000001']])
   const [told, after] = await again()
   t.match(told, {
     code: 0,
     stdout: /1000001/,
-    stderr: /^revision \w+: 1 change, taken \d+ s ago, when the file changed\n$/,
+    stderr: /^revision \w+: 1 change, applied \d+ s ago, when the file changed\n$/,
   })
   t.match(JSON.parse(after?.stdout ?? ''), { ok: true, changes: [], before: { ok: true, changes: [] } })
 })

@@ -156,7 +156,7 @@ t.test('history is listed, compared, and rated again without secrets', async t =
   const listed = await run('history', '--limit', '4')
   t.match(
     listed.stdout,
-    /^ID +TOOK EFFECT +REVISION +BY +CHANGES\n5 .*\n4 .*\n3 .*no effect: only its text\n2 .* a program +price of .*0\.05/,
+    /^ID +TOOK EFFECT +REVISION +BY +CHANGES\n5 .*\n4 .*\n3 .*no effect: only the text changed\n2 .* a program +price of .*0\.05/,
   )
   const json = (text: string) =>
     text

@@ -115,6 +115,6 @@ t.test('[6.2] a client whose budget is held by reviews gets that reason', async 
   const ask = () => post(generations, asked, { authorization: `Bearer ${key}` })
   t.equal((await ask()).status, 502)
   const refused = await ask()
-  const message = /0\.00 USD left \(0\.04 USD is held for requests under way or charges that need review\)/
+  const message = /0\.00 USD left \(0\.04 USD is held for running requests or charges that need review\)/
   t.match([refused.status, await refused.json()], [402, { error: { code: 'insufficient_quota', message } }])
 })

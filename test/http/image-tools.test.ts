@@ -202,7 +202,7 @@ t.test('a tool whose images would not be charged is refused, and nothing is sent
 
 t.test('a configuration that bills tools without tiers, or tiers without prices, is refused [B20]', async t => {
   const noTiers = [['token-usage: {}', 'token-usage: { image_tools: bill }']] as const
-  await t.rejects(start(t, { yaml, upstreams: ['text'], edit: noTiers }), /no tiers to bill them by/)
+  await t.rejects(start(t, { yaml, upstreams: ['text'], edit: noTiers }), /has no tiers for them/)
   const noPrice = [['prices: { 1K: "0.02", 2K: "0.04", 4K: "0.08",', 'prices: { 1K: "0.02",']] as const
   await t.rejects(start(t, { yaml, upstreams: ['text'], edit: noPrice }), /no price for tier 2K/)
 })

@@ -34,7 +34,7 @@ t.test('keys are created, changed, rotated and shown, and the trail has the auth
     {
       code: 0,
       stdout: '',
-      stderr: /is changed/,
+      stderr: /^Changed key /m,
     },
   )
   const [shown, words, rotated] = await Promise.all([
@@ -68,17 +68,21 @@ t.test('keys are created, changed, rotated and shown, and the trail has the auth
 t.test('an invalid key setting is refused with the remedy, and a missing key with exit 1', async t => {
   const { run } = await open(t)
   const refusals: [args: readonly string[], code: number, says: RegExp][] = [
-    [['keys', 'create', '--name', 'x', '--expires', 'soon'], 2, /--expires soon: a date such as 2027-01-31/],
-    [['keys', 'create', '--name', 'x', '--expires', '2020-01-01'], 2, /2020-01-01: that is past/],
-    [['keys', 'create', '--name', 'x', '--ips', '10.0.0.0/33'], 2, /--ips 10\.0\.0\.0\/33: addresses or blocks/],
-    [['keys', 'create', '--name', 'x', '--rpm', '0'], 2, /--rpm 0: a whole number from 1/],
-    [['keys', 'create', '--name', 'x', '--budget-period', 'day'], 2, /--budget has to say how much/],
+    [['keys', 'create', '--name', 'x', '--expires', 'soon'], 2, /--expires soon: expected a date such as 2027-01-31/],
+    [['keys', 'create', '--name', 'x', '--expires', '2020-01-01'], 2, /2020-01-01: it is in the past/],
+    [
+      ['keys', 'create', '--name', 'x', '--ips', '10.0.0.0/33'],
+      2,
+      /--ips 10\.0\.0\.0\/33: expected addresses or CIDR blocks/,
+    ],
+    [['keys', 'create', '--name', 'x', '--rpm', '0'], 2, /--rpm 0: expected a whole number from 1/],
+    [['keys', 'create', '--name', 'x', '--budget-period', 'day'], 2, /also set --budget/],
     [['keys', 'create', '--name', 'x', '--budget', '1', '--budget-period', 'week'], 2, /total, day or month/],
-    [['keys', 'rotate', 'key_none', '--overlap', 'x'], 2, /--overlap x: a time such as 24h/],
+    [['keys', 'rotate', 'key_none', '--overlap', 'x'], 2, /--overlap x: expected a duration such as 24h/],
     [['keys', 'update', 'key_none', '--name', 'x'], 1, /there is no key 'key_none' \(tollgate keys list\)/],
     [['keys', 'disable', 'key_none'], 1, /there is no key/],
     [['keys', 'show', 'key_none'], 1, /there is no key/],
-    [['users', 'set', 'local'], 2, /nothing to change was told/],
+    [['users', 'set', 'local'], 2, /nothing to change; name at least one/],
     [['users', 'role', 'local', 'boss'], 2, /user, viewer, billing, admin/],
     [['users', 'set', 'local', '--keys-max', '-1'], 2, /a whole number/],
     [['users', 'set', 'local', '--status', 'off'], 2, /active or disabled/],

@@ -40,7 +40,7 @@ t.test('clients use TLS, and get a new certificate without a restart', { skip: o
   await t.rejects(fetch(url), 'who does not know the signer does not trust it')
 
   await writeFile(cert, 'no certificate')
-  t.match(await gateway.reload(), { ok: true, changes: [/^server\.tls: the old certificate stays: /] })
+  t.match(await gateway.reload(), { ok: true, changes: [/^server\.tls: the old certificate stays in use: /] })
   t.equal(await shownAt(url), 'one')
   await copyFile(two.cert, cert)
   t.match(await gateway.reload(), { changes: [/old certificate stays/] }, 'a key that is of another is none')

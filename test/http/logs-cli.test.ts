@@ -86,12 +86,12 @@ t.test('the log has filters, formats and a follow mode', async t => {
     const [dated] = await logs([['--since', '2026-11-01', '--zone', 'Europe/Berlin']])
     t.match(dated, { stderr: /^from 2026-11-01T00:00:00\+01:00 until now \(Europe\/Berlin\)$/m })
     const refusals: readonly (readonly [words: readonly string[], says: RegExp])[] = [
-      [['--since', 'soon'], /--since soon: a date .* read as of /],
-      [['--since', '1h', '--until', '2h'], /--since has to be before --until/],
-      [['--status', '999'], /--status 999: a status such as 429/],
-      [['--min-cost', 'much'], /--min-cost much: an amount/],
-      [['--zone', 'Mars'], /--zone Mars: a zone of the tz database/],
-      [['-f', '--until', 'now'], /--follow has no end/],
+      [['--since', 'soon'], /--since soon: expected a date .* the time zone is /],
+      [['--since', '1h', '--until', '2h'], /--since must be before --until/],
+      [['--status', '999'], /--status 999: expected a status such as 429/],
+      [['--min-cost', 'much'], /--min-cost much: expected an amount/],
+      [['--zone', 'Mars'], /--zone Mars: expected an IANA time zone/],
+      [['-f', '--until', 'now'], /--follow and --until cannot be combined/],
       [['--outcome', 'lost'], /Allowed choices are answered/],
     ]
     for (const [i, ran] of (await logs(refusals.map(([words]) => words))).entries())

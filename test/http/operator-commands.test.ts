@@ -18,13 +18,13 @@ t.test('commands inspect a running gateway and its storage', async t => {
     t.equal(code, 0, stdout + stderr)
     for (const line of [/^ok +node/m, /^ok +storage +reached, writable/m, /^ok +upstream alpha +reached/m])
       t.match(stdout, line, caseName({ line }))
-    t.match(stdout, /^ok +server\.listen +\S+ is held by the running gateway/m)
-    t.match(stdout, /^warn +upstream beta +is simulated/m)
+    t.match(stdout, /^ok +server\.listen +\S+ is in use by the running gateway/m)
+    t.match(stdout, /^warn +upstream beta +simulated/m)
   })
 
   await t.test('models test sends one small request each, and asks before it buys', async t => {
-    t.match(await tollgate('models', 'test', 'alpha-image-2'), { code: 2, stderr: /Say --yes/ })
-    t.match(await tollgate('models', 'test', 'no-such'), { code: 2, stderr: /no such model is offered/ })
+    t.match(await tollgate('models', 'test', 'alpha-image-2'), { code: 2, stderr: /Use --yes/ })
+    t.match(await tollgate('models', 'test', 'no-such'), { code: 2, stderr: /unknown model/ })
     const free = await tollgate('models', 'test', 'sim-chat', 'sim-transcription', 'sim-speech', '--format', 'json')
     t.equal(free.code, 0, free.stdout + free.stderr)
     t.equal(free.stdout.trim().split('\n').length, 3)
@@ -56,10 +56,10 @@ t.test('commands inspect a running gateway and its storage', async t => {
     })
     t.match(await tollgate('statement', '--month', '2020-01', '--user', 'local'), {
       code: 0,
-      stderr: /nothing was charged up to the end of that month/,
+      stderr: /no charges up to the end of that month/,
     })
-    t.match(await tollgate('users', 'erase', 'local', '--dry-run'), { code: 1, stderr: /local is nobody/ })
-    t.match(await tollgate('usage', '--since', 'soon'), { code: 2, stderr: /--since soon: a date/ })
+    t.match(await tollgate('users', 'erase', 'local', '--dry-run'), { code: 1, stderr: /'local' is not a person/ })
+    t.match(await tollgate('usage', '--since', 'soon'), { code: 2, stderr: /--since soon: expected a date/ })
   })
 
   await gateway.stop()
@@ -76,7 +76,7 @@ t.test('doctor reports each fault with its remedy, and exits with 1', async t =>
   })
   t.equal(bad.code, 1)
   t.match(bad.stdout, /^fail +upstream alpha +127\.0\.0\.1:9: .*→/m)
-  t.match(bad.stdout, /^fail +counters +redis does not answer .*→/m)
+  t.match(bad.stdout, /^fail +counters +redis does not respond .*→/m)
   const db = site.config.replace(/[^/]*$/, 'gone.db')
   const held = await openStorage({ url: `sqlite:${db}`, clock: systemClock, log: silentLog, role: 'tool' })
   await held.users.create({ name: 'ann', group: 'vip', role: 'user', passwordHash: null }, 'test')
@@ -88,6 +88,6 @@ t.test('doctor reports each fault with its remedy, and exits with 1', async t =>
   await writeFile(join(folder, 'broken.yaml'), 'version: 2\n')
   t.match(await runTollgate(site, ['doctor', '-c', join(folder, 'broken.yaml')], {}), {
     code: 1,
-    stdout: /^fail +configuration .*→ +tollgate check/m,
+    stdout: /^fail +configuration .*→ +run tollgate check/m,
   })
 })

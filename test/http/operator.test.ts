@@ -39,15 +39,15 @@ t.test('an operator reloads, inspects and sees refusals at the terminal', async 
   await t.test('a bad file exits with 3 and every finding, and nothing changes', async t => {
     const before = (await (await fetch(`${ops}/status`)).json()) as Status
     await writeFile(site.config, good.replace('version: 1', 'version: 1\nversion: 1'))
-    t.match(await tollgate('reload'), { code: 3, stderr: /old one stays\n[^]*'version' is set twice here/ })
+    t.match(await tollgate('reload'), { code: 3, stderr: /old one stays active\n[^]*'version' is set twice here/ })
     const status = (await (await fetch(`${ops}/status`)).json()) as Status
     t.equal(status.revision, before.revision)
     t.match(status.last_reload, { ok: false, findings: [/set twice/] })
-    t.match((await tollgate('status')).stdout, /reload +\S+ REFUSED; the old one stays\n +.*set twice/)
+    t.match((await tollgate('status')).stdout, /reload +\S+ REJECTED; the old one stays active\n +.*set twice/)
     const metrics = await (await fetch(`${ops}/metrics`)).text()
     t.match(metrics, /^tollgate_config_last_reload_successful 0$/m)
     t.match(metrics, /^tollgate_config_reload_failures_total [1-9]/m)
-    await gateway.hears(/a configuration was refused|a new configuration was refused/)
+    await gateway.hears(/the new configuration was rejected/)
     t.equal((await askOnce(url, { model: 'alpha-image-2', prompt: 'a' }, { key: site.key })).status, 200)
     await writeFile(site.config, good)
     t.match(await tollgate('reload', '--format', 'json'), { code: 0, stdout: /"ok":true/ })
@@ -93,7 +93,7 @@ t.test('an operator reloads, inspects and sees refusals at the terminal', async 
   t.match(await tollgate('reload'), { code: 4, stderr: /no gateway answers/ })
   t.match(await tollgate('status'), { code: 4 })
   await rm(site.config)
-  t.match(await tollgate('status'), { code: 4, stderr: /gateway\.yaml is not there.*-c, or say --ops/ })
+  t.match(await tollgate('status'), { code: 4, stderr: /gateway\.yaml does not exist.*-c FILE or --ops/ })
 })
 
 t.test('a paused upstream is shown', async t => {

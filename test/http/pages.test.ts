@@ -180,7 +180,7 @@ t.test('per-tier prices are published on their own page, for every model (4.4)',
     )
     t.match(
       await page('model=beta-imagine-image&size=large&n=1'),
-      /would refuse this request:.*is not a size of the model/s,
+      /would refuse this request:.*does not support the size/s,
     )
     t.match(await page('model=nobody&size=&n=1'), /would refuse this request:.*does not exist/s)
     for (const n of ['0', '-1', '1.5', 'many', ''])

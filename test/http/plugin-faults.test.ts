@@ -89,7 +89,7 @@ t.test('[8.1] check reports meaningless options at their own place', async t => 
       severity: 'note',
       code: 'option_unread',
       line: slip.line,
-      message: /'mde'.*'mine'/,
+      message: /'mine'.*'mde'/,
       remedy: "did you mean 'mode'?",
     },
   ])
@@ -150,7 +150,7 @@ t.test(
     t.match(await gateway.reload(), { ok: true, changes: [] })
     await writeFile(join(project.folder, 'part.js'), 'export const part = 2\n')
     t.strictSame(((await gateway.reload()) as { changes?: unknown }).changes, [
-      `pipeline.${project.step}: its code has changed, and is not loaded until the next start`,
+      `pipeline.${project.step}: its code has changed and is loaded at the next start`,
     ])
     await writeFile(join(project.folder, 'part.js'), 'export const part = 1\n')
     t.match(await gateway.reload(), { ok: true, changes: [] }, 'what is there again is no change')
@@ -191,7 +191,7 @@ t.test('[8.1] plugins that settle after one another are refused', async t => {
     definePlugin({ name: 'second', gives: [two], settlesAfter: [one], create: () => ({}) }),
   ]
   const starting = start(t, { plugins: circle, edit: [['pipeline: [auth', 'pipeline: [first, second, auth']] })
-  await t.rejects(starting, /settles after a plugin that settles after it/)
+  await t.rejects(starting, /each require to settle after the other/)
 })
 
 t.test('[8.1] a subscribed plugin gets every charge that ends, whoever made it', async t => {

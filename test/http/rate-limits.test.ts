@@ -194,7 +194,7 @@ t.test('a request that could never be admitted is 400 and takes nothing', async 
   const answer = await post('/v1/chat/completions', { model: 'sim-chat', messages, max_tokens: 7_000 })
   t.equal(answer.status, 400)
   t.match(await answer.json(), {
-    error: { code: 'tokens_over_limit', message: /may use 70\d\d tokens, and the limit user_tpm admits 6000/ },
+    error: { code: 'tokens_over_limit', message: /may use 70\d\d tokens, more than the limit user_tpm of 6000/ },
   })
   t.equal(answer.headers.get('x-should-retry'), 'false')
   t.equal(await tokensUsed(started, key), 0)
@@ -262,7 +262,7 @@ t.test('a key has a limited number of requests in flight, until the last byte of
   t.equal(third.status, 429)
   t.equal(third.headers.get('retry-after'), '1')
   t.equal(third.headers.get('x-ratelimit-scope'), 'key_concurrency')
-  t.match(await third.json(), { error: { message: /key_concurrency reached: 2 requests at once/ } })
+  t.match(await third.json(), { error: { message: /key_concurrency reached: 2 concurrent requests/ } })
   for (const res of held) res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: {}\n\n')
   await Promise.all([first, second])
   t.equal((await ask()).status, 429, 'a head that has come is no end')

@@ -106,14 +106,14 @@ t.test('a secret is reloaded from its file, however it was replaced, and reporte
         t.equal(await sent(), '200 Bearer key-three second-one', caseName({ change, reason }))
         t.match(
           lines,
-          [[{ file: join(secrets, 'vendor'), reason }, /what was read from it stays in use/]],
+          [[{ file: join(secrets, 'vendor'), reason }, /its previous value stays in use/]],
           caseName({ change, reason }),
         )
         t.equal(lines.length, 1, caseName({ change, reason }))
         t.equal(results.length, before, 'nothing was read again')
         await writeFile(join(secrets, 'vendor'), 'key-three')
         await watch.look()
-        t.match(lines[1], [{}, /there again, as it was/], caseName({ change, reason }))
+        t.match(lines[1], [{}, /readable again, with the same value/], caseName({ change, reason }))
         results.length = before
       }
     },
@@ -122,7 +122,7 @@ t.test('a secret is reloaded from its file, however it was replaced, and reporte
   await t.test('an empty one is not applied by a reload meanwhile either', async t => {
     await writeFile(join(secrets, 'vendor'), '')
     const refused = await gateway.reload()
-    t.match(refused, { ok: false, findings: [{ code: 'file_unreadable', message: /vendor.*it is empty now/ }] })
+    t.match(refused, { ok: false, findings: [{ code: 'file_unreadable', message: /vendor.*it is now empty/ }] })
     t.equal(await sent(), '200 Bearer key-three second-one')
     await writeFile(join(secrets, 'vendor'), 'key-four')
     await watch.look()

@@ -161,7 +161,7 @@ t.test('without a token nothing is sent and nothing is billed', async t => {
   t.equal(answer.status, 502)
   const { error } = (await answer.json()) as { readonly error: { readonly code: string; readonly message: string } }
   t.equal(error.code, 'upstream_unsigned')
-  t.match(error.message, /refused a token with status 400 \(invalid_client\)/)
+  t.match(error.message, /refused to issue a token, with status 400 \(invalid_client\)/)
   t.equal(one.upstream.received.length, 0)
   const charges = await one.charges()
   t.ok(

@@ -253,11 +253,11 @@ routes:
 
 t.test('a family that may answer in words without a price starts as before, and check refuses it', async t => {
   const started = await start(t, { yaml: unpriced, upstreams: ['text'] })
-  t.match(started.gateway.plan.warnings, [/draws-one may answer in words alone \(chat\)/])
+  t.match(started.gateway.plan.warnings, [/draws-one may respond with text only \(chat\)/])
   const env = { TEXT_URL: 'http://127.0.0.1:9', TOLLGATE_STORAGE: `sqlite:${started.folder}/other.db` }
   const { code, stdout, stderr } = await runCli({ folder: started.folder, yaml: unpriced, env }, 'check')
   t.equal(code, 3)
-  t.match(`${stdout}${stderr}`, /cli\.yaml:\d+:\d+.*draws-one may answer in words alone/)
+  t.match(`${stdout}${stderr}`, /cli\.yaml:\d+:\d+.*draws-one may respond with text only/)
   t.match(`${stdout}${stderr}`, /add token-usage: \{ beside_images: free \}/)
   for (const [section, prices] of [
     ['token-usage: { beside_images: free }', 'input: "1", output: "2"'],

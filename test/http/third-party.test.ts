@@ -154,7 +154,7 @@ t.test('a plugin with import statements in a commonjs folder is reported with th
     findings: [
       {
         code: 'plugin_failed',
-        message: /package\.json says "type": "commonjs": say "module" there, or let the file's name end in \.mjs/,
+        message: /package\.json has "type": "commonjs": set "module" there, or let the file's name end in \.mjs/,
       },
     ],
   })
@@ -234,7 +234,7 @@ t.test('the signing plugin of docs/plugins.md signs each request to its upstream
   await writeFile(project.config, await editShipped([[/credential: \{ header: authorization.*/, signed('empty')]]))
   t.match(await loadConfig(project.config, env), {
     ok: false,
-    findings: [{ code: 'plugin_failed', message: /default export does not sign/ }],
+    findings: [{ code: 'plugin_failed', message: /default export is not a signer/ }],
   })
 })
 

@@ -53,7 +53,11 @@ t.test('with the shipped file no tool that makes images is forwarded, however it
     for (const text of imageTools) {
       const answer = await askText(style, text)
       t.equal(answer.status, 400, caseName({ style, text }))
-      t.match(answer.text, /vendor_tool_refused|tool_repeated|would run|says twice/, caseName({ style, text }))
+      t.match(
+        answer.text,
+        /vendor_tool_refused|tool_repeated|would run|declares its type twice/,
+        caseName({ style, text }),
+      )
     }
   t.equal(upstream.received.length, before, 'the upstream was not asked')
   await shipped.settled()

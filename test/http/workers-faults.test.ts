@@ -20,7 +20,7 @@ t.test('a killed worker is replaced, and its counts are kept', { skip }, async t
   for (let i = 0; i < 6; i++) t.equal((await askOnce(url, ask, { key: site.key })).status, 200, caseName({ i }))
   await until(async () => (await figure(gateway, requests)) === 6)
   process.kill(victim, 'SIGKILL')
-  await gateway.hears(/a worker ended; another takes its place/)
+  await gateway.hears(/a worker ended; replacing it/)
   t.equal((await askOnce(url, ask, { key: site.key })).status, 200, 'the other one answers meanwhile')
   await until(async () => (await workersOf(gateway)).length === 2)
   t.notOk((await workersOf(gateway)).includes(victim))
@@ -43,7 +43,7 @@ t.test('an unhandled error ends one worker, not the requests of the others nor i
     const others = Array.from({ length: 4 }, () => askOnce(url, ask, { key: site.key }))
     await until(async () => upstream.received.length === seen + 4)
     const asked = askOnce(url, ask, { key: site.key, headers: { 'x-trap': trap } })
-    await gateway.hears(/a fault that nobody handled: finishing and ending/, from)
+    await gateway.hears(/unhandled error: finishing requests and stopping/, from)
     go.resolve()
     t.same(
       (await Promise.all(others)).map(({ status }) => status),
@@ -51,7 +51,7 @@ t.test('an unhandled error ends one worker, not the requests of the others nor i
       caseName({ trap }),
     )
     t.ok([200, 503].includes((await asked).status ?? 0), 'the one that did it is answered too')
-    await gateway.hears(/a worker ended; another takes its place/, from)
+    await gateway.hears(/a worker ended; replacing it/, from)
     await until(async () => (await workersOf(gateway)).filter(pid => !before.includes(pid)).length === 1)
   }
   await gateway.stop()
@@ -63,7 +63,7 @@ t.test('if workers no longer start the gateway exits with 1, and reports why', {
   await writeFile(join(site.folder, 'broken'), '')
   for (const pid of await workersOf(gateway)) process.kill(pid, 'SIGKILL')
   t.equal(await gateway.gone, 1)
-  t.match(gateway.said(), /workers do not start any more: .*the trap has snapped/)
+  t.match(gateway.said(), /workers cannot be started: .*the trap has snapped/)
 
   await t.test('a failed first start ends at once', async t => {
     const again = site.start()

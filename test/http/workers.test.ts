@@ -17,7 +17,7 @@ t.test('several processes are one gateway: one address, one storage, one set of 
   const { site, gateway, url, upstream } = await startWorks(t, 2)
   t.equal((await workersOf(gateway)).length, 2)
   t.equal(gateway.said().match(/^tollgate +http/gm)?.length, 1, 'it is announced once')
-  t.notMatch(gateway.said(), /A first key was made/, 'there is a key already')
+  t.notMatch(gateway.said(), /Created a first API key/, 'there is a key already')
 
   const answers = await Promise.all(Array.from({ length: 60 }, () => askOnce(url, ask, { key: site.key })))
   t.same(
@@ -63,7 +63,7 @@ t.test('several processes are one gateway: one address, one storage, one set of 
     const asked = Array.from({ length: 12 }, () => askOnce(url, ask, { key: site.key }))
     await until(async () => upstream.received.length === before + 12)
     gateway.signal('SIGTERM')
-    await gateway.hears(/^SIGTERM: finishing 12 requests, at most 30 s\. Again to end at once\.$/m)
+    await gateway.hears(/^SIGTERM: finishing 12 requests, for at most 30 s\. Repeat the signal to stop immediately\.$/m)
     t.equal((await fetch(`${await gateway.ops}/readyz`)).status, 503)
     go.resolve()
     t.same(
@@ -96,12 +96,12 @@ t.test('a reload is applied by every worker or by none', { skip }, async t => {
 
   await t.test('a bad file has no effect, also on workers started while it is there', async t => {
     await writeFile(site.config, renamed.replace('version: 1', 'version: 1\nversion: 2'))
-    await gateway.hears(/the new configuration is refused; the old one stays\n.*set twice/)
+    await gateway.hears(/the new configuration was rejected; the old one stays active\n.*set twice/)
     const before = await workersOf(gateway)
     for (const pid of before) {
       const from = gateway.said().length
       process.kill(pid, 'SIGKILL')
-      await gateway.hears(/a worker ended; another takes its place/, from)
+      await gateway.hears(/a worker ended; replacing it/, from)
       await until(async () => {
         const now = await workersOf(gateway)
         return now.length === 2 && !now.includes(pid) && (await figure(gateway, /tollgate_workers/)) === 2
@@ -122,6 +122,6 @@ t.test('a reload is applied by every worker or by none', { skip }, async t => {
     const from = gateway.said().length
     await writeFile(site.config, renamed)
     gateway.signal('SIGHUP')
-    t.ok(await gateway.hears(/^reloaded: .*nothing has changed$/m, from))
+    t.ok(await gateway.hears(/^reloaded: .*no changes$/m, from))
   })
 })

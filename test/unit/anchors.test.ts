@@ -64,9 +64,9 @@ t.test("[6.6] anchors are read one per line, and from a gateway's log; anything 
   t.same(parseAnchors(''), [])
   for (const [bad, says] of [
     [`${one}\nnot json`, /^line 2 is not JSON$/],
-    ['{"time":"x"}', /^line 1 is no anchor$/],
-    ['3', /^line 1 is no anchor$/],
-    [one.replace('"position":3', '"position":"3"'), /^line 1 is no anchor$/],
+    ['{"time":"x"}', /^line 1 is not an anchor$/],
+    ['3', /^line 1 is not an anchor$/],
+    [one.replace('"position":3', '"position":"3"'), /^line 1 is not an anchor$/],
   ] as const)
     t.throws(() => parseAnchors(bad), { message: says }, caseName({ bad, says }))
   t.end()

@@ -14,7 +14,7 @@ t.test('fmt writes the layout, --check only reports; a broken file is unchanged'
   t.match(await place.run('fmt', '--check'), {
     code: 1,
     stdout: '',
-    stderr: /not formatted; tollgate fmt gateway\.yaml does it/,
+    stderr: /not formatted; run tollgate fmt gateway\.yaml/,
   })
   t.match(await place.run('fmt'), { code: 0, stderr: /has been formatted/ })
   t.equal(await readFile(place.path('gateway.yaml'), 'utf8'), await readFile(join(root, 'gateway.yaml'), 'utf8'))
@@ -56,7 +56,7 @@ t.test('check and lint print GitHub and SARIF formats; exit codes stay', async t
     stderr: /1 error,/,
   })
   t.match(silenced, { code: 0, stdout: '' })
-  t.match(invalid, { code: 3, stderr: /is not valid, so it was not linted/ })
+  t.match(invalid, { code: 3, stderr: /is invalid, so it was not linted/ })
   t.match(rules, { code: 0, stdout: /^RULE .*\nliteral-secret +error /m })
   t.match(misspelt, { code: 2, stderr: /no rule 'ops-publik'/ })
 })

@@ -95,7 +95,7 @@ t.test('an unsupported price is reported, and never makes a model free', async t
     ),
   )
   const told = (model: string) => notes.filter(note => note.startsWith(`${model}: `) && note.includes('_cost'))
-  t.match(told('a'), [/input_cost_per_image \(no answer counts by it\) is not translated, and not charged/])
+  t.match(told('a'), [/input_cost_per_image \(no response reports it\) is not translated and not charged/])
   t.equal(plan.models.get('a')?.prices.get('cache_write')?.micros, 3_750_000)
   t.match(plan.models.get('a')?.overrides, [
     { if: { service_tier: ['priority', 'fast'], input_above: 200_000 } },
@@ -125,7 +125,7 @@ t.test('fallbacks of the same family become further upstreams', async t => {
       ['openrouter', 2, 'vendor/b'],
     ],
   )
-  t.ok(notes.some(note => note.includes('its fallback b answers is charged as a')))
+  t.ok(notes.some(note => note.includes('responses of its fallback b are charged as a')))
   t.ok(notes.some(note => note.includes('the fallback c is not translated')))
 })
 
@@ -165,13 +165,13 @@ t.test('unsupported settings are reported, in the file too; a model without a pr
   t.match(text, '  # unpriced: { family: chat, upstream: openai, send_as: o1 }')
   for (const told of [
     'bedrock',
-    'a pattern is no model',
-    'unpriced: nothing says input_cost_per_token',
-    'unsaid: nothing says what it is for',
+    'a pattern is not a model',
+    'unpriced: it has no input_cost_per_token',
+    'unsaid: its mode is unknown',
     'one: tpm',
     'one: litellm_params.temperature',
     'model_list[5]',
-    'general_settings.master_key: make keys',
+    'general_settings.master_key: create keys',
     'drop_params',
   ])
     t.ok(

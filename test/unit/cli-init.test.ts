@@ -43,7 +43,7 @@ t.test('init makes an empty folder ready: valid, formatted, safe, and overwrites
     await place.run('init', 'elsewhere'),
     await place.run('init', '--yes', '--force'),
   ]
-  t.match(again, { code: 1, stderr: /gateway\.yaml is there already; --force/ })
+  t.match(again, { code: 1, stderr: /gateway\.yaml already exists; use --force/ })
   t.match(alone, { code: 2, stderr: /no terminal to ask at\. Use --yes/ })
   t.match(forced, { code: 0 })
   t.match(await readFile(place.path('gateway.yaml'), 'utf8'), /^currency: USD$/m)
@@ -54,8 +54,8 @@ t.test('init refuses invalid answers, and then writes nothing', async t => {
   const place = await makeFolder(t)
   const cases: readonly (readonly [args: readonly string[], says: RegExp])[] = [
     [['--upstream', 'alpha=ftp://x'], /upstreams\.alpha\.url.*\n[^]*write https:\/\/HOST/],
-    [['--upstream', 'gamma=https://x.example'], /no upstream 'gamma' to begin with; there are alpha, beta, text/],
-    [['--upstream', 'alpha'], /write NAME=URL/],
+    [['--upstream', 'gamma=https://x.example'], /unknown upstream 'gamma'; expected one of alpha, beta, text/],
+    [['--upstream', 'alpha'], /expected NAME=URL/],
     [['--currency', 'dollars'], /currency/],
   ]
   for (const [args, says] of cases)
@@ -77,7 +77,7 @@ t.test('init asks on a terminal for what no flag sets', { skip: !hasScript && 's
     { asked: /write https:\/\/HOST/, keys: `${'\x7f'.repeat(7)}https://beta.example\r` },
     { asked: /upstream 'text'/, keys: '\r' },
     { asked: /keys and charges/, keys: '\r' },
-    { asked: /limits counted/, keys: '\x1b[B\r' },
+    { asked: /rate limit counters/, keys: '\x1b[B\r' },
   ]
   let shown = ''
   let from = 0
@@ -128,7 +128,7 @@ t.test(
       place.run('diff', '--against', 'gateway.yaml'),
       place.run('diff', 'next.yaml', '--against', 'gateway.yaml', '--format', 'json'),
     ])
-    t.match(against, { code: 0, stderr: /changes 4 of gateway\.yaml/ })
+    t.match(against, { code: 0, stderr: /has 4 changes from gateway\.yaml/ })
     t.same(against.stdout.trimEnd().split('\n'), wanted)
     t.match(same, { code: 0, stdout: '', stderr: /no differences/ })
     t.match(JSON.parse(json.stdout), { before: /^[0-9a-f]{12}$/, after: /^[0-9a-f]{12}$/, changes: wanted })
@@ -140,7 +140,7 @@ t.test(
       '--ops',
       new URL(opsUrl).host,
     )
-    t.match(running, { code: 0, stderr: /of the running gateway/ })
+    t.match(running, { code: 0, stderr: /from the running gateway/ })
     t.same(running.stdout.trimEnd().split('\n'), wanted)
     await gateway.close()
     t.match(await place.run('diff', 'next.yaml', '--ops', new URL(opsUrl).host), {
@@ -177,7 +177,7 @@ t.test('init writes no password', async t => {
     ['--counters', 'redis://:pass-word-1@redis.example:6379'],
   ] as const) {
     const refused = await place.run('init', '--yes', flag, url)
-    t.match(refused, { code: 2, stdout: '', stderr: /holds a password.*start with TOLLGATE_/ }, caseName({ flag, url }))
+    t.match(refused, { code: 2, stdout: '', stderr: /contains a password.*set TOLLGATE_/ }, caseName({ flag, url }))
     t.notMatch(refused.stderr, 'pass-word-1', caseName({ flag, url }))
   }
   await t.rejects(readFile(place.path('gateway.yaml')), { code: 'ENOENT' })
@@ -196,7 +196,7 @@ t.test('import writes a file that check accepts, once', async t => {
     stderr: /1 of 1 model active.*tollgate check/,
   })
   t.match(await place.run('check'), { code: 0 })
-  t.match(await place.run(...args), { code: 1, stderr: /gateway\.yaml is there already/ })
+  t.match(await place.run(...args), { code: 1, stderr: /gateway\.yaml already exists/ })
   const printed = await place.run('import', 'config.yaml')
   t.equal(printed.stdout, await readFile(place.path('gateway.yaml'), 'utf8'))
   t.match(await place.run('import', 'none.yaml'), { code: 1, stderr: /ENOENT/ })

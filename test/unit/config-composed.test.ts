@@ -170,7 +170,7 @@ models:
     overrides: [{ if: { input_above: 200000 }, input: "6.00" }]
     times: [{ if: { speed: fast }, by: "2" }]
     ends: 2020-01-01
-    unmapped: ["audio (no answer counts by it)"]
+    unmapped: ["audio (no response reports it)"]
 `
   const lines = 'price_tables: [prices.yaml]\nmodel_lists:\n  a: { family: chat, upstream: text, models: [bare] }\n'
   const { loaded, place } = await read(t, lines, { 'prices.yaml': rows })

@@ -48,7 +48,7 @@ t.test('an endlessly nested text is refused at a place, in every way of nesting'
   for (const depth of [120, 840, 1_400]) {
     const names = Array.from({ length: depth }, (_, i) => `${' '.repeat(i)}a:`).join('\n')
     const [deep] = (await findingsOf(`version: 1\n${names}`)).filter(({ code }) => code === 'yaml_deep')
-    t.match(deep, { line: Number, message: /more than 100 levels/, remedy: /take them out/ }, `${depth} names`)
+    t.match(deep, { line: Number, message: /more than 100 levels/, remedy: /remove them/ }, `${depth} names`)
     t.ok(deep && deep.line > 100, `${depth} names: where they are too deep`)
   }
 })
@@ -200,7 +200,7 @@ function raise(message: string): never {
 t.test('a route at a console path is refused with its line, unless the console is off [6.8]', async t => {
   const text = readFileSync(new URL('route-shadowed.yaml', folder), 'utf8')
   t.match(await findingsOf(text), [
-    { line: 18, code: 'route_shadowed', message: "'GET /api/{name}' is never reached: the console answers there" },
+    { line: 18, code: 'route_shadowed', message: "'GET /api/{name}' is never reached: the console uses this path" },
     { line: 19 },
     { line: 20 },
   ])

@@ -61,7 +61,7 @@ t.test('lint, the effective values and their origins do not show them either', a
   const linted = await lintConfig(written, [], {})
   t.ok(linted.ok)
   t.match(JSON.stringify(linted), 'literal-secret')
-  t.match(JSON.stringify(linted), 'is asked unencrypted')
+  t.match(JSON.stringify(linted), 'is called without encryption')
   const loaded = await loadConfig(written, {})
   const settings = loaded.ok ? loaded.plan.settings : {}
   t.equal(settings['storage'], 'postgres://me:***@127.0.0.1/db?sslmode=disable&password=***')

@@ -327,7 +327,7 @@ t.test(
     const node = new URL(lost.url).host
     t.match(
       both[0].log.lines.filter(([level]) => level === 'error'),
-      [['error', { node }, 'the store of the limits does not answer']],
+      [['error', { node }, 'the counter store does not respond']],
     )
     await lost.start()
     for (const { counters } of both) await until(() => counters.healthy())
@@ -340,7 +340,7 @@ t.test(
       30,
       'and all is as before',
     )
-    t.match(both[0].log.lines.at(-1), ['info', { node }, 'the store of the limits answers again'])
+    t.match(both[0].log.lines.at(-1), ['info', { node }, 'the counter store responds again'])
   },
 )
 
@@ -396,5 +396,5 @@ t.test('a replica replaces its node and continues its counts', { skip }, async t
   admitted += await admittedOf(other, 20, [requests], 'refuse')
   t.equal(admitted, 4, 'of the ten, six of which were told before')
   t.equal(counters.known([requests], 'refuse')?.[0]?.remaining, 0)
-  t.match(log.lines.at(-1), ['info', { node: new URL(lost.url).host }, 'the store of the limits answers again'])
+  t.match(log.lines.at(-1), ['info', { node: new URL(lost.url).host }, 'the counter store responds again'])
 })

@@ -110,7 +110,7 @@ t.test(
     const levels = replicas[0]?.log.lines
       .filter(([level]) => level !== 'debug')
       .map(([level, , text]) => `${level}: ${text}`)
-    t.same(levels, ['error: the store of the limits does not answer', 'info: the store of the limits answers again'])
+    t.same(levels, ['error: the counter store does not respond', 'info: the counter store responds again'])
   },
 )
 

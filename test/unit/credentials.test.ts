@@ -139,8 +139,8 @@ t.test('an upstream whose signer fails counts as failing, and the next is called
 t.test('the client gets a public reason, and for a plugin fault only that it is one', async t => {
   const rows = [
     [
-      new SigningError('login.example refused a token with status 401'),
-      'login.example refused a token with status 401',
+      new SigningError('login.example refused to issue a token, with status 401'),
+      'login.example refused to issue a token, with status 401',
     ],
     [new Error('secret key is k-123'), 'its signing plugin failed'],
   ] as const

@@ -110,7 +110,7 @@ await t.test(
     }
     t.equal(receiver.received.length, retryMs.length + 1)
     t.equal(new Set(idsOf(receiver)).size, 1)
-    t.same(said, ['an event was given up: its receiver did not take it'])
+    t.same(said, ['an event was dropped: its webhook did not accept it'])
     t.equal(tries.at(-1), 'given_up')
     t.match(await events.webhooks.list(), [{ webhook: 'finance', waiting: 0, givenUp: 1 }])
     clock.pass(1_000_000_000)
@@ -168,15 +168,15 @@ await t.test('a receiver that accepts nothing is reported once, and once when it
     await courier.turn(refused)
     clock.pass(1_000)
   }
-  t.match(courier.silence, { since, why: /127\.0\.0\.1 is no place of the open internet/ })
-  t.match(said, [/does not take events/])
+  t.match(courier.silence, { since, why: /127\.0\.0\.1 is not a public internet address/ })
+  t.match(said, [/does not accept events/])
   t.equal(said.length, 1)
   t.equal(receiver.received.length, 0)
   await tell(1, 'back')
   clock.pass(60 * 60_000)
   await courier.turn({ ...refused, allowPrivate: true })
   t.equal(courier.silence, undefined)
-  t.match(said[1], /takes events again/)
+  t.match(said[1], /accepts events again/)
 })
 
 await t.test('few events are tried for a receiver that is away, and all are sent when it is back', async t => {

@@ -277,12 +277,12 @@ t.test('[10.3] a combination without a price is refused before it costs, or has 
   const shop = shopOf({ 'low 1k': 40, 'high 2k': 120 })
   const closed = facetOf({ price_by: ['quality', 'resolution'] })
   const cases: [{ [name: string]: Json }, RegExp, string | undefined][] = [
-    [{ quality: 'ultra', resolution: '1k' }, /no price for quality ultra; it has prices for low, high/, 'quality'],
-    [{ quality: 'low' }, /no price for resolution not given; it has prices for 1k, 2k/, 'resolution'],
+    [{ quality: 'ultra', resolution: '1k' }, /no price for quality ultra\. It has prices for low, high/, 'quality'],
+    [{ quality: 'low' }, /no price for resolution not given\. It has prices for 1k, 2k/, 'resolution'],
     [{ quality: null, resolution: '1k' }, /quality not given/, 'quality'],
     [
       { quality: 'low', resolution: '2k' },
-      /no price for quality, resolution low 2k; it has prices for low 1k, high 2k/,
+      /no price for quality, resolution low 2k\. It has prices for low 1k, high 2k/,
       undefined,
     ],
     [{ quality: 'low 1k', resolution: '1k' }, /quality low 1k/, 'quality'],

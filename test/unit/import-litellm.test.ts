@@ -213,7 +213,7 @@ t.test('fallbacks, aliases, timeouts, cooldown and headers keep their meaning', 
   ])
   t.same(ways('c'), [['gpt-4o-mini', 1]])
   t.same(ways('local'), [['x', 1]], 'what is free does not lead to what is not')
-  t.ok(notes.some(note => note.includes('nobody would be charged')))
+  t.ok(notes.some(note => note.includes('its use would not be charged')))
   const upstream = plan.models.get('a')?.upstreams[0]?.upstream
   t.match(upstream, { concurrency: 4, timeouts: { firstByteMs: 20_000 }, headers: { 'x-team': 'a $x ${HOME}' } })
   t.match(upstream?.cooldown, { failures: 4 })
@@ -415,13 +415,13 @@ t.test('control characters in names of a file are escaped', async t => {
   await writeFile(join(folder, 'obeyed.yaml'), stringify({ model_list: [named('a\u001b[31mred\nline')] }))
   const args = ['import', 'litellm', 'obeyed.yaml', '--dry-run']
   const { stderr } = await runCommand({ cwd: folder, env: process.env }, args)
-  t.match(stderr, 'a\\u001b[31mred\\u000aline: its name cannot stand in a configuration')
+  t.match(stderr, 'a\\u001b[31mred\\u000aline: its name is not valid in a configuration')
   t.notMatch(stderr, '\u001b')
 })
 
 t.test('an output file in a missing folder is reported in a sentence', async t => {
   await writeFile(join(folder, 'known.yaml'), stringify(one({ model: 'openai/gpt-4o', api_key: 'os.environ/KEY' })))
-  const said = /nowhere[^ ]*: there is no folder nowhere to write it to/
+  const said = /nowhere[^ ]*: the folder nowhere does not exist/
   const place = { cwd: folder, env: process.env }
   const config = await runCommand(place, [
     'import',
@@ -457,7 +457,10 @@ t.test('a file whose aliases multiply is refused in a sentence, at once', async 
     )
   await writeFile(join(folder, 'aliases.yaml'), `${lines.join('\n')}\nmodel_list: *a9\n`)
   const refused = await cli('litellm', 'aliases.yaml', '--dry-run')
-  t.match(refused, { code: 3, err: /aliases\.yaml[^]*its aliases stand for one another[^]*write the values out/ })
+  t.match(refused, {
+    code: 3,
+    err: /aliases\.yaml[^]*its aliases expand to too many values[^]*write the values in each place/,
+  })
 })
 
 t.test(
@@ -485,15 +488,19 @@ t.test(
     t.same([...plan.models.keys()].toSorted(), ['a', 'alias', 'b', 'some'])
     t.match(about('alias'), [
       /^alias: an alias cannot be hidden here; it is listed$/,
-      /^alias: it may be asked 10 times a minute beside a: there both together$/,
+      /^alias: its limit of 10 requests per minute is separate from a; in LiteLLM they share it$/,
     ])
-    t.same(about('gone'), ['gone: the alias of nowhere is not translated: there is no such model'])
-    t.ok(about('off').includes('off: once it has its prices, what its fallback b answers is charged as off'))
-    t.notOk(about('off').some(note => note.includes('b answers is charged as off') && !note.includes('once')))
-    t.ok(about('a').includes('a: what its fallback b answers is charged as a'))
+    t.same(about('gone'), ['gone: the alias of nowhere is not translated: the model does not exist'])
+    t.ok(about('off').includes('off: once it has its prices, responses of its fallback b are charged as off'))
+    t.notOk(
+      about('off').some(
+        note => note.includes('responses of its fallback b are charged as off') && !note.includes('once'),
+      ),
+    )
+    t.ok(about('a').includes('a: responses of its fallback b are charged as a'))
     t.ok(
       about('some').includes(
-        'some: rpm of some of its deployments is not translated: others say none, and are not bound',
+        'some: rpm of some of its deployments is not translated: others have none and are not limited',
       ),
     )
   },
@@ -505,6 +512,6 @@ t.test('a fallback to an upstream already in use adds nothing, and is reported',
     model_list: ['a', 'b'].map(model_name => ({ model_name, litellm_params: params })),
     router_settings: { fallbacks: [{ a: ['b'] }] },
   })
-  t.ok(notes.includes('a: its fallback b is asked at the same upstream for the same model, and adds nothing'))
-  t.notOk(notes.some(note => note.includes('answers is charged as')))
+  t.ok(notes.includes('a: its fallback b is the same model at the same upstream, so it has no effect'))
+  t.notOk(notes.some(note => note.includes('are charged as')))
 })

@@ -68,7 +68,7 @@ t.test('a price of 0 is unknown, unless the name says free or the model runs loc
   const { of, why } = read('litellm')
   t.match(of('openrouter/z-ai/glm-4.5-air:free'), { prices: {}, free: true })
   t.match(of('ollama/llama3'), { prices: {}, free: true })
-  t.match(why('volcengine/glm-4-7'), /nobody knew/)
+  t.match(why('volcengine/glm-4-7'), /may mean unknown/)
   t.match(why('input-only-chat'), /output_cost_per_token/)
   t.end()
 })
@@ -78,7 +78,7 @@ t.test('a model is left out, with the reason, if its answers have an uncountable
   t.match(why('tiny-embedding'), /six decimal places/)
   t.match(why('1024-x-1024/dall-e-3'), /one size/)
   t.match(why('dall-e-3'), /depends on the size/)
-  t.match(why('stability/sd3'), /what is sent, or of what is made/)
+  t.match(why('stability/sd3'), /of input or of output images/)
   t.match(why('veo-3'), /video_generation/)
   t.equal(rows.length + left.length, 22, 'nothing is lost without a word')
   t.end()
@@ -90,7 +90,7 @@ t.test('an OpenRouter answer: decimals as text; a variable price and 0 are unkno
     id: 'openai/gpt-4o',
     provider: 'openrouter',
     prices: { input: '2.50', cached_input: '1.25', output: '10.00' },
-    unmapped: ['image (no answer counts by it)'],
+    unmapped: ['image (no response reports it)'],
   })
   t.same(of('anthropic/claude-sonnet-4.5'), {
     id: 'anthropic/claude-sonnet-4.5',
@@ -100,7 +100,7 @@ t.test('an OpenRouter answer: decimals as text; a variable price and 0 are unkno
   t.match(of('z-ai/glm-4.5-air:free'), { free: true })
   t.same(of('some/by-request')?.prices, { request: '0.005' })
   t.match(why('openrouter/auto'), /varies/)
-  t.match(why('some/unknown'), /nobody knew/)
+  t.match(why('some/unknown'), /may mean unknown/)
   t.match(why('some/half'), /completion/)
   t.match(of('google/gemini-2.5-flash-image')?.unmapped, [/^image_output/])
   t.end()
@@ -231,7 +231,7 @@ t.test('a table without undercharged rows', t => {
   t.equal(strict.rows.length + strict.left.length, table.rows.length + table.left.length)
   t.match(
     strict.left.find(one => one.id === 'perplexity/sonar')?.why,
-    /would be undercharged: search_context_cost_per_query \(it depends on the size/,
+    /of its use would not be charged: search_context_cost_per_query \(it depends on the size/,
   )
   t.ok(withoutUndercharging(table, true).rows.some(row => row.id === 'perplexity/sonar'))
   t.end()
@@ -250,8 +250,8 @@ t.test('OpenRouter: prices by the size of the prompt', t => {
       overrides: [{ if: { input_from: 200_000 }, prices: { input: '6.00', output: '22.50' } }],
     },
   ])
-  t.match(read([{ utc_start: 1200, prompt: '0.1' }])?.left, [{ why: /a condition that nothing here knows/ }])
-  t.match(read([{ min_prompt_tokens: 10, image: '0.1' }])?.left, [{ why: /image, and nothing here counts/ }])
+  t.match(read([{ utc_start: 1200, prompt: '0.1' }])?.left, [{ why: /a condition that is not supported/ }])
+  t.match(read([{ min_prompt_tokens: 10, image: '0.1' }])?.left, [{ why: /image, which is not supported/ }])
   t.end()
 })
 
@@ -304,11 +304,11 @@ t.test('new-api: an expression is translated, or refused with the reason; its ra
     ['tier("base", p * 3)', /p and c are not both priced/],
     ['tier("base", max(p, 10) * 3 + c * 2)', /not known|not expected/],
     ['p <= 1000 ? tier("a", p * 1 + c * 1) : tier("b", p * 2 + c * 2)', /not expected/],
-    ['len <= 10 ? tier("a", fixed(1)) : tier("b", p * 2 + c * 2)', /stands beside others/],
-    ['len <= 10 ? tier("a", p*1+c*1) : len < 20 ? tier("b", p*2+c*2) : tier("c", p*3+c*3)', /compared in two ways/],
-    ['len > 10 ? tier("a", p*1+c*1) : len > 20 ? tier("b", p*2+c*2) : tier("c", p*3+c*3)', /do not rise/],
-    ['tier("base", p * 5 + c * 25)|||when(header("x") has "y") * 6', /not known here/],
-    ['tier("base", p * 5 + c * 25) * (param("n") == "2" ? 2 : 1)', /goes by the field n/],
+    ['len <= 10 ? tier("a", fixed(1)) : tier("b", p * 2 + c * 2)', /combined with others/],
+    ['len <= 10 ? tier("a", p*1+c*1) : len < 20 ? tier("b", p*2+c*2) : tier("c", p*3+c*3)', /compared inconsistently/],
+    ['len > 10 ? tier("a", p*1+c*1) : len > 20 ? tier("b", p*2+c*2) : tier("c", p*3+c*3)', /not in ascending order/],
+    ['tier("base", p * 5 + c * 25)|||when(header("x") has "y") * 6', /not supported/],
+    ['tier("base", p * 5 + c * 25) * (param("n") == "2" ? 2 : 1)', /depends on the field n/],
     ['tier("base", p * 5 + c * 25) * (hour("UTC") == "2" ? 2 : 1)', /not expected/],
     ['tier("base", p * 0.1234567 + c * 25)', /six decimal places/],
   ] as const)

@@ -53,7 +53,7 @@ for (const one of recipes)
       const lines = example.split('\n')
       const unsaid = one.variables.filter(({ name, required: needed, means }) =>
         needed
-          ? !lines.includes(`${name}=`) || (means !== null && !lines.includes(`# Needed: ${means}`))
+          ? !lines.includes(`${name}=`) || (means !== null && !lines.includes(`# Required: ${means}`))
           : !lines.some(line => line.startsWith(`# ${name}=`)),
       )
       t.strictSame(unsaid, [], 'what may be set and what has to be stands in .env.example')
@@ -185,11 +185,14 @@ t.test('[10] names of a recipe that the file has already stay unchanged, and are
 t.test('[10] a file that cannot be extended is refused with the reason', async t => {
   await t.rejects(mergeRecipes('{ version: 1 }', [recipe('fal')]), {
     name: 'MergeError',
-    message: /one pair of braces/,
+    message: /written in braces/,
   })
   await t.rejects(mergeRecipes('a: [', [recipe('fal')]), { name: 'MergeError', message: /cannot be read/ })
   const commented = minimal.replace('{ m-1:', '{ # mine\n  m-1:')
-  await t.rejects(mergeRecipes(commented, [recipe('fal')]), { name: 'MergeError', message: /models is in braces/ })
+  await t.rejects(mergeRecipes(commented, [recipe('fal')]), {
+    name: 'MergeError',
+    message: /models is written in braces/,
+  })
 })
 
 t.test('[10] a vendor with jobs gets the route that reports them', async t => {
@@ -215,7 +218,7 @@ t.test('[10] init --vendor prepares a folder, or extends one and keeps the previ
   t.match(await place.run('fmt', '--check'), { code: 0 })
 
   const more = await place.run('init', '--vendor', 'seedream')
-  t.match(more, { code: 0, stderr: /added {6}families\.seedream\n[^]*as it was before: gateway\.yaml\.bak\n/ })
+  t.match(more, { code: 0, stderr: /added {6}families\.seedream\n[^]*backup: gateway\.yaml\.bak\n/ })
   t.match(more.stderr, /lacks {6}\S*\.env\.example does not have [^\n]*ARK_/)
   t.notMatch(more.stderr, /does not have [^\n]*FAL_/, 'what it has is not told')
   t.equal(await readFile(place.path('gateway.yaml.bak'), 'utf8'), written)
@@ -226,7 +229,7 @@ t.test('[10] init --vendor prepares a folder, or extends one and keeps the previ
 
   const before = await readFile(place.path('gateway.yaml'), 'utf8')
   const again = await place.run('init', '--vendor', 'fal')
-  t.match(again, { code: 0, stderr: /left {7}upstreams\.fal: it is there already[^]*nothing was written/ })
+  t.match(again, { code: 0, stderr: /kept {7}upstreams\.fal: it already exists[^]*nothing was written/ })
   t.equal(await readFile(place.path('gateway.yaml'), 'utf8'), before)
   t.equal((await readdir(place.folder)).filter(name => name.includes('.bak')).length, 2)
 })
@@ -234,19 +237,19 @@ t.test('[10] init --vendor prepares a folder, or extends one and keeps the previ
 t.test('[10] init --vendor refuses what it cannot do, and then writes nothing', async t => {
   const place = await makeFolder(t)
   for (const [args, says] of [
-    [['--vendor', 'fol'], /no recipe 'fol'; there are anthropic, .*fal, /],
-    [['--vendor', 'fal', '--upstream', 'fal=https://x.example'], /--upstream is for the vendors that are made up/],
+    [['--vendor', 'fol'], /unknown recipe 'fol'; expected one of anthropic, .*fal, /],
+    [['--vendor', 'fal', '--upstream', 'fal=https://x.example'], /--upstream is only for the simulated vendors/],
     [['--vendor', 'fal', '--currency', 'dollars'], /currency/],
   ] as const)
     t.match(await place.run('init', ...args), { code: 2, stdout: '', stderr: says }, caseName({ args }))
   t.strictSame(await readdir(place.folder), [])
 
   await writeFile(place.path('gateway.yaml'), `${minimal}nonsense: 1\n`)
-  t.match(await place.run('init', '--vendor', 'fal'), { code: 3, stderr: /nonsense[^]*not valid as it is, so nothing/ })
+  t.match(await place.run('init', '--vendor', 'fal'), { code: 3, stderr: /nonsense[^]*it is invalid, so nothing/ })
   await writeFile(place.path('gateway.yaml'), minimal)
   t.match(await place.run('init', '--vendor', 'fal', '--currency', 'EUR'), {
     code: 2,
-    stderr: /--currency is for a new/,
+    stderr: /--currency is only for a new/,
   })
   const clash = minimal.replace('{ mine:', '{ fal: {}, mine:')
   await writeFile(place.path('gateway.yaml'), clash)
@@ -283,5 +286,5 @@ t.test('[10] recipes lists all recipes and their needs, and prints the lines of 
   )
   const page = await readFile(new URL('../../docs/recipes/fal.md', import.meta.url), 'utf8')
   t.ok(page.includes(`\`\`\`yaml\n${one.stdout}\`\`\``), 'as they stand on its page')
-  t.match(none, { code: 2, stdout: '', stderr: /there is no recipe 'nobody'/ })
+  t.match(none, { code: 2, stdout: '', stderr: /unknown recipe 'nobody'/ })
 })

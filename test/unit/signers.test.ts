@@ -144,7 +144,7 @@ t.test('tc3-hmac takes the action of its options if a request names none, and re
   t.match(await signer.sign(someRequest()), { headers: { 'x-tc-action': 'Otherwise' } })
   const bare = await tc3Hmac.create(options, someHost())
   t.throws(() => bare.sign(someRequest()), {
-    message: 'it names no action: neither the call nor the credential does',
+    message: 'it has no action: set one in the call or in the credential',
   })
 })
 
@@ -197,7 +197,7 @@ t.test('an invalid key file is reported with the reason, and none of its content
   for (const [key, fault] of faults)
     t.match(
       googleToken.inspectOptions?.({ key, scope: 's' }),
-      [{ code: 'key_unusable', message: `this is no key of a service account: ${fault}`, path: ['key'] }],
+      [{ code: 'key_unusable', message: `this is not a service account key: ${fault}`, path: ['key'] }],
       fault,
     )
   const broken = { ...file, private_key: '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n' }
@@ -233,12 +233,15 @@ t.test('a refusal is reported with its status and the registered code, and nothi
   const rows = [
     [
       answerJson(401, { error: 'invalid_client', error_description: 'secret s is wrong' }),
-      'login.example refused a token with status 401 (invalid_client)',
+      'login.example refused to issue a token, with status 401 (invalid_client)',
     ],
-    [answerJson(400, { error: 'Secret "s"' }), 'login.example refused a token with status 400'],
-    [{ status: 502, headers: {}, body: Buffer.from('<html>') }, 'login.example refused a token with status 502'],
-    [answerJson(200, { token: 'x' }), 'login.example answered without a token'],
-    [answerJson(200, { access_token: 'two\r\nlines' }), 'login.example answered without a token'],
+    [answerJson(400, { error: 'Secret "s"' }), 'login.example refused to issue a token, with status 400'],
+    [
+      { status: 502, headers: {}, body: Buffer.from('<html>') },
+      'login.example refused to issue a token, with status 502',
+    ],
+    [answerJson(200, { token: 'x' }), 'login.example responded without a token'],
+    [answerJson(200, { access_token: 'two\r\nlines' }), 'login.example responded without a token'],
   ] as const
   for (const [answer, message] of rows) {
     const signer = await oauthClient.create(

@@ -206,7 +206,7 @@ t.test('an unreadable size is 400 for a family that snaps, with valid ones', asy
     for (const family of [familyB, familyBAsSent]) {
       const failure = await refusalOf(() => pass(family, jsonBody({ model: 'm', size })))
       t.match(failure, { status: 400, code: 'invalid_size', param: 'size' }, JSON.stringify(size))
-      t.match(failure.message, /1024x1024, or one of 1k, 2k, or leave size out/, caseName({ size, family }))
+      t.match(failure.message, /1024x1024, or one of 1k, 2k, or omit size/, caseName({ size, family }))
     }
   t.equal((await refusalOf(() => pass(familyB, formBody({ size: 'tiny' }), 'image.edit'))).status, 400)
 })

@@ -138,7 +138,7 @@ t.test(`statements of random charges with refunds equal the charges and the ledg
         { user: 'ada', closing: '1.000001' },
       ],
     })
-    t.match(own, { code: 0, stdout: '', stderr: /nothing was ever paid in/ })
+    t.match(own, { code: 0, stdout: '', stderr: /there are no prepaid balances/ })
   })
 
   await t.test('an invalid month is refused, and disagreeing books are reported with the difference', async t => {

@@ -166,7 +166,7 @@ for (const [name, harness] of [
     await t.rejects(async () => storage.keys.create(newKey({ user: 'nobody' })), {
       code: 'user_unknown',
       params: { name: 'nobody' },
-      message: 'there is no user named nobody; create it first',
+      message: 'the user nobody does not exist; create it first',
     })
     await storage.close()
     await base.close()

@@ -67,5 +67,5 @@ t.test('a gateway with such a model starts; check reports place and remedy, and 
     '\nmodels:\n  probe: { family: chat, upstream: text, prices: { input: "1" } }\n',
   ])
   t.match(await place.run('check'), { code: 0, stderr: /warning: .*no price for output[\s\S]*add output/ })
-  t.match(await place.run('check', '--strict'), { code: 3, stderr: /1 warning, refused by --strict/ })
+  t.match(await place.run('check', '--strict'), { code: 3, stderr: /1 warning, treated as errors by --strict/ })
 })

@@ -96,7 +96,7 @@ export const upstreamRoutes = [
       const { result, answer, path, ms } = await parts.upstreams.test(key)
       const before = await recordOf(ask, key)
       if (result === 'good' && before.state === 'suspended' && before.reason === 'invalid')
-        await decide(ask, key, { state: 'active', until: null, note: 'a free look found it good' })
+        await decide(ask, key, { state: 'active', until: null, note: 'a free test request succeeded' })
       return {
         result,
         answer,

@@ -16,11 +16,11 @@ const known: readonly (readonly [sentence: RegExp, tell: (...facts: readonly str
     (_asked, billed = '', returned = '', made = '') => t('mismatch.other', { billed, returned, made }),
   ],
   [
-    /^this is the price of the images; what else the request used is charged as (\S+)$/,
+    /^this is the price of the images; (?:what else the request used|other usage of the request) is charged as (\S+)$/,
     (id = '') => t('warning.part', { id }),
   ],
   [
-    /^charged by what is used; the hold is the most that the request allows: (.+), times (?:the group's multiplier|(\S+) included)$/,
+    /^charged by (?:what is used; the hold is the most|usage; the hold is the maximum) that the request allows: (.+), times (?:the group's multiplier|(\S+) included)$/,
     (told = '', multiplier) =>
       t('warning.use', {
         told,

@@ -124,7 +124,7 @@ export class Dialler {
 }
 
 function timedOut(): Error {
-  return Object.assign(new Error('no connection in time'), { code: 'ETIMEDOUT' })
+  return Object.assign(new Error('the connection timed out'), { code: 'ETIMEDOUT' })
 }
 
 /** If all addresses failed and one was too slow, the error is a timeout, whichever timer was first. */

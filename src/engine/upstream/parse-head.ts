@@ -31,7 +31,7 @@ const knownMax = 512
 export function parseHead(text: string): ParsedHead {
   let end = lineEnd(text, 0)
   const first = statusLine.exec(text.slice(0, end))
-  if (!first) throw new WireFault('its first line is no status line')
+  if (!first) throw new WireFault('its first line is not a status line')
   // Without a prototype, whose member names would have a meaning.
   const headers: { [name: string]: string | string[] | undefined } = Object.create(null)
   while (end < text.length) {
@@ -43,7 +43,7 @@ export function parseHead(text: string): ParsedHead {
     const value = readValue(text, colon + 1, end)
     const before = headers[name]
     if (name === 'content-length' && (before !== undefined || !length.test(value)))
-      throw new WireFault('its content-length is not one number')
+      throw new WireFault('its content-length is not a single number')
     if (before === undefined) headers[name] = value
     else if (typeof before === 'string') headers[name] = [before, value]
     else before.push(value)
@@ -62,7 +62,7 @@ function lineEnd(text: string, from: number): number {
 function readName(text: string): string {
   const seen = known.get(text)
   if (seen !== undefined) return seen
-  if (!token.test(text)) throw new WireFault('the name of a header is none')
+  if (!token.test(text)) throw new WireFault('a header name is invalid')
   const name = text.toLowerCase()
   if (known.size < knownMax) known.set(text, name)
   return name
@@ -74,7 +74,7 @@ function readValue(text: string, from: number, to: number): string {
   while (start < end && isBlank(text.charCodeAt(start))) start++
   while (end > start && isBlank(text.charCodeAt(end - 1))) end--
   const value = text.slice(start, end)
-  if (unreadable.test(value)) throw new WireFault('the value of a header holds what none may')
+  if (unreadable.test(value)) throw new WireFault('a header value has invalid characters')
   return value
 }
 

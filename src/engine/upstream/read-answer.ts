@@ -99,7 +99,7 @@ export class AnswerReader {
     const copied = bytes.copy(part, before, at, Math.min(bytes.length, at + part.length - before))
     this.#partBytes = before + copied
     const compared = Math.min(this.#partBytes, beginning.length)
-    if (beginning.compare(part, 0, compared, 0, compared) !== 0) throw new WireFault('it is another protocol')
+    if (beginning.compare(part, 0, compared, 0, compared) !== 0) throw new WireFault('it uses another protocol')
     const end = part.subarray(0, this.#partBytes).indexOf(headEnd, Math.max(0, before - headEnd.length + 1))
     if (end < 0) {
       if (this.#partBytes === part.length) throw new WireFault('its head is too long')
@@ -121,7 +121,8 @@ export class AnswerReader {
     if (head.status < 200) return
     this.#persists = head.persists
     const { 'content-length': length, 'transfer-encoding': coding } = head.headers
-    if (coding !== undefined && length !== undefined) throw new WireFault('where it ends is said in two ways')
+    if (coding !== undefined && length !== undefined)
+      throw new WireFault('it has both content-length and transfer-encoding')
     if (this.#isForHead || head.status === 204 || head.status === 304) {
       // One that should have no contents, and announces some, may have sent them.
       if (!this.#isForHead && (coding !== undefined || (length !== undefined && length !== '0'))) this.#persists = false
@@ -139,7 +140,7 @@ export class AnswerReader {
 
   #beginChunks(coding: string | string[]): void {
     if (typeof coding !== 'string' || coding.toLowerCase() !== 'chunked')
-      throw new WireFault('it is coded in a way that is not known')
+      throw new WireFault('its transfer-encoding is unknown')
     this.#phase = chunked
     this.#chunks = new ChunkFrames()
   }

@@ -94,7 +94,7 @@ export class ChunkFrames {
   }
 
   #expect(byte: number, wanted: number, next: number): void {
-    if (byte !== wanted) throw new WireFault('a chunk does not end where it says')
+    if (byte !== wanted) throw new WireFault('a chunk does not end at its declared size')
     this.#state = next
   }
 
@@ -108,7 +108,7 @@ export class ChunkFrames {
     if (this.#digits === 0) throw new WireFault('a chunk has no size')
     if (byte === cr) this.#state = sizeEnd
     else if (byte === semicolon) this.#state = extension
-    else throw new WireFault('the size of a chunk is no number')
+    else throw new WireFault('the size of a chunk is not a number')
   }
 
   #readExtension(byte: number): void {
@@ -116,7 +116,7 @@ export class ChunkFrames {
       this.#state = sizeEnd
       return
     }
-    if (!isText(byte)) throw new WireFault('the extension of a chunk holds what none may')
+    if (!isText(byte)) throw new WireFault('the extension of a chunk has invalid characters')
     if (++this.#extensionBytes > extensionBytesFree + this.#contentBytes)
       throw new WireFault('the extensions of chunks are too long')
   }
@@ -133,7 +133,7 @@ export class ChunkFrames {
   }
 
   #countTrailer(isSound: boolean): void {
-    if (!isSound) throw new WireFault('a trailer holds what none may')
+    if (!isSound) throw new WireFault('a trailer has invalid characters')
     if (++this.#trailerBytes > trailerBytesMax) throw new WireFault('the trailers are too long')
   }
 }

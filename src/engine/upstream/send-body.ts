@@ -115,7 +115,7 @@ export class StreamSender implements BodySender {
   }
 
   readonly #onClose = (): void => {
-    if (!this.#isOver) this.#breakOff(this.#source.errored ?? new Error('the body of the request broke off'))
+    if (!this.#isOver) this.#breakOff(this.#source.errored ?? new Error('the request body ended early'))
   }
 
   #writeHead(): void {
@@ -136,5 +136,5 @@ export class StreamSender implements BodySender {
 }
 
 function wrongLength(): Error {
-  return new UnsendableRequest('the body of the request is not as long as was said')
+  return new UnsendableRequest('the request body does not match its declared length')
 }

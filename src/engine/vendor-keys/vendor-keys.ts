@@ -74,7 +74,7 @@ export class VendorKeys implements AttemptHost {
     }
     // Once: requests in flight at the same time are refused too.
     if (this.states.refused(key, classification, keyUser))
-      this.#parts.log.error(facts, "an upstream's key is refused and suspended until it is good again")
+      this.#parts.log.error(facts, 'an upstream key was refused and is suspended until it works again')
   }
 
   #countsOf(key: VendorKey): { requests: number; readonly outcomes: OutcomeCounts } {

@@ -149,11 +149,11 @@ export class Writer implements Writing {
     this.#outage.close()
     this.#rejectAll(new StorageError('storage_closed'))
     if (chargeQueue.size > 0)
-      log.error({ charges: chargeQueue.size }, 'charges could not be written and go with the process')
+      log.error({ charges: chargeQueue.size }, 'charges could not be written and are lost when the process ends')
     const { owner, epoch } = this.#identity
     if (epoch === 0 || this.#outage.reason !== undefined) return
     await useClient(this.#options.pool, client => transact(client, clock, () => forget(owner))).catch(error =>
-      log.warn({ err: error }, 'the lease of this gateway could not be given back; it runs out by itself'),
+      log.warn({ err: error }, 'the lease of this gateway could not be released; it will expire'),
     )
   }
 

@@ -70,7 +70,7 @@ const bySqlite: { readonly [code: number]: keyof typeof openingFaults } = {
  */
 export function openingFailure(error: unknown, path: string): string | undefined {
   const kind = kindOf(error, path)
-  const other = 'or name another place: storage in the configuration (the shipped one reads TOLLGATE_STORAGE)'
+  const other = 'or use another location: storage in the configuration (the shipped one reads TOLLGATE_STORAGE)'
   if (kind !== undefined) {
     const [fault, remedy] = openingFaults[kind]
     return `${resolve(path)}: ${fault}; ${remedy}, ${other}`

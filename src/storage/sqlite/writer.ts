@@ -127,7 +127,8 @@ export class Writer implements Writing {
     }
     this.#closed = true
     const { size } = this.#options.chargeQueue
-    if (size > 0) this.#options.log.error({ charges: size }, 'charges could not be written and go with the process')
+    if (size > 0)
+      this.#options.log.error({ charges: size }, 'charges could not be written and are lost when the process ends')
     this.#lazy?.cancel()
     this.#outage.close()
     this.#rejectAll(new StorageError('storage_closed'))
@@ -244,7 +245,7 @@ export class Writer implements Writing {
   /** Open charges continue; new ones wait until there is room. */
   #arriveRoom(short: string | undefined): void {
     const { log } = this.#options
-    if (short === undefined) log.info({}, 'the disk has room again')
+    if (short === undefined) log.info({}, 'the disk has space again')
     else log.error({ reason: short }, 'the disk is nearly full; billable requests are refused')
     this.#short = short
     if (short !== undefined) this.#startProbing()

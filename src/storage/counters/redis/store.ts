@@ -155,7 +155,7 @@ export class Store {
     if (this.isAway(tag)) return
     const words = keys.flatMap(key => [key, sumKeyOf(key)])
     await this.#send(renew, { tag, keys: words, args: members, operations: 1 }).catch((error: unknown) =>
-      this.#parts.log.warn({ error: String(error) }, 'places in flight could not be renewed'),
+      this.#parts.log.warn({ error: String(error) }, 'in-flight slots could not be renewed'),
     )
   }
 
@@ -201,8 +201,8 @@ export class Store {
     const { clock, log, onBack } = this.#parts
     const onChange = (isOpen: boolean): void => {
       this.#away += isOpen ? 1 : -1
-      if (isOpen) return log.error({ ...facts, why: node.why }, 'the store of the limits does not answer')
-      log.info(facts, 'the store of the limits answers again')
+      if (isOpen) return log.error({ ...facts, why: node.why }, 'the counter store does not respond')
+      log.info(facts, 'the counter store responds again')
       onBack()
     }
     const breaker = new Breaker({ clock, probe: () => this.#probe(node), onChange, failuresMax, probeEveryMs })
