@@ -15,7 +15,7 @@ import { besideOf, rowsOf } from './rows.ts'
 import { rateTier, type Size } from './tier.ts'
 
 const tierFromText = {
-  told: 'the size that the answer tells',
+  told: 'the size reported in the response',
   output: 'the long edge of the image that came back',
   request: 'the long edge of the requested size',
 } as const
@@ -122,7 +122,9 @@ function whyCombination(charge: Charge, rule: TierRule, by: readonly string[], l
   const values = by.map(name => {
     if (name === 'tier') return whyTierOf(charge, rule, line)
     const told = facts?.[name]
-    return told === undefined ? `${name} ${rule.asked?.[name] ?? 'not given'}` : `${name} ${told} (told by the answer)`
+    return told === undefined
+      ? `${name} ${rule.asked?.[name] ?? 'not given'}`
+      : `${name} ${told} (reported in the response)`
   })
   const end = line.source === 'default' ? `${line.tier}, as what has no price of its own` : line.tier
   return `${values.join(', ')} → ${end}`
@@ -157,7 +159,7 @@ function whyBeside(rule: TierRule, { tier, quantity, source, flags, width, heigh
   const [fact] = Object.entries(told?.facts ?? {})
   const size = told?.size ?? (width === null || height === null ? null : { width, height })
   const from = fact
-    ? `${fact[0]} ${fact[1]}, told by the answer`
+    ? `${fact[0]} ${fact[1]}, reported in the response`
     : size
       ? `${size.width}x${size.height}, ${sourceText[source]}`
       : sourceText[source]
@@ -170,7 +172,7 @@ function whyBeside(rule: TierRule, { tier, quantity, source, flags, width, heigh
 }
 
 const sourceText = {
-  told: 'told by the answer',
+  told: 'reported in the response',
   output: 'of the image that came back',
   request: 'as the request has it',
   default: 'as nothing says how many',
@@ -193,7 +195,7 @@ function describeRule(rule: TierRule): string {
     : `each image is priced by the tier of ${from}; default ${otherwise}`
   const factors = times ? `; times ${times.map(one => one.by).join(', ')} where that applies` : ''
   const beside = lines
-    ? `; beside it ${lines.map(({ name, once }) => `${name} ${once ? 'once' : 'for each image'}`).join(', ')}`
+    ? `; in addition ${lines.map(({ name, once }) => `${name} ${once ? 'once' : 'for each image'}`).join(', ')}`
     : ''
   return `${image}${factors}${beside}`
 }

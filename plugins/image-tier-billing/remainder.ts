@@ -392,6 +392,6 @@ export class Remainder {
     const rest = end - this.#origin - this.#known - this.#length
     const images = this.#ofText + 1
     if (this.#full === undefined && rest > restBytesMax + images * restBytesPerImage)
-      this.#full = `${Math.round(rest / 1024)} KiB beside ${images} images`
+      this.#full = `${Math.round(rest / 1024)} KiB next to ${images} images`
   }
 }

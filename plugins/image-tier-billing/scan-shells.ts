@@ -42,7 +42,7 @@ export class JsonShell<Visitor extends JsonVisitor = JsonVisitor> {
 
   /** What follows the answer is not part of it. @throws Unrecognised if the answer has no picture */
   cut(count: number): void {
-    const shape = 'something behind the JSON object'
+    const shape = 'data after the JSON object'
     if (count === 0) throw new Unrecognised(shape)
     this.omission.rest(this.walk.followedAt, this.holdback.end, shape)
   }
@@ -85,7 +85,7 @@ export class EventShell<Visitor extends JsonVisitor = JsonVisitor> {
     const { fault, followed } = this.walk
     if (fault !== undefined) throw new Unreadable(fault)
     const end = base + piece.length
-    if (followed) this.omission.rest(this.walk.followedAt, end, 'something behind the JSON object of an event')
+    if (followed) this.omission.rest(this.walk.followedAt, end, 'data after the JSON object of an event')
     return end
   }
 

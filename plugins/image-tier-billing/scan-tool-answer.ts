@@ -32,7 +32,7 @@ export class ToolAnswerScanner implements Scanner {
     if (fault !== undefined) throw new Unreadable(fault)
     if (foreign) throw new Unrecognised('no JSON object')
     const { end } = this.#holdback
-    if (followed) this.#omission.rest(this.#walk.followedAt, end, 'something behind the JSON object')
+    if (followed) this.#omission.rest(this.#walk.followedAt, end, 'data after the JSON object')
     const safe = Math.min(this.#results.safe(end), this.#walk.unfinished ?? end)
     return { out: this.#holdback.release(safe), done: this.#results.take() }
   }

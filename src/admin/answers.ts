@@ -55,7 +55,7 @@ export const budgetsAnswer = object({
       forecast: {
         ...textOrNull,
         description:
-          'What will be spent until it begins anew, at the pace so far. Null for one that does not, and early in its time.',
+          'Expected spending until it renews, at the current pace. Null for a budget that never renews, and early in its period.',
       },
     }),
   ),
@@ -90,7 +90,7 @@ export const groupsAnswer = object({
       models: {
         ...texts,
         type: ['array', 'null'],
-        description: 'What its keys may ask for, `*` for the rest of a name; null for all.',
+        description: 'Models that its keys may request, `*` for the rest of a name; null for all.',
       },
       budget: { ...budgetOrNull, description: 'What all keys of the group may spend together.' },
       user_budget: { ...budgetOrNull, description: 'What each user may spend who has no budget of their own.' },
@@ -127,7 +127,7 @@ export const sessionAnswer = object({
   user: userAnswer,
   may: { ...texts, description: 'What the role allows, as `x-access` of the endpoints has it.' },
   gateway: object({
-    base_url: { ...text, description: 'Callers ask at this address with /v1 behind it.' },
+    base_url: { ...text, description: 'Clients send requests to this address followed by /v1.' },
     currency: text,
     version: text,
     revision: text,
@@ -136,7 +136,7 @@ export const sessionAnswer = object({
   }),
 })
 export const signInAnswer = object({
-  passwords: { ...truth, description: 'Whether a password lets anybody in.' },
+  passwords: { ...truth, description: 'Whether users can sign in with a password.' },
   issuers: listOf(object({ name: text, label: text })),
   at: { ...textOrNull, description: 'Where issuers send people back to: the console has to be opened there.' },
 })
@@ -195,8 +195,7 @@ export const logTotalsAnswer = object({
   },
   next: {
     ...textOrNull,
-    description:
-      'What the others are asked for with, as `before`: each request is in one answer. Null where all were added.',
+    description: 'The value of `before` for the next page: each request is in one answer. Null if all were added.',
   },
 })
 
@@ -208,7 +207,7 @@ export const latencyAnswer = object({
       kind: {
         type: 'string',
         enum: ['call', 'refusal', 'lookup'],
-        description: 'Whether a model was asked; a lookup is answered by the gateway itself.',
+        description: 'Whether the request went to a model; the gateway answers lookups itself.',
       },
       model: textOrNull,
       operation: text,
@@ -280,19 +279,19 @@ export const avoidableAnswer = object({
   rows: listOf(
     object({
       model: text,
-      size: { ...textOrNull, description: 'What was asked for, as it was sent.' },
+      size: { ...textOrNull, description: 'The requested size, as sent.' },
       source: { ...text, description: 'Where the tier came from: request or default.' },
       billed: { ...text, description: 'The tier that was charged.' },
       at: {
         ...textOrNull,
-        description: 'file:line of its price as it stands now; null where the model has none of it any more.',
+        description: 'file:line of its current price; null if the model no longer has one.',
       },
       made: { ...text, description: 'The tier of what came back.' },
       ask: { ...text, description: 'A size that the same is made of, and that is charged so.' },
       currency: text,
       images: whole,
       charged: text,
-      saved: { ...text, description: 'What asking for that size would have saved.' },
+      saved: { ...text, description: 'The saving of a request for that size.' },
     }),
   ),
 })
@@ -379,7 +378,7 @@ export const modelsAnswer = object({
       notes: object({ en: texts, zh: texts }),
       streams: texts,
       enabled: truth,
-      usable: { ...truth, description: "Whether keys of the user's own group may ask for it." },
+      usable: { ...truth, description: "Whether keys of the user's own group may request it." },
     }),
   ),
 })
@@ -427,11 +426,11 @@ const costUnder = object({
         cost: text,
       }),
     ),
-    description: 'Charges of which nobody can tell what they would have cost: they are in no other sum.',
+    description: 'Charges whose cost by the other prices is unknown: they are in no other sum.',
   } as const,
   uncounted: {
     ...texts,
-    description: 'Models that cost nothing now and would: what was asked of them left no charges.',
+    description: 'Models that are free now and would have a price: their requests left no charges.',
   },
 })
 export const costUnderAnswer = {
@@ -448,7 +447,7 @@ export const configAnswer = object({
     object({
       path: text,
       value: text,
-      file: { type: ['string', 'null'], description: 'The file that it stands in; null for a default.' },
+      file: { type: ['string', 'null'], description: 'The file that defines it; null for a default.' },
       line: wholeOrNull,
       from: { type: 'string', enum: ['file', 'environment', 'default'] },
     }),
@@ -533,7 +532,7 @@ export const writtenAnswer = object({
   findings,
   files: {
     ...texts,
-    description: 'Written; where it was refused, what could not be taken back since somebody saved it meanwhile.',
+    description: 'Written files; after a refusal, those that could not be restored because they were saved meanwhile.',
   },
   backups: texts,
   changes: texts,
@@ -542,12 +541,12 @@ export const writtenAnswer = object({
 
 const fields = { type: ['object', 'null'] } as const
 export const alertsAnswer = object({
-  open: { ...whole, description: 'Those that nobody has dealt with.' },
+  open: { ...whole, description: 'Alerts without an acknowledgement.' },
   alerts: listOf(
     object({
       id: text,
       kind: text,
-      time: { ...momentOrNull, description: 'When it was told; null for what stands now.' },
+      time: { ...momentOrNull, description: 'When the alert was sent; null for a current state.' },
       data: { type: 'object', description: 'As docs/events.md has it where it is of an event.' },
       dealt: { anyOf: [object({ by: text, at: moment }), { type: 'null' }] },
     }),
@@ -600,7 +599,7 @@ export const eventsAnswer = object({
       data: { type: 'object', description: 'As docs/events.md has it, by kind.' },
     }),
   ),
-  next: { ...text, description: 'What to ask for as `after` next, whether or not there is more yet.' },
+  next: { ...text, description: 'The value of `after` for the next page, whether or not there is more yet.' },
   more: truth,
 })
 
@@ -615,7 +614,7 @@ export const upstreamsAnswer = object({
       models: { ...texts, description: 'Models that run on it.' },
       keys_asked: {
         ...wholeOrNull,
-        description: 'How many of its keys may be asked now; null where it is sent no credential.',
+        description: 'How many of its keys are usable now; null if it has no credential.',
       },
       keys: listOf(upstreamKeyView.schema),
     }),
@@ -627,7 +626,7 @@ export const keyTrialAnswer = object({
   result: {
     type: 'string',
     enum: ['good', 'bad', 'unclear'],
-    description: 'Whether it was let in; unclear where what was asked for is not there.',
+    description: 'Whether the credential was accepted; unclear if the requested resource does not exist.',
   },
   answer: { ...text, description: 'A status with the code of the vendor, or why nothing came.' },
   path: text,
@@ -657,7 +656,7 @@ export const systemAnswer = object({
   upstreams: listOf(object({ name: text, healthy: truth, simulated: truth })),
   needs_review: { ...whole, description: 'Charges that wait for a person.' },
   review_held: { ...moneyList, description: 'What is held for them.' },
-  disk_free: { ...wholeOrNull, description: 'Bytes free where the storage stands; null when it is elsewhere.' },
+  disk_free: { ...wholeOrNull, description: 'Free bytes on the disk of the storage; null for a remote storage.' },
   disk_min: {
     ...whole,
     description: 'Bytes that have to be free there; with fewer, requests that cost something are refused.',
@@ -675,7 +674,7 @@ export const systemAnswer = object({
         limit: whole,
       }),
     ),
-    description: 'Limits of what runs at once that several requests share. Nobody waits at one that is full.',
+    description: 'Concurrency limits that several requests share. A full one refuses; no request waits.',
   },
   upstream_connections: {
     ...listOf(
@@ -692,7 +691,7 @@ export const systemAnswer = object({
         wait_p95_ms: wholeOrNull,
       }),
     ),
-    description: 'Connections of this process to the upstreams that it has asked; upstreams at one address share them.',
+    description: 'Connections of this process to upstreams that it has called; upstreams at one address share them.',
   },
   writes_waiting: object({ changes: whole, rows: whole, charges: whole }),
   traffic: {
@@ -701,7 +700,7 @@ export const systemAnswer = object({
       until: moment,
       requests: { ...whole, description: 'Lookups left out.' },
       errors: whole,
-      refused: { ...whole, description: 'By the gateway, before an upstream was asked.' },
+      refused: { ...whole, description: 'Refused by the gateway before an upstream was called.' },
       p50_ms: wholeOrNull,
       p95_ms: wholeOrNull,
       rows: latencyAnswer.properties.rows,

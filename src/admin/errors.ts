@@ -38,14 +38,14 @@ export const consoleErrors = {
   no_account: {
     status: 403,
     type: 'console',
-    text: 'Nobody here is known as this account of {label}. Ask an administrator for an invitation.',
+    text: 'No user here has this account of {label}. Request an invitation from an administrator.',
   },
   no_role: {
     status: 403,
     type: 'console',
     text: 'Your account of {label} is in no group that may use this console. Contact the person who assigns its groups.',
   },
-  account_disabled: { status: 403, type: 'console', text: 'Your user here is disabled. Ask an administrator.' },
+  account_disabled: { status: 403, type: 'console', text: 'Your user is disabled. Contact an administrator.' },
   identity_taken: {
     status: 409,
     type: 'console',
@@ -54,7 +54,7 @@ export const consoleErrors = {
   invitation_unknown: {
     status: 400,
     type: 'console',
-    text: 'This invitation is not good: it was used, has ended, or was taken back. Ask for another one.',
+    text: 'This invitation is not valid: it was used, has expired, or was revoked. Request another one.',
   },
   forbidden: { status: 403, type: 'console', text: 'Your role does not allow this.' },
   own_charge: {
@@ -65,7 +65,7 @@ export const consoleErrors = {
   out_of_bounds: {
     status: 403,
     type: 'console',
-    text: "'{field}' may be {allowed}: {by} set that. Ask an administrator for more.",
+    text: "'{field}' may be {allowed}: {by} set that. Contact an administrator for more.",
   },
   edits_off: {
     status: 403,

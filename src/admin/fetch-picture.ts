@@ -47,7 +47,7 @@ export function fetchPicture(
       done(fetched)
     }
     const late = clock.after(waitMs, () => end(refused('it took too long')))
-    const leave = (): void => end(refused('nobody waits for it'))
+    const leave = (): void => end(refused('the client has left'))
     left.addEventListener('abort', leave, { once: true })
     if (left.aborted) leave()
     request.on('error', () => end(refused('it could not be reached')))

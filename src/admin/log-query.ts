@@ -29,8 +29,8 @@ export const logQuery = {
   },
   unit: { ...word, description: 'What it was charged for is counted in this unit, such as input.' },
   refunded: { ...truth, description: 'true: something of its charge was given back; false: nothing was.' },
-  other_size: { ...truth, description: 'true: an image came back in another size than was asked for.' },
-  size: { ...word, description: 'The size that its images were asked for, as it was sent.' },
+  other_size: { ...truth, description: 'true: an image came back in another size than requested.' },
+  size: { ...word, description: 'The requested size of its images, as sent.' },
   charge: {
     ...courseMembers.state.schema,
     description: 'The state of its charge.',

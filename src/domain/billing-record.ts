@@ -40,7 +40,7 @@ const lineView = viewOf<ExplainedLine>()({
   width: ownOfLine('width'),
   height: ownOfLine('height'),
   size: computed(
-    { ...schemas.textOrNull, description: 'Read from the bytes that came back, or told by the answer.' },
+    { ...schemas.textOrNull, description: 'Read from the returned bytes, or reported in the response.' },
     ({ line }: ExplainedLine) => actualSize(line),
   ),
   quantity: ownOfLine('quantity'),
@@ -105,14 +105,14 @@ export const billView = viewOf<Explained>()({
     {
       ...schemas.textOrNull,
       description:
-        '实际尺寸: read from the bytes that came back, or told by the answer; null where they differ and where nobody says.',
+        '实际尺寸: read from the returned bytes, or reported in the response; null if they differ or are unknown.',
     },
     ({ charge }: Explained) => same(itemsOf(charge).map(line => actualSize(line))),
   ),
   currency: own('currency'),
   amount: own('amount'),
   held: computed(
-    { ...schemas.text, description: 'Held for it now: until it ends, or somebody has decided about it.' },
+    { ...schemas.text, description: 'Held for it now, until it ends or a person decides.' },
     ({ charge }: Explained) => formatMoney(charge.held),
   ),
   refunded: own('refunded'),

@@ -18,8 +18,8 @@ const usage = {
 const mark = shownOf(markMembers, (marks: Marks) => marks)
 const marksView = viewOf<Marks>()({
   received_ms: mark('received', 'Its body was here.'),
-  asked_ms: mark('asked', 'Limits had room, its money was held: its upstream was asked.'),
-  asked_again_ms: mark('askedAgain', 'The last time that it was asked, or another was, where there was more than one.'),
+  asked_ms: mark('asked', 'Limits had room and its money was held: the upstream was called.'),
+  asked_again_ms: mark('askedAgain', 'The last call, of this or another upstream, if there was more than one.'),
   first_byte_ms: mark('firstByte', "The first byte of the upstream's answer was here."),
   last_byte_ms: mark('lastByte', 'The answer had come whole.'),
   committed_ms: mark('committed', 'What it costs was durable.'),

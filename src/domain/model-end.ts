@@ -12,7 +12,7 @@ export function parseEnd(date: string): ModelEnd | undefined {
 export function notesOf({ family: { notes }, ends }: Model): Model['family']['notes'] {
   if (!ends) return notes
   return {
-    en: [...notes.en, `Its vendor ends it on ${ends.date}. Ask another model from then on.`],
+    en: [...notes.en, `Its vendor ends it on ${ends.date}. Use another model from then on.`],
     zh: [...notes.zh, `供应商将于 ${ends.date} 停止提供该模型，届时请改用其他模型。`],
   }
 }

@@ -33,7 +33,7 @@ export type IncomingBody = {
   release(isUnread: boolean): void
 }
 
-const abandoned = new Error('nobody reads the body any more')
+const abandoned = new Error('the body has no reader any more')
 const nothing: IncomingBody = { body: { kind: 'none' }, release: () => undefined }
 
 /**

@@ -175,8 +175,7 @@ export const errors = {
     status: 429,
     type: 'requests',
     text: "Every key of the gateway for the upstream '{upstream}' has reached a limit. Nothing was charged. Try again in {seconds} s.",
-    operator:
-      'Add a key or an upstream, or ask the vendor to raise its limit. `tollgate upstreams list` shows the keys.',
+    operator: 'Add a key or an upstream, or have the vendor raise its limit. `tollgate upstreams list` shows the keys.',
   },
   upstream_queue_full: {
     status: 429,

@@ -41,7 +41,7 @@ export class UpstreamResponseBody implements Sink, AsyncIterable<Buffer> {
         else await this.#woken()
       }
     } finally {
-      if (!this.#isWhole) this.#source.abort(fail('upstream_cut', { reason: 'nobody reads its answer' }))
+      if (!this.#isWhole) this.#source.abort(fail('upstream_cut', { reason: 'its response has no reader' }))
     }
   }
 

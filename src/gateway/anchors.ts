@@ -40,7 +40,7 @@ export class Anchors {
     const moved = chains.filter(end => this.#told.get(end.chain) !== end.head)
     for (let at = 0; at < moved.length; at += together) {
       const anchor = { ...facts, chains: moved.slice(at, at + together) }
-      log.info({ anchor }, 'the ledger stands here')
+      log.info({ anchor }, 'ledger anchor')
       tell(anchor)
     }
     for (const { chain, head } of moved) this.#told.set(chain, head)

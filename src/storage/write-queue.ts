@@ -90,7 +90,7 @@ export class WriteQueue {
     if (error) this.#log.error({ fault: error.message }, 'log rows could not be written and are lost')
     const { dropped } = this.#logQueue
     if (dropped === this.#droppedTold) return
-    this.#log.warn({ rows: dropped - this.#droppedTold }, 'log rows were dropped: writing them falls behind')
+    this.#log.warn({ rows: dropped - this.#droppedTold }, 'log rows were dropped: the storage is too slow for them')
     this.#droppedTold = dropped
   }
 

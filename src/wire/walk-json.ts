@@ -156,11 +156,11 @@ export class JsonWalk {
           this.#close(byte === closeObject)
           break
         case comma:
-          if (this.#due !== 'comma or end') this.fault = 'a comma stands where none may'
+          if (this.#due !== 'comma or end') this.fault = 'unexpected comma'
           else this.#due = this.objects[this.depth] ? 'name' : 'value'
           break
         case colon:
-          if (this.#due !== 'colon') this.fault = 'a colon stands where none may'
+          if (this.#due !== 'colon') this.fault = 'unexpected colon'
           else this.#due = 'value'
           if (this.#keeps !== undefined) {
             this.#passed.begin(this.#keeps)
@@ -198,7 +198,7 @@ export class JsonWalk {
 
   /** @returns true when it is passed over */
   #open(isObject: boolean): boolean {
-    if (this.#due !== 'value' && this.#due !== 'value or end') this.fault = 'a bracket stands where none may'
+    if (this.#due !== 'value' && this.#due !== 'value or end') this.fault = 'unexpected bracket'
     else if (this.depth === depthMax) this.fault = `it is nested deeper than ${depthMax} levels`
     if (this.fault !== undefined) return false
     const answer = this.depth > 0 ? this.#visitor.opened?.(this, isObject) : undefined
@@ -265,7 +265,7 @@ export class JsonWalk {
       const answer = this.#visitor.string(this, at)
       this.#state = answer === 'rest' ? 'passed' : answer
       if (answer === 'rest') this.#passed.beginRest(true)
-    } else this.fault = 'a string stands where none may'
+    } else this.fault = 'unexpected string'
   }
 
   #string(piece: Buffer, base: number, from: number): number {

@@ -21,17 +21,20 @@ const words: readonly (readonly [word: string, better: string])[] = [
 ]
 const pattern = new RegExp(`\\b(${words.map(([word]) => word).join('|')})\\b`, 'gi')
 const comment = /^\s*(?:\/\/|\/\*|\*)|\s\/\/ /
+/** A literal of code; one with a blank is a message, or SQL. */
+const literal = /'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g
+const sql = /\b(?:SELECT|INSERT|UPDATE|DELETE|FROM|WHERE|REFERENCES)\b/
 
 export type Place = { readonly file: string; readonly line: number; readonly word: string; readonly better: string }
 export type Folder = { readonly lines: number; readonly found: readonly Place[] }
 
-/** The words in comments of code, in prose of pages and in English console texts, by folder. */
+/** The words in comments and messages of code, in prose of pages and in English console texts, by folder. */
 export function findWords(): ReadonlyMap<string, Folder> {
   const listed = execFileSync('git', ['ls-files', '-z', 'src', 'plugins', 'docs', 'README.md'], { cwd: root })
   const files = listed
     .toString()
     .split('\0')
-    .filter(file => /\.(?:ts|md)$/.test(file) || file === 'src/console/words/en.json')
+    .filter(file => /\.(?:tsx?|md)$/.test(file) || file === 'src/console/words/en.json')
   const folders = new Map<string, { lines: number; found: Place[] }>()
   for (const file of files) {
     const name = folderOf(file)
@@ -58,12 +61,18 @@ function folderOf(file: string): string {
 /** Of each line what people read; empty where that is nothing. */
 function proseOf(file: string, lines: readonly string[]): readonly string[] {
   if (file.endsWith('.json')) return lines.map(line => /: "(.*)",?$/.exec(line)?.[1] ?? '')
-  if (!file.endsWith('.md')) return lines.map(line => (comment.test(line) ? line : ''))
+  if (!file.endsWith('.md')) return lines.map(line => (comment.test(line) ? line : messagesOf(line)))
   let isCode = false
   return lines.map(line => {
     if (line.startsWith('```')) isCode = !isCode
     return isCode ? '' : line.replaceAll(/`[^`]*`/g, '')
   })
+}
+
+/** The messages of a line of code, without what they insert. */
+function messagesOf(line: string): string {
+  const literals = line.match(literal)?.filter(one => one.trim().includes(' ') && !sql.test(one)) ?? []
+  return literals.join(' ').replaceAll(/\$\{[^}]*\}/g, '')
 }
 
 function betterOf(found: string): string {

@@ -196,7 +196,7 @@ sold('what the answer tells decides, and stands with the lines', telled, async (
   )
   t.match(
     charge?.lines[0]?.why,
-    'quality low (told by the answer), told long edge 1000 ≤ 1024 (1k) → low 1k × 0.5 (draft: true)',
+    'quality low (reported in the response), told long edge 1000 ≤ 1024 (1k) → low 1k × 0.5 (draft: true)',
   )
   const listed = async (source: 'told' | 'output' | 'request') =>
     (await gateway.storage.journal.list({ limit: 9, source })).length
@@ -400,7 +400,7 @@ sold(
     )
     t.match(
       charge?.lines[0]?.why,
-      'quality low (told by the answer), told 1696 × 960 = 1628160 pixels > 1048576 (2k) → low 2k',
+      'quality low (reported in the response), told 1696 × 960 = 1628160 pixels > 1048576 (2k) → low 2k',
     )
     const refused = await buy({ quality: 'low' }, {}, { blocked: 'boats' })
     t.equal(refused.status, 400)

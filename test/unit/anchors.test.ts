@@ -57,7 +57,7 @@ t.test("[6.6] anchors are read one per line, and from a gateway's log; anything 
   t.teardown(() => anchors.close())
   chains.set('gateway', 3)
   const one = JSON.stringify(anchor())
-  const logged = JSON.stringify({ level: 30, msg: 'the ledger stands here', anchor: anchor() })
+  const logged = JSON.stringify({ level: 30, msg: 'ledger anchor', anchor: anchor() })
   const other = JSON.stringify({ level: 30, msg: 'a request' })
   t.same(parseAnchors(`${one}\n\n${one}\n`), [anchor(), anchor()])
   t.same(parseAnchors(`${other}\n${logged}\n`), [anchor()])

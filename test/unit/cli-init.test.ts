@@ -44,7 +44,7 @@ t.test('init makes an empty folder ready: valid, formatted, safe, and overwrites
     await place.run('init', '--yes', '--force'),
   ]
   t.match(again, { code: 1, stderr: /gateway\.yaml already exists; use --force/ })
-  t.match(alone, { code: 2, stderr: /no terminal to ask at\. Use --yes/ })
+  t.match(alone, { code: 2, stderr: /no terminal\. Use --yes/ })
   t.match(forced, { code: 0 })
   t.match(await readFile(place.path('gateway.yaml'), 'utf8'), /^currency: USD$/m)
   t.equal(await readFile(place.path('.gitignore'), 'utf8'), '.env\ndata/\nnode_modules/\n', 'lines are added once')

@@ -84,11 +84,11 @@ await t.test(
     })
     t.match(await mailer.send(plan(`smtp://127.0.0.1:${port}`, false), letter, signal), {
       kind: 'failed',
-      why: /open internet/,
+      why: /public internet/,
     })
     t.match(await mailer.send(plan(`smtp://localhost:${port}`, false), letter, signal), {
       kind: 'failed',
-      why: /open internet/,
+      why: /public internet/,
     })
   },
 )

@@ -378,7 +378,7 @@ t.test("[10.3] the answer's value precedes the requested one, and is held for", 
   t.same(lines[0]?.told, { facts: { quality: 'high' } })
   t.same(replayed(chargeOf(rule, lines)), [])
   t.match(explained(chargeOf(rule, lines)).lines, [
-    { why: 'quality high (told by the answer), resolution 1k → high 1k' },
+    { why: 'quality high (reported in the response), resolution 1k → high 1k' },
   ])
   const odd = rate(rule, [[9, 9]], toldOf({ facts: { quality: 'ultra' } }))
   t.same(short(odd), [['other', 'default', 200, null]])
@@ -608,9 +608,9 @@ t.test('[10.3] steps, seconds, tokens and requests, by the count of the request 
       '1 request (as the request has it) → request',
       'one price for every image → image',
       '28 steps (as the request has it) → step',
-      '3.522 seconds (seconds 3.5218, told by the answer) → second',
-      '13 tokens (text_in 13, told by the answer) → input_text',
-      '4160 tokens (image_out 4160, told by the answer) → output_image',
+      '3.522 seconds (seconds 3.5218, reported in the response) → second',
+      '13 tokens (text_in 13, reported in the response) → input_text',
+      '4160 tokens (image_out 4160, reported in the response) → output_image',
     ],
   )
   const silent = rate(ask(shop, facet).rule, [[9, 9]], toldOf({ facts: { text_in: 'many', image_out: -5 } }))

@@ -273,7 +273,7 @@ t.test('malformed or trailing data ends an answer or an event at once, with the 
   const events = (text: string) => () => new ToolEventScanner(new ByteBudget(1e6)).write(Buffer.from(text))
   const answer = (text: string) => () => new ToolAnswerScanner().write(Buffer.from(text))
   t.throws(events('data: {"a":1]'), { ...unreadable, message: 'its brackets do not match' })
-  const behind = 'something behind the JSON object'
+  const behind = 'data after the JSON object'
   t.match(leaveOut(new ToolEventScanner(new ByteBudget(1e6)), [Buffer.from('data: {}{}\n\n')]), {
     shape: `${behind} of an event`,
   })

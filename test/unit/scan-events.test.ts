@@ -155,7 +155,7 @@ const refused: readonly (readonly [string, string, string])[] = [
     `data: [DONE]\ndata: ${png}\n\n`,
     'an event whose data is no JSON object',
   ],
-  ['something behind the object', 'data: {}1\n\n', 'something behind the JSON object of an event'],
+  ['something behind the object', 'data: {}1\n\n', 'data after the JSON object of an event'],
   ['a link of no image', data('"more":"https://x"', finished), 'more (a link)'],
   ['a link that is told again', done(',"more":"https://x"', '"url":"https://x"'), 'more (a link)'],
   ['words of nobody knows what', data('"job":"x"') + data('"work":"y"'), 'no image, but job'],
@@ -176,7 +176,7 @@ const comments = ': keep-alive\n'.repeat(Math.ceil((afterImageBytesMax + tailByt
 const broken: readonly (readonly [string, string, number, RegExp])[] = [
   ['an event ends in its JSON', `event: ${finished}\ndata: {${image}\n\n`, 1e9, /ends before its JSON does/],
   ['the stream ends in an event', `event: ${finished}\ndata: {${image}`, 1e9, /ends before its JSON does/],
-  ['it is no JSON', 'data: {,}\n\n', 1e9, /a comma stands where none may/],
+  ['it is no JSON', 'data: {,}\n\n', 1e9, /unexpected comma/],
   ['an image does not end for 1 MiB', done().slice(0, -1) + comments, 0, /an event with an image does not end/],
 ]
 for (const [name, text, room, message] of broken)

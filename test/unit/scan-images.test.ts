@@ -124,7 +124,7 @@ const refused: readonly (readonly [string, string, string])[] = [
   ['two lists', `{"data":[{"b64_json":"${png}"}],"data":[]}`, 'two members data'],
   ['an object for a list', '{"data":{}}', 'data as an object'],
   ['no object', `["${png}"]`, 'no JSON object'],
-  ['something behind the object', '{"data":[]}1', 'something behind the JSON object'],
+  ['something behind the object', '{"data":[]}1', 'data after the JSON object'],
   ['a link of no image', '{"data":[{"url":"https://x"}],"more":"https://y"}', 'more (a link)'],
   [
     'a link beside bytes, told again',
@@ -150,7 +150,7 @@ for (const [name, text, shape] of refused)
 const thirteen = '{"b64_json":"AAAA"},'.repeat(13)
 const broken: readonly (readonly [string, string, ImageScannerOptions, RegExp])[] = [
   ['it ends in an element', `{"data":[{"b64_json":"${png}"}`, {}, /ends before its JSON does/],
-  ['it is no JSON', '{"data":[,]}', {}, /a comma stands where none may/],
+  ['it is no JSON', '{"data":[,]}', {}, /unexpected comma/],
   ['nothing, where its end is not told', '', { endUnknown: true }, /whether it is whole/],
   ['blanks, where its end is not told', ' \n', { endUnknown: true }, /whether it is whole/],
   [

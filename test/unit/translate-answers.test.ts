@@ -170,7 +170,7 @@ t.test('[13.2] undescribed content does not cut a stream whose picture was deliv
     [eventsOf({ type: 'strange', b64: picture }), "a picture in an event 'strange'"],
     ['data: ["https://cdn.example/a.png"]\n\n', 'an event whose data is no JSON object'],
     [eventsOf({ type: 'done', b64: 'data:text/plain,a' }), 'a data: URL that is not base64'],
-    ['data: {"type":"other"}{}\n\n', 'something behind the JSON object'],
+    ['data: {"type":"other"}{}\n\n', 'data after the JSON object'],
   ] as const)
     for (const events of [
       [eventsOf({ type: 'done', b64: picture }), strange],

@@ -13,7 +13,7 @@ import { needGroup } from '../sign-in/recognize.ts'
 import { toMoment } from '../to-moment.ts'
 import { checkGroup } from './keys.ts'
 
-const token = { type: 'string', maxLength: 200, description: 'What stands behind the # of the link.' } as const
+const token = { type: 'string', maxLength: 200, description: 'The part of the link after #.' } as const
 const hourMs = 3_600_000
 
 function show({ id, name, role, group, by, createdAt, expiresAt }: Invitation) {

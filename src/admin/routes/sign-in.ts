@@ -64,7 +64,7 @@ export const signInRoutes = [
         invitation: { type: 'string', maxLength: 200, description: 'The token of an invitation.' },
         name: {
           ...chosenName,
-          description: 'What whoever is invited will be called, where the invitation leaves that open.',
+          description: 'The name of the new user, if the invitation has none.',
         },
         link: { type: 'boolean', default: false, description: 'To be known by it from then on, and not to sign in.' },
       },
@@ -91,7 +91,7 @@ export const signInRoutes = [
       type: 'object',
       additionalProperties: false,
       required: ['query'],
-      properties: { query: { type: 'string', maxLength: 8192, description: "What stands behind the address's `?`." } },
+      properties: { query: { type: 'string', maxLength: 8192, description: 'The part of the address after `?`.' } },
     },
     answer: signedInAnswer,
     async handle(ask) {
@@ -111,7 +111,7 @@ export const signInRoutes = [
         return finish({ session: describeSession(ask, user), next: errand.next }, [over])
       }
       const { session, cookie } = await enter(ask, await recognize(arrived), issuer.name)
-      parts.log.info({ request: ask.id, issuer: issuer.name, user: session.user.name }, 'somebody signed in')
+      parts.log.info({ request: ask.id, issuer: issuer.name, user: session.user.name }, 'a user signed in')
       return finish({ session, next: errand.next }, [cookie, over, ...cookieOfIssuer(ask, issuer, vouched.claims)])
     },
   }),

@@ -78,7 +78,7 @@ async function write(folder: string, { files, ignores }: FirstDraft): Promise<vo
 
 async function ask(told: SetupAnswers, names: readonly string[]): Promise<SetupAnswers> {
   if (!process.stdin.isTTY || !process.stderr.isTTY)
-    throw new Exit(exitCodes.usage, 'error: no terminal to ask at. Use --yes to accept the defaults.')
+    throw new Exit(exitCodes.usage, 'error: no terminal. Use --yes to accept the defaults.')
   return (await import('../ask-setup.ts')).askSetup(told, names)
 }
 

@@ -45,5 +45,5 @@ export const budgetView = viewOf<BudgetStatus>()({
   spent: own('spent', 'In the period that it is now.'),
   held: own('held', 'For requests under way, and charges that need review.'),
   left: own('left'),
-  renews: own('renews', 'When it begins anew; null for one that does not.'),
+  renews: own('renews', 'When it renews; null if it never does.'),
 })

@@ -9,7 +9,7 @@ const budget = {
   additionalProperties: false,
   required: ['amount', 'per', 'spent', 'renews'],
   properties: { amount: text, per: { type: 'string', enum: budgetPeriods }, spent: text, renews: momentOrNull },
-  description: 'What callers may be charged for what is asked with it; null for no bound.',
+  description: 'Spending cap: the charges of requests with it; null for none.',
 } as const
 const resting = {
   type: 'array',
@@ -19,7 +19,7 @@ const resting = {
     required: ['model', 'code', 'since', 'until'],
     properties: { model: text, code: textOrNull, since: moment, until: momentOrNull },
   },
-  description: 'Models that it is not asked for, because it was refused them.',
+  description: 'Models that the vendor refused to this key; it is not used for them.',
 } as const
 const lately = {
   type: 'object',
@@ -28,7 +28,7 @@ const lately = {
   properties: Object.fromEntries(keyOutcomes.map(outcome => [outcome, whole])) as {
     readonly [outcome in (typeof keyOutcomes)[number]]: typeof whole
   },
-  description: 'What became of what it was asked in the last hour, by this process.',
+  description: 'Outcomes of its requests in the last hour, of this process.',
 } as const
 const limits = {
   type: 'object',
@@ -60,7 +60,7 @@ export const upstreamKeyView = viewOf<KeyReport>()({
   note: computed({ ...textOrNull, description: 'What a person said who suspended it.' }, (key: KeyReport) => key.note),
   since: computed(momentOrNull, (key: KeyReport) => momentTextOrNull(key.since)),
   until: computed(
-    { ...momentOrNull, description: 'When it is asked or tried again; null where only a person decides.' },
+    { ...momentOrNull, description: 'When it is used or tested again; null if only a person decides.' },
     (key: KeyReport) => momentTextOrNull(key.until),
   ),
   weight: computed({ type: 'number', minimum: 0 } as const, (key: KeyReport) => key.weight),
@@ -85,7 +85,7 @@ export const upstreamKeyView = viewOf<KeyReport>()({
     })),
   ),
   requests: computed(
-    { ...whole, description: 'That it was asked with since the start, by this process.' },
+    { ...whole, description: 'Requests with it since the start, of this process.' },
     (key: KeyReport) => key.requests,
   ),
   lately: computed(lately, (key: KeyReport) => key.lately),

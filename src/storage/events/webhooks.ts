@@ -84,7 +84,7 @@ export function* queueRedelivery({
 }): QueryProgram<boolean> {
   const known = yield ask('SELECT name FROM webhook WHERE name = ?', webhook)
   if (known.length === 0) return false
-  if ('id' in which) yield ask(putRetry, webhook, which.id, 0, at, at, 'asked for again')
+  if ('id' in which) yield ask(putRetry, webhook, which.id, 0, at, at, 'redelivery requested')
   else yield ask('UPDATE webhook SET through = ? WHERE name = ?', which.after, webhook)
   return true
 }

@@ -117,7 +117,7 @@ export class AnswerReader implements JsonVisitor {
     this.#at += chunk.length
     const { fault, foreign, followed } = this.#walk
     if (fault !== undefined) throw this.#reading.faults.unreadable(fault)
-    if (followed) this.omitted ??= 'something behind the JSON object'
+    if (followed) this.omitted ??= 'data after the JSON object'
     if (foreign) this.#keepForeign(chunk)
   }
 

@@ -171,7 +171,7 @@ export class Store {
     await this.#turnAt(tag)
       .settle(member, used)
       .catch((error: unknown) =>
-        this.#parts.log.debug({ error: String(error) }, 'the counters were not told what a request used'),
+        this.#parts.log.debug({ error: String(error) }, 'the counters did not receive the usage of a request'),
       )
   }
 

@@ -307,7 +307,7 @@ function modelsIn(
   if (row.text('models') === undefined) return undefined
   const names = textsIn(row, 'models')
   if (names?.length === 0 || names?.some(name => allOf.has(name)) === true) return undefined
-  const unknown = (names ?? ['what stands there']).filter(name => matching(name, known).length === 0)
+  const unknown = (names ?? ['its value']).filter(name => matching(name, known).length === 0)
   if (unknown.length > 0)
     note(`${place}: it may use ${unknown.join(', ')} in LiteLLM, which is not an active model here`)
   return [...new Set(names?.flatMap(name => matching(name, known)))]
