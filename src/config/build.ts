@@ -19,6 +19,7 @@ import {
   type Origin,
   type OtlpConfig,
   parseEnd,
+  parseHeaderRule,
   type PipelineStep,
   type CompiledConfig,
   type ConfigPlugins,
@@ -161,9 +162,18 @@ function soundEntries<Section extends 'upstreams' | 'families' | 'models'>(
 }
 
 function coreKeys({ pipeline }: Sketch): readonly string[] {
-  return ['streams', 'n_max', 'forward', 'defaults', 'further_models', 'vendor_tools', 'calls', 'notes'].filter(
-    key => !pipeline.plugins.has(key),
-  )
+  return [
+    'streams',
+    'n_max',
+    'forward',
+    'defaults',
+    'further_models',
+    'vendor_tools',
+    'forward_headers',
+    'reply_headers',
+    'calls',
+    'notes',
+  ].filter(key => !pipeline.plugins.has(key))
 }
 
 function buildServer(own: ServerSettings): ServerConfig {
@@ -337,6 +347,8 @@ function buildFamily(name: string, own: FamilySettings & ByName<unknown>, sketch
       beside: own.further_models.beside.map(place => place.split('.')),
     },
     ...(own.vendor_tools && { vendorTools: own.vendor_tools }),
+    ...(own.forward_headers.length > 0 && { forwardHeaders: parseHeaderRule(own.forward_headers) }),
+    ...(own.reply_headers.length > 0 && { replyHeaders: parseHeaderRule(own.reply_headers) }),
     ...callsOf(own.calls),
     facets,
     ...(imageCharger && { chargesImages: chargesImagesBy(imageCharger, facets.get(imageCharger.name)) }),

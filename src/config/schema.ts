@@ -925,6 +925,22 @@ const family = {
       description:
         'Tools that the upstream runs and clients may use, by their names in requests: web_search, googleSearch, web_search_options; a final * matches any ending. Others are refused. Tools that the client runs need no entry. Absent: every tool is forwarded, except those that make images.',
     },
+    forward_headers: {
+      type: 'array',
+      uniqueItems: true,
+      items: { type: 'string', format: 'forward-header' },
+      default: [],
+      description:
+        'Headers of clients that go upstream in addition to those of the API format, by name; a final * matches any ending: [session-id, "x-codex-*"]. Keys, cookies, framing and proxies\' headers never do.',
+    },
+    reply_headers: {
+      type: 'array',
+      uniqueItems: true,
+      items: { type: 'string', format: 'reply-header' },
+      default: [],
+      description:
+        "Headers of upstreams' answers that clients get in addition to those of the API format, written in the same way. Cookies, limits, request ids and names of the vendor's account never are.",
+    },
     calls: {
       ...calls,
       description: "By operation: where upstreams are called for these models; else at the route's own path.",

@@ -1,5 +1,6 @@
 import type { Body } from './body.ts'
 import type { Budget, BudgetPeriod } from './budget.ts'
+import type { HeaderRule } from './header-rules.ts'
 import type { Json } from './json.ts'
 import type { OutcomeRow } from './sale-outcomes.ts'
 import type { Micros } from '../util/units.ts'
@@ -178,6 +179,9 @@ export type Family = {
    * in families without the setting: all are sent on, except those that make images.
    */
   readonly vendorTools?: readonly string[]
+  /** Headers of its requests, and of its answers, that pass in addition to those of the API format; absent for none. */
+  readonly forwardHeaders?: HeaderRule
+  readonly replyHeaders?: HeaderRule
   /** By operation. */
   readonly calls?: ReadonlyMap<string, Call>
   /** One section per plugin, by the plugin's name, already checked against its schema. */

@@ -29,7 +29,11 @@ export class ResponseOpener {
     const source = openSource(call, head, upstream)
     // A coding has an end of its own: half of what was packed differs from all of it.
     request.endUnknown = head.endsWithConnection && source === call
-    const headers = struckHeaders(replyHeaders(head.headers, context.dialect), head.status, call)
+    const headers = struckHeaders(
+      replyHeaders(head.headers, context.dialect, target.family.replyHeaders),
+      head.status,
+      call,
+    )
     const first = firstStages(head, call)
     if (head.status >= 400) request.errorSnippet = new ErrorSnippet(secretsOfCall(call), requestWords(request.body))
     const judge = new ResponseFormCheck(context, target, { ...head, headers }, call, source === call)
