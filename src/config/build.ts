@@ -1,5 +1,6 @@
 import {
   type Address,
+  type Affinity,
   type Budget,
   type Call,
   type Candidate,
@@ -169,6 +170,7 @@ function coreKeys({ pipeline }: Sketch): readonly string[] {
     'defaults',
     'further_models',
     'vendor_tools',
+    'affinity',
     'forward_headers',
     'reply_headers',
     'calls',
@@ -347,12 +349,20 @@ function buildFamily(name: string, own: FamilySettings & ByName<unknown>, sketch
       beside: own.further_models.beside.map(place => place.split('.')),
     },
     ...(own.vendor_tools && { vendorTools: own.vendor_tools }),
+    ...(own.affinity && { affinity: buildAffinity(own.affinity) }),
     ...(own.forward_headers.length > 0 && { forwardHeaders: parseHeaderRule(own.forward_headers) }),
     ...(own.reply_headers.length > 0 && { replyHeaders: parseHeaderRule(own.reply_headers) }),
     ...callsOf(own.calls),
     facets,
     ...(imageCharger && { chargesImages: chargesImagesBy(imageCharger, facets.get(imageCharger.name)) }),
     notes: own.notes,
+  }
+}
+
+function buildAffinity({ fields, headers }: NonNullable<FamilySettings['affinity']>): Affinity {
+  return {
+    fields: fields.map(path => path.split('.')),
+    headers: headers.map(name => name.toLowerCase()),
   }
 }
 
@@ -431,6 +441,7 @@ function buildModel(
     ...(own.unpriced && { unpriced: own.unpriced }),
     free:
       own.price === 'free' || (own.prices === undefined && isAllFree([...family.forward.keys()], sketch.operations)),
+    ...(own.affinity && { affinity: buildAffinity(own.affinity) }),
     limits: {
       ...(own.limits.rpm !== undefined && { rpm: own.limits.rpm }),
       scope: own.limits.scope,

@@ -881,6 +881,27 @@ const forwardRule = {
   },
 } as const satisfies Schema
 
+const affinity = {
+  type: 'object',
+  additionalProperties: false,
+  description:
+    'Hints by which requests of one conversation go to the same upstream and vendor key while it is healthy: the first that a request has. Absent: each request is drawn for by itself.',
+  properties: {
+    fields: {
+      ...names,
+      default: [],
+      description: 'Fields of the body, with dots between members: prompt_cache_key, metadata.user_id.',
+    },
+    headers: {
+      type: 'array',
+      uniqueItems: true,
+      items: { type: 'string', format: 'header-name' },
+      default: [],
+      description: 'Headers of the request, read after the fields: session-id.',
+    },
+  },
+} as const satisfies Schema
+
 const family = {
   type: 'object',
   additionalProperties: false,
@@ -925,6 +946,7 @@ const family = {
       description:
         'Tools that the upstream runs and clients may use, by their names in requests: web_search, googleSearch, web_search_options; a final * matches any ending. Others are refused. Tools that the client runs need no entry. Absent: every tool is forwarded, except those that make images.',
     },
+    affinity,
     forward_headers: {
       type: 'array',
       uniqueItems: true,
@@ -1050,6 +1072,7 @@ const model = {
         },
       },
     },
+    affinity: { ...affinity, description: 'The same of this model, instead of what its family says; {} for none.' },
     send_as: sendAs,
     ends: {
       type: 'string',

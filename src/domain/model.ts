@@ -156,6 +156,9 @@ export type ForwardRule =
   | { readonly kind: 'only'; readonly names: ReadonlySet<string> }
   | { readonly kind: 'all'; readonly except: ReadonlySet<string> }
 
+/** Hints of a request: paths of its fields, then names of its headers. The first that it has counts. */
+export type Affinity = { readonly fields: readonly (readonly string[])[]; readonly headers: readonly string[] }
+
 export type Family = {
   readonly name: string
   readonly origin: Origin
@@ -179,6 +182,8 @@ export type Family = {
    * in families without the setting: all are sent on, except those that make images.
    */
   readonly vendorTools?: readonly string[]
+  /** Where requests name the conversation that they belong to; absent where they are not kept together. */
+  readonly affinity?: Affinity
   /** Headers of its requests, and of its answers, that pass in addition to those of the API format; absent for none. */
   readonly forwardHeaders?: HeaderRule
   readonly replyHeaders?: HeaderRule
@@ -244,6 +249,8 @@ export type Model = {
   /** What happens to use without a price; absent for what the family says. */
   readonly unpriced?: UnpricedPolicy
   readonly free: boolean
+  /** Absent for what the family says. */
+  readonly affinity?: Affinity
   readonly limits: Limits
   /** Absent where nothing is known of its end. */
   readonly ends?: ModelEnd

@@ -68,6 +68,8 @@ export class ActiveRequest implements Member, PumpTarget {
   inDoubt = false
   /** The caller has left and the answer is read on. */
   detached = false
+  /** What it has in common with the other requests of its conversation; absent where it is drawn for by itself. */
+  affinity: string | undefined
   /** The model's upstreams, in the order in which they are tried. */
   order: readonly Candidate[] = []
   /** The answer as the caller gets it, once its head is known. */

@@ -1,8 +1,9 @@
 import type { ServerResponse, IncomingMessage } from 'node:http'
 import { type Candidate, Failure, type Upstream } from '../domain/index.ts'
 import { type Log, type Outbound, type RequestContext, type Target, tokenUseSlot } from '../plugin-api/index.ts'
-import { type Awaitable, type Clock, isPromise, type Random, isTrusted } from '../util/index.ts'
+import { type Awaitable, type Clock, drawFor, isPromise, type Random, isTrusted } from '../util/index.ts'
 import { type ActiveRequest, CallerGone } from './active-request.ts'
+import { affinityOf } from './affinity.ts'
 import { formReader, wantedForm, type WantedForm } from './response-form.ts'
 import type { AnswerHead, Call } from './call-request.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
@@ -64,6 +65,8 @@ export class Attempts {
   /** Puts the model's upstreams in the order in which they are tried. @returns the target on the first of them */
   order(target: Target, request: ActiveRequest): Target {
     const { further } = target
+    const affinity = request.context && affinityOf(request.context, target)
+    request.affinity = affinity
     const upstreams = further
       ? target.model.upstreams.filter(({ upstream }) => runAllOn(upstream, further))
       : target.model.upstreams
@@ -74,7 +77,7 @@ export class Attempts {
       request.order = orderCandidates(
         upstreams,
         one => this.#parts.breaker.admits(one.upstream, now),
-        () => random.unit(),
+        one => (affinity === undefined ? random.unit() : drawFor(affinity, one.upstream.name)),
       )
       return withCandidate(target, request.order[0] as Candidate)
     }
@@ -195,7 +198,8 @@ export class Attempts {
       ...(tokens && { tokens: tokens.estimate }),
       hasChanged: false,
     }
-    const asked = { model: model.name, request: context.id, keyUser: request.keyUser, tokens, isLast }
+    const { affinity, keyUser } = request
+    const asked = { model: model.name, request: context.id, keyUser, tokens, isLast, affinity }
     return (request.keys = this.#parts.vendorKeys.attempt(upstream, asked))
   }
 

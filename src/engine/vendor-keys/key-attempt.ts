@@ -9,7 +9,7 @@ import {
   type VendorKey,
 } from '../../domain/index.ts'
 import type { Outcome, TokenUse } from '../../plugin-api/index.ts'
-import { type Awaitable, andThen, isPromise } from '../../util/index.ts'
+import { type Awaitable, andThen, drawFor, isPromise } from '../../util/index.ts'
 import { fail } from '../errors.ts'
 import type { Classification } from '../classify-response/classify.ts'
 import { demandsOf } from './demands-of.ts'
@@ -45,6 +45,8 @@ export type Asked = {
   readonly tokens: TokenUse | undefined
   /** No key is left to use. */
   readonly isLast: boolean
+  /** What the requests of its conversation have in common: they use one key, while it may be used. */
+  readonly affinity: string | undefined
 }
 
 /** Whether an answer is the caller's, or what is tried next. `same_key`: with a new token. */
@@ -149,6 +151,8 @@ export class KeyAttempt {
     if (open.length === 0) return this.#chooseShut(shut)
     this.#hasAskedOpen = true
     if (open.length === 1) return open[0]
+    const { affinity } = this.#asked
+    if (affinity !== undefined) return firstOf(open, key => drawFor(affinity, key.id) ** (1 / key.weight))
     let at = this.#keys.unit() * open.reduce((sum, key) => sum + key.weight, 0)
     return open.find(key => (at -= key.weight) < 0) ?? open.at(-1)
   }
@@ -305,6 +309,10 @@ export class KeyAttempt {
     const settling = this.#keys.counters?.settle(ticket, amounts)
     if (settling && isPromise(settling)) settling.catch(() => undefined)
   }
+}
+
+function firstOf(keys: readonly VendorKey[], drawn: (key: VendorKey) => number): VendorKey | undefined {
+  return keys.toSorted((a, b) => drawn(b) - drawn(a))[0]
 }
 
 function outcomeOf({ class: saleClass, key }: Classification): KeyOutcome {

@@ -15,8 +15,10 @@ const vendorTools = {
 /** Headers that known agents send and read: those of the shipped `gateway.yaml`. */
 const agentHeaders = {
   chat: `forward_headers: [session-id, thread-id, conversation-id, x-client-request-id, "x-codex-*", originator]
-    reply_headers: [x-codex-turn-state, x-models-etag, x-reasoning-included, openai-model]`,
-  messages: 'forward_headers: [x-app, x-claude-code-session-id, "anthropic-dangerous-*"]',
+    reply_headers: [x-codex-turn-state, x-models-etag, x-reasoning-included, openai-model]
+    affinity: { fields: [prompt_cache_key], headers: [session-id] }`,
+  messages: `affinity: { fields: [metadata.user_id], headers: [x-claude-code-session-id] }
+    forward_headers: [x-app, x-claude-code-session-id, "anthropic-dangerous-*"]`,
   generative: 'forward_headers: [x-goog-api-client]',
 }
 
