@@ -946,6 +946,11 @@ const family = {
       description:
         'Tools that the upstream runs and clients may use, by their names in requests: web_search, googleSearch, web_search_options; a final * matches any ending. Others are refused. Tools that the client runs need no entry. Absent: every tool is forwarded, except those that make images.',
     },
+    shared_objects: {
+      ...names,
+      description:
+        'Ids of stored objects that every key may name, such as vector stores that you made at the vendor: vs_123; a final * matches any ending. Other objects are reached by the key alone that made them here.',
+    },
     affinity,
     forward_headers: {
       type: 'array',

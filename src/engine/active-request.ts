@@ -8,6 +8,7 @@ import type { Pipeline } from './pipeline.ts'
 import type { PumpTarget, ResponsePump } from './response-pump.ts'
 import { answerHeaders } from './respond.ts'
 import type { Router } from './router.ts'
+import type { Pin } from './stored-objects/object-records.ts'
 import type { Call } from './transport.ts'
 import type { Stopwatch } from './event-loop-watch.ts'
 import type { KeyAttempt } from './vendor-keys/key-attempt.ts'
@@ -68,6 +69,8 @@ export class ActiveRequest implements Member, PumpTarget {
   inDoubt = false
   /** The caller has left and the answer is read on. */
   detached = false
+  /** Where the stored objects are that it names; absent where it names none. */
+  pin: Pin | undefined
   /** What it has in common with the other requests of its conversation; absent where it is drawn for by itself. */
   affinity: string | undefined
   /** The model's upstreams, in the order in which they are tried. */

@@ -8,8 +8,13 @@ const charactersMax = 1_024
  * What the requests of one conversation have in common, for the choice of upstream and key: the first hint that the model
  * reads and the request has. Undefined where each request is drawn for by itself.
  */
-export function affinityOf({ head, payer }: RequestContext, { model, family, body }: Target): string | undefined {
+export function affinityOf(
+  { head, payer, route }: RequestContext,
+  { model, family, body }: Target,
+): string | undefined {
   const hints = model.affinity ?? family.affinity
+  // What a client makes without a model is all in one place: later requests name several of them.
+  if (route.object?.namesNoModel) return payer
   const hint = hints && findHint(hints, head, body)
   // Two clients that send one value have no conversation in common.
   return hint === undefined ? undefined : `${payer} ${hint.slice(0, charactersMax)}`

@@ -67,9 +67,11 @@ export class Attempts {
     const { further } = target
     const affinity = request.context && affinityOf(request.context, target)
     request.affinity = affinity
-    const upstreams = further
-      ? target.model.upstreams.filter(({ upstream }) => runAllOn(upstream, further))
-      : target.model.upstreams
+    const { pin } = request
+    const there = pin ? target.model.upstreams.filter(({ upstream }) => upstream.name === pin.upstream) : undefined
+    if (there?.length === 0) throw fail('object_elsewhere', { model: target.model.name })
+    const all = there ?? target.model.upstreams
+    const upstreams = further ? all.filter(({ upstream }) => runAllOn(upstream, further)) : all
     if (further && upstreams.length === 0) throw notTogether(target.model, further)
     if (upstreams.length > 1) {
       const { clock, random } = this.#parts
@@ -198,8 +200,9 @@ export class Attempts {
       ...(tokens && { tokens: tokens.estimate }),
       hasChanged: false,
     }
-    const { affinity, keyUser } = request
-    const asked = { model: model.name, request: context.id, keyUser, tokens, isLast, affinity }
+    const { affinity, keyUser, pin } = request
+    const pinned = pin?.vendorKey ?? undefined
+    const asked = { model: model.name, request: context.id, keyUser, tokens, isLast, affinity, pinned }
     return (request.keys = this.#parts.vendorKeys.attempt(upstream, asked))
   }
 

@@ -17,6 +17,12 @@ import { modelsGet } from './models-get.ts'
 import { modelsList } from './models-list.ts'
 import type { Operation } from './operation.ts'
 import { rerank } from './rerank.ts'
+import { responsesGet } from './responses-get.ts'
+import { responsesItems } from './responses-items.ts'
+import { responsesDelete } from './responses-delete.ts'
+import { responsesCancel } from './responses-cancel.ts'
+import { responsesTokens } from './responses-tokens.ts'
+import { responsesCompact } from './responses-compact.ts'
 import { responses } from './responses.ts'
 
 export type * from './operation.ts'
@@ -41,6 +47,12 @@ export const operations: readonly Operation[] = [
   modelsGet,
   chargesGet,
   jobsGet,
+  responsesGet,
+  responsesItems,
+  responsesDelete,
+  responsesCancel,
+  responsesTokens,
+  responsesCompact,
 ]
 
 const byName: ReadonlyMap<string, Operation> = new Map(operations.map(operation => [operation.name, operation]))

@@ -47,6 +47,8 @@ export type Asked = {
   readonly isLast: boolean
   /** What the requests of its conversation have in common: they use one key, while it may be used. */
   readonly affinity: string | undefined
+  /** The only key that knows the stored objects of the request. */
+  readonly pinned: string | undefined
 }
 
 /** Whether an answer is the caller's, or what is tried next. `same_key`: with a new token. */
@@ -128,13 +130,15 @@ export class KeyAttempt {
   /** By weight among the usable keys; one that is to be tried comes first, or it never would be. */
   #choose(): VendorKey | undefined {
     const { states, budgets } = this.#keys
-    const { model } = this.#asked
+    const { model, pinned } = this.#asked
     const open: VendorKey[] = []
     this.#isTrial = false
     this.#isResort = false
     const shut: VendorKey[] = []
     for (const key of this.upstream.keys ?? []) {
-      if (key.weight === 0 || this.#tried?.has(key) || !serves(key.models, model)) continue
+      // A key that gets no new requests still serves the objects that it has made.
+      if (pinned === undefined ? key.weight === 0 : key.name !== pinned) continue
+      if (this.#tried?.has(key) || !serves(key.models, model)) continue
       const admission = states.admission(key, model)
       if (admission.kind === 'shut') {
         if (admission.waitMs !== null && admission.reason === 'limited') this.#waitsFor(admission.waitMs)

@@ -7,6 +7,7 @@ import { rerankV1, rerankV2 } from './rerank.ts'
 import { moderations } from './moderations.ts'
 import { responses } from './responses.ts'
 import { speech } from './speech.ts'
+import { storedResponses } from './stored-responses.ts'
 import { transcribe } from './transcribe.ts'
 
 /**
@@ -16,6 +17,7 @@ import { transcribe } from './transcribe.ts'
 export const text: SimulatedUpstream = {
   'POST /v1/chat/completions': chat,
   'POST /v1/responses': responses,
+  ...storedResponses,
   'POST /v1/messages': messages,
   'POST /v1/messages/count_tokens': countTokens,
   'POST /v1/embeddings': embeddings,
