@@ -262,6 +262,12 @@ function buildGroup(name: string, own: GroupSettings): Group {
     multiplier: own.multiplier,
     ...keysMax,
     ...(own.jobs !== undefined && { jobs: own.jobs }),
+    ...(own.stored_objects && {
+      storedObjects: {
+        ...(own.stored_objects.max !== undefined && { max: own.stored_objects.max }),
+        ...(own.stored_objects.bytes !== undefined && { bytesMax: bytes(own.stored_objects.bytes) }),
+      },
+    }),
     ...(own.models && { models: own.models }),
     ...(own.limits_per_user && { limitsPerUser: own.limits_per_user }),
     ...(own.limits_in_all && { limitsInAll: own.limits_in_all }),

@@ -504,6 +504,16 @@ const group = {
       description:
         'Keys that each user of it may have who makes them at the console; revoked ones are not counted, administrators are not bound. Absent for as many as they like; what is set for a user goes before it.',
     },
+    stored_objects: {
+      type: 'object',
+      additionalProperties: false,
+      description:
+        'What each of its keys may have kept at upstreams: files and conversations, not responses. Absent for no bound.',
+      properties: {
+        max: { type: 'integer', minimum: 0, description: 'How many of them.' },
+        bytes: { type: 'string', format: 'bytes', description: 'Bytes of all together.' },
+      },
+    },
     jobs: {
       type: 'integer',
       minimum: 0,
@@ -1139,7 +1149,7 @@ const route = {
     serve: {
       type: 'string',
       minLength: 1,
-      description: 'The gateway answers by itself, without an upstream: models, model, charge, job.',
+      description: 'The gateway answers by itself, without an upstream: models, model, charge, job, objects.',
     },
   },
 } as const satisfies Schema

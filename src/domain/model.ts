@@ -34,6 +34,8 @@ export type Group = {
   readonly keysMax?: number
   /** Jobs of each key that may be open, of those whose clients do not wait; absent for 100. */
   readonly jobs?: number
+  /** What each key may have kept at upstreams: how many files, conversations …, and their bytes; absent for as much as it likes. */
+  readonly storedObjects?: { readonly max?: number; readonly bytesMax?: number }
   /** The models that its keys may use, whatever each of them may in addition; a last `*` matches the rest of a name. Absent for all. */
   readonly models?: readonly string[]
   /** Factor on token prices, as a decimal string; prices per picture ignore it. */

@@ -88,6 +88,8 @@ export type ObjectTraits = {
   readonly of?: { readonly kind: ObjectKind; readonly ends?: true }
   /** It is answered from the record. */
   readonly lists?: ObjectKind
+  /** Its body goes upstream as it comes, and nothing of it is kept here. */
+  readonly unread?: true
   /** Its requests name no model: any whose family offers it may carry them. */
   readonly namesNoModel?: true
 }
@@ -126,7 +128,7 @@ export function objectIdOf(kind: ObjectKind, text: string): string | undefined {
   return fileLink.exec(text)?.[1]
 }
 
-/** An element of a request that stands for one of an earlier answer. */
+/** An element of a request that refers to one of an earlier answer. */
 export const itemReference = { type: 'item_reference', member: 'id', kind: 'item' } as const
 
 /** How a member's name ends, where it may name an object. */

@@ -333,7 +333,8 @@ export class Engine {
     return andThen(this.#objects.named(context), named =>
       andThen(this.#objects.pinOf(context, { body }), pin => {
         request.pin = joinPins(named, pin)
-        return findObjectTarget(context, body, named, request.pin)
+        const target = findObjectTarget(context, body, named, request.pin)
+        return andThen(this.#objects.admits(context, body), () => target)
       }),
     )
   }

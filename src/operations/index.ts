@@ -23,6 +23,17 @@ import { responsesDelete } from './responses-delete.ts'
 import { responsesCancel } from './responses-cancel.ts'
 import { responsesTokens } from './responses-tokens.ts'
 import { responsesCompact } from './responses-compact.ts'
+import { conversationsCreate } from './conversations-create.ts'
+import { conversationsGet } from './conversations-get.ts'
+import { conversationsUpdate } from './conversations-update.ts'
+import { conversationsDelete } from './conversations-delete.ts'
+import { conversationsItems } from './conversations-items.ts'
+import { conversationsAdd } from './conversations-add.ts'
+import { filesCreate } from './files-create.ts'
+import { filesList } from './files-list.ts'
+import { filesGet } from './files-get.ts'
+import { filesContent } from './files-content.ts'
+import { filesDelete } from './files-delete.ts'
 import { responses } from './responses.ts'
 
 export type * from './operation.ts'
@@ -52,6 +63,17 @@ export const operations: readonly Operation[] = [
   responsesDelete,
   responsesCancel,
   responsesTokens,
+  conversationsCreate,
+  conversationsGet,
+  conversationsUpdate,
+  conversationsDelete,
+  conversationsItems,
+  conversationsAdd,
+  filesCreate,
+  filesList,
+  filesGet,
+  filesContent,
+  filesDelete,
   responsesCompact,
 ]
 

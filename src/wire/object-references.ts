@@ -4,7 +4,7 @@ import type { DeclaredWord, ObjectKind, ObjectReference } from '../domain/index.
 export type ReferenceRules = {
   readonly objectEndings: readonly string[]
   wordOf(name: string): DeclaredWord
-  /** An element of a list at the top that stands for one of an earlier answer. */
+  /** An element of a list at the top that refers to one of an earlier answer. */
   readonly item: { readonly type: string; readonly member: string; readonly kind: ObjectKind }
   /** The id in a text that names an object; undefined where it names something else, such as a page of the web. */
   idOf(kind: ObjectKind, text: string): string | undefined

@@ -6,7 +6,7 @@ export type FoundId = { readonly kind: ObjectKind; readonly id: string }
 
 type Creates = NonNullable<ObjectTraits['creates']>
 
-/** No vendor's id is longer; one that is makes no object that could be asked for again. */
+/** No vendor's id is longer; one that is makes no object that a later request could name. */
 const idBytesMax = 256
 /** Streams are mostly pieces of text: their events name no ids that others do not. */
 const pieces = /\.delta$/

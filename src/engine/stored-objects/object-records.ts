@@ -1,4 +1,6 @@
 import {
+  type Body,
+  callerSlot,
   type ObjectReference,
   type ObjectStore,
   type ObjectTraits,
@@ -67,15 +69,24 @@ export class ObjectRecords {
   }
 
   #find(payer: string, wanted: readonly Pick<ObjectReference, 'kind' | 'id'>[]): Awaitable<readonly StoredObject[]> {
-    const refuse = (cause: unknown): never => {
-      throw fail('object_store_unavailable', {}, { cause, retryAfterMs: retryMs })
-    }
-    try {
-      const found = this.#store.find(payer, wanted)
-      return isPromise(found) ? found.catch(refuse) : found
-    } catch (cause) {
-      return refuse(cause)
-    }
+    return orUnavailable(() => this.#store.find(payer, wanted))
+  }
+
+  /** @throws Failure objects_full for one more object of a key that has as many as it may, or as many bytes */
+  admits({ route, slots, payer }: RequestContext, body: Body): Awaitable<void> {
+    const { max, bytesMax } = slots.get(callerSlot)?.group.storedObjects ?? {}
+    const isCounted = route.object?.creates && route.object.namesNoModel
+    if (!isCounted || (max === undefined && bytesMax === undefined)) return undefined
+    const coming = body.kind === 'stream' ? (body.bytes ?? 0) : 0
+    return andThen(
+      orUnavailable(() => this.#store.sizeOf(payer)),
+      ({ count, bytes }) => {
+        const isFull = count >= (max ?? Number.POSITIVE_INFINITY)
+        const isLarge = bytes + coming > (bytesMax ?? Number.POSITIVE_INFINITY)
+        const allowed = [max === undefined ? '' : `${max} objects`, bytesMax === undefined ? '' : `${bytesMax} bytes`]
+        if (isFull || isLarge) throw fail('objects_full', { count, bytes, max: allowed.filter(Boolean).join(' and ') })
+      },
+    )
   }
 
   /** The stage that records what an answer makes; undefined where it makes nothing that is kept. */
@@ -126,6 +137,19 @@ export class ObjectRecords {
   }
 }
 
+/** Reads the storage. @throws Failure object_store_unavailable */
+function orUnavailable<T>(read: () => Awaitable<T>): Awaitable<T> {
+  const refuse = (cause: unknown): never => {
+    throw fail('object_store_unavailable', {}, { cause, retryAfterMs: retryMs })
+  }
+  try {
+    const found = read()
+    return isPromise(found) ? found.catch(refuse) : found
+  } catch (cause) {
+    return refuse(cause)
+  }
+}
+
 type Base = Omit<StoredObject, 'id' | 'kind' | 'parent'>
 
 function toObject(base: Base, { kind, id }: FoundId, parent: string | null): StoredObject {
@@ -138,9 +162,13 @@ function toListed(
   id: string,
   shown: { readonly [name: string]: unknown },
 ): StoredObject {
-  const { bytes } = shown
-  const isWhole = typeof bytes === 'number' && Number.isSafeInteger(bytes) && bytes >= 0
-  return { ...base, kind, id, parent: null, bytes: isWhole ? bytes : 0, shown: JSON.stringify(shown) }
+  const { bytes, expires_at: expires } = shown
+  const expiresAt = isWhole(expires) && expires > 0 ? expires * 1_000 : base.expiresAt
+  return { ...base, kind, id, parent: null, bytes: isWhole(bytes) ? bytes : 0, shown: JSON.stringify(shown), expiresAt }
+}
+
+function isWhole(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value * 1_000) && value >= 0
 }
 
 function distinct(references: readonly ObjectReference[]): readonly ObjectReference[] {

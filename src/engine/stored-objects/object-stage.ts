@@ -3,7 +3,7 @@ import { type FoundId, IdReader } from './id-reader.ts'
 
 type Creates = NonNullable<ObjectTraits['creates']>
 
-/** Holds what names a new object back until that is recorded: what a client knows of, it can ask for. */
+/** Holds what names a new object back until that is recorded: a client can use an id as soon as it has it. */
 export class ObjectStage implements Stage {
   readonly letsGo = true
   readonly #reader: IdReader

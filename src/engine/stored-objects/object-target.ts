@@ -1,6 +1,7 @@
 import { type Body, callerSlot, mayAsk, type Model, type StoredObject } from '../../domain/index.ts'
 import type { RequestContext, Target } from '../../plugin-api/index.ts'
 import { fail } from '../errors.ts'
+import { targetOn } from '../target.ts'
 import type { Pin } from './object-records.ts'
 
 /** What a client that requests a stream of an object writes in the query. */
@@ -22,12 +23,9 @@ export function findObjectTarget(
   const model = own && carries(own, context, pin) ? own : plan.models.values().find(one => carries(one, context, pin))
   if (!model) throw refusal(context, named)
   const { family } = model
-  const [first] = model.upstreams
-  if (!first) throw new Error(`model ${model.name} has no upstream`)
   const stream = route.body === 'none' && streams.test(head.query)
   if (stream && !family.streams.has(route.operation)) throw fail('streaming_unsupported', { model: model.name })
-  const { upstream, sendAs } = first
-  return { model, family, upstream, sendAs, body, stream, chargesImages: false }
+  return targetOn(model, route, body, stream)
 }
 
 /** Whether a model's family offers the operation to the client, and the model runs where the objects are. */

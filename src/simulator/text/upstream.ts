@@ -1,6 +1,8 @@
 import type { SimulatedUpstream } from '../upstream.ts'
 import { chat } from './chat.ts'
+import { conversations } from './conversations.ts'
 import { embeddings } from './embeddings.ts'
+import { files } from './files.ts'
 import { generateMethods } from './generate.ts'
 import { countTokens, messages } from './messages.ts'
 import { rerankV1, rerankV2 } from './rerank.ts'
@@ -18,6 +20,8 @@ export const text: SimulatedUpstream = {
   'POST /v1/chat/completions': chat,
   'POST /v1/responses': responses,
   ...storedResponses,
+  ...conversations,
+  ...files,
   'POST /v1/messages': messages,
   'POST /v1/messages/count_tokens': countTokens,
   'POST /v1/embeddings': embeddings,

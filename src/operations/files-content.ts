@@ -1,0 +1,16 @@
+import type { Operation } from './operation.ts'
+import { get } from './samples.ts'
+
+/** The content of a file. */
+export const filesContent: Operation = {
+  name: 'files.content',
+  style: 'openai',
+  path: '/v1/files/{id}/content',
+  body: 'none',
+  words: {
+    en: { label: 'Content of a file', summary: 'Download a file' },
+    zh: { label: '文件内容', summary: '下载文件' },
+  },
+  samples: call => [get({ ...call, path: call.path.replace('{id}', '$FILE_ID') })],
+  traits: { free: true, object: { of: { kind: 'file' } } },
+}
