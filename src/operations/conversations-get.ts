@@ -1,5 +1,4 @@
 import type { Operation } from './operation.ts'
-import { get } from './samples.ts'
 
 /** A conversation. */
 export const conversationsGet: Operation = {
@@ -11,6 +10,5 @@ export const conversationsGet: Operation = {
     en: { label: 'Conversation', summary: 'Fetch a conversation that the upstream keeps' },
     zh: { label: '查询对话', summary: '取回上游保存的对话' },
   },
-  samples: call => [get({ ...call, path: call.path.replace('{id}', '$CONVERSATION_ID') })],
   traits: { free: true, object: { of: { kind: 'conversation' } } },
 }

@@ -1,5 +1,4 @@
 import type { Operation } from './operation.ts'
-import { get } from './samples.ts'
 
 /** The items of a conversation. */
 export const conversationsItems: Operation = {
@@ -11,6 +10,5 @@ export const conversationsItems: Operation = {
     en: { label: 'Items of a conversation', summary: 'List the items of a conversation' },
     zh: { label: '对话的条目', summary: '列出对话的条目' },
   },
-  samples: call => [get({ ...call, path: call.path.replace('{id}', '$CONVERSATION_ID') })],
   traits: { free: true, object: { of: { kind: 'conversation' } } },
 }

@@ -1,5 +1,4 @@
 import type { Operation } from './operation.ts'
-import { get } from './samples.ts'
 
 /** The content of a file. */
 export const filesContent: Operation = {
@@ -11,6 +10,5 @@ export const filesContent: Operation = {
     en: { label: 'Content of a file', summary: 'Download a file' },
     zh: { label: '文件内容', summary: '下载文件' },
   },
-  samples: call => [get({ ...call, path: call.path.replace('{id}', '$FILE_ID') })],
   traits: { free: true, object: { of: { kind: 'file' } } },
 }

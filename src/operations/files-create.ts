@@ -21,7 +21,7 @@ export const filesCreate: Operation = {
       zh: '用途，例如 user_data、vision。',
     },
   },
-  samples: call => [form(call, ['purpose=user_data', 'file=@notes.pdf'])],
+  samples: call => [form(call, ['purpose=user_data', 'file=@hello.mp3'])],
   traits: {
     answersObject: true,
     free: true,

@@ -1,5 +1,4 @@
 import type { Operation } from './operation.ts'
-import { get } from './samples.ts'
 
 /** What is known of a file. */
 export const filesGet: Operation = {
@@ -11,6 +10,5 @@ export const filesGet: Operation = {
     en: { label: 'File', summary: 'Look up a file' },
     zh: { label: '查询文件', summary: '查询文件信息' },
   },
-  samples: call => [get({ ...call, path: call.path.replace('{id}', '$FILE_ID') })],
   traits: { free: true, object: { of: { kind: 'file' } } },
 }

@@ -1,8 +1,11 @@
 import type { OperationsByName } from '../domain/index.ts'
 import { audioSpeech } from './audio-speech.ts'
 import { audioTranscribe } from './audio-transcribe.ts'
+import { audioTranslate } from './audio-translate.ts'
 import { chargesGet } from './charges-get.ts'
 import { chat } from './chat.ts'
+import { completions } from './completions.ts'
+import { embed } from './embed.ts'
 import { embeddings } from './embeddings.ts'
 import { generateCount } from './generate-count.ts'
 import { generateEmbed } from './generate-embed.ts'
@@ -75,6 +78,9 @@ export const operations: readonly Operation[] = [
   filesContent,
   filesDelete,
   responsesCompact,
+  completions,
+  audioTranslate,
+  embed,
 ]
 
 const byName: ReadonlyMap<string, Operation> = new Map(operations.map(operation => [operation.name, operation]))

@@ -1,5 +1,4 @@
 import type { Operation } from './operation.ts'
-import { get } from './samples.ts'
 
 /** A response that was made before, or the stream of one that is being made. */
 export const responsesGet: Operation = {
@@ -11,7 +10,6 @@ export const responsesGet: Operation = {
     en: { label: 'Stored response', summary: 'Fetch a response that the upstream keeps' },
     zh: { label: '查询响应', summary: '取回上游保存的响应' },
   },
-  samples: call => [get({ ...call, path: call.path.replace('{id}', '$RESPONSE_ID') })],
   usage: { inside: 'response' },
   traits: { free: true, object: { of: { kind: 'response' } } },
 }

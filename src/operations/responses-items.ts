@@ -1,5 +1,4 @@
 import type { Operation } from './operation.ts'
-import { get } from './samples.ts'
 
 /** What a stored response was made from. */
 export const responsesItems: Operation = {
@@ -11,6 +10,5 @@ export const responsesItems: Operation = {
     en: { label: 'Input of a response', summary: 'List the input items of a response that the upstream keeps' },
     zh: { label: '响应的输入', summary: '列出上游保存的响应的输入项' },
   },
-  samples: call => [get({ ...call, path: call.path.replace('{id}', '$RESPONSE_ID') })],
   traits: { free: true, object: { of: { kind: 'response' } } },
 }

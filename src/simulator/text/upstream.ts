@@ -1,6 +1,8 @@
 import type { SimulatedUpstream } from '../upstream.ts'
 import { chat } from './chat.ts'
+import { completions } from './completions.ts'
 import { conversations } from './conversations.ts'
+import { embed } from './embed.ts'
 import { embeddings } from './embeddings.ts'
 import { files } from './files.ts'
 import { generateMethods } from './generate.ts'
@@ -18,6 +20,7 @@ import { transcribe } from './transcribe.ts'
  */
 export const text: SimulatedUpstream = {
   'POST /v1/chat/completions': chat,
+  'POST /v1/completions': completions,
   'POST /v1/responses': responses,
   ...storedResponses,
   ...conversations,
@@ -28,6 +31,8 @@ export const text: SimulatedUpstream = {
   'POST /v1/moderations': moderations,
   'POST /v1/audio/speech': speech,
   'POST /v1/audio/transcriptions': transcribe,
+  'POST /v1/audio/translations': transcribe,
+  'POST /v2/embed': embed,
   'POST /v1/rerank': rerankV1,
   'POST /v2/rerank': rerankV2,
   ...Object.fromEntries(
