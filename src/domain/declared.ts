@@ -186,7 +186,7 @@ function wordOf(name: string): DeclaredWord {
 /** How declarations are known in a request; `ownEnvironment` is what a tool's is called where it is the client's. */
 export const declarationRules = {
   endings,
-  objectEndings: [...referenceEndings, 'type', 'id'],
+  objectEndings: referenceEndings,
   wordOf,
   item: itemReference,
   idOf: objectIdOf,

@@ -49,7 +49,12 @@ export type ObjectPage = {
 }
 
 /** What administrators look for; absent members match all. */
-export type ObjectFilter = { readonly keyId?: string; readonly kind?: string; readonly limit: number }
+export type ObjectFilter = {
+  readonly id?: string
+  readonly keyId?: string
+  readonly kind?: string
+  readonly limit: number
+}
 
 /** Stored objects. What is written is durable when the promise resolves. */
 export type ObjectStore = {

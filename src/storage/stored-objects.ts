@@ -114,10 +114,11 @@ export function* sizeOfObjects(
   return row ? { count: whole(row, 'count'), bytes: whole(row, 'bytes') } : { count: 0, bytes: 0 }
 }
 
-export function* listObjects({ keyId, kind, limit }: ObjectFilter): QueryProgram<readonly StoredObject[]> {
+export function* listObjects({ id, keyId, kind, limit }: ObjectFilter): QueryProgram<readonly StoredObject[]> {
   const rows = yield ask(
-    `SELECT * FROM stored_object WHERE kind <> 'item' ${keyId === undefined ? '' : 'AND key_id = ?'}
+    `SELECT * FROM stored_object WHERE kind <> 'item' ${id === undefined ? '' : 'AND id = ?'} ${keyId === undefined ? '' : 'AND key_id = ?'}
        ${kind === undefined ? '' : 'AND kind = ?'} ORDER BY created_at DESC, id LIMIT ?`,
+    ...(id === undefined ? [] : [id]),
     ...(keyId === undefined ? [] : [keyId]),
     ...(kind === undefined ? [] : [kind]),
     limit,

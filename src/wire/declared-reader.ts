@@ -1,5 +1,5 @@
 import type { Declared, DeclaredModel, DeclaredTool, DeclaredWord, Meaning } from '../domain/index.ts'
-import { ObjectReferences, type ReferenceRules } from './object-references.ts'
+import { elementDepth, ObjectReferences, type ReferenceRules } from './object-references.ts'
 
 /** By which words a reader knows declarations: `declarationRules` of the domain. */
 type DeclarationRules = ReferenceRules & {
@@ -196,7 +196,8 @@ export class DeclaredReader {
   text(bytes: Buffer, from: number, end: number, isEscaped: boolean): void {
     if (this.#skippedFrom > 0 && !this.#isLookedInto) return
     const isMember = this.#objects[this.#depth] === true
-    if (this.#references.wants(this.#depth, isMember)) this.#refer(readText(bytes, from, end, isEscaped), isMember)
+    if (this.#references.wants(this.#depth, isMember, end - from - 2))
+      this.#refer(readText(bytes, from, end, isEscaped), isMember)
     if (this.#skippedFrom > 0) return
     const level = this.#levels[this.#depth] as Level
     const role = this.#value(level)
@@ -226,9 +227,14 @@ export class DeclaredReader {
   }
 
   #nameReference(bytes: Buffer, from: number, end: number, isEscaped: boolean): void {
+    const length = end - from - 2
     const least = this.#objectEndings[((bytes[end - 3] as number) << 8) | (bytes[end - 2] as number)] as number
-    if (!isEscaped && (least === 0 || end - from - 2 < least)) return this.#references.passed()
-    this.#references.named(readText(bytes, from, end, isEscaped), this.#depth)
+    const isRead = isEscaped || (least > 0 && length >= least) || this.#references.isInside
+    if (isRead) this.#references.named(readText(bytes, from, end, isEscaped), this.#depth)
+    // Most elements have these two, and most of them are no references: no text is made of their names.
+    else if (this.#depth === elementDepth && isIdName(bytes, from, length)) this.#references.member('id')
+    else if (this.#depth === elementDepth && isTypeName(bytes, from, length)) this.#references.member('type')
+    else this.#references.passed()
   }
 
   /** What the next value is, in what is open. */
@@ -405,6 +411,15 @@ export class DeclaredReader {
     }
     return path
   }
+}
+
+function isIdName(bytes: Buffer, from: number, length: number): boolean {
+  return length === 2 && bytes[from + 1] === 0x69 && bytes[from + 2] === 0x64
+}
+
+function isTypeName(bytes: Buffer, from: number, length: number): boolean {
+  if (length !== 4 || bytes[from + 1] !== 0x74 || bytes[from + 2] !== 0x79) return false
+  return bytes[from + 3] === 0x70 && bytes[from + 4] === 0x65
 }
 
 /** Whether a member of a tool is one by itself, or names others. */

@@ -11,7 +11,7 @@ export type ReferenceRules = {
 }
 
 /** How deep the elements of a list at the top are. */
-const elementDepth = 3
+export const elementDepth = 3
 
 /** The stored objects that a JSON text names, at any depth, while a reader of declarations hears it. */
 export class ObjectReferences {
@@ -24,7 +24,8 @@ export class ObjectReferences {
   /** A list, or an object that says by `id` which it is, and how deep it is. */
   #within: { readonly kind: ObjectKind; readonly depth: number; readonly isList: boolean } | undefined
   #member: 'type' | 'id' | undefined
-  #itemId: string | undefined
+  /** All that it names: of two members of one name an upstream may take either. */
+  #itemIds: string[] = []
   #isItem = false
 
   /** @param place the field at the top that the reader is in */
@@ -46,6 +47,18 @@ export class ObjectReferences {
     else if (name === this.#rules.item.member) this.#member = 'id'
   }
 
+  /** A member of an element that names no object by itself. */
+  member(name: 'type' | 'id'): void {
+    this.#due = undefined
+    this.#holds = undefined
+    this.#member = name
+  }
+
+  /** Every name counts: an object says by `id` which it is. */
+  get isInside(): boolean {
+    return this.#within?.isList === false
+  }
+
   /** A name that means nothing. */
   passed(): void {
     this.#due = undefined
@@ -63,13 +76,17 @@ export class ObjectReferences {
   closed(depth: number): void {
     if (this.#within?.depth === depth) this.#within = undefined
     if (depth !== elementDepth) return
-    if (this.#isItem) this.#add(this.#rules.item.kind, this.#itemId ?? '')
+    if (this.#isItem) for (const id of this.#itemIds) this.#add(this.#rules.item.kind, id)
     this.#forgetItem()
   }
 
   /** Whether a text that comes next may be of interest. */
-  wants(depth: number, isMember: boolean): boolean {
-    if (isMember) return this.#due !== undefined || this.#member !== undefined
+  wants(depth: number, isMember: boolean, length: number): boolean {
+    if (isMember) {
+      if (this.#due !== undefined || this.#member === 'id') return true
+      // Escaped letters make it longer, never shorter.
+      return this.#member === 'type' && length >= this.#rules.item.type.length
+    }
     return this.#within?.isList === true && this.#within.depth === depth
   }
 
@@ -79,7 +96,7 @@ export class ObjectReferences {
     if (kind) this.#add(kind, text)
     if (!isMember) return
     if (this.#member === 'type') this.#isItem ||= text === this.#rules.item.type
-    else if (this.#member === 'id') this.#itemId = text
+    else if (this.#member === 'id') this.#itemIds.push(text)
     this.passed()
   }
 
@@ -89,7 +106,7 @@ export class ObjectReferences {
   }
 
   #forgetItem(): void {
-    this.#itemId = undefined
+    if (this.#itemIds.length > 0) this.#itemIds = []
     this.#isItem = false
   }
 }

@@ -176,3 +176,22 @@ t.test(
     t.equal(large.status, 413)
   },
 )
+
+t.test('the refusal is in the words of the API format, whatever that is', async t => {
+  const { post } = await open(t)
+  const source = { type: 'file', file_id: 'file_1' }
+  const messages = {
+    model: 'sim-messages',
+    max_tokens: 8,
+    messages: [{ role: 'user', content: [{ type: 'document', source }] }],
+  }
+  const anthropic = await post('/v1/messages', messages)
+  t.equal(anthropic.status, 404)
+  t.match(await anthropic.json(), { type: 'error', error: { type: 'not_found_error', message: /no file 'file_1'/ } })
+  const contents = [{ parts: [{ fileData: { fileUri: 'https://example.com/v1beta/files/abc' } }] }]
+  for (const body of [{ contents }, { contents: [{ parts: [{ text: 'hi' }] }], cachedContent: 'cachedContents/1' }]) {
+    const google = await post('/v1beta/models/sim-generative:generateContent', body)
+    t.equal(google.status, 404)
+    t.match(await google.json(), { error: { code: 404, status: 'NOT_FOUND' } })
+  }
+})
