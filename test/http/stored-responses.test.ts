@@ -1,3 +1,5 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import { caseName } from '../harness/case-name.ts'
@@ -253,4 +255,21 @@ t.test('a follow-up uses the vendor key that made the object, and no other when 
     input: [{ type: 'item_reference' as const, id: two.output[0]?.id as string }],
   }
   t.match(await refusalOf(openai.responses.create(both)), { status: 400, code: 'objects_apart' })
+})
+
+t.test('an id does not leave where its object cannot be recorded', async t => {
+  const { post, folder } = await open(t)
+  const db = new DatabaseSync(join(folder, 'tollgate.db'), { timeout: 5_000 })
+  t.teardown(() => db.close())
+  db.exec(`CREATE TRIGGER full BEFORE INSERT ON stored_object BEGIN SELECT RAISE(ABORT, 'no room'); END`)
+  const whole = await post('/v1/responses', ask)
+  t.equal(whole.status, 503)
+  const refusal = await whole.text()
+  t.match(JSON.parse(refusal), { error: { code: 'object_not_recorded' } })
+  t.notMatch(refusal, /resp_/)
+  const stream = await post('/v1/responses', { ...ask, stream: true })
+  const events = await stream.text().catch(() => '')
+  t.notMatch(events, /resp_(?:text|two|three)_/)
+  db.exec('DROP TRIGGER full')
+  t.equal((await post('/v1/responses', ask)).status, 200)
 })
