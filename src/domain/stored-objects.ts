@@ -82,6 +82,11 @@ export type ObjectTraits = {
       readonly inside: string
       readonly members: { readonly [name: string]: ObjectKind }
     }
+    /**
+     * The object is a member of the answer, of this name; in events, within one of these members. Only what tools that the
+     * upstream runs have made is such an object.
+     */
+    readonly member?: { readonly name: string; readonly inside: readonly string[] }
     /** The field that says by `false` that nothing is kept. */
     readonly unlessFalse?: string
     /** It is kept at upstreams for so long. */

@@ -195,3 +195,45 @@ t.test('the refusal is in the words of the API format, whatever that is', async 
     t.match(await google.json(), { error: { code: 404, status: 'NOT_FOUND' } })
   }
 })
+
+t.test('a container that the tools of an answer ran in is of its key alone, streamed or not', async t => {
+  const { post, newKey, upstreams, gateway } = await start(t, {
+    edit: [
+      ['"web_fetch_*", "tool_search_tool_*"]', '"web_fetch_*", "tool_search_tool_*", "code_execution_*"]'],
+      [/(sim-messages: .*web_search: "10")/, '$1, code_execution: "1"'],
+    ],
+  })
+  const text = upstreams['text'] as Upstream
+  const usage = { input_tokens: 1, output_tokens: 1 }
+  const own = { type: 'tool_use', id: 't', name: 'n', input: { container: { id: 'forged' } } }
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', content: [own], usage }
+  text.answer((res, received) => {
+    const { stream } = received.json()
+    if (stream !== true) {
+      const whole = { ...message, container: { expires_at: 'x', id: 'container_1' } }
+      return void res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(whole))
+    }
+    const events = [
+      { type: 'message_start', message: { ...message, content: [], container: null } },
+      { type: 'content_block_start', index: 0, content_block: own },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn', container: { id: 'container_2' } }, usage },
+      { type: 'message_stop' },
+    ]
+    res.writeHead(200, { 'content-type': 'text/event-stream' })
+    return void res.end(events.map(event => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''))
+  })
+  const tools = [{ type: 'code_execution_20250825', name: 'code_execution' }]
+  const ask = { model: 'sim-messages', max_tokens: 8, tools, messages: [{ role: 'user', content: 'hi' }] }
+  for (const more of [{}, { stream: true }]) {
+    const made = await post('/v1/messages', { ...ask, ...more })
+    t.equal(made.status, 200, await made.text())
+  }
+  const { key } = await newKey({ name: 'other' })
+  for (const container of ['container_1', 'container_2', { id: 'container_1', skills: [] }]) {
+    t.equal((await post('/v1/messages', { ...ask, container })).status, 200, JSON.stringify(container))
+    const other = await post('/v1/messages', { ...ask, container }, { authorization: `Bearer ${key}` })
+    t.equal(other.status, 404)
+  }
+  t.equal((await post('/v1/messages', { ...ask, container: 'forged' })).status, 404)
+  t.equal((await gateway.storage.objects.list({ kind: 'container', limit: 9 })).length, 2)
+})

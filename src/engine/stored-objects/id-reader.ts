@@ -9,7 +9,7 @@ type Creates = NonNullable<ObjectTraits['creates']>
 /** No vendor's id is longer; one that is makes no object that a later request could name. */
 const idBytesMax = 256
 /** Streams are mostly pieces of text: their events name no ids that others do not. */
-const pieces = /\.delta$/
+const pieces = /(?:\.|block_)delta$/
 
 /** Reads from an answer, as it passes in pieces of any size, the ids of what the upstream keeps of it. */
 export class IdReader implements JsonVisitor {
@@ -55,13 +55,21 @@ export class IdReader implements JsonVisitor {
 
   name(walk: JsonWalk): 'skip' | number | undefined {
     const { depth, name, names } = walk
-    const { inside, parts } = this.#creates
+    const { inside, parts, member } = this.#creates
+    if (member) return this.#nameOfMember(walk, member)
     if (this.#inEvents && depth === 1 && (name === inside || name === parts?.inside)) return undefined
     if (this.#inEvents && depth === 2 && names[1] === parts?.inside) return this.#isPart(name) ? idBytesMax : 'skip'
     const top = this.#topOf(walk)
     if (this.#inEvents && inside !== undefined && top === 1) return 'skip'
     if (depth === top) return name === 'id' ? idBytesMax : name === parts?.at ? undefined : 'skip'
     return depth === top + 2 && this.#isPart(name) ? idBytesMax : 'skip'
+  }
+
+  #nameOfMember({ depth, name, names }: JsonWalk, member: NonNullable<Creates['member']>): 'skip' | number | undefined {
+    const top = this.#inEvents ? 2 : 1
+    if (depth < top && member.inside.includes(name)) return undefined
+    if (depth === top && name === member.name) return undefined
+    return depth === top + 1 && names[top] === member.name && name === 'id' ? idBytesMax : 'skip'
   }
 
   #isPart(name: string): boolean {
@@ -72,7 +80,8 @@ export class IdReader implements JsonVisitor {
     const id = readText(bytes)
     if (id === undefined) return
     const { names, depth, name } = walk
-    const { kind, parts } = this.#creates
+    const { kind, parts, member } = this.#creates
+    if (member) return this.#found({ kind, id })
     const isPart = (this.#inEvents && names[1] === parts?.inside) || depth > this.#topOf(walk)
     const found = isPart ? parts?.members[name] : kind
     if (found) this.#found({ kind: found, id })

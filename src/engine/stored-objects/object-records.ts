@@ -94,6 +94,8 @@ export class ObjectRecords {
     const creates = context.route.object?.creates
     if (!creates || status < 200 || status > 299) return undefined
     if (creates.unlessFalse !== undefined && readField(target.body, creates.unlessFalse) === false) return undefined
+    const { body } = target
+    if (creates.member && !(body.kind === 'json' && body.json.declared.tools.length > 0)) return undefined
     return this.#stage(context, target, creates, headers['content-type'] ?? '')
   }
 
