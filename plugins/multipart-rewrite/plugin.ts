@@ -83,7 +83,9 @@ export const multipartRewrite = definePlugin({
 
     return {
       onBody: (context, body) =>
-        body.kind === 'stream' && context.route.body !== 'none' ? readWhole(context, body) : body,
+        body.kind === 'stream' && context.route.body !== 'none' && !context.route.object?.unread
+          ? readWhole(context, body)
+          : body,
 
       onTarget(_context, target, facet: Facet | undefined) {
         if (target.body.kind !== 'form' || !facet) return

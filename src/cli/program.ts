@@ -44,6 +44,7 @@ export function createProgram(): Command {
   addUsers(program)
   addBudgets(program)
   addUpstreams(program)
+  addObjects(program)
   addLogs(program)
   addLedger(program)
   addEvents(program)
@@ -347,6 +348,30 @@ function addBudgets(program: Command): void {
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/budgets.ts')).listBudgets(options))
+}
+
+/** What upstreams keep for clients. */
+function addObjects(program: Command): void {
+  const objects = program
+    .command('objects')
+    .description('responses, files and conversations that upstreams keep for clients')
+  objects
+    .command('list')
+    .description('what is recorded of them, newest first')
+    .option('--key <id>', 'of one key')
+    .option('--kind <kind>', 'of one kind, such as response, file or conversation')
+    .option('--limit <count>', 'how many', parseCount, 20)
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async options => (await import('./commands/objects.ts')).listObjects(options))
+  objects
+    .command('end')
+    .argument('<id>', 'its id at the vendor')
+    .description('take one from its key: no request reaches it any more; the vendor keeps it until it expires there')
+    .option('--key <id>', 'the key that has it, where several have one of that id')
+    .option('--reason <text>', 'why; it is in the audit log')
+    .addOption(configOption())
+    .action(async (id, options) => (await import('./commands/objects.ts')).endObject(id, options))
 }
 
 /** The request log. */

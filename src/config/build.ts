@@ -1,5 +1,6 @@
 import {
   type Address,
+  type Affinity,
   type Budget,
   type Call,
   type Candidate,
@@ -19,6 +20,7 @@ import {
   type Origin,
   type OtlpConfig,
   parseEnd,
+  parseHeaderRule,
   type PipelineStep,
   type CompiledConfig,
   type ConfigPlugins,
@@ -161,9 +163,20 @@ function soundEntries<Section extends 'upstreams' | 'families' | 'models'>(
 }
 
 function coreKeys({ pipeline }: Sketch): readonly string[] {
-  return ['streams', 'n_max', 'forward', 'defaults', 'further_models', 'vendor_tools', 'calls', 'notes'].filter(
-    key => !pipeline.plugins.has(key),
-  )
+  return [
+    'streams',
+    'n_max',
+    'forward',
+    'defaults',
+    'further_models',
+    'vendor_tools',
+    'shared_objects',
+    'affinity',
+    'forward_headers',
+    'reply_headers',
+    'calls',
+    'notes',
+  ].filter(key => !pipeline.plugins.has(key))
 }
 
 function buildServer(own: ServerSettings): ServerConfig {
@@ -249,6 +262,12 @@ function buildGroup(name: string, own: GroupSettings): Group {
     multiplier: own.multiplier,
     ...keysMax,
     ...(own.jobs !== undefined && { jobs: own.jobs }),
+    ...(own.stored_objects && {
+      storedObjects: {
+        ...(own.stored_objects.max !== undefined && { max: own.stored_objects.max }),
+        ...(own.stored_objects.bytes !== undefined && { bytesMax: bytes(own.stored_objects.bytes) }),
+      },
+    }),
     ...(own.models && { models: own.models }),
     ...(own.limits_per_user && { limitsPerUser: own.limits_per_user }),
     ...(own.limits_in_all && { limitsInAll: own.limits_in_all }),
@@ -337,10 +356,21 @@ function buildFamily(name: string, own: FamilySettings & ByName<unknown>, sketch
       beside: own.further_models.beside.map(place => place.split('.')),
     },
     ...(own.vendor_tools && { vendorTools: own.vendor_tools }),
+    ...(own.shared_objects && { sharedObjects: own.shared_objects }),
+    ...(own.affinity && { affinity: buildAffinity(own.affinity) }),
+    ...(own.forward_headers.length > 0 && { forwardHeaders: parseHeaderRule(own.forward_headers) }),
+    ...(own.reply_headers.length > 0 && { replyHeaders: parseHeaderRule(own.reply_headers) }),
     ...callsOf(own.calls),
     facets,
     ...(itemCharger && { chargesItems: chargesItemsBy(itemCharger, facets.get(itemCharger.name)) }),
     notes: own.notes,
+  }
+}
+
+function buildAffinity({ fields, headers }: NonNullable<FamilySettings['affinity']>): Affinity {
+  return {
+    fields: fields.map(path => path.split('.')),
+    headers: headers.map(name => name.toLowerCase()),
   }
 }
 
@@ -419,6 +449,7 @@ function buildModel(
     ...(own.unpriced && { unpriced: own.unpriced }),
     free:
       own.price === 'free' || (own.prices === undefined && isAllFree([...family.forward.keys()], sketch.operations)),
+    ...(own.affinity && { affinity: buildAffinity(own.affinity) }),
     limits: {
       ...(own.limits.rpm !== undefined && { rpm: own.limits.rpm }),
       scope: own.limits.scope,
@@ -462,6 +493,7 @@ function buildRoutes(own: RouteSettings, server: ServerConfig, at: Path, sketch:
     stream: own.stream,
     operation: own.operation,
     ...(traits && { traits }),
+    ...(traits?.object && { object: traits.object }),
     ...(traits?.images && { runsNoTools: true as const }),
     dialect: own.dialect,
     body: own.body ?? (method === 'GET' || method === 'DELETE' ? 'none' : 'json'),

@@ -127,6 +127,8 @@ const writers: { readonly [format in FormatName]?: (text: string) => string } = 
   'duration-or-off': text => (text === 'off' ? text : writeDuration(text)),
   bytes: text => withUnit(parseBytes(text) ?? Number.NaN, sizes),
   'header-name': text => text.toLowerCase(),
+  'forward-header': text => text.toLowerCase(),
+  'reply-header': text => text.toLowerCase(),
 }
 
 function canonical(text: string, format: unknown): string {

@@ -1,4 +1,4 @@
-import { parseEnd } from '../domain/index.ts'
+import { mayForward, mayReply, parseEnd } from '../domain/index.ts'
 import {
   durationText,
   moneyText,
@@ -24,6 +24,8 @@ export type Format = {
 
 const addressText = /^(?:\[([0-9A-Fa-f:.]+)\]|([^\s:[\]]+)):(\d{1,5})$/
 const matchText = /^(GET|POST|PUT|PATCH|DELETE) (\/[^\s?#]*)$/
+/** A last `*` follows at least one character: all headers are never meant. */
+const headerPatternText = /^[A-Za-z0-9][A-Za-z0-9-]*\*?$/
 const spellingText = /^(?:(?:GET|POST|PUT|PATCH|DELETE) )?\/[^\s?#]*$/
 
 const isDuration = (text: string): boolean => (parseDuration(text) ?? 0) > 0
@@ -151,6 +153,20 @@ export const formats = {
     shape: /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/,
     name: 'the name of a header',
     remedy: 'write letters, digits and hyphens: authorization',
+  },
+  'forward-header': {
+    shape: headerPatternText,
+    also: text => mayForward(text.replace(/\*$/, '').toLowerCase()),
+    name: 'a header that may be forwarded',
+    remedy:
+      'write a name, or how names begin: session-id, "x-codex-*"; headers of keys, cookies, framing, proxies and accounts stay with the gateway',
+  },
+  'reply-header': {
+    shape: headerPatternText,
+    also: text => mayReply(text.replace(/\*$/, '').toLowerCase()),
+    name: 'a header that may be passed back',
+    remedy:
+      'write a name, or how names begin: openai-model, "x-codex-*"; cookies, limits, request ids and names of the account stay with the gateway',
   },
   'header-value': {
     shape: /^[\t\x20-\x7e]*$/,

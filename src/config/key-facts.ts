@@ -159,6 +159,8 @@ const written: { readonly [name in FormatName]?: string } = {
   'call-path': '/v1/models/{model}:run',
   'otlp-endpoint': 'http://127.0.0.1:4318',
   'header-name': 'authorization',
+  'forward-header': 'session-id',
+  'reply-header': 'openai-model',
   'header-value': '"Bearer ${ALPHA_API_KEY}"',
   'host-pattern': '"*.vendor.example"',
   origin: 'https://app.example',

@@ -506,6 +506,16 @@ const group = {
       description:
         "Maximum keys that each user may create in the console. Revoked keys do not count, and administrators are not limited. A user's own setting takes precedence. Absent: no limit.",
     },
+    stored_objects: {
+      type: 'object',
+      additionalProperties: false,
+      description:
+        'What each of its keys may have kept at upstreams: files and conversations, not responses. Absent for no bound.',
+      properties: {
+        max: { type: 'integer', minimum: 0, description: 'How many of them.' },
+        bytes: { type: 'string', format: 'bytes', description: 'Bytes of all together.' },
+      },
+    },
     jobs: {
       type: 'integer',
       minimum: 0,
@@ -890,6 +900,27 @@ const forwardRule = {
   },
 } as const satisfies Schema
 
+const affinity = {
+  type: 'object',
+  additionalProperties: false,
+  description:
+    'Hints by which requests of one conversation go to the same upstream and vendor key while it is healthy: the first that a request has. Absent: each request is drawn for by itself.',
+  properties: {
+    fields: {
+      ...names,
+      default: [],
+      description: 'Fields of the body, with dots between members: prompt_cache_key, metadata.user_id.',
+    },
+    headers: {
+      type: 'array',
+      uniqueItems: true,
+      items: { type: 'string', format: 'header-name' },
+      default: [],
+      description: 'Headers of the request, read after the fields: session-id.',
+    },
+  },
+} as const satisfies Schema
+
 const family = {
   type: 'object',
   additionalProperties: false,
@@ -937,6 +968,28 @@ const family = {
       ...names,
       description:
         'Allowed tools that the upstream runs, by their names in requests: web_search, googleSearch, web_search_options; a final * matches any ending. Others are refused. Tools that the client runs need no entry. Absent: every tool is forwarded, except image tools.',
+    },
+    shared_objects: {
+      ...names,
+      description:
+        'Ids of stored objects that every key may name, such as vector stores that you made at the vendor: vs_123; a final * matches any ending. Other objects are reached by the key alone that made them here.',
+    },
+    affinity,
+    forward_headers: {
+      type: 'array',
+      uniqueItems: true,
+      items: { type: 'string', format: 'forward-header' },
+      default: [],
+      description:
+        'Headers of clients that go upstream in addition to those of the API format, by name; a final * matches any ending: [session-id, "x-codex-*"]. Keys, cookies, framing and proxies\' headers never do.',
+    },
+    reply_headers: {
+      type: 'array',
+      uniqueItems: true,
+      items: { type: 'string', format: 'reply-header' },
+      default: [],
+      description:
+        "Headers of upstreams' answers that clients get in addition to those of the API format, written in the same way. Cookies, limits, request ids and names of the vendor's account never are.",
     },
     calls: {
       ...calls,
@@ -1048,6 +1101,7 @@ const model = {
         },
       },
     },
+    affinity: { ...affinity, description: 'The same of this model, instead of what its family says; {} for none.' },
     send_as: sendAs,
     ends: {
       type: 'string',
@@ -1109,7 +1163,7 @@ const route = {
     serve: {
       type: 'string',
       minLength: 1,
-      description: 'The gateway responds itself, without an upstream: models, model, charge, job.',
+      description: 'The gateway responds itself, without an upstream: models, model, charge, job, objects.',
     },
   },
 } as const satisfies Schema

@@ -3,6 +3,7 @@ import type { Family, Group, Model, Origin, Upstream } from './model.ts'
 import type { KnownPlugin } from './plugin-facts.ts'
 import type { OperationTraits } from './operation.ts'
 import type { SignInPlan } from './sign-in.ts'
+import type { ObjectTraits } from './stored-objects.ts'
 
 export type Route = {
   readonly method: string
@@ -14,6 +15,8 @@ export type Route = {
   readonly operation: string
   /** What is known of the operation; absent for one that only the file has a name for. */
   readonly traits?: OperationTraits
+  /** What it has to do with objects that upstreams keep; absent for nothing. */
+  readonly object?: ObjectTraits
   /** Its requests declare no tools and name no models but their own: fields of such names mean something else. */
   readonly runsNoTools?: true
   /** A dialect's name, or `by-caller`: the API format of the caller. */

@@ -1,4 +1,14 @@
 import { serves } from './model-names.ts'
+import {
+  holdsId,
+  isTopReference,
+  itemReference,
+  objectIdOf,
+  type ObjectKind,
+  type ObjectReference,
+  referenceEndings,
+  referenceOf,
+} from './stored-objects.ts'
 
 /** A tool of a request that the client does not run itself, as far as its declaration says. */
 export type DeclaredTool = {
@@ -24,8 +34,12 @@ export type DeclaredModel = {
   readonly runs: 'instead' | 'beside'
 }
 
-/** The tools and further models that a body names, at any depth; read while the body is scanned. */
-export type Declared = { readonly tools: readonly DeclaredTool[]; readonly models: readonly DeclaredModel[] }
+/** The tools, further models and stored objects that a body names, at any depth; read while the body is scanned. */
+export type Declared = {
+  readonly tools: readonly DeclaredTool[]
+  readonly models: readonly DeclaredModel[]
+  readonly objects: readonly ObjectReference[]
+}
 
 /**
  * What a member of a request means by its name: tools (`toolsAlone` where texts are tools too), tools that say by `id` what
@@ -43,7 +57,7 @@ export type Meaning =
   | 'environment'
   | 'payload'
 
-export const nothingDeclared: Declared = { tools: [], models: [] }
+export const nothingDeclared: Declared = { tools: [], models: [], objects: [] }
 
 /**
  * By which members requests of all API formats declare tools and name models: all in one table, since an upstream may read more
@@ -134,6 +148,12 @@ export type DeclaredWord = {
   readonly isClientTool: boolean
   readonly isChoice: boolean
   readonly draws: boolean
+  /** The kind of stored object that a member of this name names. */
+  readonly object: ObjectKind | undefined
+  /** An object for its value says by `id` which. */
+  readonly holdsId: boolean
+  /** It names one at the top of a body alone. */
+  readonly isTopObject: boolean
 }
 
 /** Most names and texts are those of every request. Once so many are known no more are kept, whatever callers write. */
@@ -155,13 +175,25 @@ function wordOf(name: string): DeclaredWord {
     isClientTool: isOwn,
     isChoice: isOwn || choices.includes(name.toLowerCase()),
     draws: makesImages(name),
+    object: referenceOf(plain),
+    holdsId: holdsId(plain),
+    isTopObject: isTopReference(plain),
   } as const
   if (known.size < knownMax && name.length <= knownCharsMax) known.set(name, word)
   return word
 }
 
 /** How declarations are known in a request; `ownEnvironment` is what a tool's is called where it is the client's. */
-export const declarationRules = { endings, wordOf, ownEnvironment: 'local' } as const
+export const declarationRules = {
+  endings,
+  objectEndings: referenceEndings,
+  wordOf,
+  item: itemReference,
+  idOf: objectIdOf,
+  /** Of what clients have written, answers of their tools may name objects: the upstream reads those. */
+  lookedInto: ['output', 'variables'],
+  ownEnvironment: 'local',
+} as const
 
 /** Tools that clients run themselves, and what else their declarations may say: agents and SDKs send these. */
 const clientTools = [

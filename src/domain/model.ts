@@ -1,5 +1,6 @@
 import type { Body } from './body.ts'
 import type { Budget, BudgetPeriod } from './budget.ts'
+import type { HeaderRule } from './header-rules.ts'
 import type { Json } from './json.ts'
 import type { OutcomeRow } from './sale-outcomes.ts'
 import type { Micros } from '../util/units.ts'
@@ -33,6 +34,8 @@ export type Group = {
   readonly keysMax?: number
   /** Jobs of each key that may be open, of those whose clients do not wait; absent for 100. */
   readonly jobs?: number
+  /** What each key may have kept at upstreams: how many files, conversations …, and their bytes; absent for as much as it likes. */
+  readonly storedObjects?: { readonly max?: number; readonly bytesMax?: number }
   /** The models that its keys may use, whatever each of them may in addition; a last `*` matches the rest of a name. Absent for all. */
   readonly models?: readonly string[]
   /** Factor on token prices, as a decimal string; prices per picture ignore it. */
@@ -155,6 +158,9 @@ export type ForwardRule =
   | { readonly kind: 'only'; readonly names: ReadonlySet<string> }
   | { readonly kind: 'all'; readonly except: ReadonlySet<string> }
 
+/** Hints of a request: paths of its fields, then names of its headers. The first that it has counts. */
+export type Affinity = { readonly fields: readonly (readonly string[])[]; readonly headers: readonly string[] }
+
 export type Family = {
   readonly name: string
   readonly origin: Origin
@@ -178,6 +184,13 @@ export type Family = {
    * in families without the setting: all are sent on, except those that make images.
    */
   readonly vendorTools?: readonly string[]
+  /** Ids of objects that every key may name, though none made them here; `*` matches the rest of one. Absent for none. */
+  readonly sharedObjects?: readonly string[]
+  /** Where requests name the conversation that they belong to; absent where they are not kept together. */
+  readonly affinity?: Affinity
+  /** Headers of its requests, and of its answers, that pass in addition to those of the API format; absent for none. */
+  readonly forwardHeaders?: HeaderRule
+  readonly replyHeaders?: HeaderRule
   /** By operation. */
   readonly calls?: ReadonlyMap<string, Call>
   /** One section per plugin, by the plugin's name, already checked against its schema. */
@@ -240,6 +253,8 @@ export type Model = {
   /** What happens to use without a price; absent for what the family says. */
   readonly unpriced?: UnpricedPolicy
   readonly free: boolean
+  /** Absent for what the family says. */
+  readonly affinity?: Affinity
   readonly limits: Limits
   /** Absent where nothing is known of its end. */
   readonly ends?: ModelEnd

@@ -1,3 +1,5 @@
+import type { ObjectTraits } from './stored-objects.ts'
+
 /** What those who handle a request need to know of its operation, as `src/operations` says it; what is absent is not so. */
 export type OperationTraits = {
   /** Its answers are images: new ones, or others edited. */
@@ -18,6 +20,8 @@ export type OperationTraits = {
   readonly answersObject?: true
   /** The field whose value requests a stream of events, if it is not `stream`. */
   readonly streamsWhen?: { readonly field: string; readonly is: string }
+  /** What it has to do with objects that upstreams keep. */
+  readonly object?: ObjectTraits
   /** It costs nothing: its models need no price, and no tokens are counted. */
   readonly free?: true
 }

@@ -13,6 +13,7 @@ import type { LevelKind } from './budget.ts'
 import type { Level, LevelName, LevelSums } from './levels.ts'
 import type { Micros } from '../util/units.ts'
 import type { Statement } from './statement.ts'
+import type { ObjectStore } from './stored-objects.ts'
 import type { SignInStore } from './sign-in.ts'
 import type { SessionStore, Trail, UserStore } from './users.ts'
 import type { ViewStore } from './saved-views.ts'
@@ -104,6 +105,7 @@ export type Stores = {
   readonly journal: Journal
   readonly counters: Counters
   readonly jobs: JobStore
+  readonly objects: ObjectStore
 }
 
 /** Charges of one state and currency that have not ended. */

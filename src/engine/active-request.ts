@@ -8,6 +8,7 @@ import type { Pipeline } from './pipeline.ts'
 import type { PumpTarget, ResponsePump } from './response-pump.ts'
 import { answerHeaders } from './respond.ts'
 import type { Router } from './router.ts'
+import type { Pin } from './stored-objects/object-records.ts'
 import type { Call } from './transport.ts'
 import type { Stopwatch } from './event-loop-watch.ts'
 import type { KeyAttempt } from './vendor-keys/key-attempt.ts'
@@ -71,6 +72,10 @@ export class ActiveRequest implements Member, PumpTarget {
   inDoubt = false
   /** The client has left and the answer is read on. */
   detached = false
+  /** The upstream and key of the stored objects that it names; absent if it names none. */
+  pin: Pin | undefined
+  /** A value that all requests of its conversation share; absent for a request of its own. */
+  affinity: string | undefined
   /** The model's upstreams, in the order of attempts. */
   order: readonly Candidate[] = []
   /** The answer as the client gets it, once its head is known. */

@@ -1,8 +1,9 @@
 import type { ServerResponse, IncomingMessage } from 'node:http'
 import { type Candidate, Failure, type Upstream } from '../domain/index.ts'
 import { type Log, type Outbound, type RequestContext, type Target, tokenUseSlot } from '../plugin-api/index.ts'
-import { type Awaitable, type Clock, isPromise, type Random, isTrusted } from '../util/index.ts'
+import { type Awaitable, type Clock, drawFor, isPromise, type Random, isTrusted } from '../util/index.ts'
 import { type ActiveRequest, CallerGone } from './active-request.ts'
+import { affinityOf } from './affinity.ts'
 import { formReader, wantedForm, type WantedForm } from './response-form.ts'
 import type { AnswerHead, Call } from './call-request.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
@@ -64,9 +65,13 @@ export class Attempts {
   /** Puts the model's upstreams in the order of attempts. @returns the target on the first of them */
   order(target: Target, request: ActiveRequest): Target {
     const { further } = target
-    const upstreams = further
-      ? target.model.upstreams.filter(({ upstream }) => runAllOn(upstream, further))
-      : target.model.upstreams
+    const affinity = request.context && affinityOf(request.context, target)
+    request.affinity = affinity
+    const { pin } = request
+    const there = pin ? target.model.upstreams.filter(({ upstream }) => upstream.name === pin.upstream) : undefined
+    if (there?.length === 0) throw fail('object_elsewhere', { model: target.model.name })
+    const all = there ?? target.model.upstreams
+    const upstreams = further ? all.filter(({ upstream }) => runAllOn(upstream, further)) : all
     if (further && upstreams.length === 0) throw notTogether(target.model, further)
     if (upstreams.length > 1) {
       const { clock, random } = this.#parts
@@ -74,7 +79,7 @@ export class Attempts {
       request.order = orderCandidates(
         upstreams,
         one => this.#parts.breaker.admits(one.upstream, now),
-        () => random.unit(),
+        one => (affinity === undefined ? random.unit() : drawFor(affinity, one.upstream.name)),
       )
       return withCandidate(target, request.order[0] as Candidate)
     }
@@ -198,7 +203,9 @@ export class Attempts {
       ...(tokens && { tokens: tokens.estimate }),
       hasChanged: false,
     }
-    const asked = { model: model.name, request: context.id, keyUser: request.keyUser, tokens, isLast }
+    const { affinity, keyUser, pin } = request
+    const pinned = pin?.vendorKey ?? undefined
+    const asked = { model: model.name, request: context.id, keyUser, tokens, isLast, affinity, pinned }
     return (request.keys = this.#parts.vendorKeys.attempt(upstream, asked))
   }
 

@@ -1,12 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type {
   Answer,
+  Body,
   Counters,
   Failure,
   Job,
   KeyStatus,
   KeyTrial,
   LogRow,
+  ObjectStore,
   StoredAnswer,
   Upstream,
   VendorKey,
@@ -19,9 +21,18 @@ import {
   type Reach,
   type RequestContext,
   type SignerHost,
+  type Target,
   tokenUseSlot,
 } from '../plugin-api/index.ts'
-import { type Awaitable, type Clock, type Connect, type Ids, IntrusiveSet, type Random } from '../util/index.ts'
+import {
+  type Awaitable,
+  andThen,
+  type Clock,
+  type Connect,
+  type Ids,
+  IntrusiveSet,
+  type Random,
+} from '../util/index.ts'
 import { ByteBudget, ByteClaim } from '../wire/index.ts'
 import { ActiveRequest, type Running, type Shared } from './active-request.ts'
 import { Attempts } from './attempts.ts'
@@ -41,6 +52,8 @@ import { errorAnswer, idHeaders, ownHeaders, sendAnswer } from './respond.ts'
 import { type PumpResult, writeIdleMs } from './response-pump.ts'
 import { RunningConfigs } from './running-configs.ts'
 import { RequestSender, type SenderParts } from './send-request.ts'
+import { joinPins, noObjects, ObjectRecords } from './stored-objects/object-records.ts'
+import { findObjectTarget } from './stored-objects/object-target.ts'
 import { findTarget } from './target.ts'
 import { type SignerOf, Transport } from './transport.ts'
 import type { PoolStatus } from './upstream/index.ts'
@@ -82,6 +95,8 @@ export type EngineParts = {
   /** Request signers of upstreams. */
   readonly signerOf?: SignerOf
   readonly log: Log
+  /** Records of stored objects; without it nothing is recorded, and no request may name an object. */
+  readonly objects?: ObjectStore
   /** Counts the limits of upstream keys; absent if they are not counted. */
   readonly counters?: Pick<Counters, 'take' | 'settle'>
   /** Called for each upstream key whose state has changed. */
@@ -104,6 +119,7 @@ export class Engine {
   readonly #bodyPatience: BodyPatience
   readonly #loop: EventLoopWatch
   readonly #configs: RunningConfigs
+  readonly #objects: ObjectRecords
   #draining = false
   /** Why requests are no longer sent, once that is so. */
   #stopped: Failure | undefined
@@ -137,7 +153,8 @@ export class Engine {
       deadlines,
       stopped,
     })
-    this.#responses = new ResponseOpener(deadlines, callers?.writeIdleMs ?? writeIdleMs)
+    this.#objects = new ObjectRecords(parts.objects ?? noObjects, clock)
+    this.#responses = new ResponseOpener(deadlines, callers?.writeIdleMs ?? writeIdleMs, this.#objects)
     this.#jobs = new JobResumer({
       ...parts,
       configs: this.#configs,
@@ -280,7 +297,8 @@ export class Engine {
 
     const body = await stopwatch.wait('request', pipeline.onBody(context, incoming.body))
     request.body = body
-    const target = this.#attempts.order(findTarget(running.plan, context.route, body, context.params['model']), request)
+    const found = await stopwatch.wait('request', this.#findTarget(request, context, body))
+    const target = this.#attempts.order(found, request)
     request.target = target
     // RFC 8594: every client of a model that ends is informed, whatever happens to the request.
     if (target.model.ends !== undefined) context.answerHeaders['sunset'] = target.model.ends.sunset
@@ -289,6 +307,7 @@ export class Engine {
     if (answer) return this.#answer(request, context, answer)
 
     const head = await this.#attempts.answer(request, context, target)
+    if (context.route.object?.of?.ends) await this.#objects.answered(context, head.status)
     const pump = await stopwatch.wait('answer', this.#responses.open(request, context, request.target, head))
     pump.start()
     stopwatch.stop('answer')
@@ -296,6 +315,27 @@ export class Engine {
     stopwatch.start()
     const outcome = outcomeOf(request.res, head.status, pumped)
     return request.inDoubt && outcome.reach === 'refused' ? { ...outcome, reach: 'unknown' } : outcome
+  }
+
+  /** The model of a request, and where it may run: a stored object is where it was made. @throws Failure */
+  #findTarget(request: ActiveRequest, context: RequestContext, body: Body): Awaitable<Target> {
+    const { plan } = request.running
+    const { route, params } = context
+    const { object } = route
+    if (!object?.of && !object?.namesNoModel) {
+      const target = findTarget(plan, route, body, params['model'])
+      return andThen(this.#objects.pinOf(context, target), pin => {
+        request.pin = pin
+        return target
+      })
+    }
+    return andThen(this.#objects.named(context), named =>
+      andThen(this.#objects.pinOf(context, { body }), pin => {
+        request.pin = joinPins(named, pin)
+        const target = findObjectTarget(context, body, named, request.pin)
+        return andThen(this.#objects.admits(context, body), () => target)
+      }),
+    )
   }
 
   #readBody({ req, res, running, stopwatch }: ActiveRequest, { route, payer }: RequestContext) {

@@ -150,6 +150,7 @@ class ScannedObject implements JsonObjectView {
     return {
       tools: declared.tools.filter(({ field }) => keep(field)),
       models: declared.models.filter(({ path }) => keep(String(path[0]))),
+      objects: declared.objects.filter(({ place }) => keep(place)),
     }
   }
 

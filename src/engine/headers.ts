@@ -1,4 +1,4 @@
-import type { Upstream } from '../domain/index.ts'
+import { fitsHeaderRule, type HeaderRule, mayForward, mayReply, type Upstream } from '../domain/index.ts'
 import type { ApiFormat, Head } from '../plugin-api/index.ts'
 import { fixedParameters, readName } from './fixed-query.ts'
 
@@ -29,6 +29,7 @@ export function requestHeaders(
   dialect: ApiFormat,
   upstream: Upstream,
   more: { readonly [name: string]: string },
+  rule?: HeaderRule,
 ): string[] {
   const { list: fixed, names } = fixedHeaders(upstream)
   const list = [...fixed]
@@ -45,8 +46,26 @@ export function requestHeaders(
     const value = head.headers[name] || dialect.requestDefaults?.[name]
     if (typeof value === 'string') list.push(name, value)
   }
+  if (rule) addCarried(list, head, { rule, taken: [...requestPass, ...dialect.requestHeaders], names, more })
   for (const name in more) list.push(name, more[name] as string)
   return list
+}
+
+type Taken = {
+  readonly rule: HeaderRule
+  readonly taken: readonly string[]
+  readonly names: ReadonlySet<string>
+  readonly more: { readonly [name: string]: string }
+}
+
+/** Headers that the family names. Each goes once: a second line would be read as part of the first. */
+function addCarried(list: string[], { headers }: Head, { rule, taken, names, more }: Taken): void {
+  for (const name in headers) {
+    const value = headers[name]
+    if (typeof value !== 'string' || !fitsHeaderRule(rule, name) || !mayForward(name)) continue
+    if (names.has(name) || more[name] !== undefined || taken.includes(name)) continue
+    list.push(name, value)
+  }
 }
 
 /**
@@ -114,12 +133,14 @@ const unsendable = /[^\t\x20-\x7e\x80-\xff]/
 export function replyHeaders(
   headers: { readonly [name: string]: string | string[] | undefined },
   dialect: ApiFormat,
+  rule?: HeaderRule,
 ): { [name: string]: string } {
   const kept: { [name: string]: string } = {}
   for (const name in headers) {
     const value = headers[name]
     if (typeof value !== 'string' || unsendable.test(value)) continue
-    if (!replyPass.has(name) && !dialect.replyHeaders.has(name)) continue
+    const isCarried = rule !== undefined && fitsHeaderRule(rule, name) && mayReply(name)
+    if (!isCarried && !replyPass.has(name) && !dialect.replyHeaders.has(name)) continue
     // Media types are case-insensitive (RFC 9110 8.3.1); later code may compare them directly.
     kept[name] = name === 'content-type' ? value.replace(/^[^;]*/, type => type.toLowerCase()) : value
   }

@@ -75,7 +75,8 @@ export class JobResumer {
       const stopped = this.#parts.stopped()
       if (stopped) throw stopped
       const head = await call.head
-      const headers = struckHeaders(replyHeaders(head.headers, context.dialect), head.status, call)
+      const passed = replyHeaders(head.headers, context.dialect, target.family.replyHeaders)
+      const headers = struckHeaders(passed, head.status, call)
       const stages = firstStages(head, call)
       const shaping = running.pipeline.onReply(context, { status: head.status, headers, stages }, target)
       const hold = (bytes: number): Promise<void> => this.#waitForRoom(memory, bytes)

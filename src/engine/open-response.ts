@@ -11,13 +11,16 @@ import { ErrorSnippet, requestWords } from './error-snippet.ts'
 import { replyHeaders } from './headers.ts'
 import { unbuffered } from './respond.ts'
 import { ResponsePump } from './response-pump.ts'
+import type { ObjectRecords } from './stored-objects/object-records.ts'
 
 /** Turns the head of an upstream's answer into the client's response. */
 export class ResponseOpener {
   readonly #deadlines: Deadlines
   readonly #writeIdleMs: number
+  readonly #objects: ObjectRecords | undefined
 
-  constructor(deadlines: Deadlines, writeIdleMs: number) {
+  constructor(deadlines: Deadlines, writeIdleMs: number, objects?: ObjectRecords) {
+    this.#objects = objects
     this.#deadlines = deadlines
     this.#writeIdleMs = writeIdleMs
   }
@@ -29,17 +32,27 @@ export class ResponseOpener {
     const source = openSource(call, head, upstream)
     // A coding marks its own end: half of a compressed body differs from all of it.
     request.endUnknown = head.endsWithConnection && source === call
-    const headers = struckHeaders(replyHeaders(head.headers, context.dialect), head.status, call)
+    const headers = struckHeaders(
+      replyHeaders(head.headers, context.dialect, target.family.replyHeaders),
+      head.status,
+      call,
+    )
     const first = firstStages(head, call)
     if (head.status >= 400) request.errorSnippet = new ErrorSnippet(secretsOfCall(call), requestWords(request.body))
     const judge = new ResponseFormCheck(context, target, { ...head, headers }, call, source === call)
     const { stage, turnInto } = judge
+    const keeper = this.#objects?.stageOf(context, target, { status: head.status, headers: judge.headers })
     const shaping = request.running.pipeline.onReply(
       context,
       {
         status: head.status,
         headers: source === call ? judge.headers : withoutLength(judge.headers),
-        stages: [...first, ...(stage ? [stage] : []), ...(request.errorSnippet ? [request.errorSnippet] : [])],
+        stages: [
+          ...first,
+          ...(stage ? [stage] : []),
+          ...(keeper ? [keeper] : []),
+          ...(request.errorSnippet ? [request.errorSnippet] : []),
+        ],
         endUnknown: request.endUnknown,
         ...(turnInto && { turnInto }),
       },

@@ -68,7 +68,8 @@ export function fillPath(template: string, params: { readonly [name: string]: st
 
 /** Flat list of names and values. */
 export function outgoingHeaders(context: RequestContext, target: Target, out: Outbound): string[] {
-  const headers = requestHeaders(context.head, context.dialect, target.upstream, out.headers)
+  const { upstream, family } = target
+  const headers = requestHeaders(context.head, context.dialect, upstream, out.headers, family.forwardHeaders)
   if (out.body.kind === 'json') headers.push('content-type', 'application/json')
   else if (out.body.kind === 'stream' || out.body.kind === 'composed')
     headers.push('content-type', out.body.contentType)

@@ -46,21 +46,27 @@ export function findTarget(plan: CompiledConfig, route: Route, body: Body, named
   }
   const further = readFurther(model, filled, { rule, named: family.vendorTools ? others : [], find })
   if (further) checkTogether(model, further)
+  const alsoNamed = family.vendorTools ? [] : namesOfOthers(others, model)
+  const own = targetOn(model, route, filled, stream)
+  const target = alsoNamed.length > 0 ? { ...own, alsoNamed } : own
+  return further ? { ...target, further } : target
+}
+
+/** A request on the first upstream of its model. */
+export function targetOn(model: Model, { operation }: Route, body: Body, stream: boolean): Target {
+  const { family } = model
   const [first] = model.upstreams
   if (!first) throw new Error(`model ${model.name} has no upstream`)
-  const alsoNamed = family.vendorTools ? [] : namesOfOthers(others, model)
   const { upstream, sendAs } = first
-  const target = {
+  return {
     model,
     family,
     upstream,
     sendAs,
-    body: filled,
+    body,
     stream,
-    chargesItems: family.chargesItems?.(route.operation, filled) === true,
-    ...(alsoNamed.length > 0 && { alsoNamed }),
+    chargesItems: family.chargesItems?.(operation, body) === true,
   }
-  return further ? { ...target, further } : target
 }
 
 /** The most routes that a refusal lists. */

@@ -263,6 +263,7 @@ async function startEngine(
     dialect: (name, head) => findDialect(name, head),
     guessDialect,
     local: createLocalAnswers(storage, clock.now()),
+    objects: storage.objects,
     resolveUrl: url => simulated.resolve(url),
     began: observers.quiet('metrics', () => metrics.began()),
     upstreamAnswered: observers.quiet('metrics', (...told) => metrics.upstreamAnswered(...told)),

@@ -10,6 +10,7 @@ import {
   mayAsk,
   type CompiledConfig,
   type Storage,
+  type StoredObject,
 } from '../domain/index.ts'
 import type { RequestContext, ListedModel } from '../plugin-api/index.ts'
 import { modelNotFound } from '../engine/errors.ts'
@@ -41,6 +42,7 @@ export function createLocalAnswers(storage: Storage, startedAt: number): Readonl
         return toJson(billingRecord(charge, context.plan.plugins.known))
       },
     ],
+    ['objects', context => listObjects(storage, context)],
     [
       'job',
       async context => {
@@ -52,6 +54,37 @@ export function createLocalAnswers(storage: Storage, startedAt: number): Readonl
       },
     ],
   ])
+}
+
+/** Rows of a page that names no number, and at most. */
+const pageRows = { usual: 20, most: 10_000 } as const
+
+/** A page of the objects of a key, newest first, as the upstreams showed them. @throws Failure storage_unavailable */
+async function listObjects({ objects }: Storage, context: RequestContext): Promise<Answer> {
+  const kind = context.route.object?.lists
+  if (!kind) throw new Error(`route ${context.route.path} lists nothing`)
+  const asked = new URLSearchParams(context.head.query)
+  const wanted = Number(asked.get('limit') ?? pageRows.usual)
+  const limit = Number.isInteger(wanted) && wanted > 0 ? Math.min(wanted, pageRows.most) : pageRows.usual
+  const after = asked.get('after') ?? undefined
+  const order = asked.get('order') === 'asc' ? 'asc' : 'desc'
+  const keyId = context.slots.need(callerSlot).key.id
+  const page = { keyId, kind, limit: limit + 1, order, ...(after !== undefined && { after }) } as const
+  let found: readonly StoredObject[]
+  try {
+    found = await objects.page(page)
+  } catch (cause) {
+    throw fail('storage_unavailable', {}, { cause, retryAfterMs: unavailableMs })
+  }
+  const data = found.slice(0, limit).map(({ shown }) => JSON.parse(shown ?? 'null') as object)
+  const ids = found.slice(0, limit).map(({ id }) => id)
+  return toJson({
+    object: 'list',
+    data,
+    first_id: ids[0] ?? null,
+    last_id: ids.at(-1) ?? null,
+    has_more: found.length > limit,
+  })
 }
 
 /** @throws Failure storage_unavailable */

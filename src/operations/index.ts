@@ -1,8 +1,11 @@
 import type { OperationsByName } from '../domain/index.ts'
 import { audioSpeech } from './audio-speech.ts'
 import { audioTranscribe } from './audio-transcribe.ts'
+import { audioTranslate } from './audio-translate.ts'
 import { chargesGet } from './charges-get.ts'
 import { chat } from './chat.ts'
+import { completions } from './completions.ts'
+import { embed } from './embed.ts'
 import { embeddings } from './embeddings.ts'
 import { generateCount } from './generate-count.ts'
 import { generateEmbed } from './generate-embed.ts'
@@ -17,6 +20,23 @@ import { modelsGet } from './models-get.ts'
 import { modelsList } from './models-list.ts'
 import type { Operation } from './operation.ts'
 import { rerank } from './rerank.ts'
+import { responsesGet } from './responses-get.ts'
+import { responsesItems } from './responses-items.ts'
+import { responsesDelete } from './responses-delete.ts'
+import { responsesCancel } from './responses-cancel.ts'
+import { responsesTokens } from './responses-tokens.ts'
+import { responsesCompact } from './responses-compact.ts'
+import { conversationsCreate } from './conversations-create.ts'
+import { conversationsGet } from './conversations-get.ts'
+import { conversationsUpdate } from './conversations-update.ts'
+import { conversationsDelete } from './conversations-delete.ts'
+import { conversationsItems } from './conversations-items.ts'
+import { conversationsAdd } from './conversations-add.ts'
+import { filesCreate } from './files-create.ts'
+import { filesList } from './files-list.ts'
+import { filesGet } from './files-get.ts'
+import { filesContent } from './files-content.ts'
+import { filesDelete } from './files-delete.ts'
 import { responses } from './responses.ts'
 
 export type * from './operation.ts'
@@ -41,6 +61,26 @@ export const operations: readonly Operation[] = [
   modelsGet,
   chargesGet,
   jobsGet,
+  responsesGet,
+  responsesItems,
+  responsesDelete,
+  responsesCancel,
+  responsesTokens,
+  conversationsCreate,
+  conversationsGet,
+  conversationsUpdate,
+  conversationsDelete,
+  conversationsItems,
+  conversationsAdd,
+  filesCreate,
+  filesList,
+  filesGet,
+  filesContent,
+  filesDelete,
+  responsesCompact,
+  completions,
+  audioTranslate,
+  embed,
 ]
 
 const byName: ReadonlyMap<string, Operation> = new Map(operations.map(operation => [operation.name, operation]))

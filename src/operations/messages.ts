@@ -53,5 +53,10 @@ export const messages: Operation = {
     },
   ],
   otel: 'chat',
-  traits: { answersObject: true, answersTokens: 'only', answerLimits: ['max_tokens'] },
+  traits: {
+    answersObject: true,
+    answersTokens: 'only',
+    answerLimits: ['max_tokens'],
+    object: { creates: { kind: 'container', member: { name: 'container', inside: ['message', 'delta'] }, days: 30 } },
+  },
 }

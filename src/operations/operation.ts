@@ -7,6 +7,8 @@ export type Operation = {
   readonly style: 'openai' | 'anthropic' | 'google' | 'cohere'
   /** The path for clients of its API format; `{model}` and `{id}` are placeholders for names. */
   readonly path: string
+  /** Absent for GET where a request carries nothing, else POST. */
+  readonly method?: 'DELETE' | 'POST'
   /** What a request carries. */
   readonly body: 'json' | 'form' | 'none'
   readonly words: { readonly en: OperationWords; readonly zh: OperationWords }

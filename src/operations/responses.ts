@@ -40,5 +40,14 @@ export const responses: Operation = {
     longLastEvent: true,
     answersTokens: 'only',
     answerLimits: ['max_output_tokens'],
+    object: {
+      creates: {
+        kind: 'response',
+        inside: 'response',
+        parts: { at: 'output', inside: 'item', members: { id: 'item', container_id: 'container' } },
+        unlessFalse: 'store',
+        days: 90,
+      },
+    },
   },
 }

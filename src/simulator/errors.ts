@@ -2,6 +2,12 @@ import { failures } from '../domain/index.ts'
 
 /** What simulated upstreams refuse, in the vendors' words. */
 export const fail = failures({
+  object_unknown: { status: 404, type: 'invalid_request_error', text: '{what} not found.' },
+  not_cancellable: {
+    status: 400,
+    type: 'invalid_request_error',
+    text: 'Only responses created with the background parameter set to true can be cancelled.',
+  },
   unknown_parameter: { status: 400, type: 'invalid_request_error', text: "Unknown parameter: '{name}'." },
   missing_required_parameter: {
     status: 400,

@@ -27,6 +27,7 @@ import type {
   Rotation,
   Session,
   Settlement,
+  StoredObject,
   Deliveries,
   TopUp,
   TrailRow,
@@ -84,6 +85,7 @@ import { putView, removeView, type ViewPut, type ViewRemoval } from './people/vi
 import { takeInRows } from './log-batches/move.ts'
 import { writeLogs } from './log-batches/write.ts'
 import { ask, type QueryProgram, skipLocked } from './query.ts'
+import { endObject, type ObjectEnd, putObjects } from './stored-objects.ts'
 import { decideVendorKey, type KeySpent, putVendorKey, spendOfKey } from './vendor-keys.ts'
 import type { Scribe } from './writer-identity.ts'
 import { aheadMs } from '../domain/budget.ts'
@@ -127,6 +129,8 @@ export type Changes = {
   sweep: { given: { readonly at: number }; gives: boolean }
   lapse: { given: { readonly until: number; readonly at: number }; gives: number }
   beat: { given: { readonly at: number }; gives: Recovery }
+  putObjects: { given: readonly StoredObject[]; gives: null }
+  endObject: { given: ObjectEnd; gives: boolean }
   openJob: { given: { readonly job: NewJob; readonly at: number }; gives: null }
   endJob: { given: JobEnd; gives: boolean }
   ownJobs: { given: null; gives: readonly Job[] }
@@ -240,6 +244,8 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   sweep: (identity, { at }) => sweepAll(identity, at),
   lapse: (_self, given) => lapse(given),
   beat: (identity, { at }) => beat(identity, at),
+  putObjects: (_self, given) => putObjects(given),
+  endObject: (_self, given) => endObject(given),
   openJob,
   endJob,
   ownJobs: identity => ownJobs(identity),

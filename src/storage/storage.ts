@@ -20,6 +20,7 @@ import { findLinked, listLinks } from './people/sign-in.ts'
 import { findUser, hasAdmin, listUsers, readPasswordHash } from './people/users.ts'
 import { listViews } from './people/views.ts'
 import type { QueryProgram } from './query.ts'
+import { findObjects, listObjects, pageObjects, sizeOfObjects } from './stored-objects.ts'
 import type { Reading, Readings } from './readings.ts'
 import { type CommitWatch, watchCommits } from './watch-commits.ts'
 import { listVendorKeys, readKeySpending } from './vendor-keys.ts'
@@ -102,6 +103,7 @@ export function createStorage(parts: StorageParts): Storage {
     watch: createWatch({ ...parts, writer }),
     ledger: createLedger({ ...parts, writer }, endings),
     jobs: createJobs({ ...parts, writer }),
+    objects: createObjects({ ...parts, writer }),
     vendorKeys: createVendorKeys({ ...parts, writer }),
     journal: {
       append(row) {
@@ -336,6 +338,19 @@ function createWatch({ clock, owner, reader, writer }: StorageParts): Storage['w
       await writer.submit('introduce', of)
     },
     gateways: () => reader.ask('gateways', { owner, at: clock.now() }),
+  }
+}
+
+function createObjects({ clock, reads, writer }: StorageParts): Storage['objects'] {
+  return {
+    async put(objects) {
+      await writer.submit('putObjects', objects)
+    },
+    find: (keyId, wanted) => reads.run(findObjects(keyId, wanted, clock.now())),
+    end: (keyId, kind, id) => writer.submit('endObject', { keyId, kind, id, at: clock.now() }),
+    page: page => reads.run(pageObjects(page, clock.now())),
+    sizeOf: keyId => reads.run(sizeOfObjects(keyId, clock.now())),
+    list: filter => reads.run(listObjects(filter)),
   }
 }
 

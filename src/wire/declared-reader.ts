@@ -1,10 +1,13 @@
 import type { Declared, DeclaredModel, DeclaredTool, DeclaredWord, Meaning } from '../domain/index.ts'
+import { elementDepth, ObjectReferences, type ReferenceRules } from './object-references.ts'
 
 /** By which words a reader knows declarations: `declarationRules` of the domain. */
-type DeclarationRules = {
+type DeclarationRules = ReferenceRules & {
   readonly endings: readonly string[]
   wordOf(name: string): DeclaredWord
   readonly ownEnvironment: string
+  /** Members that are passed over but for references. */
+  readonly lookedInto: readonly string[]
 }
 
 /** What an object, a list or a text that comes next is. */
@@ -72,6 +75,8 @@ type Endings = Uint8Array
 export class DeclaredReader {
   readonly #rules: DeclarationRules
   readonly #endings: Endings
+  readonly #objectEndings: Endings
+  readonly #references: ObjectReferences
   readonly #tooMany: () => Error
   readonly #root: Found[] = []
   readonly #levels: Level[] = []
@@ -79,6 +84,9 @@ export class DeclaredReader {
   #depth = 0
   /** Within something that is passed over, and how deep it began. */
   #skippedFrom = 0
+  /** It is passed over but for references, and which containers of it are objects. */
+  #isLookedInto = false
+  readonly #objects: boolean[] = []
   /** What the value of the member is that was named last. */
   #next: Role = 'open'
   #found = 0
@@ -86,25 +94,33 @@ export class DeclaredReader {
   /** @param tooMany the error for a text with too many declarations */
   constructor(rules: DeclarationRules, tooMany: () => Error) {
     this.#rules = rules
-    this.#endings = endingsOf(rules)
+    this.#endings = endingsOf(rules.endings)
+    this.#objectEndings = endingsOf(rules.objectEndings)
+    this.#references = new ObjectReferences(rules, () => this.#field())
     this.#tooMany = tooMany
   }
 
   /** @param none what is reported where nothing was found, so that most requests need nothing of their own */
   result(none: Declared): Declared {
-    if (this.#root.length === 0) return none
+    const { found: objects } = this.#references
+    if (this.#root.length === 0 && objects.length === 0) return none
     const tools: DeclaredTool[] = []
     const models: DeclaredModel[] = []
     for (const one of this.#root) {
       if (one.kind === 'tool') tools.push(one.tool)
       else models.push(one.model)
     }
-    return { tools, models }
+    return { tools, models, objects }
   }
 
   opened(isObject: boolean): void {
     const depth = ++this.#depth
-    if (this.#skippedFrom > 0) return
+    this.#objects[depth] = isObject
+    if (this.#skippedFrom > 0) {
+      if (this.#isLookedInto) this.#references.opened(isObject, depth)
+      return
+    }
+    this.#references.opened(isObject, depth)
     const outer = this.#levels[depth - 1]
     const due = this.#value(outer)
     // A list of fields is one field: its elements are looked into, and are none.
@@ -112,6 +128,7 @@ export class DeclaredReader {
     if (due === 'type' && isObject) outer?.tool?.types.push('')
     if (role === 'skipped') {
       this.#skippedFrom = depth
+      this.#isLookedInto = outer !== undefined && this.#rules.lookedInto.includes(this.#nameOf(outer))
       return
     }
     let level = this.#levels[depth]
@@ -144,6 +161,7 @@ export class DeclaredReader {
 
   closed(): void {
     const depth = this.#depth--
+    if (depth > 1 && (this.#skippedFrom === 0 || this.#isLookedInto)) this.#references.closed(depth)
     if (this.#skippedFrom > 0) {
       if (this.#skippedFrom === depth) this.#skippedFrom = 0
       return
@@ -155,6 +173,8 @@ export class DeclaredReader {
 
   /** A member's name, from its opening quote to after the closing one. */
   named(bytes: Buffer, from: number, end: number, isEscaped: boolean): void {
+    if (this.#skippedFrom > 0 && !this.#isLookedInto) return
+    this.#nameReference(bytes, from, end, isEscaped)
     if (this.#skippedFrom > 0) return
     this.#bytes = bytes
     const level = this.#levels[this.#depth] as Level
@@ -174,6 +194,10 @@ export class DeclaredReader {
 
   /** A text as a value, from its opening quote to after the closing one. */
   text(bytes: Buffer, from: number, end: number, isEscaped: boolean): void {
+    if (this.#skippedFrom > 0 && !this.#isLookedInto) return
+    const isMember = this.#objects[this.#depth] === true
+    if (this.#references.wants(this.#depth, isMember, end - from - 2))
+      this.#refer(readText(bytes, from, end, isEscaped), isMember)
     if (this.#skippedFrom > 0) return
     const level = this.#levels[this.#depth] as Level
     const role = this.#value(level)
@@ -189,6 +213,28 @@ export class DeclaredReader {
     if (first === 0x6e || first === 0x66) return
     if (role === 'field' && level.isObject) this.#addField(this.#depth)
     else if (role === 'type' && level.tool) level.tool.types.push('')
+  }
+
+  #refer(text: string, isMember: boolean): void {
+    this.#references.text(text, isMember)
+    if (this.#references.found.length > foundMax) throw this.#tooMany()
+  }
+
+  /** The field at the top that the reader is in. */
+  #field(): string {
+    const top = this.#levels[1]
+    return top?.isObject ? this.#nameOf(top) : ''
+  }
+
+  #nameReference(bytes: Buffer, from: number, end: number, isEscaped: boolean): void {
+    const length = end - from - 2
+    const least = this.#objectEndings[((bytes[end - 3] as number) << 8) | (bytes[end - 2] as number)] as number
+    const isRead = isEscaped || (least > 0 && length >= least) || this.#references.isInside
+    if (isRead) this.#references.named(readText(bytes, from, end, isEscaped), this.#depth)
+    // Most elements have these two, and most of them are no references: no text is made of their names.
+    else if (this.#depth === elementDepth && isIdName(bytes, from, length)) this.#references.member('id')
+    else if (this.#depth === elementDepth && isTypeName(bytes, from, length)) this.#references.member('type')
+    else this.#references.passed()
   }
 
   /** What the next value is, in what is open. */
@@ -367,28 +413,37 @@ export class DeclaredReader {
   }
 }
 
+function isIdName(bytes: Buffer, from: number, length: number): boolean {
+  return length === 2 && bytes[from + 1] === 0x69 && bytes[from + 2] === 0x64
+}
+
+function isTypeName(bytes: Buffer, from: number, length: number): boolean {
+  if (length !== 4 || bytes[from + 1] !== 0x74 || bytes[from + 2] !== 0x79) return false
+  return bytes[from + 3] === 0x70 && bytes[from + 4] === 0x65
+}
+
 /** Whether a member of a tool is one by itself, or names others. */
 function isDeclaring(meaning: Meaning): meaning is Exclude<Meaning, 'nothing' | 'payload' | 'field'> {
   return meaning !== 'nothing' && meaning !== 'payload' && meaning !== 'field'
 }
 
-const endingsKnown = new WeakMap<DeclarationRules, Endings>()
+const endingsKnown = new WeakMap<readonly string[], Endings>()
 
-function endingsOf(rules: DeclarationRules): Endings {
-  const known = endingsKnown.get(rules)
+function endingsOf(words: readonly string[]): Endings {
+  const known = endingsKnown.get(words)
   if (known) return known
   const table = new Uint8Array(65_536)
   for (let last = 0; last < 256; last++)
     for (let before = 0; before < 256; before++)
       // What is no letter or digit may be left out by a reader: such names are looked at.
       if (!isPlain(last) || !isPlain(before)) table[(before << 8) | last] = 1
-  for (const word of rules.endings)
+  for (const word of words)
     for (const before of casesOf(word.at(-2)))
       for (const last of casesOf(word.at(-1))) {
         const at = (before << 8) | last
         table[at] = Math.min(table[at] || word.length, word.length)
       }
-  endingsKnown.set(rules, table)
+  endingsKnown.set(words, table)
   return table
 }
 

@@ -242,6 +242,9 @@ async function live(
   await jobs.open({ ...told, id: job.facts.id, deadlineAt: at + day }, 'detached')
   await jobs.end(job.facts.id, 'done', answer)
   await ledger.settle({ id: job.facts.id, delivery: 'confirmed', reason: null })
+  const place = { upstream: 'alpha', vendorKey: null, model: 'm', parent: null, requestId: rare.requestId, bytes: 1 }
+  const times = { createdAt: at, expiresAt: null, deletedAt: null }
+  await storage.objects.put([{ id: rare.words, kind: 'file', keyId: key.id, ...place, shown: rare.words, ...times }])
   return { key, charges: [image.facts.id, chats[1]?.id ?? ''] }
 }
 

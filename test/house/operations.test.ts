@@ -81,15 +81,14 @@ t.test('the shipped routes and the operations match', async t => {
     [...new Set(routes.map(route => route.operation))].toSorted(),
     operations.map(({ name }) => name).toSorted(),
   )
-  for (const { name, path, body } of operations) {
+  for (const { name, path, body, method = body === 'none' ? 'GET' : 'POST' } of operations) {
     const own = routes.filter(route => route.operation === name)
-    const method = body === 'none' ? 'GET' : 'POST'
     t.ok(
       own.some(({ match }) => [match].flat()[0] === `${method} ${path}`),
       `${name} is asked for at ${path}`,
     )
     t.ok(
-      own.every(route => (route.body ?? 'json') === (body === 'none' ? 'json' : body)),
+      own.every(route => (route.body ?? (method === 'POST' ? 'json' : 'none')) === body),
       `${name} has a body of ${body}`,
     )
   }

@@ -30,6 +30,23 @@ const samples: { readonly [name in FormatName]: Samples } = {
     others: ['v1', '/v1?x=1', '/v1/{}', '/v1/{model', '/a b'],
   },
   'otlp-endpoint': { fits: ['http://h:4318', 'https://h/p'], others: ['http://u@h', 'simulator:alpha', 'h:1'] },
+  'forward-header': {
+    fits: ['session-id', 'x-codex-*', 'X-App'],
+    others: [
+      '*',
+      'authorization',
+      'cookie',
+      'x-api-key',
+      'content-type',
+      'x-forwarded-*',
+      'a b',
+      'openai-organization',
+    ],
+  },
+  'reply-header': {
+    fits: ['openai-model', 'x-codex-*'],
+    others: ['*', 'set-cookie', 'x-request-id', 'openai-organization', 'a:b'],
+  },
   'header-name': { fits: ['authorization', 'X-Api_Key'], others: ['', 'a b', 'a:b', 'é'] },
   'header-value': { fits: ['', 'Bearer x'], others: ['a\nb', 'é'] },
   date: {

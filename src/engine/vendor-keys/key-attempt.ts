@@ -9,7 +9,7 @@ import {
   type VendorKey,
 } from '../../domain/index.ts'
 import type { Outcome, TokenUse } from '../../plugin-api/index.ts'
-import { type Awaitable, andThen, isPromise } from '../../util/index.ts'
+import { type Awaitable, andThen, drawFor, isPromise } from '../../util/index.ts'
 import { fail } from '../errors.ts'
 import type { Classification } from '../classify-response/classify.ts'
 import { demandsOf } from './demands-of.ts'
@@ -45,6 +45,10 @@ export type Asked = {
   readonly tokens: TokenUse | undefined
   /** No key is left to use. */
   readonly isLast: boolean
+  /** What the requests of its conversation have in common: they use one key, while it may be used. */
+  readonly affinity: string | undefined
+  /** The only key that knows the stored objects of the request. */
+  readonly pinned: string | undefined
 }
 
 /** Whether an answer goes to the client, or what to try next. `same_key`: with a new token. */
@@ -128,13 +132,15 @@ export class KeyAttempt {
   /** By weight among the usable keys; one that is due for a trial comes first, or it would never be tried. */
   #choose(): VendorKey | undefined {
     const { states, budgets } = this.#keys
-    const { model } = this.#asked
+    const { model, pinned } = this.#asked
     const open: VendorKey[] = []
     this.#isTrial = false
     this.#isResort = false
     const shut: VendorKey[] = []
     for (const key of this.upstream.keys ?? []) {
-      if (key.weight === 0 || this.#tried?.has(key) || !serves(key.models, model)) continue
+      // A key that gets no new requests still serves the objects that it has made.
+      if (pinned === undefined ? key.weight === 0 : key.name !== pinned) continue
+      if (this.#tried?.has(key) || !serves(key.models, model)) continue
       const admission = states.admission(key, model)
       if (admission.kind === 'shut') {
         if (admission.waitMs !== null && admission.reason === 'limited') this.#waitsFor(admission.waitMs)
@@ -151,6 +157,8 @@ export class KeyAttempt {
     if (open.length === 0) return this.#chooseShut(shut)
     this.#hasAskedOpen = true
     if (open.length === 1) return open[0]
+    const { affinity } = this.#asked
+    if (affinity !== undefined) return firstOf(open, key => drawFor(affinity, key.id) ** (1 / key.weight))
     let at = this.#keys.unit() * open.reduce((sum, key) => sum + key.weight, 0)
     return open.find(key => (at -= key.weight) < 0) ?? open.at(-1)
   }
@@ -307,6 +315,10 @@ export class KeyAttempt {
     const settling = this.#keys.counters?.settle(ticket, amounts)
     if (settling && isPromise(settling)) settling.catch(() => undefined)
   }
+}
+
+function firstOf(keys: readonly VendorKey[], drawn: (key: VendorKey) => number): VendorKey | undefined {
+  return keys.toSorted((a, b) => drawn(b) - drawn(a))[0]
 }
 
 function outcomeOf({ class: saleClass, key }: Classification): KeyOutcome {

@@ -5,6 +5,7 @@ import { seedOf } from '../pictures/picture.ts'
 import { alphaSize } from '../sizes.ts'
 import type { Call } from '../upstream.ts'
 import { inputPartsOf } from './input-parts.ts'
+import { findKept, keep } from './kept.ts'
 import { type Marks, readMarks, type ToolCall } from './marks.ts'
 import { perform, type Rehearsed, scriptEvents, scriptJson, writeNamedRecord } from './perform.ts'
 import { type Prose, writeJson, writeProse } from './prose.ts'
@@ -35,6 +36,9 @@ async function rehearse(call: Call): Promise<Rehearsed> {
   const input = fields.get('input')
   if (input === undefined) throw fail('missing_required_parameter', { name: 'input' }, { param: 'input' })
   const messages = Array.isArray(input) ? input : [input]
+  const before = fields.get('previous_response_id')
+  if (typeof before === 'string' && !findKept(call, 'response', before))
+    throw fail('object_unknown', { what: `Previous response with id '${before}'` })
   const marks = readMarks(textOf(lastTurn(messages)))
   const searches = Array.from({ length: marks.searches }, () => ({ kind: 'search', query: marks.text }) as const)
   const outputs = [...searches, ...(await putOut(call, fields, messages, marks))]
@@ -72,6 +76,7 @@ async function rehearse(call: Call): Promise<Rehearsed> {
     output: written.map(({ done }) => done),
     usage: usageOf(fields, messages, outputs, marks),
   }
+  if (fields.get('store') !== false) keep(call, whole.id, { kind: 'response', value: whole, input: messages })
   const script = readFlag(fields, 'stream') ? scriptEvents(writeEvents(open, whole, written)) : scriptJson(whole)
   return { marks, script }
 }

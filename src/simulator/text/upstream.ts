@@ -1,12 +1,17 @@
 import type { SimulatedUpstream } from '../upstream.ts'
 import { chat } from './chat.ts'
+import { completions } from './completions.ts'
+import { conversations } from './conversations.ts'
+import { embed } from './embed.ts'
 import { embeddings } from './embeddings.ts'
+import { files } from './files.ts'
 import { generateMethods } from './generate.ts'
 import { countTokens, messages } from './messages.ts'
 import { rerankV1, rerankV2 } from './rerank.ts'
 import { moderations } from './moderations.ts'
 import { responses } from './responses.ts'
 import { speech } from './speech.ts'
+import { storedResponses } from './stored-responses.ts'
 import { transcribe } from './transcribe.ts'
 
 /**
@@ -15,13 +20,19 @@ import { transcribe } from './transcribe.ts'
  */
 export const text: SimulatedUpstream = {
   'POST /v1/chat/completions': chat,
+  'POST /v1/completions': completions,
   'POST /v1/responses': responses,
+  ...storedResponses,
+  ...conversations,
+  ...files,
   'POST /v1/messages': messages,
   'POST /v1/messages/count_tokens': countTokens,
   'POST /v1/embeddings': embeddings,
   'POST /v1/moderations': moderations,
   'POST /v1/audio/speech': speech,
   'POST /v1/audio/transcriptions': transcribe,
+  'POST /v1/audio/translations': transcribe,
+  'POST /v2/embed': embed,
   'POST /v1/rerank': rerankV1,
   'POST /v2/rerank': rerankV2,
   ...Object.fromEntries(

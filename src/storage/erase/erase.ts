@@ -31,7 +31,7 @@ const lateMs = 24 * 3_600_000
 const goFirst = new Set(['session', 'invitation'])
 
 /** Rows that a response in flight leaves; keys have the pseudonym by then. */
-const comeLate = new Set(['answer', 'charge', 'job'])
+const comeLate = new Set(['answer', 'charge', 'job', 'stored_object'])
 
 type Naming = Signed & { readonly name: string }
 

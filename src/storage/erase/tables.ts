@@ -26,6 +26,7 @@ export const wholesale: readonly (Wholesale & { readonly quoted?: true })[] = [
     where: `idem_key IS NOT NULL AND key_id IN ${theirKeys}`,
     set: 'idem_key = NULL, idem_fingerprint = NULL, idem_until = NULL',
   },
+  { table: 'stored_object', how: 'deleted', where: `key_id IN ${theirKeys}` },
   { table: 'job', how: 'deleted', where: `state <> 'running' AND key_id IN ${theirKeys}` },
   {
     table: 'key',

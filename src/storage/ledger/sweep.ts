@@ -1,6 +1,7 @@
 import { foldParts } from '../accounts/fold.ts'
 import { sweepJobs } from '../jobs.ts'
 import { ask, type QueryProgram } from '../query.ts'
+import { sweepObjects } from '../stored-objects.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 
 /** Deletes expired answers, sessions and setup links, and adds up the separate rows of processes that are gone. */
@@ -9,6 +10,7 @@ export function* sweep(identity: Pick<WriterIdentity, 'zone'>, at: number): Quer
   yield ask('DELETE FROM session WHERE expires_at <= ?', at)
   yield ask('DELETE FROM setup WHERE expires_at <= ?', at)
   yield* sweepJobs(at)
+  yield* sweepObjects(at)
   yield* foldParts(identity, at)
   return null
 }

@@ -24,6 +24,7 @@ import { pageCharges } from './0023-page-charges.ts'
 import { savedViews } from './0024-saved-views.ts'
 import { costKeys } from './0025-cost-keys.ts'
 import { costCounts } from './0026-cost-counts.ts'
+import { storedObjects } from './0027-stored-objects.ts'
 import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
@@ -58,6 +59,7 @@ export const migrations: readonly (readonly string[])[] = [
   savedViews,
   costKeys,
   costCounts,
+  storedObjects,
 ]
 
 /** What no statement can do, after the migration that it belongs to. */

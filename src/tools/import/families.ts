@@ -12,11 +12,22 @@ const vendorTools = {
   generative: 'vendor_tools: [googleSearch, google_search, urlContext, url_context]',
 }
 
+/** Headers that known agents send and read: those of the shipped `gateway.yaml`. */
+const agentHeaders = {
+  chat: `forward_headers: [session-id, thread-id, conversation-id, x-client-request-id, "x-codex-*", originator]
+    reply_headers: [x-codex-turn-state, x-models-etag, x-reasoning-included, openai-model]
+    affinity: { fields: [prompt_cache_key], headers: [session-id] }`,
+  messages: `affinity: { fields: [metadata.user_id], headers: [x-claude-code-session-id] }
+    forward_headers: [x-app, x-claude-code-session-id, "anthropic-dangerous-*"]`,
+  generative: 'forward_headers: [x-goog-api-client]',
+}
+
 export const familyTexts: { readonly [name: string]: FamilyText } = {
   chat: {
     family: `streams: [chat, responses]
     forward: { chat: { all: true }, responses: { all: true, except: [background] } }
     ${vendorTools.chat}
+    ${agentHeaders.chat}
     token-usage: { unpriced: refuse }`,
     routes: [
       post('/v1/chat/completions', 'operation: chat, dialect: openai'),
@@ -27,6 +38,7 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
     family: `streams: [messages]
     forward: { messages: { all: true }, messages.count: { all: true } }
     ${vendorTools.messages}
+    ${agentHeaders.messages}
     token-usage: { unpriced: refuse, free_operations: [messages.count] }`,
     routes: [
       post('/v1/messages', 'operation: messages, dialect: anthropic'),
@@ -37,6 +49,7 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
     family: `streams: [generate]
     forward: { generate: { all: true }, generate.count: { all: true }, generate.embed: { all: true } }
     ${vendorTools.generative}
+    ${agentHeaders.generative}
     token-usage: { unpriced: refuse, free_operations: [generate.count] }`,
     routes: [
       `{ match: ["POST /v1beta/models/{model}:generateContent", "/models/{model}:generateContent"], operation: generate, dialect: google, stream: never }`,

@@ -171,7 +171,7 @@ export const declarations: Fuzzer<DeclarationCase> = {
         const json = await meter.turn(() => scanObjectInTurns(bytes, slice => slice()))
         // The fault that is planted: a tool is looked for at the top, by its type as it is written.
         const seen: JsonObjectView = planted
-          ? { ...json, declared: { models: [], tools: json.declared.tools.filter(isPlain) } }
+          ? { ...json, declared: { models: [], objects: [], tools: json.declared.tools.filter(isPlain) } }
           : json
         for (const model of [old, listing])
           if (isRefused(model, seen) !== asks)

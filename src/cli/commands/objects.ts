@@ -1,0 +1,79 @@
+import type { StoredObject } from '../../index.ts'
+import { countOf } from '../count-of.ts'
+import { Exit, exitCodes, print, say } from '../exit.ts'
+import { actor, withStorage } from '../open-books.ts'
+import { formatTable } from '../table.ts'
+
+type Listing = {
+  readonly config: string
+  readonly format: string
+  readonly limit: number
+  readonly key?: string
+  readonly kind?: string
+}
+type Ending = { readonly config: string; readonly key?: string; readonly reason?: string }
+
+/** Keys that may have an object of one id. */
+const sameMax = 100
+
+/** What upstreams keep for clients, newest first. */
+export async function listObjects({ config, format, limit, key: keyId, kind }: Listing): Promise<void> {
+  await withStorage(config, async storage => {
+    const found = await storage.objects.list({ limit, ...(keyId && { keyId }), ...(kind && { kind }) })
+    if (format === 'json') for (const one of found) print(JSON.stringify(shownOf(one)))
+    else if (found.length === 0) say('No stored object is recorded.')
+    else print(formatObjects(found))
+  })
+}
+
+/** Takes an object from its key: no request reaches it any more. The vendor keeps it until it expires there. */
+export async function endObject(id: string, { config, key: keyId, reason }: Ending): Promise<void> {
+  await withStorage(config, async storage => {
+    const found = await storage.objects.list({ id, limit: sameMax, ...(keyId && { keyId }) })
+    const open = found.filter(({ deletedAt }) => deletedAt === null)
+    const [one, ...others] = open
+    if (!one) throw new Exit(exitCodes.failure, `there is no stored object '${id}' (tollgate objects list)`)
+    if (others.length > 0)
+      throw new Exit(exitCodes.usage, `${countOf(open.length, 'key')} have an object '${id}': name one with --key`)
+    await storage.objects.end(one.keyId, one.kind, one.id)
+    const before = { key: one.keyId, kind: one.kind }
+    await storage.trail.note({
+      actor,
+      action: 'object.end',
+      subject: one.id,
+      before,
+      after: null,
+      reason: reason ?? null,
+    })
+    say(`The ${one.kind} '${one.id}' of ${one.keyId} is ended. It is still at upstream '${one.upstream}'.`)
+  })
+}
+
+function shownOf(object: StoredObject) {
+  const { id, kind, keyId, upstream, vendorKey, model, requestId, bytes, createdAt, expiresAt, deletedAt } = object
+  const moment = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
+  return {
+    id,
+    kind,
+    key_id: keyId,
+    model,
+    upstream,
+    vendor_key: vendorKey,
+    bytes,
+    created: moment(createdAt),
+    expires: moment(expiresAt),
+    ended: moment(deletedAt),
+    request_id: requestId,
+  }
+}
+
+function formatObjects(objects: readonly StoredObject[]): string {
+  return formatTable(
+    ['id', 'kind', 'key', 'model', 'upstream', 'vendor key', 'bytes', 'created', 'expires', 'ended'],
+    objects.map(one => {
+      const { id, kind, key_id, model, upstream, vendor_key, bytes, created, expires, ended } = shownOf(one)
+      const place = [model, upstream, vendor_key ?? '', String(bytes)]
+      return [id, kind, key_id, ...place, created ?? '', expires ?? '', ended ?? '']
+    }),
+  )
+}

@@ -1,0 +1,79 @@
+import type { ObjectTraits, Passed, Stage } from '../../domain/index.ts'
+import { type FoundId, IdReader } from './id-reader.ts'
+
+type Creates = NonNullable<ObjectTraits['creates']>
+
+/** Holds what names a new object back until that is recorded: a client can use an id as soon as it has it. */
+export class ObjectStage implements Stage {
+  readonly letsGo = true
+  readonly #reader: IdReader
+  readonly #record: (found: readonly FoundId[]) => Promise<void>
+  readonly #known = new Set<string>()
+  #fresh: FoundId[] = []
+
+  /** @param record resolves when they are durable */
+  constructor(creates: Creates, inEvents: boolean, record: (found: readonly FoundId[]) => Promise<void>) {
+    this.#record = record
+    this.#reader = new IdReader(creates, inEvents, found => {
+      const name = `${found.kind} ${found.id}`
+      if (this.#known.has(name)) return
+      this.#known.add(name)
+      this.#fresh.push(found)
+    })
+  }
+
+  write(chunk: Buffer): Passed | Promise<Passed> {
+    this.#reader.write(chunk)
+    if (this.#fresh.length === 0) return chunk
+    const fresh = this.#fresh
+    this.#fresh = []
+    return this.#record(fresh).then(() => chunk)
+  }
+
+  end(): Passed {
+    return []
+  }
+}
+
+/** So much of an object is kept for lists. */
+const shownBytesMax = 65_536
+
+/** Keeps a small answer back until the object that it is has been recorded, with what lists show of it. */
+export class ListedObjectStage implements Stage {
+  readonly #record: (id: string, shown: { readonly [name: string]: unknown }) => Promise<void>
+  readonly #held: Buffer[] = []
+  #bytes = 0
+  #isHeld = true
+
+  constructor(record: (id: string, shown: { readonly [name: string]: unknown }) => Promise<void>) {
+    this.#record = record
+  }
+
+  write(chunk: Buffer): Passed {
+    if (!this.#isHeld) return chunk
+    this.#held.push(chunk)
+    this.#bytes += chunk.length
+    if (this.#bytes <= shownBytesMax) return []
+    // No object of this kind is as long: it is not recorded, and not reached again.
+    this.#isHeld = false
+    return this.#held
+  }
+
+  async end(): Promise<Passed> {
+    if (!this.#isHeld) return []
+    const object = parseObject(Buffer.concat(this.#held))
+    const id = object?.['id'] ?? object?.['name']
+    if (object && typeof id === 'string' && id !== '') await this.#record(id, object)
+    return this.#held
+  }
+}
+
+function parseObject(bytes: Buffer): { readonly [name: string]: unknown } | undefined {
+  try {
+    const value: unknown = JSON.parse(bytes.toString())
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isObject ? (value as { readonly [name: string]: unknown }) : undefined
+  } catch {
+    return undefined
+  }
+}

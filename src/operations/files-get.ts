@@ -1,0 +1,14 @@
+import type { Operation } from './operation.ts'
+
+/** What is known of a file. */
+export const filesGet: Operation = {
+  name: 'files.get',
+  style: 'openai',
+  path: '/v1/files/{id}',
+  body: 'none',
+  words: {
+    en: { label: 'File', summary: 'Look up a file' },
+    zh: { label: '查询文件', summary: '查询文件信息' },
+  },
+  traits: { free: true, object: { of: { kind: 'file' } } },
+}

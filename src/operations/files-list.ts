@@ -1,0 +1,16 @@
+import type { Operation } from './operation.ts'
+import { get } from './samples.ts'
+
+/** The files of a key; answered by the gateway. */
+export const filesList: Operation = {
+  name: 'files.list',
+  style: 'openai',
+  path: '/v1/files',
+  body: 'none',
+  words: {
+    en: { label: 'Files', summary: 'List the files that your key has uploaded' },
+    zh: { label: '文件列表', summary: '列出本令牌上传的文件' },
+  },
+  samples: call => [get(call)],
+  traits: { free: true, object: { lists: 'file' } },
+}

@@ -1,0 +1,15 @@
+import type { Operation } from './operation.ts'
+
+/** Deletes a stored response. */
+export const responsesDelete: Operation = {
+  name: 'responses.delete',
+  style: 'openai',
+  path: '/v1/responses/{id}',
+  method: 'DELETE',
+  body: 'none',
+  words: {
+    en: { label: 'Delete a response', summary: 'Delete a response that the upstream keeps' },
+    zh: { label: '删除响应', summary: '删除上游保存的响应' },
+  },
+  traits: { free: true, object: { of: { kind: 'response', ends: true } } },
+}

@@ -1,0 +1,22 @@
+import type { Operation } from './operation.ts'
+import { model, text } from './schemas.ts'
+
+/** Counts the tokens of a request, and makes no answer. */
+export const responsesTokens: Operation = {
+  name: 'responses.tokens',
+  style: 'openai',
+  path: '/v1/responses/input_tokens',
+  body: 'json',
+  words: {
+    en: { label: 'Count input tokens', summary: 'Count the tokens of a request in the responses style' },
+    zh: { label: '计算输入词元', summary: '计算 responses 风格请求的词元数' },
+  },
+  fields: {
+    model,
+    input: { schema: {}, required: true, en: 'A text, or a list of input.', zh: '文本，或输入列表。' },
+    previous_response_id: { schema: text, en: 'The response that the input follows.', zh: '输入所接续的响应。' },
+  },
+  usage: { counted: 'input_tokens' },
+  smallest: model => ({ json: { model, input: 'Say yes.' } }),
+  traits: { answersObject: true, free: true },
+}

@@ -1,0 +1,46 @@
+import { randomUUID } from 'node:crypto'
+import { answerJson } from '../answer.ts'
+import { fail } from '../errors.ts'
+import { readForm } from '../read-form.ts'
+import type { Call, Handler, SimulatedUpstream } from '../upstream.ts'
+import { findKept, forget, type Kept, keep } from './kept.ts'
+
+const find = (call: Call): Kept => {
+  const { id = '' } = call.params
+  const found = findKept(call, 'file', id)
+  if (!found) throw fail('object_unknown', { what: `No such File object: ${id}` })
+  return found
+}
+
+const create: Handler = call => {
+  const parts = readForm(call.body, call.headers['content-type'])
+  const file = parts.find(({ name }) => name === 'file')
+  const purpose = parts.find(({ name }) => name === 'purpose')?.content.toString()
+  if (!file) throw fail('missing_required_parameter', { name: 'file' }, { param: 'file' })
+  if (!purpose) throw fail('missing_required_parameter', { name: 'purpose' }, { param: 'purpose' })
+  const id = `file-${randomUUID().replaceAll('-', '')}`
+  const created = Math.floor(call.site.now() / 1000)
+  const facts = { bytes: file.content.length, created_at: created, filename: file.fileName ?? 'file', purpose }
+  const value = { id, object: 'file', ...facts, status: 'processed' }
+  keep(call, id, { kind: 'file', value, input: [file.content] })
+  return answerJson(200, value)
+}
+
+const remove: Handler = call => {
+  find(call)
+  const { id = '' } = call.params
+  forget(call, id)
+  return answerJson(200, { id, object: 'file', deleted: true })
+}
+
+/** Files that the upstream keeps. */
+export const files: SimulatedUpstream = {
+  'POST /v1/files': create,
+  'GET /v1/files/{id}/content': call => {
+    const [content] = find(call).input
+    const headers = { 'content-type': 'application/octet-stream' }
+    return { status: 200, headers, body: Buffer.isBuffer(content) ? content : '' }
+  },
+  'GET /v1/files/{id}': call => answerJson(200, find(call).value),
+  'DELETE /v1/files/{id}': remove,
+}

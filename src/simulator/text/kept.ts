@@ -1,0 +1,37 @@
+import type { Call, Site } from '../upstream.ts'
+import type { Shape } from './read.ts'
+
+/** Objects of one simulated account, at most: the oldest goes first. */
+const keptMax = 10_000
+
+export type Kept = { readonly kind: string; readonly value: Shape; readonly input: readonly unknown[] }
+
+const bySite = new WeakMap<Site, Map<string, Kept>>()
+
+/** An account is known by the credential of its requests: another one knows nothing of its objects. */
+function nameOf({ headers }: Call, id: string): string {
+  return `${headers['authorization'] ?? headers['x-api-key'] ?? headers['x-goog-api-key'] ?? ''} ${id}`
+}
+
+function objectsOf({ site }: Call): Map<string, Kept> {
+  const objects = bySite.get(site) ?? new Map<string, Kept>()
+  bySite.set(site, objects)
+  return objects
+}
+
+export function keep(call: Call, id: string, kept: Kept): void {
+  const objects = objectsOf(call)
+  objects.delete(nameOf(call, id))
+  objects.set(nameOf(call, id), kept)
+  const [oldest] = objects.keys()
+  if (objects.size > keptMax && oldest !== undefined) objects.delete(oldest)
+}
+
+export function findKept(call: Call, kind: string, id: string): Kept | undefined {
+  const found = objectsOf(call).get(nameOf(call, id))
+  return found?.kind === kind ? found : undefined
+}
+
+export function forget(call: Call, id: string): void {
+  objectsOf(call).delete(nameOf(call, id))
+}

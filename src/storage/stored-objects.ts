@@ -1,0 +1,155 @@
+import type { ObjectFilter, ObjectKind, ObjectPage, ObjectReference, StoredObject } from '../domain/index.ts'
+import { ask, type QueryProgram, type Row } from './query.ts'
+import { text, textOrNull, whole, wholeOrNull } from './rows.ts'
+
+/** Deleted objects are remembered for so long. */
+const keptMs = 30 * 86_400_000
+/** Rows of one statement of a sweep. */
+const together = 1_000
+/** The upstreams have it still. */
+const isThere = 'deleted_at IS NULL AND (expires_at IS NULL OR expires_at > ?)'
+/** Those that clients make by name, and not by asking for an answer. */
+const isCounted = `kind NOT IN ('response', 'item')`
+
+export type ObjectEnd = {
+  readonly keyId: string
+  readonly kind: ObjectKind
+  readonly id: string
+  readonly at: number
+}
+
+/** The last to name an object says where it is. */
+export function* putObjects(objects: readonly StoredObject[]): QueryProgram<null> {
+  for (const one of objects)
+    yield ask(
+      `INSERT INTO stored_object (key_id, kind, id, upstream, vendor_key, model, parent, request_id, bytes, shown, created_at,
+         expires_at, deleted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (key_id, kind, id) DO UPDATE SET upstream = excluded.upstream, vendor_key = excluded.vendor_key,
+         model = excluded.model, parent = excluded.parent, request_id = excluded.request_id, bytes = excluded.bytes,
+         shown = excluded.shown, expires_at = excluded.expires_at, deleted_at = excluded.deleted_at`,
+      one.keyId,
+      one.kind,
+      one.id,
+      one.upstream,
+      one.vendorKey,
+      one.model,
+      one.parent,
+      one.requestId,
+      one.bytes,
+      one.shown,
+      one.createdAt,
+      one.expiresAt,
+      one.deletedAt,
+    )
+  return null
+}
+
+export function* findObjects(
+  keyId: string,
+  wanted: readonly Pick<ObjectReference, 'kind' | 'id'>[],
+  at: number,
+): QueryProgram<readonly StoredObject[]> {
+  const found: StoredObject[] = []
+  for (const { kind, id } of wanted) {
+    const [row] = yield ask(
+      `SELECT * FROM stored_object WHERE key_id = ? AND kind = ? AND id = ? AND ${isThere}`,
+      keyId,
+      kind,
+      id,
+      at,
+    )
+    if (row) found.push(toObject(row))
+  }
+  return found
+}
+
+/** @returns false where it is not there */
+export function* endObject({ keyId, kind, id, at }: ObjectEnd): QueryProgram<boolean> {
+  const ended = yield ask(
+    `UPDATE stored_object SET deleted_at = ?, shown = NULL WHERE key_id = ? AND kind = ? AND id = ? AND deleted_at IS NULL
+     RETURNING id`,
+    at,
+    keyId,
+    kind,
+    id,
+  )
+  yield ask(
+    'UPDATE stored_object SET deleted_at = ?, shown = NULL WHERE key_id = ? AND parent = ? AND deleted_at IS NULL',
+    at,
+    keyId,
+    id,
+  )
+  return ended.length > 0
+}
+
+export function* pageObjects(
+  { keyId, kind, limit, after, order }: ObjectPage,
+  at: number,
+): QueryProgram<readonly StoredObject[]> {
+  const [last] = after === undefined ? [] : yield* findObjects(keyId, [{ kind, id: after }], 0)
+  const way = order === 'asc' ? '>' : '<'
+  const behind = last ? `AND (created_at, id) ${way} (?, ?)` : ''
+  const rows = yield ask(
+    `SELECT * FROM stored_object WHERE key_id = ? AND kind = ? AND ${isThere} ${behind}
+     ORDER BY created_at ${order}, id ${order} LIMIT ?`,
+    keyId,
+    kind,
+    at,
+    ...(last ? [last.createdAt, last.id] : []),
+    limit,
+  )
+  return rows.map(toObject)
+}
+
+export function* sizeOfObjects(
+  keyId: string,
+  at: number,
+): QueryProgram<{ readonly count: number; readonly bytes: number }> {
+  const [row] = yield ask(
+    `SELECT count(*) AS count, coalesce(sum(bytes), 0) AS bytes FROM stored_object
+     WHERE key_id = ? AND ${isCounted} AND ${isThere}`,
+    keyId,
+    at,
+  )
+  return row ? { count: whole(row, 'count'), bytes: whole(row, 'bytes') } : { count: 0, bytes: 0 }
+}
+
+export function* listObjects({ id, keyId, kind, limit }: ObjectFilter): QueryProgram<readonly StoredObject[]> {
+  const rows = yield ask(
+    `SELECT * FROM stored_object WHERE kind <> 'item' ${id === undefined ? '' : 'AND id = ?'} ${keyId === undefined ? '' : 'AND key_id = ?'}
+       ${kind === undefined ? '' : 'AND kind = ?'} ORDER BY created_at DESC, id LIMIT ?`,
+    ...(id === undefined ? [] : [id]),
+    ...(keyId === undefined ? [] : [keyId]),
+    ...(kind === undefined ? [] : [kind]),
+    limit,
+  )
+  return rows.map(toObject)
+}
+
+/** Forgets what upstreams have no more, some at a time. */
+export function* sweepObjects(at: number): QueryProgram<void> {
+  for (const column of ['expires_at', 'deleted_at'])
+    yield ask(
+      `DELETE FROM stored_object WHERE (key_id, kind, id) IN
+         (SELECT key_id, kind, id FROM stored_object WHERE ${column} IS NOT NULL AND ${column} <= ? LIMIT ${together})`,
+      at - keptMs,
+    )
+}
+
+function toObject(row: Row): StoredObject {
+  return {
+    id: text(row, 'id'),
+    kind: text(row, 'kind') as ObjectKind,
+    keyId: text(row, 'key_id'),
+    upstream: text(row, 'upstream'),
+    vendorKey: textOrNull(row, 'vendor_key'),
+    model: text(row, 'model'),
+    parent: textOrNull(row, 'parent'),
+    requestId: text(row, 'request_id'),
+    bytes: whole(row, 'bytes'),
+    shown: textOrNull(row, 'shown'),
+    createdAt: whole(row, 'created_at'),
+    expiresAt: wholeOrNull(row, 'expires_at'),
+    deletedAt: wholeOrNull(row, 'deleted_at'),
+  }
+}

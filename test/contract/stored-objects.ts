@@ -1,0 +1,99 @@
+import type { Test } from 'tap'
+import type { StoredObject } from '../../src/domain/index.ts'
+import { clockAt, type Harness, newKey, openHarness } from './storage.ts'
+
+const now = 1_800_000_000_000
+const day = 24 * 3_600_000
+
+function objectOf(keyId: string, id: string, more: Partial<StoredObject> = {}): StoredObject {
+  const place = {
+    upstream: 'text',
+    vendorKey: null,
+    model: 'm',
+    parent: null,
+    requestId: 'req_1',
+    bytes: 0,
+    shown: null,
+  }
+  return { id, kind: 'response', keyId, ...place, createdAt: now, expiresAt: null, deletedAt: null, ...more }
+}
+
+/** What stored objects keep to, on every driver. */
+export async function storedObjectsContract(t: Test, make: Harness): Promise<void> {
+  async function start(t: Test) {
+    const clock = clockAt(now)
+    const { storage } = await openHarness(t, make, clock)
+    const [one, two] = [await storage.keys.create(newKey({})), await storage.keys.create(newKey({}))]
+    return { clock, storage, objects: storage.objects, one: one.id, two: two.id }
+  }
+
+  await t.test('an object is found by the key that made it and its kind, with all that was written', async t => {
+    const { objects, one, two } = await start(t)
+    const whole = objectOf(one, 'file-1', {
+      kind: 'file',
+      vendorKey: 'k',
+      parent: 'p',
+      bytes: 2 ** 40,
+      shown: '{"id":"file-1"}',
+      expiresAt: now + day,
+    })
+    await objects.put([objectOf(one, 'resp_1'), whole])
+    const wanted = [{ kind: 'file', id: 'file-1' } as const, { kind: 'response', id: 'resp_1' } as const]
+    t.same(await objects.find(one, wanted), [whole, objectOf(one, 'resp_1')])
+    t.same(await objects.find(two, wanted), [])
+    t.same(await objects.find(one, [{ kind: 'batch', id: 'file-1' }]), [])
+  })
+
+  await t.test('the same id may be of two keys; the last to write says where an object is', async t => {
+    const { objects, one, two } = await start(t)
+    await objects.put([objectOf(one, 'r'), objectOf(two, 'r', { upstream: 'other' })])
+    await objects.put([objectOf(one, 'r', { upstream: 'third', vendorKey: 'b' })])
+    t.match(await objects.find(one, [{ kind: 'response', id: 'r' }]), [{ upstream: 'third', vendorKey: 'b' }])
+    t.match(await objects.find(two, [{ kind: 'response', id: 'r' }]), [{ upstream: 'other' }])
+  })
+
+  await t.test('what was ended or has expired is not found, nor are its parts', async t => {
+    const { clock, objects, one } = await start(t)
+    await objects.put([objectOf(one, 'r'), objectOf(one, 'i', { kind: 'item', parent: 'r' })])
+    await objects.put([objectOf(one, 'late', { expiresAt: now + day })])
+    t.equal(await objects.end(one, 'response', 'r'), true)
+    t.equal(await objects.end(one, 'response', 'r'), false)
+    t.same(
+      await objects.find(one, [
+        { kind: 'response', id: 'r' },
+        { kind: 'item', id: 'i' },
+      ]),
+      [],
+    )
+    t.equal((await objects.find(one, [{ kind: 'response', id: 'late' }])).length, 1)
+    clock.set(now + day)
+    t.same(await objects.find(one, [{ kind: 'response', id: 'late' }]), [])
+  })
+
+  await t.test('lists go in pages, in either order, and count what clients made by name', async t => {
+    const { objects, one, two } = await start(t)
+    const files = Array.from({ length: 5 }, (_, i) =>
+      objectOf(one, `file-${i}`, { kind: 'file', bytes: 10, shown: '{}', createdAt: now + i }),
+    )
+    await objects.put([...files, objectOf(one, 'r'), objectOf(two, 'file-x', { kind: 'file', bytes: 1 })])
+    const ids = async (order: 'asc' | 'desc', after?: string) =>
+      (await objects.page({ keyId: one, kind: 'file', limit: 2, order, ...(after !== undefined && { after }) })).map(
+        ({ id }) => id,
+      )
+    t.same(await ids('desc'), ['file-4', 'file-3'])
+    t.same(await ids('desc', 'file-3'), ['file-2', 'file-1'])
+    t.same(await ids('asc', 'file-3'), ['file-4'])
+    t.same(await objects.sizeOf(one), { count: 5, bytes: 50 })
+    t.equal((await objects.list({ keyId: two, limit: 9 })).length, 1)
+    t.equal((await objects.list({ kind: 'file', limit: 9 })).length, 6)
+  })
+
+  await t.test('an erased user leaves no object', async t => {
+    const { storage, objects } = await start(t)
+    await storage.users.create({ name: 'ann', group: 'default', role: 'user', passwordHash: null })
+    const key = await storage.keys.create(newKey({ user: 'ann' }))
+    await objects.put([objectOf(key.id, 'r')])
+    await storage.users.erase('ann', 'admin')
+    t.same(await objects.list({ keyId: key.id, limit: 9 }), [])
+  })
+}
