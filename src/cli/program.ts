@@ -214,17 +214,11 @@ function addUsers(program: Command): void {
     .option('--status <status>', 'active or disabled; all keys of a disabled user are refused')
     .option('--keys-max <count>', "how many keys the user may create; none for the group's limit")
     .option('--models <names>', "models that the user's keys may use, separated by commas (small-*); none for any")
-    .option(
-      '--ips <addresses>',
-      "addresses and CIDR blocks allowed for the user's keys, separated by commas; none for any",
-    )
+    .option('--ips <addresses>', "addresses and CIDR blocks for the user's keys, separated by commas; none for any")
     .option('--rpm <count>', "the largest --rpm for the user's keys; none for any")
     .option('--tpm <count>', "the largest --tpm for the user's keys; none for any")
     .option('--concurrency <count>', "the largest --concurrency for the user's keys; none for any")
-    .option(
-      '--budget <amount>',
-      "the largest --budget for each of the user's keys, or none; for the user's own budget see users budget",
-    )
+    .option('--budget <amount>', "the largest --budget for each of the user's keys; none for any")
     .option('--budget-period <period>', 'period of that budget: total, day or month')
     .option('--expires <when>', "latest expiry of the user's keys: a date, a time from now such as 30d, or none")
     .addOption(configOption())
