@@ -469,6 +469,7 @@ function buildRoutes(own: RouteSettings, server: ServerConfig, at: Path, sketch:
     reuse: own.reuse,
     serve: own.serve,
     ...(own.jobs !== undefined && { jobs: own.jobs }),
+    ...(own.session && { session: buildSession(own.session) }),
   }
   const aliases = more.map((text, i) => ({
     ...shared,
@@ -476,6 +477,15 @@ function buildRoutes(own: RouteSettings, server: ServerConfig, at: Path, sketch:
     origin: originOf(sketch, [...at, 'match', i + 1], 'value'),
   }))
   return [{ ...shared, path: upstreamPath, origin: originOf(sketch, at) }, ...aliases]
+}
+
+function buildSession(own: NonNullable<RouteSettings['session']>): NonNullable<Route['session']> {
+  return {
+    idleMs: ms(own.idle),
+    totalMs: ms(own.total),
+    pingMs: ms(own.ping),
+    messageBytesMax: bytes(own.message_max),
+  }
 }
 
 function originOf({ root, source }: Sketch, path: Path, at: 'key' | 'value' = 'key'): Origin {

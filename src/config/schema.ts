@@ -1088,6 +1088,28 @@ const route = {
       description:
         'For jobs of upstreams: wait answers when the job is done (also when absent), accept answers 202 at once, and GET /v1/jobs/{id} returns the result. Clients that send `prefer: respond-async` always get 202.',
     },
+    session: {
+      type: 'object',
+      additionalProperties: false,
+      description:
+        'The route is a WebSocket, whose turns are charged one by one. GET requests that open none are answered 426.',
+      properties: {
+        idle: {
+          type: 'string',
+          format: 'duration',
+          default: '15m',
+          description: 'A session without a message for so long ends.',
+        },
+        total: { type: 'string', format: 'duration', default: '60m', description: 'A session ends after so long.' },
+        ping: {
+          type: 'string',
+          format: 'duration',
+          default: '30s',
+          description: 'After so long a silence both sides get a ping; one that is silent for two more is gone.',
+        },
+        message_max: { type: 'string', format: 'bytes', default: '16MiB', description: 'The longest message.' },
+      },
+    },
     reuse: {
       type: 'boolean',
       description: 'false opens a socket for each request, for those that may not be sent twice.',

@@ -27,8 +27,20 @@ export type Route = {
   readonly reuse: boolean | undefined
   /** For what upstreams make as jobs: callers wait for it, or are answered at once that it was accepted. */
   readonly jobs?: 'wait' | 'accept'
+  /** It is a WebSocket, which is bounded so; absent for requests. */
+  readonly session?: SessionBounds
   /** The name of a local answer (`models`, `charge`); undefined for routes that go upstream. */
   readonly serve: string | undefined
+}
+
+export type SessionBounds = {
+  /** Without a message for so long it ends. */
+  readonly idleMs: number
+  /** It ends after so long, whatever happens on it. */
+  readonly totalMs: number
+  /** After so long a silence the peer is asked whether it is there. */
+  readonly pingMs: number
+  readonly messageBytesMax: number
 }
 
 export type PipelineStep = { readonly plugin: string; readonly options: unknown; readonly origin: Origin }

@@ -32,6 +32,8 @@ export type CallRequest = {
   readonly reuse: boolean
   /** The client's key, for turns where connections are waited for. */
   readonly payer?: string
+  /** It asks for another protocol: the answer may be a 101, and is then what comes until the connection ends. */
+  readonly upgrade?: string
   /** It continues work that was begun: where connections are waited for it is not turned away. */
   readonly isFollowUp?: boolean
 }

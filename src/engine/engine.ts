@@ -44,6 +44,9 @@ import { RequestSender, type SenderParts } from './send-request.ts'
 import { findTarget } from './target.ts'
 import { type SignerOf, Transport } from './transport.ts'
 import type { PoolStatus } from './upstream/index.ts'
+import type { CallerSocket } from './sessions/caller-socket.ts'
+import { readOpening } from './sessions/handshake.ts'
+import { modelNamed, SessionRunner } from './sessions/run-session.ts'
 import { probe } from './vendor-keys/probe.ts'
 import { VendorKeys } from './vendor-keys/vendor-keys.ts'
 
@@ -99,6 +102,7 @@ export class Engine {
   /** The keys of upstreams that have several, and their states. */
   readonly vendorKeys: VendorKeys
   readonly #attempts: Attempts
+  readonly #sessions: SessionRunner
   readonly #responses: ResponseOpener
   readonly #jobs: JobResumer
   readonly #bodyPatience: BodyPatience
@@ -137,6 +141,7 @@ export class Engine {
       deadlines,
       stopped,
     })
+    this.#sessions = new SessionRunner({ ...parts, deadlines, onFault: this.#onSettleFault })
     this.#responses = new ResponseOpener(deadlines, callers?.writeIdleMs ?? writeIdleMs)
     this.#jobs = new JobResumer({
       ...parts,
@@ -155,6 +160,17 @@ export class Engine {
   /** Requests that have not settled. */
   get open(): number {
     return this.#requests.size
+  }
+
+  /** Whether the path of a request is that of a WebSocket. */
+  isWebSocket({ url = '/' }: IncomingMessage): boolean {
+    const match = this.running.router.find('GET', url.split('?', 1)[0] as string)
+    return match.kind === 'route' && match.route.session !== undefined
+  }
+
+  /** WebSockets that are open. */
+  get sessions(): number {
+    return this.#sessions.open
   }
 
   get heldBytes(): number {
@@ -194,6 +210,7 @@ export class Engine {
   /** Refuses new requests; resolves when the last one has settled. */
   drain(): Promise<void> {
     this.#draining = true
+    this.#requests.each(({ session }) => session?.drain())
     return new Promise(resolve => {
       if (this.#requests.size === 0) resolve()
       else this.#onIdle = resolve
@@ -204,7 +221,7 @@ export class Engine {
   stop(): void {
     const reason = fail('drain_deadline')
     this.#stopped = reason
-    this.#requests.each(({ call }) => call?.stop(reason))
+    this.#requests.each(({ call, session }) => (session ? session.stop(reason) : call?.stop(reason)))
     this.#jobs.stop(reason)
   }
 
@@ -233,13 +250,13 @@ export class Engine {
   }
 
   /** One request, from its head to its settlement. Never rejects. */
-  async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  async handle(req: IncomingMessage, res: ServerResponse, socket?: CallerSocket): Promise<void> {
     const { clock, ids, log } = this.#parts
     const now = clock.now()
     const id = ids.next('req_', now)
     const stopwatch = new Stopwatch(this.#loop, id)
     stopwatch.start()
-    const request = new ActiveRequest(req, res, this.running, id, now, stopwatch, this.#shared)
+    const request = new ActiveRequest(req, res, this.running, id, now, stopwatch, this.#shared, socket)
     this.#requests.add(request)
     this.#configs.use(request.running)
     this.#parts.began()
@@ -273,6 +290,7 @@ export class Engine {
     const { pipeline } = running
     const context = beginRequest(request, (name, head) => this.#parts.dialect(name, head), this.#draining)
     request.context = context
+    if (request.socket) request.opening = readOpening(context.head, context.dialect.session?.secretProtocol)
     await stopwatch.wait('request', pipeline.onRequest(context))
     const incoming = await stopwatch.wait('request', this.#readBody(request, context))
     request.incoming = incoming
@@ -281,7 +299,7 @@ export class Engine {
 
     const body = await stopwatch.wait('request', pipeline.onBody(context, incoming.body))
     request.body = body
-    const target = this.#attempts.order(findTarget(running.plan, context.route, body, context.params['model']), request)
+    const target = this.#attempts.order(findTarget(running.plan, context.route, body, modelNamed(context)), request)
     request.target = target
     // RFC 8594: every client of a model that ends is informed, whatever becomes of the request.
     if (target.model.ends !== undefined) context.answerHeaders['sunset'] = target.model.ends.sunset
@@ -290,6 +308,7 @@ export class Engine {
     if (answer) return this.#answer(request, context, answer)
 
     const head = await this.#attempts.answer(request, context, target)
+    if (head.status === 101) return this.#sessions.run(request, context, head)
     const pump = await stopwatch.wait('answer', this.#responses.open(request, context, request.target, head))
     pump.start()
     stopwatch.stop('answer')

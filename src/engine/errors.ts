@@ -91,6 +91,47 @@ export const errors = {
     text: 'WebSockets are not answered at {path}. Send the request by HTTP: POST {path}.',
     retry: false,
   },
+  websocket_wanted: {
+    status: 426,
+    type: bad,
+    text: '{path} is a WebSocket. Open one: GET with `Upgrade: websocket`.',
+    retry: false,
+  },
+  websocket_version: {
+    status: 426,
+    type: bad,
+    text: 'Only version 13 of WebSockets is spoken here. Send `Sec-WebSocket-Version: 13`.',
+    retry: false,
+  },
+  websocket_invalid: { status: 400, type: bad, text: 'The WebSocket cannot be opened: {why}.', retry: false },
+  session_message: {
+    status: 400,
+    type: bad,
+    text: 'The session has ended, because {why}. Send messages of RFC 6455 within the limit of the route.',
+    retry: false,
+  },
+  session_idle: {
+    status: 408,
+    type: bad,
+    text: 'The session has ended, because no message came for {ms} ms. Open a new one.',
+  },
+  session_expired: {
+    status: 408,
+    type: bad,
+    text: 'The session has ended after {ms} ms, which is the longest here. Open a new one.',
+  },
+  session_upstream_gone: {
+    status: 502,
+    type: server,
+    text: 'The upstream has ended the session ({why}). Open a new one.',
+  },
+  session_unmetered: {
+    status: 502,
+    type: server,
+    text: 'The session has ended, because what the upstream sent cannot be charged: {why}.',
+    operator: 'The log names the session. If this repeats, the upstream may have changed its messages.',
+  },
+  session_unused: { status: 409, type: server, text: 'The session ended before this turn began.' },
   vendor_tool_refused: {
     status: 400,
     type: bad,

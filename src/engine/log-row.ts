@@ -9,9 +9,14 @@ const nameCharsMax = 100
 /** And of what an error says. */
 const valuesMax = 16
 
+/** What a row says of a request besides what plugins see. */
+type LoggedRequest = Pick<ActiveRequest, 'target' | 'marks' | 'errorSnippet'> & {
+  readonly call: { readonly upstream: { readonly name: string } } | undefined
+}
+
 /** What the log keeps of a request that has settled. `durationMs` is what it took. */
 export function toLogRow(
-  request: ActiveRequest,
+  request: LoggedRequest,
   context: RequestContext,
   outcome: Outcome,
   durationMs: number,

@@ -16,6 +16,7 @@ import { moderations } from './moderations.ts'
 import { modelsGet } from './models-get.ts'
 import { modelsList } from './models-list.ts'
 import type { Operation } from './operation.ts'
+import { realtime } from './realtime.ts'
 import { rerank } from './rerank.ts'
 import { responses } from './responses.ts'
 
@@ -37,6 +38,7 @@ export const operations: readonly Operation[] = [
   audioSpeech,
   audioTranscribe,
   moderations,
+  realtime,
   modelsList,
   modelsGet,
   chargesGet,
