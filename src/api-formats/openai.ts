@@ -2,6 +2,7 @@ import type { Answer, Failure } from '../domain/index.ts'
 import type { ApiFormat, Head, ListedModel } from '../plugin-api/index.ts'
 import { findOperation } from '../operations/index.ts'
 import { bearerKey, headerKey } from './bearer.ts'
+import { openaiMessages } from './openai-messages.ts'
 import { openaiSession } from './openai-session.ts'
 import { readOpenaiEventUsage, readOpenaiUsage } from './openai-usage.ts'
 import { queryKeys } from './query-key.ts'
@@ -46,6 +47,7 @@ export const openai: ApiFormat = {
   usageOf: readOpenaiUsage,
   usageOfEvent: readOpenaiEventUsage,
   session: openaiSession,
+  messages: openaiMessages,
 
   modelList(models: readonly ListedModel[]): object {
     return { object: 'list', data: models.map(model => modelObject(model)) }

@@ -485,6 +485,8 @@ function buildSession(own: NonNullable<RouteSettings['session']>): NonNullable<R
     totalMs: ms(own.total),
     pingMs: ms(own.ping),
     messageBytesMax: bytes(own.message_max),
+    perKeyMax: own.per_key,
+    ...(own.each !== undefined && { each: parseMatch(own.each) as { method: string; path: string } }),
   }
 }
 

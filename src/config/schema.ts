@@ -1094,6 +1094,18 @@ const route = {
       description:
         'The route is a WebSocket, whose turns are charged one by one. GET requests that open none are answered 426.',
       properties: {
+        each: {
+          type: 'string',
+          format: 'route',
+          description:
+            'Each message is a request of its own, which takes this route: POST /v1/responses. Absent: frames pass between caller and upstream.',
+        },
+        per_key: {
+          type: 'integer',
+          minimum: 1,
+          default: 256,
+          description: 'Sessions that one key may have open in one process.',
+        },
         idle: {
           type: 'string',
           format: 'duration',

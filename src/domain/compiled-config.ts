@@ -41,6 +41,10 @@ export type SessionBounds = {
   /** After so long a silence the peer is asked whether it is there. */
   readonly pingMs: number
   readonly messageBytesMax: number
+  /** Sessions of one key that one process has open, at most. */
+  readonly perKeyMax: number
+  /** The request that each message becomes; absent where frames pass to an upstream. */
+  readonly each?: { readonly method: string; readonly path: string }
 }
 
 export type PipelineStep = { readonly plugin: string; readonly options: unknown; readonly origin: Origin }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import type {
   Answer,
   Counters,
@@ -168,6 +169,11 @@ export class Engine {
     return match.kind === 'route' && match.route.session !== undefined
   }
 
+  /** What serves connections in memory: messages of WebSockets that are requests come by those. */
+  serveSelf(accept: (connection: Duplex) => void): void {
+    this.#sessions.accept = accept
+  }
+
   /** WebSockets that are open. */
   get sessions(): number {
     return this.#sessions.open
@@ -295,6 +301,7 @@ export class Engine {
     const incoming = await stopwatch.wait('request', this.#readBody(request, context))
     request.incoming = incoming
     request.mark('received', stopwatch.since)
+    if (context.route.session?.each) return this.#sessions.runMessages(request, context)
     if (context.route.serve !== undefined) return this.#serve(request, context, context.route.serve)
 
     const body = await stopwatch.wait('request', pipeline.onBody(context, incoming.body))

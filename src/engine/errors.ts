@@ -110,6 +110,23 @@ export const errors = {
     text: 'The session has ended, because {why}. Send messages of RFC 6455 within the limit of the route.',
     retry: false,
   },
+  session_request: {
+    status: 400,
+    type: bad,
+    text: 'The message is not answered, because {why}. Send `response.create` with a request, as JSON.',
+    retry: false,
+  },
+  previous_response_not_found: {
+    status: 404,
+    type: bad,
+    text: "The response '{id}' is not known on this connection. Send the whole conversation as input.",
+    retry: false,
+  },
+  session_limit: {
+    status: 429,
+    type: 'rate_limit_error',
+    text: 'The key has {max} sessions open, which is the most here. Close one first.',
+  },
   session_idle: {
     status: 408,
     type: bad,

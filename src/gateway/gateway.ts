@@ -326,6 +326,7 @@ class RunningGateway implements Gateway {
       nextId: () => parts.ids.next('req_', clock.now()),
     }
     this.#callers = new ApiListener({ listener: this.listener, engine, clock, log })
+    engine.serveSelf(connection => this.#callers.accept(connection))
     const { connections } = this.#callers
     addGauges(metrics, { clock, storage, counters, engine, connections, plan: () => this.plan })
     this.#retention = new Retention({

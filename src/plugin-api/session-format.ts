@@ -29,3 +29,34 @@ export type SessionFormat = {
   /** The message that ends a turn under way; its usage follows. */
   cancel?(turn: string): string
 }
+
+type JsonObject = { readonly [name: string]: Json }
+
+/** A message that is a request. */
+export type MessageRequest = {
+  readonly kind: 'request'
+  /** Requests of one lane are answered in order. */
+  readonly lane: string | undefined
+  /** The answer that it goes on from; it may be known to this connection alone. */
+  readonly before: string | undefined
+  /** The upstream keeps its answer. */
+  readonly isStored: boolean
+  /** Nothing is to be answered yet. */
+  readonly isWarmUp: boolean
+  readonly body: JsonObject
+  /** The body with a conversation in place of the answer that it goes on from. */
+  completed(items: readonly Json[]): JsonObject
+  /** What it adds to the conversation. */
+  readonly items: readonly Json[]
+}
+
+/** How messages of a WebSocket are requests in an API format. */
+export type MessageFormat = {
+  readRequest(message: JsonObject): MessageRequest | { readonly kind: 'unknown'; readonly name: string }
+  /** The answer that an event completes, and what it adds to the conversation. */
+  readEnd(event: JsonObject): { readonly id: string; readonly items: readonly Json[] } | undefined
+  /** The events that answer a warm-up. */
+  warmUp(id: string, body: JsonObject): readonly JsonObject[]
+  error(failure: Failure): JsonObject
+  onLane(event: JsonObject, lane: string): JsonObject
+}

@@ -232,7 +232,15 @@ export function someTarget(
     limits: more.limits ?? {},
     enabled: true,
   }
-  return { model, family, upstream, sendAs: name, body: more.body ?? { kind: 'none' }, stream: false, chargesImages: false }
+  return {
+    model,
+    family,
+    upstream,
+    sendAs: name,
+    body: more.body ?? { kind: 'none' },
+    stream: false,
+    chargesImages: false,
+  }
 }
 
 /** What a hook refused with. @throws whatever it threw that is no refusal; Error when it let the request pass */

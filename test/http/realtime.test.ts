@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t from 'tap'
 import type { Test } from 'tap'
+import { caseName } from '../harness/case-name.ts'
 import { writeFrame } from '../../src/engine/sessions/frames.ts'
 import { type FakeVendor, openTalk, Refused, startVendor, type Talk } from '../harness/web-socket.ts'
 import { type Edits, start, type Started } from '../harness/start.ts'
@@ -70,14 +71,15 @@ t.test('a key may be in a header, in a subprotocol or in the query, and none of 
   ] as const) {
     const caller = await openTalk(t, url + path + query, undefined, { headers: header, protocols: [...protocols] })
     const { headers, url: asked } = vendor.requests.at(-1) ?? { headers: {}, url: '' }
-    t.equal(asked, path)
-    t.match(headers, { authorization: 'Bearer upstream-secret', upgrade: 'websocket', connection: 'Upgrade' })
-    t.notOk(JSON.stringify([headers, asked]).includes(key))
-    t.equal(headers['sec-websocket-protocol'], protocols.length > 0 ? 'realtime' : undefined)
+    const which = caseName({ header, protocols, query })
+    t.equal(asked, path, which)
+    t.match(headers, { authorization: 'Bearer upstream-secret', upgrade: 'websocket', connection: 'Upgrade' }, which)
+    t.notOk(JSON.stringify([headers, asked]).includes(key), which)
+    t.equal(headers['sec-websocket-protocol'], protocols.length > 0 ? 'realtime' : undefined, which)
     t.equal(headers['sec-websocket-extensions'], undefined, 'frames stay readable')
-    t.equal(caller.socket.extensions, '')
+    t.equal(caller.socket.extensions, '', which)
     caller.socket.close()
-    t.equal((await caller.closed)[0], 1000)
+    t.equal((await caller.closed)[0], 1000, which)
   }
 })
 
@@ -292,9 +294,9 @@ t.test(
     ] as const) {
       const caller = await openTalk(t, on.url + path, on.key)
       ;(caller.socket as unknown as { readonly _socket: Socket })._socket.write(bytes)
-      t.match(await caller.next('error'), { error: { code: 'session_message' } })
-      t.equal((await caller.closed)[0], closes)
-      t.equal((await (await vendor.session()).closed)[0], 1000)
+      t.match(await caller.next('error'), { error: { code: 'session_message' } }, bytes.toString('hex'))
+      t.equal((await caller.closed)[0], closes, bytes.toString('hex'))
+      t.equal((await (await vendor.session()).closed)[0], 1000, bytes.toString('hex'))
     }
     const long = await openTalk(t, on.url + path, on.key)
     long.socket.send('x'.repeat(70_000))

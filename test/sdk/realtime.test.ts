@@ -55,9 +55,9 @@ t.test(
     t.equal(of?.billing, null)
     for (const [i, turn] of turns.entries()) {
       t.equal(turn.client_request_id, of?.id, 'a turn names its session')
-      t.equal(turn.usage.input_tokens, usages[i]?.input_tokens)
-      t.equal(turn.usage.output_tokens, usages[i]?.output_tokens)
-      t.match(turn.billing, { state: 'settled' })
+      t.equal(turn.usage.input_tokens, usages[i]?.input_tokens, turn.id)
+      t.equal(turn.usage.output_tokens, usages[i]?.output_tokens, turn.id)
+      t.match(turn.billing, { state: 'settled' }, turn.id)
     }
     t.equal(gateway.open, 0)
   },

@@ -38,6 +38,14 @@ export class CallerSocket {
     return this.#isGone
   }
 
+  /** Another reader takes over. @returns what came early */
+  release(): Buffer {
+    this.socket.off('data', this.#onData).off('end', this.#onEnd)
+    const early = this.#early
+    this.#early = []
+    return Buffer.concat(early)
+  }
+
   /** Hands over what came early, and all that comes. */
   start(reader: SocketReader): void {
     this.#reader = reader
