@@ -1129,7 +1129,7 @@ const route = {
     serve: {
       type: 'string',
       minLength: 1,
-      description: 'The gateway answers by itself, without an upstream: models, model, charge, job.',
+      description: 'The gateway answers by itself, without an upstream: models, model, charge, job, client-secret.',
     },
   },
 } as const satisfies Schema

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type {
   Answer,
+  Body,
   Counters,
   Failure,
   Job,
@@ -55,7 +56,7 @@ import { VendorKeys } from './vendor-keys/vendor-keys.ts'
 const smallAnswerBytes = 65_536
 
 /** A route that the gateway answers by itself. */
-export type LocalAnswer = (context: RequestContext) => Answer | Promise<Answer>
+export type LocalAnswer = (context: RequestContext, body: Body) => Answer | Promise<Answer>
 
 export type EngineParts = {
   /** The API format of a route, by the name that the route gives; for `by-caller` it is the caller's. */
@@ -302,7 +303,7 @@ export class Engine {
     request.incoming = incoming
     request.mark('received', stopwatch.since)
     if (context.route.session?.each) return this.#sessions.runMessages(request, context)
-    if (context.route.serve !== undefined) return this.#serve(request, context, context.route.serve)
+    if (context.route.serve !== undefined) return this.#serve(request, context, context.route.serve, incoming.body)
 
     const body = await stopwatch.wait('request', pipeline.onBody(context, incoming.body))
     request.body = body
@@ -330,10 +331,10 @@ export class Engine {
     return readBody(req, res, route, memory, this.#bodyPatience, stopwatch)
   }
 
-  async #serve(request: ActiveRequest, context: RequestContext, name: string): Promise<Outcome> {
+  async #serve(request: ActiveRequest, context: RequestContext, name: string, body: Body): Promise<Outcome> {
     const local = this.#parts.local.get(name)
     if (!local) throw new Error(`no local answer '${name}'`)
-    const answer = await request.stopwatch.wait('request', local(context))
+    const answer = await request.stopwatch.wait('request', local(context, body))
     this.#holdAnswer(request, context, answer)
     return this.#answer(request, context, answer)
   }

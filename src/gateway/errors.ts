@@ -8,6 +8,11 @@ export const errors = {
     type: 'invalid_request_error',
     text: "There is no job '{id}' made with this key. A job has the id of its request, as in x-request-id, and is kept for a day.",
   },
+  client_secret_invalid: {
+    status: 400,
+    type: 'invalid_request_error',
+    text: 'The client secret is not made, because {why}.',
+  },
   charge_not_found: {
     status: 404,
     type: 'invalid_request_error',

@@ -262,7 +262,7 @@ async function startEngine(
   const parts: EngineParts = {
     dialect: (name, head) => findDialect(name, head),
     guessDialect,
-    local: createLocalAnswers(storage, clock.now()),
+    local: createLocalAnswers(storage, clock.now(), { clock, random }),
     resolveUrl: url => simulated.resolve(url),
     began: observers.quiet('metrics', () => metrics.began()),
     upstreamAnswered: observers.quiet('metrics', (...told) => metrics.upstreamAnswered(...told)),

@@ -16,6 +16,7 @@ import { moderations } from './moderations.ts'
 import { modelsGet } from './models-get.ts'
 import { modelsList } from './models-list.ts'
 import type { Operation } from './operation.ts'
+import { realtimeSecrets } from './realtime-secrets.ts'
 import { realtime } from './realtime.ts'
 import { rerank } from './rerank.ts'
 import { responses } from './responses.ts'
@@ -39,6 +40,7 @@ export const operations: readonly Operation[] = [
   audioTranscribe,
   moderations,
   realtime,
+  realtimeSecrets,
   modelsList,
   modelsGet,
   chargesGet,
