@@ -24,7 +24,7 @@ export function conversationRequest(model: string): Buffer {
   return conversation({ model, bytes: 43 * 1024 })
 }
 
-/** A question about a picture of 1 MB, which stands in it as a data URL. */
+/** A question about a picture of 1 MB, sent as a data URL. */
 export function pictureRequest(model: string): Buffer {
   return pictureQuestion({ model, bytes: 750_000 })
 }

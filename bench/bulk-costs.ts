@@ -27,8 +27,9 @@ import {
   userOf,
 } from './cost-charges.ts'
 
-// What `rollUpCosts` writes of a whole ledger, without the ledger, in the order in which it stands: added up commit by commit, ten
-// million charges of 20,000 keys change every page of the sums again and again. `sameSums` holds the one against the other.
+// Writes what `rollUpCosts` writes for a whole ledger, without the ledger, in its final order: added up commit by
+// commit, ten million charges of 20,000 keys change every page of the sums again and again. `sameSums` compares the
+// two.
 
 const rowsTogether = 64
 /** Places that the writer meets in one commit have numbers by their detail first. */
@@ -224,7 +225,7 @@ function writePlaces(db: DatabaseSync, charges: Charges, spans: Spans, onStep: (
   writeKinds(db, kinds)
 }
 
-/** What each key came to, by places in which neither who nor tiers are told apart. */
+/** The totals of each key, by places without user and tier. */
 function writeKeys(
   db: DatabaseSync,
   spans: Spans,
@@ -353,7 +354,10 @@ function writeParts(db: DatabaseSync, charges: Charges, spans: Spans, onStep: (t
   toSum.end()
 }
 
-/** Writes the sums of some charges into a file that nobody has open and in which nothing is added up yet. `onStep` is told how far it is. */
+/**
+ * Writes the sums of some charges into a file that no process has open and in which nothing is added up yet. `onStep`
+ * reports the progress.
+ */
 export function addUpInBulk(path: string, charges: Charges, onStep: (text: string) => void): void {
   const db = new DatabaseSync(path)
   db.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -262144; BEGIN')
@@ -380,7 +384,7 @@ const dumps = [
     JOIN cost_kind k ON k.id = s.kind ORDER BY p.detail, ${facts}, s.span, k.hash`,
 ]
 
-/** Holds what costs are read from in two files against each other. @returns how many rows @throws Error where they differ */
+/** Compares the cost sums of two files. @returns how many rows @throws Error if they differ */
 export function sameSums(one: string, other: string): number {
   const [a, b] = [new DatabaseSync(one, { readOnly: true }), new DatabaseSync(other, { readOnly: true })]
   let rows = 0

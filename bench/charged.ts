@@ -5,9 +5,9 @@ import { chatRequest } from './bodies.ts'
 import { cpuSeconds, load, mainThreadSeconds, median } from './measure.ts'
 import { type Site, startGateway } from './targets.ts'
 
-// Chat requests that are charged, of many keys and models by chance, at gateways whose stores were filled before.
+// Charged chat requests of random keys and models, at gateways whose stores were filled before.
 
-/** What there is much of. */
+/** The parts that are large. */
 export type Extent = { readonly keys: number; readonly logRows: number; readonly models: number }
 
 /** One kind of load on one of the gateways. */
@@ -32,19 +32,19 @@ export type Cost = {
   readonly databaseCpuMicros: number
   readonly p50Ms: number
   readonly p99Ms: number
-  /** How long it took to write what was owed when the last answer had gone: much, where the storage falls behind. */
+  /** How long pending writes took after the last answer: long if the storage falls behind. */
   readonly drainMs: number
 }
 
 /** Of one process that serves. */
 const connectionsEach = 64
-/** What is owed is waited for, so that its CPU is counted; not without end. */
+/** Pending writes are waited for, so that their CPU is counted, but not endlessly. */
 const drainMs = 30_000
-/** A gateway that uses no more than two ticks in this time has nothing to do. */
+/** A gateway that uses no more than two ticks in this time is idle. */
 const idleMs = 200
 const idleSecondsMax = 0.02
 
-/** Sends requests for so long. `databasePids` are the processes of the database, where it has some of its own. */
+/** Sends requests for this time. `databasePids` are the database's own processes, if it has some. */
 export async function loadCharged(
   target: Charged,
   seconds: number,
@@ -76,8 +76,8 @@ export async function loadCharged(
 }
 
 /**
- * Waits until a gateway has written what it owes, which shows in that it has nothing to do; how long that took, in
- * milliseconds. Asking for its metrics would cost it more the more models it has.
+ * Waits until a gateway has written pending data, which shows in its being idle; returns how long that took, in
+ * milliseconds. Reading its metrics would cost it more the more models it has.
  */
 async function drain(pids: readonly number[]): Promise<number> {
   const began = performance.now()
@@ -90,7 +90,7 @@ async function drain(pids: readonly number[]): Promise<number> {
   return drainMs
 }
 
-/** Lets them take turns by chance: in one order each would always follow the same one, which may leave work behind. */
+/** Runs them in random order: in one order each would always follow the same one, which may leave work behind. */
 export async function takeTurns(
   targets: readonly Charged[],
   { runs, seconds, warmSeconds }: { readonly runs: number; readonly seconds: number; readonly warmSeconds: number },
@@ -131,12 +131,12 @@ export type ChargedParts = {
   /** A storage that is filled, and the secrets of its keys that are in use. */
   readonly storage: string
   readonly secrets: readonly string[]
-  /** Those of all its keys, where others are there. */
+  /** The secrets of all its keys, if there are others. */
   readonly allSecrets?: readonly string[]
   readonly models?: number
-  /** Where limits are counted; in memory unless it is said. */
+  /** Where limits are counted; in memory by default. */
   readonly counters?: string
-  /** Processes that serve; one unless it is said. */
+  /** Serving processes; one by default. */
   readonly workers?: number
 }
 
@@ -157,7 +157,9 @@ export async function startCharged(parts: ChargedParts): Promise<Charged> {
 
 type Described = { readonly models: readonly string[]; readonly counters?: string; readonly workers?: number }
 
-/** The configuration of the other rows, with so many models in the place of its one for chat. @throws Error when it has changed */
+/**
+ * The configuration of the other rows, with so many models instead of its one for chat. @throws Error if it has changed
+ */
 export function describe(text: string, { models, counters = 'memory:', workers = 1 }: Described): string {
   const changes: readonly (readonly [RegExp, (...found: string[]) => string])[] = [
     [/^ {2}bench-chat(: .*)$/m, (_, rest) => models.map(model => `  ${model}${rest}`).join('\n')],

@@ -13,10 +13,10 @@ import { startGateway, startUpstream } from './targets.ts'
 
 const logRows = 1_000_000
 const keys = 1_000
-/** Few enough that what is measured is an answer, not a queue. */
+/** Few enough that an answer is measured, not a queue. */
 const connections = 4
 const config = new URL('gateway.yaml', import.meta.url).pathname
-/** First pages that people ask for: of all, and filtered by what many rows have, few have, and none has. */
+/** First pages of the log: of all requests, and with filters that match many rows, few, and none. */
 const firstPages = [
   '',
   '&model=bench-chat-3',
@@ -29,14 +29,14 @@ const firstPages = [
 export type ConsoleMeasured = {
   /** Medians of the first page, by filter. */
   readonly pagesMs: { readonly [filter: string]: number }
-  /** Of callers, while nobody looks at the console. */
+  /** Of clients, while the console is not used. */
   readonly p99AloneMs: number
-  /** The same while somebody goes through the log, page after page without a pause. */
+  /** The same while a user pages through the log without a pause. */
   readonly p99PagingMs: number
   readonly pagesASecond: number
 }
 
-/** How fast the log is shown when it is long, and what callers feel of it. */
+/** How fast a long log is shown, and what clients notice of it. */
 export async function measureConsole(runs: number, seconds: number): Promise<ConsoleMeasured> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-bench-console-'))
   const stop = new AbortController()
@@ -76,7 +76,7 @@ export async function measureConsole(runs: number, seconds: number): Promise<Con
   }
 }
 
-/** A token that makes the first administrator, as the gateway prints one. */
+/** A token that creates the first administrator, as the gateway prints one. */
 async function offerToken(url: string): Promise<string> {
   const token = randomBytes(32).toString('base64url')
   const storage = await openStorage({ url, clock: systemClock, log: onlyErrors, role: 'tool' })
@@ -123,7 +123,7 @@ function startPaging(admin: Visitor): { end(): Promise<number> } {
     return pages
   }
   const running = run()
-  // A fault while the load still runs is told when it is ended.
+  // An error while the load still runs is reported at its end.
   running.catch(() => undefined)
   return {
     end() {

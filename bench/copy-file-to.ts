@@ -8,7 +8,10 @@ import { onlyErrors } from './fill.ts'
 /** What the copy has of its own. */
 const notCopied = new Set(['replica', 'meta_lock'])
 
-/** Copies every row of a file of SQLite to an empty database of PostgreSQL, as it is: past the guards, for what it is to prove is in the file. */
+/**
+ * Copies every row of an SQLite file to an empty PostgreSQL database unchanged, without checks: the file has what is to
+ * be measured.
+ */
 export async function copyFileTo(path: string, url: string, client: Client): Promise<void> {
   const storage = await openStorage({ url, clock: systemClock, log: onlyErrors, role: 'tool' })
   await storage.close()
@@ -47,7 +50,7 @@ export async function copyFileTo(path: string, url: string, client: Client): Pro
   await client.query('VACUUM ANALYZE')
 }
 
-/** Takes a table's indices away, whole ones are made faster than row by row. @returns what makes them again */
+/** Drops a table's indices: building them at the end is faster than row by row. @returns what creates them again */
 async function takeIndices(client: Client, table: string): Promise<readonly string[]> {
   const { rows: keys } = await client.query<{ name: string; made: string }>(
     `SELECT conname AS name, pg_get_constraintdef(oid) AS made FROM pg_constraint

@@ -8,13 +8,13 @@ const imageEach = 100
 const keysTogether = 250
 const flushEach = 500
 
-/** Charges of a time, each told by its number. */
+/** Charges of a time, each derived from its number. */
 export type Charges = {
   readonly count: number
   readonly keys: readonly string[]
   readonly begun: number
   readonly until: number
-  /** Every key asks as much as any other; else some ask far more. */
+  /** Every key requests as much as any other; otherwise some request far more. */
   readonly isEven: boolean
 }
 

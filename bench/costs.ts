@@ -19,10 +19,12 @@ import { copyFileTo } from './copy-file-to.ts'
 import { onlyErrors } from './fill.ts'
 import { median } from './measure.ts'
 
-// `node bench/costs.ts [--charges 10000000] [--keys 20000] [--even] [--zone Asia/Shanghai] [--on sqlite,postgres] [--runs 9] [--file F] [--postgres-url U] [--fill-only]`:
-// fills a file of SQLite with what charges of 60 days come to, in bulk (held against charges that are sold and added up by the writer, at a few thousand), copies it to PostgreSQL, and times what
-// the first page of the console asks, of everybody and of one user: what was spent in 30 days, by each part, beside the 30 days before; what could have been saved. `--file` and `--postgres-url` keep
-// what was filled, and take what is there as it is: filling and measuring can be two runs.
+// `node bench/costs.ts [--charges 10000000] [--keys 20000] [--even] [--zone Asia/Shanghai] [--on sqlite,postgres]
+// [--runs 9] [--file F] [--postgres-url U] [--fill-only]`: fills an SQLite file with the sums of charges of 60 days, in
+// bulk (compared with charges that are sold and added up by the writer, at a few thousand), copies it to PostgreSQL,
+// and times the requests of the console's first page, of everyone and of one user: what was spent in 30 days, by each
+// part, and in the 30 days before; possible savings. `--file` and `--postgres-url` keep what was filled, and use
+// existing data unchanged: filling and measuring can be two runs.
 
 const { values: options } = parseArgs({
   options: {
@@ -43,10 +45,10 @@ const runs = Number(options.runs)
 const days = 60
 const dayMs = 86_400_000
 const keysMade = Number(options.keys)
-/** What is added up in bulk is held against the writer's at so many. */
+/** The number of charges at which the bulk sums are compared with the writer's. */
 const provedCharges = 4_000
 const provedKeys = 300
-/** Behind the last day that a file has, or will have. */
+/** After the last day that a file has, or will have. */
 const until = Math.ceil((lastOf(options.file) ?? Date.now()) / dayMs) * dayMs
 const begun = until - days * dayMs
 
@@ -64,7 +66,10 @@ function lastOf(path: string | undefined): number | undefined {
 
 const [firstDay, lastDay] = [until - 30 * dayMs, until - dayMs]
 
-/** What the first page sends, as the routes ask the storage: of everybody, and of who sees only themselves. */
+/**
+ * The requests of the first page, as the routes send them to the storage: of everyone, and of a user who sees only
+ * themselves.
+ */
 async function askPage(storage: Storage, by: CostPart | null, where: CostQuestion['where']): Promise<void> {
   const [since, end] = [beginningOf(options.zone, firstDay), beginningOf(options.zone, lastDay + dayMs)]
   const earlier = beginningOf(options.zone, firstDay - 30 * dayMs)
@@ -111,7 +116,7 @@ async function time(storage: Storage, name: string): Promise<void> {
   process.stdout.write(`${name}  ${tail} charges were not added up\n`)
 }
 
-/** Nothing is added up beside the filling. */
+/** Nothing else is added up during the filling. */
 const fillClock: Clock = { ...clock, every: () => ({ cancel: () => undefined }) }
 
 async function withFile<T>(path: string, work: (storage: Storage) => Promise<T>): Promise<T> {

@@ -13,16 +13,16 @@ const keys = 1_000
 
 export type CountersMeasured = {
   readonly requestsPerSecond: number
-  /** Of Redis, for each request: it is asked once, and told once. */
+  /** For each request: Redis is called once for admission, and once to report. */
   readonly redisCpuMicros: number
   readonly p50Ms: number
-  /** Of all requests, those that Redis did not answer in time: the machine was busy. */
+  /** How many requests Redis did not answer in time: the machine was busy. */
   readonly unanswered: number
 }
 
 const quiet: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
-/** What a request's limits cost a Redis of this machine's own: taken once the model is known, settled. */
+/** The cost of a request's limits in a local Redis: taken once the model is known, then settled. */
 export async function measureCounters(runs: number, seconds: number): Promise<CountersMeasured> {
   const port = await freePort()
   const stop = new AbortController()
@@ -36,7 +36,7 @@ export async function measureCounters(runs: number, seconds: number): Promise<Co
     const taken: CountersMeasured[] = []
     const limitOnce = async (): Promise<void> => {
       const { standing, all } = demandsOf(Math.floor(Math.random() * keys))
-      // As the plugin does before a body that is short: what this process knows, and no question.
+      // Like the plugin before a short body: what this process knows, without a call.
       if (counters.known(standing, 'refuse')) throw new Error('a limit that nobody meets was full')
       const { ticket } = await counters.take(all, 'refuse')
       if (!ticket) throw new Error('a limit that nobody meets was full')
@@ -58,7 +58,7 @@ export async function measureCounters(runs: number, seconds: number): Promise<Co
   }
 }
 
-/** Requests and tokens of a key, requests of a model, places of a key: what a request with every limit asks. */
+/** Requests and tokens of a key, requests of a model, slots of a key: the demands of a request with every limit. */
 function demandsOf(key: number): { readonly standing: readonly LimitRequest[]; readonly all: readonly LimitRequest[] } {
   const demand = (id: string, amount: number): LimitRequest => ({
     id,
@@ -84,7 +84,7 @@ async function measureOnce(
   const limitInTurn = async (): Promise<void> => {
     while (performance.now() - began < seconds * 1000) {
       const from = performance.now()
-      // Who is refused at once lets the store be tried again in between.
+      // An immediate refusal lets the store be tried again in between.
       const isAnswered = await limitOnce().then(
         () => true,
         () => setImmediate(false),

@@ -25,14 +25,14 @@ export type Asked = {
 export type Found = {
   readonly measured: object
   readonly verdicts: readonly Verdict[]
-  /** For people, beside the verdicts. */
+  /** For people, next to the verdicts. */
   readonly lines: readonly string[]
 }
 
 export type Figure = {
   readonly name: string
   readonly title: string
-  /** It takes many minutes, and only who names it wants it. */
+  /** It takes many minutes, and runs only when named. */
   readonly isLong?: boolean
   measure(this: void, asked: Asked): Promise<Found>
 }

@@ -27,8 +27,8 @@ export type GrowthAsked = {
 type Fill = (file: string, extent: Extent) => Promise<{ readonly storage: string; readonly secrets: readonly string[] }>
 
 /**
- * What a chat request that is charged costs a gateway with little in its store, and others with much: all run at once and
- * take turns, so that whatever else the machine does falls on all alike.
+ * The cost of a charged chat request at a gateway with small stores, and at others with large ones: all run at once and
+ * take turns, so that other work of the machine affects all alike.
  */
 export function measureGrowth(asked: GrowthAsked): Promise<GrowthMeasured> {
   const fill: Fill = async (file, { keys, logRows }) => {
@@ -93,7 +93,7 @@ type Comparison = GrowthAsked & {
   databasePids?(this: void): readonly number[]
 }
 
-/** A second gateway with little says what of a ratio is chance. */
+/** A second gateway with small stores shows the noise of a ratio. */
 async function compare({ site, fill, many, runs, seconds, databasePids }: Comparison): Promise<GrowthMeasured> {
   const start = async (name: string, extent: Extent): Promise<readonly [inUse: Charged, all: Charged]> => {
     const began = performance.now()

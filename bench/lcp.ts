@@ -25,7 +25,7 @@ const runs = Number(options.runs)
 const line = { offline: false, latency: Number(options.latency) } as const
 const throughput = Number(options.kilobytes) * 1000
 
-/** Milliseconds since the page was asked for. */
+/** Milliseconds since the page was requested. */
 type Seen = {
   /** The first text or picture, and the largest at first sight (web.dev/lcp). */
   readonly fcp: number
@@ -77,14 +77,14 @@ async function look(browser: Browser, url: string, admin: Visitor): Promise<Run>
   await page.goto(`${url}/console`, { waitUntil: 'commit' })
   await page.locator('.bars svg').waitFor()
   await page.locator('.loading').first().waitFor({ state: 'detached' })
-  // The last of what is seen is told after it was painted.
+  // The last paint is reported after it happened.
   await page.evaluate('new Promise(done => requestAnimationFrame(() => setTimeout(done, 100)))')
   const seen = await page.evaluate<Seen>('window.seen')
   await context.close()
   return { ...seen, bytes }
 }
 
-/** What came over the line by the kind of what asked for it, headers included. */
+/** What came over the line by initiator type, headers included. */
 function countBytes(wire: CDPSession): ReadonlyMap<string, number> {
   const bytes = new Map<string, number>()
   const kinds = new Map<string, string>()

@@ -48,7 +48,7 @@ function ticksOf(fields: readonly string[] | undefined, places: readonly number[
   return places.reduce((sum, place) => sum + Number(fields?.[place] ?? 0), 0)
 }
 
-/** Cores that somebody else kept busy since `start`: what the machine did, without what our own processes did. */
+/** Cores that other programs used since `start`: the machine's work without that of our own processes. */
 export function watchForeignCpu(): () => number {
   const began = { at: performance.now(), busy: busySeconds(), own: cpuSecondsOfAll(family(process.pid)) }
   return () => {
@@ -79,8 +79,8 @@ export function peakMegabytes(pids: readonly number[]): number {
 }
 
 /**
- * The 99th percentile of a process's event-loop delay since the last time somebody asked, in milliseconds; asking begins a
- * new period. `ops` has metrics of this name, a gateway's or those of `peers/loop-probe.ts`.
+ * The 99th percentile of a process's event-loop delay since the last call, in milliseconds; each call begins a new
+ * period. `ops` has metrics of this name, a gateway's or those of `peers/loop-probe.ts`.
  */
 export async function readLoopDelay(ops: string): Promise<number> {
   const text = await (await fetch(`${ops}/metrics`)).text()
@@ -107,7 +107,7 @@ export type Load = {
   readonly headers: { readonly [name: string]: string }
   /** File that holds the body. */
   readonly bodyFile: string
-  /** File of keys, one a line: each request takes one of them by chance, and one of the lines of `bodyFile`. */
+  /** File of keys, one per line: each request takes a random one, and a random line of `bodyFile`. */
   readonly keysFile?: string
   readonly connections: number
   readonly seconds: number

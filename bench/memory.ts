@@ -67,7 +67,7 @@ type Sample = {
   readonly second: number
   /** Resident, of the gateway's whole process. */
   readonly megabytes: number
-  /** Of the second before; NaN where the gateway did not tell. */
+  /** Of the second before; NaN if the gateway did not report it. */
   readonly loopP99Ms: number
 }
 

@@ -35,7 +35,10 @@ export async function startServer(): Promise<{ readonly postgres: Postgres; pids
   return { postgres, pids: () => family(server) }
 }
 
-/** A charged chat of 1,000 keys at gateways on SQLite and on PostgreSQL, in turns, and what PostgreSQL is asked. */
+/**
+ * A charged chat of 1,000 keys at gateways on SQLite and on PostgreSQL, in turns, and the statements that PostgreSQL
+ * gets.
+ */
 export async function measurePostgres(asked: PostgresAsked): Promise<PostgresMeasured> {
   const { postgres, pids } = await startServer()
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-bench-postgres-'))
@@ -95,7 +98,7 @@ async function countStatements(
   target: Charged,
   seconds: number,
 ): Promise<Pick<PostgresMeasured, 'statements' | 'statementsOf'>> {
-  // From another database, so that our own questions are not among those counted.
+  // From another database, so that our own queries are not counted.
   const counting = await postgres.connect(await postgres.createDatabase())
   try {
     await counting.query('CREATE EXTENSION pg_stat_statements')

@@ -5,10 +5,10 @@ import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 
-// What a charge that nobody waits for costs the storage alone, without the gateway around it:
-//   node bench/postings.ts [--against FOLDER] [--count 40000] [--keys 1] [--log] [--runs 3] [--url postgres://…]
-// FOLDER is another clone; the two take turns. CPU in microseconds a charge: of the thread that posts, and of all others
-// (the writer's, and those of V8). Bytes: of the database a charge, once it is closed.
+// The cost of a charge without a waiting caller to the storage alone, without the gateway around it: node
+// bench/postings.ts [--against FOLDER] [--count 40000] [--keys 1] [--log] [--runs 3] [--url postgres://…] FOLDER is
+// another clone; the two take turns. CPU in microseconds a charge: of the thread that posts, and of all others (the
+// writer's, and those of V8). Bytes: of the database a charge, once it is closed.
 const { values } = parseArgs({
   options: {
     against: { type: 'string' },

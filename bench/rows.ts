@@ -9,11 +9,11 @@ export type Measured = {
   readonly p50Ms: number
   readonly p99Ms: number
   readonly peakMegabytes: number
-  /** 99th percentile of the event loop's delay, where the target tells it. */
+  /** 99th percentile of the event loop's delay, if the target reports it. */
   readonly loopP99Ms: number
 }
 
-/** What is asked of us, and what came out. */
+/** The requirement, and the result. */
 export type Verdict = {
   readonly text: string
   readonly value: number

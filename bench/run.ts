@@ -41,7 +41,7 @@ const { values: options } = parseArgs({
 const runs = Number(options.runs)
 const seconds = Number(options.seconds)
 const warmSeconds = Number(options.warm)
-/** So many cores at work for somebody else spoil a row. */
+/** More cores of work by other programs spoil a row. */
 const foreignMax = 0.1
 const wanted = options.only?.split(',')
 const wantedTargets = options.targets?.split(',')
@@ -49,7 +49,7 @@ const wantedTargets = options.targets?.split(',')
 type RowResult = {
   readonly row: string
   readonly measured: { [target: string]: Measured }
-  /** Cores that somebody else kept busy meanwhile. */
+  /** Cores that other programs used meanwhile. */
   readonly foreignCores: number
   verdicts: readonly Verdict[]
 }
@@ -173,7 +173,7 @@ async function measureOnce(row: Row, target: Running, bodyFile: string, forSecon
   }
 }
 
-/** In milliseconds, where it can be had; asking begins a new period. */
+/** In milliseconds, if available; each request begins a new period. */
 async function loopDelay({ ops }: Running): Promise<number> {
   return ops === undefined ? Number.NaN : readLoopDelay(ops)
 }
@@ -183,7 +183,7 @@ function medians(all: readonly Measured[]): Measured {
   return Object.fromEntries(names.map(name => [name, median(all.map(one => one[name]))])) as Measured
 }
 
-/** One that takes many minutes is measured only when somebody names it. */
+/** One that takes many minutes is measured only when it is named. */
 function isWanted({ name, isLong }: Figure): boolean {
   return wanted ? wanted.includes(name) : isLong !== true
 }

@@ -22,9 +22,9 @@ export type TargetName =
 export type Running = {
   readonly name: TargetName
   readonly url: string
-  /** What it wants to be told beside the request itself. */
+  /** Its request headers besides the request itself. */
   readonly headers: { readonly [name: string]: string }
-  /** Address of metrics that tell the delay of the event loop, where there are some. */
+  /** Address of metrics with the delay of the event loop, if there are some. */
   readonly ops: string | undefined
   pids(): readonly number[]
 }
@@ -34,7 +34,7 @@ export type Site = {
   readonly folder: string
   readonly upstream: string
   readonly stop: AbortController
-  /** Where another commit of this repository is checked out, to be measured beside this one. */
+  /** Where another commit of this repository is checked out, to be measured next to this one. */
   readonly against?: string
 }
 
@@ -67,7 +67,7 @@ async function startPeer(name: 'bare-undici' | 'bare-http-proxy', site: Site): P
   return { name, headers: {}, ...(await startNode(site, port => [script, String(port), site.upstream])) }
 }
 
-/** Starts a peer that is Node, with a probe in it that tells the delay of its event loop. */
+/** Starts a Node peer, with a probe in it that reports the delay of its event loop. */
 async function startNode(
   site: Site,
   args: (port: number) => readonly string[],
@@ -163,7 +163,7 @@ general_settings: { master_key: sk-bench }
   )
   const port = await freePort()
   const args = ['--config', file, '--host', '127.0.0.1', '--port', String(port), '--num_workers', '1']
-  // It would ask a server far away for prices at its start.
+  // It would request prices from a remote server at its start.
   const pid = run(site, program, args, { LITELLM_LOG: 'ERROR', LITELLM_LOCAL_MODEL_COST_MAP: 'True' })
   await answering(port, 250, 60_000)
   return {
@@ -243,7 +243,7 @@ export async function freePort(): Promise<number> {
   return typeof address === 'object' && address ? address.port : 0
 }
 
-/** Waits until somebody listens on a port. @throws Error when nobody does in time */
+/** Waits until a process listens on a port. @throws Error if none does in time */
 export async function answering(port: number, everyMs = 50, mostMs = 20_000): Promise<void> {
   for (const deadline = Date.now() + mostMs; Date.now() < deadline; ) {
     const open = await new Promise<boolean>(resolve => {

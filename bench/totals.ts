@@ -15,11 +15,11 @@ import { facts, line, newKey } from '../test/contract/storage.ts'
 import { startPostgres } from '../test/harness/postgres.ts'
 import { onlyErrors } from './fill.ts'
 
-// `node bench/totals.ts [--requests 1000000] [--on sqlite,postgres] [--file F [--kept]]`: fills a database with requests of 30 days and their charges, by
-// the storage's own way, and times what the totals above the log ask of it: the first answer, the longest, how many, and all of them.
-// Once with what a gateway keeps beside pages of the log, and once without it: as a database of a version before begins.
-// Meanwhile a list is asked for and a row is written, again and again: how long those wait. `--file` keeps what is filled, `--kept`
-// takes what is there.
+// `node bench/totals.ts [--requests 1000000] [--on sqlite,postgres] [--file F [--kept]]`: fills a database with
+// requests of 30 days and their charges, by the storage's own code, and times the totals above the log: the first
+// answer, the longest, how many, and all of them. Once with the sums that a gateway stores with pages of the log, and
+// once without: as a database of an earlier version begins. Meanwhile a list is read and a row is written repeatedly:
+// how long those wait. `--file` keeps what is filled, `--kept` uses existing data.
 
 const { values: options } = parseArgs({
   options: {
@@ -162,7 +162,7 @@ async function timeFilter(storage: Storage, of: string, match: LogMatch): Promis
   return `${of.padEnd(20)} ${String(counted).padStart(9)} requests ${String(answers).padStart(4)} answers, the first ${ms(first)}, the longest ${ms(longest)}, all ${ms(all)}\n`
 }
 
-/** Does at once what a gateway does beside requests, some pages a minute. */
+/** Does at once what a gateway does in the background, some pages a minute. */
 async function keepPages(
   name: string,
   run: <T>(steps: QueryProgram<T>, kind: 'read' | 'write') => T | Promise<T>,

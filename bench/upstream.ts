@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { chatAnswer, chatEvents, imageAnswer } from './bodies.ts'
 
-// The fake upstream, in a process of its own so that its work is nobody else's CPU. It swallows what it is sent and
-// answers from buffers made once: chat and its stream, a big image answer, a small one for edits.
+// The fake upstream, in its own process so that its CPU is not counted. It discards what it is sent and answers from
+// buffers made once: chat and its stream, a big image answer, a small one for edits.
 
 const megabyte = 1024 * 1024
 const chat = chatAnswer()

@@ -12,14 +12,17 @@ export type Asked = {
   readonly path: string
   readonly body: string | Buffer
   readonly times: number
-  /** How often what is made is counted. Other work on the machine only adds to it, since batches are smaller: the least is told. */
+  /**
+   * How often allocations are counted. Other work on the machine only adds to them, because batches are smaller: the
+   * minimum is reported.
+   */
   readonly heapRounds?: number
-  /** In the place of the one key that is made for it, and of `body`: each request takes the next. */
+  /** Instead of the one key that is made for it, and of `body`: each request takes the next. */
   readonly secrets?: readonly string[]
   readonly bodies?: readonly string[]
 }
 
-/** In the place of the configuration of the other rows, and of an empty storage. */
+/** Instead of the configuration of the other rows, and of an empty storage. */
 export type Store = { readonly config?: string; readonly storage?: string }
 
 /** What one request costs. */
@@ -72,7 +75,7 @@ export async function walkGateway(
     for (let i = 0; i < heapRounds; i++) heaps.push((await count(gateway, 'heap', ask)) as Heap)
     const { objects, bytes } = heaps.reduce((least, one) => (one.bytes < least.bytes ? one : least))
     agent.destroy()
-    // What runs less than once in two requests belongs to the batches behind them.
+    // What runs less than once in two requests belongs to the batches after them.
     const entered = Object.entries(calls).filter(([, called]) => called >= times / 2)
     const called = entered.reduce((sum, [, one]) => sum + one, 0)
     const figures = {

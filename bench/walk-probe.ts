@@ -2,7 +2,7 @@ import { createHook } from 'node:async_hooks'
 import { Session } from 'node:inspector'
 import { Socket } from 'node:net'
 
-// Loaded before a gateway that `walk.ts` asks: counts what happens in this process between two messages.
+// Loaded before a gateway that `walk.ts` measures: counts what happens in this process between two messages.
 
 type Function = { readonly functionName: string; readonly ranges: readonly { readonly count: number }[] }
 type Coverage = { readonly result: readonly { readonly url: string; readonly functions: readonly Function[] }[] }

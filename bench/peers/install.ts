@@ -3,9 +3,9 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { peersFolder } from './folder.ts'
 
-// `node bench/peers/install.ts [portkey] [litellm]`: installs the peers that are heavy, by the clients of this machine:
-// Portkey beside this folder (`bench/node_modules`, which git passes by), LiteLLM in a folder of the user's cache.
-// A peer that cannot be had is said, and does not keep the others from it.
+// `node bench/peers/install.ts [portkey] [litellm]`: installs the large peers with the package managers of this
+// machine: Portkey next to this folder (`bench/node_modules`, which git ignores), LiteLLM in a cache folder of the
+// user. A peer that cannot be installed is reported, and does not prevent the others.
 
 const litellmVersion = '1.106.2'
 const bench = new URL('..', import.meta.url).pathname

@@ -7,35 +7,35 @@ export const errors = {
   invalid_api_key: {
     status: 401,
     type: bad,
-    text: '{what} Send a key of this gateway as {where}.',
+    text: '{what} Send an API key of this gateway as {where}.',
   },
   conflicting_api_keys: {
     status: 400,
     type: bad,
-    text: 'The request carries two different API keys of this gateway, or more keys than are looked at. Send one, in one header.',
+    text: 'The request has two different API keys, or too many keys. Send one key in one header.',
   },
   too_many_bad_keys: {
     status: 429,
     type: 'requests',
-    text: 'More than {max} requests with a bad API key came from your address within 60 seconds. Correct the key.',
+    text: 'More than {max} requests with a bad API key came from your address within 60 seconds. Use a valid key.',
     // The same key would be refused again.
     retry: false,
   },
   address_not_allowed: {
     status: 403,
     type: bad,
-    text: 'This API key may not be used from your address.',
+    text: 'This API key is not allowed from your IP address.',
   },
   group_unknown: {
     status: 403,
     type: bad,
-    text: "This API key belongs to the group '{group}', which the gateway does not have. Ask its operator to add the group or to move the key.",
+    text: "This API key belongs to the group '{group}', which is not configured. Ask the operator of the gateway to add the group or to move the key.",
   },
   model_not_allowed: {
     status: 403,
     type: bad,
     param: 'model',
-    text: "This API key may not use the model '{model}'.",
+    text: "This API key is not allowed to use the model '{model}'.",
   },
   storage_unavailable: sharedRows.storage_unavailable,
 } as const satisfies ErrorTable

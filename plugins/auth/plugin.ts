@@ -112,7 +112,7 @@ export const auth = definePlugin({
       if (keyOfClientSecret(key) !== undefined) throw refuse(context, 'a client secret', known)
       // One that the console made by a clock ahead would be good for as long as that was.
       if (key.kind === 'session' && key.createdAt > clock.now() + aheadMs)
-        throw refuse(context, 'of a clock ahead', known)
+        throw refuse(context, 'created by a clock that is ahead', known)
       if (addresses && !listHas(addresses, context.head.remote)) throw fail('address_not_allowed')
       const name = key.group ?? key.userGroup
       const group = context.plan.groups.get(name)

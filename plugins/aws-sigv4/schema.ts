@@ -7,10 +7,10 @@ export const optionsSchema = {
   additionalProperties: false,
   required: ['access_key', 'secret_key', 'region', 'service'],
   properties: {
-    access_key: { ...secret, description: 'Id of the access key: "${AWS_ACCESS_KEY_ID}".' },
-    secret_key: { ...secret, description: 'The secret access key: "${AWS_SECRET_ACCESS_KEY}".' },
-    session_token: { ...secret, description: 'The token of temporary keys; without it the keys are lasting ones.' },
+    access_key: { ...secret, description: 'Access key ID: "${AWS_ACCESS_KEY_ID}".' },
+    secret_key: { ...secret, description: 'Secret access key: "${AWS_SECRET_ACCESS_KEY}".' },
+    session_token: { ...secret, description: 'Session token of temporary credentials; absent for permanent ones.' },
     region: { type: 'string', minLength: 1, description: 'Region of the endpoint: us-east-1.' },
-    service: { type: 'string', minLength: 1, description: 'Name of the service in signatures: bedrock.' },
+    service: { type: 'string', minLength: 1, description: 'Service name in signatures: bedrock.' },
   },
 } as const satisfies Schema

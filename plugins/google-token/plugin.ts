@@ -13,8 +13,8 @@ export const googleToken = defineSigner({
   inspectOptions({ key }) {
     const read = parseKey(key)
     if (!('fault' in read)) return []
-    const message = `this is no key of a service account: ${read.fault}`
-    const remedy = 'write "${file:PATH}", where PATH is the key file as it was downloaded'
+    const message = `this is not a service account key: ${read.fault}`
+    const remedy = 'write "${file:PATH}", where PATH is the downloaded key file'
     return [{ severity: 'error', code: 'key_unusable', message, remedy, path: ['key'] }]
   },
   async create({ key, scope, token_url: url }, { clock, post }) {

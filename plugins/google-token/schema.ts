@@ -8,18 +8,18 @@ export const optionsSchema = {
     key: {
       type: 'string',
       minLength: 2,
-      description: 'The key file of the service account, as JSON: "${file:/run/secrets/service-account.json}".',
+      description: 'Key file of the service account, as JSON: "${file:/run/secrets/service-account.json}".',
     },
     scope: {
       type: 'string',
       minLength: 1,
       default: 'https://www.googleapis.com/auth/cloud-platform',
-      description: 'What the token is for; several with blanks between them.',
+      description: 'Scopes of the token, separated by spaces.',
     },
     token_url: {
       type: 'string',
       pattern: '^https?://[^\\s/?#@]+/[^\\s#]*$',
-      description: 'Where to request the token; absent for the token_uri of the key file.',
+      description: 'Token URL; absent: the token_uri of the key file.',
     },
   },
 } as const satisfies Schema

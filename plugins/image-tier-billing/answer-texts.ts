@@ -2,42 +2,44 @@ import type { JsonWalk } from '../../src/wire/index.ts'
 import { cutEscape, unescapeText } from './judge-text.ts'
 import { TextChannel, type TextPicture } from './text-channel.ts'
 
-/** Members of one answer whose texts are followed by their own place; those of all others are followed together. */
+/**
+ * Members whose texts are assembled separately for each path; the texts of all other members are assembled together.
+ */
 const channelsMax = 64
-/** So much of a text may wait for the end of a picture, or of what may be nothing but links. */
+/** How much of a text may wait for the end of a picture or of a list of links. */
 const heldBytesMax = 1024 * 1024
-/** A longer string is read as it comes. */
+/** Longer strings are read as they arrive. */
 const readAtOnceBytes = 16 * 1024
-/** Members that hold addresses: a link there is what the member is for. */
+/** Members that hold addresses, where a link is expected. */
 const addressName = /(?:ur[il]|link|href)s?$/i
 
 type Channels = Map<string, TextChannel>
 const none: readonly TextPicture[] = []
 type Waiting = { key: string; readonly text: string; readonly at: number }
 
-/** What the strings of an answer say, the pieces that one member has in many records or elements put together. */
+/** Assembles the texts of an answer: pieces of one member in several records or elements are joined. */
 export class AnswerTexts {
   readonly #perRecord: boolean
   readonly #channels: Channels = new Map()
-  /** The same of members that cannot contain a picture. */
+  /** The same for members that cannot contain a picture. */
   readonly #strays: Channels = new Map()
   /** Texts of the record that is being read: the index of their list element may come after them. */
   #waiting: Waiting[] = []
-  /** By depth: how many were waiting when the container began, and the `index` that it says. */
+  /** By depth: how many texts were waiting when the container began, and the container's `index`. */
   readonly #begun: number[] = []
   readonly #indexes: (string | undefined)[] = []
-  /** The string that is read as it comes, and the escape that its last piece ended in. */
+  /** The string that is read as it arrives, and the unfinished escape of its last piece. */
   #current: TextChannel | undefined
   #escape = ''
   /** Links that were found in texts. */
   readonly #links = new Set<string>()
 
-  /** @param perRecord the answer comes in records, which have no more than pieces of its texts */
+  /** @param perRecord the answer arrives in records, which may hold pieces of texts */
   constructor(perRecord: boolean) {
     this.#perRecord = perRecord
   }
 
-  /** The place of the first byte that has to wait. */
+  /** The offset of the first byte that has to wait. */
   get from(): number | undefined {
     let from = this.#waiting[0]?.at
     for (const channel of this.#channels.values())
@@ -45,7 +47,7 @@ export class AnswerTexts {
     return from
   }
 
-  /** The pictures that were found since the last call. */
+  /** The pictures found since the last call. */
   take(): readonly TextPicture[] {
     if (this.#channels.size === 0) return none
     const found = [...this.#channels.values()].flatMap(channel => channel.take())
@@ -53,7 +55,7 @@ export class AnswerTexts {
     return found
   }
 
-  /** A text was this link, and it was charged as a picture. */
+  /** The text was this link and was charged as a picture. */
   hasLink(link: string): boolean {
     return this.#links.has(link)
   }
@@ -63,7 +65,7 @@ export class AnswerTexts {
     this.#indexes[depth] = undefined
   }
 
-  /** A container that was `depth` deep is over: its index belongs to the texts in it. */
+  /** Ends a container of that depth; its index applies to the texts in it. */
   closed(depth: number): void {
     const index = this.#indexes[depth]
     if (index === undefined) return
@@ -75,12 +77,12 @@ export class AnswerTexts {
     if (walk.name === 'index') this.#indexes[walk.depth] = value
   }
 
-  /** A string is read as it comes. */
+  /** Begins a string that is read as it arrives. */
   get isReading(): boolean {
     return this.#current !== undefined
   }
 
-  /** Reads a piece of a long string in which pictures are charged. @returns whether it is within one */
+  /** Reads a piece of a long string whose pictures are charged. @returns whether it is inside a picture */
   readOn(walk: JsonWalk, pieces: readonly Buffer[], length: number, at: number): boolean {
     if (!this.#current && length <= readAtOnceBytes) return false
     if (!this.#current) {
@@ -93,7 +95,7 @@ export class AnswerTexts {
     return this.#current.hasPicture
   }
 
-  /** A string in which pictures are charged is over. */
+  /** Ends a string whose pictures are charged. */
   end(walk: JsonWalk, text: string, at: number): void {
     if (this.#current) this.#endString(this.#current)
     else if (this.#perRecord) this.#waiting.push({ key: walk.path(), text, at })
@@ -110,7 +112,7 @@ export class AnswerTexts {
     if (!this.#perRecord) channel.endString()
   }
 
-  /** Reads a string that cannot contain a picture. @returns whether it holds some of one */
+  /** Reads a string that cannot contain a picture. @returns whether it holds part of one */
   isPicture(walk: JsonWalk, text: string, at: number): boolean {
     const channel = channelOf(this.#strays, walk.path(), false)
     channel.write(text, at)
@@ -119,13 +121,13 @@ export class AnswerTexts {
     return channel.hasPicture
   }
 
-  /** The record is over, and is handed out. */
+  /** Ends a record that is delivered. */
   flush(): void {
     for (const { key, text, at } of this.#waiting) channelOf(this.#channels, key).write(text, at)
     this.#waiting = []
   }
 
-  /** The record is over, and another begins. */
+  /** Ends a record; another begins. */
   forget(): void {
     this.#waiting = []
     this.#indexes.length = 0
@@ -133,13 +135,13 @@ export class AnswerTexts {
     this.#escape = ''
   }
 
-  /** All has come. */
+  /** Ends the answer. */
   endAll(): void {
     this.flush()
     for (const channel of this.#channels.values()) channel.end()
   }
 
-  /** All up to `end` has come: of what would be too much to hold nothing waits any longer. */
+  /** Reads up to `end`. Stops waiting if too much would be held. */
   bound(end: number): void {
     const { from } = this
     if (from !== undefined && end - from > heldBytesMax) for (const channel of this.#channels.values()) channel.settle()

@@ -9,15 +9,15 @@ import {
 import { pathOfName, readJsonText, valuesAt } from './count-paths.ts'
 import { fail } from './errors.ts'
 
-/** Of a text that the caller made up a rule keeps so much; no name of a price is longer. */
+/** A rule stores at most this much of a client's text; no price has a longer name. */
 const textMax = 100
 
-/** A request as prices look at it. */
+/** A request as pricing sees it. */
 export type Sent = { readonly body: Body; readonly family: Family; readonly operation: string }
 
 /**
- * What a request says of a field by which prices go; undefined where it says nothing, and of a field that does not go on to
- * the upstream: it cannot have decided what is made.
+ * The value of a field that sets prices. Undefined if the request does not set it, or if it is not forwarded to the
+ * upstream and so cannot have decided the result.
  * @throws Failure price_field_repeated
  */
 export function readAsked({ body, family, operation }: Sent, path: string): string | undefined {
@@ -30,7 +30,7 @@ export function readAsked({ body, family, operation }: Sent, path: string): stri
   return text
 }
 
-/** Whether a member, or one that contains it, can be read in two ways; at the top of JSON none can. */
+/** Whether a member, or one that contains it, is ambiguous; at the top of JSON none is. */
 function isDoubled(body: Body, path: string): boolean {
   if (body.kind === 'json') {
     const seen = new Set<string>()
@@ -46,7 +46,7 @@ function isDoubled(body: Body, path: string): boolean {
   }
   if (body.kind !== 'form') return false
   const [first = '', ...rest] = path.split('.')
-  // Of a text that is JSON: the same name twice, wherever, and names that are written with escapes.
+  // Text that is JSON: repeated names at any depth, and names with escapes.
   const inner = body.parts.filter(
     part => part.kind === 'text' && part.name === first && readJsonText(part) !== undefined,
   )
@@ -61,14 +61,14 @@ export function isForwarded(rule: ForwardRule | undefined, name: string): boolea
   return rule.kind === 'only' ? rule.names.has(name) : !rule.except.has(name)
 }
 
-/** A value as prices are named by it. */
+/** A value as it appears in the name of a price. */
 export function textOf(value: Json): string | undefined {
   if (isEmptyField(value)) return undefined
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   return text.length > textMax ? `${text.slice(0, textMax)}…` : text
 }
 
-/** How many pictures the caller sends in these fields. */
+/** How many pictures the client sends in these fields. */
 export function countPictures({ body, family, operation }: Sent, fields: readonly string[]): number {
   const rule = family.forward.get(operation)
   if (body.kind === 'json') {
@@ -96,7 +96,7 @@ export function fieldOf(name: string): string {
   return pathOfName(name.replace(/\[\]$/, '')).replace(/\.\d+$/, '')
 }
 
-/** Steps, seconds or tokens that the request wants, in thousandths. @throws Failure invalid_quantity */
+/** Steps, seconds or tokens that the request sets, in thousandths. @throws Failure invalid_quantity */
 export function readQuantity(sent: Sent, path: string, max: number): number | undefined {
   const text = readAsked(sent, path)
   if (text === undefined) return undefined
@@ -106,7 +106,7 @@ export function readQuantity(sent: Sent, path: string, max: number): number | un
   return quantity
 }
 
-/** A number of things as it is written, in thousandths, rounded up; undefined when it is none. */
+/** A quantity from text, in thousandths, rounded up; undefined if it is not a number. */
 export function parseQuantity(text: string): number | undefined {
   if (!/^\d{1,9}(?:\.\d{1,30})?$/.test(text)) return undefined
   const [whole = '', places = ''] = text.split('.')
@@ -114,7 +114,7 @@ export function parseQuantity(text: string): number | undefined {
   return Number(whole + places.slice(0, 3).padEnd(3, '0')) + rest
 }
 
-/** The list of pictures a JSON body has in these fields, as they were sent. @throws Failure field_too_long */
+/** The pictures that a JSON body has in these fields, as sent. @throws Failure field_too_long */
 export function picturesOf({ body, family, operation }: Sent, fields: readonly string[]): readonly Json[] {
   const rule = family.forward.get(operation)
   return fields.flatMap((name): readonly Json[] => {

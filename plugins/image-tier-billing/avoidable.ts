@@ -5,11 +5,11 @@ import { comeOf } from './replay.ts'
 import { tierOfSize } from './tier.ts'
 
 /**
- * What an image cost more than it had to: its tier came from the size that was asked for, or from none, and what came back
- * is of a cheaper one. What it would have cost is rated as any image is, by the rule of its charge.
+ * How much an image cost more than necessary: its tier came from the requested size or the default, and the returned
+ * image is of a cheaper tier. The cheaper price is rated like any image, by the rule of its charge.
  */
 export function avoidable(of: ChargeRule, line: ChargeItem): Saving | undefined {
-  // Charges of this kind are written by this plugin alone.
+  // Only this plugin writes charges of this kind.
   const rule = of as TierRule
   const { tier, source, price } = line
   if (line.quantity !== null || rule.by || !rule.tierFrom.includes('request')) return undefined
@@ -22,7 +22,7 @@ export function avoidable(of: ChargeRule, line: ChargeItem): Saving | undefined 
   return { billed: tier, at: billed.at, made: other.tier, ask: other.size, amount: price - again.price }
 }
 
-/** The tier of the pixels that came back, and the size that they are. */
+/** The tier of the returned pixels, and their size. */
 function sizeMade({ tiers }: TierRule, { width, height, told }: ChargeItem): TierRule['cheaper'] {
   const size = width === null || height === null ? told?.size : { width, height }
   const row = size && tierOfSize(size, tiers)

@@ -4,21 +4,21 @@ import type { ImageCharge } from './image-charge.ts'
 import { SaidNo } from './turned-answer.ts'
 import { type Scanned, type Scanner, Unreadable, Unrecognised } from './scanned.ts'
 
-/** The largest answer that is kept for an idempotency key. */
+/** The largest answer stored for an idempotency key. */
 export const storedAnswerBytesMax = 1024 * 1024
 
 /**
- * The answer passes; of each image the end waits until its line is committed, and the end of the answer until the
- * charge is settled. Throws, which cuts the caller, when either is not known to be durable.
+ * Passes the answer on. The end of each image waits until its charge item is committed, the end of the answer until the
+ * charge is settled. Throws, which cuts the client off, if either is not known to be durable.
  */
 export class BillingStage implements Stage {
   readonly #scanner: Scanner
   readonly #charge: ImageCharge
   readonly #status: number
   readonly #contentType: string
-  /** An answer that is kept is read again. */
+  /** A stored answer is read again. */
   readonly letsGo: boolean
-  /** A copy of what went out, for the idempotency key; undefined when none is to be kept. */
+  /** A copy of the output for the idempotency key; undefined if none is stored. */
   #kept: Buffer[] | undefined
   #keptBytes = 0
 
@@ -52,7 +52,7 @@ export class BillingStage implements Stage {
     return scanned.out
   }
 
-  /** Gives back what the scanner took; idempotent. */
+  /** Releases the scanner's memory; idempotent. */
   close(): void {
     this.#scanner.close?.()
     this.#kept = undefined
@@ -80,7 +80,7 @@ export class BillingStage implements Stage {
   }
 }
 
-/** The failure of an unreadable answer, which is also noted for its charge. */
+/** The failure of an unreadable answer, also noted for its charge. */
 export function failureOf(charge: ImageCharge, cause: unknown): unknown {
   if (cause instanceof Unrecognised && cause.isNothing) return charge.nothing(nothing(cause))
   if (cause instanceof Unrecognised) return charge.unrecognised(cause.shape)

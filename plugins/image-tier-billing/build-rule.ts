@@ -6,7 +6,7 @@ import { imageLabel, sameLabel, wordsOf } from './price-image.ts'
 import type { BillingFacet } from './schema.ts'
 import { requestedTierOf } from './tier.ts'
 
-/** What a rule is made of. `sent` is absent where no request is meant, as for a page of prices. */
+/** Inputs of a rule. `sent` is absent without a request, as for the price page. */
 export type RuleOf = {
   readonly facet: BillingFacet
   readonly model: Model
@@ -16,7 +16,7 @@ export type RuleOf = {
 }
 
 /**
- * The rule of a charge: everything that its price follows from, beside what comes back.
+ * The rule of a charge: everything that its price depends on, except the answer.
  * @throws Failure price_missing, price_field_repeated, invalid_quantity
  */
 export function buildRule(of: RuleOf): Omit<TierRule, 'warnings'> {
@@ -46,7 +46,7 @@ export function buildRule(of: RuleOf): Omit<TierRule, 'warnings'> {
   return isPlain(facet, model) ? plain : { ...plain, ...moreOf(of, goesBy) }
 }
 
-/** What plain tiers have none of. */
+/** Members that rules with plain tiers lack. */
 function moreOf({ facet, model, asked, sent, measured }: RuleOf, by: readonly string[] | undefined): Partial<TierRule> {
   const { facts: told, refusals } = metadataNames(model.family)
   const names = namesOf(facet)
@@ -84,30 +84,30 @@ function writeConditions(conditions: NonNullable<BillingFacet['times']>[number][
   )
 }
 
-/** Whether prices depend on tiers alone: nothing else is needed then. */
+/** Whether prices depend on tiers alone. */
 function isPlain(facet: BillingFacet, model: Model): boolean {
   if (goesBySent(facet) || !facet.tiers) return false
   return metadataNames(model.family).refusals.size === 0
 }
 
-/** Whether the price of a request depends on more of it than its size. */
+/** Whether the price depends on more of the request than its size. */
 export function goesBySent({ price_by, lines, times }: BillingFacet): boolean {
   return price_by !== undefined || lines !== undefined || times !== undefined
 }
 
-/** What the prices of images are named by; undefined where their tiers name them, none where one price is for all. */
+/** The values that name a price; undefined if tiers name prices, empty if one price applies to all. */
 function labelsOf(facet: BillingFacet): readonly string[] | undefined {
   return facet.price_by ?? (facet.tiers ? undefined : [])
 }
 
-/** Every name that a price goes by, but the tier. */
+/** Every name that prices depend on, except the tier. */
 export function namesOf({ price_by, times, lines }: BillingFacet): readonly string[] {
   const conditions = (times ?? []).flatMap(one => Object.keys(one.if))
   const froms = (lines ?? []).flatMap(({ from }) => from ?? [])
   return [...new Set([...(price_by ?? []), ...conditions, ...froms])].filter(name => name !== 'tier')
 }
 
-/** The prices of images by their names: those that have as many words as there are values, and what is said to be otherwise. */
+/** Prices of images by name: names with as many words as there are values, and the `otherwise` price. */
 export function pricesOf(facet: BillingFacet, model: Model, by: readonly string[]): NonNullable<TierRule['prices']> {
   if (model.free) return []
   if (by.length === 0) return [{ label: imageLabel, ...priceRow(model, imageLabel) }]
@@ -119,7 +119,7 @@ export function pricesOf(facet: BillingFacet, model: Model, by: readonly string[
   return labels.map(label => ({ label, ...priceRow(model, label) }))
 }
 
-/** Names of prices that are of no image. */
+/** Names of prices that do not belong to images. */
 export function otherNames({ lines }: BillingFacet, model: Model): ReadonlySet<string> {
   const ofLines = (lines ?? []).flatMap(line => [nameOf(line), ...(line.first === undefined ? [] : [line.first])])
   return new Set([...ofLines, ...metadataNames(model.family).refusals])

@@ -4,7 +4,7 @@ import { StringEnd, unended } from '../../src/wire/index.ts'
 
 /** Values up to this length are parsed whole. */
 const parsedBytesMax = 16_384
-/** What is read or written in one turn of the event loop. */
+/** Bytes read or written in one turn of the event loop. */
 const turnBytes = 262_144
 const sliceBytes = 65_536
 
@@ -15,14 +15,14 @@ const openObject = 0x7b
 const openArray = 0x5b
 const comma = 0x2c
 
-/** Bytes outside of strings that structure is made of. */
+/** Bytes outside strings that form the structure. */
 const structural = new Uint8Array(256)
 for (const byte of Buffer.from('{}[],:"')) structural[byte] = 1
 
-/** Takes the canonical text, piece by piece. */
+/** Receives the canonical text, piece by piece. */
 export type Sink = (piece: Buffer | string) => void
 
-/** One fixed form of a value: without blanks, members in the order of their names. */
+/** A canonical form of a value: without blanks, members sorted by name. */
 export function canonical(value: Json): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value)
   if (isList(value)) return `[${value.map(canonical).join(',')}]`
@@ -32,7 +32,7 @@ export function canonical(value: Json): string {
   return `{${members.join(',')}}`
 }
 
-/** The same of a valid text of any length, whose large strings and lists are never parsed, in turns of the event loop. */
+/** The same for a valid text of any length, in turns of the event loop; large strings and lists are never parsed. */
 export async function writeCanonical(text: Buffer, sink: Sink): Promise<void> {
   if (mayBeParsed(text)) return sink(canonical(JSON.parse(text.toString()) as Json))
   const marks = new Marks(text)
@@ -41,8 +41,8 @@ export async function writeCanonical(text: Buffer, sink: Sink): Promise<void> {
 }
 
 /**
- * Short enough to be parsed whole; not where a name may hold an escape, which V8 takes for another name that it met in an
- * object of the same shape (nodejs/node issue 63785).
+ * Short enough to be parsed whole, unless a name may hold an escape: V8 confuses it with another name of an object of
+ * the same shape (nodejs/node issue 63785).
  */
 function mayBeParsed(text: Buffer): boolean {
   return text.length <= parsedBytesMax && !text.includes(backslash)
@@ -52,7 +52,7 @@ function isList(value: Json): value is readonly Json[] {
   return Array.isArray(value)
 }
 
-/** The places of brackets, commas and colons outside of strings, and the closing one of each opening one. */
+/** The offsets of brackets, commas and colons outside strings, and the closing bracket of each opening one. */
 class Marks {
   readonly at: number[] = []
   readonly closing: number[] = []
@@ -66,7 +66,7 @@ class Marks {
     this.#text = text
   }
 
-  /** Reads on. @returns true at the end */
+  /** Continues reading. @returns true at the end */
   read(most: number): boolean {
     const to = Math.min(this.#read + most, this.#text.length)
     const piece = this.#text.subarray(0, to)
@@ -100,7 +100,7 @@ class Marks {
   }
 }
 
-/** Where a value begins, blanks before it and all, and the first mark from there on. */
+/** Where a value begins, with the blanks before it, and the first mark from there on. */
 type Place = { readonly from: number; readonly mark: number }
 
 class CanonicalWriter {
@@ -142,7 +142,9 @@ class CanonicalWriter {
     this.#write(']')
   }
 
-  /** Of a list its elements, of an object its members, names and all: never empty, since they are long or hold an escape. */
+  /**
+   * The elements of a list, or the members of an object with their names. Never empty: they are long or hold an escape.
+   */
   #elements(open: number): Place[] {
     const { at, closing } = this.#marks
     const end = closing[open] as number
@@ -155,7 +157,7 @@ class CanonicalWriter {
   }
 
   async #object(open: number): Promise<void> {
-    // Of members of one name the last one counts.
+    // The last of several members with one name counts.
     const members = new Map<string, Place>()
     for (const { from, mark } of this.#elements(open)) {
       const colon = this.#marks.at[mark] as number
@@ -171,7 +173,7 @@ class CanonicalWriter {
     this.#write('}')
   }
 
-  /** The content of a long string, slice by slice; what has no escapes is canonical as it is. */
+  /** The content of a long string, slice by slice; content without escapes is already canonical. */
   async #string(from: number, to: number): Promise<void> {
     this.#write('"')
     for (let at = from; at < to; ) {
@@ -187,7 +189,7 @@ class CanonicalWriter {
     this.#write('"')
   }
 
-  /** Behind a whole character, and never between two escapes that are one. */
+  /** After a whole character, and never within a surrogate pair of escapes. */
   #endOfSlice(from: number, to: number): number {
     const text = this.#text
     const wanted = Math.min(from + sliceBytes, to)
@@ -214,7 +216,7 @@ class CanonicalWriter {
   }
 }
 
-/** Whether a \u escape is followed by another, and the two are one character beyond the basic plane. */
+/** Whether a \u escape is followed by another that completes a surrogate pair. */
 function isPair(text: Buffer, at: number): boolean {
   return (codeUnit(text, at) & 0xfc00) === 0xd800 && (codeUnit(text, at + 6) & 0xfc00) === 0xdc00
 }

@@ -6,7 +6,7 @@ import { rateTier } from './tier.ts'
 
 type Rule = Omit<TierRule, 'warnings'>
 
-/** The pixels that come back, and what the answer reports, cannot change the price of an image. */
+/** Whether neither the returned pixels nor the answer's facts can change the price of an image. */
 export function isDecided(rule: Rule): boolean {
   if (rule.facts && namesOfImage(rule).some(name => rule.facts?.includes(name))) return false
   return !goesByTier(rule) || isTierDecided(rule)
@@ -16,7 +16,7 @@ function goesByTier(rule: Rule): boolean {
   return rule.by === undefined || rule.by.includes('tier')
 }
 
-/** The pixels that come back cannot change the tier. */
+/** Whether the returned pixels cannot change the tier. */
 function isTierDecided({ tierFrom, requestedTier }: Rule): boolean {
   const [first] = tierFrom
   return !tierFrom.some(source => source !== 'request') || (first === 'request' && requestedTier !== null)
@@ -26,7 +26,7 @@ function namesOfImage({ by, times }: Rule): readonly string[] {
   return [...(by ?? []), ...(times ?? []).flatMap(one => Object.keys(one.if))]
 }
 
-/** The dearest that one image is expected to come to, in micro-units: of the tiers that may come back, or of all. */
+/** The highest expected price of one image, in micro-units: over the tiers that may be returned, or over all. */
 export function dearest(rule: Rule): Micros {
   const price = rule.by ? dearestBy(rule, rule.by) : dearestTier(rule)
   const factors = (rule.times ?? []).filter(one => mayApply(rule, one.if, raises(one.by)))
@@ -43,7 +43,7 @@ function dearestTier(rule: Rule): Micros {
   return Math.max(...expectedTiers(rule).map(row => row.price))
 }
 
-/** The tiers that the family expects, and those of an image with unreadable pixels. */
+/** The tiers that the family expects, and the tier of an image with unreadable pixels. */
 function expectedTiers({ tiers, tierFrom, largestOutput, requestedTier, otherwise }: Rule): Rule['tiers'] {
   const last = tiers.findIndex(({ tier }) => tier === largestOutput)
   if (last === -1) return tiers
@@ -51,7 +51,7 @@ function expectedTiers({ tiers, tierFrom, largestOutput, requestedTier, otherwis
   return tiers.filter(({ tier }, i) => i <= last || tier === unread)
 }
 
-/** What the answer may report may turn either way: a factor that makes dearer counts, one that makes cheaper does not. */
+/** The answer may confirm a condition or not: factors that raise the price count, factors that lower it do not. */
 function mayApply(rule: Rule, conditions: NonNullable<Rule['times']>[number]['if'], dearer: boolean): boolean {
   const open = Object.keys(conditions).some(name => rule.facts?.includes(name))
   return open ? dearer : applies(conditions, name => valueOf(rule, name, undefined))
@@ -61,7 +61,7 @@ function dearestBy(rule: Rule, by: readonly string[]): Micros {
   const prices = rule.prices ?? []
   const otherwise = prices.find(one => sameLabel(one.label, rule.otherwise, true))
   const reach = reachOf(rule, by, expectedTiers(rule))
-  // What the answer reports may be of no combination; without a price for that it is any of them.
+  // The answer may report a combination without a price; then any combination is possible.
   if (!otherwise && by.some(name => rule.facts?.includes(name))) return dearestOf(prices)?.price ?? 0
   const reached = prices.filter(({ label }) => isReached(label, reach))
   const isSure = hasTier(rule, by) && reached.length > 0 && reached.length === countOf(reach)
@@ -69,7 +69,7 @@ function dearestBy(rule: Rule, by: readonly string[]): Micros {
   return dearestOf(all)?.price ?? 0
 }
 
-/** The possible words at each place of a name; undefined where any can, none where nothing is known that could. */
+/** The possible words at each position of a name; undefined if any is possible, empty if none is known. */
 type Reach = readonly (readonly string[] | undefined)[]
 
 function reachOf(rule: Rule, by: readonly string[], tiers = rule.tiers): Reach {
@@ -87,7 +87,7 @@ function tiersOf(rule: Rule, tiers: Rule['tiers']): readonly string[] {
   return rule.tiers.some(row => row.tier === tier) ? [tier] : []
 }
 
-/** Whether an image has a tier whatever comes of it, where its price goes by that. */
+/** Whether every image has a tier when its price depends on one. */
 function hasTier(rule: Rule, by: readonly string[]): boolean {
   return !by.includes('tier') || isTierDecided(rule) || rule.tiers.some(row => row.tier === rule.otherwise)
 }
@@ -105,7 +105,7 @@ function isReached(label: string, reach: Reach): boolean {
 }
 
 /**
- * Refuses, before it costs, a request whose images may come to a combination that has no price.
+ * Refuses a request, before it costs anything, whose images may have a combination without a price.
  * @throws Failure price_unknown
  */
 export function checkCombination(rule: Rule, model: Model): void {
@@ -141,14 +141,14 @@ export function checkCombination(rule: Rule, model: Model): void {
   }
 }
 
-/** Every combination that is decided by the request and its sizes; none where answers decide a part of it. */
+/** Every combination that the request and its sizes decide; none if answers decide part of it. */
 function combine(reach: Reach): readonly (readonly string[])[] {
   let all: readonly (readonly string[])[] = [[]]
   for (const words of reach) all = words === undefined ? [] : all.flatMap(some => words.map(word => [...some, word]))
   return all
 }
 
-/** Whether a factor makes dearer. */
+/** Whether a factor raises the price. */
 function raises(factor: string): boolean {
   return Number(factor) > 1
 }

@@ -1,6 +1,6 @@
 /**
- * The names by which upstreams take a number of images, without their case and what stands between their words. Whatever a
- * family does not declare and is called one of these is not sent on: nobody would hold money for it.
+ * Names under which upstreams accept a number of images, in lower case without separators. Fields with these names that
+ * the family does not declare are not forwarded, because no money would be held for them.
  */
 const countNames: ReadonlySet<string> = new Set([
   'n',
@@ -43,7 +43,7 @@ const countNames: ReadonlySet<string> = new Set([
   'generationcount',
 ])
 
-/** What a number is of, and how it is called, in either order and with `of` between them: `numberofpictures`. */
+/** The counted thing and the word for the count, in either order and with `of` between them: `numberofpictures`. */
 const made =
   '(?:images?|imgs?|pictures?|pics?|photos?|outputs?|results?|samples?|variations?|variants?|generations?|candidates?)'
 const number = '(?:n|num|nums|number|count|quantity|qty|amount|total|max)'
@@ -52,7 +52,7 @@ const countName = new RegExp(`^(?:${number}(?:of)?${made}|${made}${number})$`)
 const nameCharsMax = 32
 const separators = /[^a-z0-9]/g
 
-/** Whether a field of this name says how many images are wanted. */
+/** Whether a field of this name sets a number of images. */
 export function isCountName(name: string): boolean {
   if (countNames.has(name)) return true
   const plain = name.toLowerCase().replaceAll(separators, '')

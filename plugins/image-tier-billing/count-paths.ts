@@ -4,22 +4,25 @@ import type { BillingFacet, Shape } from './schema.ts'
 const otherwise = ['n'] as const
 const none: readonly string[] = []
 
-/** Where a request of the family says how many images it wants; in a vendor's own style nowhere unless the family says so. */
+/**
+ * Where requests of the family set the number of images; in a vendor's own format nowhere, unless the family declares
+ * it.
+ */
 export function countPaths(facet: BillingFacet, shape: Shape): readonly string[] {
   return facet.n_from ?? (shape === 'described' ? none : otherwise)
 }
 
-/** A form's name as a path: `a[b]` and `a.b` are one. */
+/** A form name as a path: `a[b]` and `a.b` are equal. */
 export function pathOfName(name: string): string {
   return name.replaceAll(/\[([^[\]]+)\]/g, '.$1')
 }
 
-/** A value; `isText`: as a form writes it. */
+/** A value; `isText`: it comes from a form. */
 export type Written = { readonly value: Json; readonly isText: boolean }
 
 /**
- * What stands at a path, with what it was written in: of JSON one value at most; of a form every text of that name, and
- * what stands there in a text that is JSON itself.
+ * The values at a path and their source: in JSON at most one; in a form every text of that name, and the values in a
+ * text that is JSON itself.
  */
 export function valuesAt(body: Body, path: string): readonly Written[] {
   const [first = '', ...rest] = path.split('.')
@@ -37,7 +40,7 @@ export function valuesAt(body: Body, path: string): readonly Written[] {
   })
 }
 
-/** A text of a form that is a JSON object or list; undefined for any other, and for what a person wrote. */
+/** A form text that is a JSON object or list; undefined for any other, and for prompts. */
 export function readJsonText({ name, value }: TextPart): Json | undefined {
   if (!/^\s*[[{]/.test(value) || /prompt|text|input|instruction/i.test(name)) return undefined
   try {

@@ -6,43 +6,43 @@ import { OpaqueText } from './opaque-text.ts'
 import { type AnswerWords, Remainder } from './remainder.ts'
 import { type FoundImage, tailBytes, Unreadable, Unrecognised } from './scanned.ts'
 
-/** What is said at one path in one item, or in one answer, is looked at so often. */
+/** How often a value at one path of an item, or of an answer, is examined. */
 const valuesMax = 256
-/** What an item may contain after its picture; a signature comes to megabytes. */
+/** How much an item may contain after its picture; a signature can be megabytes. */
 const afterPictureBytesMax = 8 * 1024 * 1024
 const valueCharsMax = 200
-/** Stands for an object, of which no more is known than that it is there. */
+/** Represents an object whose content is not known. */
 const objectMark = '{…}'
-/** Stands for a text that is longer than any word that decides something. */
+/** Represents a text longer than any value that decides something. */
 const longMark = '…'
 
 type Item = {
   readonly place: Place
-  /** Of its object; that of the string itself where the item is one. */
+  /** The depth of its object, or of the string itself if the item is a string. */
   readonly depth: number
   readonly values: Map<Path, string[]>
-  /** Its value has been, whatever it is. */
+  /** Its value has passed. */
   readonly named: Set<Path>
-  /** Which members on the way to its pictures there have been. */
+  /** The members on the path to its pictures that have passed. */
   readonly led: Set<Path>
-  /** Those of which it is not decided yet whether they are pictures of the answer. */
+  /** Pictures that may not belong to the answer; not decided yet. */
   pictures: DescribedPicture[]
-  /** Of the picture that comes last: what the item's members say. */
+  /** The values of the item's members, for the latest picture. */
   members: Member[]
   links: string[]
-  /** A member that decides about its pictures is there twice: readers take one of the two; which one is not known. */
+  /** A deciding member occurs twice: parsers differ over which one counts. */
   isUnclear: boolean
 }
 
-/** A string that is being read as a picture, and its item; it may be left out. */
+/** The string that is read as a picture, and its item; it may be omitted. */
 type Open = { readonly item: Item; readonly member: Member; isOmitted: boolean }
 
 type Member = { readonly picture: DescribedPicture; readonly at: Path; link: string | undefined }
 
 /**
- * Finds the pictures of an answer where its description says that they stand. An item decides whether its picture is one
- * when it is over: what says so may stand before the picture or behind it. All else that the answer says is held to be no
- * picture (`Remainder`), or is left out.
+ * Finds the pictures of an answer where its description places them. Whether an item's picture counts is decided at the
+ * end of the item, because the deciding member may come before or after the picture. `Remainder` verifies that the rest
+ * of the answer is no picture, or omits it.
  */
 export class DescribedItems implements JsonVisitor {
   readonly loose: boolean
@@ -50,32 +50,32 @@ export class DescribedItems implements JsonVisitor {
   readonly #description: Description
   readonly #omission: Omission
   #items: Item[] = []
-  /** The string that is being read as a picture, and its item. */
+  /** The string that is read as a picture, and its item. */
   #open: Open | undefined
   #opaque: OpaqueText | undefined
-  /** The depth of a member that is left out. */
+  /** The depth of a member that is omitted. */
   #mutedDepth = 0
-  /** The path of the string that is being read next to them, where its value decides something. */
+  /** The path of the string read next to the pictures, if its value decides something. */
   #wanted: Path | undefined
   readonly #values = new Map<Path, string[]>()
   #done: FoundImage[] = []
-  /** The pictures of texts before this one, which repeat them; and those of this one. */
+  /** The pictures of earlier texts, which may repeat, and those of this one. */
   readonly #told = new Set<string>()
   readonly #ofText = new Set<string>()
   #count = 0
-  /** How many there were before the text. */
+  /** How many there were before this text. */
   #before = 0
-  /** Some picture has begun to go, or may. */
+  /** Part of a picture has been delivered, or may be. */
   begun = false
-  /** A value has been at the place of pictures. */
+  /** There was a value where pictures are expected. */
   #seen = false
-  /** The text has a member that says why there is no picture; one before it had, and nothing strange. */
+  /** The text has a member that explains why there is no picture; an earlier one had, and nothing suspicious. */
   #errs = false
   #failed = false
-  /** The place of the first string that is neither a sentence nor a label. */
+  /** The offset of the first string that is neither a sentence nor a label. */
   #strange: string | undefined
 
-  /** @param perRecord each text is a record of a stream; one that is none may be a list of what would be records */
+  /** @param perRecord each text is a record of a stream; a text that is no record may be a list of records */
   constructor(description: Description, words: AnswerWords, omission: Omission, perRecord: boolean) {
     this.#description = description
     this.#omission = omission
@@ -87,7 +87,7 @@ export class DescribedItems implements JsonVisitor {
     return this.#count
   }
 
-  /** Counts the pictures that texts have held. */
+  /** Counts pictures found in texts. */
   takeTexts(): void {
     for (const { image, mark } of this.remainder.takePictures()) {
       if (this.#told.has(mark) || this.#ofText.has(mark)) continue
@@ -98,13 +98,13 @@ export class DescribedItems implements JsonVisitor {
     }
   }
 
-  /** The record is over, and is handed out. */
+  /** Ends a record that is delivered. */
   readTexts(): void {
     this.remainder.readTexts()
     this.takeTexts()
   }
 
-  /** All texts are over. */
+  /** Ends all texts. */
   endTexts(): void {
     this.remainder.endTexts()
     this.takeTexts()
@@ -117,7 +117,7 @@ export class DescribedItems implements JsonVisitor {
     return done
   }
 
-  /** Up to where bytes may go, of which the last precedes `end`. @throws Unreadable when too much would be held */
+  /** How far bytes may be delivered; the last one precedes `end`. @throws Unreadable if too much would be held */
   safe(end: number): number {
     let safe = this.remainder.from ?? end
     const open = this.#open
@@ -131,7 +131,7 @@ export class DescribedItems implements JsonVisitor {
     return safe
   }
 
-  /** A text is over, and another begins at `from`. */
+  /** Ends a text; another begins at `from`. */
   forget(from: number): void {
     this.#before = this.#count
     for (const digest of this.#ofText) this.#told.add(digest)
@@ -148,7 +148,7 @@ export class DescribedItems implements JsonVisitor {
     this.#mutedDepth = 0
   }
 
-  /** The text is not handed out: its pictures are none, of which there were `count` before it; the next begins at `from`. */
+  /** Discards the text with its pictures, leaving the `count` pictures before it; the next text begins at `from`. */
   drop(count: number, from: number): void {
     this.#done = this.#done.filter(({ index }) => index < count)
     this.#count = count
@@ -156,7 +156,7 @@ export class DescribedItems implements JsonVisitor {
     this.forget(from)
   }
 
-  /** All has come. @throws Unrecognised unless it has pictures, or says that it has none */
+  /** Ends the answer. @throws Unrecognised unless it has pictures or reports that it has none */
   checkEmpty(): void {
     if (this.#count > 0) return
     const valuesOf = (path: Path): readonly string[] => this.#values.get(path) ?? []
@@ -178,7 +178,7 @@ export class DescribedItems implements JsonVisitor {
     if (this.#description.leading.has(path)) this.#lead(walk, path)
   }
 
-  /** Readers take one of two members; which one is not known: the second is left out, its name as well. */
+  /** Parsers differ over which of two members counts: the second is omitted with its name. */
   #lead(walk: JsonWalk, path: Path): void {
     const isOnTheWay = (picture: Path): boolean => picture === path || picture.startsWith(`${path}.`)
     const item = this.#items.findLast(({ place }) => place.pictures.some(isOnTheWay))
@@ -282,7 +282,7 @@ export class DescribedItems implements JsonVisitor {
   #endPicture(open: Open, at: number): void {
     const { item, member } = open
     if (open.isOmitted) return this.#omission.more(at + 1)
-    // An empty string is none.
+    // An empty string is no picture.
     if (item.members.at(-1) !== member) return
     member.link = member.picture.end(at)
     if (member.picture.isLink) return
@@ -308,11 +308,11 @@ export class DescribedItems implements JsonVisitor {
     this.#wanted = undefined
   }
 
-  /** Of what is null, or a list, no more is known than that it has been. */
+  /** For null and lists only their presence is known. */
   #add(walk: JsonWalk, path: Path, value: string | undefined): void {
     if (value !== undefined) keepValue(this.#values, path, value)
     for (const item of this.#items) {
-      // Readers take one of two; which one is not known.
+      // Parsers differ over which of two counts.
       if (item.named.has(path) && !isListed(walk, item.depth)) this.#blur(item, `${walk.path()} twice`)
       item.named.add(path)
       if (value !== undefined && !keepValue(item.values, path, value))
@@ -320,7 +320,7 @@ export class DescribedItems implements JsonVisitor {
     }
   }
 
-  /** What decides about the item's pictures is not clear: they go out, and are charged. */
+  /** It is unclear whether the item's pictures count: they are delivered and charged. */
   #blur(item: Item, shape: string): void {
     item.isUnclear = true
     this.#omission.note(shape)
@@ -342,13 +342,13 @@ export class DescribedItems implements JsonVisitor {
     return item
   }
 
-  /** A member of the item that had a picture has another, in a list. */
+  /** A member that held a picture holds another, in a list. */
   #next(item: Item): void {
     this.#gather(item)
     if (item.place.skip.length === 0 && item.place.keep.length === 0) this.#decide(item)
   }
 
-  /** Of what one item has, its members lead to one picture: the bytes themselves where they are there. */
+  /** All picture members of an item refer to one picture; bytes take precedence over links. */
   #gather(item: Item): void {
     const [first] = item.members
     const bytes = item.members.find(({ link }) => link === undefined)
@@ -383,20 +383,20 @@ export class DescribedItems implements JsonVisitor {
   }
 }
 
-/** The path where the walk is; lists on the way have no name. */
+/** The path of the walk; lists have no name. */
 function pathOf({ depth, objects, names }: JsonWalk): Path {
   let path = ''
   for (let i = 1; i <= depth; i++) if (objects[i]) path = path === '' ? (names[i] as string) : `${path}.${names[i]}`
   return path
 }
 
-/** Within the container of that depth the walk is in a list. */
+/** Whether the walk is in a list within the container of that depth. */
 function isListed({ depth, objects }: JsonWalk, within: number): boolean {
   for (let i = within + 1; i <= depth; i++) if (!objects[i]) return true
   return false
 }
 
-/** @returns false when it is said too often to be kept */
+/** @returns false if it occurs too often to be stored */
 function keepValue(all: Map<Path, string[]>, path: Path, value: string): boolean {
   const values = all.get(path)
   const kept = value.length > valueCharsMax ? longMark : value
@@ -406,7 +406,7 @@ function keepValue(all: Map<Path, string[]>, path: Path, value: string): boolean
   return true
 }
 
-/** Links next to the bytes lead to them; other bytes next to them are another picture. */
+/** Links next to the bytes refer to the same picture; other bytes next to them are another picture. */
 function hasOther({ item, member }: Open): boolean {
   return item.members.some(one => one !== member && !one.picture.isLink)
 }

@@ -4,14 +4,17 @@ import { LinkText } from './link-text.ts'
 import { linkedImages, PictureBlocks } from './picture-blocks.ts'
 import { type FoundImage, tailBytes } from './scanned.ts'
 
-/** So much of a string distinguishes a link from a picture: as it is written, escapes and all. */
+/** How much of a string, escapes included, distinguishes a link from a picture. */
 const toldBytes = 64
 const scheme = /^\s*(?:\/\/[^/]+\.|[a-z][a-z0-9+.-]*:)/i
 const inline = /^\s*data:/i
 
-/** One string at a place of pictures, read as it passes: base64, a data: URL or a link, by its first characters. */
+/**
+ * Reads a string that holds a picture as it passes; its first characters show whether it is base64, a data: URL or a
+ * link.
+ */
 export class DescribedPicture {
-  /** The place of its first character; that after its last, once that has come. */
+  /** The offset of its first character; then the one after its last, once it has arrived. */
   readonly from: number
   to: number | undefined
   readonly path: string
@@ -27,14 +30,14 @@ export class DescribedPicture {
     this.path = path
   }
 
-  /** It may be one as long as nothing else is known. */
+  /** It may be a link until more is known. */
   get isLink(): boolean {
     return this.#isLink !== false
   }
 
   /**
-   * Reads on, in the bytes of `piece` from `from` to `to`, the last of which stands before `end`.
-   * @returns false when it is a link longer than any
+   * Reads `piece` from `from` to `to`; the last byte precedes `end`.
+   * @returns false if it is longer than any link
    */
   write(piece: Buffer, from: number, to: number, end: number): boolean {
     this.#digest.write(piece, from, to)
@@ -46,7 +49,7 @@ export class DescribedPicture {
     return this.#text?.write(piece, from, to) !== false
   }
 
-  /** The string is over; its closing quote is at `at`. @returns its text where it is a link */
+  /** Ends the string; its closing quote is at `at`. @returns its text if it is a link */
   end(at: number): string | undefined {
     this.to = at
     if (this.#isLink === undefined) this.#tell()
@@ -62,17 +65,17 @@ export class DescribedPicture {
     if (!this.#isLink) this.#text = undefined
   }
 
-  /** Up to where the answer may go on, of which the last byte that came precedes `end`. */
+  /** How far the answer may be delivered; the last byte received precedes `end`. */
   safe(end: number): number {
     return this.isLink ? this.from - 1 : Math.max(this.from, (this.#blocks.second ?? this.to ?? end) - tailBytes)
   }
 
-  /** The same of the same picture. */
+  /** The same for the same picture. */
   get digest(): string {
     return this.#digest.end()
   }
 
-  /** The pictures of the string: mostly one. */
+  /** The pictures of the string: usually one. */
   measure(): readonly Omit<FoundImage, 'index'>[] {
     return this.#isLink === true ? linkedImages(this.#link) : this.#blocks.measure()
   }

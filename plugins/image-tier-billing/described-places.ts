@@ -1,7 +1,7 @@
 import { compileConditions, type Condition, joinPath, normalPath, type Path, toPaths } from '../../src/wire/index.ts'
 import type { BillingFacet, DescribedAnswer } from './schema.ts'
 
-/** Where pictures are in an answer of the vendor's own API; all paths are from its top. */
+/** Where pictures are in an answer of the vendor's own API; all paths start at its top. */
 export type Place = {
   readonly at: Path
   readonly pictures: readonly Path[]
@@ -9,23 +9,23 @@ export type Place = {
   readonly keep: readonly Condition[]
 }
 
-/** How answers of one operation are read, worked out once. */
+/** How answers of one operation are read, computed once. */
 export type Description = {
   readonly places: readonly Place[]
   readonly refused: readonly (readonly Condition[])[]
-  /** Names of members that hold bytes which are no picture. */
+  /** Names of members whose bytes are no picture. */
   readonly opaque: ReadonlySet<string>
-  /** Members on the way from an item to its pictures. */
+  /** Members on the path from an item to its pictures. */
   readonly leading: ReadonlySet<Path>
-  /** Events are read as answers. */
+  /** Events are read like answers. */
   readonly streams: boolean
-  /** The value there decides. */
+  /** The value at this path decides. */
   readonly wanted: ReadonlySet<Path>
 }
 
 const known = new WeakMap<DescribedAnswer, Description>()
 
-/** What the family says of an operation's answers; undefined where it names one of the shapes that are known. */
+/** The family's description of an operation's answers; undefined if it names one of the known shapes. */
 export function descriptionOf(operation: string, facet: BillingFacet): Description | undefined {
   const answer = facet.answers?.[operation]
   if (typeof answer !== 'object') return undefined

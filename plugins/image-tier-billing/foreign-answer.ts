@@ -2,23 +2,26 @@ import type { Holdback } from '../../src/wire/index.ts'
 import { findBase64, findPicture, isLink } from './judge-text.ts'
 import { Unrecognised } from './scanned.ts'
 
-/** No page of an error is longer. */
+/** No error page is longer. */
 const bytesMax = 64 * 1024
 const isPage = /^\s*<(?:!doctype|\?xml|html|head|body|!--)/i
-/** What shows an image in a page, or leads to one. */
+/** Markup that shows an image in a page, or links to one. */
 const shows = /<(?:img|image|picture|svg|source|video|canvas|object|embed)\b|\.(?:png|jpe?g|webp|gif|avif|svg)\b|data:/i
 
-/** An answer that is no JSON object is not handed out. @throws Unrecognised once it is over, or longer than any that holds nothing */
+/**
+ * Withholds an answer that is no JSON object. @throws Unrecognised at its end, or once it is longer than any answer
+ * without an image
+ */
 export function refuseForeign(holdback: Holdback, isOver: boolean): void {
   const shape = 'no JSON object'
   if (holdback.end - holdback.from > bytesMax) throw new Unrecognised(shape)
   if (isOver) throw new Unrecognised(shape, holdsNothing(Buffer.concat(holdback.release(holdback.end))))
 }
 
-/** Whether it is known that an answer that is no JSON object has no image in it: a page, `null`, an empty list. */
+/** Whether an answer that is no JSON object is known to hold no image: a page, `null`, an empty list. */
 export function holdsNothing(answer: Buffer): boolean {
   const text = answer.toString('utf8')
-  // Other encodings, and bytes, are not read.
+  // Other encodings and binary data are not read.
   if (answer.includes(0) || text.includes('\ufffd')) return false
   if (findPicture(text) !== undefined || findBase64(text) !== undefined) return false
   return isPage.test(text) ? !shows.test(text) : !isLink(text) && !text.includes('{')

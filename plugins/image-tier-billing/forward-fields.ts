@@ -4,28 +4,28 @@ import { pathOfName, readJsonText, valuesAt } from './count-paths.ts'
 import { fail } from './errors.ts'
 import { isAbsent } from './read-count.ts'
 
-/** What a person writes is sent as it is, and may be empty; any other field that is an empty text is absent. */
+/** Fields with free text are forwarded as sent, even if empty; any other empty field counts as absent. */
 const written = 'prompt'
 const emptyText = Buffer.from('""')
-/** So many names are listed; more would not be read. */
+/** At most this many names are listed. */
 const toldMax = 100
-/** Bodies are refused that are nested deeper; a text of a form may be. */
+/** Deeper bodies are refused; a text of a form may be deeper. */
 const depthMax = 64
 
-/** What goes on of a request for images, and the paths of what does not. */
+/** The forwarded part of an image request, and the paths of the dropped fields. */
 export type Shaped = { readonly body: Body; readonly dropped: readonly string[] }
 
 /**
- * Takes out what must not reach an upstream: fields that are there and say nothing, and fields that name a number of images
- * which the family does not declare, at any depth.
- * @throws Failure `count_repeated` where a declared one can be read in two ways
+ * Removes what must not reach an upstream: empty fields, and fields at any depth that set a number of images which the
+ * family does not declare.
+ * @throws Failure `count_repeated` if a declared one is ambiguous
  */
 export function shapeFields(body: Body, paths: readonly string[]): Shaped {
   if (body.kind === 'json') return shapeJson(body, paths)
   return body.kind === 'form' ? shapeForm(body, paths) : { body, dropped: [] }
 }
 
-/** Of the tools that make images: none of them may name a number, since calls are what is held for. */
+/** Tools that make images must not set a number, because the hold counts calls. */
 export function shapeTools(body: Body): Shaped {
   const tools = readField(body, 'tools')
   if (!Array.isArray(tools)) return { body, dropped: [] }
@@ -65,7 +65,7 @@ function shapeJson(body: Extract<Body, { kind: 'json' }>, paths: readonly string
     seen.set(whole, (seen.get(whole) ?? 0) + 1)
     return false
   })
-  // Readers differ over which of two members counts: the upstream may not take the one that was held for.
+  // Parsers differ over which of two members counts: the upstream may read the other one than the hold.
   for (const [path, times] of seen)
     if (times > 1 || valuesAt(body, path).length === 0) throw fail('count_repeated', { field: path }, { param: path })
   return { body: json === body.json ? body : { kind: 'json', json }, dropped: dropped.paths }
@@ -90,7 +90,9 @@ function isLeftOut({ value }: TextPart, path: string, declared: ReadonlySet<stri
   return path.split(/[.[\]]/).some(name => name !== '' && isCountName(name))
 }
 
-/** A text that is JSON is parsed; where a number is read from it, it is written again, so that the upstream reads the same. */
+/**
+ * Parses a text that is JSON. If a number is read from it, it is serialised again, so that the upstream reads the same.
+ */
 function withoutInner(
   part: TextPart,
   path: string,
@@ -107,7 +109,7 @@ function withoutInner(
   return isNew ? { ...part, value: JSON.stringify(kept) } : part
 }
 
-/** The value without the members that name a number of images and are to be dropped; deeper than any body it stays. */
+/** The value without undeclared members that set a number of images; below the maximum depth it stays unchanged. */
 function withoutCounts(value: Json, path: string, drops: (path: string) => boolean, depth = 0): Json {
   if (typeof value !== 'object' || value === null || depth === depthMax) return value
   if (Array.isArray(value)) return value.map((one: Json) => withoutCounts(one, `${path}[]`, drops, depth + 1))

@@ -4,14 +4,14 @@ import { valuesAt } from './count-paths.ts'
 import { type Shaped, shapeFields } from './forward-fields.ts'
 import { fail } from './errors.ts'
 
-/** Lists contain earlier messages, or tools; schemas describe, and do not request. */
+/** Lists contain earlier messages or tools; schemas describe and request nothing. */
 const elsewhere = /\[\]|schema|(?:^|\.)(?:properties|metadata|labels|logit_bias)(?:\.|$)/i
 
 /**
- * Takes out of a body in a vendor's own style what asks for a number of pictures that the family does not declare: nobody
- * would hold money for them. There a word like `count` may mean anything, as an argument of a tool, a property of a schema,
- * something that was said: only a number outside of lists and schemas asks for so many.
- * @throws Failure `count_repeated` where a declared one can be read in two ways
+ * Removes from a body in a vendor's own format undeclared fields that set a number of pictures, because no money would
+ * be held for them. Words such as `count` may mean anything in tool arguments, schemas and messages, so only numbers
+ * outside lists and schemas are removed.
+ * @throws Failure `count_repeated` if a declared one is ambiguous
  */
 export function shapeNative(body: Body, paths: readonly string[]): Shaped {
   if (body.kind !== 'json') return shapeFields(body, paths)
@@ -30,13 +30,13 @@ export function shapeNative(body: Body, paths: readonly string[]): Shaped {
     dropped.add(whole)
     return true
   })
-  // Readers differ over which of two members counts: the upstream may not take the one that was held for.
+  // Parsers differ over which of two members counts: the upstream may read the other one than the hold.
   for (const [path, times] of seen)
     if (times > 1 || valuesAt(body, path).length === 0) throw fail('count_repeated', { field: path }, { param: path })
   return { body: json === body.json ? body : { kind: 'json', json }, dropped: [...dropped] }
 }
 
-/** Of two members of one name either may be what is read: what cannot be decided is taken for one. */
+/** Of two members with one name either may be read: an undecidable one counts as a number of pictures. */
 function isNumber(value: Json | undefined): boolean {
   return value === undefined || typeof value === 'number' || (typeof value === 'string' && /^\s*\d+\s*$/.test(value))
 }

@@ -4,11 +4,14 @@ import type { Body, Idempotency, Json, JsonObjectView, Part } from '../../src/pl
 import { canonical, type Sink, writeCanonical } from './canonical.ts'
 import { fail } from './errors.ts'
 
-/** A request may have a hundred thousand. */
+/** A request may have 100,000 of them. */
 const fieldsATurn = 2_000
 const keyText = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/
 
-/** @throws Failure `invalid_idempotency_key` unless the header is absent, or came once with 1 to 255 printable characters. */
+/**
+ * @throws Failure `invalid_idempotency_key` unless the header is absent, or sent once with 1 to 255 printable
+ * characters.
+ */
 export function readIdempotencyKey(header: string | readonly string[] | undefined): string | null {
   if (header === undefined) return null
   if (typeof header !== 'string' || !keyText.test(header)) throw fail('invalid_idempotency_key')
@@ -16,9 +19,8 @@ export function readIdempotencyKey(header: string | readonly string[] | undefine
 }
 
 /**
- * The caller's Idempotency-Key and what it stands for, or null without one. Two requests are the same when their path
- * and their fields are, whatever the order of a JSON object's members and the boundary of a form; files count by their
- * content.
+ * The client's Idempotency-Key and the fingerprint of its request, or null without one. Requests are equal if their
+ * paths and fields are, whatever the order of JSON members and the boundary of a form; files are compared by content.
  * @throws Failure `invalid_idempotency_key`
  */
 export async function readIdempotency(
@@ -30,7 +32,7 @@ export async function readIdempotency(
   return key === null ? null : { key, fingerprint: await fingerprintOf(path, body) }
 }
 
-/** Hex SHA-256 over the path and the caller's fields in one fixed form. */
+/** Hex SHA-256 over the path and the client's fields in canonical form. */
 export async function fingerprintOf(path: string, body: Body): Promise<string> {
   const hash = createHash('sha256')
   const write = (piece: Buffer | string): void => void hash.update(piece)
@@ -41,7 +43,7 @@ export async function fingerprintOf(path: string, body: Body): Promise<string> {
   return hash.digest('hex')
 }
 
-/** The fields in the order of their names, as `canonical` would write the object that they make. */
+/** The fields sorted by name, as `canonical` would write their object. */
 async function writeFields(json: JsonObjectView, write: Sink): Promise<void> {
   let separator = '{'
   let fields = 0

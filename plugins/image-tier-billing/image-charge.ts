@@ -18,49 +18,49 @@ import { isSilent, rateLines, type Unplaced } from './rate-lines.ts'
 import { measure } from './measure.ts'
 
 /**
- * How long an image that came back is kept for its caller while its charge cannot be written
- * (`docs/billing.md#who-pays-when-something-fails`).
+ * How long a returned image is kept for its client while its charge cannot be written
+ * (`docs/billing.md#charges-on-failure`).
  */
 const patienceMs = 10_000
 const retryMs = 100
 
-/** What a charge is rated by. */
+/** Inputs for rating a charge. */
 export type ChargeTerms = Rating & {
   readonly id: string
   readonly onCallerGone: 'bill' | 'free'
-  /** What the answer has reported of itself so far; undefined where that is not read. */
+  /** The facts that the answer has reported so far; undefined if they are not read. */
   readonly metadata: () => ResponseMetadata | undefined
-  /** Lines of an exchange before this one, which goes on with its charge. */
+  /** Charge items of an earlier request that this one continues. */
   readonly linesBefore?: number
 }
 
 /**
- * The charge of one exchange, from its hold to its end: lines are committed as images are found, and it is ended once,
- * by a complete answer or by whatever became of the exchange instead (reliability 4.3, 4.4).
+ * The charge of one request, from its hold to its end. Charge items are committed as images are found. The charge ends
+ * once: with the complete answer, or with whatever ended the request instead (reliability 4.3, 4.4).
  */
 export class ImageCharge {
   readonly #ledger: Ledger
   readonly #terms: ChargeTerms
   readonly #clock: Clock
   #lines = 0
-  /** The place of the next line, where there are others than those of images. */
+  /** The number of the next charge item, if there are others than those of images. */
   #next = 0
-  /** What was charged is an estimate that a person is to confirm. */
+  /** The charge is an estimate that a person has to confirm. */
   #isDoubtful = false
-  /** What waits for the end of the answer is written, or being so. */
+  /** The items that wait for the end of the answer are written, or being written. */
   #isWhole = false
   #found = 0
   #broken = false
-  /** What the answer looked like that was not recognised. */
+  /** The shape of an answer that was not recognised. */
   #shape: string | undefined
-  /** What the answer had besides its images that was not handed out. */
+  /** What the answer held besides its images and was not delivered. */
   #omitted: string | undefined
   #ended = false
-  /** It is known that nothing came that may be an image. */
+  /** It is known that nothing arrived that may be an image. */
   #isNothing = false
-  /** Which upstream answers; undefined while none does. */
+  /** The upstream that answers; undefined before that. */
   #upstream: string | undefined
-  /** What is being written; the end of the exchange waits for it. */
+  /** The pending writes; the end of the request waits for them. */
   #writing: Promise<unknown> = Promise.resolve()
 
   constructor(ledger: Ledger, terms: ChargeTerms, clock: Clock) {
@@ -70,12 +70,15 @@ export class ImageCharge {
     this.#lines = terms.linesBefore ?? 0
   }
 
-  /** The upstream that answers, where the hold named another one. */
+  /** The upstream that answers, if the hold named another one. */
   comesFrom(upstream: string): void {
     this.#upstream = upstream
   }
 
-  /** Commits one line for each image, together. @throws Failure `charge_not_recorded` when one is not known to be durable. */
+  /**
+   * Commits one charge item for each image, together. @throws Failure `charge_not_recorded` if one is not known to be
+   * durable.
+   */
   async commit(images: readonly FoundImage[]): Promise<void> {
     const lines = this.#rate(images)
     this.#found += images.length
@@ -108,7 +111,7 @@ export class ImageCharge {
     return Promise.all(lines.map(line => this.#insist(() => this.#ledger.line(this.#terms.id, line, this.#upstream))))
   }
 
-  /** What only the whole answer shows. */
+  /** What only the complete answer shows. */
   async #writeRest(): Promise<void> {
     if (this.#isWhole) return
     this.#isWhole = true
@@ -122,7 +125,7 @@ export class ImageCharge {
     demandKept(await this.#keep(this.#place(lines)))
   }
 
-  /** The line of a refusal that costs; undefined where it costs nothing. */
+  /** The charge item of a refusal that costs; undefined if it is free. */
   get #refusal(): ChargeItem | undefined {
     const { rule, metadata } = this.#terms
     const name = rule.refusals && metadata()?.refusalPrice
@@ -130,7 +133,7 @@ export class ImageCharge {
     return row && { ...refused, tier: row.name, price: row.price }
   }
 
-  /** What the vendor says that it charges. */
+  /** The vendor's reported cost. */
   get #cost(): { readonly vendorCost?: Micros } {
     const cost = this.#terms.metadata()?.cost
     const vendorCost = cost === undefined ? undefined : readCost(cost)
@@ -138,8 +141,8 @@ export class ImageCharge {
   }
 
   /**
-   * Ends the charge of an answer that came back whole: settled with its lines, or voided where it is known that it has none.
-   * @throws Failure `charge_not_recorded` when that is not known to be durable.
+   * Ends the charge of a complete answer: settled with its charge items, or voided if it is known to have none.
+   * @throws Failure `charge_not_recorded` if that is not known to be durable.
    */
   async finish(answer: StoredAnswer | undefined): Promise<void> {
     await this.#write(async () => {
@@ -163,56 +166,58 @@ export class ImageCharge {
             ...this.#seller,
             ...(answer && { answer }),
           })
-        // What was left out may have been an image.
+        // What was omitted may have been an image.
         if (this.#omitted !== undefined) return this.#review(unrecognisedReason(this.#omitted), 'kept')
         return this.#ledger.void(id, 'zero_images', cost.vendorCost)
       })
-      if (!done && !(await this.#hasEnded())) throw new Error('the charge was no longer open when it was settled')
+      if (!done && !(await this.#hasEnded())) throw new Error('the charge was already closed when it was to be settled')
       this.#ended = true
     })
   }
 
-  /** Images that came back, and whose lines are committed. */
+  /** Returned images whose charge items are committed. */
   get images(): number {
     return this.#lines
   }
 
-  /** What the answer looked like, where it was not recognised, or not handed out whole. */
+  /** The shape of an answer that was not recognised, or not delivered whole. */
   get shape(): string | undefined {
     return this.#shape ?? this.#omitted
   }
 
-  /** The answer is handed out without what may have been an uncounted image. */
+  /** Delivers the answer without what may have been an uncounted image. */
   leftOut(shape: string): void {
     this.#omitted ??= readable(shape)
   }
 
-  /** The engine or another plugin has not recognised the answer. An empty one holds no image. */
+  /** The engine or another plugin did not recognise the answer. An empty one holds no image. */
   see({ shape, isEmpty }: NonNullable<RequestContext['notes']['unrecognised']>): void {
     this.#shape ??= shape
     this.#isNothing ||= isEmpty === true
   }
 
-  /** The answer may hold an uncounted image: a person decides what it comes to, and its hold waits. */
+  /** The answer may hold an uncounted image: a person decides, and the hold is kept. */
   unrecognised(shape: string): Failure {
     this.#broken = true
     this.#shape = shape
     return fail('upstream_answer_unrecognised', { shape, charge: this.#terms.id })
   }
 
-  /** The answer is none, and holds no image. Returns the cause. */
+  /** The response is no answer and holds no image. Returns the cause. */
   nothing(cause: Failure): Failure {
     this.#isNothing = true
     return cause
   }
 
-  /** The answer could not be followed to its end; what comes of it is for a person to see. Returns the cause. */
+  /** The answer could not be read to its end; a person decides. Returns the cause. */
   broken(cause: unknown): unknown {
     this.#broken = true
     return cause
   }
 
-  /** Whatever happened: ends the charge if the answer did not. @throws what the ledger throws; recovery ends it then. */
+  /**
+   * Ends the charge in any case if the answer did not. @throws what the ledger throws; recovery then ends the charge.
+   */
   async settle(outcome: Outcome): Promise<void> {
     await this.#writing.catch(() => undefined)
     const { id, onCallerGone } = this.#terms
@@ -224,12 +229,12 @@ export class ImageCharge {
     const refusal = this.#refusal
     const foreign = this.#terms.metadata()?.foreign
     if (foreign && holdsNothing(foreign)) this.#isNothing = true
-    // Where that cannot be read either, the ledger settles a review that meets a line it was in doubt of.
+    // If that cannot be read either, the ledger settles a review that meets an item whose commit was in doubt.
     const hasLines = this.#lines > 0 || (this.#broken && this.#found > 0 && (await this.#hasLines().catch(() => false)))
     if (hasLines) {
       const reason = outcome.kind === 'cut' ? `cut_by_${outcome.by}` : null
       const unrecognised = this.#shape === undefined ? reason : unrecognisedReason(this.#shape)
-      // What cannot be written now is not owed: the images are.
+      // What cannot be written now is not charged; the images are.
       if (this.#terms.rule.lines) await this.#writeRest().catch(() => undefined)
       if (this.#isDoubtful) return void (await this.#doubt())
       await this.#ledger.settle({ id, delivery: 'partial', reason: unrecognised, ...this.#cost, ...this.#seller })
@@ -249,7 +254,7 @@ export class ImageCharge {
     } else await this.#review(`outcome_${outcome.reach}`)
   }
 
-  /** Its lines are an estimate: they are booked when a person settles it. */
+  /** Its items are an estimate, booked when a person settles it. */
   #doubt(): Promise<boolean> {
     return this.#ledger.review(this.#terms.id, 'usage_missing', { lined: true, ...this.#seller, ...this.#cost })
   }
@@ -262,7 +267,7 @@ export class ImageCharge {
     return this.#upstream === undefined ? {} : { upstream: this.#upstream }
   }
 
-  /** Tries again while the ledger cannot be written, for a while: what is written twice is written once. */
+  /** Retries for a while when the ledger cannot be written; writing twice has the effect of writing once. */
   async #insist(attempt: () => Promise<boolean>): Promise<boolean> {
     const until = this.#clock.tick() + patienceMs
     for (;;) {
@@ -275,20 +280,20 @@ export class ImageCharge {
     }
   }
 
-  /** An end that could not be written when it came is written by the ledger itself as soon as it can be. */
+  /** The ledger itself writes an end that failed, as soon as it can. */
   async #hasEnded(): Promise<boolean> {
     const charge = await this.#ledger.find(this.#terms.id)
     return charge !== undefined && charge.state !== 'reserved'
   }
 
-  /** Of several images some lines may have been committed, although not all were. */
+  /** Some items of several images may have been committed, although not all were. */
   async #hasLines(): Promise<boolean> {
     const charge = await this.#ledger.find(this.#terms.id)
     return charge !== undefined && charge.lines.length > 0
   }
 
   #write(work: () => Promise<void>): Promise<void> {
-    if (this.#ended) return Promise.reject(this.#notRecorded(new Error('the exchange has been settled')))
+    if (this.#ended) return Promise.reject(this.#notRecorded(new Error('the request has been settled')))
     const written = work().catch((cause: unknown) => {
       this.#broken = true
       throw this.#notRecorded(cause)
@@ -304,7 +309,7 @@ export class ImageCharge {
 
 const refused = { index: 0, source: 'told', width: null, height: null, flags: ['refused'], quantity: 1 } as const
 
-/** Of a link the pixels of its image, where they were read. */
+/** For a link, the pixels of its image, if they were read. */
 function measured(image: FoundImage, metadata: ResponseMetadata | undefined): FoundImage {
   const head = image.kind === 'link' ? metadata?.heads.get(image.index) : undefined
   if (!head) return image
@@ -312,17 +317,17 @@ function measured(image: FoundImage, metadata: ResponseMetadata | undefined): Fo
   return found.kind === 'size' ? { ...image, size: found.size } : image
 }
 
-/** @throws Error when a line was not written, because its charge has ended */
+/** @throws Error if an item was not written because its charge has ended */
 function demandKept(kept: readonly boolean[]): void {
-  if (!kept.every(Boolean)) throw new Error('the charge was no longer open when its line was written')
+  if (!kept.every(Boolean)) throw new Error('the charge was already closed when its item was to be written')
 }
 
-/** The answer was handed out without this. */
+/** The answer was delivered without this. */
 function omittedReason(shape: string): string {
   return `parts_omitted: ${shape}`
 }
 
-/** What was seen stays with the charge: who decides about it reads it there. */
+/** The finding is stored with the charge, where the person who decides reads it. */
 function unrecognisedReason(shape: string): string {
   return `answer_unrecognised: ${shape}`
 }

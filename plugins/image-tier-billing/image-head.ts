@@ -1,7 +1,7 @@
 import { headBytesMax, judge, type Measured, measure } from './measure.ts'
 import type { SizeReader } from './stream-size.ts'
 
-/** Characters of one string that are looked at, whatever they decode to; hostile blanks end here. */
+/** Characters of one string that are examined, whatever they decode to; this bounds hostile blanks. */
 const charsMax = 2 * 1024 * 1024
 const metaCharsMax = 1024
 const firstTryBytes = 64
@@ -20,16 +20,16 @@ values[0x3d] = padding
 
 const opening = 'data:'
 
-/** `body`: its first bytes are kept; `follow`: they are passed to a reader; `weigh`: they are only counted. */
+/** `body`: keeps the first bytes; `follow`: passes them to a reader; `weigh`: only counts them. */
 type Phase = 'opening' | 'meta' | 'body' | 'follow' | 'weigh' | 'settled'
 
 /**
- * Reads what an image is from the beginning of the JSON string that carries it, fed piece by piece as it stands on the
- * wire: base64 of either alphabet, blanks in it, padding or none, behind a `data:` prefix or not, with any of its
- * characters escaped. Looks at no more than it needs; the dimensions are mostly known after 64 bytes of the image, and
- * believed once as much of it has come as an image of that size takes at least. Memory is 64 KiB at most.
+ * Reads an image's type and size from the beginning of the JSON string that carries it, fed piece by piece as sent:
+ * base64 of either alphabet, with or without blanks, padding and a `data:` prefix, any character escaped. Reads no more
+ * than it needs. The dimensions are usually known after 64 bytes and are accepted once as many bytes have arrived as an
+ * image of that size needs at least. Uses at most 64 KiB.
  *
- * With `link: true` the string is a URL, and only a `data:` URL is looked into.
+ * With `link: true` the string is a URL, and only a `data:` URL is read.
  */
 export class ImageHead {
   readonly #link: boolean
@@ -39,7 +39,7 @@ export class ImageHead {
   #chars = 0
   /** The first characters, or the end of what precedes a data: URL's comma. */
   #text = ''
-  /** An escape that a piece ended in: what has been seen of it. */
+  /** The unfinished escape at the end of a piece. */
   #escape = ''
   #bytes = Buffer.allocUnsafe(firstTryBytes)
   #length = 0
@@ -52,12 +52,12 @@ export class ImageHead {
     this.#link = kind.link
   }
 
-  /** No further piece can add anything. */
+  /** No further piece can change the result. */
   get settled(): boolean {
     return this.#phase === 'settled'
   }
 
-  /** So little has come that it may be a `data:` URL or not. */
+  /** Too little has arrived to know whether it is a `data:` URL. */
   get isOpening(): boolean {
     return this.#phase === 'opening'
   }
@@ -67,7 +67,7 @@ export class ImageHead {
     return this.#inline
   }
 
-  /** The image's type by its own first bytes; null when they are none that is known. */
+  /** The image's type by its first bytes; null if it is unknown. */
   get mime(): string | null {
     if (this.#measured.mime === null && this.#phase !== 'settled' && this.#length > 0) {
       return measure(this.#bytes.subarray(0, this.#length)).mime
@@ -75,7 +75,7 @@ export class ImageHead {
     return this.#measured.mime
   }
 
-  /** Reads on, in the bytes of `piece` from `from` to `to`. */
+  /** Reads `piece` from `from` to `to`. */
   write(piece: Buffer, from: number, to: number): void {
     for (let i = from; i < to && this.#phase !== 'settled'; i++) {
       if (this.#phase === 'weigh') {
@@ -91,7 +91,7 @@ export class ImageHead {
     }
   }
 
-  /** The string is over. The result is a size or `undecodable`. */
+  /** Ends the string. The result is a size or `undecodable`. */
   end(): Measured {
     if (this.#phase === 'opening') this.#body()
     if (this.#phase === 'body') this.#try(true)
@@ -109,10 +109,10 @@ export class ImageHead {
     this.#reader = undefined
   }
 
-  /** A size is what the image says of itself until its bytes can carry it; at its end they can, or it is not believed. */
+  /** The stated size is accepted once the image's bytes can carry it; if they cannot at its end, it is rejected. */
   #weigh(last: boolean): void {
     const measured = this.#measured
-    // Of the bytes of base64 three in four are the image's at most.
+    // At most three of four bytes of base64 belong to the image.
     const isCarried = measured.kind !== 'size' || (this.#chars * 3) / 4 >= measured.bytesMin
     if (isCarried) return this.#settle(measured)
     if (last) return this.#settle({ kind: 'undecodable', mime: measured.mime, implausible: true })
@@ -157,7 +157,7 @@ export class ImageHead {
     } else this.#settle({ kind: 'undecodable', mime: null })
   }
 
-  /** It was no `data:`: what was read so far is base64 already, or a link, which is not opened. */
+  /** Not `data:`: what was read so far is base64, or a link, which is not opened. */
   #body(): void {
     if (this.#link) return this.#settle({ kind: 'undecodable', mime: null })
     const text = this.#text
@@ -185,7 +185,7 @@ export class ImageHead {
     this.#bytes = larger
   }
 
-  /** Each try comes at twice the length of the one before, so that all tries together read each byte twice. */
+  /** Each attempt waits for twice the length of the one before, so that all attempts together read each byte twice. */
   #try(last: boolean): void {
     const measured = measure(this.#bytes.subarray(0, this.#length))
     this.#measured = measured

@@ -7,10 +7,12 @@ import { headBytesMax, measure } from './measure.ts'
 import type { BillingFacet } from './schema.ts'
 import type { Size } from './tier.ts'
 
-/** So many pictures of a JSON body are measured in one turn of the event loop: a body has room for tens of thousands. */
+/**
+ * How many pictures of a JSON body are measured in one turn of the event loop; a body has room for tens of thousands.
+ */
 const picturesOfTurn = 64
 
-/** The sizes of the pictures that lines are charged by; undefined where none is. */
+/** The sizes of the pictures that charge items depend on; undefined if none does. */
 export async function measureInputs({ lines }: BillingFacet, sent: Sent): Promise<Measured | undefined> {
   const counting = lines?.filter(countsInput)
   if (!counting?.length) return undefined
@@ -19,7 +21,7 @@ export async function measureInputs({ lines }: BillingFacet, sent: Sent): Promis
   return sizes
 }
 
-/** The sizes of the pictures that a request has in these fields; null for one that cannot be measured, such as a link. */
+/** The sizes of the pictures in these fields of a request; null for one that cannot be measured, such as a link. */
 async function measurePictures(sent: Sent, fields: readonly string[]): Promise<readonly (Size | null)[]> {
   const { body, family, operation } = sent
   if (body.kind === 'json') return measureAll(picturesOf(sent, fields))
@@ -43,7 +45,7 @@ async function measureAll(pictures: readonly Json[]): Promise<readonly (Size | n
   return sizes
 }
 
-/** A picture in JSON: a text, or an object that has it. */
+/** A picture in JSON: a text, or an object that contains it. */
 function measureJson(picture: Json): Size | null {
   if (typeof picture === 'string') return measureText(picture)
   if (typeof picture !== 'object' || picture === null || Array.isArray(picture)) return null

@@ -4,7 +4,7 @@ import type { BillingFacet, DescribedAnswer } from './schema.ts'
 
 type Where = readonly (string | number)[]
 
-/** What cannot be right in answers that are described: of operations that are not served, of streams, paths that meet nothing. */
+/** Errors in descriptions of answers: operations that are not served, streams, paths that match nothing. */
 export function inspectDescribed({ answers }: BillingFacet, family: Family): Diagnostic[] {
   return Object.entries(answers ?? {}).flatMap(([operation, answer]) =>
     typeof answer === 'string'
@@ -16,26 +16,24 @@ export function inspectDescribed({ answers }: BillingFacet, family: Family): Dia
 function operationDiagnostics(operation: string, answer: DescribedAnswer, family: Family): Diagnostic[] {
   const where = ['answers', operation]
   if (!family.forward.has(operation)) {
-    const text = `answers describes ${operation}, which family ${family.name} does not forward`
-    return [
-      problem('answer_unserved', text, where, `add it to forward: { ${operation}: { all: true } }, or leave it out`),
-    ]
+    const text = `answers describes ${operation}, but family ${family.name} does not forward it`
+    return [problem('answer_unserved', text, where, `add it to forward: { ${operation}: { all: true } }, or remove it`)]
   }
   if (!family.streams.has(operation) || answer.stream !== undefined) return []
-  const text = `family ${family.name} streams ${operation}, and nothing says how its streams are read: none would be handed out`
-  return [problem('answer_stream_unknown', text, where, 'add stream: { each: answer }, or take it out of streams')]
+  const text = `family ${family.name} streams ${operation}, but its streams are not described, so every stream would be withheld`
+  return [problem('answer_stream_unknown', text, where, 'add stream: { each: answer }, or remove it from streams')]
 }
 
 function pathDiagnostics(operation: string, answer: DescribedAnswer): Diagnostic[] {
   return [...pathsOf(answer)].flatMap(([path, where]) => {
     const remedy = remedyOf(path)
     if (remedy === undefined) return []
-    const text = `no answer has a place '${path}'`
+    const text = `no response has a path '${path}'`
     return [problem('answer_path_malformed', text, ['answers', operation, ...where], remedy)]
   })
 }
 
-/** Names with dots between them; lists have none. */
+/** Names separated by dots; lists have no name. */
 function remedyOf(path: string): string | undefined {
   if (path === '.') return undefined
   const plain = path
@@ -43,7 +41,7 @@ function remedyOf(path: string): string | undefined {
     .split(/[.$\s[]/)
     .filter(name => name !== '' && name !== '*' && !/^\d+$/.test(name))
     .join('.')
-  return plain === path ? undefined : `lists are gone through by themselves: write ${plain === '' ? '.' : plain}`
+  return plain === path ? undefined : `lists are searched automatically: write ${plain === '' ? '.' : plain}`
 }
 
 function* pathsOf(answer: DescribedAnswer): Generator<readonly [path: string, where: Where]> {

@@ -16,7 +16,7 @@ const keysOf: { readonly [per in Per]: readonly string[] } = {
   token: ['from', 'otherwise', 'max'],
 }
 
-/** Of additional charges: that each is counted somewhere, has a bound where the answer counts, and a name of its own. */
+/** Checks additional charges: each has a count, a bound if the answer counts, and its own name. */
 export function inspectLines(facet: BillingFacet, family: Family): readonly Diagnostic[] {
   const seen = new Set<string>()
   return (facet.lines ?? []).flatMap((line, i) => {
@@ -24,14 +24,21 @@ export function inspectLines(facet: BillingFacet, family: Family): readonly Diag
     const found: Diagnostic[] = []
     for (const name of [nameOf(line), ...(line.first === undefined ? [] : [line.first])]) {
       if (seen.has(name))
-        found.push(problem('line_twice', `two lines have the price ${name}`, path, 'give one another price: NAME'))
+        found.push(
+          problem(
+            'line_twice',
+            `two charge items have the price ${name}`,
+            path,
+            'give one of them a different price: NAME',
+          ),
+        )
       if (facet.tiers?.some(row => row.tier === name))
         found.push(
           problem(
             'line_name_taken',
-            `${name} is a tier, and the price of a line`,
+            `${name} is both a tier and the price of a charge item`,
             path,
-            'give the line another price: NAME',
+            'give the charge item a different price: NAME',
           ),
         )
       seen.add(name)
@@ -49,9 +56,9 @@ function keyDiagnostics(line: LineFacet, path: readonly (string | number)[]): re
   return unknown.map(key =>
     problem(
       'line_key_unused',
-      `${key} says nothing of ${line.per}${isOutput ? ' of the output' : ''}`,
+      `${key} has no effect on ${line.per}${isOutput ? ' of the output' : ''}`,
       [...path, key],
-      'leave it out',
+      'remove it',
     ),
   )
 }
@@ -65,40 +72,38 @@ function countDiagnostics(
   const found: Diagnostic[] = []
   const { from, max, otherwise, per } = line
   if (max !== undefined && otherwise !== undefined && otherwise > max) {
-    const text = `otherwise is ${otherwise}, and no more than ${max} are charged`
+    const text = `otherwise is ${otherwise}, but at most ${max} are charged`
     found.push(problem('line_otherwise_beyond', text, [...path, 'otherwise'], `at most ${max}`))
   }
   if (per === 'megapixel') return [...found, ...pixelDiagnostics(line, path)]
   if (per === 'input_image' || per === 'request') return found
   if (per === 'token' && line.price === undefined)
-    found.push(
-      problem('line_unnamed', 'tokens have no price of that name alone', path, 'add price: NAME, such as input_text'),
-    )
+    found.push(problem('line_unnamed', 'tokens need a price name', path, 'add price: NAME, such as input_text'))
   if (from === undefined) {
     found.push(
       problem(
         'line_uncounted',
-        `nothing says how many ${per}s there are`,
+        `the number of ${per}s has no source`,
         path,
-        'add from: a field of the request, or a fact',
+        'add from: a field of the request or a fact of the response',
       ),
     )
     return found
   }
   const isTold = metadataNames(family).facts.has(from)
   if (isTold && max === undefined) {
-    const text = `the answer says how many ${from}, and nothing bounds what is held for it`
-    found.push(problem('line_unbounded', text, path, 'add max: the most that one answer can come to'))
+    const text = `the response reports ${from}, but the hold for it has no upper limit`
+    found.push(problem('line_unbounded', text, path, 'add max: the largest quantity of one response'))
   }
   if (!isTold && otherwise === undefined) {
-    const text = `a request that does not say ${from} would pay nothing for it`
-    found.push(problem('line_otherwise_missing', text, path, 'add otherwise: how many the vendor then takes'))
+    const text = `a request without ${from} would not be charged for it`
+    found.push(problem('line_otherwise_missing', text, path, "add otherwise: the vendor's default"))
   }
   if (!isTold && isUnseen(facet, family, from))
     found.push(
       note(
         'line_from_unseen',
-        `${from} is forwarded to no upstream, and no answer tells it`,
+        `${from} is not forwarded to any upstream, and no response reports it`,
         [...path, 'from'],
         'add it to forward',
       ),
@@ -112,15 +117,15 @@ function pixelDiagnostics(
 ): readonly Diagnostic[] {
   if (of === 'input') {
     if (otherwise !== undefined) return []
-    const text = 'a picture that is a link cannot be measured, and would have no size'
-    return [problem('line_otherwise_missing', text, path, 'add otherwise: the megapixels of such a picture')]
+    const text = 'an image that is sent as a link cannot be measured, so it would have no size'
+    return [problem('line_otherwise_missing', text, path, 'add otherwise: the megapixels of such an image')]
   }
   if (max !== undefined) return []
-  const text = 'nothing bounds the megapixels of an image, and what is held for it'
-  return [problem('line_unbounded', text, path, 'add max: the most megapixels that the model makes')]
+  const text = 'the megapixels of an image, and so the hold for it, have no upper limit'
+  return [problem('line_unbounded', text, path, 'add max: the largest image of the model, in megapixels')]
 }
 
-/** Whether no operation that makes images sends a field on. */
+/** Whether no image operation forwards a field. */
 export function isUnseen(facet: BillingFacet, family: Family, path: string): boolean {
   return (
     operationsOf(facet, family).length > 0 &&
@@ -128,7 +133,7 @@ export function isUnseen(facet: BillingFacet, family: Family, path: string): boo
   )
 }
 
-/** The operations that make images and do not send a field on. */
+/** The image operations that do not forward a field. */
 export function unseenIn(facet: BillingFacet, family: Family, path: string): readonly string[] {
   const [first = ''] = path.split('.')
   return operationsOf(facet, family).filter(operation => !isForwarded(family.forward.get(operation), first))

@@ -5,12 +5,12 @@ import { isUnseen, unseenIn } from './inspect-lines.ts'
 import { imageLabel, sameLabel, wordsOf } from './price-image.ts'
 import type { BillingFacet } from './schema.ts'
 
-/** Combinations that are named; the others are counted. */
+/** Combinations that are listed; the rest is counted. */
 const namedMax = 6
-/** A file with more combinations than that is not looked through. */
+/** Files with more combinations are not checked. */
 const combinationsMax = 4096
 
-/** Of the prices of every model: that all that may come has one, and that each is of something that may come. */
+/** Checks the prices of every model: every possible outcome has one, and each belongs to a possible outcome. */
 export function inspectPrices(facet: BillingFacet, family: Family, models: readonly Model[]): readonly Diagnostic[] {
   const priced = models.filter(model => !model.free)
   return [
@@ -22,7 +22,7 @@ export function inspectPrices(facet: BillingFacet, family: Family, models: reado
   ]
 }
 
-/** Names that price_by and times depend on, and that have no value. */
+/** Names that price_by and times use and that have no value. */
 function fieldDiagnostics(facet: BillingFacet, family: Family, models: readonly Model[]): readonly Diagnostic[] {
   const { facts } = metadataNames(family)
   const found: Diagnostic[] = []
@@ -32,13 +32,13 @@ function fieldDiagnostics(facet: BillingFacet, family: Family, models: readonly 
     const path = ['price_by', i]
     if (facts.has(name)) {
       if (!isOpen) return
-      const text = `answers tell ${name}, and one that tells something without a price would have to be guessed`
+      const text = `responses report ${name}, and a value without a price could not be charged`
       found.push(problem('combination_open', text, path, 'add otherwise: the name of the price of such an image'))
       return
     }
     const unseen = unseenIn(facet, family, name)
     if (unseen.length === 0) return
-    const text = `${name} is not forwarded for ${unseen.join(', ')}, and no answer tells it`
+    const text = `${name} is not forwarded for ${unseen.join(', ')}, and no response reports it`
     const remedy = `add ${name} to forward`
     found.push(
       isOpen
@@ -49,14 +49,14 @@ function fieldDiagnostics(facet: BillingFacet, family: Family, models: readonly 
   facet.times?.forEach((one, i) => {
     for (const name of Object.keys(one.if)) {
       if (facts.has(name) || !isUnseen(facet, family, name)) continue
-      const text = `${name} is forwarded to no upstream, and no answer tells it`
+      const text = `${name} is not forwarded to any upstream, and no response reports it`
       found.push(note('condition_unseen', text, ['times', i, 'if', name], `add ${name} to forward`))
     }
   })
   return found
 }
 
-/** Whether what has no price of its own has one by `otherwise`. */
+/** Whether `otherwise` gives a price to what has none of its own. */
 function hasOtherwise({ otherwise, price_by }: BillingFacet, model: Model): boolean {
   if (otherwise === undefined || !price_by) return false
   return [...model.prices.keys()].some(label => sameLabel(label, otherwise, true))
@@ -72,7 +72,7 @@ function imagePrices(facet: BillingFacet, family: Family, model: Model): readonl
         : [
             unpriced(
               'image_unpriced',
-              `model ${model.name} has no price for an image, and family ${family.name} no tiers`,
+              `model ${model.name} has no price for an image, and family ${family.name} has no tiers`,
               imageLabel,
             ),
           ]
@@ -110,17 +110,17 @@ function unusedPrices(
   model: Model,
   isUsed: (label: string) => boolean,
 ): readonly Diagnostic[] {
-  // What is no price of an image is one of what was used, and is looked at with those.
+  // A price that is not an image's belongs to use, and is checked with those.
   if (family.facets.has('token-usage')) return []
   return [...model.prices.keys()]
     .filter(label => !isUsed(label))
     .map(label => {
-      const what = price_by ? `fits no ${price_by.join(' and ')}` : 'is of no tier'
+      const what = price_by ? `matches no ${price_by.join(' and ')}` : 'has no tier'
       return note(
         'price_unused',
-        `the price for ${label} ${what} of family ${family.name}, so no image is ever charged it`,
+        `the price for ${label} ${what} of family ${family.name}, so it is never charged`,
         ['prices', label],
-        price_by ? `name it by ${price_by.join(' and ')}, with a blank between, or leave it out` : 'leave it out',
+        price_by ? `name it by ${price_by.join(' and ')}, separated by a space, or remove it` : 'remove it',
       )
     })
 }
@@ -131,7 +131,7 @@ function combinedPrices(
   model: Model,
   by: readonly string[],
 ): readonly Diagnostic[] {
-  // Said already, and all else would follow from it.
+  // Already reported; everything else would follow from it.
   if (by.includes('tier') && !facet.tiers) return []
   const rows = pricesOf(facet, model, by)
   const others = otherNames(facet, model)
@@ -149,14 +149,14 @@ function combinedPrices(
       found.push(
         problem(
           'price_twice',
-          `the price ${label} stands twice, in another case`,
+          `the price ${label} is set twice, with different case`,
           ['prices', label],
           'keep one of them',
         ),
       )
   if (hasOtherwise(facet, model)) return found
   if (facet.otherwise !== undefined && !facet.tiers?.some(({ tier }) => tier === facet.otherwise)) {
-    const text = `otherwise names ${facet.otherwise}, which is no tier, and model ${model.name} has no price of that name`
+    const text = `otherwise names ${facet.otherwise}, which is not a tier or a price of model ${model.name}`
     found.push(unpriced('otherwise_unpriced', text, facet.otherwise))
   }
   const fitting = rows.filter(({ label }) => fits(label)).map(({ label }) => split(label))
@@ -192,14 +192,14 @@ function missingCombinations(
   const named = missing.slice(0, namedMax).join(', ')
   const rest = missing.length > namedMax ? ` and ${missing.length - namedMax} more` : ''
   const text = `model ${model.name} has no price for ${named}${rest}`
-  const remedy = 'add them to its prices, or otherwise: the name of the price of what has none'
+  const remedy = 'add them to its prices, or add otherwise: the name of the price for all others'
   const { facts } = metadataNames(family)
-  // What the answer decides cannot be refused before it costs.
+  // What the answer decides cannot be refused in advance.
   const isLate =
     by.some(name => facts.has(name)) || (by.includes('tier') && facet.tier_from?.some(from => from !== 'request'))
   return [
     isLate
-      ? problem('combination_unpriced', `${text}: what may come to it is refused`, ['prices'], remedy)
+      ? problem('combination_unpriced', `${text}: requests that could result in it are refused`, ['prices'], remedy)
       : note('combination_unpriced', `${text}: such requests are refused`, ['prices'], remedy),
   ]
 }

@@ -5,7 +5,10 @@ import { inspectLines } from './inspect-lines.ts'
 import { inspectPrices } from './inspect-prices.ts'
 import type { BillingFacet } from './schema.ts'
 
-/** What the schema cannot see: tiers in their order, a known answer of each operation, and a price of every model for all that may come. */
+/**
+ * Checks beyond the schema: the order of tiers, a known answer for each operation, and a price in every model for every
+ * outcome.
+ */
 export function inspect(
   facet: BillingFacet,
   family: Family,
@@ -23,8 +26,8 @@ export function inspect(
 }
 
 /**
- * Words without an image, which cost the vendor's tokens and here nothing. Gateways that have always run so go on: this refuses
- * nothing at the start, and `check` does.
+ * Answers in words without an image cost the vendor's tokens and here nothing. Existing gateways continue: this refuses
+ * nothing at the start, only in `check`.
  */
 function textDiagnostics(family: Family, models: readonly Model[], operations: OperationsByName): Diagnostic[] {
   if (family.facets.has('token-usage')) return []
@@ -35,8 +38,8 @@ function textDiagnostics(family: Family, models: readonly Model[], operations: O
     severity: 'warning',
     code: 'text_unpriced',
     model: name,
-    message: `model ${name} may answer in words alone (${answering.join(', ')}), and family ${family.name} charges nothing for them`,
-    remedy: `add token-usage: { beside_images: free } to the family, and input and output to the model's prices, or request: the least that an answer without an image costs; "0" where it is meant to cost nothing`,
+    message: `model ${name} may respond with text only (${answering.join(', ')}), which family ${family.name} does not charge`,
+    remedy: `add token-usage: { beside_images: free } to the family, and input and output to the model's prices, or request: the minimum price of a response without an image; "0" if it is free`,
     path: ['prices'],
   }))
 }
@@ -53,10 +56,10 @@ function tierDiagnostics(facet: BillingFacet): Diagnostic[] {
     const { tier } = row
     const max = row[bound]
     const last = i === tiers.length - 1
-    // Requested labels such as `1k` find their tier in any case, so two may not differ by case alone.
+    // Requested labels such as `1k` match tiers in any case, so no two tiers may differ by case alone.
     if (seen.has(tier.toLowerCase())) {
       diagnostics.push(
-        problem('tier_twice', `tier ${tier} is listed twice`, ['tiers', i, 'tier'], 'give each tier its own label'),
+        problem('tier_twice', `tier ${tier} is listed twice`, ['tiers', i, 'tier'], 'give each tier a unique label'),
       )
     }
     seen.add(tier.toLowerCase())
@@ -64,25 +67,25 @@ function tierDiagnostics(facet: BillingFacet): Diagnostic[] {
       diagnostics.push(
         problem(
           'tiers_mixed',
-          `tier ${tier} ends by its long edge, and others of the list by their pixels`,
+          `tier ${tier} is limited by its long edge, but other tiers by their pixels`,
           ['tiers', i, 'long_edge_max'],
-          'use long_edge_max in all of the list, or pixels_max in all of it',
+          'use long_edge_max for all tiers, or pixels_max for all tiers',
         ),
       )
     } else if (last && max !== undefined) {
       diagnostics.push(
         problem(
           'tiers_end',
-          `the last tier ${tier} stops at ${max} pixels, and a larger image would have none`,
+          `the last tier ${tier} ends at ${max} pixels, so a larger image would have no tier`,
           ['tiers', i, bound],
-          `leave ${bound} out of the last tier`,
+          `remove ${bound} from the last tier`,
         ),
       )
     } else if (!last && max === undefined) {
       diagnostics.push(
         problem(
           'tiers_end',
-          `tier ${tier} takes every size, so those after it cannot occur`,
+          `tier ${tier} matches every size, so the tiers after it never apply`,
           ['tiers', i],
           `give it a ${bound}`,
         ),
@@ -95,7 +98,7 @@ function tierDiagnostics(facet: BillingFacet): Diagnostic[] {
           'tiers_not_rising',
           `tier ${tier} ends at ${max}, not above the ${below} of the tier before it`,
           ['tiers', i, bound],
-          `list the tiers with rising ${bound}`,
+          `list the tiers in ascending order of ${bound}`,
         ),
       )
     }
@@ -104,29 +107,29 @@ function tierDiagnostics(facet: BillingFacet): Diagnostic[] {
   return [...diagnostics, ...sourceDiagnostics(facet, tiers)]
 }
 
-/** What decides a tier, and what it is where nothing does. */
+/** The sources of a tier, and the default. */
 function sourceDiagnostics(facet: BillingFacet, tiers: NonNullable<BillingFacet['tiers']>): Diagnostic[] {
   const { largest_output, otherwise, price_by, tier_from } = facet
   const diagnostics: Diagnostic[] = []
   const labels = tiers.map(row => row.tier).join(', ')
   if (price_by && !price_by.includes('tier')) {
-    const text = 'price_by does not name tier, so that no price goes by these tiers'
-    diagnostics.push(problem('tiers_unused', text, ['tiers'], 'add tier to price_by, or leave tiers out'))
+    const text = 'price_by does not name tier, so these tiers have no effect on prices'
+    diagnostics.push(problem('tiers_unused', text, ['tiers'], 'add tier to price_by, or remove tiers'))
     return diagnostics
   }
   if (!tier_from) {
-    const text = 'tiers has no tier_from: nothing says what an image is measured by'
+    const text = 'tiers needs tier_from, which determines the size of an image'
     diagnostics.push(problem('tier_from_missing', text, ['tiers'], 'add tier_from: [output], or [request]'))
   }
   if (otherwise === undefined) {
     const text = 'tiers has no otherwise: an image that cannot be measured would have no price'
     diagnostics.push(problem('otherwise_missing', text, ['tiers'], `add otherwise: one of ${labels}`))
   } else if (!price_by && !tiers.some(row => row.tier === otherwise)) {
-    const text = `otherwise names ${otherwise}, which is no tier`
+    const text = `otherwise names ${otherwise}, which is not a tier`
     diagnostics.push(problem('tier_unknown', text, ['otherwise'], `one of ${labels}`))
   }
   if (largest_output !== undefined && !tiers.some(row => row.tier === largest_output)) {
-    const text = `largest_output names ${largest_output}, which is no tier`
+    const text = `largest_output names ${largest_output}, which is not a tier`
     diagnostics.push(problem('tier_unknown', text, ['largest_output'], `one of ${labels}`))
   }
   return diagnostics
@@ -136,21 +139,21 @@ function withoutTiers({ largest_output, lines, otherwise, price_by, tier_from }:
   const remedy = 'add tiers: [{ tier: 1K, long_edge_max: 1024 }, { tier: 2K }]'
   const measures = lines?.some(line => line.per === 'megapixel' && line.of !== 'input')
   if (price_by?.includes('tier'))
-    return [problem('tiers_missing', 'price_by names tier, and the family has no tiers', ['price_by'], remedy)]
+    return [problem('tiers_missing', 'price_by names tier, but the family has no tiers', ['price_by'], remedy)]
   if (tier_from && !measures)
-    return [problem('tiers_missing', 'tier_from decides between tiers, and the family has none', ['tier_from'], remedy)]
+    return [problem('tiers_missing', 'tier_from is set, but the family has no tiers', ['tier_from'], remedy)]
   if (largest_output !== undefined) {
-    const text = `largest_output names ${largest_output}, and the family has no tiers`
+    const text = `largest_output names ${largest_output}, but the family has no tiers`
     return [problem('tiers_missing', text, ['largest_output'], remedy)]
   }
   if (otherwise !== undefined && !price_by)
     return [
-      problem('tiers_missing', `otherwise names ${otherwise}, and the family has no tiers`, ['otherwise'], remedy),
+      problem('tiers_missing', `otherwise names ${otherwise}, but the family has no tiers`, ['otherwise'], remedy),
     ]
   return []
 }
 
-/** An answer with unknown places of images is never handed out; those of image operations need no description. */
+/** An answer whose images are in unknown places is never delivered; image operations need no description. */
 function answerDiagnostics(facet: BillingFacet, family: Family, operations: OperationsByName): Diagnostic[] {
   const unknown = [...family.forward.keys()].filter(
     operation => operations.get(operation)?.images === undefined && facet.answers?.[operation] === undefined,
@@ -158,9 +161,9 @@ function answerDiagnostics(facet: BillingFacet, family: Family, operations: Oper
   return unknown.map(operation =>
     problem(
       'answer_shape_unknown',
-      `family ${family.name} forwards ${operation}, and nothing says where images stand in its answers`,
+      `family ${family.name} forwards ${operation}, but the location of images in its responses is not configured`,
       ['answers'],
-      `say answers: { ${operation}: data }, output where tools make them, { at: …, picture: … } where they stand elsewhere, or none where it makes none`,
+      `set answers: { ${operation}: data }, or output for images of tools, { at: …, picture: … } for other locations, or none for no images`,
     ),
   )
 }

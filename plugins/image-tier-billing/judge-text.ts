@@ -1,25 +1,25 @@
 import { measure } from './measure.ts'
 import { wordSet } from './word-set.ts'
 
-/** The smallest picture there is has 26 bytes; shorter runs of base64's alphabet are words. */
+/** The smallest possible picture has 26 bytes; shorter runs of base64 characters are words. */
 const runCharsMin = 32
-/** A sentence may quote how base64 begins. No picture that shows anything is shorter. */
+/** A sentence may quote the beginning of base64. No picture that shows anything is shorter. */
 export const spokenCharsMax = 87
-/** More base64 than this is a picture until proved otherwise, whatever it begins with. */
+/** More base64 than this counts as a picture, whatever its beginning. */
 const denseCharsMax = 1024
-/** Formats with enough magic bytes to be no accident in an id. */
+/** Formats with enough magic bytes to rule out a coincidence in an id. */
 const certain: ReadonlySet<string | null> = wordSet(
   'image/png image/jpeg image/webp image/gif image/avif image/heic image/tiff',
 )
-/** How base64 of these begins, in both alphabets. */
+/** The beginning of these in base64, in both alphabets. */
 export const beginnings = ['iVBO', '/9j/', '_9j_', 'UklG', 'R0lG', 'AAAA', 'SUkq', 'TU0A']
-/** Characters of a run that are decoded to see what it begins with. */
+/** Characters of a run that are decoded to read its beginning. */
 const headChars = 64
 
 const run = new RegExp(`[A-Za-z0-9+/_=-]{${runCharsMin},}`, 'g')
 /**
- * Blanks between stretches that are no words: base64 may be written in lines. A stretch is looked at from its beginning alone:
- * from each of its characters, a long one would be read as many times as it is long.
+ * Blanks between stretches that are no words, because base64 may be split into lines. A stretch is examined only from
+ * its beginning: examining it from each character would read it as many times as it is long.
  */
 const broken = /(?<![A-Za-z0-9+/_=-])([A-Za-z0-9+/_=-]{16,})\s+(?=[A-Za-z0-9+/_=-]{16})/g
 const inlineImage = /data:image\/[a-z0-9.+-]+[;,]/i
@@ -27,7 +27,7 @@ const drawingBegin = /<svg[\s>]/i
 const drawingEnd = /<\/svg/i
 const link = /:\/\/|^\s*\/\/|^\s*data:|<svg[\s>]/i
 
-/** What a text holds that is a picture: a `data:` URL of one, or base64 that begins as one does. */
+/** The picture that a text holds: a `data:` URL, or base64 that begins like a picture. */
 export function findPicture(text: string, isSentence = false): string | undefined {
   const least = isSentence ? spokenCharsMax : 0
   for (const [found] of text.replaceAll(broken, '$1').matchAll(run))
@@ -37,55 +37,57 @@ export function findPicture(text: string, isSentence = false): string | undefine
   return !isSentence && inlineImage.test(text) ? 'a data: URL of a picture' : undefined
 }
 
-/** The end is looked for once: after each of many beginnings it would be looked for again. */
+/** Searches the end once; searching after each of many beginnings would repeat the work. */
 export function findDrawing(text: string): string | undefined {
   const from = text.search(drawingBegin)
   return from >= 0 && drawingEnd.test(text.slice(from)) ? 'a drawing (SVG)' : undefined
 }
 
-/** So much base64 that it may be a picture of an unknown format. */
+/** Enough base64 to be a picture of an unknown format. */
 export function findBase64(text: string): string | undefined {
   let chars = 0
   for (const [found] of text.matchAll(run)) chars += found.length
   return chars >= denseCharsMax ? `${chars} characters of base64` : undefined
 }
 
-/** Whether a text is nothing else. */
+/** Whether a text consists only of it. */
 export function isBase64(text: string): boolean {
   return /^[A-Za-z0-9+/_=-]+$/.test(text)
 }
 
-/** Whether a text leads to a picture somewhere else. */
+/** Whether a text links to a picture. */
 export function isLink(text: string): boolean {
   return link.test(text)
 }
 
-/** How a JPEG goes on that is no accident: its first three bytes may be anywhere in another picture. */
+/** The bytes that confirm a JPEG: its first three bytes may occur anywhere in another picture. */
 const jpegSegment =
   /^\xff\xd8\xff(?:[\xe0-\xef][^](?:[^]JFIF|[^]Exif|[^]Adobe|[^]ICC_P|[^]Photo|[^]http)|\xdb\0[\x43\x84\xc5])/
 
-/** Whether base64 within a picture is another one. */
+/** Whether base64 within a picture is another picture. */
 export function beginsAnother(base64: string): boolean {
   const head = Buffer.from(base64.slice(0, headChars), 'base64')
   const { mime } = measure(head)
   return certain.has(mime) && (mime !== 'image/jpeg' || jpegSegment.test(head.toString('latin1')))
 }
 
-/** Whether base64 begins with the first bytes of a picture of a known format. */
+/** Whether base64 begins with the first bytes of a known picture format. */
 export function beginsAsPicture(base64: string): boolean {
   return certain.has(measure(Buffer.from(base64.slice(0, headChars), 'base64')).mime)
 }
 
-/** An escape that a text ends in the middle of. */
+/** The unfinished escape at the end of a text. */
 const halfEscape = /(?<!\\)((?:\\\\)*)(\\(?:u[0-9a-fA-F]{0,3})?)$/
 
-/** @returns a piece of a JSON string up to the escape that it ends in the middle of, and that escape */
+/** @returns a piece of a JSON string up to its unfinished escape, and that escape */
 export function cutEscape(piece: string): [whole: string, escape: string] {
   const escape = halfEscape.exec(piece)?.[2] ?? ''
   return [piece.slice(0, piece.length - escape.length), escape]
 }
 
-/** The content of a JSON string as it was sent, or its beginning, unescaped; what is escaped wrongly as far as that is possible. */
+/**
+ * The content of a JSON string as sent, or its beginning, unescaped; invalid escapes are decoded as far as possible.
+ */
 export function unescapeText(raw: Buffer): string {
   const text = raw.toString('utf8')
   if (!text.includes('\\')) return text

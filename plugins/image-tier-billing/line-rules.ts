@@ -9,10 +9,10 @@ export type LineFacet = NonNullable<BillingFacet['lines']>[number]
 
 const inputFields = ['image', 'images'] as const
 const million = 1_000_000
-/** Steps, seconds and tokens that a request may want where the line has no `max`. */
+/** The most steps, seconds and tokens that a request may set if the line has no `max`. */
 export const askedMax = 1_000_000
 
-/** The pictures that a request brings, by the line that needs their sizes; unmeasured ones are left out. */
+/** The request's pictures by the line that needs their sizes; unmeasured ones are omitted. */
 export type Measured = ReadonlyMap<LineFacet, readonly (Size | null)[]>
 
 /** The name of a line's price. */
@@ -29,14 +29,14 @@ export function countsInput(line: LineFacet): boolean {
   return line.per === 'megapixel' && line.of === 'input'
 }
 
-/** Whether a line is charged once for the request. */
+/** Whether a line is charged once for each request. */
 export function isOnce(line: LineFacet): boolean {
   if (line.per === 'request' || line.per === 'token') return true
   if (line.per === 'megapixel' && line.of !== 'input') return false
   return line.once ?? line.per !== 'step'
 }
 
-/** In how many parts one of them is counted, and how many parts the price is for: pixels, and thousandths of a second. */
+/** How many parts of a unit are counted, and how many parts the price covers: pixels, and thousandths of a second. */
 function scaleOf(line: LineFacet): { readonly scale: number; readonly unit: number } {
   if (line.per === 'megapixel') return { scale: line.pixels ?? million, unit: line.pixels ?? million }
   if (line.per === 'second') return { scale: 1000, unit: 1000 }
@@ -44,7 +44,7 @@ function scaleOf(line: LineFacet): { readonly scale: number; readonly unit: numb
 }
 
 /**
- * The lines of a charge, with what the request says of them.
+ * The lines of a charge, with the request's quantities.
  * @throws Failure price_missing, invalid_quantity, price_field_repeated
  */
 export function lineRules(
@@ -78,7 +78,7 @@ export function lineRules(
   })
 }
 
-/** The price of that name, and its place. @throws Failure price_missing */
+/** The price of that name, and its position in the file. @throws Failure price_missing */
 export function priceRow(model: Model, name: string): { readonly price: number; readonly at: string } {
   const price = model.prices.get(name)
   if (!price && !model.free && name !== imageLabel) throw fail('price_missing', { model: model.name, tier: name })
@@ -109,12 +109,12 @@ function askedOf(
   return thousandths === undefined ? undefined : [fromThousandths(line.per, thousandths)]
 }
 
-/** A quantity as lines have it: steps and tokens are whole, of seconds a thousandth counts. */
+/** A quantity as stored: steps and tokens are whole, seconds have thousandths. */
 function fromThousandths(per: ChargeItemRule['per'], thousandths: number): number {
   return per === 'second' ? thousandths : Math.ceil(thousandths / 1000)
 }
 
-/** A number of the answer, as a quantity of the line; undefined when it is none. */
+/** A number of the answer as a quantity of the line; undefined if it is not one. */
 export function toldQuantity(per: ChargeItemRule['per'], fact: string | number | boolean): number | undefined {
   const thousandths = parseQuantity(String(fact))
   return thousandths === undefined ? undefined : fromThousandths(per, thousandths)

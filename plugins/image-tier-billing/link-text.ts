@@ -1,12 +1,12 @@
 import { unescapeText } from './judge-text.ts'
 import { linkBytesMax } from './scanned.ts'
 
-/** What a link says, put together while it passes. */
+/** Assembles a link while it passes. */
 export class LinkText {
   readonly #pieces: Buffer[] = []
   #length = 0
 
-  /** Reads on, in the bytes of `piece` from `from` to `to`. @returns false when it is longer than any link: nothing is kept of it */
+  /** Reads `piece` from `from` to `to`. @returns false if it is longer than any link; nothing of it is kept */
   write(piece: Buffer, from: number, to: number): boolean {
     this.#length += to - from
     if (this.#length > linkBytesMax) return false
@@ -14,7 +14,7 @@ export class LinkText {
     return true
   }
 
-  /** The link is over. @returns what it says, unescaped */
+  /** Ends the link. @returns its text, unescaped */
   end(): string {
     return unescapeText(Buffer.concat(this.#pieces))
   }

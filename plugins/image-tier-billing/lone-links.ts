@@ -1,22 +1,22 @@
-/** A link or a picture in Markdown, a picture in HTML, or an address alone. */
+/** A link or picture in Markdown, a picture in HTML, or a lone address. */
 const links =
   /!?\[[^\][]*\]\(\s*<?((?:[a-z][a-z0-9+.-]*:)?\/\/[^\s()<>[\]]+)>?(?:\s+"[^"]*")?\s*\)|<img\s[^<>]*>|(?<!\S)<?((?:[a-z][a-z0-9+.-]*:)?\/\/\S+)/gi
 const source = /\ssrc\s*=\s*["']?([^"'\s>]+)/i
-/** What is left of a link around a picture. */
+/** The rest of a link around a picture. */
 const wrapper = /\[\s*\]\([^()]*\)/g
 const inline = /(?<=^|[\s(<])data:/i
-/** What is left of a text that may go on as a link. */
+/** The rest of a text that may continue as a link. */
 const begun =
   /^[^\p{L}[<]*(?:\[\s*)?(?:!?\[[^\][]*(?:\]|\]\([^()]*)?|<(?:i|im|img(?:\s[^<>]*)?)?|[a-z][a-z0-9+.-]{0,15}(?::\/{0,2})?)?$/iu
 
-/** @returns the links of a text that says nothing else; none of any other text */
+/** @returns the links of a text that holds nothing else; empty for any other text */
 export function loneLinksOf(text: string): readonly string[] {
   if (!text.includes('//')) return []
   const { found, rest } = takeLinks(text)
   return /\p{L}/u.test(rest.replaceAll(wrapper, '')) ? [] : found
 }
 
-/** Whether a text that has not ended may turn out to be nothing but links. */
+/** Whether an unfinished text may consist only of links. */
 export function mayBeLoneLinks(text: string): boolean {
   return !inline.test(text) && begun.test(takeLinks(text).rest.replaceAll(wrapper, ''))
 }

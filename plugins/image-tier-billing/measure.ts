@@ -3,35 +3,36 @@ import { type Found, JpegSize, type SizeReader, TiffSize } from './stream-size.t
 import type { Size } from './tier.ts'
 
 /**
- * What the first bytes of an image tell. `more`: not enough of them yet. `bytesMin` is the least that an image of this size
- * can be written in; `implausible` says that it states a size which no image has.
+ * The result of reading an image's first bytes. `more`: not enough bytes yet. `bytesMin`: the least bytes that an image
+ * of this size can have. `implausible`: it states an impossible size.
  */
 export type Measured =
   | { readonly kind: 'size'; readonly mime: string; readonly size: Size; readonly bytesMin: number }
   | { readonly kind: 'more'; readonly mime: string | null; readonly bytesMax: number; readonly reader?: SizeReader }
   | { readonly kind: 'undecodable'; readonly mime: string | null; readonly implausible?: true }
 
-/** How much of an image is looked at before it counts as undecodable. JPEG and TIFF are followed to wherever their size is. */
+/**
+ * How much of an image is read before it counts as undecodable. JPEG and TIFF are followed to wherever their size is.
+ */
 export const headBytesMax = 64 * 1024
-/** No image of more pixels, or with a longer edge, comes from anywhere. */
+/** No image has more pixels or a longer edge. */
 const edgeMax = 65_535
 const areaMax = 1_000_000_000
 const magicBytes = 12
-/** Deflate makes at most 1032 bytes of one (RFC 1951), of eight pixels each where a pixel is a bit. */
+/** Deflate expands one byte to at most 1032 (RFC 1951), of eight pixels each if a pixel is one bit. */
 const pngPixelsPerByte = 1032 * 8
-/** Of the longest codes, which are 12 bits, one means 3839 pixels at most. */
+/** A code of the maximum length of 12 bits covers at most 3839 pixels. */
 const gifPixelsPerByte = 4096
 
 /**
- * Reads the dimensions from the beginning of an image, at most `headBytesMax` of it, save where the format lets them stand
- * anywhere. Nothing is decoded: a header is believed as far as the bytes that came can carry what it says.
- * Only formats whose magic bytes are known get as far as a parser: PNG, JPEG, WebP, GIF, AVIF, BMP and TIFF; others that are
- * known are named by their type. Never throws.
+ * Reads the dimensions from the first `headBytesMax` bytes of an image, unless the format allows them anywhere. Decodes
+ * nothing: a header is accepted if the bytes received can carry it. Only formats with known magic bytes reach a parser:
+ * PNG, JPEG, WebP, GIF, AVIF, BMP and TIFF; other known ones are named by type. Never throws.
  *
- * PNG, WebP and GIF are read by `image-size`, after what it would get wrong is excluded: it reads past the end of a
- * short buffer into the shared pool, lets zero edges pass, and takes VP8 data without its start code. The others are
- * read here: `image-size` 2.1.0 knows three of the thirteen SOF markers of a JPEG, loses its way at fill bytes, steps through
- * garbage one allocation per byte, takes an AVIF's clean-aperture denominator off its width, and wants a TIFF whole.
+ * `image-size` reads PNG, WebP and GIF, after inputs that it misreads are excluded: it reads past the end of a short
+ * buffer into the shared pool, accepts zero edges, and accepts VP8 data without its start code. The other formats are
+ * read here: `image-size` 2.1.0 knows three of the thirteen SOF markers of a JPEG, fails at fill bytes, allocates for
+ * each byte of garbage, subtracts an AVIF's clean-aperture denominator from its width, and requires a whole TIFF.
  */
 export function measure(head: Buffer): Measured {
   if (head.length < magicBytes) return { kind: 'more', mime: null, bytesMax: headBytesMax }
@@ -48,7 +49,7 @@ export function measure(head: Buffer): Measured {
   return head.length >= headBytesMax ? { kind: 'undecodable', mime } : { kind: 'more', mime, bytesMax: headBytesMax }
 }
 
-/** A size as it was found, where an image can have it. */
+/** A size as found, if an image can have it. */
 export function judge(mime: string, found: Exclude<Found, 'more'>): Measured {
   if (found === 'none' || !isEdge(found.width) || !isEdge(found.height)) return { kind: 'undecodable', mime }
   const { width, height, bytesMin = 0 } = found
@@ -57,7 +58,7 @@ export function judge(mime: string, found: Exclude<Found, 'more'>): Measured {
   return { kind: 'size', mime, size: { width, height }, bytesMin }
 }
 
-/** What is charged of an image by what was measured: why there is no size, where there is none. */
+/** The measured values for rating an image; the reason if there is no size. */
 export function sizeOf(measured: Measured): { readonly size: Size | null; readonly unread?: readonly string[] } {
   if (measured.kind === 'size') return { size: measured.size }
   if (measured.kind === 'undecodable' && measured.implausible) return { size: null, unread: ['implausible'] }
@@ -89,7 +90,7 @@ const formats: readonly Format[] = [
   { mime: 'image/tiff', matches: isTiff, open: () => new TiffSize() },
 ]
 
-/** Formats that are known and not measured, by their first bytes; those of a box come after its length. */
+/** Known formats that are not measured, by their first bytes; for a box format they follow its length. */
 const named: readonly (readonly [mime: string, at: number, magic: string])[] = [
   ['image/heic', 4, 'ftyphei'],
   ['image/heic', 4, 'ftyphev'],
@@ -118,10 +119,10 @@ const named: readonly (readonly [mime: string, at: number, magic: string])[] = [
   ['video/webm', 0, '\x1a\x45\xdf\xa3'],
   ['video/mp4', 4, 'ftyp'],
 ]
-/** A comment ends where it first may. If it could end later too, each more would double the ways to read them all. */
+/** A comment ends at its first possible end. Otherwise each further comment would double the number of readings. */
 const svg = /^\s*(?:<\?xml[^>]*>\s*|<!--(?:(?!-->)[^])*-->\s*|<!DOCTYPE[^>]*>\s*)*<svg[\s>]/i
 
-/** The type of an image that is not measured; null where it is none that is known. */
+/** The type of an image that is not measured; null if it is unknown. */
 function nameOf(head: Buffer): string | null {
   const text = head.toString('latin1', 0, 512)
   for (const [mime, at, magic] of named) if (text.startsWith(magic, at)) return mime
@@ -137,7 +138,7 @@ function isTiff(head: Buffer): boolean {
   return magic === 'II*\0' || magic === 'MM\0*'
 }
 
-/** The header of the device-independent bitmap says how long it is; uncompressed pixels all take their bits. */
+/** The header of the device-independent bitmap has its length; uncompressed pixels take all their bits. */
 function readBmp(head: Buffer): Found {
   if (head.length < 34) return 'more'
   const bytes = head.readUInt32LE(14)
@@ -158,12 +159,11 @@ function withLeast(found: Found, pixelsPerByte: number): Found {
   return { ...found, bytesMin: (found.width * found.height) / pixelsPerByte }
 }
 
-/** The four letters at an offset. */
 function tag(head: Buffer, at: number): string {
   return head.toString('latin1', at, at + 4)
 }
 
-/** By `image-size`; the format and the needed length have been checked. */
+/** By `image-size`; format and length were checked before. */
 function readSize(head: Buffer): Found {
   try {
     return imageSize(head)
@@ -172,13 +172,13 @@ function readSize(head: Buffer): Found {
   }
 }
 
-/** RFC 2083: IHDR comes first, save in Apple's variant, where a CgBI chunk of 4 bytes precedes it. */
+/** RFC 2083: IHDR comes first, except in Apple's variant, where a CgBI chunk of 4 bytes precedes it. */
 function readPng(head: Buffer): Found {
   const before = head.length >= 16 && tag(head, 12) === 'CgBI' ? 16 : 0
   return head.length < 24 + before ? 'more' : withLeast(readSize(head), pngPixelsPerByte)
 }
 
-/** RFC 9649: the size is in the first chunk, whichever of the three it is. */
+/** RFC 9649: the first chunk, of three kinds, has the size. */
 function readWebp(head: Buffer): Found {
   if (head.length < 30) return 'more'
   const chunk = tag(head, 12)
@@ -197,7 +197,7 @@ function isAvif(head: Buffer): boolean {
   return false
 }
 
-/** ISO/IEC 23008-12: the largest `ispe` among the properties is the whole picture; tiles and thumbnails are smaller. */
+/** ISO/IEC 23008-12: the largest `ispe` property is the whole picture; tiles and thumbnails are smaller. */
 function readAvif(head: Buffer): Found {
   const meta = findBox(head, 0, Number.POSITIVE_INFINITY, 'meta')
   if (typeof meta === 'string') return meta
@@ -224,7 +224,7 @@ function findBox(head: Buffer, from: number, to: number, kind: string): Box | 'm
   for (let at = from; at + 8 <= to; ) {
     if (at + 8 > head.length) return 'more'
     const bytes = head.readUInt32BE(at)
-    // 0 is "to the end of the file", 1 a 64-bit length: neither occurs before the properties of a real image.
+    // 0 means "to the end of the file", 1 a 64-bit length: neither occurs before the properties of a real image.
     if (bytes < 8) return 'none'
     if (tag(head, at + 4) === kind) return { from: at + 8, to: Math.min(at + bytes, to) }
     at += bytes

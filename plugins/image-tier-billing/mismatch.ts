@@ -4,8 +4,8 @@ import { longEdgeOf, type Size, tierOfLabel, tierOfSize } from './tier.ts'
 type Row = Pick<TierRule['tiers'][number], 'tier' | 'longEdgeMax' | 'pixelsMax' | 'price'>
 
 /**
- * Where the size asked for and the picture do not agree (`docs/rules.md#tiers-and-prices`); null where they do, or
- * where nobody can know.
+ * The mismatch of the requested size and the picture (`docs/rules.md#tiers-and-prices`); null if there is none, or none
+ * is known.
  */
 export function findMismatch(
   rule: { readonly tiers: readonly Row[]; readonly requestedTier: string | null },
@@ -27,7 +27,7 @@ export function findMismatch(
   return null
 }
 
-/** The warning of a mismatch, in a sentence. */
+/** The warning of a mismatch as a sentence. */
 export function describeMismatch(mismatch: SizeMismatch, family: string): string {
   const { kind, asked, billed, made, returned, cheaper } = mismatch
   if (kind === 'ignored')
@@ -46,14 +46,14 @@ export function describeMismatch(mismatch: SizeMismatch, family: string): string
   )
 }
 
-/** What a rule keeps of a size that is dearer than what is made of it. */
+/** Stored in a rule for a requested size that costs more than the returned image. */
 export function cheaperBy({ made, cheaper }: SizeMismatch): Pick<TierRule, 'cheaper'> {
   return cheaper === null ? {} : { cheaper: { tier: made, size: cheaper } }
 }
 
 const dearer = /; size (\S+) is billed (\S+)$/
 
-/** The same of any rule: what was charged before rules kept it says it in its warning. */
+/** The same for any rule: charges from before rules stored it have it in their warning. */
 export function cheaperOf({ cheaper, warnings }: TierRule): TierRule['cheaper'] {
   if (cheaper) return cheaper
   for (const warning of warnings) {
@@ -67,7 +67,7 @@ function write({ width, height }: Size): string {
   return `${width}x${height}`
 }
 
-/** The size of the same shape that just fits a tier. */
+/** The largest size of the same shape that fits a tier. */
 function cheaperSize(size: Size, row: Row): string {
   const { longEdgeMax, pixelsMax, tier } = row
   if (pixelsMax) return shrink(size, Math.sqrt(pixelsMax / (size.width * size.height)), Math.floor)

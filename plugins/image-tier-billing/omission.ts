@@ -3,58 +3,58 @@ import type { Holdback } from '../../src/wire/index.ts'
 const blank = 0x20
 const comma = 0x2c
 const zero = 0x30
-/** So much of a list of numbers is left out as one. */
+/** How much of a list of numbers is omitted as one. */
 const runBytesMax = 16_384
 
 /**
- * Leaves out of an answer what may be an image that nobody has paid for. A value becomes empty, and blanks take the rest of its
- * place: the answer stays JSON, keeps its members' types, and stays as long as its head says (`docs/billing.md`).
+ * Omits from an answer what may be an unpaid image. A value becomes empty and blanks fill its place, so the answer
+ * remains valid JSON with the types of its members and the length of its head (`docs/billing.md`).
  */
 export class Omission {
   readonly #holdback: Holdback
-  /** The place of the first byte of the piece that is being read. */
+  /** The offset of the first byte of the current piece. */
   base = 0
-  /** What was left out first, for people; undefined where nothing was. */
+  /** The first omission, for people; undefined if there is none. */
   shape: string | undefined
-  /** Up to where the value is left out that has begun. */
+  /** How far the unfinished value is omitted. */
   #to = 0
   #restTo = 0
-  /** The numbers that were left out last. */
+  /** The numbers that were omitted last. */
   readonly #run = { from: 0, to: -1, bytes: Buffer.alloc(0) }
 
   constructor(holdback: Holdback) {
     this.#holdback = holdback
   }
 
-  /** Something is odd about what goes out. */
+  /** The output has something suspicious. */
   note(shape: string): void {
     this.shape ??= shape
   }
 
-  /** Leaves out the string from its opening quote to after its closing one. */
+  /** Omits the string from its opening quote to its closing one. */
   string(from: number, to: number, shape: string): void {
     this.#empty(from, to, '""', shape)
   }
 
-  /** Leaves out a string of which only the bytes up to `to` have come: `more` leaves out the rest. */
+  /** Omits a string that has arrived only up to `to`; `more` omits the rest. */
   begin(from: number, to: number, shape: string): void {
     this.string(from, to, shape)
     this.#to = to
   }
 
-  /** The value that has begun goes on to `to`. */
+  /** The unfinished value continues to `to`. */
   more(to: number): void {
     this.#blank(this.#to, to)
     this.#to = to
   }
 
-  /** Another name takes the place of one, which may not have ended: no reader looks for it. */
+  /** Replaces a name, which may be unfinished, by one that no parser looks for. */
   beginName(from: number, to: number, shape: string): void {
     this.#empty(from, to, '"_"', shape)
     this.#to = to
   }
 
-  /** Numbers of a list that follow each other are left out as one: a list of very many would cost more than its bytes. */
+  /** Consecutive numbers of a list are omitted as one: omitting each would cost more than the bytes of the list. */
   number(from: number, to: number, shape: string): void {
     this.shape ??= shape
     const run = this.#run
@@ -69,14 +69,14 @@ export class Omission {
     this.#holdback.replace(run.from, to, run.bytes.subarray(0, length))
   }
 
-  /** Leaves out what follows an answer's JSON from `from` on, as far as it has come. */
+  /** Omits what follows an answer's JSON from `from` on, as far as it has arrived. */
   rest(from: number, to: number, shape: string): void {
     this.note(shape)
     this.#blank(Math.max(from, this.#restTo), to)
     this.#restTo = to
   }
 
-  /** Makes a comment of lines of an event stream; their last line break stays. */
+  /** Turns lines of an event stream into a comment; their last line break remains. */
   comment(from: number, to: number, shape: string): void {
     this.#empty(from, to - 1, ':', shape)
   }

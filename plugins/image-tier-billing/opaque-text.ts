@@ -1,18 +1,21 @@
 import { findPicture, unescapeText } from './judge-text.ts'
 import type { Omission } from './omission.ts'
 
-/** So much of it is looked at: a picture shows in its first bytes. */
+/** How much of it is examined: a picture is recognised by its first bytes. */
 const judgedBytesMax = 1024
 const leadsElsewhere = /^\s*data:|:\/\//i
 
-/** A string of which the family says that it is no picture, however long: its beginning is held until it is seen to be none, or left out. */
+/**
+ * A string that the family declares to be no picture, however long: its beginning is held until it is verified, or
+ * omitted.
+ */
 export class OpaqueText {
   readonly from: number
   readonly #path: string
   readonly #omission: Omission
   #pieces: Buffer[] = []
   #length = 0
-  /** It may go. */
+  /** It may be delivered. */
   judged = false
   #isOmitted = false
 
@@ -22,7 +25,7 @@ export class OpaqueText {
     this.#omission = omission
   }
 
-  /** Reads on, in the bytes of `piece` from `from` to `to`. What begins as a picture, or as what leads to one, is left out. */
+  /** Reads `piece` from `from` to `to`. Omits what begins like a picture or a link to one. */
   write(piece: Buffer, from: number, to: number): void {
     if (this.#isOmitted) return this.#omission.more(this.#omission.base + to)
     if (this.judged) return
@@ -31,7 +34,7 @@ export class OpaqueText {
     if (this.#length >= judgedBytesMax) this.#judge(this.#omission.base + to)
   }
 
-  /** It is over; its closing quote is at `at`. */
+  /** Ends it; its closing quote is at `at`. */
   end(at: number): void {
     if (this.#isOmitted) this.#omission.more(at + 1)
     else if (!this.judged) this.#judge(at + 1)

@@ -14,13 +14,13 @@ import { shapeOf } from './what-charges.ts'
 
 type Opening = {
   readonly events: boolean
-  /** Images become links. */
+  /** Whether images become links. */
   readonly asUrl: boolean
-  /** Only JSON that closes proves that the answer is whole. */
+  /** Only closed JSON proves that the answer is complete. */
   readonly endUnknown: boolean
 }
 
-/** @returns what finds the images in an answer of the operation; undefined for a stream of which nothing is said */
+/** @returns the scanner for the operation's answers; undefined for a stream that is not described */
 export function openScanner(
   operation: string,
   facet: BillingFacet,
@@ -36,7 +36,7 @@ export function openScanner(
   return description.streams ? new DescribedEventScanner(description, budget, words) : undefined
 }
 
-/** A type that is neither goes by the request: something that is no such answer passes either scanner. */
+/** A type that is neither follows the request: a response that is no such answer passes either scanner. */
 export function isEventStream(contentType: string, target: Target): boolean {
   const type = typeOf(contentType)
   if (type === 'text/event-stream') return true

@@ -10,29 +10,34 @@ const comma = 0x2c
 const colon = 0x3a
 const backslash = 0x5c
 const slash = 0x2f
-/** What may come between two pictures: padding, a comma, a blank, an escape of one. Others follow one of these. */
+/**
+ * Characters that may separate two pictures: padding, a comma, a blank, an escape of one. Others follow one of these.
+ */
 const borders = [0x3d, comma, 0x20, backslash]
 const betweenBytes = new Set(Buffer.from('=,;| nrt'))
 const base64Byte = /[A-Za-z0-9+/_-]/
 
-/** `body`: no border is near; `between`: after one; `begun`: base64 follows it; `scheme`: a `data:` scheme does. */
+/**
+ * `body`: no separator is near; `between`: after one; `begun`: base64 follows it; `scheme`: a `data:` scheme follows
+ * it.
+ */
 type Phase = 'body' | 'between' | 'begun' | 'scheme'
 
 /**
- * The pictures of one string, as it stands on the wire. Mostly there is one; a string of several blocks of base64, one behind
- * the other, is as many pictures.
+ * The pictures of one string, as sent. There is usually one; a string of several consecutive blocks of base64 has as
+ * many.
  */
 export class PictureBlocks {
   readonly first: ImageHead
   /** Those after the first. */
   readonly more: ImageHead[] = []
-  /** Where the piece ends in which the second began, of several. */
+  /** Where the piece ends in which the second of several began. */
   second: number | undefined
   #phase: Phase = 'body'
-  /** The base64 that follows a border, as far as it has come. */
+  /** The base64 after a separator, as far as it has arrived. */
   #begun = ''
   #isEscape = false
-  /** More of the border has come than a backslash. */
+  /** More of the separator has arrived than a backslash. */
   #isPastBorder = false
   #schemeBytes = 0
   #isPastScheme = false
@@ -42,7 +47,7 @@ export class PictureBlocks {
     this.first = new ImageHead(kind)
   }
 
-  /** Reads on, in the bytes of `piece` from `from` to `to`; the last precedes `end`. @returns whether another picture has begun */
+  /** Reads `piece` from `from` to `to`; the last byte precedes `end`. @returns whether another picture has begun */
   write(piece: Buffer, from: number, to: number, end: number): boolean {
     const before = this.more.length
     const last = this.more.at(-1) ?? this.first
@@ -55,12 +60,12 @@ export class PictureBlocks {
     return this.more.length > before
   }
 
-  /** The pictures, once the string is over: mostly one. */
+  /** The pictures at the end of the string: usually one. */
   measure(): readonly Omit<FoundImage, 'index'>[] {
     return [this.first, ...this.more].map(head => ({ kind: 'bytes', ...sizeOf(head.end()) }))
   }
 
-  /** Where the first picture's base64 has begun: what precedes it is no border. */
+  /** Whether the first picture's base64 has begun: what precedes it is no separator. */
   #start(piece: Buffer, from: number, to: number): number {
     if (this.#hasBegun) return from
     if (this.first.isOpening) return to
@@ -142,7 +147,7 @@ export class PictureBlocks {
   }
 }
 
-/** @returns the pictures at the links of a string: mostly one */
+/** @returns the pictures at the links of a string: usually one */
 export function linkedImages(text: string): readonly Omit<FoundImage, 'index'>[] {
   return text.split(/[\s,;|](?=(?:https?:)?\/\/)/i).map(() => ({ kind: 'link', size: null }))
 }

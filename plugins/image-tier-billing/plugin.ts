@@ -54,26 +54,26 @@ import { isCountName } from './count-names.ts'
 const unavailableMs = 5_000
 const runningMs = 2_000
 
-/** What this plugin knows of an exchange that has been admitted. */
+/** The state of an admitted request. */
 type Billing = {
   readonly charge: ImageCharge
   readonly n: number
   readonly keyed: boolean
   stage: BillingStage | undefined
-  /** Converts the answer to the requested kind, where it is of the other kind. */
+  /** Converts the answer to the requested kind, if it has the other kind. */
   turned?: TurnedAnswer | undefined
 }
 
 const billingSlot = defineSlot<Billing>('image-billing')
 
-/** Prices images by size tier (`docs/rules.md#tiers-and-prices`), and lets none out before its charge is committed. */
+/** Prices images by size tier (`docs/rules.md#tiers-and-prices`), and delivers none before its charge is committed. */
 export const imageTierBilling = definePlugin({
   name: 'image-tier-billing',
   options: optionsSchema,
   facet: facetSchema,
   needs: [callerSlot, askedSizeSlot],
   charges: true,
-  chargesImages,
+  chargesItems: chargesImages,
   rule: 'tiers',
   inspect,
   quote: quoteRequest,
@@ -96,8 +96,8 @@ export const imageTierBilling = definePlugin({
         if (context.notes.unrecognised) charge.see(context.notes.unrecognised)
         await charge.settle(outcome)
       } catch (cause) {
-        // Nothing is lost: the hold stays until recovery or the lease ends it.
-        log.error({ charge: context.id, err: cause }, 'a charge could not be ended; recovery will')
+        // Nothing is lost: the hold remains until recovery or the lease ends it.
+        log.error({ charge: context.id, err: cause }, 'a charge could not be closed; recovery will close it')
       } finally {
         const { shape } = charge
         if (shape !== undefined) context.notes.unrecognised = { shape }
@@ -109,8 +109,8 @@ export const imageTierBilling = definePlugin({
     return {
       onTarget(context, target, facet) {
         const shape = shapeOf(context.route.operation, facet)
-        if (!target.chargesImages) return
-        // Who has made an image, its answer does not say.
+        if (!target.chargesItems) return
+        // The answer does not report which model made an image.
         const other = target.further?.find(({ runs }) => runs === 'instead')
         if (other) {
           const { model, place } = other
@@ -121,14 +121,14 @@ export const imageTierBilling = definePlugin({
           checkQuery(context.head.query)
         }
         readIdempotencyKey(context.head.headers['idempotency-key'])
-        // Nothing has been reserved yet when a request is refused that has no price.
+        // A request without a price is refused before anything is reserved.
         if (goesBySent(facet)) quote({ ...quoteOf(context, target, facet), n: 1 })
         if (shape === 'data' && rendersUrl(target, facet) && target.stream) throw fail('response_format_not_streamed')
         if (!ledger.healthy()) throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
       },
 
       onAdmit(context, target, facet) {
-        return target.chargesImages ? openCharge(host, context, target, facet) : undefined
+        return target.chargesItems ? openCharge(host, context, target, facet) : undefined
       },
 
       onForward(context, out, facet) {
@@ -144,14 +144,14 @@ export const imageTierBilling = definePlugin({
         if (!billing || context.slots.get(jobSlot)?.handedOver === true) return reply
         billing.charge.comesFrom(target.upstream.name)
         if (reply.status < 200 || reply.status > 299) {
-          // Whatever its status says, an image that is in it would leave unpaid.
+          // Whatever its status, an image in it would be delivered unpaid.
           return { ...reply, stages: [...reply.stages, new RefusalStage(billing.charge, reply.status)] }
         }
         const contentType = readableType(billing.charge, reply.headers)
         const { operation } = context.route
         const asUrl = shapeOf(operation, facet) === 'data' && rendersUrl(target, facet)
         const came = reply.turnInto === undefined ? isEventStream(contentType, target) : reply.turnInto === 'whole'
-        // Callers read what they requested: the answer is converted to that where its shape is known.
+        // Clients read what they requested: the answer is converted to that, if its shape is known.
         const isTurned = reply.turnInto !== undefined && shapeOf(operation, facet) === 'data'
         const events = isTurned ? !came : came
         const endUnknown = reply.endUnknown === true
@@ -166,7 +166,7 @@ export const imageTierBilling = definePlugin({
           ...reply,
           headers: asUrl ? withoutLength(headers) : headers,
           stages: [...reply.stages, ...(billing.turned ? [billing.turned] : []), billing.stage],
-          // Half of a JSON answer differs from a whole one by its brackets, whatever the connection says.
+          // Brackets distinguish half of a JSON answer from a whole one, whatever the connection reports.
           provesEnd: reply.provesEnd === true || !came,
         }
       },
@@ -182,7 +182,7 @@ export const imageTierBilling = definePlugin({
   },
 })
 
-/** The charge of a job that is taken up again. @throws Failure job_in_review */
+/** The charge of a job that is resumed. @throws Failure job_in_review */
 async function resumeCharge(
   { clock, stores: { ledger } }: Host,
   context: RequestContext,
@@ -190,12 +190,12 @@ async function resumeCharge(
 ): Promise<void> {
   const stored = await ledger.find(context.id)
   if (!stored) return
-  // A person is to see what it comes to: nothing more of it goes out.
+  // A person decides what it costs: nothing more of it is delivered.
   if (stored.state === 'needs_review') throw fail('job_in_review', { charge: context.id })
   const { n, rule, lines } = stored
   const job = context.slots.get(jobSlot)
   if (job) job.hasBegun = stored.state === 'reserved' && lines.length > 0
-  // Where another exchange has ended it, its lines are those of what it paid for: any other is refused.
+  // If another request has ended it, its items are for what that one paid; any other image is refused.
   const terms = {
     id: context.id,
     rule: rule as TierRule,
@@ -216,7 +216,7 @@ function leavingOf({ over_return: overReturn, on_caller_gone: onCallerGone }: Bi
   return { overReturn, onCallerGone }
 }
 
-/** The charge is that of a job that another exchange ends: this one has handed it over, or the gateway or its storage stops. */
+/** The charge of a job that another request ends: this one has handed it over, or the gateway or its storage stops. */
 function goesOn(context: RequestContext, outcome: Outcome): boolean {
   const job = context.slots.get(jobSlot)
   const code = 'failure' in outcome ? outcome.failure?.code : undefined
@@ -225,9 +225,10 @@ function goesOn(context: RequestContext, outcome: Outcome): boolean {
 }
 
 /**
- * Reserves what the request may come to at most, before an upstream sees it.
- * @returns the answer to a request that is given no charge of its own
- * @throws Failure storage_unavailable, insufficient_quota, idempotency_in_progress, idempotency_mismatch, already_completed
+ * Reserves the most that the request may cost, before an upstream is called.
+ * @returns the answer to a request without a charge of its own
+ * @throws Failure storage_unavailable, insufficient_quota, idempotency_in_progress, idempotency_mismatch,
+ * already_completed
  */
 async function openCharge(
   { clock, stores }: Host,
@@ -245,7 +246,7 @@ async function openCharge(
   const measured = about.sent && (await measureInputs(facet, about.sent))
   const quoted = quote({ ...about, measured, n })
   const idempotency = await readIdempotency(context.head.headers['idempotency-key'], context.head.path, body)
-  // Known by its slot, which who charges the use has put before.
+  // Known by its slot, which the plugin that charges the use has set before.
   const rule = context.slots.get(tokenUseSlot) ? withUse(quoted.rule, context.id) : quoted.rule
   const facts = chargeFacts(context, target, { rule, n, size: about.asked.text, quality: textOf(body, 'quality') })
   const terms = {
@@ -256,7 +257,7 @@ async function openCharge(
     metadata: () => context.slots.get(responseMetadataSlot),
   }
   const charge = new ImageCharge(ledger, terms, clock)
-  // Known before the hold is: when its commit is in doubt, the end of the exchange still gives it back.
+  // Known before the hold is: if its commit is in doubt, the end of the request still releases it.
   context.slots.put(billingSlot, { charge, n, keyed: idempotency !== null, stage: undefined })
   context.slots.put(imagesMadeSlot, () => charge.images)
   const held = await ledger.hold({ facts, hold: quoted.atMost, idempotency }).catch(throwUnavailable)
@@ -268,7 +269,7 @@ async function openCharge(
   return undefined
 }
 
-/** What the price of a request is computed from; the request itself only where more than its size counts. */
+/** Inputs of a price; the request itself only if more than its size counts. */
 function quoteOf(context: RequestContext, { body, family, model }: Target, facet: BillingFacet) {
   const sent = goesBySent(facet) ? { body, family, operation: context.route.operation } : undefined
   return { facet, family, model, asked: askedSize(context.slots, body), ...(sent && { sent }) }
@@ -282,7 +283,7 @@ function readableType(charge: ImageCharge, headers: Reply['headers']): string {
   const encoding = headers['content-encoding'] ?? 'identity'
   if (encoding !== 'identity') throw charge.broken(fail('upstream_answer_encoded', { encoding }))
   const contentType = headers['content-type'] ?? 'application/json'
-  // A bare picture has no element to count, and would leave unpaid.
+  // A bare picture has no element to count and would be delivered unpaid.
   const type = typeOf(contentType)
   if (!mayTell(type)) throw charge.unrecognised(`content-type ${type}`.slice(0, 80))
   return contentType
@@ -305,19 +306,19 @@ function turn(
   })
 }
 
-/** What was not sent on after all. */
+/** The fields that were not forwarded after all. */
 function tellDropped({ notes }: RequestContext, dropped: readonly string[]): void {
   notes.forwarded = notes.forwarded.filter(name => !dropped.includes(name))
   notes.dropped = [...notes.dropped, ...dropped.filter(name => !notes.dropped.includes(name))]
 }
 
-/** Says where the other part of the request's price is to be found. */
+/** Names the charge that has the other part of the request's price. */
 function withUse(rule: TierRule, id: string): TierRule {
-  const warning = `this is the price of the images; what else the request used is charged as ${useChargeId(id)}`
+  const warning = `this is the price of the images; other usage of the request is charged as ${useChargeId(id)}`
   return { ...rule, warnings: [...rule.warnings, warning] }
 }
 
-/** The caller wants links, and this family's upstream only ever answers with bytes. @throws Failure for another format. */
+/** The client wants links, and this family's upstream only returns bytes. @throws Failure for another format. */
 function rendersUrl(target: Target, facet: BillingFacet): boolean {
   if (!facet.render) return false
   const format = readField(target.body, 'response_format')
@@ -326,7 +327,9 @@ function rendersUrl(target: Target, facet: BillingFacet): boolean {
   throw fail('invalid_response_format', { value: JSON.stringify(format).slice(0, 40) })
 }
 
-/** The answer to a request without a charge of its own. @throws Failure unless an answer was kept for it, or for its job. */
+/**
+ * The answer to a request without a charge of its own. @throws Failure unless an answer was stored for it or its job.
+ */
 async function answerWithout(
   held: Exclude<HoldResult, { kind: 'held' }>,
   hold: number,
@@ -363,13 +366,13 @@ function replayed(answer: StoredAnswer): Answer {
   return { status: answer.status, headers: { ...answer.headers, 'idempotent-replayed': 'true' }, body: answer.body }
 }
 
-/** Types of answers that are read for images; text of any kind may be JSON, and is looked at as such. */
+/** Types of answers that are read for images; text of any kind may be JSON and is read as JSON. */
 function mayTell(type: string): boolean {
   return type === '' || type === 'application/json' || type.endsWith('+json') || type.startsWith('text/')
 }
 
 /**
- * What stands in the address goes on as it is, and some upstreams read a number of images there.
+ * The address is forwarded as it is, and some upstreams read a number of images from it.
  * @throws Failure `count_in_address`
  */
 function checkQuery(query: string): void {

@@ -2,25 +2,25 @@ import type { Micros, PriceFactor, TierRule, TierSource } from '../../src/plugin
 import { multiply } from '../../src/pricing/index.ts'
 import { rateTier, type Size } from './tier.ts'
 
-/** What is known of an image that came back, and of the answer that it came in. */
+/** What is known of a returned image and its answer. */
 export type Come = {
   /** Read from its bytes. */
   readonly output: Size | null
-  /** As the answer says it. */
+  /** As the answer reports it. */
   readonly told: Size | null
   /** As the answer reports them, by name. */
   readonly facts: ReadonlyMap<string, string | number | boolean> | undefined
-  /** The answer is over, and reported none of the quantities that lines are charged by. */
+  /** The answer is complete and reported none of the quantities that lines are charged by. */
   readonly isSilent?: boolean
 }
 
 /** The price of one image: `label` is its tier, or the name of the price. */
 export type PricedImage = { readonly label: string; readonly source: TierSource; readonly price: Micros }
 
-/** What the price of an image without tiers and without names is called. */
+/** The name of the price of an image without tiers and names. */
 export const imageLabel = 'image'
 
-/** The price of an image by the rule of its charge (`docs/rules.md#tiers-and-prices`), before anything else that is known of it. */
+/** The price of an image by the rule of its charge (`docs/rules.md#tiers-and-prices`), before the answer's facts. */
 export function priceImage(rule: TierRule, come: Come): PricedImage {
   const rated = rateTier(rule, come.output, come.told)
   const found = rule.by
@@ -61,7 +61,7 @@ function priceBy(rule: TierRule, by: readonly string[], rated: Rated, come: Come
   if (row) return { label: row.label, source, price: row.price }
   const otherwise = prices.find(one => sameLabel(one.label, rule.otherwise, true))
   if (otherwise) return { label: otherwise.label, source: 'default', price: otherwise.price }
-  // What the answer reports has no price: the request has one, or it would have been refused.
+  // What the answer reports has no price; the request's values have one, or it would have been refused.
   const asked = find(undefined) ?? dearestOf(prices)
   return { label: asked?.label ?? imageLabel, source: 'default', price: asked?.price ?? 0 }
 }
@@ -74,7 +74,7 @@ function tellsAny(names: readonly string[], rule: TierRule, { facts }: Come): bo
   return names.some(name => rule.facts?.includes(name) && facts?.has(name))
 }
 
-/** The value of a name: what the answer reports of it, where it may, else that of the request. */
+/** The value of a name: as the answer reports it, if it may; else as requested. */
 export function valueOf(
   rule: Pick<TierRule, 'facts' | 'asked'>,
   name: string,
@@ -84,24 +84,24 @@ export function valueOf(
   return told === undefined || told === '' ? rule.asked?.[name] : String(told)
 }
 
-/** Values as prices are named by them; undefined where one is missing, and where one of several could be taken for two. */
+/** Values as they appear in a price's name; undefined if one is missing, or ambiguous among several. */
 export function labelOf(values: readonly (string | undefined)[]): string | undefined {
   const several = values.length > 1
   for (const value of values) if (value === undefined || (several && /\s/.test(value))) return undefined
   return values.join(' ')
 }
 
-/** Whether two names of prices are one; `whole`: blanks within are part of the name. */
+/** Whether two price names are equal; `whole`: inner blanks are part of the name. */
 export function sameLabel(a: string, b: string, whole: boolean): boolean {
   return isSameWord(whole ? a : wordsOf(a).join(' '), b)
 }
 
-/** The words of a name, between its blanks. */
+/** The words of a name, separated by blanks. */
 export function wordsOf(label: string): readonly string[] {
   return label.trim().split(/\s+/)
 }
 
-/** Whether two words are one in any case of the Latin letters: of others there are some that only look like these. */
+/** Whether two words are equal in any case of the Latin letters; others may only look alike. */
 export function isSameWord(a: string, b: string): boolean {
   return a.length === b.length && lower(a) === lower(b)
 }

@@ -13,7 +13,7 @@ import { quote } from './quote.ts'
 import { besideOf, rowsOf } from './rows.ts'
 import type { BillingFacet } from './schema.ts'
 
-/** Sizes that callers request whatever the model: the squares and shapes of screens and photographs, small to large. */
+/** Sizes that clients request of any model: squares and shapes of screens and photographs, small to large. */
 const askedOften = [
   '512x512',
   '600x800',
@@ -27,13 +27,13 @@ const askedOften = [
 
 type Size = { readonly width: number; readonly height: number }
 
-/** The tiers of a model, and what common sizes come to: by the computation that holds for them. */
+/** The tiers of a model and the prices of common sizes, by the computation that charges use. */
 export function prices(ask: PriceAsk, facet: BillingFacet): Prices {
   const { family, model, operations, slots } = ask
   const nothing = { text: null, size: { kind: 'none' }, resolution: null, expected: null } as const
   const { rule } = quote({ facet, family, model, asked: nothing, n: 1 })
   const { labels, sizes: known } = slots.get(sizeTableSlot) ?? { labels: [], sizes: [] }
-  // Where prices go by more than a size, a size alone has none.
+  // If prices depend on more than a size, a size alone has no price.
   const bySize = facet.tiers !== undefined && !facet.price_by?.some(name => name !== 'tier')
   const asked = bySize ? [null, ...labels, ...askedOften] : [null]
   return {
@@ -66,7 +66,7 @@ function conditionsText(conditions: PriceFactor['if']): string {
     .join(', ')
 }
 
-/** By the sizes of the family's table alone: `above` is the largest long edge of the tier before this one. */
+/** By the sizes of the family's table: `above` is the largest long edge of the tier before. */
 function reachOf(
   facet: BillingFacet,
   known: readonly Size[],
@@ -117,7 +117,7 @@ function priceSize({ explain }: PriceAsk, operation: string, asked: string | nul
       mismatch,
     }
   } catch (error) {
-    // A family that refuses this size has no price for it; the reason is what a caller would read.
+    // A family that refuses this size has no price for it; the reason is the client's error.
     if (!(error instanceof Failure)) throw error
     const none = { comesBack: null, resolution: null, ratio: null, tier: null, price: null, mismatch: null }
     return { operation, asked, ...none, warning: error.message }

@@ -11,7 +11,7 @@ import type { BillingFacet, Shape } from './schema.ts'
 import { askedSize, chargesImages, shapeOf } from './what-charges.ts'
 
 /**
- * What a request for images would be held for, and how it would go on.
+ * What a request for images would hold, and how it would be forwarded.
  * @throws Failure invalid_n, count_repeated, price_unknown, price_field_repeated, invalid_quantity
  */
 export function quoteRequest(request: Imagined, facet: BillingFacet): PluginQuote | undefined {
@@ -45,14 +45,14 @@ export function quoteRequest(request: Imagined, facet: BillingFacet): PluginQuot
   }
 }
 
-/** A body as it goes on to the upstream, and the paths of what does not. @throws Failure count_repeated */
+/** A body as forwarded to the upstream, and the paths of dropped fields. @throws Failure count_repeated */
 export function shapeSent(
   out: Imagined['out'],
   facet: BillingFacet,
   shape: Shape,
 ): { readonly out: Imagined['out']; readonly dropped: readonly string[] } {
   const { body, dropped } = shapeBody(out, facet, shape)
-  // What is rendered here was never the upstream's to know (decision 6).
+  // What is rendered here is never sent to the upstream (decision 6).
   return { out: facet.render && shape === 'data' ? withField(body, 'response_format', undefined) : body, dropped }
 }
 

@@ -16,27 +16,27 @@ import { priceImage } from './price-image.ts'
 import { mostOf, rateLinesBefore } from './rate-lines.ts'
 import type { BillingFacet } from './schema.ts'
 
-/** What a request will cost as far as it can be known before the upstream is called. */
+/** What a request will cost, as far as it can be known before the upstream is called. */
 export type Quote = {
   readonly rule: TierRule
   /**
-   * What the caller should hear before it costs (`docs/rules.md#tiers-and-prices`); in words it is the rule's warning.
+   * What the client should know before paying (`docs/rules.md#tiers-and-prices`); the rule's warning has it in words.
    */
   readonly mismatch: SizeMismatch | null
   readonly n: number
-  /** What one image is expected to be; null where only the image itself decides. */
+  /** The expected image; null if only the image itself decides. */
   readonly expected: { readonly tier: string; readonly source: TierSource; readonly price: Micros } | null
-  /** n × the expected price, and the additional charges; null where only the answer decides. */
+  /** n × the expected price, and the additional charges; null if only the answer decides. */
   readonly expectedAmount: Micros | null
-  /** n × the dearest that can come out, and the most of the additional charges: what is held. */
+  /** The hold: n × the highest possible price, and the most of the additional charges. */
   readonly atMost: Micros
 }
 
 /**
- * The one computation of a price before the fact: the hold, `explain`, the playground and the pricing page all take it
- * from here. Without `sent` nothing is known of the request but its size.
- * @throws Failure `price_missing` when the model has no price for a tier; a checked configuration has all. `price_unknown`
- *   for a combination without a price, `price_field_repeated`, `invalid_quantity`
+ * Computes a price in advance, for the hold, `explain`, the playground and the price page. Without `sent` only the size
+ * of the request is known.
+ * @throws Failure `price_missing` if the model has no price for a tier; a checked configuration has all.
+ * `price_unknown` for a combination without a price, `price_field_repeated`, `invalid_quantity`
  */
 export function quote(request: {
   readonly facet: BillingFacet

@@ -4,14 +4,14 @@ import { rateTier } from './tier.ts'
 import { rateLines, type Unplaced } from './rate-lines.ts'
 import type { FoundImage } from './scanned.ts'
 
-/** What an image is rated by, besides itself. */
+/** Inputs for rating an image, besides the image. */
 export type Rating = { readonly rule: TierRule; readonly n: number; readonly overReturn: 'bill' | 'cap' }
 
 /**
- * The line of one image that came back. Flags: `undecodable` when it has bytes that are no readable image, with the type
- * that they are of, or `implausible` when they cannot carry the size that they state;
- * `over_return` when more came than were asked for, `uncounted` when more came than the vendor counts, and `capped` when that
- * one is not charged; `larger_than_expected` when its tier is above the largest that was held for. `metadata`: what the answer has said of itself so far.
+ * The charge item of one returned image. Flags: `undecodable` if its bytes are no readable image, with their type, or
+ * `implausible` if they cannot carry the stated size; `over_return` if more were returned than requested, `uncounted`
+ * if more than the vendor counts, and `capped` if that one is not charged; `larger_than_expected` if its tier is above
+ * the largest that was held for. `metadata`: the facts of the answer so far.
  */
 export function rateImage(image: FoundImage, rating: Rating, metadata?: ResponseMetadata): ChargeItem {
   const { rule } = rating
@@ -39,7 +39,7 @@ export function rateImage(image: FoundImage, rating: Rating, metadata?: Response
   }
 }
 
-/** Whether the tier that came back is above the largest that the family expects. A requested tier has been held for. */
+/** Whether the returned tier is above the largest that the family expects. The hold covers a requested tier. */
 function isLarger(rule: TierRule, image: FoundImage, metadata: ResponseMetadata | undefined): boolean {
   const { tiers, largestOutput } = rule
   if (largestOutput === undefined) return false
@@ -48,7 +48,7 @@ function isLarger(rule: TierRule, image: FoundImage, metadata: ResponseMetadata 
   return (source === 'output' || source === 'told') && rankOf(tier) > rankOf(largestOutput)
 }
 
-/** What is charged with an image, in addition to it; nothing with one that is not charged. */
+/** What is charged in addition to an image; nothing if the image is not charged. */
 export function rateWithImage(
   image: FoundImage,
   line: ChargeItem,
@@ -65,17 +65,17 @@ export function comeOf(
   return { output: size, told: metadata?.sizes.get(index) ?? null, facts: metadata && factsAt(metadata, index) }
 }
 
-/** Where several answers are one, those of a picture's own. */
+/** Facts of the picture's own answer, if several answers are combined. */
 function factsAt(metadata: ResponseMetadata, index: number): ReadonlyMap<string, string | number | boolean> {
   return metadata.factsAt.get(index) ?? metadata.facts
 }
 
-/** A count of none with an image that is there is no count. */
+/** A count of 0 with an image present is no count. */
 function isUncounted({ index }: FoundImage, metadata: ResponseMetadata | undefined): boolean {
   return metadata?.count !== undefined && metadata.count > 0 && index >= metadata.count
 }
 
-/** What of the answer's words this image was rated by. */
+/** The facts of the answer that this image was rated by. */
 function toldOf(
   rule: TierRule,
   { index }: FoundImage,

@@ -4,10 +4,10 @@ import { toldQuantity } from './line-rules.ts'
 import type { Come } from './price-image.ts'
 import type { Size } from './tier.ts'
 
-/** A line before it has its place. */
+/** A charge item before it has its number. */
 export type Unplaced = Omit<ChargeItem, 'index'>
 
-/** When a line is written: with each image, with the first one, or when the answer is complete. */
+/** When an item is written: with each image, with the first one, or when the answer is complete. */
 export type Moment = 'image' | 'first' | 'end'
 
 export function momentOf(rule: TierRule, line: ChargeItemRule): Moment {
@@ -15,7 +15,7 @@ export function momentOf(rule: TierRule, line: ChargeItemRule): Moment {
   return line.from !== undefined && rule.facts?.includes(line.from) ? 'end' : 'first'
 }
 
-/** The lines of one moment, by the rule of their charge and what is known then. */
+/** The items of one moment, by the rule of their charge and what is known then. */
 export function rateLines(rule: TierRule, moment: Moment, come: Come): readonly Unplaced[] {
   if (!rule.lines) return []
   return rule.lines.filter(line => momentOf(rule, line) === moment).flatMap(line => rateLine(rule, line, come))
@@ -26,13 +26,13 @@ type Amounts = {
   readonly source: TierSource
   readonly size?: Size
   readonly fact?: readonly [name: string, value: string]
-  /** The answer does not report how much it was. */
+  /** The answer does not report the quantity. */
   readonly untold?: true
-  /** Nor does the family say how much it is then: it is taken for the most. */
+  /** The family sets no value for it either: the maximum applies. */
   readonly estimated?: true
 }
 
-/** What one line comes to: two lines where the first unit of a picture has a price of its own, none where there is nothing. */
+/** The items of one line: two if the first unit of a picture has its own price, none if the quantity is 0. */
 export function rateLine(rule: TierRule, line: ChargeItemRule, come: Come): readonly Unplaced[] {
   const { amounts, source, size, fact, untold, estimated } = amountsOf(rule, line, come)
   const flags: string[] = []
@@ -52,7 +52,7 @@ export function rateLine(rule: TierRule, line: ChargeItemRule, come: Come): read
   return parts.map(({ name, price, quantity }) => ({ tier: name, price, quantity, ...rest }))
 }
 
-/** Amounts by the prices that they have: those of first units apart from the others. */
+/** Amounts by their prices: first units apart from the others. */
 function partsOf(line: ChargeItemRule, amounts: readonly number[]) {
   let [first, rest] = [0, 0]
   for (const amount of amounts) {
@@ -88,11 +88,11 @@ function amountsOf(rule: TierRule, line: ChargeItemRule, come: Come): Amounts {
   return { ...unknown, amounts: [0] }
 }
 
-/** Of an image that came back: by what the answer reports, its bytes, or the requested size. */
+/** Of a returned image: by the answer's facts, its bytes, or the requested size. */
 function pixelsOf(rule: TierRule, line: ChargeItemRule, { told, output }: Come): Amounts {
   for (const source of rule.tierFrom) {
     const size = source === 'told' ? told : source === 'output' ? output : (rule.askedSize ?? null)
-    // Before the request's own size comes what the answer should have reported.
+    // A fact that the answer should have reported comes before the request's own size.
     const isUntold = source === 'request' && rule.tierFrom[0] !== 'request'
     if (size) return { amounts: [size.width * size.height], source, size, ...(isUntold && { untold: true }) }
   }
@@ -104,7 +104,7 @@ export function isSilent(rule: TierRule, facts: Come['facts']): boolean {
   return (rule.lines ?? []).every(({ from, missing }) => !missing || from === undefined || facts?.has(from) !== true)
 }
 
-/** The most that the lines of a request for n images may come to, in micro-units. */
+/** The highest possible charge of the lines of a request for n images, in micro-units. */
 export function mostOf(rule: TierRule, n: number): number {
   return (rule.lines ?? []).reduce((total, line) => total + (line.once ? 1 : n) * mostOfLine(rule, line), 0)
 }
@@ -116,7 +116,7 @@ function mostOfLine(rule: TierRule, line: ChargeItemRule): number {
   return partsOf(line, amounts).reduce((total, { price }) => total + price, 0)
 }
 
-/** What the lines of a request for n images are expected to come to; null where only the answer decides. */
+/** The expected charge of the lines of a request for n images; null if only the answer decides. */
 export function rateLinesBefore(rule: TierRule, n: number, come: Come): number | null {
   let total = 0
   for (const line of rule.lines ?? []) {

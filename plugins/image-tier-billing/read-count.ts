@@ -5,9 +5,9 @@ import { fail } from './errors.ts'
 const nAlone = ['n'] as const
 
 /**
- * How many images are asked for: the most that any of the paths says, 1 when none says anything. JSON has to send whole
- * numbers, a form their digits. Null and empty text are absent, and in a form so is a 0, which some clients write for it.
- * @throws Failure `invalid_n` for anything else, and for more than the family takes
+ * How many images are requested: the highest value of any path, 1 if none is set. JSON has to send whole numbers, a
+ * form digits. Null and empty text count as absent, and in a form so does 0, which some clients send for it.
+ * @throws Failure `invalid_n` for anything else, and for more than the family accepts
  */
 export function readCount(body: Body, max: number, paths: readonly string[] = nAlone): number {
   let most = 1
@@ -22,7 +22,7 @@ export function readCount(body: Body, max: number, paths: readonly string[] = nA
   return most
 }
 
-/** Nothing, as clients write it that always send a field. `isText`: as a form writes it. */
+/** An empty value, as sent by clients that always send a field. `isText`: it comes from a form. */
 export function isAbsent(value: Json | undefined, isText: boolean): boolean {
   return isEmptyField(value) || (isText && typeof value === 'string' && /^0+$/.test(value))
 }

@@ -1,9 +1,9 @@
 import { type Body, readField } from '../../src/plugin-api/index.ts'
 
-/** More calls than this no answer has; it bounds what is held, not what is charged. */
+/** No answer has more calls; bounds the hold, not the charge. */
 const callsMax = 1_000
 
-/** How many calls of tools the request allows: no more images can come; undefined where it sets no limit. */
+/** How many tool calls the request allows, and so how many images; undefined if it sets no limit. */
 export function readToolLimit(body: Body): number | undefined {
   const limit = readField(body, 'max_tool_calls')
   if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1) return undefined

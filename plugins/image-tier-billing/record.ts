@@ -22,7 +22,7 @@ const tierFromText = {
 
 /** Explains a charge of images: the six labels, the prices as they were, and the tier of each image. */
 export function record(charge: Charge): Account {
-  // Charges of this kind are written by this plugin alone.
+  // Only this plugin writes charges of this kind.
   const rule = charge.rule as TierRule
   const rows = rowsOf(rule)
   const beside = besideOf(rule.lines ?? [])
@@ -68,7 +68,7 @@ function imagesOf({ lines }: Charge): readonly ChargeItem[] {
   return lines.filter(({ quantity, tier }) => quantity === null || tier === decidedTier)
 }
 
-/** The six labels of `docs/rules.md#the-record-of-a-charge`. */
+/** The six labels of `docs/rules.md#billing-labels`. */
 function imageText(charge: Charge): string {
   const { size, quality } = charge
   const lines = imagesOf(charge)

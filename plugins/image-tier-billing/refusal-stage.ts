@@ -8,11 +8,14 @@ import { holdsSentences } from './remainder.ts'
 import { ImageScanner } from './scan-images.ts'
 import { Unreadable, Unrecognised } from './scanned.ts'
 
-/** No upstream takes more words to say no. */
+/** No upstream's refusal is longer. */
 const refusalBytesMax = 64 * 1024
 const none: readonly Buffer[] = []
 
-/** An answer whose status says that nothing was made waits for its end, and goes on unless there is an image in it. */
+/**
+ * Holds an answer whose status reports that nothing was made until its end, and delivers it unless it contains an
+ * image.
+ */
 export class RefusalStage implements Stage {
   readonly #charge: ImageCharge
   readonly #status: number
@@ -24,7 +27,7 @@ export class RefusalStage implements Stage {
     this.#status = status
   }
 
-  /** @throws Failure `upstream_answer_unrecognised` where it is longer than any refusal */
+  /** @throws Failure `upstream_answer_unrecognised` if it is longer than any refusal */
   write(chunk: Buffer): Passed {
     this.#held.push(chunk)
     this.#length += chunk.length
@@ -32,7 +35,7 @@ export class RefusalStage implements Stage {
     return none
   }
 
-  /** @throws Failure `upstream_answer_unrecognised` where there is an image in it */
+  /** @throws Failure `upstream_answer_unrecognised` if it contains an image */
   end(): Passed {
     const held = this.#held
     this.#held = []
@@ -50,7 +53,7 @@ export class RefusalStage implements Stage {
   }
 }
 
-/** What of an answer may be an image; pages and sentences may hold links. */
+/** What may be an image in an answer; pages and sentences may hold links. */
 function findImage(answer: Buffer): string | undefined {
   if (answer.length === 0) return undefined
   if (measure(answer).mime !== null && !/^\s*</.test(answer.toString('latin1', 0, 64))) return 'a picture'
@@ -59,7 +62,7 @@ function findImage(answer: Buffer): string | undefined {
   return seen ?? findLink(answer) ?? findListed(answer)
 }
 
-/** A message that is nothing but a link leads to an image. */
+/** A message that consists of a link leads to an image. */
 function findLink(answer: Buffer): string | undefined {
   const messages = new Messages()
   const walk = new JsonWalk(messages)
@@ -89,14 +92,13 @@ class Messages implements JsonVisitor {
   }
 }
 
-/** An image where the answers that are known have theirs. */
+/** An image at the known places. */
 function findListed(answer: Buffer): string | undefined {
   const scanner = new ImageScanner()
   try {
     scanner.write(answer)
     scanner.end()
   } catch (error) {
-    // The other parts of the answer do not matter here.
     if (!(error instanceof Unreadable || error instanceof Unrecognised)) throw error
   }
   return scanner.count > 0 ? `${scanner.count} images` : undefined

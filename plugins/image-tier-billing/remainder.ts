@@ -7,31 +7,31 @@ import { linkBytesMax, Unrecognised } from './scanned.ts'
 import type { TextPicture } from './text-channel.ts'
 import { wordSet } from './word-set.ts'
 
-/** One string that is none of the images may be so long. */
+/** The longest string outside images. */
 const textBytesMax = 256 * 1024
-/** All that is neither an image nor a text that is known may come to so much, and to so much more for each image. */
+/** The most bytes outside images and known texts, and as many more for each image. */
 const restBytesMax = 16 * 1024
 const restBytesPerImage = 4 * 1024
 const nameBytesMax = 192
-/** So many numbers count what was used and say how images look; more may be the bytes of one. */
+/** As many numbers report use and describe images; more may be the bytes of one. */
 const numbersMax = 256
 const leadsNowhere = /^\s*data:/i
 
-/** Members that hold sentences: a link in them is part of what is said. */
+/** Members that hold sentences, in which links are allowed. */
 const sentences = wordSet(`
   revised_prompt prompt negative_prompt original_prompt actual_prompt caption
   message msg detail details reason description error_description title note warning
   documentation_url doc_url docs help help_url more_info innererror
 `)
-/** Those of them that lead to pages about what is said, and may be nothing but a link. */
+/** Those of them that refer to pages, and may consist of a link. */
 const pointers = wordSet('documentation_url doc_url docs help help_url more_info')
 
-/** Whether a member holds sentences, and is no address of a page. */
+/** Whether a member holds sentences and is no address. */
 export function holdsSentences(name: string): boolean {
   return sentences.has(name) && !pointers.has(name)
 }
 
-/** Members whose values are words of the vendor's own, of which no picture is made. */
+/** Members whose values are the vendor's own words and never a picture. */
 const labels = wordSet(`
   id object type model status code param level category severity created created_at
   size quality background output_format style style_type moderation aspect_ratio resolution service_tier
@@ -40,7 +40,7 @@ const labels = wordSet(`
 
 type Held = { readonly from: number; readonly to: number; readonly path: string; isCounted: boolean }
 
-/** What the family says of its vendor's answers. */
+/** The family's description of its vendor's answers. */
 export type AnswerWords = {
   readonly texts?: readonly string[]
   readonly links?: readonly string[]
@@ -48,8 +48,9 @@ export type AnswerWords = {
 }
 
 /**
- * Judges what an answer holds beside the images that are known: no string of it may be an image, or lead to one. Each is held
- * whole until it has been judged, and left out where it may. A picture in a text that the family names is one of the answer's.
+ * Verifies that the rest of an answer, outside the known images, holds no image and no link to one. Each string is held
+ * whole until it is verified, and omitted if it may be one. A picture in a text that the family names is one of the
+ * answer's.
  */
 export class Remainder {
   readonly #omission: Omission
@@ -59,32 +60,37 @@ export class Remainder {
   #pieces: Buffer[] = []
   #length = 0
   #kind: 'declared' | 'link' | 'sentence' | 'other' = 'other'
-  /** The string that is being read is left out. */
+  /** The current string is omitted. */
   #isOmitted = false
-  /** It holds a picture of the answer, and passes as it comes. */
+  /** It holds a picture of the answer, and passes as it arrives. */
   #passes = false
   readonly #texts: AnswerTexts
-  /** Why every further string is left out; undefined while none is. */
+  /** Why every further string is omitted; undefined while none is. */
   #muted: string | undefined
-  /** Why numbers and names are left out too: more has come with the images than belongs to them. */
+  /** Why numbers and names are omitted too: more has arrived with the images than belongs to them. */
   #full: string | undefined
-  /** Bytes of texts that are known, and of images: what is left of the answer may not come to much. */
+  /** Bytes of known texts and of images; the rest of the answer has to be small. */
   #known = 0
 
-  /** The place of the string that is being read. */
+  /** The offset of the current string. */
   #from: number | undefined
-  /** Links of no known image, as long as one may still come: some vendors repeat each link. */
+  /** Links of no known image, while one may still arrive: some vendors repeat each link. */
   #links: Held[] = []
-  /** Those before it lead to images that have been counted. */
+  /** Those before it lead to counted images. */
   #firstHeld = 0
-  /** The same by what they say. */
+  /** The same, by their text. */
   readonly #sameLinks = new Map<string, Held[]>()
   readonly #billed = new Set<string>()
-  /** The place of the first string that is neither a sentence nor a label: without an image next to it, its meaning is not known. */
+  /**
+   * The offset of the first string that is neither a sentence nor a label: without an image next to it, its meaning is
+   * unknown.
+   */
   strange: string | undefined
-  /** Some string said something. */
+  /** Some string was not empty. */
   spoke = false
-  /** Bytes of strings that are nothing but base64 and no labels, of all records: pieces of an image, where they come to much. */
+  /**
+   * Bytes of strings in all records that consist of base64 and are no labels: pieces of an image, if there are many.
+   */
   #dense = 0
   #images = 0
   #ofText = 0
@@ -95,9 +101,10 @@ export class Remainder {
   readonly #refusals: ReadonlySet<string>
 
   /**
-   * `texts` names members that hold sentences, beside those that every vendor has; `links` members whose links lead to no image
-   * of the answer, by the end of their path; `refusals` members at the top of an answer that say why there is no image.
-   * @param perRecord the answer comes in records, which have no more than pieces of its texts
+   * `texts` names members that hold sentences, in addition to the built-in ones; `links` members whose links lead to no
+   * image of the answer, by the end of their path; `refusals` members at the top of an answer that explain why there is
+   * no image.
+   * @param perRecord the answer arrives in records, which may hold pieces of texts
    */
   constructor(omission: Omission, { texts = [], links = [], refusals = [] }: AnswerWords = {}, perRecord = false) {
     this.#omission = omission
@@ -107,7 +114,7 @@ export class Remainder {
     this.#refusals = new Set(refusals)
   }
 
-  /** The family says of the walk's member that a link there leads to no image. */
+  /** Whether the family declares that a link in the walk's member leads to no image. */
   #isForeign(walk: JsonWalk): boolean {
     const paths = this.#foreign.get(walk.name)
     if (!paths) return false
@@ -115,17 +122,17 @@ export class Remainder {
     return paths.some(end => path.endsWith(`.${end}`))
   }
 
-  /** The walk is in a member that says why there is no image. */
+  /** The walk is in a member that explains why there is no image. */
   isRefusal(walk: JsonWalk): boolean {
     return walk.names[1] === 'error' || this.#refusals.has(walk.names[1] as string)
   }
 
-  /** Leaves out all strings from here on, until it is called without a reason. */
+  /** Omits all strings from here on, until it is called without a reason. */
   mute(shape?: string): void {
     this.#muted = shape
   }
 
-  /** A member's name has been read: one that could carry something is left out. */
+  /** Reads a member's name; one that could carry something is omitted. */
   name(walk: JsonWalk): void {
     const { nameFrom, nameTo } = walk
     this.#fill(nameFrom)
@@ -138,12 +145,12 @@ export class Remainder {
     else if (this.#full !== undefined) this.#leaveOutName(walk, nameTo, this.#full)
   }
 
-  /** What is being read is left out, and need not be held. */
+  /** Whether what is being read is omitted and need not be held. */
   get isLeavingOut(): boolean {
     return this.#isOmitted
   }
 
-  /** A name is being read, which reaches up to `end` at least. */
+  /** Begins a name, which reaches at least up to `end`. */
   within(walk: JsonWalk, end: number): void {
     if (!walk.isInName || end - walk.nameFrom <= nameBytesMax) return
     if (this.#isOmitted) return this.#omission.more(end)
@@ -155,7 +162,7 @@ export class Remainder {
     this.#omission.beginName(walk.nameFrom, to, `${walk.path()} (${why})`)
   }
 
-  /** A string begins that is no image that is known. */
+  /** Begins a string that is no known image. */
   begin(walk: JsonWalk, at: number): void {
     this.#from = at
     this.#fill(at)
@@ -167,7 +174,7 @@ export class Remainder {
     }
   }
 
-  /** Reads on, in the bytes of `piece` from `from` to `to`. What is longer than anything but a picture is left out. */
+  /** Reads `piece` from `from` to `to`. Omits strings longer than anything but a picture. */
   write(walk: JsonWalk, piece: Buffer, from: number, to: number): void {
     const end = this.#omission.base + to
     if (this.#isOmitted) return this.#omission.more(end)
@@ -182,7 +189,7 @@ export class Remainder {
     this.#omission.begin(this.#from ?? 0, end, why)
   }
 
-  /** Reads a long text as it comes. @returns whether it passes: what is held of it is held as a picture */
+  /** Reads a long text as it arrives. @returns whether it passes: what is held of it is held as a picture */
   #readOn(walk: JsonWalk, piece: Buffer, from: number, to: number): boolean {
     if ((this.#muted ?? this.#full) !== undefined) return false
     const isFirst = !this.#texts.isReading
@@ -194,39 +201,39 @@ export class Remainder {
     return this.#passes
   }
 
-  /** The place of the first string that may not leave yet. */
+  /** The offset of the first string that may not be delivered yet. */
   get from(): number | undefined {
     const own = this.#heldLink()?.from ?? (this.#isOmitted || this.#passes ? undefined : this.#from)
     const from = this.textFrom
     return own === undefined || (from !== undefined && from < own) ? from : own
   }
 
-  /** The place of a text that may be part of a picture that has not ended. */
+  /** The offset of a text that may be part of an unfinished picture. */
   get textFrom(): number | undefined {
     return this.#texts.from
   }
 
-  /** A container begins that will be `depth` deep. */
+  /** Begins a container of that depth. */
   opened(depth: number): void {
     this.#texts.opened(depth)
   }
 
-  /** A container that was `depth` deep is over. */
+  /** Ends a container of that depth. */
   closed(depth: number): void {
     this.#texts.closed(depth)
   }
 
-  /** The record is over, and is handed out: its texts are read. */
+  /** Ends a record that is delivered: its texts are read. */
   readTexts(): void {
     this.#texts.flush()
   }
 
-  /** All texts are over. */
+  /** Ends all texts. */
   endTexts(): void {
     this.#texts.endAll()
   }
 
-  /** The pictures that texts held since the last call. */
+  /** The pictures found in texts since the last call. */
   takePictures(): readonly TextPicture[] {
     return this.#texts.take().filter(({ image, mark }) => {
       if (this.#billed.has(mark)) return false
@@ -240,7 +247,7 @@ export class Remainder {
     return this.#texts.hasLink(link)
   }
 
-  /** It is over; its closing quote is at `at`. @returns its text, or nothing where it is left out */
+  /** Ends it; its closing quote is at `at`. @returns its text, or nothing if it is omitted */
   end(walk: JsonWalk, at: number): string {
     const from = this.#from ?? 0
     if (this.#isOmitted) this.#omission.more(at + 1)
@@ -268,7 +275,7 @@ export class Remainder {
     }
     if (text !== '') this.spoke = true
     if (this.#kind === 'declared') this.#texts.end(walk, text, from)
-    // A sentence speaks of links; one that is nothing else is none.
+    // A sentence may mention links; a text that consists of one is a link.
     const isOther =
       this.#kind === 'other' || (this.#kind === 'sentence' && !pointers.has(walk.name) && loneLinksOf(text).length > 0)
     const leads = isLink(text)
@@ -281,7 +288,7 @@ export class Remainder {
     return text
   }
 
-  /** A number or a word has been read. */
+  /** A number or a word was read. */
   scalar(walk: JsonWalk, value: string): void {
     this.#texts.scalar(walk, value)
     this.#fill(walk.scalarFrom)
@@ -289,7 +296,7 @@ export class Remainder {
     if (++this.#numbers > numbersMax) this.strange ??= `${walk.path()} (more than ${numbersMax} numbers)`
   }
 
-  /** There are so many images so far, of which so many are of the text that is being read. */
+  /** Sets the number of images so far, and how many of them are in the current text. */
   belongsTo(images: number, ofText: number): void {
     this.#images = images
     this.#ofText = ofText
@@ -301,14 +308,14 @@ export class Remainder {
       this.#omission.string(from, to, `${walk.path()} (${Math.round(this.#dense / 1024)} KiB of base64 in pieces)`)
   }
 
-  /** The image that a link leads to has been counted: the link is allowed anywhere. */
+  /** The image of a link was counted: the link is allowed anywhere. */
   count(link: string): void {
     this.#billed.add(link)
     for (const one of this.#sameLinks.get(link) ?? []) one.isCounted = true
     this.#sameLinks.delete(link)
   }
 
-  /** All has come, or so much that no more is held: a link of no image is left out. */
+  /** The answer has ended, or too much would be held: a link of no image is omitted. */
   checkLinks(): void {
     for (let held = this.#heldLink(); held; held = this.#heldLink()) {
       held.isCounted = true
@@ -328,13 +335,13 @@ export class Remainder {
     else this.#sameLinks.set(link, [held])
   }
 
-  /** The first link that leads to no image that has been counted. */
+  /** The first link that leads to no counted image. */
   #heldLink(): Held | undefined {
     while (this.#links[this.#firstHeld]?.isCounted === true) this.#firstHeld++
     return this.#links[this.#firstHeld]
   }
 
-  /** Nothing is judged whose record is over; the next begins at `from`. */
+  /** Discards findings of an ended record; the next begins at `from`. */
   forget(from: number): void {
     this.#origin = from
     this.#ofText = 0
@@ -357,20 +364,21 @@ export class Remainder {
   #judge(walk: JsonWalk, text: string, at: number): string | undefined {
     if (this.#kind === 'declared') return findDrawing(text)
     if (this.#kind === 'link' && leadsNowhere.test(text)) return 'a data: URL'
-    // Each piece is read, since what is left out may be the beginning of a picture.
+    // Every piece is read, because an omitted one may be the beginning of a picture.
     const isPiece = this.#texts.isPicture(walk, text, at)
     const picture = findPicture(text, this.#kind === 'sentence') ?? findBase64(text)
     return picture ?? (isPiece ? 'a picture in base64, in pieces' : undefined)
   }
 
-  /** So many bytes were of an image. */
+  /** Counts bytes of an image. */
   skip(bytes: number): void {
     this.#known += bytes
   }
 
   /**
-   * What has come, up to `end`, is held against the images, their texts and what belongs to them. Of what is more, nothing goes on.
-   * @throws Unrecognised where `mayRefuse`: nothing of the answer has left
+   * Compares what has arrived, up to `end`, with the images, their texts and what belongs to them. The excess is not
+   * delivered.
+   * @throws Unrecognised if `mayRefuse`: nothing of the answer was delivered
    */
   weigh(end: number, mayRefuse: boolean): void {
     this.#texts.bound(end)

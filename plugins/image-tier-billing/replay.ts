@@ -2,9 +2,9 @@ import type { Charge, ChargeItem, Replayed, TierRule } from '../../src/plugin-ap
 import { type Come, priceImage } from './price-image.ts'
 import { rateLine } from './rate-lines.ts'
 
-/** Rates a stored charge again from its rule, the request, the pixels of each line and what the answer reported of it. */
+/** Rates a stored charge again from its rule, the request, the pixels of each item and the facts of the answer. */
 export function replay(charge: Charge): readonly Replayed[] {
-  // Charges of this kind are written by this plugin alone.
+  // Only this plugin writes charges of this kind.
   const rule = charge.rule as TierRule
   return charge.lines.map(line => (line.quantity === null ? replayImage(rule, line) : replayLine(rule, line)))
 }
@@ -23,7 +23,7 @@ export function replayLine(rule: TierRule, line: ChargeItem): Replayed {
       : { index, fault: `is of no refusal that has a price (${tier})` }
   }
   const own = ruleOf(rule, tier)
-  // A requested size is stored with the line, and was not measured.
+  // A requested size is stored with the item and was not measured.
   const come = comeOf(line.source === 'output' ? line : { ...line, width: null, height: null })
   const isSilent = line.flags.includes('estimated')
   const again = own && rateLine(rule, own, { ...come, isSilent }).find(one => one.tier === tier)
@@ -32,12 +32,12 @@ export function replayLine(rule: TierRule, line: ChargeItem): Replayed {
     : { index, fault: `is of nothing that its rule charges (${tier})` }
 }
 
-/** The quantity of additional charges by that name of a price. */
+/** The quantity of additional charges under that price name. */
 export function ruleOf(rule: TierRule, name: string) {
   return rule.lines?.find(one => one.name === name || one.first?.name === name)
 }
 
-/** What was known when the line was rated. */
+/** What was known when the item was rated. */
 export function comeOf({ width, height, told }: Pick<ChargeItem, 'width' | 'height' | 'told'>): Come {
   const output = width === null || height === null ? null : { width, height }
   return { output, told: told?.size ?? null, facts: told?.facts && new Map(Object.entries(told.facts)) }

@@ -17,16 +17,16 @@ import { comeOf, replayLine } from './replay.ts'
 import type { BillingFacet } from './schema.ts'
 import { tierOfSize } from './tier.ts'
 
-/** What is kept with every charge, whatever its prices went by. */
+/** Stored with every charge, whatever its prices depended on. */
 const keptFields = ['size', 'quality'] as const
 
 /**
- * What the images of a stored charge cost by other prices and tiers, and what is charged beside them: by the pixels, the words
- * of the answer and those of the request that are kept with it.
+ * The cost of a stored charge's images, and of its additional charges, under other prices and tiers: by the stored
+ * pixels, facts of the answer and fields of the request.
  */
 export function reprice(charge: Charge, to: RepriceAsk, facet: BillingFacet): Repriced {
   if (to.model.free) return { rule: charge.rule, lines: [] }
-  // Charges of this kind are written by this plugin alone.
+  // Only this plugin writes charges of this kind.
   const old = charge.rule as TierRule
   try {
     const rule = ruleNow(charge, to, facet)
@@ -45,7 +45,10 @@ export function reprice(charge: Charge, to: RepriceAsk, facet: BillingFacet): Re
   }
 }
 
-/** The rule that the charge would have; undefined where it goes by what is not kept. @throws Failure price_missing */
+/**
+ * The rule that the charge would have; undefined if it depends on values that are not stored. @throws Failure
+ * price_missing
+ */
 function ruleNow(
   charge: Charge,
   { family, model, operation, slots }: RepriceAsk,
@@ -72,17 +75,17 @@ function ruleNow(
   }
 }
 
-/** A family that says nothing of sizes: what was sent decides nothing. */
+/** A family without sizes: the sent size decides nothing. */
 function unread({ size: text }: Charge): AskedSize {
   return { text, size: { kind: text === null ? 'none' : 'unread' }, resolution: null, expected: null }
 }
 
-/** The value of a field of the request; null where it was absent, undefined where it was not kept. */
+/** The value of a field of the request; null if it was absent, undefined if it was not stored. */
 function valueKept(name: string, charge: Charge, forwarded: boolean): string | null | undefined {
   const field = keptFields.find(one => one === name)
   if (field) {
     const text = forwarded ? charge[field] : null
-    // Of several values in a list, prices would go by each.
+    // If a list has several values, prices would depend on each.
     return text !== null && /^[[{]/.test(text) ? undefined : text
   }
   const old = charge.rule as TierRule
@@ -95,7 +98,7 @@ function namesOfImages({ by = [], times = [] }: Pick<TierRule, 'by' | 'times'>):
   return new Set([...by, ...times.flatMap(one => Object.keys(one.if))].filter(name => name !== 'tier'))
 }
 
-/** Additional charges, with what the request came to; undefined where that is counted otherwise than it was. */
+/** Additional charges with the request's quantities; undefined if they are now counted in another way. */
 function linesNow(rule: Omit<TierRule, 'warnings'>, old: TierRule): readonly ChargeItemRule[] | undefined {
   const [now, before] = [rule.lines ?? [], old.lines ?? []]
   if (now.length === 0 && before.length === 0) return []
@@ -109,7 +112,7 @@ function linesNow(rule: Omit<TierRule, 'warnings'>, old: TierRule): readonly Cha
   })
 }
 
-/** All of a line but its prices, and what one request came to. */
+/** All of a line except its prices and the quantity of one request. */
 function shapeOf(
   { asked: _own, price: _price, at: _at, missing: _missing, first, ...line }: ChargeItemRule,
   { facts }: Pick<TierRule, 'facts'>,
@@ -120,10 +123,10 @@ function shapeOf(
 
 type RatedNow = Pick<ChargeItem, 'tier' | 'source' | 'price'>
 
-/** An image at the new prices; undefined where they go by what is not kept. */
+/** An image at the new prices; undefined if they depend on values that are not stored. */
 function imageNow(rule: TierRule, old: TierRule, line: ChargeItem, facet: BillingFacet): RatedNow | undefined {
   const isCapped = facet.over_return === 'cap' && ['over_return', 'uncounted'].some(flag => line.flags.includes(flag))
-  // What is charged with an image that is not charged is not charged either, and has no lines.
+  // If an image is not charged, nothing is charged with it, and there are no items.
   if (isCapped !== line.flags.includes('capped') && rule.lines?.some(({ once }) => !once)) return undefined
   if (!isCapped && needsTold(rule, line) && !knowsTold(old, line)) return undefined
   const { label, source, price } = priceImage(rule, comeOf(line))
@@ -137,7 +140,7 @@ function besideNow(rule: TierRule, line: ChargeItem): RatedNow | undefined {
   return { tier, source, price }
 }
 
-/** Whether the size that the answer reports decides, before what is known anyhow. */
+/** Whether the size that the answer reports decides before anything known otherwise. */
 function needsTold(rule: TierRule, { width, height }: ChargeItem): boolean {
   if (rule.by && !rule.by.includes('tier')) return false
   for (const source of rule.tierFrom) {
@@ -149,7 +152,7 @@ function needsTold(rule: TierRule, { width, height }: ChargeItem): boolean {
   return false
 }
 
-/** Whether the reported size is kept, or it is known that there was none: it is kept where it decided. */
+/** Whether the reported size is stored, or is known to be absent: it is stored if it decided. */
 function knowsTold({ by, tierFrom, tiers }: TierRule, { source, told }: ChargeItem): boolean {
   if (told?.size) return true
   const place = tierFrom.indexOf('told')

@@ -5,22 +5,23 @@ import type { AnswerWords } from './remainder.ts'
 import { EventShell } from './scan-shells.ts'
 import type { FoundImage, Scanned, Scanner } from './scanned.ts'
 
-/** So much waits for the first picture where something was left out before it. */
+/** How much waits for the first picture if something was omitted before it. */
 const waitingBytesMax = 64 * 1024
 
 /**
- * Finds the pictures of an event stream in its vendor's own style as it passes: every event is an answer. Each is held whole up
- * to the blank line that ends it, before which no reader of events can use it, until its pictures are committed. When the
- * budget for whole records is used up, all but a picture's last 4 KiB and what follows them passes.
+ * Finds the pictures of an event stream in its vendor's own format as it passes: every event is an answer. Each event
+ * is held whole up to the blank line that ends it, before which no parser of events can use it, until its pictures are
+ * committed. If the budget for whole records is used up, everything passes except a picture's last 4 KiB and what
+ * follows them.
  */
 export class DescribedEventScanner implements RecordVisitor, Scanner {
   readonly #shell: EventShell<DescribedItems>
   readonly #records = new RecordReader(this)
   readonly #items: DescribedItems
-  /** How many pictures came in the records before. */
+  /** How many pictures were in earlier records. */
   #before = 0
   #done: FoundImage[] = []
-  /** Something has gone out. */
+  /** Something was delivered. */
   #hasGone = false
 
   constructor(description: Description, budget: ByteBudget, words: AnswerWords = {}) {
@@ -41,12 +42,12 @@ export class DescribedEventScanner implements RecordVisitor, Scanner {
     const isWhole = this.#shell.whole.holds(end - from)
     const out = this.#shell.holdback.release(this.#waits ? 0 : isWhole ? from : this.#safe(end))
     if (out.length > 0) this.#hasGone = true
-    // Of a record that is held whole nothing is charged before it can go.
+    // A record that is held whole charges nothing before it can be delivered.
     if (!isWhole) this.#done.push(...this.#items.take())
     return { out, done: this.#take() }
   }
 
-  /** Nothing has gone, and something was left out: an answer that has no picture can still be refused. */
+  /** Nothing was delivered and something was omitted: an answer without a picture can still be refused. */
   get #waits(): boolean {
     if (this.#hasGone || this.#items.count > 0 || this.omitted === undefined) return false
     return this.#shell.holdback.end <= waitingBytesMax

@@ -4,20 +4,20 @@ import type { AnswerWords } from './remainder.ts'
 import { JsonShell } from './scan-shells.ts'
 import type { Scanned, Scanner } from './scanned.ts'
 
-/** Words before the first picture wait for it, so that an answer that has none can be refused; longer ones do not. */
+/** Words before the first picture wait for it, so that an answer without one can be refused; longer ones do not. */
 const waitingBytesMax = 1024 * 1024
 
 export type DescribedOptions = AnswerWords & {
-  /** Only JSON that closes proves that the answer is whole. */
+  /** Only closed JSON proves that the answer is complete. */
   readonly endUnknown?: boolean
 }
 
 /**
- * Finds the pictures of an answer in its vendor's own style as it passes, byte for byte, and holds back of each the last
- * 4 KiB and all that follows until its item is over, it is known whether it is a picture of the answer, and its charge is
- * committed. Links are held whole. What streams are read as may also come as a list of such answers. Memory is
- * constant: 4 KiB and the piece they lie in, what an item says behind its picture (8 MiB at most), and what stands before the
- * first one (1 MiB).
+ * Finds the pictures of an answer in its vendor's own format as it passes, byte for byte. Of each picture it holds back
+ * the last 4 KiB and all that follows, until its item has ended, it is known whether it is a picture of the answer, and
+ * its charge is committed. Links are held whole. A stream may also arrive as a list of such answers. Memory is
+ * constant: 4 KiB and the piece that they are in, the item's members after its picture (8 MiB at most), and what
+ * precedes the first picture (1 MiB).
  */
 export class DescribedScanner implements Scanner {
   readonly letsGo = true

@@ -23,11 +23,13 @@ import {
 
 /** The records that carry a finished image (wire facts 1.4). */
 const finishedTypes: ReadonlySet<string> = new Set(['image_generation.completed', 'image_edit.completed'])
-/** Those that carry a preview, which is never billed. */
+/** Records that carry a preview, which is never billed. */
 const previewTypes: ReadonlySet<string> = new Set(['image_generation.partial_image', 'image_edit.partial_image'])
 /** Members that may number the image. */
 const indexNames: ReadonlySet<string> = new Set(['index', 'image_index'])
-/** So much waits for the first image where something was left out before it: an answer that has none can still be refused. */
+/**
+ * How much waits for the first image if something was omitted before it: an answer without one can still be refused.
+ */
 const waitingBytesMax = 64 * 1024
 const none: readonly FoundImage[] = []
 
@@ -36,7 +38,7 @@ type Image = {
   to: number | undefined
   readonly link: boolean
   readonly blocks: PictureBlocks
-  /** What the string says, of a link. */
+  /** The text of a link. */
   said: string
   readonly digest: PictureDigest
   readonly text: LinkText
@@ -44,14 +46,14 @@ type Image = {
 }
 
 /**
- * Finds the finished images of an event stream as it passes. A record counts when its `event:` line or the `type` in its data
- * is one of the finished kinds, and it carries a non-empty `b64_json` or `url`; one that has the `index` and the bytes of one
- * before is that one again.
+ * Finds the finished images of an event stream as it passes. A record counts if its `event:` line or the `type` in its
+ * data is one of the finished kinds, and it carries a non-empty `b64_json` or `url`; one with the `index` and bytes of
+ * an earlier one is a repetition.
  *
- * Every record is held whole up to the blank line that ends it, before which no reader of events can use it, until what it
- * holds is known and its images are committed. A record with something that may be an image, and is of no kind that is known,
- * becomes a comment. When the budget for whole records is used up, all but the image's last 4 KiB and what follows them
- * passes, as in a JSON answer: memory stays bounded and what leaked is still no image.
+ * Every record is held whole up to the blank line that ends it, before which no parser of events can use it, until its
+ * content is known and its images are committed. A record of an unknown kind with something that may be an image
+ * becomes a comment. If the budget for whole records is used up, everything passes except the image's last 4 KiB and
+ * what follows them, as in a JSON answer: memory stays bounded, and what passed is not an image.
  */
 export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   readonly #shell: EventShell
@@ -62,23 +64,23 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   #done: FoundImage[] = []
   #count = 0
   readonly #seen = new Set<string>()
-  /** What a record held that says nothing of an image, and may mean one. */
+  /** Content of a record that does not describe an image and may be one. */
   #strange: string | undefined
 
   #event = ''
   #type = ''
   #index: string | undefined
   #image: Image | undefined
-  /** The place of the link that came before the image itself. */
+  /** The offset of the link before the image itself. */
   #linkFrom: number | undefined
-  /** Bytes have come, and a link that is a picture by itself. */
+  /** Bytes have arrived, and a link that is a picture by itself. */
   #hasBytes = false
   #inline = false
-  /** The string that is being read as an image. */
+  /** The string that is read as an image. */
   #open: Image | undefined
-  /** Names at the top of the record's object that count and have come. */
+  /** The deciding names at the top of the record's object that have arrived. */
   #names: string[] = []
-  /** Something has gone out. */
+  /** Something was delivered. */
   #hasGone = false
 
   constructor(budget: ByteBudget, words?: AnswerWords) {
@@ -124,7 +126,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     return { out, done }
   }
 
-  /** Up to where the stream may go on. */
+  /** How far the stream may be delivered. */
   #safe(): number {
     const { end } = this.#holdback
     const from = Math.min(this.#records.from, this.#remainder.textFrom ?? end)
@@ -142,7 +144,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
 
   get #kind(): 'finished' | 'preview' | 'other' | 'unclear' {
     const kinds = new Set([this.#event, this.#type].filter(name => name !== '').map(kindOf))
-    // A reader goes by one of two names; which one is not known.
+    // Parsers differ over which of two names counts.
     return kinds.size > 1 ? 'unclear' : ([...kinds][0] ?? 'other')
   }
 
@@ -171,13 +173,13 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     this.#forget(next)
   }
 
-  /** What the record is, now that all of it has come. */
+  /** Classifies the complete record. */
   #read(): void {
     const kind = this.#kind
     const image = this.#image
     if (kind === 'unclear') return this.#shell.refuse(`an event '${this.#event}' of type '${this.#type}'`)
     if (image && kind === 'finished') this.#found(image)
-    // A preview is never a link, which would lead to all of the image.
+    // A preview is never a link, which would lead to the whole image.
     else if (image && (kind === 'other' || image.link))
       return this.#shell.refuse(`an image in an event '${this.#type || this.#event}'`)
     if (kind === 'other') {
@@ -186,12 +188,12 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     }
   }
 
-  /** Counts the pictures that texts have held. */
+  /** Counts pictures found in texts. */
   #takeTexts(): void {
     for (const { image } of this.#remainder.takePictures()) this.#done.push({ index: this.#count++, ...image })
   }
 
-  /** One of the images, unless it came before. */
+  /** One of the images, unless it is a repetition. */
   #found(image: Image): void {
     const again = `${this.#index} ${image.digest.end()}`
     if (this.#index !== undefined && this.#seen.has(again)) return
@@ -218,7 +220,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     if (walk.depth !== 1) return
     const { name } = walk
     if (name !== 'type' && name !== 'b64_json' && name !== 'url' && name !== 'error' && !indexNames.has(name)) return
-    // Readers take one of two; which one is not known.
+    // Parsers differ over which of two counts.
     if (this.#names.includes(name)) return this.#shell.refuse(`an event with two members ${name}`)
     this.#names.push(name)
   }
@@ -253,7 +255,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     if (open.link ? inline && this.#hasBytes : this.#inline) return this.#leaveOut(open, end, 'a second picture')
     if (open.link && !inline && !open.text.write(piece, from, to))
       return this.#leaveOut(open, end, 'longer than any link')
-    // Beside the image itself a link is of no interest: it is the same one.
+    // A link next to the image itself is the same image.
     if (!this.#image || (this.#image.link && !open.link)) {
       if (this.#image) this.#linkFrom = this.#image.from
       this.#image = open
@@ -297,7 +299,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   }
 
   #number(value: string): void {
-    // Both members together number the image where an event has both.
+    // If an event has both members, they number the image together.
     this.#index = this.#index === undefined ? value : `${this.#index},${value}`
   }
 }
@@ -307,7 +309,7 @@ function kindOf(name: string): 'finished' | 'preview' | 'other' {
   return previewTypes.has(name) ? 'preview' : 'other'
 }
 
-/** The images of a string: mostly one. */
+/** The images of a string: usually one. */
 function readImages({ link, blocks, said }: Image): readonly Omit<FoundImage, 'index'>[] {
   return link && !blocks.first.inline ? linkedImages(said) : blocks.measure()
 }

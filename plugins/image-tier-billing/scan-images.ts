@@ -29,7 +29,7 @@ type Open = {
   further: number
   readonly text: LinkText
   begun: boolean
-  /** Some of it has come, and it is one of the images. */
+  /** Part of it has arrived, and it is one of the images. */
   taken: boolean
   omitted: boolean
 }
@@ -37,27 +37,27 @@ type Open = {
 export type ImageScannerOptions = AnswerWords & {
   /** Images become links: `data:` URLs. */
   readonly asUrl?: boolean
-  /** Only JSON that closes proves that the answer is whole. */
+  /** Only closed JSON proves that the answer is complete. */
   readonly endUnknown?: boolean
 }
 
 /**
- * Finds the images of an answer `{"data":[{"b64_json":…}|{"url":…}, …]}` (`docs/rules.md#answers`) as it passes, and
- * holds back of each the last 4 KiB and the closing quote, a link wholly, until its charge is committed.
+ * Finds the images of an answer `{"data":[{"b64_json":…}|{"url":…}, …]}` (`docs/rules.md#image-responses`) as it passes, and
+ * holds back of each the last 4 KiB and the closing quote, or the whole link, until its charge is committed.
  *
- * Only the members `b64_json` and `url` of the objects directly in the top-level `data` count, and only non-empty
- * strings; an element counts once, whatever else it has. Nothing goes out before the first image has begun. What may be an image
- * at another place is left out (`Omission`), and an answer that has no other is not handed out. Memory is constant: 4 KiB and
- * the piece they lie in, what stands before the first image, and at most 1 MiB where a JPEG hides its size behind long
- * profiles.
+ * Only non-empty strings of the members `b64_json` and `url` of objects directly in the top-level `data` count; an
+ * element counts once, whatever else it has. Nothing is delivered before the first image has begun. What may be an
+ * image elsewhere is omitted (`Omission`), and an answer without another image is not delivered. Memory is constant: 4
+ * KiB and the piece that they are in, what precedes the first image, and at most 1 MiB if a JPEG has its size after
+ * long profiles.
  *
- * With `asUrl`, `b64_json` is renamed to `url` and its value becomes a `data:` URL, the type being that of the image's
- * own first bytes (`docs/rules.md#answers`). A name is changed only when a string with something in it follows, so a
- * null stays a `b64_json` (and the `"url": null` beside an image becomes one, or the last of two members would hide the
- * first).
+ * With `asUrl`, `b64_json` is renamed to `url` and its value becomes a `data:` URL with the type of the image's own
+ * first bytes (`docs/rules.md#image-responses`). A name changes only if a non-empty string follows, so a null remains
+ * `b64_json` (and the `"url": null` next to an image is renamed to it, because otherwise the last of two members would
+ * hide the first).
  */
 export class ImageScanner implements JsonVisitor, Scanner {
-  /** Texts and links are pieces of what is held until they have been judged; of an image nothing is kept. */
+  /** Texts and links are kept in pieces until they are verified; nothing is kept of an image. */
   readonly letsGo = true
   readonly #asUrl: boolean
   readonly #shell: JsonShell
@@ -68,25 +68,25 @@ export class ImageScanner implements JsonVisitor, Scanner {
   #done: FoundImage[] = []
   #count = 0
   #open: Open | undefined
-  /** The place of a name whose value has not shown yet what it is. */
+  /** The offset of a name whose value is not known yet. */
   #owed: number | undefined
-  /** The link of the element, and its place, as long as the image itself may still come. */
+  /** The link of the element and its offset, while the image itself may still arrive. */
   #pending: { readonly from: number; readonly link: string } | undefined
   #counted = false
-  /** What takes the name `url` in the element has come. */
+  /** The value that takes the name `url` in the element has arrived. */
   #hasUrl = false
-  /** The first image's beginning may go, and all that precedes it. */
+  /** The first image's beginning may be delivered, with all that precedes it. */
   #released = false
-  /** The answer has the list that images come in; it says what went wrong. */
+  /** The answer has the list of images; it reports what went wrong. */
   #listed = false
   #refused = false
-  /** Of the element: a member that counts has come. */
+  /** A deciding member of the element has arrived. */
   #hasLink = false
   #hasBytes = false
-  /** It has bytes; its link is a picture by itself. */
+  /** The element has bytes; its link is a picture by itself. */
   #hasPicture = false
   #inline = false
-  /** The depth of a member that is left out. */
+  /** The depth of a member that is omitted. */
   #mutedDepth = 0
 
   constructor({ asUrl = false, endUnknown = false, ...words }: ImageScannerOptions = {}) {
@@ -117,7 +117,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
     return this.#scanned(this.#safe())
   }
 
-  /** Counts the pictures that texts have held. */
+  /** Counts pictures found in texts. */
   #takeTexts(): void {
     for (const { image } of this.#remainder.takePictures()) this.#done.push({ index: this.#count++, ...image })
   }
@@ -131,7 +131,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
     return this.#scanned(this.#holdback.end)
   }
 
-  /** @throws Unrecognised unless it is known that an answer like this has no images */
+  /** @throws Unrecognised unless an answer like this is known to have no images */
   #checkEmpty(): void {
     if (this.omitted !== undefined) throw new Unrecognised(this.omitted)
     const { spoke, strange } = this.#remainder
@@ -140,7 +140,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
   }
 
   #scanned(safe: number): Scanned {
-    // Of an image that goes on the tail is held with the piece that it begins in.
+    // The tail of an image that continues is held with the piece in which it begins.
     const within = this.#open?.begun === true ? this.#open.from : undefined
     const out = this.#holdback.release(safe, within)
     if (this.#done.length === 0) return { out, done: none }
@@ -149,14 +149,14 @@ export class ImageScanner implements JsonVisitor, Scanner {
     return { out, done }
   }
 
-  /** Up to where the answer may go on. */
+  /** How far the answer may be delivered. */
   #safe(): number {
     const safe = Math.min(this.#imagesSafe(), this.#remainder.from ?? Infinity, this.#unfinished ?? Infinity)
     if (this.#count > 0) this.#released = true
     return this.#released ? safe : 0
   }
 
-  /** A name that may be another's place. */
+  /** A name that may be replaced. */
   get #unfinished(): number | undefined {
     return this.#remainder.isLeavingOut ? undefined : this.#walk.unfinished
   }
@@ -174,7 +174,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
     }
     const open = this.#open
     if (!open || open.omitted) return end
-    // Beside an image that is counted too: it may turn out to be a picture of its own.
+    // Also next to a counted image: it may be a picture of its own.
     if (!open.taken || (open.link && !open.blocks.first.inline)) return open.from - 1
     if (this.#counted) return end
     if (end - tailBytes <= open.from) return open.from
@@ -206,7 +206,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
     if (this.#asUrl) this.#owed = walk.nameFrom
   }
 
-  /** Readers take one of two members; which one is not known: the second is left out, its name as well. */
+  /** Parsers differ over which of two members counts: the second is omitted with its name. */
   #mute(walk: JsonWalk, shape: string): void {
     this.#mutedDepth = walk.depth
     this.#omission.beginName(walk.nameFrom, walk.nameTo, shape)
@@ -328,7 +328,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
     this.#makeWay(walk)
   }
 
-  /** A url that is no string makes way for the name that the image in the same element will take. */
+  /** A url that is no string gives up its name to the image in the same element. */
   #makeWay(walk: JsonWalk): void {
     this.#name(walk.name === 'url' ? b64Name : undefined)
   }
@@ -345,13 +345,13 @@ export class ImageScanner implements JsonVisitor, Scanner {
     this.#inline = false
   }
 
-  /** It is known what the value is: the name goes as it is, or another in its place. */
+  /** The value is known: the name passes as it is, or is replaced. */
   #name(bytes: Buffer | undefined): void {
     if (this.#owed !== undefined && bytes) this.#holdback.replace(this.#walk.nameFrom, this.#walk.nameTo, bytes)
     this.#owed = undefined
   }
 
-  /** The first bytes of an image are about to go: before them goes what makes them a `data:` URL. */
+  /** The first bytes of an image are about to be delivered: the prefix of its `data:` URL precedes them. */
   #begin(open: Open): void {
     if (open.begun) return
     open.begun = true
@@ -366,7 +366,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
     this.#found({ kind: 'bytes', ...sizeOf(measured) })
   }
 
-  /** Next to bytes it is not known that a link leads to the same picture: it is allowed there, and nowhere else. */
+  /** Next to bytes a link may not lead to the same picture: it is allowed there, and nowhere else. */
   #foundLink(link: string): void {
     this.#found({ kind: 'link', size: null })
     for (const one of linkedImages(link).slice(1)) this.#done.push({ index: this.#count++, ...one })

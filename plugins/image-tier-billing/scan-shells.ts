@@ -5,7 +5,7 @@ import { Omission } from './omission.ts'
 import { Unreadable, Unrecognised } from './scanned.ts'
 import { WholeRecord } from './whole-record.ts'
 
-/** What ends a stream, in the words of some. */
+/** Markers with which some vendors end a stream. */
 const lastWords = '[DONE]'
 
 /** An answer that is one JSON object: held back as it passes, walked, and cut at its end. */
@@ -16,7 +16,7 @@ export class JsonShell<Visitor extends JsonVisitor = JsonVisitor> {
   readonly walk: JsonWalk
   readonly #endUnknown: boolean
 
-  /** With `endUnknown`, only JSON that closes proves that the answer is whole. */
+  /** With `endUnknown`, only closed JSON proves that the answer is complete. */
   constructor(visitorOf: (omission: Omission) => Visitor, endUnknown: boolean) {
     this.visitor = visitorOf(this.omission)
     this.walk = new JsonWalk(this.visitor)
@@ -24,8 +24,8 @@ export class JsonShell<Visitor extends JsonVisitor = JsonVisitor> {
   }
 
   /**
-   * Reads a chunk. @returns whether it is JSON so far: of another answer nothing goes on before its end, which judges it
-   * @throws Unreadable where some of it has gone; Unrecognised
+   * Reads a chunk. @returns whether it is JSON so far: any other answer is held to its end and judged there
+   * @throws Unreadable if some of it was delivered; Unrecognised
    */
   read(chunk: Buffer, hasGone: boolean): boolean {
     const base = this.holdback.end
@@ -40,14 +40,14 @@ export class JsonShell<Visitor extends JsonVisitor = JsonVisitor> {
     return false
   }
 
-  /** What follows the answer is not part of it. @throws Unrecognised where the answer has no picture */
+  /** What follows the answer is not part of it. @throws Unrecognised if the answer has no picture */
   cut(count: number): void {
     const shape = 'something behind the JSON object'
     if (count === 0) throw new Unrecognised(shape)
     this.omission.rest(this.walk.followedAt, this.holdback.end, shape)
   }
 
-  /** The answer is over. @throws Unreadable where it is not whole; Unrecognised */
+  /** Ends the answer. @throws Unreadable if it is incomplete; Unrecognised */
   end(): void {
     const { complete, foreign, open } = this.walk
     if (foreign) refuseForeign(this.holdback, true)
@@ -64,9 +64,9 @@ export class EventShell<Visitor extends JsonVisitor = JsonVisitor> {
   readonly whole: WholeRecord
   readonly visitor: Visitor
   walk: JsonWalk
-  /** Why the record is not handed out. */
+  /** Why the record is not delivered. */
   flaw: string | undefined
-  /** The data where it is no object. */
+  /** The data, if it is no object. */
   #text = ''
 
   constructor(visitorOf: (omission: Omission) => Visitor, budget: ByteBudget) {
@@ -75,7 +75,7 @@ export class EventShell<Visitor extends JsonVisitor = JsonVisitor> {
     this.walk = new JsonWalk(this.visitor)
   }
 
-  /** Reads a piece of a record's data. @returns where it ends; undefined for a record that is not handed out */
+  /** Reads a piece of a record's data. @returns where it ends; undefined for a record that is not delivered */
   data(piece: Buffer, base: number): number | undefined {
     if (this.flaw !== undefined) return undefined
     this.omission.base = base
@@ -89,7 +89,7 @@ export class EventShell<Visitor extends JsonVisitor = JsonVisitor> {
     return end
   }
 
-  /** Reads another field. @returns whether it is as it should be: one that is not is left out @throws Unrecognised */
+  /** Reads another field. @returns whether it is valid; an invalid one is omitted @throws Unrecognised */
   field(name: string, value: string, from: number, to: number): boolean {
     const flaw = flawOf(name, value)
     if (flaw === undefined) return true
@@ -99,15 +99,15 @@ export class EventShell<Visitor extends JsonVisitor = JsonVisitor> {
   }
 
   /**
-   * The record is not known: none of it goes out.
-   * @throws Unrecognised where some of it has gone, for want of room to hold it
+   * The record is unknown: none of it is delivered.
+   * @throws Unrecognised if some of it was delivered for lack of memory to hold it
    */
   refuse(shape: string): void {
     if (!this.whole.isBorne) throw new Unrecognised(shape)
     this.flaw ??= shape
   }
 
-  /** All of the record has come. @returns whether it is JSON, or the end of the stream @throws Unreadable, Unrecognised */
+  /** Ends the record. @returns whether it is JSON, or the end of the stream @throws Unreadable, Unrecognised */
   recordRead(): boolean {
     if (this.flaw !== undefined) return false
     if (this.walk.foreign && (this.#text.length > fieldCharsMax || this.#text.trim() !== lastWords)) {

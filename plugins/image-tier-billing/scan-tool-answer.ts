@@ -4,8 +4,8 @@ import { Omission } from './omission.ts'
 import { ToolResults } from './tool-results.ts'
 
 /**
- * Finds the images that tools have made in an answer `{"output":[{"type":…,"result":…}, …]}` as it passes, and holds back
- * of each the last 4 KiB and all that follows until its object has ended and its charge is committed.
+ * Finds the images that tools made in an answer `{"output":[{"type":…,"result":…}, …]}` as it passes, and holds back of
+ * each the last 4 KiB and all that follows until its object has ended and its charge is committed.
  */
 export class ToolAnswerScanner implements Scanner {
   readonly #endUnknown: boolean
@@ -14,7 +14,7 @@ export class ToolAnswerScanner implements Scanner {
   readonly #results = new ToolResults(placeOf, this.#omission)
   readonly #walk = new JsonWalk(this.#results)
 
-  /** With `endUnknown`, only JSON that closes proves that the answer is whole. */
+  /** With `endUnknown`, only closed JSON proves that the answer is complete. */
   constructor({ endUnknown = false }: { readonly endUnknown?: boolean } = {}) {
     this.#endUnknown = endUnknown
   }

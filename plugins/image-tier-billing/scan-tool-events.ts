@@ -7,10 +7,10 @@ import { ToolResults } from './tool-results.ts'
 const listed = 4
 
 /**
- * Finds the images that tools have made in an event stream as it passes: of `item`, and of `response.output`, where only
- * those count that no event brought before. Every record is held whole up to the blank line that ends it, before which no
- * reader of events could use it, until its images are committed. When the budget for whole records is used up, all but
- * an image's last 4 KiB and what follows passes. Previews have no `result` and are never billed.
+ * Finds the images that tools made in an event stream as it passes: in `item`, and in `response.output`, where only
+ * those count that no earlier event had. Every record is held whole up to the blank line that ends it, before which no
+ * parser of events could use it, until its images are committed. If the budget for whole records is used up, everything
+ * passes except an image's last 4 KiB and what follows. Previews have no `result` and are never billed.
  */
 export class ToolEventScanner implements RecordVisitor, Scanner {
   readonly #shell: EventShell<ToolResults>
@@ -34,7 +34,7 @@ export class ToolEventScanner implements RecordVisitor, Scanner {
     const { end } = this.#shell.holdback
     const isWhole = this.#shell.whole.holds(end - this.#records.from)
     const out = this.#shell.holdback.release(isWhole ? this.#records.from : this.#safe(end))
-    // Of a record that is held whole nothing is charged before it can go.
+    // A record that is held whole charges nothing before it can be delivered.
     if (!isWhole) this.#done.push(...this.#results.take())
     return { out, done: this.#take() }
   }

@@ -22,11 +22,11 @@ const conditions = {
     type: ['string', 'number', 'boolean', 'array'],
     maxItems: 64,
     items: { type: ['string', 'number', 'boolean'] },
-    description: 'The value there, or a list of values; any for any value, none for no value.',
+    description: 'The value at this path, or a list of values; any for any value, none for no value.',
   },
 } as const satisfies Schema
 
-/** Where pictures are in answers that go on as they are: the words of `translate.answer`. */
+/** Where pictures are in answers that pass unchanged, as in `translate.answer`. */
 const described = {
   type: 'object',
   additionalProperties: false,
@@ -35,51 +35,56 @@ const described = {
     at: {
       ...answerPaths,
       description:
-        'Path of the items, or several: names with dots between them, lists on the way are gone through; `.`, where nothing is said, is the whole answer.',
+        'Path of the items, or several: names separated by dots; lists are searched. `.` is the whole response, and the default.',
     },
     picture: {
       ...answerPaths,
       description:
-        'Path within an item of its picture, which is base64, a data: URL or a link; `.` is the item itself. Where several are named, all that one item has are the same picture.',
+        'Path of the image in an item: base64, a data: URL or a link; `.` is the item itself. If you name several, all of an item are the same image.',
     },
     skip_if: {
       ...conditions,
-      description: 'Items that are no picture of the answer, by paths within them: they pass, and are not charged.',
+      description:
+        'Items that are not images of the response, by paths within them. They are forwarded and not charged.',
     },
-    keep_if: { ...conditions, description: 'Only such items are pictures of the answer.' },
+    keep_if: { ...conditions, description: 'Only these items are images of the response.' },
     opaque: {
       type: 'array',
       maxItems: 16,
       uniqueItems: true,
       items: { type: 'string', minLength: 1, maxLength: 64 },
       description:
-        'Members of answers, by name, that hold bytes of the vendor which are no picture, however many: signatures. One that begins as a picture does is not handed out all the same.',
+        'Members of responses, by name, with binary data that is not an image, such as signatures. A value that starts like an image is withheld nevertheless.',
     },
     refused: {
       type: 'array',
       maxItems: 32,
-      description:
-        'Answers without a picture that are free. Any other is for a person to see: its charge waits for review.',
+      description: 'Responses without an image that are free. The charge of any other waits for review.',
       items: {
         type: 'object',
         additionalProperties: false,
         required: ['if'],
-        properties: { if: { ...conditions, description: 'What such an answer says, by paths from its top.' } },
+        properties: {
+          if: { ...conditions, description: 'Conditions on such a response, by paths from its top level.' },
+        },
       },
     },
     stream: {
       type: 'object',
       additionalProperties: false,
       required: ['each'],
-      description: 'How streams are read; without it an answer that is one is not handed out.',
+      description: 'How streams are read; absent: streams are withheld.',
       properties: {
-        each: { enum: ['answer'], description: 'answer: every event is an answer like one that is no stream.' },
+        each: {
+          enum: ['answer'],
+          description: 'answer: every event has the format of a response that is not streamed.',
+        },
       },
     },
   },
 } as const satisfies Schema
 
-/** No options on the pipeline's line. */
+/** The plugin has no options in the pipeline. */
 export const optionsSchema = {
   type: 'object',
   additionalProperties: false,
@@ -95,19 +100,24 @@ export const facetSchema = {
       minItems: 1,
       maxItems: 32,
       description:
-        'Price tiers by the long edge in pixels, or by width × height, rising; the last one has no bound and takes the rest. Absent where prices do not go by size.',
+        'Price tiers by the long edge in pixels, or by width × height, in ascending order. The last one has no limit and includes all larger images. Absent: prices do not depend on size.',
       items: {
         type: 'object',
         additionalProperties: false,
         required: ['tier'],
         properties: {
-          tier: { type: 'string', minLength: 1, maxLength: 32, description: 'Its label; models give a price for it.' },
-          long_edge_max: { type: 'integer', minimum: 1, description: 'The largest long edge that is still this tier.' },
+          tier: {
+            type: 'string',
+            minLength: 1,
+            maxLength: 32,
+            description: 'Label of the tier; models have a price for it.',
+          },
+          long_edge_max: { type: 'integer', minimum: 1, description: 'Largest long edge of this tier, in pixels.' },
           pixels_max: {
             type: 'integer',
             minimum: 1,
             description:
-              'The most pixels, width × height, that are still this tier. A list has long_edge_max or pixels_max, not both.',
+              'Largest width × height of this tier, in pixels. A list uses long_edge_max or pixels_max, not both.',
           },
         },
       },
@@ -118,7 +128,7 @@ export const facetSchema = {
       maxItems: 3,
       uniqueItems: true,
       description:
-        'What decides the tier, in this order: told (the size that the answer reports), output (the pixels that came back), request (the requested size).',
+        'Sources of the tier, in this order: told (the size reported in the response), output (the pixels of the returned image), request (the requested size).',
       items: { enum: ['told', 'output', 'request'] },
     },
     otherwise: {
@@ -126,14 +136,14 @@ export const facetSchema = {
       minLength: 1,
       maxLength: 32,
       description:
-        'The tier of an image for which nothing in tier_from gives one. With price_by it may be the name of a price instead: what a combination costs that has no price of its own, which is refused otherwise.',
+        'Tier of an image for which tier_from yields none. With price_by it can be the name of a price: that of combinations without a price of their own, which are refused otherwise.',
     },
     largest_output: {
       type: 'string',
       minLength: 1,
       maxLength: 32,
       description:
-        'The largest tier that is expected to come back: what is held, and quoted as the most, is for this one. A larger image is charged in full and flagged larger_than_expected. Absent: any tier may come back.',
+        'Largest tier that the model is expected to return. Holds and maximum quotes use it. A larger image is charged in full and flagged larger_than_expected. Absent: any tier.',
     },
     price_by: {
       type: 'array',
@@ -142,12 +152,13 @@ export const facetSchema = {
       uniqueItems: true,
       items: fieldPath,
       description:
-        'What sets the price of an image: fields of the request (dots between the names of members), facts that the answer reports (which override the request), or tier. A model has a price for each combination: the values with a blank between them, in this order, in any case: "high 2K". Absent: tier.',
+        'What the price of an image depends on: request fields (dots separate nested members), facts reported in the response (which override the request), or tier. A model has a price for each combination of values, separated by a space, in this order, case-insensitive: "high 2K". Absent: tier.',
     },
     times: {
       type: 'array',
       maxItems: 16,
-      description: 'Factors of the price of an image: where all conditions hold. Several are multiplied.',
+      description:
+        'Factors on the price of an image, each applied if all of its conditions hold. Several are multiplied.',
       items: {
         type: 'object',
         additionalProperties: false,
@@ -169,12 +180,13 @@ export const facetSchema = {
               ],
             },
             description:
-              'Fields of the request or facts of the answer, and what each has to be: a value, one of a list, any (it is there) or none (it is not).',
+              'Request fields or facts of the response, and the required value of each: a value, a list of values, any (present) or none (absent).',
           },
           by: {
             type: 'string',
             pattern: '^\\d{1,4}(\\.\\d{1,6})?$',
-            description: 'The factor, as a decimal of at most six places: "0.5". The price is rounded once, half up.',
+            description:
+              'Factor, as a quoted decimal with at most six decimal places: "0.5". The price is rounded once, half up.',
           },
         },
       },
@@ -183,7 +195,7 @@ export const facetSchema = {
       type: 'array',
       maxItems: 16,
       description:
-        "What is charged in addition to images, each by the model's price of that name; all add up. A line is rounded once, half up, to a millionth of the currency.",
+        "Charge items in addition to images, each at the model's price of that name. Each item is rounded once, half up, to a millionth of the currency.",
       items: {
         type: 'object',
         additionalProperties: false,
@@ -191,25 +203,24 @@ export const facetSchema = {
         properties: {
           per: {
             enum: ['input_image', 'request', 'megapixel', 'step', 'second', 'token'],
-            description:
-              'What is counted: pictures that the caller sends, the request, megapixels, steps, seconds, or tokens (whose price is for a million).',
+            description: 'Unit: input images, the request, megapixels, steps, seconds, or tokens (priced per million).',
           },
           price: {
             type: 'string',
             minLength: 1,
             maxLength: 64,
-            description: "The name of its price among the model's; what it counts, where nothing is said.",
+            description: "Name of the model's price for it; absent: the unit.",
           },
           once: {
             type: 'boolean',
             description:
-              'Whether it is charged once for the request, or with every image that comes back. Steps and megapixels of the output are charged with every image where nothing is said, the others once.',
+              'Whether it is charged once per request, or for every returned image. Default: every image for steps and output megapixels, once for the others.',
           },
           free: {
             type: 'integer',
             minimum: 1,
             maximum: 64,
-            description: 'input_image: so many cost nothing.',
+            description: 'input_image: number of free images.',
           },
           fields: {
             type: 'array',
@@ -218,47 +229,47 @@ export const facetSchema = {
             uniqueItems: true,
             items: { type: 'string', minLength: 1, maxLength: 64 },
             description:
-              'input_image, megapixel of input: where requests have pictures; [image, images] where nothing is said. In a form image[] and image[2] are image.',
+              'input_image, megapixel of input: request fields with images; absent: [image, images]. In a form, image[] and image[2] count as image.',
           },
           of: {
             enum: ['output', 'input'],
             description:
-              'megapixel: of the images that come back (output, the default), or of those that the caller sends.',
+              'megapixel: of the returned images (output, the default), or of the images that the client sends.',
           },
           round: {
             enum: ['up', 'none'],
-            description: 'megapixel: parts count as a whole one (up), or as they are (none, the default).',
+            description: 'megapixel: round fractions up (up), or charge them as they are (none, the default).',
           },
           first: {
             type: 'string',
             minLength: 1,
             maxLength: 64,
             description:
-              'megapixel: the name of the price of the first one of each picture; the others have the price of the line.',
+              'megapixel: name of the price for the first megapixel of each image; the others have the price of the item.',
           },
           pixels: {
             type: 'integer',
             minimum: 1000,
             maximum: 100_000_000,
-            description: 'megapixel: how many pixels are one; 1000000 where nothing is said.',
+            description: 'megapixel: pixels per megapixel; absent: 1000000.',
           },
           from: {
             ...fieldPath,
             description:
-              'step, second, token: the source of the quantity: a field of the request, or a fact that the answer reports, which overrides it.',
+              'step, second, token: source of the quantity: a request field, or a fact reported in the response, which overrides it.',
           },
           otherwise: {
             type: 'number',
             minimum: 0,
             maximum: 100_000_000,
-            description: 'How many are charged where nothing says it.',
+            description: 'Quantity to charge if no source reports one.',
           },
           max: {
             type: 'number',
             exclusiveMinimum: 0,
             maximum: 100_000_000,
             description:
-              'The most that one line is charged, and what is held for it: needed where the answer says how many. What is beyond is flagged capped.',
+              'Largest quantity to charge and hold. Required if the response reports the quantity. A larger one is flagged capped.',
           },
         },
       },
@@ -266,18 +277,18 @@ export const facetSchema = {
     render: {
       enum: ['b64_json'],
       description:
-        'The upstream always answers with b64_json; response_format is then ours: b64_json as it is, url as a data: URL.',
+        'The upstream always returns b64_json. The gateway then handles response_format: b64_json unchanged, url as a data: URL.',
     },
     on_caller_gone: {
       enum: ['bill', 'free'],
       default: 'bill',
-      description: 'When the caller leaves before the answer: read it to the end and bill it, or break the call off.',
+      description: 'If the client disconnects before the response: read it to the end and bill it, or cancel the call.',
     },
     answers: {
       type: 'object',
       additionalProperties: { anyOf: [{ enum: ['data', 'output', 'none'] }, described] },
       description:
-        "By operation, where images are in its answers: data (the default of image.generate and image.edit), output (images of tools), or none: nothing is charged per image. Or a mapping, for answers in the vendor's own format.",
+        "By operation, the location of images in responses: data (the default of image.generate and image.edit), output (images of tools), or none: nothing is charged per image. Or a mapping, for responses in the vendor's format.",
     },
     texts: {
       type: 'array',
@@ -285,7 +296,7 @@ export const facetSchema = {
       uniqueItems: true,
       items: { type: 'string', minLength: 1, maxLength: 64 },
       description:
-        'Members of answers with text of the vendor, by name, at any depth: links among words are no images; a picture in base64, or a text of nothing but links, is charged. Common members (revised_prompt, message …) need not be named.',
+        'Members of responses with vendor text, by name, at any depth. Links within text are not images; a base64 image, or a text of only links, is charged. Common members (revised_prompt, message …) are built in.',
     },
     links: {
       type: 'array',
@@ -293,7 +304,7 @@ export const facetSchema = {
       uniqueItems: true,
       items: { type: 'string', pattern: '^[^.[\\]\\s]{1,64}(\\.[^.[\\]\\s]{1,64}){0,7}$' },
       description:
-        'Members of answers whose links lead to no image of the answer (self, sources, documentation), by name, or by the end of their path with dots between the names: they go out as they are. A link that is not named, and is that of no image, is left out, and the charge is flagged parts_omitted.',
+        'Members of responses with links that are not images of the response (self, sources, documentation), by name or by the end of their path, separated by dots. They are forwarded unchanged. Other links that are not images are removed, and the charge is flagged parts_omitted.',
     },
     n_from: {
       type: 'array',
@@ -301,7 +312,7 @@ export const facetSchema = {
       uniqueItems: true,
       items: { type: 'string', pattern: '^[^.[\\]\\s]{1,64}(\\.[^.[\\]\\s]{1,64}){0,7}$' },
       description:
-        'Where requests say how many images they want: fields, or members within them with dots between the names; [n] when not given. What is held is for the most that any of them says, and each is checked against n_max. Every other field that names a number of images (num_images, max_images, batch_size, …) is not sent on, at whatever depth. Answers that are described have no such field unless it is named here: one image is held for.',
+        'Request fields with the number of images, with dots for nested members; absent: [n]. The hold is for the largest of them, and each is checked against n_max. Other fields that set a number of images (num_images, max_images, batch_size, …) are not forwarded, at any depth. For described responses there is no default field: without an entry here, the hold is for one image.',
     },
     refusals: {
       type: 'array',
@@ -309,24 +320,24 @@ export const facetSchema = {
       uniqueItems: true,
       items: { type: 'string', minLength: 1, maxLength: 64 },
       description:
-        'Members at the top of an answer of status 200 by which the vendor says why it made no image (base_resp, detail): one with such a member and without an image passes, and is free. error need not be named.',
+        'Top-level members of a response with status 200 that explain why there is no image (base_resp, detail). A response with such a member and no image is forwarded and free. error is built in.',
     },
     missing_usage: {
       enum: ['estimate', 'review'],
       default: 'review',
       description:
-        'When an answer reports none of the quantities that lines are charged by, and they have no `otherwise`: charge the most (`max`) as an estimate, or leave the charge to a person.',
+        'If a response reports no quantity for the charge items, and they have no `otherwise`: charge `max` as an estimate, or leave the charge for review.',
     },
     over_return: {
       enum: ['bill', 'cap'],
       default: 'bill',
       description:
-        'When more images come back than requested: bill each (bill), or at most n, and at most as many as the answer says that the vendor counts (cap).',
+        'If more images are returned than requested: bill all of them (bill), or at most n and at most as many as the vendor reports (cap).',
     },
   },
 } as const satisfies Schema
 
 export type BillingFacet = Admits<typeof facetSchema>
-/** Where answers have their images; described: where the family says so. */
+/** Where answers have their images; `described`: as the family describes it. */
 export type Shape = 'data' | 'output' | 'none' | 'described'
 export type DescribedAnswer = Admits<typeof described>

@@ -1,26 +1,26 @@
 import type { Size } from './tier.ts'
 
-/** What has been found so far; `none`: the bytes state no size. */
+/** The result so far; `none`: the bytes have no size. */
 export type Found = (Size & { readonly bytesMin?: number }) | 'more' | 'none'
 
-/** Reads a size that may be anywhere in an image, of which nothing is kept. */
+/** Reads a size anywhere in an image, without keeping its bytes. */
 export type SizeReader = {
   readonly found: Found
-  /** The next byte, from the image's first on; none once something else than `more` was found. */
+  /** The next byte, from the image's first on; none after a result other than `more`. */
   push(byte: number): void
 }
 
-/** Pixels of one byte at most, in a JPEG whose blocks are coded by Huffman's codes: a block takes a bit at least. */
+/** The most pixels of one byte of a JPEG with Huffman coding: a block takes at least a bit. */
 const jpegPixelsPerByte = 4096
 
-/** ITU-T T.81 B.1: walks the segments, so that the SOF of a thumbnail inside one is never met. */
+/** ITU-T T.81 B.1: walks the segments, so that the SOF of a thumbnail inside one is skipped. */
 export class JpegSize implements SizeReader {
   found: Found = 'more'
-  /** Bytes to pass unread. */
+  /** Bytes to skip. */
   #skip = 2
   #step: 'seek' | 'marker' | 'length' | 'frame' = 'seek'
   #marker = 0
-  /** Bytes of the length, or of the frame, that have come. */
+  /** Bytes of the length or the frame that have arrived. */
   #count = 0
   #value = 0
   #height = 0
@@ -30,7 +30,7 @@ export class JpegSize implements SizeReader {
       this.#skip--
       return
     }
-    // Bytes that belong to no segment are skipped, as decoders do; then any number of fill bytes.
+    // Bytes outside segments are skipped, as decoders do; then any number of fill bytes.
     if (this.#step === 'seek') {
       if (byte === 0xff) this.#step = 'marker'
     } else if (this.#step === 'marker') this.#readMarker(byte)
@@ -46,7 +46,7 @@ export class JpegSize implements SizeReader {
     if (marker === 0xff) return
     this.#step = 'seek'
     if (marker === 0x00 || marker === 0x01 || (marker >= 0xd0 && marker <= 0xd8)) return
-    // The scan begins, or the image ends, and no frame was declared.
+    // The scan begins, or the image ends, without a frame.
     if (marker === 0xd9 || marker === 0xda) {
       this.found = 'none'
       return
@@ -78,9 +78,9 @@ export class JpegSize implements SizeReader {
     if (this.#count < 4) return
     const height = this.#height
     const width = this.#value & 0xffff
-    // Of arithmetic coding a block may be hardly anything.
+    // With arithmetic coding a block may take almost no bytes.
     const isHuffman = this.#marker < 0xc8
-    // A height of 0 is given by a DNL segment after the first scan, which is not read: undecodable.
+    // A height of 0 is set by a DNL segment after the first scan, which is not read: undecodable.
     this.found = { width, height, ...(isHuffman && { bytesMin: (width * height) / jpegPixelsPerByte }) }
   }
 }
@@ -88,7 +88,7 @@ export class JpegSize implements SizeReader {
 const entryBytes = 12
 const entriesMax = 4096
 
-/** TIFF 6.0, section 2: the first directory, at any place, either byte order. */
+/** TIFF 6.0, section 2: the first directory, at any offset, in either byte order. */
 export class TiffSize implements SizeReader {
   found: Found = 'more'
   #at = 0
@@ -128,7 +128,7 @@ export class TiffSize implements SizeReader {
     if (this.#short(2) !== 42 || this.#directory < 8) this.found = 'none'
   }
 
-  /** Tags rise, so that the width comes before the height. */
+  /** Tags are sorted, so the width comes before the height. */
   #readEntry(): void {
     const tag = this.#short(0)
     const type = this.#short(2)

@@ -7,7 +7,7 @@ import { type FoundImage, tailBytes } from './scanned.ts'
 
 /** Lines of base64 are longer; a shorter stretch between blanks is a word. */
 const stretchMin = 16
-/** A longer text of nothing but links is decided by what has come. */
+/** A longer text that consists only of links is decided by what has arrived. */
 const linksCharsMax = 8192
 const beginningChars = 4
 const contextChars = 64
@@ -24,14 +24,14 @@ for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 for (const char of ' \t\r\n') kinds[char.charCodeAt(0)] = blank
 kinds[0x3d] = padding
 
-/** A picture or a link that a text holds. */
+/** A picture or link in a text. */
 export type TextPicture = {
   readonly image: Omit<FoundImage, 'index'>
   /** Equal for equal pictures: a digest, or the link itself. */
   readonly mark: string
 }
 
-/** A stretch of base64, lines of which may be broken, that may be a picture. */
+/** A stretch of base64, possibly in several lines, that may be a picture. */
 type Run = {
   chars: string
   /** Since the last blank. */
@@ -42,43 +42,43 @@ type Run = {
   readonly scheme: string
 }
 
-/** A run that is a picture, as far as it has come. */
+/** A run that is a picture, as far as it has arrived. */
 type Open = {
   readonly run: Run
   readonly head: ImageHead
   readonly digest: PictureDigest
   chars: number
-  /** Its charge did not wait for its end. */
+  /** It was charged before its end. */
   isCharged: boolean
-  /** Pieces that hold its last characters: the place of each, and how many characters came before it. */
+  /** Pieces that hold its last characters: the offset of each, and the number of characters before it. */
   tail: { readonly at: number; readonly before: number }[]
 }
 
 /**
- * One text that comes in pieces, such as the deltas of a stream: finds the pictures in it, however they are cut. A picture is
- * base64 that begins as one and is longer than anybody speaks of, or a text that is nothing but links.
+ * Finds the pictures in a text that arrives in pieces, such as the deltas of a stream, however they are cut. A picture
+ * is base64 that begins like one and is longer than any quotation, or a text that consists only of links.
  */
 export class TextChannel {
   readonly #mayBeLinks: boolean
   #found: TextPicture[] = []
   #runs: Run[] = []
   #open: Open | undefined
-  /** What came just before. */
+  /** The preceding characters. */
   #context = ''
   /** A run may begin at the next character. */
   #isBorder = true
-  /** The whole text, as long as it may be nothing but links, and where it begins. */
+  /** The whole text, while it may consist only of links, and its offset. */
   #start: { text: string; from: number | undefined } | undefined
-  /** The last piece held some of a picture. */
+  /** The last piece held part of a picture. */
   hasPicture = false
 
-  /** @param mayBeLinks a text of nothing but links is a picture for each */
+  /** @param mayBeLinks in a text that consists only of links, each link is a picture */
   constructor(mayBeLinks: boolean) {
     this.#mayBeLinks = mayBeLinks
     if (mayBeLinks) this.#start = { text: '', from: undefined }
   }
 
-  /** The place of the first byte that has to wait until it is known what it belongs to. */
+  /** The offset of the first byte that has to wait until its meaning is known. */
   get from(): number | undefined {
     return this.#open?.tail[0]?.at ?? this.#start?.from
   }
@@ -90,13 +90,13 @@ export class TextChannel {
     return found
   }
 
-  /** Reads the next piece, unescaped, whose first byte is at `at`. */
+  /** Reads the next piece, unescaped; its first byte is at `at`. */
   write(text: string, at: number): void {
     if (text === '') return
     this.hasPicture = this.#open !== undefined
     this.#readStart(text, at)
     const open = this.#open
-    // A piece may begin with a picture, also while another one has not ended.
+    // A piece may begin with a picture, even before another one has ended.
     this.#isBorder = true
     if (open && !open.isCharged) open.tail.push({ at, before: open.chars })
     for (let i = 0; i < text.length; ) i = this.#step(text, i, at)
@@ -104,20 +104,20 @@ export class TextChannel {
     this.#shorten()
   }
 
-  /** One string of the text is over, which may be nothing but links. */
+  /** Ends one string of the text, which may consist only of links. */
   endString(): void {
     this.#links(this.#start?.text ?? '')
     this.#start = this.#mayBeLinks ? { text: '', from: undefined } : undefined
   }
 
-  /** The text is over. */
+  /** Ends the text. */
   end(): void {
     if (this.#open) this.#close(this.#open)
     this.#runs = []
     this.endString()
   }
 
-  /** No more of it can be held: what has come of a picture is charged, and the rest of it passes. */
+  /** No more of it can be held: what has arrived of a picture is charged, and its rest passes. */
   settle(): void {
     const open = this.#open
     if (open && !open.isCharged) {
@@ -231,7 +231,7 @@ export class TextChannel {
     this.#found.push({ image: { kind: 'bytes', ...sizeOf(head.end()) }, mark: digest.end() })
   }
 
-  /** Of a picture only its last characters wait. */
+  /** Only the last characters of a picture wait. */
   #shorten(): void {
     const open = this.#open
     if (!open) return

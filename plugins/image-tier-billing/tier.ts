@@ -6,14 +6,14 @@ export type Size = { readonly width: number; readonly height: number }
 type TierRow = { readonly tier: string; readonly longEdgeMax: number | null; readonly pixelsMax?: number | null }
 
 /**
- * The tier of a long edge (`docs/rules.md#tiers-and-prices`): the first row that it does not exceed; undefined when it
+ * The tier of a long edge (`docs/rules.md#tiers-and-prices`): the first row that it does not exceed; undefined if it
  * exceeds all.
  */
 export function tierOf<Row extends TierRow>(longEdge: number, rows: readonly Row[]): Row | undefined {
   return rows.find(row => row.longEdgeMax === null || longEdge <= row.longEdgeMax)
 }
 
-/** The tier of a size: by its pixels where the rows go by these, else by its long edge. */
+/** The tier of a size: by its pixels if the rows use pixels, else by its long edge. */
 export function tierOfSize<Row extends TierRow>(size: Size, rows: readonly Row[]): Row | undefined {
   if (rows[0]?.pixelsMax === undefined) return tierOf(longEdgeOf(size), rows)
   const pixels = size.width * size.height
@@ -26,7 +26,7 @@ export function tierOfLabel<Row extends TierRow>(label: string, rows: readonly R
   return rows.find(row => row.tier.toLowerCase() === wanted)
 }
 
-/** The tier of the requested size (`docs/rules.md#tiers-and-prices`), or undefined when it gives none. */
+/** The tier of the requested size (`docs/rules.md#tiers-and-prices`), or undefined if it sets none. */
 export function requestedTierOf<Row extends TierRow>(asked: AskedSize, rows: readonly Row[]): Row | undefined {
   const { size } = asked
   if (size.kind === 'pixels') return tierOfSize(size, rows)
@@ -37,7 +37,7 @@ export function longEdgeOf(size: Size): number {
   return Math.max(size.width, size.height)
 }
 
-/** Where an image's tier comes from, by the rule of its charge; a size is null where none could be read, or was reported. */
+/** The source of an image's tier, by the rule of its charge; a size is null if none could be read or was reported. */
 export function rateTier(
   rule: Pick<TierRule, 'tiers' | 'tierFrom' | 'otherwise' | 'requestedTier'>,
   output: Size | null,

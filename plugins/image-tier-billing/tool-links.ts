@@ -1,32 +1,32 @@
 import type { JsonWalk } from '../../src/wire/index.ts'
 import type { Omission } from './omission.ts'
 
-/** Members by whose name a link leads to an image. */
+/** Members whose name marks a link to an image. */
 const imageName = /image|picture|photo|^result$/i
-/** Types of objects whose links do. */
+/** Types of objects whose links lead to images. */
 const imageType = /image/i
-/** What comes between a link and the end of its object is text. */
+/** What is between a link and the end of its object is text. */
 const heldBytesMax = 4 * 1024 * 1024
 
 type Link = { readonly from: number; to: number | undefined; readonly path: string }
 
 /**
- * Links in what tools and models tell. One leads to an image where a member on its way says so, or the type of an object that
- * it stands in, which may come after it: until then it is held. Such a link is left out.
+ * Finds links in texts of tools and models. A link leads to an image if a member on its path, or the type of an
+ * enclosing object, indicates it. The type may come after the link, so it is held until then. Such a link is omitted.
  */
 export class ToolLinks {
   readonly #omission: Omission
   #links: Link[] = []
-  /** By depth, how many links preceded the container that is open there. */
+  /** By depth: how many links preceded the open container. */
   readonly #before: number[] = []
-  /** How deep the objects are whose type speaks of an image. */
+  /** The depths of objects whose type indicates an image. */
   readonly #typed = new Set<number>()
 
   constructor(omission: Omission) {
     this.#omission = omission
   }
 
-  /** A link is at `from`, and has come as far as `to`. @returns whether it is left out: the rest of it is to follow */
+  /** A link is at `from` and has arrived up to `to`. @returns whether it is omitted; the rest follows */
   add(walk: JsonWalk, from: number, to: number, isInItem: boolean): boolean {
     const path = `${walk.path()} (a link)`
     for (let depth = 1; depth <= walk.depth; depth++)
@@ -38,35 +38,35 @@ export class ToolLinks {
     return false
   }
 
-  /** A string is over, which may be the last link. */
+  /** Ends a string, which may be the last link. */
   end(to: number): void {
     const last = this.#links.at(-1)
     if (last) last.to ??= to
   }
 
-  /** A container begins that will be `depth` deep. */
+  /** Begins a container of that depth. */
   open(depth: number): void {
     this.#before[depth] = this.#links.length
   }
 
-  /** The object that the walk is in says what it is. */
+  /** The type of the current object is known. */
   type(walk: JsonWalk, text: string): void {
     if (imageType.test(text)) this.#typed.add(walk.depth)
   }
 
-  /** A container that was `depth` deep is over: the links of an image's go. */
+  /** Ends a container of that depth: the links of an image are omitted. */
   close(depth: number): void {
     if (!this.#typed.delete(depth)) return
     for (const link of this.#links.splice(this.#before[depth] ?? 0)) this.#leaveOut(link, link.to ?? link.from)
   }
 
-  /** The item of the links is over: they lead elsewhere. */
+  /** Ends the item of the links: they lead elsewhere. */
   forget(): void {
     this.#links = []
     this.#before.length = 0
   }
 
-  /** Up to where bytes may go, of which the last precedes `end`. Where too much would be held, links are left out. */
+  /** How far bytes may be delivered; the last one precedes `end`. Links are omitted if too much would be held. */
   safe(end: number): { readonly safe: number; readonly isOmitted: boolean } {
     const [first] = this.#links
     if (!first) return { safe: end, isOmitted: false }

@@ -7,26 +7,23 @@ import { ToolLinks } from './tool-links.ts'
 import { wordSet } from './word-set.ts'
 
 const resultType = 'image_generation_call'
-/** So much of any other string is looked at: a picture shows in its first bytes. */
+/** How much of any other string is examined: a picture is recognised by its first bytes. */
 const judgedBytesMax = 256
 
-/**
- * Members that hold what a model wrote, what it was told, and previews: an image of a tool stands in none of them, whatever is
- * written there.
- */
+/** Members that hold a model's text, its instructions, and previews: they never hold the image of a tool. */
 const writing = wordSet(`
   text delta arguments code logs refusal input name description message title
   instructions encrypted_content signature obfuscation revised_prompt partial_image_b64
 `)
-/** What the answer repeats of the request, tools with their masks among it. */
+/** Parts of the request that the answer repeats, including tools with their masks. */
 const echoed = wordSet('tools instructions input prompt metadata text tool_choice')
 
 /**
- * Where an object stands that may be the result of a tool: in an answer that tells each once, in an event of its own, or
- * in the list of all results so far. Told of the container that is `depth` deep on the walk's path.
+ * Whether the container at `depth` of the walk's path may hold the result of a tool: in an answer that lists each once,
+ * in an event of its own, or in the list of all results so far.
  */
 export type PlaceOf = (walk: JsonWalk, depth: number) => 'each' | 'event' | 'list' | undefined
-/** No place lies deeper: `response`, `output`, its list, an object of it. */
+/** The deepest path: `response`, `output`, its list, an object of it. */
 const deepest = 4
 
 type Image = {
@@ -37,18 +34,19 @@ type Image = {
 }
 
 /**
- * Finds the images that tools have made: a non-empty string `result` of an object of type `image_generation_call`, its
- * members in any order. It is known when the object ends; until then the end of the string is to be held. In an event, one that
- * has the id and the bytes of one before is that one again; in the list of all so far, as many of the same bytes as have come.
+ * Finds the images that tools made: a non-empty string `result` of an object of type `image_generation_call`, members
+ * in any order. The type is known at the end of the object; until then the end of the string has to be held. In an
+ * event, one with the id and bytes of an earlier one is a repetition; in the list of all results, as many with the same
+ * bytes as have arrived.
  *
- * A picture that stands anywhere else but in what a model wrote is left out, as is the link of an object of that type. In the
- * `result` of an object of another type it is an image all the same.
+ * A picture anywhere else, except in a model's text, is omitted, as is the link of an object of that type. In the
+ * `result` of an object of another type it counts as an image.
  */
 export class ToolResults implements JsonVisitor {
   readonly #placeOf: PlaceOf
-  /** Ids and bytes of the images that have come. */
+  /** Ids and bytes of the images so far. */
   readonly #seen = new Set<string>()
-  /** By their bytes, how many images have come, and how many of those the present list repeats. */
+  /** By their bytes: how many images have arrived, and how many of those the current list repeats. */
   readonly #told = new Map<string, number>()
   #listed = new Map<string, number>()
   #count = 0
@@ -56,19 +54,19 @@ export class ToolResults implements JsonVisitor {
   #type = ''
   #id = ''
   #image: Image | undefined
-  /** The string that is being read as an image. */
+  /** The string that is read as an image. */
   #open: Image | undefined
   readonly #omission: Omission
   readonly #links: ToolLinks
   /** The result is an object or a list. */
   #strange: string | undefined
-  /** The beginning of a string that is none of the images, and its place until it has been judged. */
+  /** The beginning of a string that is no image, and its offset, until it is verified. */
   #judged: Buffer[] = []
   #judgedBytes = 0
   #judgedFrom: number | undefined
-  /** The string that is being read is left out. */
+  /** The current string is omitted. */
   #isOmitted = false
-  /** Another image is: why. */
+  /** Why another image is omitted. */
   #again: string | undefined
 
   constructor(placeOf: PlaceOf, omission: Omission) {
@@ -95,7 +93,7 @@ export class ToolResults implements JsonVisitor {
     return done
   }
 
-  /** Up to where bytes may go, of which the last precedes `end`. @throws Unreadable when too much would be held */
+  /** How far bytes may be delivered; the last one precedes `end`. @throws Unreadable if too much would be held */
   safe(end: number): number {
     const links = this.#links.safe(end)
     this.#isOmitted ||= links.isOmitted
@@ -114,7 +112,7 @@ export class ToolResults implements JsonVisitor {
 
   string(walk: JsonWalk, at: number): 'skip' | 'bytes' {
     if (this.#placeOf(walk, walk.depth) && walk.name === 'result') {
-      // Readers take one of two; which one is not known: the second is left out, its name as well.
+      // Parsers differ over which of two counts: the second is omitted with its name.
       this.#again = this.#image ? `${walk.path()} twice` : undefined
       if (this.#again !== undefined) this.#omission.beginName(walk.nameFrom, walk.nameTo, this.#again)
       if (this.#again !== undefined) {
@@ -160,7 +158,7 @@ export class ToolResults implements JsonVisitor {
       this.#open = undefined
       return
     }
-    // A longer one is no type and no id.
+    // No type and no id is longer.
     const text = this.#judgedFrom === undefined || this.#again !== undefined ? undefined : this.#judge(walk, at)
     this.#judgedFrom = undefined
     this.#again = undefined
@@ -191,7 +189,7 @@ export class ToolResults implements JsonVisitor {
     this.#forget()
   }
 
-  /** One of the images, unless it came before. */
+  /** One of the images, unless it is a repetition. */
   #take(place: 'each' | 'event' | 'list', image: Image): void {
     const digest = image.digest.end()
     const again = `${this.#id} ${digest}`
@@ -206,7 +204,7 @@ export class ToolResults implements JsonVisitor {
     for (const one of image.blocks.measure()) this.#done.push({ index: this.#count++, ...one })
   }
 
-  /** @returns what of the string has been seen, as far as `to`; a picture is left out */
+  /** @returns the examined part of the string, up to `to`; a picture is omitted */
   #judge(walk: JsonWalk, to: number): string {
     const from = this.#judgedFrom ?? 0
     const text = unescapeText(Buffer.concat(this.#judged))

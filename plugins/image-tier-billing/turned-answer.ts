@@ -18,7 +18,7 @@ import { holdsNothing } from './foreign-answer.ts'
 import { loneLinksOf } from './lone-links.ts'
 import { Unreadable, Unrecognised } from './scanned.ts'
 
-/** An event says that there is no image. */
+/** An event reports that there is no image. */
 export class SaidNo extends Error {
   override readonly name = 'SaidNo'
 }
@@ -30,14 +30,14 @@ const faults: ReadingFaults = {
   refused,
 }
 
-/** A message that is nothing but a link leads to an image. */
+/** A message that consists of a link leads to an image. */
 function refused(message: string): SaidNo | Unrecognised {
   return loneLinksOf(message).length > 0
     ? new Unrecognised('a message that is nothing but a link')
     : new SaidNo(message)
 }
 
-/** What an answer says of all its images, in one piece and in each event alike. */
+/** Facts about all images of an answer, in one body or in each event. */
 const texts = ['background', 'output_format', 'quality', 'size'].map(normalPath)
 const counts = ['total_tokens', 'input_tokens', 'output_tokens']
 const details = ['input_tokens_details', 'output_tokens_details']
@@ -91,23 +91,23 @@ function placeAt(at: string): AnswerPlace {
 }
 
 type Turning = {
-  /** What came: the other one is written. */
+  /** The kind that arrived; the other one is written. */
   readonly isStream: boolean
   /** Name of the events that carry an image. */
   readonly event: string
   /** Seconds since the epoch. */
   readonly created: number
-  /** Of memory that all share, for one event at a time. */
+  /** Shared memory, for one event at a time. */
   readonly budget: ByteBudget
-  /** Makes the failure of what a reader throws. */
+  /** Converts an exception of a reader to a failure. */
   readonly onFault: (cause: unknown) => unknown
-  /** Told of what may be an image, and is not handed on. */
+  /** Called for what may be an image and is not delivered. */
   readonly onOmitted: (shape: string) => void
 }
 
 /**
- * Turns an answer of the other kind into that which was asked for: one JSON answer into events, as it passes, or events into
- * one JSON answer, of which one event is held at a time. Previews have no place in the latter.
+ * Converts an answer of the other kind to the requested one: a JSON answer to events as it passes, or events to one
+ * JSON answer, holding one event at a time. Previews are left out of the latter.
  */
 export class TurnedAnswer implements Stage {
   readonly letsGo = true
@@ -119,7 +119,7 @@ export class TurnedAnswer implements Stage {
   readonly #claim: ByteClaim
   readonly #onFault: (cause: unknown) => unknown
   readonly #onOmitted: (shape: string) => void
-  /** Only blanks have come. */
+  /** Only blanks have arrived. */
   #isEmpty = true
 
   constructor({ isStream, event, created, budget, onFault, onOmitted }: Turning) {
@@ -161,7 +161,7 @@ export class TurnedAnswer implements Stage {
     return last
   }
 
-  /** Gives back what it holds. Idempotent. */
+  /** Releases what it holds. Idempotent. */
   close(): void {
     this.#claim.free()
   }

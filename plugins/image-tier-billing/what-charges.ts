@@ -9,7 +9,7 @@ import {
 import { isAbsent } from './read-count.ts'
 import type { BillingFacet, Shape } from './schema.ts'
 
-/** Of a text that the caller made up a charge keeps so much. */
+/** A charge stores at most this much of a client's text. */
 const textMax = 100
 
 /** Where an operation's answers have their images. */
@@ -18,7 +18,7 @@ export function shapeOf(operation: string, facet: BillingFacet): Shape {
   return typeof shape === 'string' ? shape : 'described'
 }
 
-/** Images may come. What is made in the background comes in no answer that passes here, and could not be charged. */
+/** Images may be returned. Background results do not pass here, and could not be charged. */
 export function chargesImages(operation: string, body: Body, facet: BillingFacet): boolean {
   const shape = shapeOf(operation, facet)
   if (shape !== 'output') return shape !== 'none'
@@ -26,7 +26,7 @@ export function chargesImages(operation: string, body: Body, facet: BillingFacet
   return imageToolOf(body) !== undefined && background === false
 }
 
-/** As the family reads it; a family that says nothing of sizes forwards what was sent, and it decides nothing. */
+/** As the family reads it; a family without sizes forwards the sent one, which decides nothing. */
 export function askedSize(slots: Slots, body: Body): AskedSize {
   const asked = slots.get(askedSizeSlot)
   if (asked) return asked
@@ -34,7 +34,10 @@ export function askedSize(slots: Slots, body: Body): AskedSize {
   return { text, size: { kind: text === null ? 'none' : 'unread' }, resolution: null, expected: null }
 }
 
-/** A field as the caller sent it, null when absent; what is no text as JSON writes it. Cut: a charge is kept for good. */
+/**
+ * A field as the client sent it, null if absent; other values than text as JSON. Truncated, because charges are stored
+ * for ever.
+ */
 export function textOf(body: Body, name: string): string | null {
   const value = readField(body, name) ?? null
   if (isAbsent(value, false)) return null

@@ -1,19 +1,19 @@
 import { type ByteBudget, ByteClaim } from '../../src/wire/index.ts'
 
-/** Held whole by all streams of a process together; what does not fit is held by its tail. */
+/** The memory for whole records of all streams of a process; what exceeds it is held by its tail. */
 export const wholeEventsBytesMax = 64 * 1024 * 1024
 
-/** The record that a stream holds, whole as long as the budget has room for it. */
+/** The record that a stream holds, whole while the budget has memory for it. */
 export class WholeRecord {
   readonly #claim: ByteClaim
-  /** Nothing of the record has gone. */
+  /** Nothing of the record was delivered. */
   isBorne = true
 
   constructor(budget: ByteBudget) {
     this.#claim = new ByteClaim(budget)
   }
 
-  /** Whether a record of so many bytes may be held whole. Once it may not, the rest of it may not either. */
+  /** Whether a record of this size may be held whole. Once it may not, neither may its rest. */
   holds(bytes: number): boolean {
     if (!this.isBorne) return false
     this.isBorne = this.#claim.hold(bytes)
@@ -21,13 +21,13 @@ export class WholeRecord {
     return this.isBorne
   }
 
-  /** The record is over, and the next begins. */
+  /** Ends the record; the next begins. */
   renew(): void {
     this.#claim.free()
     this.isBorne = true
   }
 
-  /** Nothing is held any more. Idempotent. */
+  /** Releases all memory. Idempotent. */
   drop(): void {
     this.#claim.free()
     this.isBorne = false

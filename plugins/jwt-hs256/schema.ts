@@ -7,13 +7,13 @@ export const optionsSchema = {
   additionalProperties: false,
   required: ['access_key', 'secret_key'],
   properties: {
-    access_key: { ...secret, description: 'Id of the key, which the token names as its issuer (iss).' },
-    secret_key: { ...secret, description: 'What tokens are signed with.' },
+    access_key: { ...secret, description: 'Key ID, sent as the issuer (iss) of the token.' },
+    secret_key: { ...secret, description: 'Signing key of tokens.' },
     lifetime: {
       type: 'string',
       format: 'duration',
       default: '30m',
-      description: 'How long a token is good; a new one is made before its end.',
+      description: 'Lifetime of a token; it is renewed before it expires.',
     },
   },
 } as const satisfies Schema

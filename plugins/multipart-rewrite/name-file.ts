@@ -5,7 +5,7 @@ const unsafe = /[^0-9A-Za-z_-]+/g
 /**
  * The file as it is sent: under a field name, with a file name and a content type of our own (`image-0.png`, `image/png` by
  * its first bytes). Where these say nothing, the client's claim is all that is known, and upstreams go by the name
- * (`docs/rules.md#forms-of-an-edit`).
+ * (`docs/rules.md#image-edits`).
  * @param base what the file name begins with; `index` counts the files of that base from 0
  */
 export function nameFile<File extends FilePart>(file: File, field: string, base: string, index: number): File {

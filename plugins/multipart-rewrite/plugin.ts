@@ -33,7 +33,7 @@ const busyMs = 1_000
 
 /**
  * Reads forms whole, under limits, and writes new ones: never the caller's own bytes, names of files or types
- * (`docs/rules.md#forms-of-an-edit`).
+ * (`docs/rules.md#image-edits`).
  */
 export const multipartRewrite = definePlugin({
   name: 'multipart-rewrite',
@@ -219,8 +219,8 @@ function findClashes(facet: Facet): readonly Diagnostic[] {
       diagnostics.push({
         severity: 'error',
         code: 'GW_FORM_FIELD_CLASH',
-        message: `files of '${field}' would be sent under the name of '${owner}'`,
-        remedy: 'send them under a name of their own',
+        message: `files of '${field}' would be sent with the field name of '${owner}'`,
+        remedy: 'use a different field name',
         path: ['files', field, 'send_as'],
       })
     }

@@ -235,8 +235,8 @@ class FormReading {
     if (name === undefined) throw malformed('has no name')
     if (name.includes(lost)) throw malformed('has a name that is not UTF-8')
     if (Buffer.byteLength(name) > nameBytesMax) throw malformed(`has a name of more than ${nameBytesMax} bytes`)
-    if (!identities.has(encoding)) throw malformed('has a content-transfer-encoding: send the bytes as they are')
-    if (mimeType.startsWith('multipart/')) throw malformed('is a form itself')
+    if (!identities.has(encoding)) throw malformed('has a content-transfer-encoding: send the raw bytes')
+    if (mimeType.startsWith('multipart/')) throw malformed('is a nested form')
     return name
   }
 
@@ -298,7 +298,7 @@ function isBytes(value: string): boolean {
 }
 
 function nameless(place: number, { mimeType }: { readonly mimeType: string }): Error {
-  const why = `is ${mimeType} without a filename: send a file with a filename`
+  const why = `is ${mimeType} without a filename: add a filename`
   return fail('form_malformed', { where: `part ${place}`, why })
 }
 

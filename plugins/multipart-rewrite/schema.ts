@@ -16,7 +16,7 @@ export const options = {
     text_bytes_max: {
       ...bytes,
       default: '256KiB',
-      description: 'Most bytes of one text field, such as 256KiB.',
+      description: 'Maximum size of one text field, such as 256KiB.',
     },
     text_fields: {
       type: 'array',
@@ -24,13 +24,13 @@ export const options = {
       uniqueItems: true,
       default: ['model', 'prompt', 'n', 'size', 'quality', 'response_format', 'stream'],
       description:
-        'Fields that are one text each whatever the family: as a file, as a list or a second time they are refused.',
+        'Fields that must be a single text value in every family. As a file, a list or a repeated field they are refused.',
     },
     spool_dir: {
       type: 'string',
       minLength: 1,
       description:
-        'Where uploads of more than 1 MiB are kept while they are in flight; a folder of its own below the system’s temporary folder when not given.',
+        'Folder for uploads of more than 1 MiB while they are in flight; absent: a new folder in the system’s temporary folder.',
     },
   },
 } as const satisfies Schema
@@ -42,14 +42,14 @@ export const facet = {
   properties: {
     files: {
       type: 'object',
-      description: 'The file fields that go upstream, by their name without brackets. Other files are dropped.',
+      description: 'File fields to forward, by their name without brackets. Other files are dropped.',
       propertyNames: fieldName,
       additionalProperties: {
         type: 'object',
         additionalProperties: false,
         properties: {
           send_as: {
-            description: 'The name to send the files by: one name, or one for a single file and one for several.',
+            description: 'Field name to send the files with: one name, or one for a single file and one for several.',
             anyOf: [
               fieldName,
               {
@@ -63,7 +63,7 @@ export const facet = {
           keep: {
             enum: ['all', 'first'],
             default: 'all',
-            description: 'Which of several files under the name go upstream.',
+            description: 'Which of several files with this name to forward.',
           },
         },
       },

@@ -2,7 +2,7 @@ const bracketed = /^(.+)\[\d*\]$/s
 
 /**
  * The name without the brackets of a list: `image`, `image[]` and `image[3]` are all `image`
- * (`docs/rules.md#forms-of-an-edit`).
+ * (`docs/rules.md#image-edits`).
  */
 export function stripIndex(name: string): string {
   return bracketed.exec(name)?.[1] ?? name

@@ -8,17 +8,17 @@ export const optionsSchema = {
     token_url: {
       type: 'string',
       pattern: '^https?://[^\\s/?#@]+/[^\\s#]*$',
-      description: 'Where to request tokens: https://login.vendor.example/oauth2/v2.0/token.',
+      description: 'Token URL: https://login.vendor.example/oauth2/v2.0/token.',
     },
     client_id: { type: 'string', minLength: 1, description: 'The client ID.' },
-    client_secret: { type: 'string', minLength: 1, description: 'The secret of the client: "${CLIENT_SECRET}".' },
-    scope: { type: 'string', minLength: 1, description: 'What tokens are for, as the vendor writes it.' },
-    audience: { type: 'string', minLength: 1, description: 'The audience of tokens, where the vendor requires it.' },
+    client_secret: { type: 'string', minLength: 1, description: 'The client secret: "${CLIENT_SECRET}".' },
+    scope: { type: 'string', minLength: 1, description: "Scopes of tokens, in the vendor's notation." },
+    audience: { type: 'string', minLength: 1, description: 'Audience of tokens, if the vendor requires it.' },
     authenticate: {
       type: 'string',
       enum: ['body', 'basic'],
       default: 'body',
-      description: 'Whether ID and secret are sent in the form or in the header authorization (Basic).',
+      description: 'Whether the ID and secret are sent in the form body or in the header authorization (Basic).',
     },
   },
 } as const satisfies Schema

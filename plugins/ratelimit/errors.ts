@@ -9,14 +9,14 @@ export const errors = {
   tokens_over_limit: {
     status: 400,
     type: 'invalid_request_error',
-    text: 'This request may use {estimate} tokens, and the limit {limit} admits {max} in any 60 seconds: it could never be admitted. Shorten it, or limit its answer (max_tokens).',
+    text: 'This request may use {estimate} tokens, more than the limit {limit} of {max} in any 60 seconds. Shorten it, or limit its response with max_tokens.',
     retry: false,
   },
   counters_unavailable: {
     status: 503,
     type: 'service_unavailable_error',
-    text: 'The store that limits are counted in does not answer. Nothing was sent upstream; try again shortly.',
-    operator: 'Is Redis there? `tollgate doctor` tries `counters`.',
+    text: 'The store for rate limits is not available. Nothing was sent upstream. Try again shortly.',
+    operator: 'Check that Redis runs: `tollgate doctor` tests `counters`.',
   },
   storage_unavailable: sharedRows.storage_unavailable,
 } as const satisfies ErrorTable

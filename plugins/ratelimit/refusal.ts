@@ -7,7 +7,7 @@ const patienceMs = 60_000
 const units = {
   requests: 'requests in any 60 seconds',
   tokens: 'tokens in any 60 seconds',
-  places: 'requests at once',
+  places: 'concurrent requests',
 } as const
 
 /** True where a limit is full that refuses. */
@@ -22,7 +22,7 @@ export function refusal(limits: readonly Limit[], standings: readonly LimitStatu
     return refuses(limit, standing) ? [{ limit, waitMs: standing.waitMs }] : []
   })
   const slowest = full[indexOfMost(full, (a, b) => a.waitMs - b.waitMs)]
-  if (!slowest) throw new Error('no limit was full')
+  if (!slowest) throw new Error('no limit was reached')
   const { limit, waitMs } = slowest
   const headers: { [name: string]: string } = { 'x-ratelimit-scope': limit.name }
   if (waitMs > patienceMs) headers['x-should-retry'] = 'false'
@@ -32,7 +32,7 @@ export function refusal(limits: readonly Limit[], standings: readonly LimitStatu
       limit: limit.name,
       max: limit.limit,
       what: limit.name === 'key_jobs' ? 'open jobs' : units[limit.counts],
-      whose: limit.sharedBy === undefined ? '' : ` by ${limit.sharedBy} together`,
+      whose: limit.sharedBy === undefined ? '' : ` shared by ${limit.sharedBy}`,
       seconds: Math.ceil(waitMs / 1000),
     },
     {

@@ -10,7 +10,7 @@ export const optionsSchema = {
       enum: ['local', 'refuse'],
       default: 'local',
       description:
-        'While shared counters do not answer: local, each process holds the limits by itself; refuse, limited requests are answered 503.',
+        'While shared counters are unavailable: local: each process enforces the limits by itself; refuse: limited requests get 503.',
     },
   },
 } as const satisfies Schema

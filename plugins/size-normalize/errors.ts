@@ -5,7 +5,7 @@ export const errors = {
     status: 400,
     type: 'invalid_request_error',
     param: 'size',
-    text: "'{size}' is not a size of the model '{model}'. Send <width>x<height> in whole pixels, as in 1024x1024, or one of {labels}, or leave size out.",
+    text: "The model '{model}' does not support the size '{size}'. Send <width>x<height> in whole pixels, such as 1024x1024, or one of {labels}, or omit size.",
   },
 } as const satisfies ErrorTable
 

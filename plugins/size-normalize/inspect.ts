@@ -35,7 +35,7 @@ function inspectRatios({ ratios }: SizeFacet): readonly Diagnostic[] {
         diagnostic(
           'ratio_repeated',
           ['ratios', i],
-          `'${text}' is '${first}', which stands above`,
+          `'${text}' is the same ratio as '${first}' above`,
           'keep one of the two',
         ),
       )
@@ -48,7 +48,7 @@ function inspectSnap(facet: SizeFacet): readonly Diagnostic[] {
   for (const key of ['pixels_min', 'within_percent'] as const)
     if (facet[key] !== undefined)
       diagnostics.push(
-        diagnostic('key_unfit', [key], `'${key}' has no meaning with rule snap`, 'take it out, or write rule: ratio'),
+        diagnostic('key_unfit', [key], `'${key}' has no effect with rule snap`, 'remove it, or set rule: ratio'),
       )
   if (facet.resolutions === undefined) {
     const remedy = 'add resolutions: [{ label: 1k, long_edge_max: 1024 }, { label: 2k }]'
@@ -72,20 +72,15 @@ function inspectResolutions(rows: NonNullable<SizeFacet['resolutions']>): readon
     const last = i === rows.length - 1
     if (readSize(label, []).size.kind !== 'unread' || label !== label.trim())
       diagnostics.push(
-        diagnostic(
-          'label_unfit',
-          [...path, 'label'],
-          `'${label}' would be read as a size of its own`,
-          'write a name such as 2k',
-        ),
+        diagnostic('label_unfit', [...path, 'label'], `'${label}' would be read as a size`, 'use a name such as 2k'),
       )
     if (rows.slice(0, i).some(row => row.label.toLowerCase() === label.toLowerCase()))
       diagnostics.push(
         diagnostic(
           'label_repeated',
           [...path, 'label'],
-          `'${label}' stands above already`,
-          'give each resolution a name of its own',
+          `'${label}' is already listed above`,
+          'give each resolution a unique name',
         ),
       )
     if (last && max !== undefined)
@@ -93,8 +88,8 @@ function inspectResolutions(rows: NonNullable<SizeFacet['resolutions']>): readon
         diagnostic(
           'threshold_unfit',
           [...path, 'long_edge_max'],
-          'the last resolution has a long_edge_max, so that larger sizes have none',
-          'take it out',
+          'the last resolution has a long_edge_max, so larger sizes match no resolution',
+          'remove it',
         ),
       )
     if (!last && max === undefined)
@@ -102,7 +97,7 @@ function inspectResolutions(rows: NonNullable<SizeFacet['resolutions']>): readon
         diagnostic(
           'threshold_missing',
           path,
-          `'${label}' has no long_edge_max, so that nothing reaches the rows below`,
+          `'${label}' has no long_edge_max, so the entries below it never match`,
           'add long_edge_max',
         ),
       )
@@ -111,8 +106,8 @@ function inspectResolutions(rows: NonNullable<SizeFacet['resolutions']>): readon
         diagnostic(
           'thresholds_not_rising',
           [...path, 'long_edge_max'],
-          `${max} is not more than ${below}, which stands above`,
-          'list the resolutions from small to large',
+          `${max} is not greater than the ${below} of the entry above`,
+          'list the resolutions in ascending order',
         ),
       )
     below = Math.max(below, max ?? 0)
@@ -141,7 +136,7 @@ function inspectTemplates({ send }: SizeFacet): readonly Diagnostic[] {
         diagnostic(
           'template_unknown',
           ['send', field],
-          wrong === undefined ? `'${template}' has a brace without its other half` : `'{${wrong}}' is not known here`,
+          wrong === undefined ? `'${template}' has an unmatched brace` : `'{${wrong}}' is not a known placeholder`,
           'write "{resolution}" or "{ratio}"',
         ),
       )
@@ -156,8 +151,8 @@ function inspectRatioRule(facet: SizeFacet): readonly Diagnostic[] {
       diagnostic(
         'key_unfit',
         ['resolutions'],
-        "'resolutions' has no meaning with rule ratio",
-        'take it out, or write rule: snap',
+        "'resolutions' has no effect with rule ratio",
+        'remove it, or set rule: snap',
       ),
     )
   if (facet.otherwise !== undefined && !parseRatio(facet.otherwise))
@@ -175,8 +170,8 @@ function inspectRatioRule(facet: SizeFacet): readonly Diagnostic[] {
         diagnostic(
           'template_unfit',
           ['send', field],
-          'rule ratio sends size as it came',
-          'write send: { size: as-sent }, or rule: snap',
+          'rule ratio forwards size unchanged',
+          'set send: { size: as-sent }, or rule: snap',
         ),
       )
   return diagnostics
@@ -195,7 +190,7 @@ function inspectPixels({ rule, ratios, resolutions = [], otherwise, pixels = {} 
   return Object.keys(pixels)
     .filter(shape => !shapes.has(shape))
     .map(shape =>
-      diagnostic('shape_unknown', ['pixels', shape], `'${shape}' is nothing that this rule comes to`, remedy),
+      diagnostic('shape_unknown', ['pixels', shape], `'${shape}' is not a possible result of this rule`, remedy),
     )
 }
 

@@ -12,21 +12,21 @@ export const facetSchema = {
     rule: {
       enum: ['ratio', 'snap'],
       description:
-        'ratio: the upstream uses only the shape of a size; the size is forwarded unchanged and the table gives the resulting size. snap: a size becomes the nearest resolution and ratio of the upstream.',
+        'ratio: the upstream uses only the aspect ratio of a size; the size is forwarded unchanged, and the table gives the resulting size. snap: a size becomes the nearest resolution and ratio of the upstream.',
     },
     ratios: {
       type: 'array',
       minItems: 1,
       maxItems: 64,
       items: { type: 'string', maxLength: 16 },
-      description:
-        'The shapes that the upstream makes, as "width:height"; of two that are equally near the first is taken.',
+      description: 'Aspect ratios of the upstream, as "width:height". If two are equally near, the first is used.',
     },
     resolutions: {
       type: 'array',
       minItems: 1,
       maxItems: 16,
-      description: 'rule snap: the resolutions, rising; the last one has no long_edge_max and takes the rest.',
+      description:
+        'rule snap: the resolutions in ascending order. The last one has no long_edge_max and includes all larger sizes.',
       items: {
         type: 'object',
         additionalProperties: false,
@@ -36,12 +36,12 @@ export const facetSchema = {
             type: 'string',
             minLength: 1,
             maxLength: 16,
-            description: 'Its name; callers may send it as size, in any case.',
+            description: 'Name of the resolution; clients can send it as size, case-insensitive.',
           },
           long_edge_max: {
             type: 'integer',
             minimum: 1,
-            description: 'The largest long edge, in pixels, that is still this resolution.',
+            description: 'Largest long edge of this resolution, in pixels.',
           },
         },
       },
@@ -49,20 +49,20 @@ export const facetSchema = {
     pixels_min: {
       type: 'integer',
       minimum: 1,
-      description: 'rule ratio: a size of fewer pixels than this gets the shape of otherwise.',
+      description: 'rule ratio: sizes with fewer pixels than this get the ratio of otherwise.',
     },
     within_percent: {
       type: 'number',
       exclusiveMinimum: 0,
       maximum: 10,
-      description: 'rule ratio: how far a size may be from a ratio and still be taken for it; 1 when not given.',
+      description: 'rule ratio: how far a size may be from a ratio to match it; 1 if absent.',
     },
     otherwise: {
       type: 'string',
       minLength: 1,
       maxLength: 16,
       description:
-        'rule ratio: the shape of sizes that are none of the ratios. rule snap: the resolution when no size is sent; the last one when not given.',
+        'rule ratio: the ratio for sizes that match none. rule snap: the resolution if no size is sent; absent: the last one.',
     },
     applies_to: {
       type: 'array',
@@ -72,7 +72,7 @@ export const facetSchema = {
       items: { type: 'string', minLength: 1, maxLength: 64 },
       default: imageOperations,
       description:
-        'The operations in which the rule holds; in others size is sent as it came, and nothing is foretold.',
+        'Operations to which the rule applies. In others, size is forwarded unchanged and the resulting size is not predicted.',
     },
     send: {
       type: 'object',
@@ -81,7 +81,7 @@ export const facetSchema = {
       additionalProperties: { type: 'string', minLength: 1, maxLength: 128 },
       default: { size: 'as-sent' },
       description:
-        'What the upstream receives instead of size: field names with {resolution} and {ratio}; a field whose value is not known is left out. size: as-sent leaves size alone.',
+        'Fields to send instead of size, with {resolution} and {ratio}. A field without a known value is omitted. size: as-sent forwards size unchanged.',
     },
     pixels: {
       type: 'object',
@@ -91,7 +91,7 @@ export const facetSchema = {
         pattern: '^[1-9]\\d{0,5}x[1-9]\\d{0,5}$',
         description: 'Width and height in pixels, as in 1254x1254.',
       },
-      description: 'What comes back, where it is known: by "16:9" (rule ratio) or "2k 16:9" (rule snap).',
+      description: 'Resulting sizes, if known: by "16:9" (rule ratio) or "2k 16:9" (rule snap).',
     },
   },
 } as const satisfies Schema

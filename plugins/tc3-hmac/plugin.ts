@@ -14,7 +14,7 @@ export const tc3Hmac = defineSigner({
   ) {
     function sign(request: Unsigned, digest: string): Signature {
       const action = headerOf(request, 'x-tc-action') ?? otherwise
-      if (action === undefined) throw new SigningError('it names no action: neither the call nor the credential does')
+      if (action === undefined) throw new SigningError('it has no action: set one in the call or in the credential')
       const seconds = Math.floor(clock.now() / 1_000)
       const date = new Date(seconds * 1_000).toISOString().slice(0, 10)
       const scope = `${date}/${service}/tc3_request`

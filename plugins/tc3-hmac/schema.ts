@@ -8,15 +8,15 @@ export const optionsSchema = {
   additionalProperties: false,
   required: ['secret_id', 'secret_key', 'service', 'version'],
   properties: {
-    secret_id: { ...secret, description: 'Id of the key.' },
-    secret_key: { ...secret, description: 'The key itself.' },
-    session_token: { ...secret, description: 'The token of temporary keys, sent as x-tc-token.' },
-    service: { ...name, description: 'Name of the service in signatures: the first part of its host.' },
-    version: { ...name, description: 'Version of its interface, sent as x-tc-version: 2022-12-29.' },
-    region: { ...name, description: 'Sent as x-tc-region; absent where the service takes none.' },
+    secret_id: { ...secret, description: 'Key ID.' },
+    secret_key: { ...secret, description: 'Secret key.' },
+    session_token: { ...secret, description: 'Token of temporary keys, sent as x-tc-token.' },
+    service: { ...name, description: 'Service name in signatures: the first label of its host.' },
+    version: { ...name, description: 'API version, sent as x-tc-version: 2022-12-29.' },
+    region: { ...name, description: 'Region, sent as x-tc-region; absent if the service has none.' },
     action: {
       ...name,
-      description: 'Sent as x-tc-action where the request does not name one: `calls` can, for each operation.',
+      description: 'Action, sent as x-tc-action if `calls` does not set one for the operation.',
     },
   },
 } as const satisfies Schema

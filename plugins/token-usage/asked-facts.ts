@@ -1,7 +1,7 @@
 import { type Body, type Json, readField, type UnitName, type UsageFacts } from '../../src/plugin-api/index.ts'
 import { isObject } from './is-object.ts'
 
-/** Where requests of any API format say what prices may depend on. */
+/** Where requests of any API format set what prices may depend on. */
 const factFields = [
   ['service_tier', ['service_tier', 'serviceTier']],
   ['speed', ['speed']],
@@ -25,13 +25,13 @@ export function askedFacts(body: Body): UsageFacts {
 
 const none: UsageFacts = {}
 
-/** Values that mean the standard tier, as answers report it. */
+/** Values for the standard tier, as answers report it. */
 export function ordinaryFacts(facts: UsageFacts): UsageFacts {
   const { service_tier: tier } = facts
   return tier !== undefined && openValues.has(tier) ? { ...facts, service_tier: 'standard' } : facts
 }
 
-/** The words of a request whose answer may use a kind of tokens. Any of these words, in any API format. */
+/** Words of a request whose answer may use a kind of tokens, in any API format. */
 const wordsOf: { readonly [unit in UnitName]?: readonly string[] } = {
   input_audio: ['audio', 'AUDIO'],
   cached_input_audio: ['audio', 'AUDIO'],
@@ -50,7 +50,7 @@ export function mayUse(body: Body, unit: UnitName): boolean {
   return words.some(word => bytes.includes(word)) || bytes.includes(escape)
 }
 
-/** Types of tools that upstreams run, and what they are charged by; a type begins so. */
+/** Types of tools that upstreams run, by prefix, and the unit that they are charged by. */
 const callsOfTools: readonly (readonly [RegExp, UnitName])[] = [
   [/^(?:[a-z]+:)?web_?search/i, 'web_search'],
   [/^google_?search/i, 'grounding'],
@@ -61,14 +61,14 @@ const callsOfTools: readonly (readonly [RegExp, UnitName])[] = [
 /** Fields that request a search without a tool. */
 const searchFields = ['web_search_options', 'search_parameters', 'plugins'] as const
 
-/** Calls that a request allows the upstream to make, and at most how many where the request bounds them. */
+/** Calls that a request allows the upstream to make, and their maximum if the request sets one. */
 export function askedCalls(body: Body): ReadonlyMap<UnitName, number | undefined> {
   const calls = new Map<UnitName, number | undefined>()
   const tools = readField(body, 'tools')
   for (const tool of Array.isArray(tools) ? (tools as readonly Json[]) : []) {
     if (!isObject(tool)) continue
     const { type, max_uses: max } = tool
-    // A tool without a type is named by its only members: `{ googleSearch: {} }`.
+    // A tool without a type is named by its only member: `{ googleSearch: {} }`.
     const names = typeof type === 'string' ? [type] : Object.keys(tool)
     for (const [pattern, unit] of callsOfTools)
       if (names.some(name => pattern.test(name.trim())))
@@ -82,7 +82,7 @@ export function askedCalls(body: Body): ReadonlyMap<UnitName, number | undefined
   return calls
 }
 
-/** Kinds of tokens that the request itself requests, as far as it says so in a name or a value of its own. */
+/** Kinds of tokens that the request names in a field or a value. */
 export function askedKinds(body: Body): readonly UnitName[] {
   if (body.kind !== 'json') return []
   const kinds: UnitName[] = []

@@ -5,7 +5,7 @@ import { measureText } from './measure-text.ts'
 import type { Use } from '../../src/pricing/index.ts'
 import type { UsageFacet } from './schema.ts'
 
-/** Where clients say how long an answer may be, and how many there shall be, in the words of every style. */
+/** Where clients limit the length and number of answers, in every API format. */
 const limitFields = ['max_completion_tokens', 'max_tokens', 'max_output_tokens']
 const configFields = ['generationConfig', 'generation_config']
 const configLimits = ['maxOutputTokens', 'max_output_tokens']
@@ -14,21 +14,21 @@ const limitPaths: readonly string[] = [
   ...limitFields,
   ...configFields.flatMap(config => configLimits.map(name => `${config}.${name}`)),
 ]
-/** A number that is written as text. */
+/** A number as text. */
 const numeral = /^\s*\d{1,15}(?:\.\d{0,15})?\s*$/
-/** Speech at 128 kbit/s; what is compressed further is settled at what it was. */
+/** Speech at 128 kbit/s; more compressed audio is settled at its real length. */
 const bytesPerSecond = 16_000
 /** Documents of one search unit, as rerank upstreams count them. */
 const documentsPerUnit = 100
 
-/** Tokens of what the caller sent, by the length of its text, and so many for each file in it. */
+/** Tokens of the client's input: by the length of its text, plus a number for each file. */
 export function estimateInput(body: Body, facet: UsageFacet): number {
   if (body.kind !== 'json') return estimateOther(body, facet)
   const { textBytes, files } = measureText(body.json.bytes)
   return Math.ceil(textBytes / facet.estimate.bytes_per_token) + files * facet.estimate.file_tokens
 }
 
-/** What a request may come to use, as far as it can be known before its answer: what is held for it. */
+/** The estimated use of a request before its answer; the hold covers it. */
 export function estimateRequest(body: Body, facet: UsageFacet, traits?: OperationTraits): readonly Use[] {
   const uses: { readonly unit: string; readonly quantity: number }[] = [
     { unit: 'input', quantity: estimateInput(body, facet) },
@@ -42,9 +42,9 @@ export function estimateRequest(body: Body, facet: UsageFacet, traits?: Operatio
 }
 
 /**
- * The longest answer that the request admits, in tokens, for each choice; `otherwise` where it sets no limit. Of several
- * limits the largest: it is not known which one the upstream applies. A limit in the words of another style, or in text, may bind
- * nothing: by such a one it is longer, and never shorter.
+ * The longest answer that the request allows, in tokens, for each choice; `otherwise` if it sets no limit. The largest
+ * of several limits applies, because it is not known which one the upstream reads. A limit of another API format, or as
+ * text, may not bind the upstream: it can raise the result and never lowers it.
  */
 export function estimateOutput(body: Body, otherwise: number, traits?: OperationTraits): number {
   const own = traits?.answerLimits ?? limitPaths
@@ -61,11 +61,11 @@ export function estimateOutput(body: Body, otherwise: number, traits?: Operation
   return Math.max(limits.binding || otherwise, limits.told) * (choices || 1)
 }
 
-/** The largest limits of a request; 0 where it sets none. */
+/** The largest limits of a request; 0 if it sets none. */
 class Limits {
-  /** By the words of its own style, as numbers. */
+  /** By the fields of its own API format, as numbers. */
   binding = 0
-  /** By the words of any style, also as text. */
+  /** By the fields of any API format, also as text. */
   told = 0
   readonly #own: readonly string[]
 
@@ -88,12 +88,12 @@ function readNumber(body: Body, path: string): Json | undefined {
   return isObject(object) ? object[path.slice(dot + 1)] : undefined
 }
 
-/** Upstreams may read text as the number that it says. */
+/** Upstreams may read a number from text. */
 function numberIn(value: Json | undefined): Json | undefined {
   return typeof value === 'string' && numeral.test(value) ? Number(value) : value
 }
 
-/** A form is text, and files that count as any file does; an unread body counts as one. */
+/** A form counts as text, and its files as files; an unread body counts as one file. */
 function estimateOther(body: Exclude<Body, { kind: 'json' }>, { estimate }: UsageFacet): number {
   if (body.kind === 'none') return 0
   if (body.kind === 'stream' || body.kind === 'composed') return estimate.file_tokens
@@ -103,7 +103,7 @@ function estimateOther(body: Exclude<Body, { kind: 'json' }>, { estimate }: Usag
   return Math.ceil(tokens)
 }
 
-/** A whole number above 0, and 0 for anything else; larger ones than any model answers with are held at a million. */
+/** A whole number above 0, and 0 for anything else; numbers larger than any answer are capped at a million. */
 function positive(value: Json | undefined): number {
   if (typeof value !== 'number' || !Number.isFinite(value) || value < 1) return 0
   return Math.min(Math.floor(value), 1_000_000)

@@ -4,7 +4,7 @@ import { priceNames } from './usage-rule.ts'
 
 type Found = Pick<Diagnostic, 'code' | 'message' | 'remedy'> & { readonly path: readonly (string | number)[] }
 
-/** What is wrong with the overrides and factors of a model, beyond what the schema checks. */
+/** Errors in the overrides and factors of a model that the schema cannot check. */
 export function* conditionDiagnostics(model: Model): Iterable<Diagnostic> {
   const { overrides = [], times = [] } = model
   const all = [
@@ -30,7 +30,7 @@ function diagnosticOf({ name }: Model, { path, ...found }: Found): Diagnostic {
 export function unknownUnit(unit: string, path: readonly (string | number)[]): Found {
   return {
     code: 'usage_unit_unknown',
-    message: `no API format reports '${unit}', so nothing is charged by it`,
+    message: `no API format reports '${unit}', so it is never charged`,
     remedy: `use ${priceNames.join(', ')}`,
     path,
   }
@@ -39,7 +39,7 @@ export function unknownUnit(unit: string, path: readonly (string | number)[]): F
 function shadowed(i: number, earlier: number): Found {
   return {
     code: 'override_shadowed',
-    message: `overrides[${i}] never applies: overrides[${earlier}] holds whenever it does, and the first that holds counts`,
+    message: `overrides[${i}] never applies: overrides[${earlier}] always matches first`,
     remedy: 'put the narrower condition first',
     path: ['overrides', i],
   }
@@ -48,20 +48,20 @@ function shadowed(i: number, earlier: number): Found {
 function* faultsOf(conditions: PriceConditions): Iterable<Found> {
   const { days, hours, zone } = conditions
   if (days !== undefined && daysOf(days).size === 0)
-    yield never('days', `'${listOf(days).join(', ')}' names no days of the week`, 'write mon-fri, or [sat, sun]')
+    yield never('days', `'${listOf(days).join(', ')}' is not a list of weekdays`, 'write mon-fri, or [sat, sun]')
   for (const text of hours === undefined ? [] : listOf(hours))
     if (!parseHours(text)) yield never('hours', `'${text}' is not a span of hours`, 'write "00:00-08:00"')
   if ((days !== undefined || hours !== undefined) && zone === undefined)
     yield {
       code: 'window_without_zone',
-      message: 'days and hours have no time zone',
-      remedy: 'add zone: UTC, or the zone that the vendor names',
+      message: 'days and hours need a time zone',
+      remedy: "add zone: UTC, or the vendor's time zone",
       path: [],
     }
   if (zone !== undefined && !isTimeZone(zone))
-    yield never('zone', `there is no time zone '${zone}'`, 'write a name of the IANA database, such as Asia/Shanghai')
+    yield never('zone', `there is no time zone '${zone}'`, 'write an IANA time zone, such as Asia/Shanghai')
   if (zone !== undefined && days === undefined && hours === undefined)
-    yield never('zone', 'a zone without days or hours is no condition', 'add days or hours, or leave zone out')
+    yield never('zone', 'a zone needs days or hours', 'add days or hours, or remove zone')
 }
 
 function never(name: string, message: string, remedy: string): Found {

@@ -11,7 +11,7 @@ import { isFree } from './is-free.ts'
 import type { UsageFacet } from './schema.ts'
 import { priceNames } from './usage-rule.ts'
 
-/** What the schema cannot see: every model of the family has something that its use is priced by. */
+/** Checks beyond the schema: every model of the family has a price for its use. */
 export function inspect(
   facet: UsageFacet,
   family: Family,
@@ -27,11 +27,11 @@ export function inspect(
   ]
 }
 
-/** Images that tools make are charged by the other plugin, or not at all. */
+/** The other plugin charges images of tools, or no one does. */
 function toolDiagnostics(facet: UsageFacet, family: Family): Diagnostic[] {
   if (facet.image_tools !== 'bill' || family.facets.has('image-tier-billing')) return []
-  const message = `family ${family.name} bills the images of tools, but has no tiers to bill them by`
-  const remedy = 'give it an image-tier-billing section with answers: { responses: output }, or say image_tools: refuse'
+  const message = `family ${family.name} bills images of tools, but has no tiers for them`
+  const remedy = 'add an image-tier-billing section with answers: { responses: output }, or set image_tools: refuse'
   return [{ severity: 'error', code: 'image_tools_unpriced', message, remedy, path: ['image_tools'] }]
 }
 
@@ -40,8 +40,8 @@ function* modelDiagnostics(facet: UsageFacet, family: Family, model: Model): Ite
   const priced = priceNames.filter(unit => model.prices.has(unit))
   const told = { severity: 'error', model: model.name } as const
   if (priced.length === 0) {
-    const message = `model ${model.name} of family ${family.name} has no price that its use could be charged by`
-    const remedy = `give it one of ${priceNames.join(', ')}, or price: free`
+    const message = `model ${model.name} of family ${family.name} has no price for its usage`
+    const remedy = `add one of ${priceNames.join(', ')}, or set price: free`
     yield { ...told, code: 'usage_price_missing', message, remedy, path: ['prices'] }
   }
   for (const unit of priced) {
@@ -49,18 +49,18 @@ function* modelDiagnostics(facet: UsageFacet, family: Family, model: Model): Ite
     if (parent === undefined || hasParentPrice(parent, priced)) continue
     const head = rootOf(unit)
     const message = `model ${model.name} has a price for ${unit} but none for ${head}, which includes it`
-    const remedy = `give ${head} a price too`
+    const remedy = `add a price for ${head}`
     yield { ...told, code: 'usage_price_missing', message, remedy, path: ['prices', unit] }
   }
   yield* conditionDiagnostics(model)
   if (priced.includes('character') && facet.count_characters_of === undefined) {
-    const message = `model ${model.name} is priced by the character, but family ${family.name} does not say of which field`
-    const remedy = 'say count_characters_of: input in its token-usage section'
+    const message = `model ${model.name} is priced by the character, but family ${family.name} does not set the field to count`
+    const remedy = 'set count_characters_of: input in its token-usage section'
     yield { ...told, code: 'usage_field_missing', message, remedy, path: ['prices', 'character'] }
   }
   if (priced.length > 0 && priced.every(unit => unit === 'second' || unit === 'minute' || unit === 'hour')) {
-    const message = `model ${model.name} is priced by the second alone: answers that do not tell their seconds (text, srt, vtt, streams) are charged by the size of the file`
-    const remedy = 'give it a price by the request instead, unless the upstream always tells'
+    const message = `model ${model.name} is priced only by the second: responses that do not report seconds (text, srt, vtt, streams) are charged by file size`
+    const remedy = 'set a price per request instead, unless the upstream always reports seconds'
     yield {
       severity: 'note',
       model: model.name,
@@ -81,8 +81,8 @@ function hasParentPrice(unit: string, priced: readonly string[]): boolean {
 }
 
 /**
- * What is bought and not paid: tokens of one side of a model that is priced by the other, or all of them. What is
- * meant to cost nothing says so (`"0"`). Gateways that have always run so go on: these refuse nothing at the start.
+ * Use that costs and is not charged: tokens of one side of a model priced by the other, or all of them. A price of
+ * `"0"` marks free use. Existing gateways continue: these refuse nothing at the start.
  */
 function* givenAway(
   facet: UsageFacet,
@@ -96,22 +96,22 @@ function* givenAway(
     const traits = operations.get(operation)
     return traits?.answersTokens && !isFree({ operation, traits }, facet)
   })
-  // What a family with images charges by is named by its tiers, unless it answers in words too.
+  // A family with images has prices by tier, unless it also answers in words.
   if (answering.length === 0 && family.facets.has('image-tier-billing')) return
   const onlyTokens = answering.some(operation => operations.get(operation)?.answersTokens === 'only')
   const [input, output] = [prices.has('input'), prices.has('output')]
   const unpaid = onlyTokens && !input && !output && !prices.has('request') && prices.size > 0
   const told = { severity: 'warning', code: 'usage_price_untold', model: name, path: ['prices'] } as const
   if (!output && ((input && answering.length > 0) || unpaid)) {
-    const message = `model ${name} has no price for output: what it answers (${answering.join(', ')}) costs nothing`
+    const message = `model ${name} has no price for output: its responses (${answering.join(', ')}) are free`
     yield { ...told, message, remedy: remedyFor('output') }
   }
   if (!input && !prices.has('cached_input') && (output || unpaid)) {
-    const message = `model ${name} has no price for input: what it is asked costs nothing`
+    const message = `model ${name} has no price for input: its input is free`
     yield { ...told, message, remedy: remedyFor('input') }
   }
 }
 
 function remedyFor(unit: string): string {
-  return `add ${unit}, per million tokens; ${unit}: "0" where it is meant to cost nothing`
+  return `add ${unit}, per million tokens; ${unit}: "0" if it is free`
 }

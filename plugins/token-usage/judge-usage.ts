@@ -2,7 +2,7 @@ import { type Body, readField, rootOf, type UnitName, units, type Usage } from '
 import { isObject } from './is-object.ts'
 import type { UsageFacet } from './schema.ts'
 
-/** A report as far as it can be true, and the units of which it reports what cannot be. */
+/** The plausible part of a report, and the units with implausible counts. */
 export type Judged = { readonly usage: Usage | null; readonly implausible: readonly string[] }
 
 /** What passed. `sentBytes`: where the client sent more than the body. */
@@ -14,10 +14,10 @@ export type Sizes = {
 }
 
 /**
- * Compares a report with the bytes that passed. A token is at least a byte of text, and so is a second of sound, a document
- * that was searched, or a call of a tool; what no client sees (reasoning, stored conversations, results of the upstream's own
- * tools) is given `unseen_tokens_max` beyond that, for each choice. More cannot have been used, and the kinds of a count are
- * no more than the count itself.
+ * Compares a report with the bytes that passed. A token is at least a byte of text, and so is a second of sound, a
+ * searched document, or a tool call; for what no client sees (reasoning, stored conversations, results of the
+ * upstream's own tools) `unseen_tokens_max` is added, for each choice. More cannot have been used, and the kinds of a
+ * count do not exceed the count.
  */
 export function judgeUsage(reported: Usage | null, { body, answerBytes, facet, sentBytes }: Sizes): Judged {
   const usage = withoutPretence(reported)
@@ -41,7 +41,7 @@ export function judgeUsage(reported: Usage | null, { body, answerBytes, facet, s
       implausible.push(...children.filter(child => counts[child]))
       dropped.add(rootOf(unit))
     }
-    // Kinds of a count that was not reported cannot be placed.
+    // Kinds of an unreported count cannot be assigned.
     const parent = units.get(unit)?.parent as UnitName | undefined
     if (parent !== undefined && counts[parent] === undefined) dropped.add(rootOf(unit))
   }
@@ -64,14 +64,14 @@ function mostOf(unit: UnitName, { sent, answerBytes, unseen, body }: Bounds): nu
   return units.get(unit)?.parent === undefined ? sent : Number.POSITIVE_INFINITY
 }
 
-/** A report of no use at all is no report: a request always has an input. */
+/** A report of zero use is no report: a request always has an input. */
 export function withoutPretence(reported: Usage | null): Usage | null {
   if (reported?.counts.input !== 0) return reported
   const { output, second, search_unit: searched } = reported.counts
   return output || second || searched ? reported : null
 }
 
-/** Bytes of what the client sent; no bound where nothing counted them. */
+/** Bytes of the client's input; no bound if they were not counted. */
 function bytesOf(body: Body): number {
   if (body.kind === 'none') return 0
   if (body.kind === 'json') return body.json.bytes.length
@@ -79,7 +79,7 @@ function bytesOf(body: Body): number {
   return body.parts.reduce((sum, part) => sum + (part.kind === 'file' ? part.bytes : Buffer.byteLength(part.value)), 0)
 }
 
-/** Answers next to each other, each of which may have thought before it spoke. */
+/** Parallel answers, each of which may include reasoning. */
 function choicesOf(body: Body): number {
   const config = readField(body, 'generationConfig')
   const count = readField(body, 'n') ?? (isObject(config) ? config['candidateCount'] : undefined)

@@ -3,29 +3,29 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 /** Shorter runs without a blank are words, names and links. */
 const runBytesMin = 2048
 
-/** By byte: whether it belongs to the alphabets of base64. */
+/** By byte: whether it belongs to the base64 alphabets. */
 const isEncoded = new Uint8Array(256)
 for (const byte of Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=-_'))
   isEncoded[byte] = 1
 
-/** The same for two bytes at once, in their order in memory, whatever that is. */
+/** The same for two bytes at once, in their order in memory. */
 const areEncoded = new Uint8Array(65_536)
 for (let pair = 0; pair < areEncoded.length; pair++)
   areEncoded[pair] = (isEncoded[pair & 0xff] as number) & (isEncoded[pair >> 8] as number)
 
-/** What a body holds: bytes of text, and files written as base64 in it (pictures, documents, sound). */
+/** The content of a body: bytes of text, and files in base64 (pictures, documents, sound). */
 export type TextMeasure = { readonly textBytes: number; readonly files: number }
 
-/** Read at once; longer bodies are read in slices of it, each in a turn of the event loop of its own. */
+/** Read at once; longer bodies are read in slices of this size, each in its own turn of the event loop. */
 const turnBytes = 1024 * 1024
-/** Measuring a shorter body takes less time than a look-up. */
+/** Measuring a shorter body is faster than a look-up. */
 const keptBytesMin = 16 * 1024
-/** What was found in a long body: several callers measure the same one. */
+/** Results for long bodies: several callers measure the same one. */
 const measured = new WeakMap<Buffer, TextMeasure>()
 
 /**
- * Distinguishes text from files that are written as base64: long runs of its alphabet without a blank or a mark. Looks back from
- * where such a run would have to reach to, so that text is hardly read at all.
+ * Distinguishes text from files in base64: long runs of its alphabet without a blank or punctuation. Checks backwards
+ * from the earliest possible end of a run, so that little of the text is read.
  */
 export function measureText(bytes: Buffer): TextMeasure {
   const known = measured.get(bytes)
@@ -35,7 +35,7 @@ export function measureText(bytes: Buffer): TextMeasure {
   return measuring.result()
 }
 
-/** Measures a long body before a caller that cannot wait; undefined when that is not needed. */
+/** Measures a long body in advance for a caller that cannot wait; undefined if that is not needed. */
 export function measureInTurns(bytes: Buffer): Promise<void> | undefined {
   return bytes.length <= turnBytes ? undefined : readInTurns(new Measuring(bytes))
 }
@@ -48,11 +48,11 @@ async function readInTurns(measuring: Measuring): Promise<void> {
 
 class Measuring {
   readonly #bytes: Buffer
-  /** Two bytes at a time, from the first even place in memory on; made for the first run. */
+  /** Two bytes at a time, aligned in memory; created for the first run. */
   #pairs: Uint16Array | undefined
-  /** Where the run begins that is being looked for, or read. */
+  /** Where the run begins that is searched or read. */
   #begin = 0
-  /** How far a run has been read that is long enough; 0 while none is. */
+  /** How far a sufficiently long run was read; 0 while there is none. */
   #end = 0
   #encoded = 0
   #files = 0
@@ -61,7 +61,7 @@ class Measuring {
     this.#bytes = bytes
   }
 
-  /** Reads on to about `until`. @returns true at the end of the body */
+  /** Reads up to about `until`. @returns true at the end of the body */
   read(until: number): boolean {
     const bytes = this.#bytes
     const to = Math.min(until, bytes.length)
@@ -84,7 +84,7 @@ class Measuring {
     return result
   }
 
-  /** Where the run ends that is being read, or `to`. */
+  /** Where the current run ends, or `to`. */
   #runEnd(to: number): number {
     const bytes = this.#bytes
     const first = bytes.byteOffset & 1
@@ -110,7 +110,7 @@ class Measuring {
     return end
   }
 
-  /** Finds the next run that is long enough. @returns false when none reaches to before `to` */
+  /** Finds the next sufficiently long run. @returns false if none reaches to before `to` */
   #find(to: number): boolean {
     const bytes = this.#bytes
     let begin = this.#begin

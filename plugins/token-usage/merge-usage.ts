@@ -3,8 +3,8 @@ import { type Counts, treeOf, type UnitName, units, type Usage } from '../../src
 const outputTree: ReadonlySet<string> = new Set(treeOf('output'))
 
 /**
- * The later report replaces the earlier one, count by count. What was put in does not shrink while the answer comes: a later
- * report may leave out what was cached, or what a tool did.
+ * A later report replaces the earlier one, count by count. Input never shrinks during an answer: a later report may
+ * omit cached tokens or tool use.
  */
 export function mergeUsage(before: Usage | null, after: Usage | null): Usage | null {
   if (!before || !after) return after ?? before

@@ -33,7 +33,7 @@ export class PlainReading implements Reading {
     return this.#isText ? this.byLength() : 0
   }
 
-  /** What is no text counts as a file does, however long. */
+  /** Anything but text counts as a file, whatever its length. */
   byLength(): number {
     if (this.#isText) return Math.ceil(this.bytes / this.#bytesPerToken)
     return this.bytes === 0 ? 0 : this.#fileTokens

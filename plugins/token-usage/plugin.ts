@@ -57,11 +57,11 @@ const unavailableMs = 5_000
 /** The last event of a stream reports its use, and repeats its images. */
 const longEventBytesMax = 16 * 1024 * 1024
 
-/** What this plugin knows of an exchange that has been admitted. */
+/** The state of an admitted request. */
 type Counting = {
-  /** One, or several where the body names more of which one answers. */
+  /** The possible rules: several if the body names several models, one of which answers. */
   readonly payables: readonly Payable[]
-  /** The hold is for this one, and an answer of an unknown model is charged as its. */
+  /** The rule of the hold; the answer of an unknown model is charged by it. */
   readonly dearest: Payable
   readonly facet: UsageFacet
   /** With the upstream that was tried last. */
@@ -76,23 +76,23 @@ type Counting = {
   reading: Reading | undefined
 }
 
-/** What it works with. */
+/** The plugin's dependencies. */
 type Tools = {
   readonly ledger: Stores['ledger']
   readonly log: Log
   readonly reports: Reports
-  /** What rounding left over of the charges of a key, in parts of a micro-unit: added to its next charge. */
+  /** The remainder after rounding a key's charges, in parts of a micro-unit: added to its next charge. */
   readonly carried: LRUCache<string, number>
 }
 
-/** Keys whose rest is kept; one that is dropped loses at most half a micro-unit. */
+/** Keys with a stored remainder; a dropped one loses at most half a micro-unit. */
 const carriedMax = 100_000
-/** By size: with `max`, lru-cache allocates all of its places at once, which is a tenth of a start. */
+/** By size: with `max`, lru-cache allocates all of its slots at once, which is a tenth of a start. */
 const newCarried = () => new LRUCache<string, number>({ maxSize: carriedMax, sizeCalculation: () => 1 })
 
 const countingSlot = defineSlot<Counting>('token-usage')
 
-/** Reads what an answer says of its use while it passes, and charges by it afterwards (`docs/billing.md`). */
+/** Reads the use that an answer reports while it passes, and charges it afterwards (`docs/billing.md`). */
 export const tokenUsage = definePlugin({
   name: 'token-usage',
   charges: true,
@@ -103,7 +103,7 @@ export const tokenUsage = definePlugin({
   inspect,
   quote: quoteRequest,
   prices({ model }) {
-    // A page has no group, so it shows prices without a multiplier.
+    // The price page has no group, so it shows prices without a multiplier.
     const { prices = [], overrides = [], times = [] } = usageRule(model, '1') ?? {}
     return {
       units: prices.map(toUnitPrice),
@@ -202,7 +202,7 @@ export const tokenUsage = definePlugin({
   },
 })
 
-/** Takes the most that the request may come to from the budgets that bound it, before an upstream sees it. */
+/** Reserves the most that the request may cost from its budgets, before an upstream is called. */
 async function hold(
   { ledger }: Tools,
   context: RequestContext,
@@ -213,7 +213,7 @@ async function hold(
   const facts = chargeFacts(context, { ...target, model: dearest.model }, { id: counting.chargeId, rule })
   const counts = { input: inputOfTurn(context) }
   const { amount: most } = rateMost(rule, target.body, facet, context.route.traits, counts)
-  // Known before the hold is: when its commit is in doubt, the end of the exchange still gives it back.
+  // Known before the hold is: if its commit is in doubt, the end of the request still releases it.
   counting.held = true
   const held = await ledger.hold({ facts, hold: most, idempotency: null }).catch((cause: unknown) => {
     throw fail('storage_unavailable', {}, { cause, retryAfterMs: unavailableMs })
@@ -233,12 +233,12 @@ function inputOfTurn({ part }: RequestContext): number {
   return part?.kind === 'turn' ? part.inputTokens : 0
 }
 
-/** Whether the rest is read for its charge when the caller leaves now: what was used is all that may be left to come. */
+/** Whether the rest is read for its charge if the client leaves now: the usage may be all that is missing. */
 function readsOn({ facet, reading }: Counting): boolean {
   return facet.on_caller_gone === 'bill' || reading?.tellsUseNext === true
 }
 
-/** Notes what was used and charges for it; waits for nothing but the end of a hold that comes to nothing. */
+/** Records the use and charges for it; waits only for the end of a hold that costs nothing. */
 function settle(
   tools: Tools,
   context: RequestContext,
@@ -255,7 +255,7 @@ function settle(
     context.notes.failed = 'upstream_failed'
     log.warn(
       { request: context.id, model: target.model.name, fault: reading.fault },
-      'an upstream failed inside its answer',
+      'an upstream failed during its response',
     )
   }
   const { body } = target
@@ -272,7 +272,7 @@ function settle(
   const rate = ({ rule }: Payable) => (rule && !isPaid ? rateExchange({ rule, ...ended }) : nothing)
   const answered = payableOf(counting)
   const first = rate(answered)
-  // A charge that waits for a person is the one that was opened for the hold, and is the dearest's.
+  // A charge that waits for a person is the one opened for the hold, at its highest price.
   const isLeft = held && (unread !== undefined || needsPerson(facet, answered.model, { implausible, ...first }))
   const { model, rule } = isLeft ? counting.dearest : answered
   const rated = isLeft ? rate(counting.dearest) : first
@@ -296,7 +296,7 @@ function settle(
   return ledger.void(chargeId, rated.reason).then(
     () => undefined,
     // Nothing is lost: the ledger ends it as soon as it can be written.
-    (cause: unknown) => log.error({ charge: chargeId, err: cause }, 'a hold could not be given back yet'),
+    (cause: unknown) => log.error({ charge: chargeId, err: cause }, 'a hold could not be released yet'),
   )
 }
 
@@ -306,7 +306,7 @@ function unreadShape(context: RequestContext, outcome: Outcome, { hasImages }: C
   return isRefused ? context.notes.unrecognised?.shape : undefined
 }
 
-/** What the answer reported, as far as it can be true. */
+/** The plausible part of the answer's report. */
 function judge({ part }: RequestContext, { facet, target }: Counting, reading: Reading | undefined): Judged {
   const reported = reading?.usage() ?? null
   const facts = reported && ordinaryFacts(reported.facts)
@@ -315,7 +315,7 @@ function judge({ part }: RequestContext, { facet, target }: Counting, reading: R
   return judgeUsage(usage, { body: target.body, answerBytes: reading?.bytes ?? 0, facet, sentBytes })
 }
 
-/** Output tokens by the length of what came: of the uncounted part, and of all. */
+/** Output tokens by length: of the uncounted part, and of all. */
 function lengthsOf(
   { facet, hasImages, reading }: Counting,
   implausible: readonly string[],
@@ -326,7 +326,7 @@ function lengthsOf(
   return { uncounted: implausible.includes('output') ? byLength : (reading?.uncounted() ?? 0), byLength }
 }
 
-/** Whether a charge waits for a person. What a client left out is no fault of the upstream's report. */
+/** Whether a charge waits for a person. A client's omission is no fault of the upstream's report. */
 function needsPerson(
   facet: UsageFacet,
   model: Model,
@@ -341,7 +341,7 @@ function needsPerson(
   return facet.missing_usage !== 'estimate' && missing.some(unit => unit !== 'character')
 }
 
-/** When the request began, as its id says: a stored charge is rated again by the same. */
+/** When the request began, from its id: a stored charge is rated again by the same time. */
 function requestTime(context: RequestContext): number {
   const at = timeOfId('req_', context.id)
   return Number.isNaN(at) ? 0 : at
@@ -361,21 +361,21 @@ function refuseUntold(counting: Counting, reading: Reading): void {
   if (missing.length > 0) throw fail('upstream_usage_missing', { units: missing.join(', ') })
 }
 
-/** By what the request may be charged: without a rule when that costs nothing. */
+/** The possible rules of the request's charge: empty if it is free. */
 function payablesFor(context: RequestContext, target: Target, facet: UsageFacet): readonly Payable[] {
   if (isFree(context.route, facet)) return [{ model: target.model, rule: undefined }]
   const { multiplier } = context.slots.need(callerSlot).group
   return payablesOf(target, model => usageRule(model, multiplier))
 }
 
-/** As what the exchange is charged, when it is over. */
+/** The rule by which the request is charged at its end. */
 function payableOf({ payables, dearest, target, reading }: Counting): Payable {
   return payables.length === 1 ? dearest : (answeredBy(payables, target, reading?.model) ?? dearest)
 }
 
 /**
- * A tool of the request makes images, which tokens alone would not pay (`docs/billing.md#images-that-tools-make`).
- * @throws Failure image_tool_refused, with its place
+ * A tool of the request makes images, which tokens alone would not pay (`docs/price-rules.md#image-tools`).
+ * @throws Failure image_tool_refused, with its path
  */
 function refuseImageTools({ body, model }: Target): void {
   const tool = imageToolOf(body)
@@ -386,7 +386,7 @@ function refuseImageTools({ body, model }: Target): void {
 
 /** The images of the request are charged in addition to its use. Plugins of earlier versions put the slot. */
 function paysImages(context: RequestContext, target: Target): boolean {
-  return target.chargesImages || context.slots.get(imageChargeSlot) !== undefined
+  return target.chargesItems || context.slots.get(imageChargeSlot) !== undefined
 }
 
 /** Some streams report their usage only on request (wire facts 5). */
@@ -400,7 +400,7 @@ function askForUsage(context: RequestContext, out: Outbound, counting: Counting)
   return { ...out, body }
 }
 
-/** What reads this answer: text and sound say nothing of their use, and have a length all the same. */
+/** The reader of this answer: text and sound report no use, but have a length. */
 function openReading(reply: Reply, options: ReadingOptions & { readonly fileTokens: number }): Reading {
   const { 'content-encoding': encoding = 'identity', 'content-type': type = 'application/json' } = reply.headers
   const isPlain = encoding === 'identity'

@@ -1,18 +1,18 @@
 import type { Json } from '../../src/plugin-api/index.ts'
 import { JsonWalk, type JsonVisitor } from '../../src/wire/index.ts'
 
-/** Longer strings say nothing of use or error. */
+/** Longer strings hold no use and no error. */
 const stringBytesMax = 1_024
-/** Nothing that is counted is deeper: a source among those of the metadata of a candidate. */
+/** Nothing countable is deeper than a source in the metadata of a candidate. */
 const deepest = 7
-/** Of a longer list the rest is left out. */
+/** The rest of a longer list is omitted. */
 const elementsMax = 512
 
 type Members = { [name: string]: Json }
 
 /**
- * Reads a large event without what is not needed: long strings are empty, lists short, and what is deeper than usage
- * goes. @returns undefined for what is no JSON object
+ * Reads a large event without unneeded content: long strings become empty, lists short, and levels deeper than usage
+ * are dropped. @returns undefined for anything but a JSON object
  */
 export function pruneEvent(data: Buffer): Json | undefined {
   const pruned = new PrunedEvent()
@@ -28,7 +28,7 @@ export function pruneEvent(data: Buffer): Json | undefined {
 
 class PrunedEvent implements JsonVisitor {
   readonly root = createMembers()
-  /** By depth: what the walk is in. */
+  /** By depth: the current containers. */
   readonly #open: (Members | Json[])[] = [[], this.root]
   #text = ''
 

@@ -16,8 +16,8 @@ import type { UsageFacet } from './schema.ts'
 import { usageRule } from './usage-rule.ts'
 
 /**
- * The most that a request may come to, as far as it can be known before its answer: what is held for it. `counts`: what a
- * question says of the request besides its body; it counts where it is more than the estimate.
+ * The hold: the most that a request may cost, as far as it can be known before its answer. `counts`: quantities that
+ * the caller states besides the body; they apply if they exceed the estimate.
  */
 export function rateMost(
   rule: UsageRule,
@@ -50,7 +50,7 @@ function possible(asked: UsageFacts, name: 'service_tier' | 'speed'): readonly s
   return value === undefined ? ['standard'] : ['standard', value]
 }
 
-/** A token is a byte of text at least; what files come to is not known. */
+/** A token is at least a byte of text; the tokens of files are not known. */
 function inputMaxOf(body: Body): number {
   return body.kind === 'json' && !body.json.bytes.includes('base64') && !body.json.bytes.includes('http')
     ? body.json.bytes.length
@@ -58,9 +58,9 @@ function inputMaxOf(body: Body): number {
 }
 
 /**
- * What a request would be held for, and what it costs where the question says what is used: else that is known from the
- * answer alone. Without a group there is no factor.
- * @throws Failure unpriced where the request would be refused
+ * What a request would hold, and what it costs if the caller states its use; otherwise only the answer shows that.
+ * Without a group there is no factor.
+ * @throws Failure unpriced if the request would be refused
  */
 export function quoteRequest(request: Imagined, facet: UsageFacet): Quote | undefined {
   const { body, model, uses, multiplier, traits } = request
@@ -89,6 +89,6 @@ export function quoteRequest(request: Imagined, facet: UsageFacet): Quote | unde
       prices: [],
       units,
     },
-    warnings: [`charged by what is used; the hold is the most that the request allows: ${parts}, ${factor}`],
+    warnings: [`charged by usage; the hold is the maximum that the request allows: ${parts}, ${factor}`],
   }
 }

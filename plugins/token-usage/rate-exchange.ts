@@ -12,52 +12,52 @@ import { countCharacters } from './count-characters.ts'
 import { estimateInput, estimateRequest } from './estimate-request.ts'
 import type { UsageFacet } from './schema.ts'
 
-/** Answers that have no body by their status (RFC 9110 15): nothing was made. */
+/** Statuses whose answers have no body (RFC 9110 15): nothing was made. */
 const bodiless: ReadonlySet<number> = new Set([204, 205, 304])
 
-/** All that the charge of an exchange depends on, when it is over. */
+/** All that a request's charge depends on at its end. */
 export type Ended = {
   readonly rule: UsageRule
   readonly facet: UsageFacet
   readonly outcome: Outcome
-  /** What the client sent. */
+  /** The client's input. */
   readonly body: Body
-  /** What the upstream reported, as far as it can be true; null where it reported nothing. */
+  /** The plausible part of the upstream's report; null without a report. */
   readonly usage: Usage | null
-  /** Units of which it reported what cannot be; they are not in `usage`. */
+  /** Units with implausible counts; they are not in `usage`. */
   readonly implausible: readonly string[]
-  /** Output tokens that came without a report, by their length. */
+  /** Output tokens without a report, by their length. */
   readonly uncounted: number
-  /** Output tokens of all that came, by their length. */
+  /** All output tokens, by their length. */
   readonly byLength: number
   /** The upstream reported an error inside its answer. */
   readonly failed: boolean
-  /** What an answer looked like that was not handed out for its shape: only its request says what it may have cost. */
+  /** The shape of an answer that was not delivered: only its request shows what it may have cost. */
   readonly unread?: string | undefined
-  /** The facts of the request that prices may depend on; those of the answer replace them. */
+  /** The facts of the request that prices may depend on; the answer's facts replace them. */
   readonly asked?: UsageFacts
-  /** When the request began, milliseconds since the epoch. */
+  /** When the request began, in milliseconds since the epoch. */
   readonly at: number
-  /** What earlier charges of the key left over, in parts of a micro-unit. */
+  /** The remainder of the key's earlier charges, in parts of a micro-unit. */
   readonly carried?: number
 }
 
 export type RatedExchange = {
   readonly lines: readonly ChargeItem[]
-  /** Priced units of a whole answer that were not reported, or of which nothing was reported that can be. */
+  /** Priced units of a whole answer without a report, or with an implausible one. */
   readonly missing: readonly string[]
-  /** What was used and has no price of its own. */
+  /** Used units without a price of their own. */
   readonly unpriced: readonly string[]
-  /** Why nothing is charged, where nothing is. */
+  /** Why nothing is charged. */
   readonly reason: string
-  /** What is left over for the key's next charge. */
+  /** The remainder for the key's next charge. */
   readonly carried: number
 }
 
 /**
- * The lines of an exchange that is over, and why there are none, or not all. A whole answer is charged as reported, and by an
- * estimate where nothing possible was reported; of one that the client cut, what was not counted is estimated; of one that the
- * upstream cut or failed, only what it reported is charged; anything else costs nothing.
+ * The charge items of an ended request, and why some or all are missing. A whole answer is charged as reported, or by
+ * an estimate without a plausible report. If the client cut it, the uncounted part is estimated; if the upstream cut or
+ * failed it, only the reported use is charged; anything else is free.
  */
 export function rateExchange(ended: Ended): RatedExchange {
   const { outcome } = ended
@@ -85,7 +85,7 @@ function rateWhole(ended: Ended): RatedExchange {
   return { ...rated, missing, reason: reason === 'nothing_used' ? unpricedReason(rated.unpriced) : reason }
 }
 
-/** `unpriced: web_search, service_tier` names what has no price of its own. */
+/** `unpriced: web_search, service_tier` names units without a price of their own. */
 function unpricedReason(unpriced: readonly string[]): string {
   if (unpriced.length === 0) return 'nothing_used'
   return `unpriced: ${unpriced.map(unpricedName).join(', ')}`
@@ -102,12 +102,14 @@ function charged(ended: Ended, uses: readonly Use[], reason: string, flags: read
   return { lines: rated.lines, missing: [], unpriced: rated.unpriced, reason, carried: rated.carried }
 }
 
-/** What the answer reports counts; the request counts for what the answer leaves out. */
+/** The answer's report takes precedence; the request applies to the rest. */
 function factsOf(asked: UsageFacts | undefined, reported: UsageFacts | undefined): UsageFacts {
   return asked ? { ...asked, ...reported } : (reported ?? {})
 }
 
-/** What an answer does not report that a person may have to see; `nothing_used` where it reported everything. */
+/**
+ * Units that the answer does not report and that a person may have to see; `nothing_used` if it reported everything.
+ */
 function reasonOf({ implausible }: Ended, missing: readonly string[]): string {
   if (implausible.length > 0) return 'usage_implausible'
   return missing.length > 0 ? 'usage_missing' : 'nothing_used'
@@ -117,7 +119,7 @@ function reasonOf({ implausible }: Ended, missing: readonly string[]): string {
 const inRequest: ReadonlySet<string> = new Set(['request', 'character'])
 const none: ReadonlySet<string> = new Set()
 
-/** Units of a rule that an answer has to report and does not; the request itself has some. */
+/** Units of a rule that an answer should report and does not; the request has some of them. */
 export function missingUnits(rule: UsageRule, usage: Usage | null): readonly string[] {
   return missingOf(rule, reportedUses(usage), inRequest)
 }
@@ -130,7 +132,7 @@ function missingOf(rule: UsageRule, known: readonly Use[], except: ReadonlySet<s
 
 const nothingMissing: readonly string[] = []
 
-/** Kinds of a count and calls of tools are reported where there were any. */
+/** Kinds of a count and tool calls are reported only if there were any. */
 function isMissing(unit: string, known: readonly Use[]): boolean {
   const facts = units.get(unit)
   if (facts?.parent !== undefined || facts?.call === true) return false
@@ -138,7 +140,7 @@ function isMissing(unit: string, known: readonly Use[]): boolean {
   return true
 }
 
-/** What a whole answer did not report: its output by its length, all else by the request. */
+/** The unreported use of a whole answer: its output by length, everything else by the request. */
 function missingUses({ body, byLength, facet }: Ended, missing: readonly string[]): Use[] {
   const uses = estimateRequest(body, facet).filter(({ unit }) => missing.includes(unit) && unit !== 'character')
   return uses.map(use => (use.unit === 'output' ? { ...use, quantity: byLength } : use))
@@ -158,7 +160,7 @@ function requestUses({ body, facet }: Ended): readonly Use[] {
 
 const oneRequest: readonly Use[] = [{ unit: 'request', quantity: 1, source: 'request' }]
 
-/** What was reported before the client left, and by their length the tokens that were not reported. */
+/** The use reported before the client left, and the unreported tokens by their length. */
 function estimatedUses(ended: Ended): Use[] {
   const { body, facet, uncounted, usage } = ended
   const uses: Use[] = [...reportedUses(usage)]

@@ -4,44 +4,44 @@ import { Holdback, joined, RecordReader, type RecordVisitor } from '../../src/wi
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
 
-/** A record with more data than this is passed and not looked at, unless a reader says otherwise. */
+/** A record with more data passes unread, unless a reader sets another bound. */
 const dataBytesMax = 1024 * 1024
-/** No more of an unfinished record is held; one that is to be taken out is far smaller. */
+/** No more of an unfinished record is held; a record to remove is far smaller. */
 const heldBytesMax = 65_536
 const none: readonly Buffer[] = []
 const nothing = Buffer.alloc(0)
 
-/** What a record says: its `event:` and its data lines, joined. Returns true to take it out of the stream. */
+/** Receives a record: its `event:` and its joined data lines. Returns true to remove it from the stream. */
 export type OnRecord = (data: Buffer, event: string) => boolean
 
 /**
- * Follows an event stream and passes on its records. Bytes pass as they come; with `removes`, those of an unfinished record wait
- * until it is whole, which no reader of events could have used before. What is not taken out stays byte for byte.
+ * Reads an event stream and passes on its records. Bytes pass as they arrive; with `removes`, those of an unfinished
+ * record wait until it is whole, before which no parser of events can use them. The rest stays byte for byte.
  */
 export class EventReader implements RecordVisitor {
   readonly bare = true
   readonly #onRecord: OnRecord
   readonly #dataBytesMax: number
   readonly #records = new RecordReader(this)
-  /** Undefined where nothing is taken out. */
+  /** Undefined if nothing is removed. */
   readonly #holdback: Holdback | undefined
   /** After the last byte that was read record by record. */
   #end = 0
-  /** A line has been, and nothing has come of the next record. */
+  /** After a line, before the next record. */
   #isBetween = false
   #data: Buffer[] = []
-  /** Beyond the bound the record is not looked at. */
+  /** Beyond the bound the record is not read. */
   #dataBytes = 0
   #event = ''
-  /** Some of the unfinished record has gone: it stays. */
+  /** Part of the unfinished record was delivered: it stays. */
   #gone = false
-  /** After the record that was taken out last. */
+  /** After the record that was removed last. */
   #takenTo = -1
-  /** Where the records of the chunk end that is read. */
+  /** Where the records of the current chunk end. */
   readonly #ends: number[] = []
-  /** The record in question is in the chunk that was written last, all of it. */
+  /** The record is completely in the chunk that was written last. */
   isInside = false
-  /** Data of records that were too long to be looked at. */
+  /** Data of records that were too long to read. */
   unreadBytes = 0
 
   constructor(onRecord: OnRecord, options: { readonly removes: boolean; readonly bytesMax?: number }) {
@@ -57,7 +57,7 @@ export class EventReader implements RecordVisitor {
     return passed
   }
 
-  /** The stream is over. A last record without its blank line counts, since some readers take it. */
+  /** Ends the stream. A last record without its blank line counts, because some parsers accept it. */
   end(): Passed {
     this.#records.end(this.#end)
     return this.#holdback?.release(this.#end) ?? none
@@ -88,7 +88,7 @@ export class EventReader implements RecordVisitor {
 
   #readHeld(holdback: Holdback, chunk: Buffer): Passed {
     const base = this.#end
-    // It goes with the carriage return that ended the record.
+    // Removed with the carriage return that ended the record.
     if (this.#takenTo === base && this.#records.awaitsLineFeed && chunk[0] === lineFeed) this.#takeOut(base, base + 1)
     this.#read(chunk)
     const { from } = this.#records
@@ -123,7 +123,7 @@ export class EventReader implements RecordVisitor {
     if (isTaken) this.#takeOut(this.#records.from, next)
   }
 
-  /** The record is over. @returns true when it is to be taken out. */
+  /** Ends the record. @returns true to remove it. */
   #dispatch(): boolean {
     const data = this.#data
     const event = this.#event
@@ -137,10 +137,10 @@ export class EventReader implements RecordVisitor {
   }
 }
 
-/** How nearly every record begins: one line of data. */
+/** The usual beginning of a record: one line of data. */
 const plainStart = Buffer.from('data: ')
 
-/** Whether a chunk is whole records of one line of data and nothing else; where each ends is put into `ends`. */
+/** Whether a chunk consists of whole records of one data line each; their ends are put into `ends`. */
 function findPlainRecords(chunk: Buffer, bytesMax: number, ends: number[]): boolean {
   ends.length = 0
   for (let at = 0; at < chunk.length; ) {

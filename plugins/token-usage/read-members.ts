@@ -3,21 +3,21 @@ import { JsonWalk, type JsonVisitor } from '../../src/wire/index.ts'
 
 /** The longest value that is read; a usage object has a few hundred bytes. */
 const valueBytesMax = 65_536
-/** Of a longer list the rest is not read. */
+/** The rest of a longer list is not read. */
 const elementsMax = 1_000
 
 export type Wanted = {
   /** Top-level members, each read whole. */
   readonly members: ReadonlySet<string>
-  /** Top-level lists, of whose elements only some members are read. */
+  /** Top-level lists of which some members of each element are read. */
   readonly lists?: ReadonlySet<string>
   /** The members of those elements. */
   readonly ofElements?: ReadonlySet<string>
 }
 
 /**
- * Reads some top-level members of a JSON object as it passes in pieces of any size, and nothing else of it: megabytes of
- * numbers or text cost no memory. Of a list of objects, those of each element, one after another.
+ * Reads some top-level members of a JSON object as it passes in pieces of any size: megabytes of numbers or text use no
+ * memory. For a list of objects, reads those of each element, one after another.
  */
 export class MemberReader implements JsonVisitor {
   readonly loose = true
@@ -37,7 +37,7 @@ export class MemberReader implements JsonVisitor {
     return this.#walk.objects[1] === false
   }
 
-  /** How deep the members of the object are that is read. */
+  /** The depth of the members that are read. */
   get #top(): number {
     return this.isList ? 2 : 1
   }

@@ -7,21 +7,21 @@ import { EventReader } from './read-events.ts'
 import { MemberReader } from './read-members.ts'
 import { StreamEstimate } from './stream-estimate.ts'
 
-/** What an answer says of its use, while it passes and after it has. */
+/** What an answer reports of its use, during and after it. */
 export type Reading = Stage & {
-  /** As far as it was reported; null when nothing was. */
+  /** As far as it was reported; null if nothing was. */
   usage(): Usage | null
-  /** Output tokens that came without a report, by their length. */
+  /** Output tokens without a report, by their length. */
   uncounted(): number
-  /** Bytes that have come. */
+  /** Bytes received. */
   readonly bytes: number
-  /** Output tokens of all that has come, by its length, counted ones included. */
+  /** All output tokens, by their length, counted ones included. */
   byLength(): number
-  /** The upstream's error inside an answer of status 200; undefined when there is none. */
+  /** The upstream's error inside an answer of status 200; undefined if there is none. */
   readonly fault: string | undefined
-  /** All of the answer has come but its use. */
+  /** All of the answer has arrived except its use. */
   readonly tellsUseNext?: boolean
-  /** The model that the answer names, by the upstream's name for it; undefined where it names none. */
+  /** The upstream's name of the model in the answer; undefined if it has none. */
   readonly model: string | undefined
 }
 
@@ -29,20 +29,20 @@ export type ReadingOptions = {
   readonly dialect: ApiFormat
   readonly operation: string
   readonly bytesPerToken: number
-  /** Take the event out that carries nothing but the usage. */
+  /** Removes the event that carries only the usage. */
   readonly removesUsage: boolean
-  /** The member whose value says that the answer is over, where the use is reported in an event after it. */
+  /** The member whose value marks the end of the answer, if the use follows in a later event. */
   readonly usageBehind?: string
-  /** Several models may answer: which one does is looked for before the use is reported. */
+  /** Several models may answer: the model is read before the use is reported. */
   readonly wantsModel?: boolean
-  /** An event with more data than this is not looked at; 1 MiB when absent. */
+  /** An event with more data is not read; 1 MiB if absent. */
   readonly bytesMax?: number
 }
 
 /** The members by which an answer of any API format reports its use, its errors, and its model. */
 const wanted = {
   members: new Set(['usage', 'usageMetadata', 'meta', 'duration', 'error', 'model', 'modelVersion', 'service_tier']),
-  // Calls of tools are counted by the items of the answer.
+  // Tool calls are counted by the items of the answer.
   lists: new Set(['output', 'candidates', 'choices']),
   ofElements: new Set(['type', 'action', 'container_id', 'groundingMetadata', 'finishReason', 'usage']),
 }
@@ -51,15 +51,15 @@ const faultCharsMax = 64
 /** Up to this length one parse costs less than following the bytes. */
 const shortBytesMax = 16_384
 
-/** Reads the usage of an answer that is JSON: one object, or a list of them that replaces a stream. */
+/** Reads the usage of an answer in JSON: one object, or a list of them that replaces a stream. */
 export class JsonReading implements Reading {
   readonly #options: ReadingOptions
   readonly #reader: MemberReader
   readonly #members: { [name: string]: Json } = {}
-  /** All of a short answer, which is parsed at once at its end; undefined of a longer one. */
+  /** A short answer, which is parsed at its end; undefined for a longer one. */
   #short: Buffer[] | undefined = []
   #listed: Usage | null = null
-  /** What its members report, after the first read; undefined again where more are found. */
+  /** The reports of its members after the first read; undefined again if more are found. */
   #told: Usage | null | undefined
   bytes = 0
   fault: string | undefined
@@ -111,7 +111,7 @@ export class JsonReading implements Reading {
     return Math.ceil(this.bytes / this.#options.bytesPerToken)
   }
 
-  /** What was kept is read as what comes after it. */
+  /** The kept part is read together with what follows. */
   #readOn(chunk?: Buffer): void {
     const short = this.#short
     this.#short = undefined
@@ -138,7 +138,7 @@ export class JsonReading implements Reading {
   }
 }
 
-/** Reads the usage of an event stream, and takes the event out that carries nothing else where it was not requested. */
+/** Reads the usage of an event stream, and removes the event that carries only the usage if it was not requested. */
 export class EventReading implements Reading {
   readonly #options: ReadingOptions
   readonly #reader: EventReader
@@ -146,7 +146,7 @@ export class EventReading implements Reading {
   #usage: Usage | null = null
   /** The chunk that was written last has the name of a use or an error. */
   #tells = false
-  /** `"finish_reason`: undefined where no use is reported after it. */
+  /** `"finish_reason`; undefined if no use is reported after it. */
   readonly #lastName: Buffer | undefined
   tellsUseNext = false
   bytes = 0
@@ -186,7 +186,7 @@ export class EventReading implements Reading {
     return this.#estimate.all + Math.ceil(this.#reader.unreadBytes / this.#options.bytesPerToken)
   }
 
-  /** One look at a chunk is enough for all of its records. */
+  /** One check of a chunk covers all of its records. */
   #mayTell(data: Buffer): boolean {
     if (this.#reader.isInside && !this.#tells) return false
     return tells(data, usageName) || tells(data, errorName)
@@ -205,7 +205,7 @@ export class EventReading implements Reading {
     const usage = dialect.usageOfEvent(operation, json)
     if (!usage) return false
     this.#usage = mergeUsage(this.#usage, usage)
-    // Cumulative: what came before is in it.
+    // Cumulative: it includes earlier reports.
     if (usage.counts.output !== undefined) this.#estimate.reset()
     return removesUsage && isUsageOnly(json)
   }
@@ -219,10 +219,10 @@ const space = 0x20
 const letterN = 0x6e
 const backslash = 0x5c
 
-/** Whether a value other than null may follow a name: cheap, and wrong only towards a closer look. */
+/** Whether a value other than null may follow a name: cheap; a false positive only costs a closer check. */
 function tells(data: Buffer, name: Buffer): boolean {
   for (let at = data.indexOf(name); at !== -1; at = data.indexOf(name, at + 1)) {
-    // What is in a text is no member.
+    // Names inside a text are no members.
     if (data[at - 1] === backslash) continue
     let i = at + name.length
     while (data[i] === quote || data[i] === colon || data[i] === space) i++
@@ -246,7 +246,7 @@ function isUsageOnly(json: { readonly [name: string]: Json }): boolean {
   return Array.isArray(choices) && choices.length === 0 && isObject(usage)
 }
 
-/** Who gave an answer, as one of its events says it: itself, or in the message or the response that it is about. */
+/** The model of an answer as an event reports it: at its top, or in its message or response. */
 function modelOf(event: { readonly [name: string]: Json }): string | undefined {
   for (const place of [event, event['message'], event['response']]) {
     if (!isObject(place)) continue
@@ -256,7 +256,7 @@ function modelOf(event: { readonly [name: string]: Json }): string | undefined {
   return undefined
 }
 
-/** The code or type of an error inside an answer, in any API format (wire facts 2.5); undefined when there is none. */
+/** The code or type of an error inside an answer, in any API format (wire facts 2.5); undefined if there is none. */
 function faultOf(json: Json | undefined): string | undefined {
   if (!isObject(json)) return undefined
   const { error, response, type } = json

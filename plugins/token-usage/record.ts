@@ -10,7 +10,7 @@ import {
 } from '../../src/plugin-api/index.ts'
 import { conditionText, holds, priceListOf, type Situation, situationOf } from '../../src/pricing/index.ts'
 
-/** What use is counted in, as the console prints it. */
+/** The units of use, as the console prints them. */
 const unitLabels: { readonly [unit: string]: string } = {
   input: '输入',
   cached_input: '缓存输入',
@@ -36,10 +36,10 @@ const unitLabels: { readonly [unit: string]: string } = {
   file_search: '文件搜索',
 }
 
-/** Explains a charge of what was used: so much of each unit, at the price of each. */
+/** Explains a charge of use: the quantity of each unit, at its price. */
 export function record(charge: Charge): Account {
   const { lines } = charge
-  // Charges of this kind are written by this plugin alone.
+  // Only this plugin writes charges of this kind.
   const rule = charge.rule as UsageRule
   const situation = situationOf(charge)
   const prices = priceListOf(rule, situation)
@@ -48,7 +48,7 @@ export function record(charge: Charge): Account {
     text: useText(lines),
     count: null,
     rule: {
-      text: 'what was used, at the price of each',
+      text: 'usage at the price of each unit',
       rows: rowsOf(rule, situation).map(({ unit, price, per, at }) => {
         return { tier: unit, long_edge_max: null, price: formatMoney(price), per, at }
       }),
@@ -63,7 +63,7 @@ export function record(charge: Charge): Account {
   }
 }
 
-/** The prices that held: those of the override that applied, and those that it does not name. */
+/** The prices that applied: those of the matching override, and the base prices of units that it does not name. */
 function rowsOf(rule: UsageRule, situation: Situation): readonly UnitRow[] {
   const override = rule.overrides?.find(one => holds(one.if, situation))
   if (!override) return rule.prices
@@ -78,7 +78,7 @@ function factorsOf(rule: UsageRule, situation: Situation): readonly AppliedFacto
   })
 }
 
-/** `输入 12, 输出 34`; `-` when nothing was used. */
+/** `输入 12, 输出 34`; `-` if nothing was used. */
 function useText(lines: readonly ChargeItem[]): string {
   const uses = lines.map(({ tier, quantity }) => `${unitLabels[tier] ?? tier} ${quantity ?? 0}`)
   return uses.length === 0 ? '-' : uses.join(', ')
@@ -107,7 +107,7 @@ const perText: ReadonlyMap<number, string> = new Map([
   [3600, ' / hour'],
 ])
 
-/** `cached input tokens` of `cached_input`; calls and others are called by what they are. */
+/** `cached input tokens` for `cached_input`; calls and other units have their own names. */
 function unitName(unit: string): string {
   const name = unit.replaceAll('_', ' ')
   if (units.get(unit)?.call) return name.endsWith('h') ? `${name}es` : name

@@ -10,7 +10,7 @@ export function policyOf(model: Model, facet: UsageFacet): UnpricedPolicy {
 }
 
 /**
- * Refuses a request that itself needs something without a price, before anything is bought.
+ * Refuses a request that needs something without a price, before anything is bought.
  * @throws Failure unpriced
  */
 export function refuseUnpriced(model: Model, rule: UsageRule | undefined, body: Body): void {

@@ -2,12 +2,12 @@ import type { Charge, Replayed, UsageRule } from '../../src/plugin-api/index.ts'
 import { type Exact, exactLines, partsPerMicro, roundHalfUp } from '../../src/pricing/index.ts'
 
 /**
- * Prices a stored charge again from its rule and the quantity of each line. Lines of one charge are rounded together, with
- * what earlier charges of the key left over: each is its exact amount rounded up or down, and all of them differ from the exact
- * sum by no more than one micro-unit.
+ * Prices a stored charge again from its rule and the quantity of each item. Items of one charge are rounded together,
+ * with the remainder of the key's earlier charges: each is its exact amount rounded up or down, and their sum differs
+ * from the exact one by at most one micro-unit.
  */
 export function replay(charge: Charge): readonly Replayed[] {
-  // Charges of this kind are written by this plugin alone.
+  // Only this plugin writes charges of this kind.
   const rule = charge.rule as UsageRule
   const exact = exactLines(rule, charge)
   const isTogether = differs(charge, exact) <= 1
@@ -19,7 +19,7 @@ export function replay(charge: Charge): readonly Replayed[] {
   })
 }
 
-/** By how many micro-units the lines of a charge differ from their exact sum. */
+/** By how many micro-units the items of a charge differ from their exact sum. */
 function differs({ lines }: Charge, exact: readonly (Exact | undefined)[]): number {
   let whole = 0
   let part = 0

@@ -1,9 +1,9 @@
 import type { RequestContext, Log, Target, Usage } from '../../src/plugin-api/index.ts'
 
-/** Pairs of model and operation of which it was said that their usage is missing. */
+/** Pairs of model and operation whose missing usage was reported. */
 const toldMax = 1_000
 
-/** Reports to operators about upstreams that do not report use, or report what cannot be. */
+/** Reports to operators about upstreams that do not report use, or report implausible use. */
 export class Reports {
   readonly #log: Log
   readonly #told: Set<string>
@@ -13,35 +13,35 @@ export class Reports {
     this.#told = told
   }
 
-  /** Once for a model and operation: an upstream without usage has none every time. */
+  /** Once for a model and operation: an upstream without usage never has one. */
   missing(context: RequestContext, target: Target, missing: readonly string[]): void {
     const facts = { ...factsOf(context, target), missing }
     const once = `${target.model.name} ${context.route.operation}`
     if (this.#told.has(once) || this.#told.size >= toldMax)
-      return this.#log.debug(facts, 'the upstream did not say what was used')
+      return this.#log.debug(facts, 'the upstream did not report usage')
     this.#told.add(once)
     this.#log.warn(
       facts,
-      'the upstream did not say what was used, so it is estimated; said once for model and operation',
+      'the upstream did not report usage, so it is estimated; logged once for each model and operation',
     )
   }
 
-  /** Once for a model: what it uses has no price of its own, and what became of the charge. */
+  /** Once for a model: its use has no price of its own, and what happened to the charge. */
   unpriced(context: RequestContext, target: Target, unpriced: readonly string[]): void {
     this.#once(`${target.model.name} unpriced ${unpriced.join(' ')}`, () =>
       this.#log.warn(
         { ...factsOf(context, target), unpriced },
-        'the request used something that has no price; add a price, or set unpriced; logged once for each model',
+        'the request used something without a price; add a price, or set unpriced; logged once for each model',
       ),
     )
   }
 
-  /** Once for a model: the upstream counts something that no reader knows. */
+  /** Once for a model: the upstream counts something unknown. */
   unread(context: RequestContext, target: Target, members: readonly string[]): void {
     this.#once(`${target.model.name} unread ${members.join(' ')}`, () =>
       this.#log.warn(
         { ...factsOf(context, target), members },
-        'the upstream reports counts that are not known here and are not charged; logged once for each model',
+        'the upstream reports unknown counts, which are not charged; logged once for each model',
       ),
     )
   }
@@ -59,7 +59,7 @@ export class Reports {
     what: { readonly units: readonly string[]; readonly reported: Usage | null | undefined },
   ): void {
     const facts = { ...factsOf(context, target), ...what }
-    this.#log.warn(facts, 'the upstream reported more than can have been used, so it is estimated and left to a person')
+    this.#log.warn(facts, 'the upstream reported implausibly high usage; the charge is estimated and left for review')
   }
 }
 

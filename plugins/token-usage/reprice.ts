@@ -13,7 +13,7 @@ import { isFree } from './is-free.ts'
 import type { UsageFacet } from './schema.ts'
 import { usageRule } from './usage-rule.ts'
 
-/** A stored charge of use at other prices: each quantity as it was counted then. */
+/** A stored charge of use at other prices: each quantity as counted then. */
 export function reprice(
   charge: Charge,
   { model, multiplier, operation, traits }: RepriceAsk,
@@ -22,12 +22,12 @@ export function reprice(
   if (model.free || isFree({ operation, traits }, facet)) return { rule: charge.rule, lines: [] }
   const rule = usageRule(model, multiplier)
   if (!rule) return { reason: 'charged_otherwise' }
-  // Charges of this kind are written by this plugin alone.
+  // Only this plugin writes charges of this kind.
   const old = charge.rule as UsageRule
   if (rule.prices.some(({ unit }) => !isKept(unit, old, charge))) return { reason: 'measure_not_kept' }
   const then = sumOf(exactLines(old, charge).filter(amount => amount !== undefined))
   const now = sumOf(exactLines(rule, charge).filter(amount => amount !== undefined))
-  // What was rounded then stays as it was: without a change of prices, nothing changes.
+  // Earlier rounding stays as it was: without a change of prices, nothing changes.
   if (then.whole === now.whole && then.part === now.part) return { rule: charge.rule, lines: charge.lines }
   const { facts, at } = situationOf(charge)
   const uses = charge.lines.map(({ tier, quantity, source }) => ({ unit: tier, quantity: quantity ?? 0, source }))
@@ -36,20 +36,20 @@ export function reprice(
   return { rule, lines: lines.map(line => ({ ...line, flags: flagsOf(line, charge) })) }
 }
 
-/** What is carried is from -half of a micro-unit to less than half of one. */
+/** The remainder is from minus half of a micro-unit to less than half of one. */
 function clampCarried(parts: number): number {
   return Math.min(Math.max(parts, -partsPerMicro / 2), partsPerMicro / 2 - 1)
 }
 
-/** The flags of the stored line, but those about its price: the new price has its own. */
+/** The flags of the stored item, except those about its price: the new price has its own. */
 function flagsOf({ tier, flags }: ChargeItem, { lines }: Charge): readonly string[] {
   const before = lines.find(line => line.tier === tier)?.flags ?? []
   return [...new Set([...before.filter(flag => !flag.startsWith('unpriced:')), ...flags])]
 }
 
 /**
- * Whether a charge knows how much of a unit was used: there was none where a unit that had a price has no line, and none of a
- * kind where there was none of the whole. Charges of earlier versions do not know kinds without prices.
+ * Whether a charge shows how much of a unit was used: 0 if a priced unit has no item, or if its parent has none.
+ * Charges of earlier versions do not know kinds without prices.
  */
 function isKept(unit: string, old: UsageRule, { lines }: Charge): boolean {
   const has = (name: string): boolean => lines.some(line => line.tier === name && (line.quantity ?? 0) > 0)

@@ -13,16 +13,16 @@ type Doubted = {
   readonly lines: readonly ChargeItem[]
   readonly reason: string
   readonly delivery: 'confirmed' | 'partial'
-  /** A hold has opened it already. */
+  /** A hold has already opened it. */
   readonly held: boolean
-  /** What the upstream reports that it charges; undefined where it reports nothing. */
+  /** The upstream's reported cost; undefined if it reports none. */
   readonly vendorCost?: Micros | undefined
 }
 
 /**
- * Leaves a charge to a person, with the lines that it is estimated at: nothing is booked before a person has decided. Where
- * nothing was held for it, the estimate is. Where that cannot be written the charge is settled as estimated, or posted: what
- * waits in the ledger is written later, and is not lost. Never rejects.
+ * Leaves a charge to a person, with its estimated items: nothing is booked before a person decides. If nothing was held
+ * for it, the estimate is. If that cannot be written, the charge is settled as estimated, or posted: the ledger writes
+ * it later. Never rejects.
  */
 export async function reviewCharge(
   { ledger, log }: { readonly ledger: Ledger; readonly log: Log },
@@ -36,9 +36,9 @@ export async function reviewCharge(
     const written = isOpen ? await Promise.all(lines.map(line => ledger.line(id, line, facts.upstream))) : [false]
     if (written.every(Boolean) && (await ledger.review(id, reason, { hold: 'kept', lined: true, vendorCost }))) return
   } catch (cause) {
-    log.error({ charge: id, err: cause }, 'a charge could not be left to a person; it is charged as estimated')
+    log.error({ charge: id, err: cause }, 'a charge could not be left for review; it is charged as estimated')
   }
-  // One that has lines already is settled by them; one that has none, or is not open, takes all of them at once.
+  // A charge with items is settled by them; one without, or one that is not open, takes all of them at once.
   const isSettled =
     isOpen &&
     (await ledger.settle({ id, delivery, reason, ...(vendorCost !== undefined && { vendorCost }) }).catch(() => false))

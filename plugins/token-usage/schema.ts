@@ -1,6 +1,6 @@
 import type { Admits, Schema } from '../../src/plugin-api/index.ts'
 
-/** No options on the pipeline's line. */
+/** The plugin has no options in the pipeline. */
 export const optionsSchema = {
   type: 'object',
   additionalProperties: false,
@@ -15,88 +15,88 @@ export const facetSchema = {
       type: 'boolean',
       default: true,
       description:
-        'Request the usage of chat streams from upstreams (stream_options.include_usage), and remove the extra event if the client did not request it.',
+        'Request the usage of chat streams from upstreams (stream_options.include_usage). The extra event is removed if the client did not request it.',
     },
     count_characters_of: {
       type: 'string',
       minLength: 1,
-      description: 'The field whose characters are counted, for models priced by the character.',
+      description: 'Field whose characters are counted, for models priced by the character.',
     },
     free_operations: {
       type: 'array',
       uniqueItems: true,
       items: { type: 'string', minLength: 1 },
       default: [],
-      description: 'Operations that cost nothing, such as counting tokens.',
+      description: 'Free operations, such as counting tokens.',
     },
     beside_images: {
       enum: ['bill', 'free'],
       default: 'bill',
       description:
-        'Of answers whose images are charged by image-tier-billing: what they have used is charged as well (bill), or only where no image came (free).',
+        'For responses whose images are charged by image-tier-billing. bill: also charge their token usage. free: charge it only if no image was returned.',
     },
     image_tools: {
       enum: ['refuse', 'bill'],
       default: 'refuse',
       description:
-        "For a request whose tools make images: refuse it, since its use would not pay for them, or bill its images by the family's image-tier-billing in addition to its use.",
+        "For requests with image tools. refuse: refuse them, because token usage does not cover the images. bill: charge the images by the family's image-tier-billing, in addition to token usage.",
     },
     missing_usage: {
       enum: ['estimate', 'review', 'refuse'],
       default: 'estimate',
       description:
-        'When a whole answer does not say what was used: charge it by an estimate that is marked as one, leave that to a person to decide, or refuse the answer (502) where it has not left yet; streams, text and sound have, and go to a person.',
+        'If a complete response reports no usage: charge a marked estimate, leave the charge for review, or refuse the response (502). Streams, text and audio have already been sent then, so their charges go to review.',
     },
     unpriced: {
       enum: ['refuse', 'review', 'parent'],
       default: 'parent',
       description:
-        'When a request uses something without a price (searches and other calls, a service tier or speed, cache writes, audio, video): refuse it with 400 if the request names it, and hold the charge for review if only the answer reports it (refuse); hold every such charge for review (review); or charge it at the price of its parent and flag the charge (parent).',
+        'For usage without a price (searches and other calls, a service tier or speed, cache writes, audio, video). refuse: return 400 if the request names it; if only the response reports it, leave the charge for review. review: leave every such charge for review. parent: charge it at the price of its parent and flag the charge.',
     },
     on_caller_gone: {
       enum: ['estimate', 'bill'],
       default: 'estimate',
       description:
-        'When the client leaves before the end of the answer: end the call and charge the reported use and an estimate of the rest, or read it to the end and bill the use, which is right for models that think before they answer, since no estimate knows for how long. A stream whose text is complete is always read on, for the use that it reports last.',
+        'If the client disconnects early: end the call and charge the reported usage and an estimate of the rest, or read the response to the end and charge its usage. The latter suits reasoning models, whose usage cannot be estimated. A stream with complete text is always read to its final usage report.',
     },
     unseen_tokens_max: {
       type: 'integer',
       minimum: 0,
       default: 1_000_000,
       description:
-        "Tokens that may be reported beyond one for each byte that was sent, or that came back: reasoning (for each choice), stored conversations, results of the upstream's own tools. A report beyond that is not believed: its charge is estimated and waits for a person.",
+        'Tokens that may be reported beyond one for each byte sent or received: reasoning (per choice), stored conversations, results of upstream tools. The charge of a larger report is estimated and left for review.',
     },
     estimate: {
       type: 'object',
       additionalProperties: false,
       default: {},
       description:
-        'How uncounted use is estimated: for holds, for answers without a report, and for streams that were cut.',
+        'Estimates of usage: for holds, for responses without a usage report, and for streams that were cut off.',
       properties: {
         bytes_per_token: {
           type: 'number',
           exclusiveMinimum: 0,
           default: 4,
-          description: 'Bytes of text of one token.',
+          description: 'Bytes of text per token.',
         },
         file_tokens: {
           type: 'integer',
           minimum: 0,
           default: 1500,
-          description: 'Tokens of a picture or another file that a request holds as base64.',
+          description: 'Tokens of an image or another file that a request contains as base64.',
         },
         output_tokens: {
           type: 'integer',
           minimum: 1,
           default: 4096,
-          description: 'Held for an answer whose request sets no limit of its own.',
+          description: 'Tokens held for a response whose request sets no limit.',
         },
         calls: {
           type: 'integer',
           minimum: 0,
           default: 10,
           description:
-            'Calls of a tool that the upstream runs, such as web searches, held for a request that allows them and does not say how many.',
+            'Calls of an upstream tool, such as web searches, held for a request that allows them without a limit.',
         },
       },
     },

@@ -1,9 +1,9 @@
-/** What an event has around its text, at most. */
+/** The most that surrounds an event's text. */
 const envelopeBytes = 1024
 
 /**
- * Tokens of a stream without a count, by the bytes in which each event differs from the one before: what repeats
- * is envelope. No tokenizer runs here; every event counts at least one token.
+ * Tokens of a stream without a count, by the bytes in which each event differs from the one before: repeated bytes are
+ * envelope. No tokenizer runs here; every event counts at least one token.
  */
 export class StreamEstimate {
   readonly #bytesPerToken: number
@@ -28,11 +28,11 @@ export class StreamEstimate {
     const last = this.#last
     this.#last = data
     if (last) this.#tokens += Math.max(1, differing(last, data) / this.#bytesPerToken)
-    // The first has none before it to compare with: what it has beyond any envelope is text.
+    // The first has no predecessor to compare with: what exceeds any envelope is text.
     else this.#tokens += Math.max(0, data.length - envelopeBytes) / this.#bytesPerToken
   }
 
-  /** All that has come until now was counted by the upstream. */
+  /** The upstream has counted all output so far. */
   reset(): void {
     this.#before += this.#tokens
     this.#tokens = 0
@@ -42,7 +42,7 @@ export class StreamEstimate {
 /** Compared byte by byte; from there on natively, in stretches that double. */
 const byteLoop = 64
 
-/** Bytes of `b` that are neither its common beginning with `a` nor its common end. */
+/** Bytes of `b` outside its common beginning and end with `a`. */
 function differing(a: Buffer, b: Buffer): number {
   const most = Math.min(a.length, b.length)
   const from = common(
@@ -60,7 +60,7 @@ function differing(a: Buffer, b: Buffer): number {
   return b.length - from - after
 }
 
-/** How many of the first `most` bytes are the same: `same` says it of a stretch, `sameByte` of one. */
+/** How many of the first `most` bytes are equal: `same` compares a stretch, `sameByte` one byte. */
 function common(
   most: number,
   same: (at: number, length: number) => boolean,

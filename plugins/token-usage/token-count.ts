@@ -13,15 +13,15 @@ import type { UsageFacet } from './schema.ts'
 
 const outputUnits = treeOf('output')
 
-/** What is known of the answer when the exchange is over. */
+/** What is known of the answer at the end of the request. */
 export type Answered = {
-  /** Undefined where there was no answer, or one without a report. */
+  /** Undefined without an answer, or without a report. */
   readonly reading: Reading | undefined
-  /** Undefined where there was no answer, or one without a report. */
+  /** Undefined without an answer, or without a report. */
   readonly hasImages: boolean
 }
 
-/** By what its request is read. */
+/** How its request is read. */
 export type Asked = {
   readonly facet: UsageFacet
   readonly traits: OperationTraits | undefined
@@ -29,12 +29,12 @@ export type Asked = {
   readonly inputMin?: number
 }
 
-/** Tokens of one exchange for limits: estimated on demand, and counted when it is over. */
+/** Tokens of one request for limits: estimated on demand, and counted at its end. */
 export class TokenCount implements TokenUse {
   readonly #body: Body
   readonly #facet: UsageFacet
   readonly #traits: OperationTraits | undefined
-  /** A model that has prices, and none for output, answers with none: vectors, sound, ranks. */
+  /** A model that has prices, and none for output, returns none: vectors, sound, ranks. */
   readonly #isMute: boolean
   readonly #answered: () => Answered
   readonly #inputMin: number
@@ -60,7 +60,7 @@ export class TokenCount implements TokenUse {
   actual(outcome: Outcome): number {
     const { reach } = outcome
     if (reach === 'untouched' || reach === 'refused') return 0
-    // It may have been received and read; that is not known.
+    // It may have been received and read.
     if (reach === 'unknown') return this.#estimatedInput
     const { reading, hasImages } = this.#answered()
     const answerBytes = reading?.bytes ?? 0

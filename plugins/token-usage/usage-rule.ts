@@ -2,7 +2,7 @@ import { type Model, type Price, unitAliases, type UnitRow, units, type UsageRul
 
 const known = new WeakMap<Model, Map<string, UsageRule>>()
 
-/** By what a model's use is priced for a group; undefined when nothing of it is. One object for all requests alike. */
+/** The rule by which a model's use is priced for a group; undefined if none of it is. One object for all requests. */
 export function usageRule(model: Model, multiplier: string): UsageRule | undefined {
   let rules = known.get(model)
   if (!rules) known.set(model, (rules = new Map()))
@@ -11,7 +11,7 @@ export function usageRule(model: Model, multiplier: string): UsageRule | undefin
   return rule.prices.length === 0 ? undefined : rule
 }
 
-/** Names that use may be priced by, in `prices` and in `overrides`. */
+/** Names of use that `prices` and `overrides` may have. */
 export const priceNames: readonly string[] = [...units.keys(), ...unitAliases.keys()]
 
 function makeRule(model: Model, multiplier: string): UsageRule {

@@ -2,10 +2,10 @@ import { type Body, nameOn, type Model, type Target, type UsageRule } from '../.
 import { rateMost } from './quote-request.ts'
 import type { Asked } from './token-count.ts'
 
-/** A model that a request may be charged as, and by what. */
+/** A model that a request may be charged as, and its rule. */
 export type Payable = { readonly model: Model; readonly rule: UsageRule | undefined }
 
-/** The models one of which answers: the body's own, and those that it names in its place. */
+/** The models that may answer: the body's own, and those that it names as alternatives. */
 export function payablesOf(
   { model, further }: Target,
   ruleOf: (model: Model) => UsageRule | undefined,
@@ -15,7 +15,7 @@ export function payablesOf(
   return [model, ...others].map(one => ({ model: one, rule: ruleOf(one) }))
 }
 
-/** Whose answer would come to the most: what is held is for that one. */
+/** The model whose answer would cost the most: the hold is for it. */
 export function dearestOf(payables: readonly Payable[], body: Body, { facet, traits }: Asked): Payable {
   const [own] = payables as readonly [Payable]
   if (payables.length === 1) return own
@@ -24,8 +24,8 @@ export function dearestOf(payables: readonly Payable[], body: Body, { facet, tra
 }
 
 /**
- * The one that an answer says it is of, by the upstream's names: as requested, or a dated version of that, as
- * `gpt-5` answers as `gpt-5-2025-08-07`. Undefined where it says none of them.
+ * The model that an answer names, by the upstream's names: as requested, or a dated version, as `gpt-5` answers as
+ * `gpt-5-2025-08-07`. Undefined if it names none of them.
  */
 export function answeredBy(
   payables: readonly Payable[],

@@ -1,15 +1,15 @@
 import type { Awaitable, Passed, Usage } from '../../src/plugin-api/index.ts'
 import type { Reading } from './reading.ts'
 
-/** A longer answer is let go before its end is known: a person sees what it does not report. */
+/** A longer answer is released before its end is known: a person sees what it does not report. */
 export const withheldBytesMax = 8 * 1024 * 1024
 const none: readonly Buffer[] = []
 
-/** Lets nothing of an answer out before its end, where `refuse` may throw; one that grows too long passes after all. */
+/** Holds an answer until its end, where `refuse` may throw; one that grows too long passes. */
 export class WithheldReading implements Reading {
   readonly #reading: Reading
   readonly #refuse: (reading: Reading) => void
-  /** What waits; undefined once the answer was let go. */
+  /** The held part; undefined once the answer was released. */
   #held: Buffer[] | undefined = []
 
   constructor(reading: Reading, refuse: (reading: Reading) => void) {

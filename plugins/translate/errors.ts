@@ -4,12 +4,12 @@ export const errors = {
   picture_is_link: {
     status: 400,
     type: 'invalid_request_error',
-    text: 'This model takes pictures themselves, not links to them: send {name} as a file or as a data: URL.',
+    text: 'This model does not accept links to images. Send {name} as a file or as a data: URL.',
   },
   picture_unreadable: {
     status: 400,
     type: 'invalid_request_error',
-    text: '{name} is no picture: send a file, a data: URL, an https:// link, or an object with image_url.',
+    text: '{name} is not an image. Send a file, a data: URL, an https:// link, or an object with image_url.',
   },
   too_many_pictures: {
     status: 400,
@@ -20,12 +20,12 @@ export const errors = {
   too_many_input_pictures: {
     status: 400,
     type: 'invalid_request_error',
-    text: '{name} has {found} pictures; this model takes at most {max} in one request.',
+    text: '{name} has {found} images; this model accepts at most {max} in one request.',
   },
   upstream_refused: {
     status: 400,
     type: 'invalid_request_error',
-    text: 'The upstream refused: {message}',
+    text: 'The upstream refused the request: {message}',
     retry: false,
   },
   upstream_failed: {
@@ -34,38 +34,38 @@ export const errors = {
     text: 'The upstream failed: {message}',
     retry: false,
     operator:
-      "The vendor's own words: `tollgate logs show ID`. Where it refuses, the request, or the account there, has to change.",
+      "`tollgate logs show ID` shows the vendor's message. If the vendor refuses, change the request or the vendor account.",
   },
   upstream_answer_undescribed: {
     status: 502,
     type: 'server_error',
-    text: "The upstream's answer is none that its description covers ({shape}), so it was not handed out.",
+    text: "The upstream's response does not match its configured description ({shape}), so it was withheld.",
     retry: false,
-    operator: 'The vendor answers in another shape: mend the description, or add the shape to it.',
+    operator: 'The vendor responds in a different format. Correct the description, or add the format to it.',
   },
   upstream_answer_unreadable: {
     status: 502,
     type: 'server_error',
-    text: "The upstream's answer could not be read: {why}.",
+    text: "The upstream's response could not be read: {why}.",
     retry: false,
   },
   job_timeout: {
     status: 504,
     type: 'server_error',
-    text: "The upstream has not finished the job '{id}' in time; a person has to decide about it.",
+    text: "The upstream did not finish the job '{id}' in time. The charge needs manual review.",
     retry: false,
   },
   job_unreachable: {
     status: 504,
     type: 'server_error',
-    text: "The upstream did not answer for the job '{id}' when its time was over; a person has to decide about it.",
+    text: "The upstream did not return the job '{id}' before the time limit. The charge needs manual review.",
     retry: false,
   },
   upstream_busy: {
     status: 503,
     type: 'server_error',
-    text: 'Too many answers are held in memory at once. Try again shortly.',
-    operator: 'Run more gateways, or let fewer such requests run at once: `limits` with `concurrency`.',
+    text: 'The gateway has no memory left for responses. Try again shortly.',
+    operator: 'Run more gateways, or lower `limits` with `concurrency` for such requests.',
   },
 } as const satisfies ErrorTable
 

@@ -78,7 +78,7 @@ export async function holdAnswer(
     for await (const chunk of heard.body) {
       bytes += chunk.length
       if (bytes > answerBytesMax)
-        throw fail('upstream_answer_unreadable', { why: 'it is longer than any that tells of a job' })
+        throw fail('upstream_answer_unreadable', { why: 'it is too long for a response about a job' })
       body.add(chunk)
       for (const piece of pace.split(chunk)) {
         reader.write(piece)

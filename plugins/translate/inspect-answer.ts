@@ -30,15 +30,15 @@ export function placesIn({ answer }: Section): readonly Flaw[] {
     const isAgain = seen.has(mark)
     seen.add(mark)
     if (!isAgain) return placeIn(place, at)
-    return [problem('place_repeated', at, 'this place stands above already', 'keep one of the two')]
+    return [problem('place_repeated', at, 'this path is already listed above', 'keep one of the two')]
   })
 }
 
 function placeIn(place: PlaceSettings, at: At): readonly Flaw[] {
   const found: Flaw[] = []
   if (place.picture === undefined && place.bytes !== true) {
-    const remedy = 'add picture: its path in an item (`.` for the item itself), or bytes: true'
-    found.push(problem('picture_missing', at, 'nothing says where the picture is', remedy))
+    const remedy = 'add picture: the path in an item (`.` for the item itself), or bytes: true'
+    found.push(problem('picture_missing', at, 'the location of the image is not configured', remedy))
   }
   return [
     ...found,
@@ -55,8 +55,8 @@ function placeIn(place: PlaceSettings, at: At): readonly Flaw[] {
 function sizeOf(size: Paths, at: At): readonly Flaw[] {
   const paths = toPaths(size)
   if (paths.length <= 2) return pathsOf(size, at)
-  const remedy = 'write one path, of "1024x1024", or two, of width and height'
-  return [problem('size_unfit', at, `a size has two sides, and here are ${paths.length} paths`, remedy)]
+  const remedy = 'write one path to a value such as "1024x1024", or two paths, to width and height'
+  return [problem('size_unfit', at, `a size needs one or two paths, but ${paths.length} are set`, remedy)]
 }
 
 export function refusalsIn({ refused = [] }: Section): readonly Flaw[] {
@@ -75,7 +75,7 @@ export function streamIn({ operation, section, family, forwards }: Spoken): read
       ((request === undefined || rest !== undefined) && forwards('stream')) ||
       (request !== undefined && JSON.stringify(request).includes('{stream}'))
     if (!family.streams.has(operation) || !isAsked || job !== undefined) return []
-    const message = `'${operation}' may be asked for as a stream, and nothing says what its events are`
+    const message = `'${operation}' can be streamed, but its events are not described`
     const remedy = 'add stream: { each: answer }, or stream: { events: { NAME: image, NAME: done } }'
     return [problem('stream_missing', [], message, remedy)]
   }
@@ -89,8 +89,8 @@ export function streamIn({ operation, section, family, forwards }: Spoken): read
   if (stream.each === 'answer') return [...paths, ...unusedIn(stream)]
   const roles = Object.values(stream.events ?? {})
   if (roles.includes('image')) return paths
-  const message = 'no event of the stream is a picture, so that none is ever handed on'
-  const remedy = 'give the event that has it the role image, or say each: answer'
+  const message = 'no event of the stream is an image, so none is ever forwarded'
+  const remedy = 'set the role image for the event that contains it, or set each: answer'
   return [...paths, problem('stream_without_image', ['stream', ...(stream.events ? ['events'] : [])], message, remedy)]
 }
 
@@ -100,8 +100,8 @@ function unusedIn(stream: NonNullable<Section['stream']>): readonly Flaw[] {
     problem(
       'key_unfit',
       ['stream', key],
-      `'${key}' has no meaning where each event is an answer`,
-      'take it out, or take out each: answer',
+      `'${key}' has no effect with each: answer`,
+      'remove it, or remove each: answer',
     ),
   )
 }
@@ -109,10 +109,12 @@ function unusedIn(stream: NonNullable<Section['stream']>): readonly Flaw[] {
 function conditionsIn(conditions: object | undefined, at: At): readonly Flaw[] {
   return Object.entries(conditions ?? {}).flatMap(([path, wanted]) => {
     const empty = Array.isArray(wanted) && wanted.length === 0
-    const remedy = 'write its values, any for whatever there is, or none for nothing'
+    const remedy = 'write its values, any for any value, or none for no value'
     return [
       ...pathsOf(path, [...at, path]),
-      ...(empty ? [problem('condition_empty', [...at, path], 'no value would do, so this never holds', remedy)] : []),
+      ...(empty
+        ? [problem('condition_empty', [...at, path], 'no value matches, so this condition never holds', remedy)]
+        : []),
     ]
   })
 }
@@ -124,8 +126,8 @@ function named(paths: object | undefined, at: At): readonly Flaw[] {
 /** Paths of a single value, which the whole answer is none of. */
 export function inside(paths: Paths, at: At): readonly Flaw[] {
   if (toPaths(paths).includes('.')) {
-    const message = '`.` is the whole, and a single value is looked for here'
-    return [problem('path_unfit', at, message, 'write the names that lead to it, with dots between them')]
+    const message = '`.` is the whole response, but a single value is needed here'
+    return [problem('path_unfit', at, message, 'write the names of its path, separated by dots')]
   }
   return pathsOf(paths, at)
 }
@@ -140,13 +142,16 @@ export function pathsOf(paths: Paths, at: At): readonly Flaw[] {
 
 function pathFlaw(path: string): { readonly message: string; readonly remedy: string } | undefined {
   if (path === '.') return undefined
-  const remedy = 'write names with dots between them, as in output.choices.message'
+  const remedy = 'write names separated by dots, as in output.choices.message'
   const names = path.split('.')
   if (names.some(name => name.trim() !== name || name === ''))
-    return { message: `'${path}' has an empty name, or blanks around one`, remedy }
+    return { message: `'${path}' has an empty name, or spaces around a name`, remedy }
   if (names[0] === '$' || /\[(?:\d*|\*)\]/.test(path) || names.includes('*'))
-    return { message: `'${path}' is written as another language has it`, remedy: `${remedy}; lists are gone through` }
+    return {
+      message: `'${path}' is written in the syntax of another language`,
+      remedy: `${remedy}; lists are searched automatically`,
+    }
   if (isHeader(path) && path !== path.toLowerCase())
-    return { message: `'${path}' matches no header`, remedy: `write ${path.toLowerCase()}` }
+    return { message: `'${path}' is not a header name`, remedy: `write ${path.toLowerCase()}` }
   return undefined
 }

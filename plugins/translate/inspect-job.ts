@@ -28,16 +28,16 @@ function wordsOf(words: unknown): readonly string[] {
 function statesIn(job: JobSettings, isRefusable: boolean): readonly Flaw[] {
   const found: Flaw[] = []
   if (wordsOf(job.done).length === 0) {
-    const remedy = 'write the words by which the vendor says that it is done'
-    found.push(problem('job_endless', ['job', 'done'], 'no state is its end, so that it is never done', remedy))
+    const remedy = "list the vendor's states of a finished job"
+    found.push(problem('job_endless', ['job', 'done'], 'no state means that the job is done, so it never ends', remedy))
   }
   if (wordsOf(job.failed).length === 0 && job.state !== httpStatus && !isRefusable)
     found.push({
       severity: 'note',
       code: 'job_failure_unknown',
       path: ['job'],
-      message: `no state says that it has failed: one that has is waited for until ${job.within ?? '10m'} are over`,
-      remedy: 'add failed: the words by which the vendor says so',
+      message: `no state means that the job has failed, so a failed job is polled until ${job.within ?? '10m'} have passed`,
+      remedy: "add failed: the vendor's states of a failed job",
     })
   const first = new Map<string, string>()
   for (const key of states) {
@@ -46,8 +46,8 @@ function statesIn(job: JobSettings, isRefusable: boolean): readonly Flaw[] {
       if (before === undefined) first.set(word, key)
       else {
         const path = ['job', key, ...(Array.isArray(job[key]) ? [i] : [])]
-        const message = `'${word}' stands under ${before} already`
-        found.push(problem('state_repeated', path, message, 'keep it under one of them'))
+        const message = `'${word}' is already listed under ${before}`
+        found.push(problem('state_repeated', path, message, 'keep it in one of them'))
       }
     }
   }
@@ -57,7 +57,7 @@ function statesIn(job: JobSettings, isRefusable: boolean): readonly Flaw[] {
 function timesIn({ every, within }: JobSettings): readonly Flaw[] {
   const [often, long] = [parseDuration(every ?? '2s') ?? 0, parseDuration(within ?? '10m') ?? 0]
   if (often < long) return []
-  const message = `it is given up after ${within}, before it was asked for twice`
+  const message = `it times out after ${within}, before it is polled twice`
   return [problem('job_impatient', ['job', 'within'], message, `write more than ${every}`)]
 }
 
@@ -68,25 +68,25 @@ function stepIn(step: StepSettings, key: 'poll' | 'result', job: JobSettings): r
   const { path, url, body, hosts, headers } = step
   if (path === undefined && url === undefined) {
     const remedy = 'add path: /v1/tasks/{id}, or url: "{poll_url}" with poll_url under keep'
-    found.push(problem('job_step_nowhere', at, 'nothing says where it is asked for', remedy))
+    found.push(problem('job_step_nowhere', at, 'the URL to poll is not configured', remedy))
   }
   if (path !== undefined && url !== undefined)
     found.push(problem('job_step_twice', [...at, 'url'], 'found path and url', 'keep one of the two'))
   if (hosts !== undefined && url === undefined)
-    found.push(problem('key_unfit', [...at, 'hosts'], "'hosts' are for an address under url", 'take it out'))
+    found.push(problem('key_unfit', [...at, 'hosts'], "'hosts' only has an effect with url", 'remove it'))
   const known = new Set(['id', 'model', ...Object.keys(job.keep ?? {})])
   const texts = { ...(path !== undefined && { path }), ...(url !== undefined && { url }), ...(body && { body }) }
   for (const [name, value] of Object.entries(texts)) {
     const unknown = [...compileTemplate(value).refs].filter(ref => !known.has(ref))
     for (const ref of unknown) {
-      const remedy = `write one of ${[...known].join(', ')}, or add ${ref} under keep, with its path in the first answer`
-      found.push(problem('name_unkept', [...at, name], `nothing keeps '{${ref}}'`, remedy))
+      const remedy = `write one of ${[...known].join(', ')}, or add ${ref} under keep, with its path in the first response`
+      found.push(problem('name_unkept', [...at, name], `'{${ref}}' is not defined under keep`, remedy))
     }
   }
   for (const [name, value] of Object.entries(headers ?? {}))
     if (compileTemplate(value).refs.size > 0) {
-      const message = 'headers are sent as they stand, without anything put in'
-      found.push(problem('name_unkept', [...at, 'headers', name], message, 'put it in the path or in the body'))
+      const message = 'headers are sent unchanged, without placeholders'
+      found.push(problem('name_unkept', [...at, 'headers', name], message, 'use it in the path or in the body'))
     }
   return found
 }

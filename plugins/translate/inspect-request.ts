@@ -36,13 +36,13 @@ function* textsOf(value: unknown, path: At): Generator<Text> {
 
 function textFlaws({ path, text, isKey }: Text, spoken: Spoken): readonly Flaw[] {
   if (isKey) {
-    const message = `'${text}' is a name, and names are sent as they stand`
-    return [problem('placeholder_unread', path, message, 'put the placeholder into its value')]
+    const message = `'${text}' is a name, and names are sent unchanged`
+    return [problem('placeholder_unread', path, message, 'use the placeholder in its value')]
   }
   const unread = /\{([^{}"]{1,60})\}/.exec(text.replaceAll(/\{\{|\}\}|\{[A-Za-z_][\w.-]*\}/g, ''))
   const refs = [...compileTemplate(text).refs].flatMap(ref => refFlaws(ref, path, spoken))
   if (!unread) return refs
-  const message = `'${unread[0]}' is no placeholder, and would be sent as it stands`
+  const message = `'${unread[0]}' is not a placeholder, so it would be sent unchanged`
   return [...refs, problem('placeholder_unread', path, message, `write {${unread[1]?.trim()}}, or {{ for a brace`)]
 }
 
@@ -56,30 +56,30 @@ function refFlaws(ref: string, path: At, spoken: Spoken): readonly Flaw[] {
   const isPicture = pictureFields.some(field => field === first)
   if (isPicture && (!picture || picture.which === '0')) {
     const remedy = `write {${first}.url} or another of ${pictureParts}; {${first}.1.url} for the first, {${first}.only.url}, {${first}.several.url}`
-    return [problem('placeholder_unknown', path, `'{${ref}}' says nothing of a picture`, remedy)]
+    return [problem('placeholder_unknown', path, `'{${ref}}' is not a property of an image`, remedy)]
   }
   if (!fields || fields.has(first) || (isPicture && fields.has(`${first}s`))) return []
   if (more.length === 0 && isPicture) return []
   const message = `'{${ref}}' never has a value: no operation forwards ${first}`
-  const remedy = `add ${first} to forward of ${[...family.forward.keys()].join(' or ')}, or take the placeholder out`
+  const remedy = `add ${first} to forward of ${[...family.forward.keys()].join(' or ')}, or remove the placeholder`
   return [{ ...problem('placeholder_unknown', path, message, remedy), everywhere: true }]
 }
 
 function sizeFlaws(ref: string, path: At, { family, operation }: Spoken): readonly Flaw[] {
   if (!sizeRefs.test(ref)) {
     const remedy = 'write {width}, {height}, {ratio}, {ratio.width}, {ratio.height}, {resolution} or {expected.width}'
-    return [problem('placeholder_unknown', path, `'{${ref}}' says nothing of a size`, remedy)]
+    return [problem('placeholder_unknown', path, `'{${ref}}' is not a property of a size`, remedy)]
   }
   const section = family.facets.get('size-normalize') as SizeSection | undefined
   const isRead = section && (section.applies_to ?? [operation]).includes(operation)
   if (!isRead) {
-    const message = `'{${ref}}' never has a value: the family has no section size-normalize that reads sizes`
+    const message = `'{${ref}}' never has a value: the family has no section size-normalize`
     const remedy = 'add size-normalize: { rule: snap, ratios: […], resolutions: […] } to the family'
     return [{ ...problem('placeholder_unknown', path, message, remedy), everywhere: true }]
   }
   if (ref !== 'resolution' || section.rule === 'snap') return []
   const message = `'{${ref}}' never has a value: rule ${section.rule} of size-normalize has no resolutions`
-  return [problem('placeholder_unknown', path, message, 'write rule: snap with resolutions, or take it out')]
+  return [problem('placeholder_unknown', path, message, 'set rule: snap with resolutions, or remove it')]
 }
 
 type SizeSection = { readonly rule?: string; readonly applies_to?: readonly string[] }
@@ -90,23 +90,23 @@ function countIn({ section, family, forwards }: Spoken, texts: readonly Text[]):
   if (family.nMax <= 1 || fanOut !== undefined) return []
   const isNamed = texts.some(({ text }) => compileTemplate(text).refs.has('n'))
   if (isNamed || ((request === undefined || rest !== undefined) && forwards('n'))) return []
-  const message = `callers may ask for ${family.nMax} pictures, and the vendor is never told how many`
+  const message = `clients can request ${family.nMax} images, but the number is never sent to the vendor`
   const remedy =
-    'write "{n}" where it wants the count, fan_out: 4 where it makes one at a time, or n_max: 1 for the family'
+    'use "{n}" for the field with the count, fan_out: 4 if the vendor makes one at a time, or n_max: 1 for the family'
   return [problem('count_unsent', request === undefined ? [] : ['request'], message, remedy)]
 }
 
 function restIn({ section: { request, rest } }: Spoken): readonly Flaw[] {
   if (rest === undefined) return []
   if (request === undefined) {
-    const message = 'without a request the body goes on as it is, with all that is forwarded'
-    return [problem('key_unfit', ['rest'], message, 'take rest out, or add request')]
+    const message = 'without a request, the body is sent unchanged with all forwarded fields'
+    return [problem('key_unfit', ['rest'], message, 'remove rest, or add request')]
   }
   const flaws = pathsOf(rest, ['rest'])
   if (flaws.length > 0) return flaws
   const there = memberAt(request, normalPath(rest))
   if (there === undefined || (typeof there === 'object' && there !== null && !Array.isArray(there))) return []
-  const message = `at '${rest}' the request has no mapping that fields could be put into`
+  const message = `the request has no mapping at '${rest}' for the fields`
   return [problem('rest_unfit', ['rest'], message, 'write the path of a mapping, or `.` for the top')]
 }
 
@@ -126,8 +126,8 @@ function valuesIn({ section, fields }: Spoken): readonly Flaw[] {
   return Object.keys(values).flatMap(name => {
     const isRest = request !== undefined && rest !== undefined && (!fields || fields.has(name))
     if (refs.has(name) || isRest) return []
-    const message = `'{${name}}' stands nowhere in the request`
-    const remedy = 'put it there, or take its values out'
+    const message = `'{${name}}' is not used in the request`
+    const remedy = 'use it there, or remove its values'
     return [{ ...problem('values_unused', ['values', name], message, remedy), everywhere: true as const }]
   })
 }

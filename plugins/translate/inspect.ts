@@ -120,8 +120,8 @@ function factsIn(facet: TranslateFacet, family: Family): readonly Diagnostic[] {
         severity: 'note' as const,
         code: 'fact_unused',
         path: [...path, 'facts', name],
-        message: `no price goes by '${name}', and answers wait in memory until it is read`,
-        remedy: 'name it under price_by, times or lines of the family, or take it out',
+        message: `no price depends on '${name}', but responses are held in memory until it is read`,
+        remedy: 'use it in price_by, times or lines of the family, or remove it',
       })),
   )
 }
@@ -151,7 +151,7 @@ function chargesIn(facet: TranslateFacet, models: readonly Model[]): readonly Di
     (part.refused ?? []).flatMap(({ charge }, i) => {
       if (charge === undefined || priced.some(model => model.prices.has(charge))) return []
       const message = `no model of the family has a price '${charge}'`
-      const remedy = 'add it to their prices, or take charge out: the refusal is free then'
+      const remedy = 'add it to their prices, or remove charge, which makes the refusal free'
       return [problem('refusal_unpriced', [...path, 'refused', i, 'charge'], message, remedy)]
     }),
   )

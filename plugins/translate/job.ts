@@ -219,7 +219,7 @@ function fillText(text: string, names: JobNote, asIs = false): string {
     const value = Object.hasOwn(names, name) ? names[name] : undefined
     if (value === undefined) return whole
     if (asIs) return value
-    if (leadsAway.test(value)) throw undescribed(`a job's ${name} that leads elsewhere`)
+    if (leadsAway.test(value)) throw undescribed(`a job's ${name} with a URL of another host`)
     return encodeURIComponent(value).replaceAll('%2F', '/').replaceAll('%3A', ':')
   })
 }

@@ -128,8 +128,7 @@ function createAsking(asking: Asking): CallUpstream {
     polling: { reading, job, model, told: terms.told, deadlineAt, now: () => clock.now(), random, claim: terms.claim },
     accepted,
     open: (told, isDetached) => openJob(asking, told, { deadlineAt, isDetached }),
-    onNotWritten: error =>
-      asking.host.log.error({ request: context.id, err: error }, 'a job could not be written down'),
+    onNotWritten: error => asking.host.log.error({ request: context.id, err: error }, 'a job could not be stored'),
     finish: waiting => createConverse({ ...terms, asks: waiting, atOnce: Math.max(1, waiting.length) }),
   })
 }

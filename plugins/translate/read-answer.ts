@@ -47,7 +47,7 @@ export async function* readAnswer(heard: Answer, reader: Reader): AsyncGenerator
   const { reading, writer } = reader
   if (heard.status >= 300) throw await readError(heard, reading)
   // No part was requested.
-  if (heard.status === 206) throw unrecognised('a part of an answer (206)')
+  if (heard.status === 206) throw unrecognised('a partial response (206)')
   const values = new AnswerValues()
   values.addHead(heard.status, heard.headers)
   values.addKept(keptBefore, heard.kept)
@@ -149,7 +149,7 @@ function whyNothing(reader: Reader, values: AnswerValues, { failed, shape, omitt
 /** An answer of status 200 whose `error` says that it is none. */
 function errorOf({ reading }: Reader, values: AnswerValues): Refused | undefined {
   if (errorMembers.every(path => values.of(path).length === 0)) return undefined
-  const message = values.first(reading.messages) ?? 'it answered with an error, and does not say which'
+  const message = values.first(reading.messages) ?? 'it returned an error without details'
   return new Refused(message.slice(0, 2_000), { status: 502, code: values.first(reading.codes) ?? null })
 }
 
@@ -157,7 +157,7 @@ function refusalOf({ reading, told }: Reader, values: AnswerValues): Refused | u
   const rule = reading.refused.find(({ conditions }) => conditionsHold(conditions, values.of))
   if (!rule) return undefined
   if (rule.charge !== undefined) told.refusalPrice = rule.charge
-  const message = values.first([...rule.message, ...reading.messages]) ?? 'it made no picture, and does not say why'
+  const message = values.first([...rule.message, ...reading.messages]) ?? 'it returned no image and no reason'
   return new Refused(message.slice(0, 2_000), { status: rule.status, code: rule.code })
 }
 

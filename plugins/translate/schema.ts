@@ -26,7 +26,7 @@ const conditions = {
   maxProperties: 16,
   additionalProperties: {
     ...words,
-    description: 'The value there, or a list of values; any for any value, none for no value.',
+    description: 'The value at this path, or a list of values; any for any value, none for no value.',
   },
 } as const satisfies Schema
 
@@ -37,32 +37,30 @@ const place = {
     at: {
       ...path,
       default: '.',
-      description:
-        'Path of the items: names with dots between them, lists on the way are gone through; `.` is the whole answer.',
+      description: 'Path of the items: names separated by dots; lists are searched. `.` is the whole response.',
     },
     picture: {
       ...paths,
       description:
-        'Path within an item to the picture: base64, a data: URL or a link, distinguished by the first characters; `.` is the item itself. Of several the first with a value.',
+        'Path of the image in an item: base64, a data: URL or a link, recognized by the first characters; `.` is the item itself. Of several, the first with a value is used.',
     },
     bytes: {
       type: 'boolean',
       const: true,
-      description:
-        'The answer is the picture itself instead of JSON, recognized by its content-type and its first bytes.',
+      description: 'The response is the image itself instead of JSON, recognized by its content-type and first bytes.',
     },
     size: {
       ...paths,
-      description: 'Path within an item of its pixels: `1024x1024`, or two paths, of width and height.',
+      description: 'Path of the size in an item: `1024x1024`, or two paths, to width and height.',
     },
-    skip_if: { ...conditions, description: 'Items that are no picture of the answer, by paths within them.' },
-    keep_if: { ...conditions, description: 'Only such items are pictures of the answer.' },
-    error: { ...path, description: 'Path within an item of what says that this picture failed.' },
+    skip_if: { ...conditions, description: 'Items that are not images of the response, by paths within them.' },
+    keep_if: { ...conditions, description: 'Only these items are images of the response.' },
+    error: { ...path, description: 'Path in an item of the value that reports a failed image.' },
     text: {
       type: 'object',
       maxProperties: 8,
       additionalProperties: path,
-      description: 'Members of the item that are handed on, by the name that callers read: revised_prompt.',
+      description: 'Members of the item to return, by the name that clients receive: revised_prompt.',
     },
   },
 } as const satisfies Schema
@@ -73,13 +71,13 @@ const places = {
   minItems: 1,
   maxItems: 8,
   items: place,
-  description: 'Where to find pictures in answers; one place or a list of them.',
+  description: 'Location of images in responses, or a list of locations.',
 } as const satisfies Schema
 
 const refusals = {
   type: 'array',
   maxItems: 32,
-  description: 'Answers of status 200 that are refusals, where no picture is in them.',
+  description: 'Responses with status 200 and no image that are refusals.',
   items: {
     type: 'object',
     additionalProperties: false,
@@ -87,16 +85,16 @@ const refusals = {
     properties: {
       if: {
         ...conditions,
-        description: 'What such an answer says, by paths; header.NAME is a header of it, http_status its status.',
+        description: 'Conditions on such a response, by paths; header.NAME is a header, http_status the status.',
       },
-      message: { ...paths, description: 'Where it says why.' },
-      code: { type: 'string', maxLength: 64, default: 'content_refused', description: 'Code of the error.' },
-      status: { type: 'integer', minimum: 400, maximum: 599, default: 400, description: 'Status of the error.' },
+      message: { ...paths, description: 'Path of the reason.' },
+      code: { type: 'string', maxLength: 64, default: 'content_refused', description: 'Error code.' },
+      status: { type: 'integer', minimum: 400, maximum: 599, default: 400, description: 'HTTP status of the error.' },
       charge: {
         type: 'string',
         minLength: 1,
         maxLength: 64,
-        description: "A name among the model's prices: such a refusal costs it. Absent: nothing.",
+        description: "Name of the model's price to charge for such a refusal. Absent: it is free.",
       },
     },
   },
@@ -107,7 +105,7 @@ const usage = {
   maxProperties: 16,
   additionalProperties: path,
   description:
-    'Paths of what the answer says was used, by the names that callers read: input_tokens, output_tokens, input_tokens_details.text_tokens.',
+    'Paths of the reported usage, by the names that clients receive: input_tokens, output_tokens, input_tokens_details.text_tokens.',
 } as const satisfies Schema
 
 const told = {
@@ -116,21 +114,21 @@ const told = {
     maxProperties: 32,
     additionalProperties: path,
     description:
-      'What the answer as a whole says of itself, for prices: a name, and its path; header.NAME is a header. Answers wait in memory until it has been read.',
+      'Facts of the whole response that prices use: a name and its path; header.NAME is a header. Responses are held in memory until they are read.',
   },
-  count: { ...path, description: 'How many pictures the vendor says that it made.' },
+  count: { ...path, description: 'Path of the number of images that the vendor reports.' },
   cost: {
     type: 'object',
     additionalProperties: false,
     required: ['at'],
-    description: 'What the vendor says that it charges.',
+    description: 'The cost that the vendor reports.',
     properties: {
-      at: { ...path, description: 'Its path; job.NAME is something kept of the first answer of a job.' },
+      at: { ...path, description: 'Path of the cost; job.NAME is a value kept from the first response of a job.' },
       unit: {
         type: 'string',
         pattern: '^\\d{1,9}(\\.\\d{1,12})?$',
         default: '1',
-        description: 'How much of the currency one of them is, as a quoted decimal: "0.01".',
+        description: 'Value of one unit in the currency, as a quoted decimal: "0.01".',
       },
     },
   },
@@ -142,34 +140,34 @@ const roles = ['partial', 'image', 'failed', 'done', 'error', 'ignore'] as const
 const stream = {
   type: 'object',
   additionalProperties: false,
-  description: 'How streams of events are read.',
+  description: 'How event streams are read.',
   properties: {
     each: {
       enum: ['answer'],
-      description: 'answer: every event is an answer like one that is no stream.',
+      description: 'answer: every event has the format of a response that is not streamed.',
     },
-    type: { ...path, default: 'type', description: 'Where an event says what it is; its event line says it too.' },
+    type: { ...path, default: 'type', description: 'Path of the name of an event, in addition to its event line.' },
     events: {
       type: 'object',
       maxProperties: 64,
       additionalProperties: { enum: roles },
       description:
-        'What an event is, by its name: partial (a preview, never charged), image (a picture), failed (one that failed), done (what was used), error (the stream is over), ignore.',
+        'Role of an event, by its name: partial (a preview, never charged), image, failed (a failed image), done (the usage), error (the stream ends), ignore.',
     },
-    at: { ...path, description: 'Path of the picture in an event; the event itself when absent.' },
+    at: { ...path, description: 'Path of the image in an event; absent: the event itself.' },
     picture: place.properties.picture,
     size: place.properties.size,
-    error: { ...path, description: 'Path of what says why, in events that failed.' },
+    error: { ...path, description: 'Path of the reason in failed events.' },
     index: {
       ...path,
-      description: 'Path of what numbers the picture of an event: one that comes again is charged and handed on once.',
+      description: 'Path of the image number in an event. An image that is repeated is charged and forwarded once.',
     },
   },
 } as const satisfies Schema
 
 const anything = {
   type: ['string', 'number', 'boolean', 'object', 'array', 'null'],
-  description: 'Any value; texts in it may have placeholders.',
+  description: 'Any value; its strings can contain placeholders.',
 } as const satisfies Schema
 
 const duration = { type: 'string', format: 'duration' } as const satisfies Schema
@@ -178,31 +176,35 @@ const step = {
   type: 'object',
   additionalProperties: false,
   properties: {
-    method: { enum: ['GET', 'POST'], default: 'GET', description: 'Its method.' },
-    path: { ...path, description: 'Its path, with {id}, {model} and the names under keep.' },
+    method: { enum: ['GET', 'POST'], default: 'GET', description: 'HTTP method.' },
+    path: { ...path, description: 'Path, with {id}, {model} and the names under keep.' },
     url: {
       ...path,
       description:
-        'A whole address instead, as an answer named it: "{poll_url}". Only the upstream\'s own host and hosts.',
+        'A complete URL from a response, instead of path: "{poll_url}". Only on the upstream\\\'s own host and on hosts.',
     },
     hosts: {
       type: 'array',
       maxItems: 16,
       items: { type: 'string', format: 'host-pattern', maxLength: 200 },
-      description: 'Hosts that such an address may name: "*.vendor.example".',
+      description: 'Hosts allowed in such a URL: "*.vendor.example".',
     },
     with_credential: {
       type: 'boolean',
       default: false,
       description:
-        "Whether the upstream's credential goes to these hosts too; always to the upstream's own, and never unencrypted where its own is encrypted.",
+        "Whether to send the upstream's credential to these hosts too. It is always sent to the upstream itself, and never unencrypted if the upstream uses encryption.",
     },
-    body: { type: 'object', additionalProperties: anything, description: 'Its body, a template with the same names.' },
+    body: {
+      type: 'object',
+      additionalProperties: anything,
+      description: 'Request body, a template with the same names.',
+    },
     headers: {
       type: 'object',
       propertyNames: { type: 'string', format: 'header-name' },
       additionalProperties: { type: 'string', format: 'header-value' },
-      description: 'More headers.',
+      description: 'Additional headers.',
     },
   },
 } as const satisfies Schema
@@ -211,37 +213,37 @@ const job = {
   type: 'object',
   additionalProperties: false,
   required: ['id', 'poll', 'state', 'done'],
-  description: 'The vendor answers with a job, which the gateway polls until it is done.',
+  description: 'The vendor returns a job, which the gateway polls until it is done.',
   properties: {
-    id: { ...path, description: 'Path of its id in the first answer.' },
+    id: { ...path, description: 'Path of the job ID in the first response.' },
     keep: {
       type: 'object',
       maxProperties: 8,
       additionalProperties: path,
       description:
-        'More of the first answer that is kept, by names: for templates as {poll_url}, for facts and cost as job.NAME.',
+        'Further values to keep from the first response, by name: {poll_url} in templates, job.NAME in facts and cost.',
     },
     poll: { ...step, description: 'How to poll it.' },
-    result: { ...step, description: 'Where the result is fetched, where it is not in the answer that says done.' },
-    state: { ...path, description: 'Path of its state; `http_status` is that of the answer.' },
-    running: { ...words, default: [], description: 'States in which it goes on.' },
-    done: { ...words, description: 'States in which it has succeeded.' },
-    failed: { ...words, default: [], description: 'States in which it has failed.' },
-    every: { ...duration, default: '2s', description: 'How often to poll it.' },
-    within: { ...duration, default: '10m', description: 'How long it is waited for at most.' },
+    result: { ...step, description: 'How to fetch the result, if the final poll does not contain it.' },
+    state: { ...path, description: 'Path of the job state; `http_status` is the status of the response.' },
+    running: { ...words, default: [], description: 'States of a running job.' },
+    done: { ...words, description: 'States of a successful job.' },
+    failed: { ...words, default: [], description: 'States of a failed job.' },
+    every: { ...duration, default: '2s', description: 'Polling interval.' },
+    within: { ...duration, default: '10m', description: 'Maximum duration of a job.' },
   },
 } as const satisfies Schema
 
 const links = {
   type: 'object',
   additionalProperties: false,
-  description: 'What becomes of links in answers.',
+  description: 'Handling of links in responses.',
   properties: {
     do: {
       enum: ['pass', 'inline', 'as-asked', 'measure'],
       default: 'pass',
       description:
-        'pass: forward links. inline: fetch the picture and return base64. as-asked: as response_format says, a link by default. measure: read the pixels from the first 64 KiB and forward the link.',
+        'pass: forward links. inline: fetch the image and return base64. as-asked: as response_format requests, a link by default. measure: read the size from the first 64 KiB and forward the link.',
     },
     hosts: {
       type: 'array',
@@ -250,26 +252,27 @@ const links = {
       default: [],
       description: 'Hosts to fetch from in addition to the upstream itself: "*.vendor.example".',
     },
-    max: { type: 'string', format: 'bytes', default: '40MiB', description: 'The largest that is fetched.' },
+    max: { type: 'string', format: 'bytes', default: '40MiB', description: 'Maximum size to fetch.' },
   },
 } as const satisfies Schema
 
 const shared = {
-  body: { enum: ['json', 'form'], default: 'json', description: 'What the vendor takes.' },
+  body: { enum: ['json', 'form'], default: 'json', description: 'Request in the format of the vendor.' },
   request: {
     type: 'object',
     additionalProperties: anything,
     description:
-      "Template of the vendor's body; absent: the body goes on as it is. {name} is a field of the caller; {width}, {height}, {ratio}, {resolution} its size; {image.data_url}, {image.base64}, {image.file} the pictures it sent.",
+      "Template of the vendor's body; absent: the body is sent unchanged. {name} is a field of the client request; {width}, {height}, {ratio}, {resolution} are its size; {image.data_url}, {image.base64}, {image.file} are its images.",
   },
   rest: {
     ...path,
-    description: 'Where forwarded fields go that the template does not name; `.` is the top. Absent: nowhere.',
+    description:
+      'Path for forwarded fields that the template does not use; `.` is the top level. Absent: they are dropped.',
   },
   values: {
     type: 'object',
     maxProperties: 32,
-    description: 'By name of a placeholder: the replacement of each value; otherwise for the others.',
+    description: 'By placeholder: the replacement of each value; otherwise for all other values.',
     additionalProperties: {
       type: 'object',
       minProperties: 1,
@@ -281,7 +284,8 @@ const shared = {
     type: 'integer',
     minimum: 1,
     maximum: 16,
-    description: 'The vendor makes one at a time: n requests are sent, so many at once, and answered as one.',
+    description:
+      'For vendors that make one image per request: n requests are sent, this many at the same time, and combined into one response.',
   },
   answer: places,
   ...told,
@@ -289,7 +293,7 @@ const shared = {
   errors: {
     type: 'object',
     additionalProperties: false,
-    description: 'Where answers with an error status say what is wrong, in addition to the usual places.',
+    description: 'Paths of the error details in responses with an error status, in addition to the usual paths.',
     properties: { message: paths, code: paths },
   },
   stream,
@@ -306,7 +310,7 @@ export const facetSchema = {
     per_operation: {
       type: 'object',
       maxProperties: 8,
-      description: 'Any of these keys for one operation, in place of what is said above.',
+      description: 'Any of these keys for one operation; overrides the keys above.',
       additionalProperties: { type: 'object', additionalProperties: false, properties: withoutDefaults(shared) },
     },
   },

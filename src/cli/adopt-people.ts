@@ -34,17 +34,17 @@ export function tellPeople(adoption: Adoption, made: Made | undefined): void {
   const [users, keys] = [countOf(adoption.users.length, 'user'), countOf(keysOf(adoption), 'key')]
   say(
     made
-      ? `${made.users} of ${users} and ${made.keys} of ${keys} were taken over; the rest were here already`
-      : `to be taken over: ${users}, ${keys}`,
+      ? `${made.users} of ${users} and ${made.keys} of ${keys} were imported; the rest already existed`
+      : `to be imported: ${users}, ${keys}`,
   )
   if (made && made.opened > 0)
     say(
       made.opened === 1
-        ? '1 budget begins with what was already spent of it this day or month'
-        : `${made.opened} budgets begin with what was already spent of them this day or month`,
+        ? '1 budget starts with the amount already spent in its current period'
+        : `${made.opened} budgets start with the amount already spent in their current period`,
     )
   if (made && made.others.length > 0)
-    say(`left, with their keys and balances, as somebody else has the name here: ${made.others.join(', ')}`)
+    say(`skipped, with their keys and balances, because the name is already in use: ${made.others.join(', ')}`)
 }
 
 /** The same as data. */

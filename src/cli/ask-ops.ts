@@ -24,18 +24,18 @@ export async function askOps(options: OpsOptions, method: 'GET' | 'POST', path: 
   if (response.status === 403 || response.status >= 500)
     throw new Exit(exitCodes.failure, (await response.text()).trim())
   if (!response.ok && response.status !== 422)
-    throw new Exit(exitCodes.noGateway, `what answers at ${url} is no gateway, or an older one`)
+    throw new Exit(exitCodes.noGateway, `the server at ${url} is not a gateway, or is an older version`)
   return response
 }
 
 const portNotKnown =
-  'port 0 is any that is free, so nothing here says where the gateway answers. Its first lines do: give that address with --ops host:port.'
+  "port 0 means any free port, so the configuration does not contain the address. Use the address from the gateway's first log lines: --ops host:port."
 
 /** Why a configuration has no address of a running gateway, and the remedy. */
 export function whyNowhere(config: string): string {
   return existsSync(config)
-    ? `${config} has no server.ops, which is where a running gateway is asked. Set it, or say --ops host:port.`
-    : `${config} is not there, so it does not say where a running gateway is asked. Name it with -c, or say --ops host:port.`
+    ? `${config} does not set server.ops, the address of the running gateway. Set it, or use --ops host:port.`
+    : `${config} does not exist, so the address of the running gateway is unknown. Use -c FILE or --ops host:port.`
 }
 
 /** What a failed fetch failed by. */

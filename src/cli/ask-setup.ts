@@ -11,17 +11,17 @@ export type SetupAnswers = {
 
 /** Prompts on a terminal for what no flag has set. @throws Exit 1 when the person leaves */
 export async function askSetup(known: SetupAnswers, names: readonly string[]): Promise<SetupAnswers> {
-  intro('A new gateway. Return takes what is shown.', streams)
+  intro('Set up a new gateway. Press Enter to accept a default.', streams)
   const upstreams = new Map(known.upstreams)
   for (const name of names) {
     if (upstreams.has(name)) continue
-    const url = await ask(`Where is the upstream '${name}'? Empty: simulated until you say`, 'https://…', checkUrl)
+    const url = await ask(`URL of the upstream '${name}'? Leave empty to simulate it for now`, 'https://…', checkUrl)
     if (url !== '') upstreams.set(name, url)
   }
-  const listen = known.listen ?? (await ask('Where shall callers reach it?', '127.0.0.1:8080'))
-  const storage = known.storage ?? (await choose('Where are keys and charges kept?', storages))
-  const counters = known.counters ?? (await choose('Where are limits counted?', countings))
-  outro('That is all.', streams)
+  const listen = known.listen ?? (await ask('Address for clients?', '127.0.0.1:8080'))
+  const storage = known.storage ?? (await choose('Storage for keys and charges?', storages))
+  const counters = known.counters ?? (await choose('Store for rate limit counters?', countings))
+  outro('Setup complete.', streams)
   return {
     upstreams,
     ...(listen !== '' && { listen }),
@@ -35,16 +35,16 @@ const streams = { output: process.stderr }
 
 const storages = [
   { value: '', label: 'in a file, ./data/tollgate.db' },
-  { value: 'postgres://127.0.0.1/tollgate', label: 'in PostgreSQL (TOLLGATE_STORAGE says where)' },
+  { value: 'postgres://127.0.0.1/tollgate', label: 'in PostgreSQL (set TOLLGATE_STORAGE to its URL)' },
 ]
 const countings = [
   { value: '', label: 'in the process' },
-  { value: 'redis://127.0.0.1:6379', label: 'in Redis, for several processes (TOLLGATE_COUNTERS says where)' },
+  { value: 'redis://127.0.0.1:6379', label: 'in Redis, for several processes (set TOLLGATE_COUNTERS to its URL)' },
 ]
 
 function checkUrl(answer: string | undefined): string | undefined {
   if (answer === undefined || answer === '' || /^https?:\/\/[^\s@?#]+$/.test(answer)) return undefined
-  return 'write https://HOST[/PATH], or nothing'
+  return 'write https://HOST[/PATH], or leave it empty'
 }
 
 async function ask(

@@ -7,32 +7,36 @@ export function describeBounds(
   told: SettingOptions & { readonly keysMax?: string },
 ): readonly string[] {
   const { models, ips, limits, budget, expiresAt } = keyBounds
-  const of = `Keys that ${name} makes`
+  const of = `Keys created by ${name}`
   const said: string[] = []
   if (told.models !== undefined)
-    said.push(models ? `${of} may use ${models.to.join(', ')}.` : `${of} are bound to no models.`)
+    said.push(models ? `${of} may use ${models.to.join(', ')}.` : `${of} may use any model.`)
   if (told.ips !== undefined)
-    said.push(ips ? `${of} are taken from ${ips.to.join(', ')} alone.` : `${of} are bound to no addresses.`)
+    said.push(ips ? `${of} may be used only from ${ips.to.join(', ')}.` : `${of} may be used from any address.`)
   if (told.rpm !== undefined || told.tpm !== undefined || told.concurrency !== undefined) {
     const most = limitKinds.flatMap(kind => {
       const count = limits?.to[kind]
       return count === undefined ? [] : [`${kind} ${count}`]
     })
-    said.push(most.length > 0 ? `${of} may have ${most.join(', ')} at most.` : `${of} are bound to no limits.`)
+    said.push(most.length > 0 ? `${of} may have at most ${most.join(', ')}.` : `${of} may have any limits.`)
   }
   if (told.budget !== undefined || told.budgetPeriod !== undefined)
     said.push(
       budget
-        ? `${of} may have a budget of ${formatMoney(budget.to.amount)} (${budget.to.per}) at most, each of them.`
-        : `${of} are bound to no budget.`,
+        ? `${of} may each have a budget of at most ${formatMoney(budget.to.amount)} (${budget.to.per}).`
+        : `${of} may have any budget.`,
     )
   if (told.expires !== undefined)
-    said.push(expiresAt ? `${of} end at ${new Date(expiresAt.to).toISOString()} at the latest.` : `${of} need not end.`)
+    said.push(
+      expiresAt
+        ? `${of} expire at ${new Date(expiresAt.to).toISOString()} at the latest.`
+        : `${of} may have no expiry.`,
+    )
   if (told.keysMax !== undefined)
     said.push(
       keysMax === null
-        ? `${name} may make as many keys as the group says.`
-        : `${name} may have ${keysMax} keys at most.`,
+        ? `${name} may have as many keys as the group allows.`
+        : `${name} may have at most ${keysMax} keys.`,
     )
   return said
 }
@@ -44,7 +48,7 @@ export type NamedGroup = { readonly name: string } & Pick<Group, 'models'>
 export function tellBarred(models: readonly string[] | null, group: NamedGroup | undefined): string | undefined {
   const barred = modelsBarred(models, group)
   if (!group || barred.length === 0) return undefined
-  return `${barred.join(', ')} ${barred.length === 1 ? 'is' : 'are'} not among the models of group ${group.name}.`
+  return `${barred.join(', ')} ${barred.length === 1 ? 'is' : 'are'} not allowed for group ${group.name}.`
 }
 
 /** Which models a key may use, what its group takes away of them, and what does not bound it. */
@@ -56,12 +60,12 @@ export function tellModels(
   const may = tellMay(models, group)
   const bound = user?.keyBounds.models
   return bound
-    ? `${may} Only keys that ${user.name} makes are bound to ${bound.to.join(', ')}: --models binds this one.`
+    ? `${may} The restriction to ${bound.to.join(', ')} only applies to keys created by ${user.name}; use --models to restrict this one.`
     : may
 }
 
 function tellMay(models: readonly string[] | null, group: NamedGroup | undefined): string {
-  if (!models) return 'It may use every model that its group may.'
+  if (!models) return 'It may use every model of its group.'
   const barred = tellBarred(models, group)
   if (barred === undefined) return `It may use ${models.join(', ')}.`
   const left = models.filter(model => !modelsBarred(models, group).includes(model))

@@ -35,7 +35,7 @@ export function needActive(source: string, { models }: Pick<Imported, 'models'>,
 export function placeOfSecrets(secrets: string, out: string | undefined): string {
   const whole = resolve(secrets)
   const place = out === undefined || isAbsolute(secrets) ? whole : `./${relative(dirname(resolve(out)), whole)}`
-  if (/[{}$]/.test(place)) throw new Exit(exitCodes.usage, `--secrets ${secrets}: a path without {, } and $ is needed`)
+  if (/[{}$]/.test(place)) throw new Exit(exitCodes.usage, `--secrets ${secrets}: expected a path without {, } and $`)
   return place
 }
 
@@ -56,7 +56,7 @@ async function writeNew(file: string, text: string, { force, mode }: { force: bo
   if (force && mode === 0o600) await rm(file, { force })
   await writeFile(file, text, { flag: force ? 'w' : 'wx', mode }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error
-    throw new Exit(exitCodes.failure, `${file} is there already; --force writes over it`)
+    throw new Exit(exitCodes.failure, `${file} already exists; use --force to overwrite it`)
   })
 }
 
@@ -69,9 +69,9 @@ export function tellImported(
   const { out, secrets, dryRun } = options
   if (files.length > 0)
     say(
-      `${countOf(files.length, 'secret')} ${dryRun ? 'to be written' : 'written'} to ${secrets}, for you alone to read`,
+      `${countOf(files.length, 'secret')} ${dryRun ? 'to be written' : 'written'} to ${secrets}, readable only by you`,
     )
-  const next = out === undefined || dryRun ? '' : `; tollgate check ${out} says whether it is valid`
+  const next = out === undefined || dryRun ? '' : `; validate it with tollgate check ${out}`
   const { all, active } = models
   const lines = `${entries.active} of ${countOf(entries.all, 'line')}`
   say(`${file}: ${active} of ${countOf(all, 'model')} active, from ${lines}; ${countOf(notes.length, 'note')}${next}`)

@@ -79,25 +79,25 @@ function readMoment(text: string, now: number): number {
   const length = parseDuration(text)
   const at = length === undefined ? (dateText.test(text) ? Date.parse(text) : Number.NaN) : now + length
   if (!Number.isFinite(new Date(at).getTime()))
-    throw usage('--expires', text, 'a date such as 2027-01-31, or a time from now such as 30d')
-  if (at <= now) throw usage('--expires', text, 'that is past; a moment to come is needed')
+    throw usage('--expires', text, 'expected a date such as 2027-01-31, or a time from now such as 30d')
+  if (at <= now) throw usage('--expires', text, 'it is in the past; expected a future time')
   return at
 }
 
 function readAddress(text: string): string {
   if (parseAddressRange(text)) return text
-  throw usage('--ips', text, 'addresses or blocks such as 192.0.2.7,2001:db8::/32 are needed')
+  throw usage('--ips', text, 'expected addresses or CIDR blocks such as 192.0.2.7,2001:db8::/32')
 }
 
 function readAmount(text: string): number {
   const amount = parseMoney(text)
-  if (amount === undefined) throw usage('--budget', text, 'an amount such as 25.00 is needed')
+  if (amount === undefined) throw usage('--budget', text, 'expected an amount such as 25.00')
   return amount
 }
 
 function readPeriod(text: string): KeySettings['budgetPeriod'] {
   if (text === 'total' || text === 'day' || text === 'month') return text
-  throw usage('--budget-period', text, 'total, day or month')
+  throw usage('--budget-period', text, 'expected total, day or month')
 }
 
 function readLimits(options: SettingOptions, key: Pick<Key, 'limits'> | undefined): Limits {
@@ -113,5 +113,5 @@ function readLimits(options: SettingOptions, key: Pick<Key, 'limits'> | undefine
 function readCount(option: string, text: string): number {
   const count = Number(text)
   if (/^\d+$/.test(text) && Number.isSafeInteger(count) && count > 0) return count
-  throw usage(option, text, 'a whole number from 1 is needed')
+  throw usage(option, text, 'expected a whole number from 1')
 }

@@ -2,18 +2,18 @@ import type { CompiledConfig } from '../index.ts'
 
 /** What an address may be refused with, and what to do about it. */
 const told: { readonly [code: string]: { readonly fault: string; readonly remedy: string } } = {
-  EADDRINUSE: { fault: 'is taken by another program', remedy: 'stop that one, or choose another address for' },
+  EADDRINUSE: { fault: 'is in use by another program', remedy: 'stop that program, or choose another address for' },
   EADDRNOTAVAIL: {
-    fault: 'is no address of this machine',
-    remedy: 'write 127.0.0.1 for this machine alone, or 0.0.0.0 for all of its addresses, for',
+    fault: 'is not an address of this machine',
+    remedy: 'use 127.0.0.1 for this machine only, or 0.0.0.0 for all of its addresses, in',
   },
   EACCES: {
-    fault: 'may not be listened on by this user, as ports below 1024 may be by the system alone',
-    remedy: 'choose a higher port (a proxy in front may have the low one) for',
+    fault: 'cannot be opened by this user; ports below 1024 are reserved for the system',
+    remedy: 'choose a higher port (a proxy in front can use the low one) for',
   },
-  EAFNOSUPPORT: { fault: 'is an address of a kind that this machine has none of', remedy: 'choose another for' },
-  ENOTFOUND: { fault: 'is a name that no address is known of here', remedy: 'write an address of this machine for' },
-  EAI_AGAIN: { fault: 'is a name that could not be looked up', remedy: 'write an address of this machine for' },
+  EAFNOSUPPORT: { fault: 'uses an address family that this machine does not support', remedy: 'choose another for' },
+  ENOTFOUND: { fault: 'is a host name without an address', remedy: 'use an address of this machine in' },
+  EAI_AGAIN: { fault: 'is a host name that could not be resolved', remedy: 'use an address of this machine in' },
 }
 
 type ListenFault = NodeJS.ErrnoException & {
@@ -39,7 +39,7 @@ export function listenAdvice({ server }: CompiledConfig, error: unknown): string
   const variables = named.map(({ variable }) => variable).join(', ')
   const where = fault.port === undefined ? host : `${host}:${fault.port}`
   const { fault: what, remedy } = told[code] ?? {
-    fault: `cannot be listened on (${message})`,
+    fault: `cannot be opened (${message})`,
     remedy: 'choose another for',
   }
   return `${where} ${what}: ${remedy} ${keys} in the configuration (the shipped one reads ${variables}).`

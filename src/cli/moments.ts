@@ -37,8 +37,8 @@ export function parseMoment(text: string, now: number, zone: string): number | u
 export function readMoment(option: string, text: string, now: number, zone: string): number {
   const at = parseMoment(text, now, zone)
   if (at !== undefined) return at
-  const forms = 'a date (2026-11-01), a moment (2026-11-01T08:30), a time ago (2h, 7d), today or yesterday'
-  throw new Exit(exitCodes.usage, `--${option} ${text}: ${forms}; read as of ${zone}`)
+  const forms = 'a date (2026-11-01), a timestamp (2026-11-01T08:30), a time ago (2h, 7d), today or yesterday'
+  throw new Exit(exitCodes.usage, `--${option} ${text}: expected ${forms}; the time zone is ${zone}`)
 }
 
 /** The zone that is named, else the one that is usual. @throws Exit 2 where there is none of that name */
@@ -46,15 +46,14 @@ export function readZone(name: string | undefined, usual = localZone()): string 
   if (name === undefined) return usual
   if (name === 'local') return localZone()
   if (isZone(name)) return name
-  throw new Exit(exitCodes.usage, `--zone ${name}: a zone of the tz database such as Europe/Berlin, UTC, or local`)
+  throw new Exit(exitCodes.usage, `--zone ${name}: expected an IANA time zone such as Europe/Berlin, UTC, or local`)
 }
 
 /** @throws Exit 2 where one of them is no moment, or the end is not after the beginning */
 export function readSpan(given: { readonly since?: string; readonly until?: string }, now: number, zone: string): Span {
   const since = given.since === undefined ? undefined : readMoment('since', given.since, now, zone)
   const until = given.until === undefined ? undefined : readMoment('until', given.until, now, zone)
-  if (since !== undefined && since >= (until ?? now))
-    throw new Exit(exitCodes.usage, '--since has to be before --until')
+  if (since !== undefined && since >= (until ?? now)) throw new Exit(exitCodes.usage, '--since must be before --until')
   return { since, until, zone }
 }
 

@@ -5,7 +5,7 @@ import { Exit, exitCodes } from './exit.ts'
 /** Reports a file that was named and is missing, before anything is done with it. @throws Exit with the code */
 export async function needFile(file: string, code: number): Promise<void> {
   await access(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') throw new Exit(code, `${file} is not there`)
+    if (error.code === 'ENOENT') throw new Exit(code, `${file} does not exist`)
   })
 }
 
@@ -13,6 +13,6 @@ export async function needFile(file: string, code: number): Promise<void> {
 export async function needFolderOf(file: string): Promise<void> {
   const folder = dirname(file)
   await access(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') throw new Exit(exitCodes.usage, `${file}: there is no folder ${folder} to write it to`)
+    if (error.code === 'ENOENT') throw new Exit(exitCodes.usage, `${file}: the folder ${folder} does not exist`)
   })
 }

@@ -13,15 +13,16 @@ export async function offerFirstKey(served: Served, config: string): Promise<voi
   const place = await handOver('tollgate-first-key', served.plan)
   if (place.kind === 'nowhere')
     return say(
-      `There is no key, and none was made: there is no terminal, and no file could be written (${place.reason}). Make one: ${ourselves} keys create --name first --user local`,
+      `There are no API keys, and none was created: there is no terminal, and no file could be written (${place.reason}). Create one: ${ourselves} keys create --name first --user local`,
     )
   const { key, secret } = await served.withStorage(storage => createKey(storage, { name: 'first key', user: 'local' }))
   const isShown = place.kind === 'terminal'
   if (!isShown) await place.write(`${secret}\n`)
   const { name = '', path } = (await listOperations()).find(({ traits }) => traits.images === 'new') ?? {}
   const model = [...served.plan.models.values()].find(one => one.enabled && one.family.forward.has(name))
-  if (isShown) say(`\nA first key was made (${key.id}); it is shown this once:\n\n  ${secret}\n`)
-  else say(`A first key was made (${key.id}); it is in ${place.path} (mode 600): there is no terminal to show it on`)
+  if (isShown) say(`\nCreated a first API key (${key.id}). It is shown only now:\n\n  ${secret}\n`)
+  else
+    say(`Created a first API key (${key.id}) in ${place.path} (mode 600), because there is no terminal to show it on`)
   if (!model) return
   const bearer = isShown ? `'Authorization: Bearer ${secret}'` : `"Authorization: Bearer $(cat '${place.path}')"`
   say(`Try it:\n
@@ -30,7 +31,7 @@ export async function offerFirstKey(served: Served, config: string): Promise<voi
     -d '{"model":"${model.name}","prompt":"a quiet harbour at dawn","size":"1536x1024"}' \\
     | node -e 'let t="";process.stdin.on("data",d=>t+=d).on("end",()=>{const b=JSON.parse(t).data[0].b64_json;require("fs").writeFileSync("picture.png",Buffer.from(b,"base64"));console.log("picture.png")})'
 
-Then see what it cost, and why:
+Then see what it cost:
 
   ${ourselves} logs${config === 'gateway.yaml' ? '' : ` -c ${config}`}
 `)

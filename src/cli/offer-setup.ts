@@ -3,14 +3,14 @@ import { say } from './exit.ts'
 import { handOver } from './hand-over.ts'
 import type { Served } from './served.ts'
 
-const purpose = 'makes the first administrator, once, within 24 hours'
+const purpose = 'creates the first administrator; it works once, within 24 hours'
 
 /** The address of the console; and while no one can log in there, the link that makes the first administrator. */
 export async function offerSetup(served: Served): Promise<void> {
   if (!served.plan.server.console) return
   if (!(await isConsoleBuilt()))
     return say(
-      'console    is not built here, nor are the pages /pricing and /docs: `npm ci` without --omit=dev builds them; everything else works',
+      'console    not built, nor are the pages /pricing and /docs; run `npm ci` without --omit=dev to build them. Everything else works',
     )
   const ways = waysIn(served.plan)
   const needed = await served.withStorage(async storage => !(await storage.users.hasAdmin(ways)))
@@ -19,7 +19,7 @@ export async function offerSetup(served: Served): Promise<void> {
   if (place.kind === 'nowhere') {
     say(`console    ${served.url}/console`)
     return say(
-      `           has no administrator, and no link for one was made: there is no terminal, and no file could be written (${place.reason}). Make one: tollgate users create NAME --role admin, tollgate users passwd NAME`,
+      `           has no administrator, and no setup link was created: there is no terminal, and no file could be written (${place.reason}). Create one: tollgate users create NAME --role admin, tollgate users passwd NAME`,
     )
   }
   const token = await served.withStorage(storage => makeOffer(storage, undefined, undefined, ways))
@@ -30,5 +30,7 @@ export async function offerSetup(served: Served): Promise<void> {
   }
   await place.write(`${link}\n`)
   say(`console    ${served.url}/console`)
-  say(`           its link that ${purpose}, is in ${place.path} (mode 600): there is no terminal to show it on`)
+  say(
+    `           the setup link is in ${place.path} (mode 600), because there is no terminal to show it on. It ${purpose}`,
+  )
 }

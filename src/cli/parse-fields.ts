@@ -10,5 +10,5 @@ export function parseFields(text: string): { readonly [name: string]: Json } {
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
   }
-  throw new InvalidArgumentError('a JSON object is needed.')
+  throw new InvalidArgumentError('expected a JSON object.')
 }

@@ -12,12 +12,12 @@ const reasons: { readonly [reason in WhatIf['notComparable'][number]['reason']]:
   model_gone: 'FILE has no such model',
   group_gone: 'FILE has no such group',
   other_currency: 'charged in another currency',
-  charged_otherwise: 'the model would be charged by something else',
-  measure_not_kept: 'the new prices go by what was not kept of the requests',
+  charged_otherwise: 'the model would be charged by a different unit',
+  measure_not_kept: 'the new prices depend on request data that was not stored',
   refused: 'such requests would be refused',
   decided: 'the amount was decided by a person',
-  refunded_in_part: 'a part was given back',
-  not_reproducible: 'what was kept does not give the amount',
+  refunded_in_part: 'part of it was refunded',
+  not_reproducible: 'the stored data does not yield the amount',
   open: 'not settled yet',
 }
 
@@ -45,7 +45,7 @@ export function printCosts(costs: WhatIf, file: string): void {
     const charges = more.reduce((sum, one) => sum + one.charges, 0)
     print(`not compared: ${countOf(charges, 'charge')} more; --format json has the reasons`)
   }
-  if (uncounted.length > 0) say(`not counted, because they cost nothing now and left no charges: ${namesOf(uncounted)}`)
+  if (uncounted.length > 0) say(`not counted, because they are free now and have no charges: ${namesOf(uncounted)}`)
 }
 
 function namesOf(models: readonly string[]): string {

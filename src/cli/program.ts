@@ -28,9 +28,9 @@ export function createProgram(): Command {
   program
     .command('check')
     .argument('[file]', 'the configuration, as with -c')
-    .description('check a configuration without starting it; exit 3 when it is not valid')
+    .description('validate a configuration without starting the gateway; exit 3 if it is invalid')
     .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
-    .option('--strict', 'refuse what is warned of too', false)
+    .option('--strict', 'treat warnings as errors', false)
     .addOption(formatOption(['text', 'json', 'github', 'sarif']))
     .action(async (file: string | undefined, options) =>
       (await import('./commands/check.ts')).check(file ?? options.config, options),
@@ -51,7 +51,7 @@ export function createProgram(): Command {
   program
     .command('completion')
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
-    .description("print a shell's completion of commands, flags and keys of the configuration")
+    .description('print shell completion for commands, flags and configuration keys')
     .action(async (shell, options) =>
       (await import('./commands/completion.ts')).printCompletion(shell, program, options),
     )
@@ -65,7 +65,7 @@ export function createProgram(): Command {
     .action(async options => (await import('./commands/version.ts')).printVersion(options))
 
   for (const { command, name } of everyCommand(program, 'tollgate')) {
-    command.exitOverride().showHelpAfterError(`(${name} --help tells more)`)
+    command.exitOverride().showHelpAfterError(`(see ${name} --help)`)
     command.configureOutput({ writeErr: text => say(text.trimEnd(), 'error') })
     if (command.commands.length === 0 && !command.options.some(({ long }) => long === '--format'))
       command.addOption(formatOption(['text', 'json']))
@@ -75,43 +75,43 @@ export function createProgram(): Command {
 
 /** What would happen, or did. */
 function addExplain(program: Command): void {
-  const explain = program.command('explain').description('say what would happen, or what did, and what it costs')
+  const explain = program.command('explain').description('explain what a request would do or did, and what it costs')
   explain
     .command('image')
-    .description('what a request for images would forward, get back and cost')
-    .option('--model <name>', 'the model (needed)')
+    .description('what an image request would forward, return and cost')
+    .option('--model <name>', 'the model (required)')
     .hook('preAction', needs('model'))
-    .option('--size <size>', 'the requested size, as a client would write it')
+    .option('--size <size>', 'the requested size, as a client sends it')
     .option('--n <count>', 'how many', parseCount, 1)
     .option('--quality <quality>', 'the requested quality')
     .option('--fields <json>', 'more fields of the request, as a JSON object', parseFields)
-    .option('--edit', 'an edit instead of a generation', false)
+    .option('--edit', 'an image edit instead of a generation', false)
     .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/explain.ts')).explainImage(options))
   explain
     .command('chat')
-    .description('what a conversation would forward, be held for, and cost')
-    .option('--model <name>', 'the model (needed)')
+    .description('what a chat request would forward, reserve and cost')
+    .option('--model <name>', 'the model (required)')
     .hook('preAction', needs('model'))
     .option('--message <text>', 'the text of the message', 'Hello!')
-    .option('--body <file>', 'the body of a request as JSON, in place of a message; - for standard input')
-    .option('--max-tokens <count>', 'how long the answer may be', parseCount)
-    .option('--input-tokens <count>', 'what it costs when so many are read', parseCount)
-    .option('--output-tokens <count>', 'what it costs when so many are written', parseCount)
+    .option('--body <file>', 'a JSON request body to use instead of --message; - for standard input')
+    .option('--max-tokens <count>', 'maximum length of the response', parseCount)
+    .option('--input-tokens <count>', 'estimate the cost for this many input tokens', parseCount)
+    .option('--output-tokens <count>', 'estimate the cost for this many output tokens', parseCount)
     .option('--group <name>', 'the group whose multiplier applies')
-    .option('--operation <name>', "its operation; the model's first by default")
+    .option('--operation <name>', "the operation; the model's first by default")
     .option('--fields <json>', 'more fields of the request, as a JSON object', parseFields)
     .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/explain.ts')).explainChat(options))
   explain
     .command('request')
-    .description('what any request would forward and cost, as far as a plugin says so beforehand')
-    .option('--model <name>', 'the model (needed)')
+    .description('what any request would forward and cost, as far as a plugin can estimate it')
+    .option('--model <name>', 'the model (required)')
     .hook('preAction', needs('model'))
-    .option('--operation <name>', 'such as chat; the first that the model is offered for by default')
-    .option('--size <size>', 'the requested size, as a client would write it')
+    .option('--operation <name>', "the operation, such as chat; the model's first by default")
+    .option('--size <size>', 'the requested size, as a client sends it')
     .option('--n <count>', 'how many', parseCount, 1)
     .option('--quality <quality>', 'the requested quality')
     .option('--fields <json>', 'more fields of the request, as a JSON object', parseFields)
@@ -120,8 +120,8 @@ function addExplain(program: Command): void {
     .action(async options => (await import('./commands/explain.ts')).explainAny(options))
   explain
     .command('log')
-    .argument('<id>', "a request's id")
-    .description('why a request was charged what it was')
+    .argument('<id>', "the request's id")
+    .description('why a request cost what it did')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async (id, options) => (await import('./commands/logs.ts')).showLog(id, options))
@@ -132,10 +132,10 @@ function addKeys(program: Command): void {
   const keys = program.command('keys').description('API keys')
   const create = keys
     .command('create')
-    .description('make a key; its secret is shown once')
-    .option('--name <name>', 'what it is for (needed)')
+    .description('create a key; its secret is shown once')
+    .option('--name <name>', 'a name for the key (required)')
     .hook('preAction', needs('name'))
-    .option('--user <user>', 'whose it is', 'local')
+    .option('--user <user>', 'owner of the key', 'local')
   addSettings(create)
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
@@ -149,42 +149,42 @@ function addKeys(program: Command): void {
   keys
     .command('show')
     .argument('<id>', "the key's id")
-    .description('all there is to know of a key but its secret')
+    .description('show everything about a key except its secret')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async (id, options) => (await import('./commands/keys.ts')).showKey(id, options))
   const update = keys
     .command('update')
     .argument('<id>', "the key's id")
-    .description("change a key; 'none' takes a setting off; running gateways know within a second")
-    .option('--name <name>', 'what it is for')
+    .description("change a key; 'none' removes a setting; running gateways apply it within a second")
+    .option('--name <name>', 'a name for the key')
   addSettings(update)
     .addOption(configOption())
     .action(async (id, options) => (await import('./commands/keys.ts')).updateKey(id, options))
   keys
     .command('disable')
     .argument('<id>', "the key's id")
-    .description('refuse a key until it is enabled again')
+    .description('disable a key until it is enabled again')
     .addOption(configOption())
     .action(async (id, options) => (await import('./commands/keys.ts')).disableKey(id, options))
   keys
     .command('enable')
     .argument('<id>', "the key's id")
-    .description('take a key again that was disabled')
+    .description('enable a disabled key')
     .addOption(configOption())
     .action(async (id, options) => (await import('./commands/keys.ts')).enableKey(id, options))
   keys
     .command('rotate')
     .argument('<id>', "the key's id")
-    .description('give a key a new secret, shown once')
-    .option('--overlap <time>', 'how long the old secret is still taken', '24h')
+    .description('create a new secret for a key; it is shown once')
+    .option('--overlap <time>', 'how long the old secret stays valid', '24h')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async (id, options) => (await import('./commands/keys.ts')).rotateKey(id, options))
   keys
     .command('revoke')
     .argument('<id>', "the key's id")
-    .description('end a key for good; running gateways refuse it within a second')
+    .description('revoke a key permanently; running gateways refuse it within a second')
     .addOption(configOption())
     .action(async (id, options) => (await import('./commands/keys.ts')).revokeKey(id, options))
 }
@@ -207,86 +207,92 @@ function addUsers(program: Command): void {
   users
     .command('set')
     .argument('<name>')
-    .description('change a user; running gateways know within a second')
+    .description('change a user; running gateways apply it within a second')
     .option('--group <group>', 'the group whose limits apply')
     .option('--role <role>', 'user, viewer, billing or admin')
-    .option('--status <status>', 'active, or disabled: then all keys of the user are refused')
-    .option('--keys-max <count>', 'how many keys the user may make; none for what the group says')
-    .option('--models <names>', 'the models that a key they make may use, by commas (small-*), or none for any')
-    .option('--ips <addresses>', 'the addresses and CIDR blocks that it may come from, by commas, or none for any')
-    .option('--rpm <count>', 'the largest --rpm that a key they make may have, or none for any')
-    .option('--tpm <count>', 'the largest --tpm that a key they make may have, or none for any')
-    .option('--concurrency <count>', 'the largest --concurrency that a key they make may have, or none for any')
-    .option('--budget <amount>', "the largest --budget of a key they make, or none; the user's own: users budget")
-    .option('--budget-period <period>', 'what that budget is for: total, day or month')
-    .option('--expires <when>', 'when such a key ends at the latest: a date, a time from now such as 30d, or none')
+    .option('--status <status>', 'active or disabled; all keys of a disabled user are refused')
+    .option('--keys-max <count>', "how many keys the user may create; none for the group's limit")
+    .option('--models <names>', "models that the user's keys may use, separated by commas (small-*); none for any")
+    .option(
+      '--ips <addresses>',
+      "addresses and CIDR blocks allowed for the user's keys, separated by commas; none for any",
+    )
+    .option('--rpm <count>', "the largest --rpm for the user's keys; none for any")
+    .option('--tpm <count>', "the largest --tpm for the user's keys; none for any")
+    .option('--concurrency <count>', "the largest --concurrency for the user's keys; none for any")
+    .option(
+      '--budget <amount>',
+      "the largest --budget for each of the user's keys, or none; for the user's own budget see users budget",
+    )
+    .option('--budget-period <period>', 'period of that budget: total, day or month')
+    .option('--expires <when>', "latest expiry of the user's keys: a date, a time from now such as 30d, or none")
     .addOption(configOption())
     .action(async (name, options) => (await import('./commands/users.ts')).setUser(name, options))
   users
     .command('budget')
     .argument('<name>')
-    .description('what all keys of a user may spend together; running gateways know within a second')
-    .requiredOption('--amount <money>', 'how much; none for what the group gives each of its users')
-    .option('--per <period>', 'what it is for: total, day or month', 'total')
+    .description('set what all keys of a user may spend together; running gateways apply it within a second')
+    .requiredOption('--amount <money>', "the amount; none for the group's budget per user")
+    .option('--per <period>', 'period of the budget: total, day or month', 'total')
     .addOption(configOption())
     .action(async (name, options) => (await import('./commands/users.ts')).setUserBudget(name, options))
   users
     .command('role')
     .argument('<name>')
     .argument('<role>', 'user, viewer, billing or admin')
-    .description('give a user another role; their sessions end')
+    .description("change a user's role; this ends their sessions")
     .addOption(configOption())
     .action(async (name, role, options) => (await import('./commands/users.ts')).setUser(name, { ...options, role }))
   users
     .command('invite')
-    .description('print a link that lets one person become a user, once')
-    .option('--name <name>', 'what they will be called; without it they choose')
+    .description('print a link with which one person can sign up once')
+    .option('--name <name>', 'user name; absent: the person chooses it')
     .option('--role <role>', 'user, viewer, billing or admin', 'user')
     .option('--group <group>', 'the group whose limits apply', 'default')
-    .option('--for <time>', 'how long it is good, at most 90d', '3d')
+    .option('--for <time>', 'how long the link is valid, at most 90d', '3d')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/invite.ts')).invite(options))
   users
     .command('invitations')
-    .description('the invitations that are good still')
+    .description('list the invitations that are still valid')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/invite.ts')).listInvitations(options))
   users
     .command('uninvite')
-    .argument('<id>', 'of the invitation')
-    .description('take an invitation back')
+    .argument('<id>', "the invitation's id")
+    .description('revoke an invitation')
     .addOption(configOption())
     .action(async (id, options) => (await import('./commands/invite.ts')).revokeInvitation(id, options))
   users
     .command('topup')
     .argument('<name>')
     .argument('<amount>')
-    .description('pay in for a user, whose requests are taken from the balance from then on')
-    .option('--note <text>', 'what it was paid for or with')
+    .description("add to a user's prepaid balance; their requests are then charged to it")
+    .option('--note <text>', 'a note, such as the payment reference')
     .addOption(configOption())
     .action(async (name, amount, options) => (await import('./commands/budgets.ts')).topUp(name, amount, options))
   users
     .command('balance')
     .argument('<name>')
-    .description('what was paid in for a user, and what is left of it')
+    .description("show a user's payments and the remaining balance")
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async (name, options) => (await import('./commands/budgets.ts')).showBalance(name, options))
   users
     .command('erase')
     .argument('<name>')
-    .description('erase a person: all that is about them, but what the ledger has to prove')
-    .option('--dry-run', 'count what would go, table by table, and change nothing', false)
-    .option('--yes', 'do not ask for confirmation', false)
+    .description("erase a user's personal data, except what the ledger needs as proof")
+    .option('--dry-run', 'count the rows to erase in each table, and change nothing', false)
+    .option('--yes', 'skip the confirmation', false)
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async (name, options) => (await import('./commands/erase.ts')).eraseUser(name, options))
   users
     .command('passwd')
     .argument('<name>')
-    .description('set a password; it is read from standard input')
+    .description("set a user's password, read from standard input")
     .addOption(configOption())
     .action(async (name, options) => (await import('./commands/users.ts')).setPassword(name, options))
 }
@@ -296,18 +302,18 @@ function addUpstreams(program: Command): void {
   const upstreams = program.command('upstreams').description('upstreams and their keys')
   upstreams
     .command('list')
-    .description('the state of every upstream and of each of its keys, with the reason')
+    .description('show every upstream and its keys, with the status and the reason')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/upstreams.ts')).listUpstreams(options))
   upstreams
     .command('suspend')
     .argument('<upstream>')
-    .argument('<key>', 'its name in the configuration')
-    .description('stop using a key; running gateways know within five seconds')
-    .option('--reason <text>', 'the reason, for people who find it suspended (needed)')
+    .argument('<key>', "the key's name in the configuration")
+    .description('suspend a key; running gateways apply it within five seconds')
+    .option('--reason <text>', 'the reason, shown to other operators (required)')
     .hook('preAction', needs('reason'))
-    .option('--for <time>', 'for how long, such as 2h; until it is resumed when absent')
+    .option('--for <time>', 'for how long, such as 2h; absent: until it is resumed')
     .addOption(configOption())
     .action(async (upstream, key, options) =>
       (await import('./commands/upstreams.ts')).suspendKey(upstream, key, options),
@@ -315,17 +321,17 @@ function addUpstreams(program: Command): void {
   upstreams
     .command('resume')
     .argument('<upstream>')
-    .argument('<key>', 'its name in the configuration')
-    .description('use a key again, whatever suspended it; running gateways know within five seconds')
+    .argument('<key>', "the key's name in the configuration")
+    .description('resume a suspended key, whatever the reason; running gateways apply it within five seconds')
     .addOption(configOption())
     .action(async (upstream, key, options) =>
       (await import('./commands/upstreams.ts')).resumeKey(upstream, key, options),
     )
   upstreams
     .command('test')
-    .argument('[upstream]', 'all when absent')
-    .argument('[key]', 'all of the upstream when absent')
-    .description('take a free look whether keys are let in; exit 1 when one is not')
+    .argument('[upstream]', "the upstream's name; absent: all")
+    .argument('[key]', "the key's name; absent: all keys of the upstream")
+    .description('test keys with a free request; exit 1 if one is refused')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async (upstream, key, options) =>
@@ -337,7 +343,7 @@ function addUpstreams(program: Command): void {
 function addBudgets(program: Command): void {
   program
     .command('budgets')
-    .description('the state of every budget: of groups, users, balances and keys')
+    .description('show every budget: of groups, users, balances and keys')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/budgets.ts')).listBudgets(options))
@@ -349,16 +355,16 @@ function addLogs(program: Command): void {
     .command('logs')
     .description('the request log, newest first')
     .option('--limit <count>', 'how many', parseCount, 20)
-    .option('--since <when>', 'from then on: a date, a moment, a time ago (2h), today or yesterday')
-    .option('--until <when>', 'before then, in the same words')
-    .addOption(zoneOption('what dates are read and shown in', 'local'))
-    .option('--status <status>', 'of one status, or of a class of them such as 4xx')
-    .option('--user <name>', 'of one user')
-    .option('--key <id>', 'of one key')
-    .option('--model <name>', 'of one model')
-    .addOption(new Option('--outcome <outcome>', 'of one outcome').choices(outcomes))
-    .option('--min-cost <amount>', 'that cost at least so much')
-    .option('-f, --follow', 'go on with what comes, oldest first, until Ctrl-C', false)
+    .option('--since <when>', 'start time: a date, a timestamp, a time ago (2h), today or yesterday')
+    .option('--until <when>', 'end time, exclusive, in the same forms')
+    .addOption(zoneOption('time zone of dates', 'local'))
+    .option('--status <status>', 'only this status, or a class such as 4xx')
+    .option('--user <name>', 'only this user')
+    .option('--key <id>', 'only this key')
+    .option('--model <name>', 'only this model')
+    .addOption(new Option('--outcome <outcome>', 'only this outcome').choices(outcomes))
+    .option('--min-cost <amount>', 'only requests that cost at least this much')
+    .option('-f, --follow', 'print new entries as they arrive, oldest first, until Ctrl-C', false)
     .addOption(configOption())
     .addOption(formatOption(['text', 'table', 'json', 'csv']))
     .allowExcessArguments()
@@ -366,8 +372,8 @@ function addLogs(program: Command): void {
     .action(async options => (await import('./commands/logs.ts')).listLogs(options))
   logs
     .command('show')
-    .argument('<id>', "a request's id")
-    .description('one request, with its charge explained')
+    .argument('<id>', "the request's id")
+    .description('show one request and explain its charge')
     .action(async (id, _options, command: Command) =>
       (await import('./commands/logs.ts')).showLog(id, command.optsWithGlobals()),
     )
@@ -375,86 +381,84 @@ function addLogs(program: Command): void {
 
 /** Events and their receivers. */
 function addEvents(program: Command): void {
-  const events = program.command('events').description('events and their receivers')
+  const events = program.command('events').description('events and webhooks')
   events
     .command('list')
-    .description('what happened, charges among it, in the order in which they were written down')
-    .option('--after <id>', 'after this event')
-    .option('--since <time>', 'since a date (2026-11-01, UTC), a moment, or a time ago (2h)')
-    .option('--kind <kind...>', 'of these kinds, such as charge.settled or budget.*')
+    .description('list events, including charges, in the order they were recorded')
+    .option('--after <id>', 'only events after this one')
+    .option('--since <time>', 'start time: a date (2026-11-01, UTC), a timestamp, or a time ago (2h)')
+    .option('--kind <kind...>', 'only these kinds, such as charge.settled or budget.*')
     .option('--limit <count>', 'how many', parseCount, 100)
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/events.ts')).listEvents(options))
   events
     .command('redeliver')
-    .description('send one event to a webhook again, or all after one')
-    .option('--webhook <name>', 'which, as the configuration calls it (needed)')
+    .description('redeliver one event to a webhook, or all events after one')
+    .option('--webhook <name>', "the webhook's name in the configuration (required)")
     .hook('preAction', needs('webhook'))
-    .option('--after <id>', 'all after this event')
-    .option('--id <id>', 'this event')
+    .option('--after <id>', 'redeliver all events after this one')
+    .option('--id <id>', 'redeliver this event')
     .addOption(configOption())
     .action(async options => (await import('./commands/events.ts')).redeliver(options))
 }
 
 /** Charges and their proof. */
 function addLedger(program: Command): void {
-  const ledger = program.command('ledger').description('charges and their proof')
+  const ledger = program.command('ledger').description('charges and the ledger')
   ledger
     .command('verify')
-    .description('check every invariant of the ledger; exit 1 when one is broken')
-    .option('--anchor <file>', 'hold it against anchors too: one a line, or a log of the gateway; - for standard input')
-    .option('--rebuild-sums', 'first rebuild the sums of costs, and correct budgets by their charges')
+    .description('verify every invariant of the ledger; exit 1 if one is broken')
+    .option('--anchor <file>', 'also compare with anchors: one per line, or a gateway log; - for standard input')
+    .option('--rebuild-sums', 'first rebuild the cost sums and correct the budgets from the charges')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/ledger.ts')).verify(options))
   ledger
     .command('anchor')
-    .description('print the state of the ledger, as one line to keep elsewhere')
+    .description('print the state of the ledger as one line, to store elsewhere')
     .addOption(configOption())
     .action(async options => (await import('./commands/ledger.ts')).anchor(options))
   ledger
     .command('replay')
-    .description('rate every charge again from its stored facts; exit 1 when one differs')
-    .option('--rebuild-sums', 'instead: rebuild the sums of costs, and correct budgets; also while a gateway runs')
+    .description('recompute every charge from its stored facts; exit 1 if one differs')
+    .option('--rebuild-sums', 'instead, rebuild the cost sums and correct the budgets; works while a gateway runs')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/ledger.ts')).replay(options))
   ledger
     .command('resolve')
-    .argument('<id>', "a charge's id")
-    .description('end a charge that needs review')
-    .addOption(new Option('--as <how>', 'what became of it').choices(['settle', 'void']).default('void'))
-    .option('--amount <money>', 'with --as settle: what it costs, at most what was held; 0 by default')
+    .argument('<id>', "the charge's id")
+    .description('resolve a charge that needs review')
+    .addOption(new Option('--as <how>', 'how to resolve it').choices(['settle', 'void']).default('void'))
+    .option('--amount <money>', 'with --as settle: the amount to charge, at most the amount held; 0 by default')
     .option('--reason <text>', 'why', '')
     .addOption(configOption())
     .action(async (id, options) => (await import('./commands/ledger.ts')).resolve(id, options))
   ledger
     .command('refund')
-    .argument('<id>', "a charge's id")
+    .argument('<id>', "the charge's id")
     .description('give back what was charged, with a reason, by an opposite entry')
     .option('--reason <text>', 'why', '')
     .addOption(configOption())
     .action(async (id, options) => (await import('./commands/ledger.ts')).refund(id, options))
   ledger
     .command('reprice')
-    .description(
-      'apply the prices of the configuration to past charges: each that differs is refunded and booked again',
-    )
-    .requiredOption('--since <moment>', 'from then on: a date, a moment, a time ago (7d), today or yesterday')
-    .option('--until <moment>', 'before then; now by default')
-    .option('--zone <name>', 'the time zone of these; that of the budgets by default')
-    .option('--dry-run', 'print the differences and book nothing')
-    .option('--apply', 'book the differences')
-    .option('--reason <text>', 'the reason; it is in both entries', 'prices corrected')
+    .description('apply the configured prices to past charges; each that differs is refunded and charged again')
+    .requiredOption('--since <moment>', 'start time: a date, a timestamp, a time ago (7d), today or yesterday')
+    .option('--until <moment>', 'end time, exclusive; now by default')
+    .option('--zone <name>', 'time zone of these times; that of the budgets by default')
+    .option('--dry-run', 'print the differences and change nothing')
+    .option('--apply', 'refund and charge again')
+    .option('--reason <text>', 'the reason, recorded in both entries', 'prices corrected')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/reprice.ts')).reprice(options))
   ledger
     .command('find-withheld')
-    .description('list charges that were settled although the answer was cut off for something unknown in it')
-    .option('--refund', 'give back what was charged, with a reason, by an opposite entry for each', false)
-    .option('--reason <text>', 'with --refund: why', 'charged and withheld')
+    .description('list settled charges whose response was cut off because of unknown content')
+    .option('--refund', 'refund each of them by an opposite entry, with a reason', false)
+    .option('--reason <text>', 'with --refund: the reason', 'charged and withheld')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/find-withheld.ts')).findWithheld(options))
@@ -465,39 +469,56 @@ function addConfigurationCommands(program: Command): void {
   program
     .command('init')
     .argument('[folder]', 'where', '.')
-    .description('make a folder ready to serve: gateway.yaml, .env.example, lines of .gitignore; or add vendors to one')
+    .description('set up a folder for a gateway (gateway.yaml, .env.example, .gitignore), or add vendors to one')
     .option(
       '--upstream <name=url>',
-      'where an upstream is, as in alpha=https://api.example.com; may be said again',
+      'URL of an upstream, as in alpha=https://api.example.com; repeatable',
       parseUpstream,
       new Map(),
     )
     .option(
       '--vendor <name>',
-      'a recipe to begin with, or to add to the gateway.yaml that is there; may be said again (`tollgate recipes` lists them)',
+      'a vendor recipe to start with, or to add to the existing gateway.yaml; repeatable (see `tollgate recipes`)',
       (name: string, before: readonly string[]) => [...before, name],
       [],
     )
     .option('--currency <code>', 'currency of every price')
-    .option('--listen <address>', 'where callers reach the gateway')
-    .option('--ops <address>', 'where operators reach it')
-    .option('--storage <url>', 'where keys and charges are kept')
-    .option('--counters <url>', 'where limits are counted')
-    .option('-y, --yes', 'no questions: accept the defaults for what no flag sets', false)
-    .option('--force', 'write over files that are there', false)
-    .action(async (folder, options) => (await import('./commands/init.ts')).init(folder, options))
+    .option('--listen <address>', 'address for clients')
+    .option('--ops <address>', 'address for operators')
+    .option('--storage <url>', 'storage for keys and charges')
+    .option('--counters <url>', 'store for rate limit counters')
+    .option('-y, --yes', 'do not prompt; use the defaults for what no flag sets', false)
+    .option('--force', 'overwrite existing files', false)
+    .option(
+      '--agent <name>',
+      'print the settings of a coding agent instead, as in claude-code (docs/agents.md lists them)',
+    )
+    .option('--url <address>', 'with --agent: the address of the gateway (default: server.listen)')
+    .option('--model <name>', 'with --agent: the model to use (default: the first that offers what the agent needs)')
+    .option('--write', 'with --agent: write the file that the agent reads', false)
+    .action(async (folder, { agent, url, model, write, ...options }) =>
+      agent === undefined
+        ? (await import('./commands/init.ts')).init(folder, options)
+        : (await import('./commands/init-agent.ts')).initAgent(folder, {
+            agent,
+            url,
+            model,
+            write,
+            force: options.force,
+          }),
+    )
   program
     .command('recipes')
-    .argument('[name]', 'one of them: print its lines of gateway.yaml')
-    .description('list the vendors that a gateway.yaml can begin with: models, operations, and what they need')
+    .argument('[name]', 'a recipe; print its lines of gateway.yaml')
+    .description('list the vendor recipes, with their models, operations and required settings')
     .addOption(formatOption(['text', 'json']))
     .action(async (name: string | undefined, options) => (await import('./commands/recipes.ts')).recipes(name, options))
   program
     .command('fmt')
     .argument('[file]', 'the configuration, as with -c')
-    .description('write a configuration in its canonical layout; comments stay')
+    .description('format a configuration file; comments are kept')
     .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
-    .option('--check', 'write nothing; exit 1 when it is not', false)
+    .option('--check', 'write nothing; exit 1 if the file is not formatted', false)
     .action(async (file: string | undefined, options) =>
       (await import('./commands/fmt.ts')).fmt(file ?? options.config, options),
     )
@@ -505,29 +526,32 @@ function addConfigurationCommands(program: Command): void {
     .command('lint')
     .alias('audit')
     .argument('[file]', 'the configuration, as with -c')
-    .description('look in a valid configuration for what is dangerous; exit 1 when an error is among it')
+    .description('find dangerous settings in a valid configuration; exit 1 if one is an error')
     .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
-    .option('--ignore <rules>', 'rules to leave out, separated by commas', splitNames, [])
-    .option('--rules', 'list the rules instead', false)
+    .option('--ignore <rules>', 'rules to skip, separated by commas', splitNames, [])
+    .option('--rules', 'list the rules', false)
     .addOption(formatOption(['text', 'json', 'github', 'sarif']))
     .action(async (file: string | undefined, options) =>
       (await import('./commands/lint.ts')).lint(file ?? options.config, options),
     )
   const config = program
     .command('config')
-    .argument('[key]', 'the only part to print, such as server or models.NAME')
-    .description('print the configuration in effect, defaults too; secrets are redacted')
+    .argument('[key]', 'print only this part, such as server or models.NAME')
+    .description('print the effective configuration with defaults; secrets are redacted')
     .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
-    .option('--show-origin', 'where each value came from', false)
+    .option('--show-origin', 'show where each value comes from', false)
     .addOption(formatOption(['text', 'json']))
     .action(async (key: string | undefined, options) => (await import('./commands/config.ts')).showConfig(key, options))
   config
     .command('cost')
-    .argument('<file>', 'the configuration whose prices are meant')
-    .description('what the charges of some time would have cost under another configuration, each rated again')
-    .option('--since <when>', 'from a date, a moment, a time ago (7d); the beginning of last month by default')
-    .option('--until <when>', 'before then, in the same words; the end of last month, or now')
-    .option('--zone <name>', 'what dates are read in: a zone such as Europe/Berlin, UTC, or local; that of budgets')
+    .argument('<file>', 'the configuration with the other prices')
+    .description('compute what past charges would have cost under another configuration')
+    .option('--since <when>', 'start time: a date, a timestamp, or a time ago (7d); the start of last month by default')
+    .option(
+      '--until <when>',
+      'end time, exclusive, in the same forms; the end of last month by default, or now with --since',
+    )
+    .option('--zone <name>', 'time zone of dates, such as Europe/Berlin, UTC, or local; that of the budgets by default')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     // Options that the command above has too are read as that one's.
@@ -538,9 +562,9 @@ function addConfigurationCommands(program: Command): void {
   program
     .command('diff')
     .argument('[file]', 'the configuration, as with -c')
-    .description('what a configuration would change of the running gateway, prices first')
+    .description('show what a configuration would change in the running gateway, prices first')
     .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
-    .option('--against <file>', 'compare with this configuration instead; nothing has to run')
+    .option('--against <file>', 'compare with this file instead; no gateway has to run')
     .addOption(opsOption())
     .addOption(formatOption(['text', 'json']))
     .action(async (file: string | undefined, options) =>
@@ -549,7 +573,7 @@ function addConfigurationCommands(program: Command): void {
   program
     .command('docs')
     .argument('[key]', 'such as models.prices, image-tier-billing.tier_from')
-    .description('explain a key of the configuration, and its allowed values')
+    .description('explain a configuration key and its allowed values')
     .addOption(formatOption(['text', 'json']))
     .action(async (key: string | undefined, options) => (await import('./commands/docs.ts')).docs(key, options))
 }
@@ -558,9 +582,7 @@ function addConfigurationCommands(program: Command): void {
 function addConfigHistory(config: Command): void {
   config
     .command('history')
-    .description(
-      'configurations that took effect on the storage, newest first: when, who or what brought them, what changed',
-    )
+    .description('list the configurations that were active, newest first: when, by whom, and what changed')
     .option('--limit <count>', 'how many', parseCount, 20)
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
@@ -569,9 +591,9 @@ function addConfigHistory(config: Command): void {
     )
   config
     .command('diff')
-    .argument('<id>', 'one that the history lists', parseCount)
-    .argument('[other]', 'the one to compare it with; the one before it', parseCount)
-    .description('what a configuration that took effect changed: what it means, and its lines without secrets')
+    .argument('<id>', 'an id from the history', parseCount)
+    .argument('[other]', 'the id to compare with; the previous one by default', parseCount)
+    .description('show what a past configuration changed: the effect, and the lines without secrets')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async (id: number, other: number | undefined, _own, command: Command) =>
@@ -583,34 +605,41 @@ function addConfigHistory(config: Command): void {
 function addImport(program: Command): void {
   program
     .command('import')
-    .argument('<what>', 'the configuration of a LiteLLM; or litellm, new-api or one-api')
+    .argument('<what>', 'the configuration file of LiteLLM; or litellm, new-api or one-api')
     .argument(
       '[source]',
-      'its configuration; for new-api and one-api their database: a file of SQLite, a dump of MySQL or MariaDB, or postgres://…',
+      'its configuration file; for new-api and one-api the database: a SQLite file, a MySQL or MariaDB dump, or postgres://…',
     )
     .description(
-      "translate another gateway's configuration, or take over its database; what cannot be taken over is reported; exit 4 when no model is active",
+      "convert another gateway's configuration or database; reports what cannot be imported; exit 4 if no model is active",
     )
     .addOption(
-      new Option('--from <gateway>', 'the gateway that it is of, if that is not the first argument')
+      new Option('--from <gateway>', 'the source gateway, if it is not the first argument')
         .choices(['litellm', 'new-api', 'one-api'])
         .default('litellm'),
     )
-    .option('--out <file>', 'write it there; absent for standard output')
-    .option('--force', 'write over files that are there', false)
-    .option('--secrets <folder>', 'write the keys in it there, a file of mode 600 each; absent: variables are named')
-    .option('--prices <file>', "a table of prices and modes: LiteLLM's model_prices_and_context_window.json")
+    .option('--out <file>', 'output file; absent: standard output')
+    .option('--force', 'overwrite existing files', false)
+    .option(
+      '--secrets <folder>',
+      'write vendor keys to this folder, one file of mode 600 each; absent: use environment variables',
+    )
+    .option('--prices <file>', "price table: LiteLLM's model_prices_and_context_window.json")
     .option(
       '--database <source>',
-      "of litellm: its PostgreSQL (postgres://…), or pg_dump's plain text: teams, users, keys",
+      'for litellm: its PostgreSQL (postgres://…) or a plain-text pg_dump, for teams, users and keys',
     )
-    .option('--expand', 'patterns such as openai/* become the models that the table has', false)
-    .option('--allow-undercharge', 'also take rows of the table that leave out a price', false)
-    .option('--local-free', 'models on machines of your own cost nothing', false)
-    .option('--mode <mode>', 'what models are for of which nothing says it, such as chat')
-    .option('--without-end', 'a dump has no mark of its end, and is whole all the same', false)
-    .option('--users-only', 'of a database, users and keys alone: --out names the configuration that is there', false)
-    .option('--dry-run', 'write nothing, and report what would happen', false)
+    .option('--expand', 'expand patterns such as openai/* to the models in the price table', false)
+    .option(
+      '--allow-undercharge',
+      'also import rows with a price that has no equivalent here; such use is not charged',
+      false,
+    )
+    .option('--local-free', 'set models on your own machines to price: free', false)
+    .option('--mode <mode>', 'mode of models for which none is given, such as chat')
+    .option('--without-end', 'accept a dump without an end marker as complete', false)
+    .option('--users-only', 'import only users and keys from a database; --out names the existing configuration', false)
+    .option('--dry-run', 'report what would happen, and write nothing', false)
     .addOption(formatOption(['text', 'json']))
     .action(async (what: string, source: string | undefined, options) =>
       (await import('./commands/import.ts')).importFrom(what, source, options),
@@ -619,43 +648,54 @@ function addImport(program: Command): void {
 
 /** Tables of prices. */
 function addPrices(program: Command): void {
-  const prices = program.command('prices').description('tables of prices: made of others, compared, and what is in use')
+  const prices = program.command('prices').description('price tables: import, compare and list')
   const onlyOption = (): Option =>
-    new Option('--only <names>', 'of these alone, separated by commas; * matches any part of a name')
+    new Option('--only <names>', 'only these models, separated by commas; * matches any part of a name')
       .argParser(splitNames)
       .default([], 'all')
   prices
     .command('import')
-    .argument('<file>', 'the table; - for standard input')
-    .description('make a file for price_tables from another table; reports what is left out, with the reason')
-    .addOption(new Option('--from <whose>', 'whose table it is (needed)').choices(priceSources))
+    .argument('<file>', 'the source price list; - for standard input')
+    .description(
+      'convert a third-party price list to a file for price_tables; reports the rows left out, with the reason',
+    )
+    .addOption(new Option('--from <whose>', 'format of the price list (required)').choices(priceSources))
     .hook('preAction', needs('from'))
     .addOption(onlyOption())
-    .option('--provider <names>', 'of these providers alone, as the table calls them, by commas', splitNames, [])
-    .option('--allow-undercharge', 'also take rows that leave out a price; check reports each', false)
-    .option('--source <text>', "where it was found, as the file is to say it; the table's name by default")
-    .option('--as-of <day>', 'the day on which it was found; today by default')
-    .option('-o, --out <file>', 'write it there, over what an import wrote there; absent for standard output')
+    .option(
+      '--provider <names>',
+      'only these providers, as named in the price list, separated by commas',
+      splitNames,
+      [],
+    )
+    .option(
+      '--allow-undercharge',
+      'also import rows with a price that has no equivalent here; tollgate check reports each',
+      false,
+    )
+    .option('--source <text>', "source to record in the file; the price list's name by default")
+    .option('--as-of <day>', 'date of the prices to record in the file; today by default')
+    .option('-o, --out <file>', 'output file, may replace an earlier import; absent: standard output')
     .option('--force', 'overwrite a file that was written or changed by hand', false)
     .addOption(formatOption(['text', 'json']))
     .action(async (file: string, options) => (await import('./commands/prices.ts')).importTable(file, options))
   prices
     .command('diff')
-    .argument('<file>', 'a file of prices; the older one where there are two')
-    .argument('[newer]', 'the newer one; without it the configuration is held against the first')
+    .argument('<file>', 'a price table; the older one if you give two')
+    .argument('[newer]', 'the newer price table; absent: compare the configuration with the first')
     .description(
-      'what a newer table changes, by model and unit; exit 1 when something, 0 when nothing, 2 or 3 on trouble',
+      'show what a newer price table changes, by model and unit; exit 1 for changes, 0 for none, 2 or 3 on error',
     )
     .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
     .addOption(onlyOption())
-    .option('--from-tables', 'of the configuration, only models whose prices are in a table', false)
+    .option('--from-tables', 'only models whose prices come from a price table', false)
     .addOption(formatOption(['text', 'json']))
     .action(async (file: string, newer: string | undefined, options) =>
       (await import('./commands/prices.ts')).diffTables(file, newer, options),
     )
   prices
     .command('list')
-    .description('what every model costs, with the file and line of each price')
+    .description('list the price of every model, with the file and line of each price')
     .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/prices.ts')).listTable(options))
@@ -665,16 +705,16 @@ function addModelCommands(program: Command): void {
   const models = program.command('models').description('models')
   models
     .command('list')
-    .description('what is offered: by which family and upstreams, for which operations, at what price')
+    .description('list the models with their family, upstreams, operations and prices')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/models.ts')).listModels(options))
   models
     .command('test')
-    .argument('[models...]', 'their names; all that are offered when none is named')
-    .description('send one small request for each through the running gateway; exit 1 when one fails')
-    .option('--url <url>', 'where it listens; else as the configuration says')
-    .option('-y, --yes', 'buy what is not free without confirmation', false)
+    .argument('[models...]', 'model names; absent: all')
+    .description('send one small request to each model through the running gateway; exit 1 if one fails')
+    .option('--url <url>', "the gateway's URL; by default from the configuration")
+    .option('-y, --yes', 'skip the confirmation of paid requests', false)
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async (names, options) => (await import('./commands/models.ts')).testModels(names, options))
@@ -684,74 +724,74 @@ function addModelCommands(program: Command): void {
 function addRunningCommands(program: Command): void {
   program
     .command('reload')
-    .description('have the running gateway read its configuration again; exit 3 when it refuses it, 4 when none runs')
+    .description('reload the configuration of the running gateway; exit 3 if it is invalid, 4 if no gateway runs')
     .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
     .addOption(opsOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/reload.ts')).reload(options))
   program
     .command('status')
-    .description('how the running gateway is; exit 4 when none runs')
+    .description('show the status of the running gateway; exit 4 if no gateway runs')
     .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
     .addOption(opsOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/status.ts')).status(options))
   program
     .command('healthcheck')
-    .description('exit 0 when the gateway answers, else 1: for containers')
+    .description('exit 0 if the gateway responds, else 1; for container health checks')
     .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
     .addOption(opsOption())
-    .option('--ready', 'only when it takes work', false)
+    .option('--ready', 'exit 0 only if it accepts requests', false)
     .action(async options => (await import('./commands/healthcheck.ts')).healthcheck(options))
   program
     .command('doctor')
-    .description('look at everything that a gateway needs; exit 1 when something would keep it from working')
+    .description('check everything that the gateway needs to run; exit 1 if a check fails')
     .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
     .option(
       '--live <models>',
-      'buy the smallest picture of these models, separated by commas, and report the result',
+      'request the smallest image from these models, separated by commas, and report the result; costs money',
       splitNames,
       [],
     )
-    .option('--live-all', 'the same of every model that has a real upstream', false)
-    .option('--simulated', 'with --live: simulated upstreams too', false)
-    .option('-y, --yes', 'with --live: buy without confirmation', false)
+    .option('--live-all', 'like --live, for every model with a real upstream', false)
+    .option('--simulated', 'with --live: include simulated upstreams', false)
+    .option('-y, --yes', 'with --live: skip the confirmation', false)
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/doctor.ts')).doctor(options))
   addModelCommands(program)
   program
     .command('usage')
-    .description('what was charged, added up')
-    .addOption(new Option('--by <what>', 'what to add up').choices(usageSorts).default('day'))
-    .option('--since <when>', 'a date, a moment, a time ago, today or yesterday; 30d by default')
-    .option('--until <when>', 'before then, in the same words; now by default')
-    .addOption(zoneOption('what dates are read in, and whose days they are', 'UTC'))
-    .option('--against-vendor', 'by model and day, next to what the vendors report as their charge', false)
+    .description('show total charges')
+    .addOption(new Option('--by <what>', 'group by').choices(usageSorts).default('day'))
+    .option('--since <when>', 'start time: a date, a timestamp, a time ago, today or yesterday; 30d by default')
+    .option('--until <when>', 'end time, exclusive, in the same forms; now by default')
+    .addOption(zoneOption('time zone of dates and of days', 'UTC'))
+    .option('--against-vendor', 'by model and day, next to the cost that vendors report', false)
     .addOption(configOption())
     .addOption(formatOption(['text', 'csv', 'json']))
     .action(async options => (await import('./commands/usage.ts')).usage(options))
   program
     .command('statement')
-    .description("a month's statement of every user and group, held against the ledger; exit 1 when the two differ")
-    .option('--month <month>', 'such as 2026-11 (needed)')
+    .description('print a monthly statement of every user and group, checked against the ledger; exit 1 if they differ')
+    .option('--month <month>', 'the month, such as 2026-11 (required)')
     .hook('preAction', needs('month'))
-    .option('--user <name>', 'of one user')
-    .option('--group <name>', 'of one group')
-    .option('--balances', 'prepaid balances alone: opening, paid in, charged, refunded, closing', false)
-    .addOption(zoneOption('whose months they are', 'UTC'))
+    .option('--user <name>', 'only this user')
+    .option('--group <name>', 'only this group')
+    .option('--balances', 'only prepaid balances: opening, paid in, charged, refunded, closing', false)
+    .addOption(zoneOption('time zone of the month', 'UTC'))
     .addOption(configOption())
     .addOption(formatOption(['table', 'csv', 'html', 'json']).default('table'))
     .action(async options => (await import('./commands/statement.ts')).statement(options))
   program
     .command('backup')
-    .argument('<file>', 'where to write it; it must not be there')
-    .description('copy the database of SQLite, also while a gateway runs')
+    .argument('<file>', 'file to write; it must not exist')
+    .description('back up the SQLite database; works while a gateway runs')
     .addOption(configOption())
     .action(async (file, options) => (await import('./commands/backup.ts')).backup(file, options))
   program
     .command('restore')
-    .argument('<file>', 'what backup wrote')
-    .description('put a copy in the place of the database; what was there is kept aside')
+    .argument('<file>', 'a file written by tollgate backup')
+    .description('replace the database with a backup; the previous database is kept')
     .addOption(configOption())
     .action(async (file, options) => (await import('./commands/backup.ts')).restore(file, options))
   addStorage(program)
@@ -759,22 +799,20 @@ function addRunningCommands(program: Command): void {
 
 /** The storage itself. */
 function addStorage(program: Command): void {
-  const storage = program.command('storage').description('where keys, charges and the log are kept')
+  const storage = program.command('storage').description('the storage of keys, charges and the log')
   storage
     .command('copy')
-    .description('copy everything into an empty storage, SQLite or PostgreSQL, and prove the copy before it is kept')
-    .option('--from <url>', 'what to copy: sqlite:FILE or postgres://…; else what the configuration names')
-    .option('--to <url>', 'where to, in the same words (needed)')
+    .description('copy everything to an empty storage, SQLite or PostgreSQL, and verify the copy')
+    .option('--from <url>', 'source: sqlite:FILE or postgres://…; the configured storage by default')
+    .option('--to <url>', 'destination, in the same form (required)')
     .hook('preAction', needs('to'))
-    .option('--snapshot', 'while a gateway runs, as it is at one moment: later charges are not in it', false)
+    .option('--snapshot', 'copy the state at one moment while a gateway runs; later charges are not included', false)
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/storage.ts')).copy(options))
   storage
     .command('migrate')
-    .description(
-      'bring the schema of an older version up to date; waits until every gateway of that version has stopped',
-    )
+    .description('migrate the schema of an older version; waits until every gateway of that version has stopped')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/storage.ts')).migrate(options))
@@ -783,15 +821,15 @@ function addStorage(program: Command): void {
 /** What a key may be given when it is made, and later. */
 function addSettings(command: Command): Command {
   return command
-    .option('--group <group>', "a group of its own instead of the user's")
-    .option('--models <names>', 'the only models it may use, separated by commas; * for the rest of a name')
-    .option('--ips <addresses>', 'the only addresses or CIDR blocks it may come from, separated by commas')
-    .option('--expires <when>', 'the end of it: a date (2027-01-31, UTC) or a time from now (30d)')
-    .option('--rpm <count>', 'requests in any 60 seconds, where that is less than its group has')
-    .option('--tpm <count>', 'tokens in any 60 seconds, where that is less than its group has')
-    .option('--concurrency <count>', 'requests in flight at once')
-    .option('--budget <amount>', 'what may be spent with it, as in 25.00')
-    .option('--budget-period <period>', 'what the budget lasts for: total, day or month (of budgets.time_zone)')
+    .option('--group <group>', "the key's own group, instead of the user's")
+    .option('--models <names>', 'models that it may use, separated by commas; a final * matches any ending')
+    .option('--ips <addresses>', 'addresses and CIDR blocks it may be used from, separated by commas')
+    .option('--expires <when>', 'expiry: a date (2027-01-31, UTC) or a time from now (30d)')
+    .option('--rpm <count>', "requests in any 60 seconds, if less than the group's limit")
+    .option('--tpm <count>', "tokens in any 60 seconds, if less than the group's limit")
+    .option('--concurrency <count>', 'concurrent requests')
+    .option('--budget <amount>', 'what the key may spend, as in 25.00')
+    .option('--budget-period <period>', 'period of the budget: total, day or month (of budgets.time_zone)')
 }
 
 function* everyCommand(command: Command, name: string): Iterable<{ readonly command: Command; readonly name: string }> {
@@ -816,7 +854,7 @@ function refuseUnknownWord(command: Command, running: Command): void {
 }
 
 function configOption(): Option {
-  return new Option('-c, --config <file>', 'the configuration that names the storage').default('gateway.yaml')
+  return new Option('-c, --config <file>', 'the configuration file that sets the storage').default('gateway.yaml')
 }
 
 function zoneOption(what: string, usual: string): Option {
@@ -824,18 +862,21 @@ function zoneOption(what: string, usual: string): Option {
 }
 
 function opsOption(): Option {
-  return new Option('--ops <address>', 'where it listens for operators, as host:port; else as the configuration says')
+  return new Option(
+    '--ops <address>',
+    "the gateway's address for operators, as host:port; by default from the configuration",
+  )
 }
 
 function formatOption(formats: readonly string[]): Option {
-  return new Option('--format <format>', 'for people, or for programs: with json messages are records too')
+  return new Option('--format <format>', 'output format; json is for programs and also prints messages as records')
     .choices(formats)
     .default('text')
 }
 
 function parseUpstream(text: string, before: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const [, name, url] = /^([\w-]+)=(.+)$/.exec(text) ?? []
-  if (name === undefined || url === undefined) throw new InvalidArgumentError('write NAME=URL.')
+  if (name === undefined || url === undefined) throw new InvalidArgumentError('expected NAME=URL.')
   return new Map([...before, [name, url]])
 }
 
@@ -845,6 +886,6 @@ function splitNames(text: string, before: readonly string[]): readonly string[] 
 
 function parseCount(text: string): number {
   const count = Number(text)
-  if (!Number.isSafeInteger(count) || count < 1) throw new InvalidArgumentError('a whole number from 1 is needed.')
+  if (!Number.isSafeInteger(count) || count < 1) throw new InvalidArgumentError('expected a whole number from 1.')
   return count
 }

@@ -52,7 +52,7 @@ export function watchFile(file: string, onChange: () => void): (belonging: Belon
       })
       watched.add(folder)
     } catch (error) {
-      say(`changes of ${folder} are not noticed by themselves (${String(error)}); SIGHUP reloads`)
+      say(`changes in ${folder} cannot be watched (${String(error)}); send SIGHUP to reload`)
       watched.add(folder)
     }
   }

@@ -2,10 +2,10 @@ import type { UpstreamKeyShown } from '../index.ts'
 
 const reasons = {
   invalid: 'refused by the vendor',
-  no_credit: 'nothing is left to pay with',
-  limited: 'limited by the vendor',
-  model: 'refused a model',
-  operator: 'suspended by a person',
+  no_credit: 'out of credit',
+  limited: 'rate limited by the vendor',
+  model: 'does not serve a model',
+  operator: 'suspended by an operator',
 } as const
 
 /** Why a key is not used, and when it will be. */

@@ -11,7 +11,16 @@ export function writeOut(text: string): string {
 
 /** Text of several lines and columns, for a terminal: it may contain names of older databases. */
 export function writeLines(text: string): string {
-  return text.replaceAll(obeyed, char => (char === '\n' || char === '\t' ? char : escapeOne(char)))
+  const escaped = text.replaceAll(obeyed, char => (char === '\n' || char === '\t' ? char : escapeOne(char)))
+  return escaped.replaceAll(ownColour, '\u001b[')
+}
+
+/** Begins a colour of our own. Data cannot contain it, because every process makes another. */
+const ownColour = `colour-${Math.random().toString(36).slice(2)}[`
+
+/** Keeps the colours of a text that has been escaped before it was painted: `writeLines` lets them through. */
+export function keepColours(painted: string): string {
+  return painted.replaceAll('\u001b[', ownColour)
 }
 
 function escapeOne(char: string): string {

@@ -324,7 +324,7 @@ function buildFamily(name: string, own: FamilySettings & ByName<unknown>, sketch
     const sound = plugin.facet && own[plugin.name] !== undefined && !report.broken(['families', name, plugin.name])
     if (sound) facets.set(plugin.name, own[plugin.name])
   }
-  const imageCharger = pipeline.plugins.values().find(plugin => plugin.chargesImages && facets.has(plugin.name))
+  const itemCharger = pipeline.plugins.values().find(plugin => plugin.chargesItems && facets.has(plugin.name))
   return {
     name,
     origin: originOf(sketch, ['families', name]),
@@ -339,13 +339,13 @@ function buildFamily(name: string, own: FamilySettings & ByName<unknown>, sketch
     ...(own.vendor_tools && { vendorTools: own.vendor_tools }),
     ...callsOf(own.calls),
     facets,
-    ...(imageCharger && { chargesImages: chargesImagesBy(imageCharger, facets.get(imageCharger.name)) }),
+    ...(itemCharger && { chargesItems: chargesItemsBy(itemCharger, facets.get(itemCharger.name)) }),
     notes: own.notes,
   }
 }
 
-function chargesImagesBy(plugin: KnownPlugin, facet: unknown): NonNullable<Family['chargesImages']> {
-  return (operation, body) => plugin.chargesImages?.(operation, body, facet as never) === true
+function chargesItemsBy(plugin: KnownPlugin, facet: unknown): NonNullable<Family['chargesItems']> {
+  return (operation, body) => plugin.chargesItems?.(operation, body, facet as never) === true
 }
 
 function callsOf(own: ByName<CallSettings>): { readonly calls?: ReadonlyMap<string, Call> } {

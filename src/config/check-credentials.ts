@@ -70,7 +70,7 @@ async function checkEntry({ path, entry }: Placed, given: Given): Promise<void> 
   if (more.length > 0)
     return report.atKey([...path, more[0] as string], {
       code: 'credential_ambiguous',
-      message: `a credential is sent in one way, and this has '${kind}' and '${more.join("' and '")}'`,
+      message: `a credential is sent in one way, but this one sets '${kind}' and '${more.join("' and '")}'`,
       remedy: 'keep one of them, or write a list with an entry for each',
     })
   const missing = kind !== 'sign' && entry.value === undefined
@@ -78,14 +78,14 @@ async function checkEntry({ path, entry }: Placed, given: Given): Promise<void> 
     report.atKey([...path, 'value'], {
       code: 'key_missing',
       message: "'value' is missing",
-      remedy: `add 'value' (Its whole value: "Bearer \${ALPHA_API_KEY}", or "\${file:/run/secrets/alpha}")`,
+      remedy: `add 'value' (The complete value: "Bearer \${ALPHA_API_KEY}", or "\${file:/run/secrets/alpha}")`,
     })
   const alien = kind === 'sign' ? 'value' : 'with'
   if (entry[alien] !== undefined)
     report.atKey([...path, alien], {
       code: 'unknown_key',
-      message: `'${alien}' means nothing beside '${kind}'`,
-      remedy: kind === 'sign' ? "put what the plugin has to know under 'with'" : 'take it out',
+      message: `'${alien}' has no effect with '${kind}'`,
+      remedy: kind === 'sign' ? "put the plugin's options under 'with'" : 'remove it',
     })
   if (kind === 'sign') await checkSigner(path, entry, given)
 }
@@ -127,7 +127,7 @@ async function resolve(name: string, path: Path, { report, ...given }: Given): P
     report.atValue([...path, 'sign'], {
       code: 'plugin_failed',
       message,
-      remedy: 'check that the package or file is there and runs',
+      remedy: 'check that the package or file exists and can be imported',
     })
   }
   return undefined
@@ -141,7 +141,7 @@ function checkRepeated(entries: readonly Placed[], query: object, report: Report
     if (key === undefined) continue
     const said = key === 'sign' ? key : `${key} ${key === 'header' ? entry.header?.toLowerCase() : entry.query}`
     if (seen.has(said)) {
-      const message = key === 'sign' ? 'a request is signed once' : `'${String(entry[key])}' is there twice`
+      const message = key === 'sign' ? 'a request can be signed only once' : `'${String(entry[key])}' is set twice`
       report.atValue([...path, key], { code: 'credential_repeated', message, remedy: 'keep one of the two' })
     }
     seen.add(said)
@@ -161,7 +161,7 @@ export function noteEmptyCredentials(
     for (const { path, entry } of credentialEntries(['upstreams', name, 'credential'], written[name]?.credential)) {
       if (entry.value === undefined || !/^(?:Bearer|Basic|Token)?\s*$/i.test(entry.value)) continue
       const message = `the credential of '${name}' is empty; ${url} will refuse its requests`
-      const remedy = 'set the variable that it comes from, or take the credential out'
+      const remedy = 'set the variable that it comes from, or remove the credential'
       report.atValue([...path, 'value'], { severity: 'note', code: 'credential_empty', message, remedy })
     }
   }

@@ -11,12 +11,12 @@ export function noteEnds(models: ReadonlyMap<string, Model>, now: number, report
     const days = Math.ceil((ends.at - now) / dayMs)
     const message =
       days > 0
-        ? `'${name}' ends in ${days} ${days === 1 ? 'day' : 'days'}: its vendor serves it no longer`
-        : `'${name}' has ended: its vendor serves it no longer`
+        ? `'${name}' ends in ${days} ${days === 1 ? 'day' : 'days'}: its vendor no longer serves it`
+        : `'${name}' has ended: its vendor no longer serves it`
     const remedy =
       days > 0
-        ? 'tell its callers, and give them another model before that day'
-        : 'take it out, say enabled: false, or run its name on another model with send_as'
+        ? 'inform its users, and offer them another model before that day'
+        : 'remove it, set enabled: false, or use send_as to serve its name with another model'
     report.atValue(['models', name, 'ends'], {
       severity: 'note',
       code: days > 0 ? 'model_ends' : 'model_ended',

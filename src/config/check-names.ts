@@ -67,7 +67,7 @@ function checkKind(root: Tree, key: 'storage' | 'counters', known: readonly stri
   if (kind === undefined || known.includes(kind) || report.broken([key])) return
   report.atValue([key], {
     code: `${key}_unknown`,
-    message: `${key} of the kind '${kind}:' are not there in this version`,
+    message: `this version does not support ${key} of the kind '${kind}:'`,
     remedy: `write one that begins with ${known.map(one => `${one}:`).join(' or ')}`,
   })
 }
@@ -120,7 +120,7 @@ function checkPrice(root: Tree, model: string, { operations }: KnownNames, repor
     const complaint = {
       code: 'price_twice',
       message: 'found prices and price',
-      remedy: 'keep prices, or `price: free` alone',
+      remedy: 'keep prices, or only `price: free`',
     }
     report.atKey([...path, 'price'], complaint)
   }
@@ -130,7 +130,7 @@ function checkPrice(root: Tree, model: string, { operations }: KnownNames, repor
   const family = textAt(root, [...path, 'family'])
   const served = family === undefined ? [] : entriesOf(root, ['families', family, 'forward']).map(entry => entry.key)
   if (isAllFree(served, operations)) return
-  const remedy = 'add prices, as in prices: { 2K: "0.04" }, or say price: free'
+  const remedy = 'add prices, as in prices: { 2K: "0.04" }, or set price: free'
   report.atKey(path, { code: 'price_missing', message: `the model '${model}' has no price`, remedy })
 }
 
@@ -155,8 +155,8 @@ function checkDefaults(root: Tree, family: string, report: Report): void {
     report.atKey(['families', family, 'defaults', field], {
       severity: 'note',
       code: 'default_unforwarded',
-      message: `requests are priced with '${field}', and no operation of family '${family}' sends it on`,
-      remedy: `add ${field} to forward, or take it out of defaults`,
+      message: `requests are priced by '${field}', but no operation of family '${family}' forwards it`,
+      remedy: `add ${field} to forward, or remove it from defaults`,
     })
   }
 }

@@ -55,8 +55,8 @@ function shadowOf({ text, match }: Spelling, isConsolePath: (path: string) => bo
   if (!isConsolePath(match.path.replaceAll(/\{\w+\}/g, 'x'))) return undefined
   return {
     code: 'route_shadowed',
-    message: `'${text}' is never reached: the console answers there`,
-    remedy: 'write another path, or console: off under server where nobody needs the console',
+    message: `'${text}' is never reached: the console uses this path`,
+    remedy: 'use another path, or set console: off under server if you do not need the console',
   }
 }
 
@@ -89,7 +89,7 @@ function spellingsOf(root: Tree, path: Path, report: Report): readonly Spelling[
 function misspelling(match: Spelling['match'], first: Spelling['match']): Complaint | undefined {
   if (match.method !== first.method) {
     const message = `found ${match.method}, and ${first.method} in the first spelling`
-    return { code: 'route_method_differs', message, remedy: 'write a route of its own for another method' }
+    return { code: 'route_method_differs', message, remedy: 'add a separate route for the other method' }
   }
   const [own, wanted] = [namesIn(match.path).toSorted(), namesIn(first.path).toSorted()]
   if (own.join() === wanted.join()) return undefined
@@ -114,14 +114,14 @@ function clashOf({ steps: above }: Pattern, { steps: below }: Pattern) {
   const aboveCovers = covers(above, below)
   const belowCovers = covers(below, above)
   if (aboveCovers && belowCovers)
-    return { code: 'route_duplicate', words: 'takes the same requests as', remedy: 'keep one of the two' }
+    return { code: 'route_duplicate', words: 'matches the same requests as', remedy: 'keep one of the two' }
   // A literal path is found first, whatever the order.
   if (belowCovers || !below.includes(any)) return undefined
-  if (aboveCovers) return { code: 'route_hidden', words: 'is never reached behind', remedy: 'put it above that one' }
+  if (aboveCovers) return { code: 'route_hidden', words: 'is never reached after', remedy: 'move it above that one' }
   if (!meet(above, below)) return undefined
   return {
     code: 'route_overlap',
-    words: 'takes some of the same requests as',
+    words: 'matches some of the same requests as',
     remedy: 'make the two paths differ in a fixed part',
   }
 }

@@ -17,15 +17,15 @@ export function checkSignIn(settings: unknown, report: Report): void {
   if (own?.passwords === false && issuers.length === 0) {
     report.atValue(['sign_in', 'passwords'], {
       code: 'sign_in_none',
-      message: 'nobody could sign in: without passwords there has to be an issuer',
-      remedy: 'add one under sign_in.issuers, or leave passwords on',
+      message: 'no one could sign in: without passwords, an issuer is required',
+      remedy: 'add one under sign_in.issuers, or keep passwords on',
     })
   }
   if (issuers.length > 0 && server?.public_url === undefined) {
     report.atKey(['sign_in', 'issuers'], {
       code: 'sign_in_public_url',
-      message: 'issuers send people back to the console, and its address is not known',
-      remedy: 'set server.public_url to what browsers show, such as https://ai.example.com',
+      message: 'issuers redirect people back to the console, but its address is not configured',
+      remedy: 'set server.public_url to the address in the browser, such as https://ai.example.com',
     })
   }
   for (const [name, issuer] of issuers) {
@@ -33,7 +33,7 @@ export function checkSignIn(settings: unknown, report: Report): void {
     if (!issuerName.test(name)) {
       report.atKey(path, {
         code: 'sign_in_name',
-        message: `'${name}' is part of an address`,
+        message: `'${name}' is not a valid issuer name: it becomes part of a URL`,
         remedy: 'write at most 40 small letters, digits and hyphens',
       })
     }
@@ -45,21 +45,21 @@ export function checkSignIn(settings: unknown, report: Report): void {
 function* faultsOf(own: Own, groups: readonly string[]): Iterable<Fault> {
   const { protocol, hostname, pathname } = new URL(own.issuer)
   if (protocol === 'http:' && !own.allow_http) {
-    const message = 'people would be vouched for without encryption'
+    const message = 'identities would be verified over an unencrypted connection'
     yield {
       member: 'issuer',
       code: 'sign_in_http',
       message,
-      remedy: 'write https://, or allow_http: true where it is meant',
+      remedy: 'use https://, or set allow_http: true if this is intended',
     }
   }
   if (hostname === 'login.microsoftonline.com' && anyTenant.test(pathname)) {
-    const message = 'people of every tenant would be vouched for'
-    yield { member: 'issuer', code: 'sign_in_anybody', message, remedy: 'write the id of your own tenant' }
+    const message = 'accounts of every tenant would be accepted'
+    yield { member: 'issuer', code: 'sign_in_anybody', message, remedy: 'use the id of your own tenant' }
   }
   const gone = Object.entries(own.groups ?? {}).find(([, group]) => !groups.includes(group))
   if (gone) {
-    const message = `'${gone[0]}' is given the group '${gone[1]}', which there is not`
+    const message = `'${gone[0]}' is mapped to the group '${gone[1]}', which does not exist`
     yield { member: 'groups', code: 'sign_in_group', message, remedy: `write one of ${groups.join(', ')}` }
   }
   if ((own.allow_sign_up || own.groups) && !groups.includes(own.group)) {
@@ -69,11 +69,11 @@ function* faultsOf(own: Own, groups: readonly string[]): Iterable<Fault> {
   }
   if (!own.allow_sign_up) return
   if (hostname === 'accounts.google.com' && own.email_domains.length === 0) {
-    const message = 'whoever has an account there would become a user'
-    yield { member: 'allow_sign_up', code: 'sign_in_anybody', message, remedy: 'set email_domains to your own' }
+    const message = 'every person with an account there would become a user'
+    yield { member: 'allow_sign_up', code: 'sign_in_anybody', message, remedy: 'set email_domains to your own domains' }
   }
   if (!own.roles && own.default_role === undefined) {
-    const message = 'nobody could become a user: no role is said for them'
-    yield { member: 'allow_sign_up', code: 'sign_in_role', message, remedy: 'set default_role, or roles by group' }
+    const message = 'no one could become a user: no role is set for new users'
+    yield { member: 'allow_sign_up', code: 'sign_in_role', message, remedy: 'set default_role, or map groups in roles' }
   }
 }

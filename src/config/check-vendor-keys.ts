@@ -34,14 +34,14 @@ function checkMark(path: Path, own: UpstreamSettings, report: Report): void {
   if (own.keys && !first && report.knows([...path, 'credential']))
     report.atKey([...path, 'keys'], {
       code: 'key_mark_missing',
-      message: `the keys are sent nowhere: no credential has ${keyMark} in its value`,
+      message: `the keys are never sent: no credential has ${keyMark} in its value`,
       remedy: `write credential: { header: authorization, value: "Bearer ${keyMark}" }`,
     })
   if (own.keys) return
   if (first)
     report.atValue([...first.path, first.entry.sign === undefined ? 'value' : 'with'], {
       code: 'keys_missing',
-      message: `${keyMark} stands for one of 'keys', and the upstream has none`,
+      message: `${keyMark} is replaced by one of 'keys', but the upstream has none`,
       remedy: 'add keys: { first: { value: "${ALPHA_KEY_1}" } }, or write the secret itself as ${ALPHA_API_KEY}',
     })
   if (entries.length > 0) return
@@ -50,8 +50,8 @@ function checkMark(path: Path, own: UpstreamSettings, report: Report): void {
       report.atKey([...path, key], {
         severity: 'note',
         code: 'keys_missing',
-        message: `'${key}' means something only for an upstream with 'keys' or a credential`,
-        remedy: 'write its key, or take this out',
+        message: `'${key}' only has an effect on an upstream with 'keys' or a credential`,
+        remedy: 'set its key, or remove this',
       })
 }
 
@@ -65,12 +65,12 @@ function checkSecrets(path: Path, keys: NonNullable<UpstreamSettings['keys']>, r
         severity: 'note',
         code: 'credential_empty',
         message: `the key '${name}' is empty; the upstream will refuse its requests`,
-        remedy: 'set the variable that it comes from, or take the key out',
+        remedy: 'set the variable that it comes from, or remove the key',
       })
     else if (other !== undefined)
       report.atValue([...path, name, 'value'], {
         code: 'vendor_key_repeated',
-        message: `'${name}' is the same key as '${other}'`,
+        message: `'${name}' has the same value as '${other}'`,
         remedy: 'keep one of the two; weight gives it a larger share',
       })
   }
@@ -80,7 +80,7 @@ function checkWeights(path: Path, keys: NonNullable<UpstreamSettings['keys']>, r
   if (Object.values(keys).some(({ weight }) => weight > 0)) return
   report.atKey(path, {
     code: 'vendor_keys_weightless',
-    message: 'no key has a weight: none of them is ever asked',
+    message: 'no key has a weight over 0: none of them is ever used',
     remedy: 'give one of them weight: 1',
   })
 }
@@ -98,7 +98,7 @@ function checkModels(
       report.atValue([...path, name, 'models', i], {
         code: 'vendor_key_model_unknown',
         message: `no model '${pattern}' runs on '${upstream}'`,
-        remedy: known.length > 0 ? `those that do: ${known.slice(0, 10).join(', ')}` : 'take it out',
+        remedy: known.length > 0 ? `these do: ${known.slice(0, 10).join(', ')}` : 'remove it',
       })
     }
   for (const model of known)

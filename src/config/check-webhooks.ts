@@ -14,8 +14,8 @@ export function checkWebhooks(settings: unknown, report: Report): void {
     for (const member of lackedBy(own)) {
       report.atKey(path, {
         code: 'webhook_incomplete',
-        message: `'${name}' is told as ${own.format}, which needs '${member}'`,
-        remedy: `give it '${member}'`,
+        message: `'${name}' has the format ${own.format}, which requires '${member}'`,
+        remedy: `add '${member}'`,
       })
     }
     const fault = faultOfUrl(own)
@@ -36,12 +36,12 @@ function faultOfUrl({ url, format, allow_private }: Own): { message: string; rem
       format === 'email'
         ? 'write smtps://HOST, with user and password before an @'
         : 'write https://HOST/PATH, or format: email'
-    return { message: `what is told as ${format} does not go to an address of ${address.protocol}`, remedy }
+    return { message: `events in the format ${format} cannot be sent to an address of ${address.protocol}`, remedy }
   }
   if (allow_private) return undefined
-  const remedy = 'say allow_private: true where it is meant'
-  if (address.protocol === 'http:') return { message: 'events would go there without encryption', remedy }
+  const remedy = 'set allow_private: true if this is intended'
+  if (address.protocol === 'http:') return { message: 'events would be sent there without encryption', remedy }
   const host = plainHost(address)
-  if (isIP(host) !== 0 && !isPublicAddress(host)) return { message: `${host} is no place of the open internet`, remedy }
+  if (isIP(host) !== 0 && !isPublicAddress(host)) return { message: `${host} is not a public internet address`, remedy }
   return undefined
 }

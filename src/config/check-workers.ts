@@ -9,7 +9,7 @@ export function checkWorkers(settings: unknown, report: Report): void {
   const workers = server?.workers ?? 1
   if (Number(workers) === 1) return
   if (counters === 'memory:') {
-    const message = `found ${workers}, and 'counters: memory:', which counts in each process by itself: each key would get its limits ${workers === 'auto' ? 'many' : workers} times`
+    const message = `found ${workers} with 'counters: memory:', which counts in each process separately: each key would get its limits ${workers === 'auto' ? 'many' : workers} times`
     report.atValue(path, {
       code: 'workers_counters',
       message,
@@ -17,7 +17,7 @@ export function checkWorkers(settings: unknown, report: Report): void {
     })
   }
   if (storage === 'sqlite::memory:') {
-    const message = `found ${workers}, and 'storage: sqlite::memory:', which is another one in each process`
+    const message = `found ${workers} with 'storage: sqlite::memory:', which is a separate database in each process`
     report.atValue(path, { code: 'workers_storage', message, remedy: 'set `storage` to a file, or workers to 1' })
   }
 }

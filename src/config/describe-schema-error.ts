@@ -52,7 +52,7 @@ export function describeSchemaError(schemaError: SchemaError, node: Tree, source
     case 'pattern':
       return {
         code: 'value_malformed',
-        message: `found ${found}, which has not the right form`,
+        message: `found ${found}, which does not have the right form`,
         remedy: patternRemedy(schema),
       }
     case 'minimum':
@@ -102,7 +102,7 @@ export function describeSchemaError(schemaError: SchemaError, node: Tree, source
     default:
       return {
         code: 'value_unfit',
-        message: `found ${found}, which does not fit`,
+        message: `found ${found}, which is not valid here`,
         ...(typeof schema['description'] === 'string' && { remedy: schema['description'] }),
       }
   }
@@ -120,7 +120,7 @@ export function describeName(schemaError: SchemaError): Complaint {
     return { ...unknownKey(name, {}), ...remedyOf(suggest(name, known)) }
   }
   if (name === '')
-    return { code: 'name_malformed', message: 'found an empty name', remedy: 'write a name before the colon' }
+    return { code: 'name_malformed', message: 'found an empty name', remedy: 'add a name before the colon' }
   return {
     code: 'name_malformed',
     message: `'${name}' cannot be a name here`,
@@ -132,9 +132,9 @@ function unknownKey(key: string, schema: SchemaError['schema']): Complaint {
   const known = Object.keys(schema['properties'] ?? {})
   return {
     code: 'unknown_key',
-    message: `'${key}' is not known here`,
+    message: `unknown key '${key}'`,
     mild: true,
-    ...remedyOf(suggest(key, known) ?? 'take it out'),
+    ...remedyOf(suggest(key, known) ?? 'remove it'),
   }
 }
 
@@ -146,7 +146,7 @@ function wrongType(schema: SchemaError['schema'], node: Tree, source: string, fo
   const wanted = ([] as unknown[]).concat(schema['type']).map(type => kinds[String(type)] ?? String(type))
   const money = schema['format'] === 'money' || schema['format'] === 'factor'
   if (money && node.kind === 'scalar' && typeof node.value === 'number') {
-    const message = `found the number ${source}; quote the number, as money is exact only as text`
+    const message = `found the unquoted number ${source}; amounts must be quoted`
     return { code: 'money_unquoted', message, remedy: `quote it: "${source}"` }
   }
   const name = wanted.join(' or ')
@@ -201,5 +201,5 @@ function listed(names: readonly string[]): string {
 
 function patternRemedy(schema: SchemaError['schema']): string {
   const { description, pattern } = schema
-  return typeof description === 'string' ? description : `it has to match ${String(pattern)}`
+  return typeof description === 'string' ? description : `it must match ${String(pattern)}`
 }

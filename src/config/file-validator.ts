@@ -23,7 +23,7 @@ export function createFileValidator({ steps, plugins, unopened }: Pipeline, repo
     } catch (error) {
       const diagnostic = error instanceof Error ? error.message : String(error)
       const message = `the schema of the plugin '${name}' cannot be used: ${diagnostic}`
-      report.atValue(path, { code: 'plugin_failed', message, remedy: 'this is for its author to mend' })
+      report.atValue(path, { code: 'plugin_failed', message, remedy: 'report this to the author of the plugin' })
       sound.delete(name)
       failed.push(name, plugin.name)
     }

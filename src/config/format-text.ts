@@ -26,7 +26,7 @@ export function formatText(given: string): Formatted {
     isDeepStrictEqual(entriesIn(again.root), entriesIn(root)) &&
     isDeepStrictEqual(commentsIn(formatted, again.root), commentsIn(text, root))
   if (!same)
-    throw new Error('the layout would change what the file says, so it is left as it is; please report the file')
+    throw new Error('formatting would change the meaning of the file, so it was not written; please report the file')
   return { ok: true, text: formatted }
 }
 

@@ -33,12 +33,13 @@ export const formats = {
   money: {
     shape: moneyText,
     name: 'an amount of money',
-    remedy: 'write a quoted decimal with at most six places: "0.04"; prices of tokens and characters are per million',
+    remedy:
+      'write a quoted decimal with at most six decimal places: "0.04". Prices of tokens and characters are per million',
   },
   factor: {
     shape: moneyText,
     name: 'a factor',
-    remedy: 'write a quoted decimal with at most six places: "0.9"',
+    remedy: 'write a quoted decimal with at most six decimal places: "0.9"',
   },
   duration: {
     shape: durationText,
@@ -68,7 +69,7 @@ export const formats = {
     shape: /^[A-Za-z][\w+-]*(?:\/[\w+-]+)*$/,
     also: isTimeZone,
     name: 'a time zone',
-    remedy: 'write a name of the IANA database: Europe/Berlin, America/New_York, or UTC',
+    remedy: 'write an IANA time zone: Europe/Berlin, America/New_York, or UTC',
   },
   date: {
     shape: /^\d{4}-\d{2}-\d{2}$/,
@@ -103,32 +104,32 @@ export const formats = {
   },
   storage: {
     shape: /^(sqlite:.+|postgres(ql)?:\/\/.+)$/s,
-    name: 'a place to keep records',
+    name: 'a storage URL',
     remedy: 'write sqlite:PATH or postgres://HOST/DATABASE',
   },
   counters: {
     shape: /^rediss?:\/\/[^\s?#]+(\?cluster(=spread)?)?$/,
     word: 'memory:',
     also: isRedisUrl,
-    name: 'a place to count in',
+    name: 'a counter store URL',
     remedy: 'write memory: or redis://HOST:PORT',
   },
   'upstream-url': {
     shape: /^(https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?|simulator:[A-Za-z0-9_-]+)$/,
     also: text => URL.canParse(text),
     name: 'the address of an upstream',
-    remedy: 'write https://HOST[/PATH] or simulator:NAME; a key belongs into `credential`',
+    remedy: 'write https://HOST[/PATH] or simulator:NAME; put a key in `credential`',
   },
   'call-path': {
     shape: /^\/(?:[^\s?#{}]|\{\w+(?::segment)?\})*$/,
-    name: 'a path to ask at',
-    remedy: 'write a path: /v1/{model}/edit; a query belongs into `query`',
+    name: 'an upstream path',
+    remedy: 'write a path: /v1/{model}/edit; put a query in `query`',
   },
   'otlp-endpoint': {
     shape: /^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/,
     also: text => URL.canParse(text),
     name: 'the address of a receiver',
-    remedy: 'write http(s)://HOST[:PORT][/PATH]; a key belongs into `headers`',
+    remedy: 'write http(s)://HOST[:PORT][/PATH]; put a key in `headers`',
   },
   receiver: {
     shape: /^(https?|smtps?):\/\/[^\s]+$/,
@@ -143,8 +144,8 @@ export const formats = {
   },
   mailbox: {
     shape: /^[^\s@<>,;]+@[^\s@<>,;]+$/,
-    name: 'an address for e-mail',
-    remedy: 'write one address alone: finance@example.com',
+    name: 'an e-mail address',
+    remedy: 'write a single address: finance@example.com',
   },
   'header-name': {
     shape: /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/,
@@ -154,13 +155,13 @@ export const formats = {
   'header-value': {
     shape: /^[\t\x20-\x7e]*$/,
     name: 'the value of a header',
-    remedy: 'leave out line breaks and characters beyond ASCII',
+    remedy: 'write text without line breaks and non-ASCII characters',
   },
   'host-pattern': {
     shape: /^(?:https?:\/\/)?(?:\*\.)?(?:\[[0-9A-Fa-f:.]+\]|[^\s/\\?#@:[\]*%]+)(?::\d{1,5})?$/,
     also: text => parseHostPattern(text) !== undefined,
-    name: 'a host, or all below one',
-    remedy: 'write files.vendor.example or "*.vendor.example", with :PORT where it is not the usual one',
+    name: 'a host, or all subdomains of one',
+    remedy: 'write files.vendor.example or "*.vendor.example", with :PORT if it is not the default port',
   },
   origin: {
     shape: /^https?:\/\/[^\s/?#@]+$/,
@@ -173,25 +174,25 @@ export const formats = {
   'public-url': {
     shape: /^https?:\/\/[^\s/?#@]+$/,
     also: text => URL.canParse(text) && new URL(text).origin === text,
-    name: 'where browsers reach the console',
-    remedy: 'write scheme and host alone, as browsers show them: https://ai.example.com',
+    name: 'the base URL of the console',
+    remedy: 'write only scheme and host, as browsers show them: https://ai.example.com',
   },
   issuer: {
     shape: /^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/,
     also: text => URL.canParse(text) && !text.includes('/.well-known/'),
     name: 'the identifier of an issuer',
-    remedy: 'write what its discovery document calls `issuer`: https://login.example.com/realms/staff',
+    remedy: 'write the value of `issuer` in its discovery document: https://login.example.com/realms/staff',
   },
   domain: {
     shape: /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/,
     name: 'a domain',
-    remedy: 'write what stands behind the @ in small letters: example.com',
+    remedy: 'write the part after the @ in lower case: example.com',
   },
   route: {
     shape: matchText,
     also: text => parseMatch(text) !== undefined,
     name: 'a method and a path',
-    remedy: 'write a method, one blank and a path: POST /v1/images/edits, or "GET /v1/models/{id}"',
+    remedy: 'write a method, one space and a path: POST /v1/images/edits, or "GET /v1/models/{id}"',
   },
   'route-spelling': {
     shape: spellingText,

@@ -40,7 +40,7 @@ function compose(step: SchemaData, family: Schema): SchemaData {
     additionalProperties: false,
     required: ['version', 'upstreams', 'pipeline', 'families', 'models', 'routes'],
     properties: {
-      version: { type: 'integer', const: 1, description: "Version of this file's shape: 1." },
+      version: { type: 'integer', const: 1, description: 'Version of the file format: 1.' },
       currency: {
         type: 'string',
         pattern: '^[A-Z]{3}$',
@@ -53,40 +53,36 @@ function compose(step: SchemaData, family: Schema): SchemaData {
         type: 'string',
         format: 'storage',
         default: 'sqlite:./data/tollgate.db',
-        description: 'Where keys, charges and the log are kept: sqlite:PATH or postgres://…',
+        description: 'Storage for keys, charges and the log: sqlite:PATH or postgres://…',
       },
       counters: {
         type: 'string',
         format: 'counters',
         default: 'memory:',
         description:
-          'Where limits are counted: memory: for one process, redis://[USER:PASSWORD@]HOST[:PORT][/DB] or rediss://… for several, followed by ?cluster where HOST is one node of a cluster, ?cluster=spread to count on all of its nodes.',
+          'Store for rate limit counters: memory: for one process; redis://[USER:PASSWORD@]HOST[:PORT][/DB] or rediss://… for several. Append ?cluster if HOST is a node of a cluster, or ?cluster=spread to use all of its nodes.',
       },
       retention: parts.retention,
       events: parts.events,
       sign_in: parts.signIn,
       observability: parts.observability,
       budgets: parts.budgets,
-      groups: namedEntries(
-        parts.group,
-        'Groups of users, by name. Keys without a group of their own are in `default`.',
-        {
-          default: { default: {} },
-        },
-      ),
-      upstreams: namedEntries(parts.upstream, 'The servers that models run on, by name.'),
+      groups: namedEntries(parts.group, 'Groups of users, by name. Keys without a group belong to `default`.', {
+        default: { default: {} },
+      }),
+      upstreams: namedEntries(parts.upstream, 'The servers that run the models, by name.'),
       pipeline: {
         type: 'array',
         minItems: 1,
-        description: 'The plugins, in the order they run: a name, or { name: options }.',
+        description: 'Plugins in the order they run: a name, or { name: options }.',
         items: step,
       },
-      families: namedEntries(family, 'Kinds of models, by name.'),
+      families: namedEntries(family, 'Families of models with the same behavior, by name.'),
       price_tables: parts.composition.price_tables,
       defaults: parts.composition.defaults,
       route_sets: parts.composition.route_sets,
       model_lists: parts.composition.model_lists,
-      models: namedEntries(parts.model, 'The models that callers may name, each on a line of its own.'),
+      models: namedEntries(parts.model, 'The models that clients can request, by name.'),
       routes: { type: 'array', minItems: 1, description: 'The endpoints.', items: parts.route },
     },
   }
@@ -117,7 +113,7 @@ function familySchema(plugins: PluginsByStep, unopened: readonly string[]): Sche
   const facets = Object.fromEntries([
     ...unopened.map(name => [name, {}] as const),
     ...[...plugins.values()].flatMap(({ name, facet }) =>
-      facet ? [[name, { description: `What ${name} has to know of this family.`, ...facet }] as const] : [],
+      facet ? [[name, { description: `Settings of ${name} for this family.`, ...facet }] as const] : [],
     ),
   ])
   return { ...parts.family, properties: { ...parts.family.properties, ...facets } }
@@ -166,7 +162,7 @@ function withSigners(upstream: SchemaData, signers: readonly AnySigner[]): Schem
   const credential = properties.credential as { readonly properties: SchemaData; readonly items: SchemaData }
   const choices = signers.map(({ name, options }) => ({
     if: { properties: { sign: { const: name } }, required: ['sign'] },
-    ['then' as const]: { properties: { with: { description: `What ${name} has to know.`, ...options } } },
+    ['then' as const]: { properties: { with: { description: `Settings of ${name}.`, ...options } } },
   }))
   const sign = { ...(credential.properties['sign'] as SchemaData), examples: signers.map(({ name }) => name) }
   const own = { properties: { ...credential.properties, sign }, allOf: choices }

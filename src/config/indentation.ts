@@ -18,8 +18,8 @@ export function deeperLine(
   if (!below || below.indent <= above.indent) return undefined
   return {
     span: { start: below.start + below.indent, end: below.end },
-    message: 'not YAML: this line stands deeper than the one above it, which has its value already',
-    remedy: `indent it with ${spaces(above.indent)}, as the line above, or take the value of that line away`,
+    message: 'not YAML: this line is indented deeper than the line above, which already has a value',
+    remedy: `indent it with ${spaces(above.indent)}, as the line above, or remove the value of that line`,
   }
 }
 

@@ -192,13 +192,10 @@ async function findKnown({ knownPlugins = [], resolvePlugin }: LoadRequest): Pro
 
 /** Why a configuration cannot be read, and what to do. */
 const unreadable: { readonly [code: string]: readonly [string, string] } = {
-  ENOENT: ['it is not there', 'name another with -c, or make one here: tollgate init'],
-  ENOTDIR: ['a part of its path is a file', 'name another with -c'],
-  EISDIR: ['it is a folder', 'name the file in it with -c, such as FOLDER/gateway.yaml'],
-  EACCES: [
-    'this user may not read it',
-    'give the user that runs the gateway the right to read it, or name another with -c',
-  ],
+  ENOENT: ['it does not exist', 'use -c FILE, or create one here with tollgate init'],
+  ENOTDIR: ['a part of its path is a file', 'use -c FILE'],
+  EISDIR: ['it is a folder', 'use -c with the file in it, such as FOLDER/gateway.yaml'],
+  EACCES: ['this user may not read it', 'let the user that runs the gateway read it, or use -c FILE'],
 }
 
 async function readText(file: string): Promise<string | Finding> {
@@ -208,7 +205,7 @@ async function readText(file: string): Promise<string | Finding> {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown reason'
     const [reason, remedy] = unreadable[code] ?? [
       undefined,
-      'check that it exists and that the gateway may read it, or name another with -c',
+      'check that it exists and that the gateway may read it, or use -c FILE',
     ]
     const message = `the file cannot be read: ${reason === undefined ? code : `${code}, ${reason}`}`
     return { severity: 'error', code: 'file_unreadable', file, line: 1, col: 1, path: '', message, remedy, caret: '' }

@@ -34,7 +34,7 @@ function noteUnread(plugin: AnyPlugin, options: object, path: readonly (string |
   for (const key of Object.keys(options)) {
     if (known.includes(key)) continue
     const remedy = suggest(key, known)
-    const message = `'${key}' is no option that the plugin '${plugin.name}' tells of`
+    const message = `the plugin '${plugin.name}' does not declare the option '${key}'`
     report.atKey([...path, key], { severity: 'note', code: 'option_unread', message, ...(remedy && { remedy }) })
   }
 }

@@ -32,11 +32,11 @@ function checkCharged({ name, family, free, enabled }: Model, steps: Pipeline['s
   if (free || !enabled || charging.some(plugin => family.facets.has(plugin))) return
   report.atValue(['models', name, 'prices'], {
     code: 'price_uncharged',
-    message: `nothing charges these prices: family '${family.name}' has no section of a plugin that does`,
+    message: `these prices are never charged: family '${family.name}' has no section of a plugin that charges them`,
     remedy:
       charging.length > 0
-        ? `add a section ${charging.join(' or ')} to the family, or say price: free`
-        : 'add a plugin that charges to pipeline, such as image-tier-billing, or say price: free',
+        ? `add a section ${charging.join(' or ')} to the family, or set price: free`
+        : 'add a billing plugin to pipeline, such as image-tier-billing, or set price: free',
   })
 }
 

@@ -120,8 +120,8 @@ const absent: ReadonlySet<string> = new Set(['variable_unset', 'file_unreadable'
 /** The same whether it is there or not. */
 const notNamed = {
   code: 'reference_not_in_use',
-  message: 'found a variable or a file that the configuration in use does not name',
-  remedy: 'write the value itself here; in the file of the gateway any reference is read',
+  message: 'found a variable or a file that the active configuration does not use',
+  remedy: 'write the value itself here; new references can only be added in the file',
 }
 
 type Refusal = { readonly code: string; readonly message: string; readonly remedy: string }

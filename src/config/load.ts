@@ -29,13 +29,13 @@ const depthMax = 100
 const tooDeep = {
   code: 'yaml_deep',
   message: `lists and mappings are nested more than ${depthMax} levels deep`,
-  remedy: 'look for brackets, colons or dashes that repeat here, and take them out',
+  remedy: 'look for repeated brackets, colons or dashes here, and remove them',
 }
 
 const tooManyAliases = {
   code: 'yaml_aliases',
-  message: 'its aliases stand for one another so often that nobody can have meant it',
-  remedy: 'write the values out where they are used',
+  message: 'its aliases expand to too many values',
+  remedy: 'write the values in each place where they are used',
 }
 
 /**
@@ -122,8 +122,8 @@ function syntaxDiagnostics(document: Document.Parsed, text: string): PlacedDiagn
     diagnostics.push({ code: kind, path: [], span, message: syntaxMessage(code, message), ...(remedy && { remedy }) })
   }
   if (diagnostics.length === 0 && document.directives.yaml.version !== '1.2') {
-    const message = `found YAML ${document.directives.yaml.version}; only 1.2 is read`
-    diagnostics.push({ code: 'yaml_syntax', path: [], span: whole, message, remedy: 'take the %YAML line out' })
+    const message = `found YAML ${document.directives.yaml.version}; only 1.2 is supported`
+    diagnostics.push({ code: 'yaml_syntax', path: [], span: whole, message, remedy: 'remove the %YAML line' })
   }
   return diagnostics
 }
@@ -139,12 +139,12 @@ function syntaxRemedy(code: string, message: string, line: string): string | und
   if (code === 'TAB_AS_INDENT') return 'indent with spaces'
   if (code === 'MISSING_CHAR' && message.includes('quote')) return 'close the quote'
   if (message.startsWith('Flow ')) return 'close the { or [ that is open here'
-  if (code === 'MULTIPLE_DOCS') return 'keep one document: take out the `---` line'
-  if (code === 'TAG_RESOLVE_FAILED') return 'take the tag out; a value has the type that its key wants'
-  if (code === 'BAD_SCALAR_START') return 'quote a value that begins with a special character'
-  if (code === 'BLOCK_AS_IMPLICIT_KEY') return 'quote a value that holds a colon and a blank'
+  if (code === 'MULTIPLE_DOCS') return 'keep one document: remove the `---` line'
+  if (code === 'TAG_RESOLVE_FAILED') return 'remove the tag; the key determines the type of its value'
+  if (code === 'BAD_SCALAR_START') return 'quote a value that starts with a special character'
+  if (code === 'BLOCK_AS_IMPLICIT_KEY') return 'quote a value that contains a colon and a space'
   if (code !== 'UNEXPECTED_TOKEN') return undefined
-  return hasBareBraces(line) ? 'inside { } quote a value that holds braces' : undefined
+  return hasBareBraces(line) ? 'inside { }, quote a value that contains braces' : undefined
 }
 
 /** Whether an unquoted value after a name has a brace in it. */
@@ -210,9 +210,14 @@ class Reader {
 
   #refuse(node: Node): Refused | undefined {
     const span = spanOf(node)
-    const remedy = 'write the value out where it is used'
+    const remedy = 'write the value in each place where it is used'
     if (isAlias(node)) {
-      return { code: 'yaml_alias', span, message: `found the alias '*${node.source}'; aliases are not read`, remedy }
+      return {
+        code: 'yaml_alias',
+        span,
+        message: `found the alias '*${node.source}'; aliases are not supported`,
+        remedy,
+      }
     }
     if (node.anchor !== undefined) {
       const start = this.#text.lastIndexOf(`&${node.anchor}`, span.start)
@@ -220,28 +225,28 @@ class Reader {
       return {
         code: 'yaml_anchor',
         span: at,
-        message: `found the anchor '&${node.anchor}'; anchors are not read`,
+        message: `found the anchor '&${node.anchor}'; anchors are not supported`,
         remedy,
       }
     }
     if (node.tag === undefined) return undefined
     const start = this.#text.lastIndexOf('!', span.start)
     const at = { start: this.#text[start - 1] === '!' ? start - 1 : start, end: span.start }
-    return { code: 'yaml_tag', span: at, message: 'found a tag; tags are not read', remedy: 'take the tag out' }
+    return { code: 'yaml_tag', span: at, message: 'found a tag; tags are not supported', remedy: 'remove the tag' }
   }
 }
 
 const keyDiagnostics = {
-  text: { code: 'key_not_text', message: 'found a key that is not a name', remedy: 'write a name before the colon' },
+  text: { code: 'key_not_text', message: 'found a key that is not a name', remedy: 'add a name before the colon' },
   merge: {
     code: 'yaml_merge',
-    message: "found the merge key '<<'; merge keys are not read",
-    remedy: 'write the values out where they are used',
+    message: "found the merge key '<<'; merge keys are not supported",
+    remedy: 'write the values in each place where they are used',
   },
   reserved: { code: 'key_reserved', message: "'__proto__' cannot be a name", remedy: 'choose another name' },
   reference: {
     code: 'reference_in_key',
-    message: 'found a reference in a key; only values are filled in',
+    message: 'found a reference in a key; only values may contain references',
     remedy: 'write the name itself',
   },
 } as const

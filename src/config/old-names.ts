@@ -30,8 +30,8 @@ function renameEntries(entries: readonly Entry[], { at, old, now }: OldName, rep
     if (entry.key !== old) return [entry]
     const place = { path: [...at, old], span: entry.keySpan }
     if (isSet) {
-      const message = `'${old}' is the old name of '${now}', which is set too`
-      report?.add({ ...place, code: 'duplicate_key', message, remedy: `keep ${now} alone` })
+      const message = `'${old}' is the old name of '${now}', and both are set`
+      report?.add({ ...place, code: 'duplicate_key', message, remedy: `keep only ${now}` })
       return []
     }
     const message = `'${old}' is now called '${now}'`

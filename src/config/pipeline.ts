@@ -76,7 +76,11 @@ async function resolveStep(
     report.atValue(path, { code: 'plugin_unknown', message: `there is no plugin '${name}'`, ...(remedy && { remedy }) })
   } catch (error) {
     const message = `the plugin '${name}' cannot be loaded: ${error instanceof Error ? error.message : String(error)}`
-    report.atValue(path, { code: 'plugin_failed', message, remedy: 'check that the package or file is there and runs' })
+    report.atValue(path, {
+      code: 'plugin_failed',
+      message,
+      remedy: 'check that the package or file exists and can be imported',
+    })
   }
   return undefined
 }
@@ -84,7 +88,7 @@ async function resolveStep(
 function reportUnknownFunction(name: string, path: Path, plugin: AnyPlugin, report: Report): void {
   const unknown = findUnknownFunction(plugin)
   if (!unknown) return
-  const message = `the plugin '${name}' has a function '${unknown.name}', which nothing would call`
+  const message = `the plugin '${name}' has a function '${unknown.name}' that is never called`
   report.atValue(path, { code: 'hook_unknown', message, ...(unknown.remedy && { remedy: unknown.remedy }), mild: true })
 }
 
@@ -95,11 +99,11 @@ function checkRules(steps: readonly Step[], known: readonly AnyPlugin[], report:
     const others = [...known, ...steps.flatMap(step => step.plugin ?? [])]
     const other = others.find(one => one !== plugin && one.rule === plugin.rule && one.name !== plugin.name)
     if (!other) continue
-    const message = `the charges of '${name}' and of '${other.name}' would both say rule '${plugin.rule}'`
+    const message = `the charges of '${name}' and '${other.name}' would have the same rule '${plugin.rule}'`
     report.atValue(path, {
       code: 'rule_taken',
       message,
-      remedy: "give the plugin's `rule` a name of its own",
+      remedy: 'give the plugin a different `rule`',
       mild: true,
     })
   }
@@ -113,8 +117,8 @@ function checkSettling(steps: readonly Step[], report: Report): void {
     (after.get(from) ?? []).some(name => name === to || (!seen.has(name) && reaches(name, to, seen.add(name))))
   for (const { name, path, plugin } of steps) {
     if (!plugin || !reaches(plugin.name, plugin.name)) continue
-    const message = `'${name}' settles after a plugin that settles after it`
-    report.atValue(path, { code: 'settling_circle', message, remedy: 'take one of the two out', mild: true })
+    const message = `'${name}' and another plugin each require to settle after the other`
+    report.atValue(path, { code: 'settling_circle', message, remedy: 'remove one of the two', mild: true })
   }
 }
 
@@ -144,8 +148,8 @@ function checkOrder(steps: readonly Step[], report: Report): void {
     for (const slot of plugin.needs ?? []) {
       if (given.has(slot.name)) continue
       const giver = steps.find(step => step.plugin?.gives?.some(given => given.name === slot.name))
-      const message = `'${name}' needs '${slot.name}', which nothing above it gives`
-      const remedy = giver ? `put '${giver.name}' above it` : `add a plugin that gives '${slot.name}' above it`
+      const message = `'${name}' needs '${slot.name}', which no plugin above it provides`
+      const remedy = giver ? `move '${giver.name}' above it` : `add a plugin that provides '${slot.name}' above it`
       report.atValue(path, { code: 'plugin_need_missing', message, remedy, mild: true })
     }
     for (const slot of plugin.gives ?? []) given.add(slot.name)
@@ -157,8 +161,8 @@ function checkLast(steps: readonly Step[], report: Report): void {
   for (const [i, { name, path, plugin }] of steps.entries()) {
     const below = steps.slice(i + 1).map(step => step.name)
     if (plugin?.last !== true || below.length === 0) continue
-    const message = `'${name}' stands above ${below.join(', ')}, which would then read the vendor's own words`
-    report.atValue(path, { code: 'plugin_not_last', message, remedy: `put '${name}' at the end`, mild: true })
+    const message = `'${name}' is above ${below.join(', ')}, which would then read the vendor's native format`
+    report.atValue(path, { code: 'plugin_not_last', message, remedy: `move '${name}' to the end`, mild: true })
   }
 }
 
@@ -169,11 +173,11 @@ function checkSections(root: Tree, absent: readonly string[], report: Report): v
     if (family.value.kind !== 'map') continue
     for (const { key } of family.value.entries) {
       if (!absent.includes(key)) continue
-      const message = `'${key}' is not in the pipeline, so this section would do nothing`
+      const message = `'${key}' is not in the pipeline, so this section has no effect`
       const complaint = {
         code: 'section_without_plugin',
         message,
-        remedy: `add '${key}' to pipeline, or take the section out`,
+        remedy: `add '${key}' to pipeline, or remove the section`,
         mild: true,
       }
       report.atKey(['families', family.key, key], complaint)

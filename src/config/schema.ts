@@ -10,36 +10,40 @@ const rpm = {
 
 const tpm = { type: 'integer', minimum: 1, description: 'Tokens in any 60 seconds.' } as const satisfies Schema
 
-const concurrency = { type: 'integer', minimum: 1, description: 'Requests at once.' } as const satisfies Schema
+const concurrency = { type: 'integer', minimum: 1, description: 'Concurrent requests.' } as const satisfies Schema
 
-const shadowDescription = 'Limits that count and log what they would refuse, and refuse no request.'
+const shadowDescription = 'Limits in shadow mode: they count and log what they would refuse, but refuse no request.'
 
 const server = {
   type: 'object',
   additionalProperties: false,
-  description: 'Where the gateway listens and how much it holds.',
+  description: 'Listeners, timeouts and memory limits of the gateway.',
   default: {},
   properties: {
     listen: {
       type: 'string',
       format: 'address',
       default: '127.0.0.1:8080',
-      description: 'host:port for callers: /v1/*, /console, /pricing, /docs, /api/*.',
+      description: 'host:port for clients: /v1/*, /console, /pricing, /docs, /api/*.',
     },
     ops: {
       type: 'string',
       format: 'address-or-off',
-      description: 'host:port for operators: /metrics, /healthz, /readyz; `off` for none.',
+      description: 'host:port for operators: /metrics, /healthz, /readyz. `off` disables it.',
     },
     tls: {
       type: 'object',
       additionalProperties: false,
       description:
-        'Callers speak TLS to `listen`; absent for plain HTTP. The files are read again when they change and at every reload.',
+        'TLS certificate for `listen`; absent: plain HTTP. The files are read again when they change and at every reload.',
       required: ['cert', 'key'],
       properties: {
-        cert: { type: 'string', minLength: 1, description: 'Path of the certificate and its chain, as PEM.' },
-        key: { type: 'string', minLength: 1, description: 'Path of its private key, as PEM, without a passphrase.' },
+        cert: { type: 'string', minLength: 1, description: 'Path of the certificate with its chain, in PEM format.' },
+        key: {
+          type: 'string',
+          minLength: 1,
+          description: 'Path of the private key, in PEM format, without a passphrase.',
+        },
       },
     },
     trusted_proxies: {
@@ -48,43 +52,42 @@ const server = {
       items: { type: 'string', format: 'network' },
       default: [],
       description:
-        "Addresses or CIDR blocks of proxies whose X-Forwarded-For and X-Forwarded-Host are believed; a caller's address is the last in the former that is none of theirs.",
+        'Addresses or CIDR blocks of proxies whose X-Forwarded-For and X-Forwarded-Host are trusted. The client address is the last in X-Forwarded-For that is not a trusted proxy.',
     },
     public_url: {
       type: 'string',
       format: 'public-url',
       description:
-        'Where browsers reach the console, such as https://ai.example.com: links of invitations begin with it, and issuers of sign_in send people back to it.',
+        'Base URL of the console in browsers, such as https://ai.example.com. Invitation links start with it, and sign_in issuers redirect to it.',
     },
     connections_max: {
       type: 'integer',
       minimum: 1,
-      description:
-        'Connections of callers at once, of each process; beyond them new ones are closed. Absent for no bound.',
+      description: 'Maximum client connections per process; further ones are closed. Absent: no limit.',
     },
     connections_per_address: {
       type: 'integer',
       minimum: 1,
       description:
-        'Connections at once of one address that is no trusted proxy, of each process; beyond them new ones are closed. Absent for no bound.',
+        'Maximum connections per client address and process, except from trusted proxies; further ones are closed. Absent: no limit.',
     },
     body_max: {
       type: 'string',
       format: 'bytes',
       default: '32MiB',
-      description: 'The largest request body of a route that sets none itself; one byte more is answered 413.',
+      description: 'Maximum request body of routes that set none; larger bodies get 413.',
     },
     memory_max: {
       type: 'string',
       format: 'bytes',
       default: '192MiB',
-      description: 'Bodies held in memory, all requests together; beyond it new ones get 503.',
+      description: 'Memory for the bodies of all requests; beyond it, new requests get 503.',
     },
     spool_max: {
       type: 'string',
       format: 'bytes',
       default: '4GiB',
-      description: 'Bodies kept in temporary files, all requests together; beyond it new ones get 503.',
+      description: 'Disk space for the bodies of all requests in temporary files; beyond it, new requests get 503.',
     },
     workers: {
       type: ['integer', 'string'],
@@ -93,26 +96,27 @@ const server = {
       format: 'processes',
       default: 1,
       description:
-        'Processes that `serve` runs on the one address; `auto` is one per CPU. More than one needs counters outside them.',
+        'Worker processes of `serve` on the same address; `auto` is one per CPU. More than one requires shared counters.',
     },
     drain: {
       type: 'string',
       format: 'duration',
       default: '30s',
-      description: 'How long requests in flight may run after the gateway receives a signal to stop.',
+      description: 'Drain timeout: how long requests in flight may run after the signal to stop.',
     },
     drain_wait: {
       type: 'string',
       format: 'duration-or-none',
       default: '0s',
       description:
-        'How long the gateway accepts requests after the signal to stop, while /readyz returns 503: as long as a load balancer needs to notice.',
+        'How long the gateway accepts requests after the signal to stop, while /readyz returns 503. Set it to the time that a load balancer needs to notice.',
     },
     heartbeat: {
       type: 'string',
       format: 'duration-or-off',
       default: '15s',
-      description: 'Silence after which the gateway sends a heartbeat on a stream, so that no proxy closes it; or off.',
+      description:
+        'Idle time after which the gateway sends a heartbeat on a stream, so that proxies keep it open; or off.',
     },
     agents_accepting_102: {
       type: 'array',
@@ -120,26 +124,25 @@ const server = {
       items: { type: 'string', minLength: 1 },
       default: [],
       description:
-        'Parts of the User-Agent of callers that get a 102 each `heartbeat` while they wait for an answer; name only those that know what a 102 is. Who comes by a proxy gets none.',
+        'User-Agent substrings of clients that receive a 102 every `heartbeat` while they wait. List only clients that support 102. Clients behind a proxy never receive it.',
     },
     console: {
       type: 'string',
       enum: ['on', 'off'],
       default: 'on',
-      description:
-        'Whether the web console, its API, the price page and the reference are served; `off` for a sidecar.',
+      description: 'Whether to serve the web console, its API, the price page and the reference; `off` for a sidecar.',
     },
     console_edits: {
       type: 'string',
       enum: ['on', 'off'],
       default: 'off',
       description:
-        'Whether administrators may write changes of models, prices and groups into this file from the console; `off` shows and checks them, and gives them as a patch.',
+        'Whether administrators can save changes of models, prices and groups to this file from the console. With `off`, the console validates changes and offers a patch.',
     },
     cors: {
       type: 'object',
       additionalProperties: false,
-      description: 'Which web pages may call the gateway from a browser; absent for none.',
+      description: 'Web pages that may call the gateway from a browser; absent: none.',
       default: {},
       properties: {
         origins: {
@@ -157,28 +160,28 @@ const server = {
 const retention = {
   type: 'object',
   additionalProperties: false,
-  description: 'How long records are kept. Charges are kept for ever.',
+  description: 'How long records are kept. Charges are kept forever.',
   default: {},
   properties: {
     log: {
       type: 'string',
       format: 'duration-or-off',
       default: 'off',
-      description: 'How long the request log is kept, such as 90d; off for ever.',
+      description: 'How long the request log is kept, such as 90d. off: forever.',
     },
     review: {
       type: 'string',
       format: 'duration-or-off',
       default: 'off',
       description:
-        'After how long a charge that needs review is voided and its hold given back, such as 24h; off: it waits for a person for ever.',
+        'When a charge that needs review is voided and its hold released, such as 24h. off: it waits until an operator resolves it.',
     },
     events: {
       type: 'string',
       format: 'duration-or-off',
       default: '90d',
       description:
-        'How long events are kept, and how far back /api/events goes; events that a webhook has not received remain. off: forever.',
+        'How long events are kept and available at /api/events. Events that a webhook has not received remain. off: forever.',
     },
   },
 } as const satisfies Schema
@@ -186,62 +189,62 @@ const retention = {
 const events = {
   type: 'object',
   additionalProperties: false,
-  description: 'Receivers of events.',
+  description: 'Event receivers.',
   default: {},
   properties: {
     webhooks: {
       type: 'object',
       propertyNames: { minLength: 1 },
       default: {},
-      description: 'Receivers, by name. Each gets every event of its kinds at least once.',
+      description: 'Webhooks, by name. Each receives every event of its kinds at least once.',
       additionalProperties: {
         type: 'object',
         additionalProperties: false,
-        description: 'One receiver.',
+        description: 'A webhook.',
         required: ['url', 'kinds'],
         properties: {
           url: {
             type: 'string',
             format: 'receiver',
             description:
-              'https://… that events are posted to; of e-mail smtps://USER:PASSWORD@HOST[:PORT], or smtp:// which turns to TLS where the server offers it. A secret: never logged, never shown.',
+              'https://… to post events to; for e-mail smtps://USER:PASSWORD@HOST[:PORT], or smtp://, which uses TLS if the server offers it. A secret: never logged or shown.',
           },
           format: {
             type: 'string',
             enum: ['standard', 'slack', 'email'],
             default: 'standard',
-            description: 'A signed JSON object (Standard Webhooks), a text as Slack takes it, or an e-mail.',
+            description: 'A signed JSON object (Standard Webhooks), a Slack message, or an e-mail.',
           },
           secret: {
             type: 'string',
             format: 'webhook-secret',
-            description: 'What `standard` is signed with: whsec_ and 24 to 64 bytes as Base64.',
+            description: 'Signing secret for `standard`: whsec_ and 24 to 64 bytes in Base64.',
           },
           old_secret: {
             type: 'string',
             format: 'webhook-secret',
-            description: 'The one before, while receivers learn the next: bodies are signed with both.',
+            description: 'The previous secret during a rotation: bodies are signed with both.',
           },
           kinds: {
             type: 'array',
             minItems: 1,
             uniqueItems: true,
             items: { type: 'string', enum: kindWords },
-            description: 'Events that it receives: kinds, charge.* for all of a sort, or "*" for everything.',
+            description:
+              'Event kinds to send, such as charge.settled; charge.* for all with that prefix, or "*" for every event.',
           },
           allow_private: {
             type: 'boolean',
             default: false,
-            description:
-              'Whether its address may be one of this machine or of a private network, and may go without encryption.',
+            description: 'Whether the address may be on this machine or in a private network, and may be unencrypted.',
           },
-          from: { type: 'string', format: 'mailbox', description: 'Of e-mail: whom it is from.' },
+          from: { type: 'string', format: 'mailbox', description: 'For e-mail: the sender.' },
           to: {
             type: 'array',
             minItems: 1,
             uniqueItems: true,
             items: { type: 'string', format: 'mailbox' },
-            description: 'Of e-mail: whom it is for.',
+            description: 'For e-mail: the recipients.',
           },
         },
       },
@@ -258,19 +261,19 @@ const issuer = {
     issuer: {
       type: 'string',
       format: 'issuer',
-      description: 'Its identifier, an address below which its /.well-known/openid-configuration is.',
+      description: 'Issuer identifier: the base URL of its /.well-known/openid-configuration.',
     },
     label: {
       type: 'string',
       minLength: 1,
       maxLength: 60,
-      description: 'What the button of the sign-in page says; its name when absent.',
+      description: 'Label of the button on the sign-in page; absent: its name.',
     },
-    client_id: { type: 'string', minLength: 1, description: 'What the gateway is called there.' },
+    client_id: { type: 'string', minLength: 1, description: 'Client ID of the gateway at the issuer.' },
     client_secret: {
       type: 'string',
       minLength: 1,
-      description: 'What the gateway proves itself by; absent for a client without a secret.',
+      description: 'Client secret; absent: a public client.',
     },
     client_auth: {
       type: 'string',
@@ -288,13 +291,13 @@ const issuer = {
     allow_http: {
       type: 'boolean',
       default: false,
-      description: 'Whether it may be called without encryption: for one on the same machine.',
+      description: 'Whether unencrypted connections are allowed, for an issuer on the same machine.',
     },
     groups_claim: {
       type: 'string',
       minLength: 1,
       default: 'groups',
-      description: 'Where to read the groups of a person: a claim, or a path such as realm_access.roles.',
+      description: "Where to read a person's groups: a claim, or a path such as realm_access.roles.",
     },
     roles: {
       type: 'object',
@@ -305,12 +308,12 @@ const issuer = {
         description: 'The role of members of this group: user, viewer, billing or admin.',
       },
       description:
-        'Roles by group, taken over at each sign-in: of several admin goes before billing, viewer and user. Absent: roles are given here.',
+        'Roles by group, updated at each sign-in. If several match, the order is admin, billing, viewer, user. Absent: roles are assigned in Tollgate.',
     },
     default_role: {
       type: 'string',
       enum: ['user', 'viewer', 'billing'],
-      description: 'The role of people for whom `roles` has none; absent: they are refused.',
+      description: 'Role of people who match no entry of `roles`; absent: they are refused.',
     },
     groups: {
       type: 'object',
@@ -321,14 +324,14 @@ const issuer = {
         description: 'The Tollgate group of members of this group.',
       },
       description:
-        'Groups here by groups there, taken over at each sign-in: the first that fits counts, and who is in none has `group`. Absent: groups are given here.',
+        'Tollgate groups by issuer groups, updated at each sign-in. The first match applies; people without a match get `group`. Absent: groups are assigned in Tollgate.',
     },
     match: {
       type: 'string',
       enum: ['invitation', 'email'],
       default: 'invitation',
       description:
-        'How people are known when they come first: by an invitation, or by their own wish while they are signed in; `email` also knows them by a verified e-mail that is the name of a user.',
+        'How a first sign-in is linked to a user: by an invitation, or by the user while signed in. `email` also links a verified e-mail address that equals a user name.',
     },
     allow_sign_up: {
       type: 'boolean',
@@ -339,21 +342,20 @@ const issuer = {
       type: 'string',
       minLength: 1,
       default: 'default',
-      description: 'The group of users who come in by allow_sign_up, and of those whom `groups` does not name.',
+      description: 'Group of users created by allow_sign_up, and of people without a match in `groups`.',
     },
     email_domains: {
       type: 'array',
       uniqueItems: true,
       items: { type: 'string', format: 'domain' },
       default: [],
-      description: 'Domains of verified e-mails that may come in; empty for all people.',
+      description: 'Domains of verified e-mail addresses that may sign in; empty: all people.',
     },
     sign_out: {
       type: 'string',
       enum: ['here', 'issuer'],
       default: 'here',
-      description:
-        'Where signing out of the console ends: here alone, or at the issuer too, and with it at everything else that it lets people into.',
+      description: 'Scope of signing out: only the console, or also the issuer, and so every application that uses it.',
     },
   },
 } as const satisfies Schema
@@ -361,20 +363,20 @@ const issuer = {
 const signIn = {
   type: 'object',
   additionalProperties: false,
-  description: 'How people get into the console.',
+  description: 'How people sign in to the console.',
   default: {},
   properties: {
     passwords: {
       type: 'boolean',
       default: true,
       description:
-        'Whether people can sign in with a password. If not, and no administrator is linked to an issuer, the gateway prints the setup link again at its start.',
+        'Whether people can sign in with a password. If off and no administrator is linked to an issuer, the gateway prints a setup link when it starts.',
     },
     issuers: {
       type: 'object',
       propertyNames: { minLength: 1 },
       default: {},
-      description: 'Issuers of identities, by name: small letters, digits and hyphens.',
+      description: 'OpenID Connect providers, by name: lower-case letters, digits and hyphens.',
       additionalProperties: issuer,
     },
   },
@@ -383,7 +385,7 @@ const signIn = {
 const observability = {
   type: 'object',
   additionalProperties: false,
-  description: 'What the gateway reports besides /metrics and its log.',
+  description: 'Telemetry in addition to /metrics and the log.',
   default: {},
   properties: {
     otlp: {
@@ -391,17 +393,17 @@ const observability = {
       additionalProperties: false,
       required: ['endpoint'],
       description:
-        'Sends traces and GenAI metrics by OTLP, as JSON over HTTP; absent for none. Opened once, at the start.',
+        'Export of traces and GenAI metrics by OTLP, as JSON over HTTP; absent: none. Read once, at the start.',
       properties: {
         endpoint: {
           type: 'string',
           format: 'otlp-endpoint',
           description:
-            'Base address of the receiver, such as http://127.0.0.1:4318; /v1/traces and /v1/metrics follow.',
+            'Base URL of the receiver, such as http://127.0.0.1:4318. The gateway appends /v1/traces and /v1/metrics.',
         },
         headers: {
           type: 'object',
-          description: 'Headers for the receiver, such as authorization. Their values are secrets.',
+          description: 'Headers for the receiver, such as authorization. The values are secrets.',
           propertyNames: { type: 'string', format: 'header-name' },
           additionalProperties: { type: 'string', format: 'header-value', description: 'Value of the header.' },
           default: {},
@@ -409,18 +411,18 @@ const observability = {
         traces: {
           type: 'boolean',
           default: true,
-          description: 'A span for each request, and for each call of an upstream.',
+          description: 'Export a span for each request and for each upstream call.',
         },
         metrics: {
           type: 'boolean',
           default: true,
-          description: 'gen_ai.client.token.usage, gen_ai.server.request.duration.',
+          description: 'Export gen_ai.client.token.usage and gen_ai.server.request.duration.',
         },
-        every: { type: 'string', format: 'duration', default: '10s', description: 'How often they are sent.' },
+        every: { type: 'string', format: 'duration', default: '10s', description: 'Export interval.' },
         forward_traceparent: {
           type: 'boolean',
           default: false,
-          description: 'Whether upstreams get the trace, in the header traceparent.',
+          description: 'Whether to send the header traceparent to upstreams.',
         },
       },
     },
@@ -431,13 +433,13 @@ const budgets = {
   type: 'object',
   additionalProperties: false,
   default: {},
-  description: 'How budgets are renewed, and when an event reports that they are nearly spent.',
+  description: 'Budget renewal, and the events for budgets that are nearly spent.',
   properties: {
     time_zone: {
       type: 'string',
       format: 'time-zone',
       default: 'UTC',
-      description: 'By whose days and months budgets are renewed: a name of the IANA database, such as Europe/Berlin.',
+      description: 'Time zone of the days and months of budgets: an IANA name, such as Europe/Berlin.',
     },
     thresholds: {
       type: 'array',
@@ -446,7 +448,7 @@ const budgets = {
       items: { type: 'integer', minimum: 1, maximum: 100 },
       default: [80, 100],
       description:
-        'Percentages of a budget at which the gateway sends the event budget.threshold, once per day, month or amount; [] for none.',
+        'Percentages of a budget at which the event budget.threshold is sent, once per day, month or amount; [] for none.',
     },
   },
 } as const satisfies Schema
@@ -456,12 +458,12 @@ const budgetOf = {
   additionalProperties: false,
   required: ['amount'],
   properties: {
-    amount: { type: 'string', format: 'money', description: 'How much, as a quoted decimal.' },
+    amount: { type: 'string', format: 'money', description: 'Amount, as a quoted decimal.' },
     per: {
       type: 'string',
       enum: ['total', 'day', 'month'],
       default: 'total',
-      description: 'What it is for: all there ever is, or each day or month of `budgets.time_zone`.',
+      description: 'Period: total, or each day or month in `budgets.time_zone`.',
     },
   },
 } as const satisfies Schema
@@ -471,20 +473,20 @@ const limitsTogether = {
   additionalProperties: false,
   minProperties: 1,
   properties: {
-    rpm: { ...rpm, description: 'Requests in any 60 seconds; absent for no limit.' },
-    tpm: { ...tpm, description: 'Tokens in any 60 seconds; absent for no limit.' },
-    concurrency: { ...concurrency, description: 'Requests at once; absent for no limit.' },
+    rpm: { ...rpm, description: 'Requests in any 60 seconds; absent: no limit.' },
+    tpm: { ...tpm, description: 'Tokens in any 60 seconds; absent: no limit.' },
+    concurrency: { ...concurrency, description: 'Concurrent requests; absent: no limit.' },
   },
 } as const satisfies Schema
 
 const group = {
   type: 'object',
   additionalProperties: false,
-  description: 'A group of users and the limits of each of its keys.',
+  description: 'A group of users, with limits for each of its keys.',
   properties: {
-    rpm: { ...rpm, description: 'Requests in any 60 seconds, per key; absent for no limit.' },
-    tpm: { ...tpm, description: 'Tokens in any 60 seconds, per key; absent for no limit.' },
-    concurrency: { ...concurrency, description: 'Requests at once, always per key; absent for no limit.' },
+    rpm: { ...rpm, description: 'Requests in any 60 seconds, per key; absent: no limit.' },
+    tpm: { ...tpm, description: 'Tokens in any 60 seconds, per key; absent: no limit.' },
+    concurrency: { ...concurrency, description: 'Concurrent requests, always per key; absent: no limit.' },
     shadow: {
       type: 'array',
       uniqueItems: true,
@@ -496,19 +498,19 @@ const group = {
       type: 'string',
       enum: ['key', 'user'],
       default: 'key',
-      description: 'Whose requests and tokens count together: those of each key, or those of all keys of a user.',
+      description: 'Whether requests and tokens are counted per key, or for all keys of a user.',
     },
     keys_max: {
       type: 'integer',
       minimum: 0,
       description:
-        'Keys that each user of it may have who makes them at the console; revoked ones are not counted, administrators are not bound. Absent for as many as they like; what is set for a user goes before it.',
+        "Maximum keys that each user may create in the console. Revoked keys do not count, and administrators are not limited. A user's own setting takes precedence. Absent: no limit.",
     },
     jobs: {
       type: 'integer',
       minimum: 0,
       description:
-        'Jobs that each of its keys may have open, whose clients do not wait (`prefer: respond-async`); 100 when absent. They count as requests at once, too.',
+        'Open jobs per key whose clients do not wait (`prefer: respond-async`); 100 if absent. They also count as concurrent requests.',
     },
     models: {
       type: 'array',
@@ -516,27 +518,26 @@ const group = {
       uniqueItems: true,
       items: { type: 'string', minLength: 1 },
       description:
-        'Models that its keys may use, by name; a final `*` matches any ending. A key with its own list may use the models in both. Absent: all.',
+        'Models that its keys may use; a final `*` matches any ending. A key with its own list may use the models in both lists. Absent: all.',
     },
     multiplier: {
       type: 'string',
       format: 'factor',
       default: '1',
-      description: 'Factor on token prices, as a quoted decimal; prices per image ignore it.',
+      description: 'Factor on token prices, as a quoted decimal. It does not apply to prices per image.',
     },
     limits_per_user: {
       ...limitsTogether,
-      description:
-        'Limits of all keys of one user together, of each user of the group, in addition to those of each key.',
+      description: 'Limits for all keys of each user together, in addition to the limits of each key.',
     },
     limits_in_all: {
       ...limitsTogether,
-      description: 'Limits of all keys of the group together, in addition to the others.',
+      description: 'Limits for all keys of the group together, in addition to the other limits.',
     },
-    budget: { ...budgetOf, description: 'What all keys of the group may spend together; absent for no bound.' },
+    budget: { ...budgetOf, description: 'Budget of all keys of the group together; absent: no limit.' },
     user_budget: {
       ...budgetOf,
-      description: 'What all keys of one user may spend together, of each user without a budget of their own.',
+      description: 'Budget of all keys of a user together, for each user without a budget of their own.',
     },
   },
 } as const satisfies Schema
@@ -545,12 +546,12 @@ const callPath = {
   type: 'string',
   format: 'call-path',
   description:
-    'The path at the upstream, with {model}, which keeps slashes, {model:segment}, which escapes them, and the {names} of the route.',
+    'Path at the upstream. {model} keeps slashes, {model:segment} escapes them; the {names} of the route can be used too.',
 } as const satisfies Schema
 
 const callQuery = {
   type: 'object',
-  description: 'Its query, in place of what the caller sent.',
+  description: 'Query parameters, instead of those of the client.',
   additionalProperties: { type: 'string', description: 'Value of the parameter.' },
 } as const satisfies Schema
 
@@ -564,19 +565,19 @@ const call = {
     method: {
       type: 'string',
       enum: ['GET', 'POST', 'PUT', 'PATCH'],
-      description: "Its method; the route's when absent.",
+      description: "HTTP method; absent: the route's.",
     },
     query: callQuery,
     headers: {
       type: 'object',
-      description: 'More fixed headers for it.',
+      description: 'Additional fixed headers.',
       propertyNames: { type: 'string', format: 'header-name' },
       additionalProperties: { type: 'string', format: 'header-value', description: 'Value of the header.' },
     },
     stream: {
       type: 'object',
       additionalProperties: false,
-      description: 'What differs when the client requests a stream.',
+      description: 'Differences if the client requests a stream.',
       properties: { path: callPath, query: callQuery },
     },
   },
@@ -590,51 +591,55 @@ const calls = {
 
 const credentialKeys = {
   header: { type: 'string', format: 'header-name', description: 'Name of the header, such as authorization.' },
-  query: { type: 'string', minLength: 1, description: 'Name of the parameter instead, such as key.' },
+  query: {
+    type: 'string',
+    minLength: 1,
+    description: 'Name of the query parameter, such as key, instead of a header.',
+  },
   value: {
     type: 'string',
     format: 'header-value',
-    description: 'Its whole value: "Bearer ${ALPHA_API_KEY}", or "${file:/run/secrets/alpha}".',
+    description: 'The complete value: "Bearer ${ALPHA_API_KEY}", or "${file:/run/secrets/alpha}".',
   },
   sign: {
     type: 'string',
     minLength: 1,
-    description: 'Name of the plugin that signs each request instead, such as aws-sigv4 or google-token.',
+    description: 'Name of the plugin that signs each request, such as aws-sigv4 or google-token, instead of a header.',
   },
-  with: { type: 'object', description: 'What the signing plugin has to know: the keys that it names.' },
+  with: { type: 'object', description: 'Options of the signing plugin.' },
 } as const satisfies { readonly [name: string]: Schema }
 
 const vendorKey = {
   type: 'object',
   additionalProperties: false,
-  description: 'One of them, by a name that stays when its secret changes.',
+  description: 'A key, by a name that stays when its secret changes.',
   required: ['value'],
   properties: {
     value: {
       type: 'string',
       format: 'header-value',
-      description: 'The value of {key}: "${ALPHA_KEY_1}", or "${file:/run/secrets/alpha-1}". It is secret.',
+      description: 'Value of {key}: "${ALPHA_KEY_1}", or "${file:/run/secrets/alpha-1}". A secret.',
     },
     weight: {
       type: 'integer',
       minimum: 0,
       default: 1,
-      description: 'Its share of the requests among the keys that may be used; 0 gives it none.',
+      description: 'Share of the requests among the usable keys; 0: the key is not used.',
     },
     models: {
       type: 'array',
       uniqueItems: true,
       minItems: 1,
       items: { type: 'string', minLength: 1 },
-      description: 'The models that it serves, by our names, * for the rest of a name; absent for all.',
+      description: 'Models that it serves, by their names in this file; a final * matches any ending. Absent: all.',
     },
-    rpm: { ...rpm, description: 'Requests in any 60 seconds that use it; absent for no limit.' },
-    tpm: { ...tpm, description: 'Tokens in any 60 seconds of requests that use it; absent for no limit.' },
-    concurrency: { ...concurrency, description: 'Concurrent requests that use it; absent for no limit.' },
+    rpm: { ...rpm, description: 'Requests in any 60 seconds with this key; absent: no limit.' },
+    tpm: { ...tpm, description: 'Tokens in any 60 seconds with this key; absent: no limit.' },
+    concurrency: { ...concurrency, description: 'Concurrent requests with this key; absent: no limit.' },
     budget: {
       type: 'object',
       additionalProperties: false,
-      description: 'Spending cap; the key is skipped once reached. Absent for no cap.',
+      description: 'Spending cap; the key is skipped once it is reached. Absent: no cap.',
       required: ['amount'],
       properties: {
         amount: { type: 'string', format: 'money', description: 'A quoted decimal, such as "100.00".' },
@@ -642,7 +647,7 @@ const vendorKey = {
           type: 'string',
           enum: ['total', 'day', 'month'],
           default: 'total',
-          description: 'For all of its life, or for each day or month of `budgets.time_zone`.',
+          description: 'Period: total, or each day or month in `budgets.time_zone`.',
         },
       },
     },
@@ -652,7 +657,7 @@ const vendorKey = {
 const outcome = {
   type: 'object',
   additionalProperties: false,
-  description: 'What some answers mean; of several rows the first that fits.',
+  description: 'Meaning of upstream responses; the first matching row applies.',
   required: ['status', 'class'],
   properties: {
     status: {
@@ -661,49 +666,49 @@ const outcome = {
       maximum: 599,
       minItems: 1,
       items: { type: 'integer', minimum: 400, maximum: 599 },
-      description: 'The status of the answer, or a list of them.',
+      description: 'HTTP status of the response, or a list.',
     },
     at: {
       type: 'string',
       minLength: 1,
-      description: 'Where to read the code in its JSON, such as error.code; the usual places when absent.',
+      description: 'Path of the code in the JSON body, such as error.code; absent: the usual paths.',
     },
     codes: {
       type: 'array',
       minItems: 1,
       items: { type: 'string', minLength: 1 },
-      description: 'Machine-readable codes of the vendor; absent where the status alone says it.',
+      description: "The vendor's error codes; absent: any.",
     },
     mentions: {
       type: 'array',
       minItems: 1,
       items: { type: 'string', minLength: 1 },
       description:
-        "Parts of the vendor's message, in any case; one of them has to occur. {name} matches a number: 'can only afford {left}'.",
+        "Substrings of the vendor's message, case-insensitive; one must occur. {name} matches a number: 'can only afford {left}'.",
     },
     where: {
       type: 'string',
       pattern: wherePattern,
-      description: "What the numbers of `mentions` have to be: 'left > 0', 'wanted > limit'.",
+      description: "Conditions on the numbers of `mentions`: 'left > 0', 'wanted > limit'.",
     },
     class: {
       type: 'string',
       enum: saleClasses,
       description:
-        'not_sold: the request goes to the next key or upstream. unknown: it may have been sold, and goes nowhere else. final: the client gets the response.',
+        'not_sold: try the next key or upstream. unknown: the vendor may have charged, do not retry. final: return the response to the client.',
     },
     key: {
       type: 'string',
       enum: keyEffects,
       default: 'none',
       description:
-        'What it says of the key: nothing, that it is invalid, has no credit, is limited for a while, or does not serve the model; or of the request, that it is too much for this key (request).',
+        'What it means for the key: nothing, invalid, out of credit, rate limited, or model not served; or that the request is too large for this key (request).',
     },
     confirm: {
       type: 'boolean',
       default: false,
       description:
-        'The body of one request can bring it about: it counts for the key when a different request is refused so too.',
+        'The request body alone can cause this response. It counts against the key only when a different request gets it too.',
     },
   },
 } as const satisfies Schema
@@ -711,38 +716,38 @@ const outcome = {
 const upstream = {
   type: 'object',
   additionalProperties: false,
-  description: 'A server that models run on.',
+  description: 'A server that runs models.',
   required: ['url'],
   properties: {
     url: {
       type: 'string',
       format: 'upstream-url',
-      description: 'http(s)://HOST[/PATH], which the path of a route is appended to, or simulator:NAME.',
+      description: 'http(s)://HOST[/PATH], to which the path of the route is appended, or simulator:NAME.',
     },
     credential: {
       type: ['object', 'array'],
       description:
-        'What it knows us by: a header, a parameter of the query, or what a signing plugin works out; or a list of these. Their values are secrets: never logged, never shown, never sent anywhere else.',
+        'Credential for the upstream: a header, a query parameter, or a signing plugin; or a list of these. The values are secrets: never logged, shown or sent elsewhere.',
       additionalProperties: false,
       properties: credentialKeys,
       minItems: 1,
       items: {
         type: 'object',
         additionalProperties: false,
-        description: 'One of several; all of them go with every request.',
+        description: 'One of several credentials; each request carries all of them.',
         properties: credentialKeys,
       },
     },
     query: {
       type: 'object',
-      description: 'Fixed parameters of the query of every request, such as api-version; a caller cannot change them.',
+      description: 'Fixed query parameters of every request, such as api-version. Clients cannot change them.',
       propertyNames: { type: 'string', minLength: 1 },
       additionalProperties: { type: 'string', format: 'header-value', description: 'Value of the parameter.' },
       default: {},
     },
     headers: {
       type: 'object',
-      description: 'More fixed headers for every request to this upstream.',
+      description: 'Additional fixed headers of every request to this upstream.',
       propertyNames: { type: 'string', format: 'header-name' },
       additionalProperties: { type: 'string', format: 'header-value', description: 'Value of the header.' },
       default: {},
@@ -750,24 +755,29 @@ const upstream = {
     calls: {
       ...calls,
       description:
-        "By operation: the path at this upstream, if it differs from the family's and the route's. It overrides the family's.",
+        "By operation: the path at this upstream, if it differs from the family's and the route's. Overrides the family's.",
     },
     timeouts: {
       type: 'object',
       additionalProperties: false,
-      description: 'How long to wait, and for what; each has an error of its own.',
+      description: 'Timeouts; each has its own error code.',
       default: {},
       properties: {
-        connect: { type: 'string', format: 'duration', default: '5s', description: 'For the connection.' },
-        first_byte: { type: 'string', format: 'duration', default: '600s', description: 'For the head of the answer.' },
-        idle: { type: 'string', format: 'duration', default: '120s', description: 'Between two pieces of the answer.' },
-        total: { type: 'string', format: 'duration', default: '15m', description: 'For the whole exchange.' },
+        connect: { type: 'string', format: 'duration', default: '5s', description: 'To connect.' },
+        first_byte: { type: 'string', format: 'duration', default: '600s', description: 'For the response headers.' },
+        idle: {
+          type: 'string',
+          format: 'duration',
+          default: '120s',
+          description: 'Between two chunks of the response.',
+        },
+        total: { type: 'string', format: 'duration', default: '15m', description: 'For the whole request.' },
         after_leave: {
           type: 'string',
           format: 'duration',
           default: '2m',
           description:
-            'For the rest of an answer that has begun, and is read on for its charge when its caller has left.',
+            'For the rest of a response that is read to the end for its charge after the client has disconnected.',
         },
       },
     },
@@ -775,35 +785,36 @@ const upstream = {
       type: 'string',
       minLength: 1,
       description:
-        'Where it runs, for prices that depend on it (if: { region: eu }): eu, us, fedramp, regional. A region that the answer reports comes first; most vendors report none.',
+        'Region for prices that depend on it (if: { region: eu }): eu, us, fedramp, regional. A region in the response takes precedence; most vendors report none.',
     },
     answer_max: {
       type: 'string',
       format: 'bytes',
       default: '256MiB',
-      description: 'An answer of more bytes is cut, packed or unpacked; what was in it by then is charged.',
+      description:
+        'Maximum size of a response, compressed or decompressed. A larger one is cut off and charged for its content up to then.',
     },
     reuse: {
       type: 'boolean',
-      description: 'Whether a socket carries one request after another; absent leaves it to the route.',
+      description: 'Whether connections are reused; absent: as the route sets it.',
     },
     concurrency: {
       ...concurrency,
-      description: 'The most concurrent requests to it; beyond them the next upstream of the model is called.',
+      description: "Maximum concurrent requests; beyond it, the model's next upstream is used.",
     },
     connections: {
       type: 'integer',
       minimum: 1,
-      description: 'Connections to it, of each process, at most; 256 when absent. Each carries one request at a time.',
+      description: 'Maximum connections per process; 256 if absent. Each carries one request at a time.',
     },
     queue: {
       type: 'object',
       additionalProperties: false,
       description:
-        "If all connections are in use, requests wait for one, and clients take turns. Beyond these bounds the request goes to the model's next upstream, or the client gets 429.",
+        "Queue for requests if all connections are in use; clients take turns. Beyond these limits, the request goes to the model's next upstream, or the client gets 429.",
       properties: {
-        max: { type: 'integer', minimum: 0, description: 'So many requests wait, at most (1024 when absent),' },
-        for: { type: 'string', format: 'duration', description: 'each for so long (30s when absent).' },
+        max: { type: 'integer', minimum: 0, description: 'Maximum waiting requests; 1024 if absent.' },
+        for: { type: 'string', format: 'duration', description: 'Maximum wait per request; 30s if absent.' },
       },
     },
     shadow: {
@@ -816,15 +827,15 @@ const upstream = {
     cooldown: {
       type: 'object',
       additionalProperties: false,
-      description: 'When it is paused for a while after failures, if the model has another upstream to go to.',
+      description: 'Pause after failures, if the model has another upstream.',
       default: {},
       properties: {
-        failures: { type: 'integer', minimum: 1, default: 3, description: 'After so many failures in a row,' },
+        failures: { type: 'integer', minimum: 1, default: 3, description: 'Consecutive failures before the pause.' },
         for: {
           type: 'string',
           format: 'duration',
           default: '10s',
-          description: 'for so long; then one request tries it.',
+          description: 'Length of the pause; then one request tests the upstream.',
         },
       },
     },
@@ -832,33 +843,32 @@ const upstream = {
       type: 'object',
       minProperties: 1,
       description:
-        'Several keys of one vendor, by name: each request uses one of them as {key} in the values of `credential`. A refused key is paused until it works again.',
+        'Several keys of the vendor, by name. Each request uses one of them as {key} in the values of `credential`. A refused key is suspended until it works again.',
       propertyNames: { type: 'string', minLength: 1 },
       additionalProperties: vendorKey,
     },
     probe: {
       type: 'object',
       additionalProperties: false,
-      description: 'How a key that was refused is tried again, for free.',
+      description: 'How a refused key is tested again, for free.',
       properties: {
         path: {
           type: 'string',
           format: 'call-path',
-          description:
-            'A path that costs nothing to GET and refuses a bad key, such as a list of models; /v1/models when absent.',
+          description: 'A path whose GET is free and refuses a bad key, such as a model list; /v1/models if absent.',
         },
       },
     },
     outcomes: {
       type: 'array',
       items: outcome,
-      description: 'What its refusals mean, where the table that comes with the gateway does not know.',
+      description: 'Meaning of its refusals that the built-in table does not cover.',
     },
     on_unknown: {
       type: 'string',
       enum: ['stop', 'pay_twice'],
       description:
-        'A request that may have been sold without a response goes nowhere else (stop, also when absent), or to the next key or upstream, which may cost twice (pay_twice).',
+        'What to do if the vendor may have charged for a request without a response: stop (the default), or pay_twice: try the next key or upstream, which may cost twice.',
     },
   },
 } as const satisfies Schema
@@ -869,35 +879,34 @@ const sentences = { type: 'array', items: { type: 'string', minLength: 1 }, defa
 
 const forwardRule = {
   type: ['array', 'object'],
-  description:
-    'A list of field names, or { all: true, except: [names] }. Other fields are dropped, and the log says so.',
+  description: 'A list of field names, or { all: true, except: [names] }. Other fields are dropped and logged.',
   uniqueItems: true,
   items: { type: 'string', minLength: 1 },
   additionalProperties: false,
   required: ['all'],
   properties: {
-    all: { type: 'boolean', const: true, description: 'Every field goes upstream.' },
-    except: { ...names, default: [], description: 'Fields that are dropped all the same.' },
+    all: { type: 'boolean', const: true, description: 'Forward every field.' },
+    except: { ...names, default: [], description: 'Fields to drop.' },
   },
 } as const satisfies Schema
 
 const family = {
   type: 'object',
   additionalProperties: false,
-  description: 'Models that behave alike. Each plugin of the pipeline may have a section here, under its name.',
+  description: 'Models with the same behavior. Each plugin of the pipeline can have a section here, under its name.',
   properties: {
-    streams: { ...names, default: [], description: 'Operations that may answer as a stream of events.' },
-    n_max: { type: 'integer', minimum: 1, default: 128, description: 'The largest `n` that a caller may request.' },
+    streams: { ...names, default: [], description: 'Operations that support streaming.' },
+    n_max: { type: 'integer', minimum: 1, default: 128, description: 'The largest `n` that a client may request.' },
     forward: {
       type: 'object',
-      description: "By operation: which of the caller's fields go upstream. An operation left out forwards them all.",
+      description: 'By operation: the request fields to forward. Operations that are not listed forward all fields.',
       default: {},
       additionalProperties: forwardRule,
     },
     defaults: {
       type: 'object',
       description:
-        'Fields that are set where the caller sends none, or null: priced and sent on as if it had. A field that forward leaves out is not sent.',
+        'Values of fields that the client omits or sets to null. They are priced and forwarded as if the client had sent them, except fields that forward drops.',
       default: {},
       additionalProperties: {
         type: ['string', 'number', 'boolean', 'object', 'array'],
@@ -908,36 +917,40 @@ const family = {
       type: 'object',
       additionalProperties: false,
       description:
-        'Where bodies name further models: fields, or members within them with dots between the names; lists are searched. Each must be a model here that the client may use and that runs on the same upstream.',
+        'Fields in which bodies name further models; dots separate nested members, and lists are searched. Each must be a configured model that the client may use on the same upstream.',
       default: {},
       properties: {
         instead: {
           ...names,
           default: ['models'],
           description:
-            'Models that may answer in place of the first. Charged is the one that the answer names; held is for the dearest, which is charged where the answer names none of them.',
+            'Models that may respond instead of the first. Billed as the model in the response; the hold uses the most expensive, which is also billed if the response names none of them.',
         },
-        beside: { ...names, default: [], description: 'Models that are run on the way, as by tools: [tools.model].' },
+        beside: {
+          ...names,
+          default: [],
+          description: 'Models that the request also runs, such as by tools: [tools.model].',
+        },
       },
     },
     vendor_tools: {
       ...names,
       description:
-        'Tools that the upstream runs and clients may use, by their names in requests: web_search, googleSearch, web_search_options; a final * matches any ending. Others are refused. Tools that the client runs need no entry. Absent: every tool is forwarded, except those that make images.',
+        'Allowed tools that the upstream runs, by their names in requests: web_search, googleSearch, web_search_options; a final * matches any ending. Others are refused. Tools that the client runs need no entry. Absent: every tool is forwarded, except image tools.',
     },
     calls: {
       ...calls,
-      description: "By operation: where upstreams are called for these models; else at the route's own path.",
+      description: "By operation: the upstream path for these models, instead of the route's path.",
     },
     notes: {
       type: 'object',
       additionalProperties: false,
       description:
-        'What clients should know about these models; shown in the documentation, on the price page and next to the playground.',
+        'Notes for clients about these models; shown in the documentation, on the price page and in the playground.',
       default: {},
       properties: {
-        en: { ...sentences, description: 'Sentences in English.' },
-        zh: { ...sentences, description: 'The same in Chinese.' },
+        en: { ...sentences, description: 'Text in English.' },
+        zh: { ...sentences, description: 'Text in Chinese.' },
       },
     },
   },
@@ -946,7 +959,7 @@ const family = {
 const sendAs = {
   type: 'string',
   minLength: 1,
-  description: 'The name that the upstream knows it by; absent for its own.',
+  description: 'Model name at the upstream; absent: its own name.',
 } as const satisfies Schema
 
 const candidate = {
@@ -959,34 +972,35 @@ const candidate = {
       type: 'number',
       exclusiveMinimum: 0,
       default: 1,
-      description: 'Its share of the requests among those of one priority.',
+      description: 'Share of the requests among upstreams of the same priority.',
     },
     priority: {
       type: 'integer',
       minimum: 1,
       default: 1,
-      description: 'Those of 1 are called first, those of 2 when none of 1 takes the request.',
+      description: 'Order of use: upstreams of 1 first, then those of 2 if none of 1 accepts the request.',
     },
-    send_as: { ...sendAs, description: "The name that this upstream knows the model by; absent for the model's own." },
+    send_as: { ...sendAs, description: "Model name at this upstream; absent: the model's own name." },
   },
 } as const satisfies Schema
 
 const unpriced = {
   type: 'string',
   enum: ['refuse', 'review', 'parent'],
-  description: 'What happens to use without a price, for this model; absent for what the family says.',
+  description: 'What to do with usage that has no price, for this model; absent: as the family sets it.',
 } as const satisfies Schema
 
 const prices = {
   type: 'object',
   minProperties: 1,
   description:
-    'A quoted decimal in the currency, by what it is for: a tier such as 2K; tokens per million (input, cached_input, cache_write, cache_write_1h, input_audio, input_image, input_video, cached_input_audio, cached_input_image, output, reasoning, output_audio, output_image) and character; calls per thousand (web_search, grounding, maps, code_execution, file_search); second, minute, hour, request, search_unit, each. Absent for what the price_tables say.',
+    'Prices as quoted decimals, by unit: a tier such as 2K; tokens per million (input, cached_input, cache_write, cache_write_1h, input_audio, input_image, input_video, cached_input_audio, cached_input_image, output, reasoning, output_audio, output_image) and character; calls per thousand (web_search, grounding, maps, code_execution, file_search); second, minute, hour, request, search_unit, each. Absent: the prices in price_tables.',
   properties: {
     from: {
       type: 'string',
       minLength: 1,
-      description: 'Name of the row of price_tables that it costs, where that is not its own; instead of all others.',
+      description:
+        "Name of the row of price_tables to use, if different from the model's name; instead of all other prices.",
     },
   },
   additionalProperties: { type: 'string', format: 'money', description: 'A quoted decimal, such as "0.04".' },
@@ -995,27 +1009,27 @@ const prices = {
 const model = {
   type: 'object',
   additionalProperties: false,
-  description: 'A model that callers may name.',
+  description: 'A model that clients can request.',
   required: ['family'],
   properties: {
     family: { type: 'string', description: 'Name of its family.' },
-    upstream: { type: 'string', description: 'Name of the upstream that serves it; instead of upstreams.' },
+    upstream: { type: 'string', description: 'Name of the upstream that serves it, instead of upstreams.' },
     upstreams: {
       type: 'array',
       minItems: 1,
-      description: 'Several that serve it: which is called first follows from priority and weight.',
+      description: 'Several upstreams that serve it, in the order of priority and weight.',
       items: candidate,
     },
-    routes: { type: 'string', minLength: 1, description: 'Name of one of route_sets; instead of upstreams.' },
+    routes: { type: 'string', minLength: 1, description: 'Name of an entry of route_sets, instead of upstreams.' },
     prices,
-    price: { type: 'string', enum: ['free'], description: 'free, for a model that costs nothing; instead of prices.' },
+    price: { type: 'string', enum: ['free'], description: 'free for a model that costs nothing, instead of prices.' },
     overrides: priceOverrides,
     times: priceTimes,
     unpriced,
     limits: {
       type: 'object',
       additionalProperties: false,
-      description: "Limits of the model, in addition to those of the caller's group.",
+      description: "Limits of the model, in addition to those of the client's group.",
       default: {},
       properties: {
         rpm,
@@ -1023,7 +1037,7 @@ const model = {
           type: 'string',
           enum: ['gateway', 'key'],
           default: 'gateway',
-          description: "Whose traffic counts: everybody's together, or each key's.",
+          description: 'Whether all traffic is counted together, or per key.',
         },
         shadow: {
           type: 'array',
@@ -1039,12 +1053,12 @@ const model = {
       type: 'string',
       format: 'date',
       description:
-        'The day, UTC, from which its vendor no longer serves it: 2026-12-01. check, the start and clients report it from 60 days before; nothing is refused.',
+        'The day (UTC) from which the vendor no longer serves it: 2026-12-01. Warnings start 60 days before, in check, at the start and for clients. Requests are not refused.',
     },
     enabled: {
       type: 'boolean',
       default: true,
-      description: 'false hides and refuses the model, but keeps it known for old records.',
+      description: 'false hides and refuses the model, but keeps it for old records.',
     },
   },
 } as const satisfies Schema
@@ -1059,34 +1073,34 @@ const route = {
       type: ['string', 'array'],
       format: 'route',
       description:
-        'Method and path; {name} captures the text in its place: "GET /v1/models/{id}". A list gives more spellings of the path; upstreams get the first.',
+        'Method and path; {name} captures a part of the path: "GET /v1/models/{id}". A list adds alternative paths; upstreams get the first.',
       minItems: 1,
       items: [{ type: 'string', format: 'route' }],
       additionalItems: { type: 'string', format: 'route-spelling' },
     },
-    operation: { type: 'string', minLength: 1, description: 'What is done; families speak of it under this name.' },
+    operation: { type: 'string', minLength: 1, description: 'Operation name, used by families.' },
     dialect: {
       type: 'string',
       minLength: 1,
-      description: "Whose wire style the callers of this route expect; by-caller for the asker's own.",
+      description: 'API format of the route; by-caller: the format of the client.',
     },
     stream: {
       type: 'string',
       enum: ['field', 'always', 'never'],
       default: 'field',
-      description: "Whether the answer is a stream: as the body's `stream` says, always, or never.",
+      description: 'Whether responses are streamed: as `stream` in the body requests, always, or never.',
     },
     body: {
       type: 'string',
       enum: ['json', 'form', 'form-or-json', 'none'],
-      description: 'What callers must send. Absent: none for GET and DELETE, else json.',
+      description: 'Required body type. Absent: none for GET and DELETE, else json.',
     },
-    body_max: { type: 'string', format: 'bytes', description: 'The largest body; absent for server.body_max.' },
+    body_max: { type: 'string', format: 'bytes', description: 'Maximum request body; absent: server.body_max.' },
     jobs: {
       type: 'string',
       enum: ['wait', 'accept'],
       description:
-        'For jobs of upstreams: wait answers when the job is done (also when absent), accept answers 202 at once, and GET /v1/jobs/{id} returns the result. Clients that send `prefer: respond-async` always get 202.',
+        'For upstream jobs: wait (the default) responds when the job is done; accept responds 202 immediately, and GET /v1/jobs/{id} returns the result. Clients that send `prefer: respond-async` always get 202.',
     },
     session: {
       type: 'object',
@@ -1124,12 +1138,12 @@ const route = {
     },
     reuse: {
       type: 'boolean',
-      description: 'false opens a socket for each request, for those that may not be sent twice.',
+      description: 'false opens a new connection for each request, for requests that must not be sent twice.',
     },
     serve: {
       type: 'string',
       minLength: 1,
-      description: 'The gateway answers by itself, without an upstream: models, model, charge, job, client-secret.',
+      description: 'The gateway responds itself, without an upstream: models, model, charge, job, client-secret.',
     },
   },
 } as const satisfies Schema
@@ -1151,53 +1165,52 @@ const composition = {
   include: {
     ...files,
     description:
-      'More files of settings, read as if they were written here: paths from this file on, or patterns such as models/*.yaml. A name that two of them set is refused.',
+      'Further configuration files, read as if they were part of this one: paths relative to this file, or patterns such as models/*.yaml. Two files must not set the same name.',
   },
   price_tables: {
     ...files,
-    description:
-      'Files of prices: a model without prices costs what the first of them says of the name that its upstream has for it.',
+    description: 'Price tables. A model without prices uses the first row with the name that its upstream has for it.',
   },
   defaults: {
     type: 'object',
     additionalProperties: false,
-    description: 'What entries of a section have that do not say it themselves.',
+    description: 'Default settings for the entries of a section.',
     properties: {
-      upstreams: under(upstream, 'Of all upstreams.'),
-      groups: under(group, 'Of all groups.'),
-      models: under(model, 'Of all models.'),
+      upstreams: under(upstream, 'For all upstreams.'),
+      groups: under(group, 'For all groups.'),
+      models: under(model, 'For all models.'),
     },
   },
   route_sets: {
     type: 'object',
-    description: 'Lists of upstreams by name, for `routes` of models.',
+    description: 'Named lists of upstreams, for `routes` of models.',
     propertyNames: { minLength: 1 },
     additionalProperties: {
       type: 'array',
       minItems: 1,
-      description: 'Which is called first follows from priority and weight.',
+      description: 'Upstreams in the order of priority and weight.',
       items: candidate,
     },
   },
   model_lists: {
     type: 'object',
-    description: 'Models that share all but their names and prices, by a name for the list.',
+    description: 'Lists of models that differ only in name and price, by a name for the list.',
     propertyNames: { minLength: 1 },
     additionalProperties: {
-      ...under(model, 'What all models of the list have, and which they are.'),
+      ...under(model, 'Settings shared by all models of the list, and the models.'),
       required: ['models'],
       properties: {
         ...model.properties,
         models: {
           type: ['array', 'object'],
           description:
-            'Their names, of models that price_tables have prices for; or a mapping of each name to its prices, or to free.',
+            'Names of models with prices in price_tables; or a mapping of each name to its prices or to free.',
           items: { type: 'string', minLength: 1 },
           additionalProperties: {
             ...prices,
             type: ['object', 'string', 'null'],
             pattern: '^free$',
-            description: 'Prices of the model as in models.NAME.prices, or free.',
+            description: 'Prices of the model, as in models.NAME.prices, or free.',
           },
         },
       },

@@ -45,7 +45,7 @@ export async function readSecretFiles(
       const content = known.get(path) ?? (await readSecretFile(path))
       known.set(path, content)
       const emptied = 'text' in content && content.text === '' && (inUse?.get(path) ?? '') !== ''
-      own.set(name, emptied ? { diagnostic: 'it is empty now' } : content)
+      own.set(name, emptied ? { diagnostic: 'it is now empty' } : content)
       files.set(path, 'text' in content ? markOf(content.text) : '')
     }
   }

@@ -18,7 +18,7 @@ import { Costs } from './pages/costs.tsx'
 import { Login } from './pages/login.tsx'
 import { t } from './words/index.ts'
 
-// The first page that most people see comes with the console; each other one is fetched when it is opened.
+// The usual first page is bundled with the console; each other one is fetched when it is opened.
 const Account = later(async () => (await import('./pages/account.tsx')).Account)
 const Alerts = later(async () => (await import('./pages/alerts.tsx')).Alerts)
 const Audit = later(async () => (await import('./pages/audit.tsx')).Audit)
@@ -47,14 +47,14 @@ export function App() {
   )
 }
 
-/** Shows pages to signed-in users; all others get the sign-in page, and come back to where they were. */
+/** Shows pages to signed-in users; all others get the sign-in page, and return to their page afterwards. */
 function Doorway() {
   const { path, url, query, route } = useLocation()
   const state = sessionState.value
   const issuer = /^\/console\/sign-in\/([a-z0-9-]+)$/.exec(path)?.[1]
   const outside = path in ways
   useEffect(() => {
-    // A user who comes back from an issuer is signed in only then.
+    // A user who returns from an issuer is signed in only then.
     if (issuer === undefined) void askSession()
   }, [])
   useEffect(() => {
@@ -98,7 +98,7 @@ function Doorway() {
   )
 }
 
-/** What is shown to users who are not signed in. */
+/** Pages for users who are not signed in. */
 const ways: { readonly [path: string]: VNode } = {
   '/console/login': <Login />,
   '/console/setup': <Setup />,

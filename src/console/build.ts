@@ -1,7 +1,7 @@
 /**
- * Builds the console to dist/console, and the pages that the server renders of its parts to dist/pages. Vite comes with the
- * development packages: an installation without them is either of the published package, which carries the built files, or
- * one that goes without.
+ * Builds the console to dist/console, and the pages that the server renders of its parts to dist/pages. Vite is a
+ * development package: an installation without it is either the published package, which contains the built files, or
+ * has no console.
  */
 const vite = await import('vite').catch((error: NodeJS.ErrnoException) => {
   if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error

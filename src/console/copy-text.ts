@@ -1,9 +1,9 @@
 /**
- * Puts a text on the clipboard. `near`: what has the focus, which it has again afterwards.
- * @throws what the browser says when it refuses
+ * Copies a text to the clipboard. `near`: the element that has the focus, and gets it back.
+ * @throws the browser's error if it refuses
  */
 export async function copyText(text: string, near: HTMLElement): Promise<void> {
-  // A page that came by plain http from another machine has no clipboard of its own.
+  // A page over plain http from another machine has no clipboard API.
   if (navigator.clipboard) return navigator.clipboard.writeText(text)
   const area = document.createElement('textarea')
   area.value = text

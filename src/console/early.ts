@@ -6,7 +6,7 @@ import { wordAddresses } from './words/addresses.ts'
 import { wantedLanguage } from './words/languages.ts'
 import { zoneOf } from './zone.ts'
 
-// Small, and there before the rest: on a slow line the answers come while the scripts that show them are still on their way.
+// Small, and loaded first: on a slow line answers arrive while the scripts that show them are still loading.
 
 function begin(): void {
   const { pathname, search } = location
@@ -17,7 +17,7 @@ function begin(): void {
 
   askEarly(wordAddresses[wantedLanguage()]).catch(() => undefined)
   if (/^\/console\/(?:login|setup|invite|sign-in)/.test(pathname)) {
-    // The outline is of the pages inside.
+    // The outline is that of signed-in pages.
     document.getElementById('app')?.replaceChildren()
   }
   if (!pathname.startsWith('/console/sign-in'))
@@ -29,7 +29,7 @@ function begin(): void {
         const { costs, avoidable } = readAsked(query, zoneOf(query['zone']), may.includes('readers'))
         await Promise.all([read(`/costs${costs}`), read(`/costs/avoidable${avoidable}`)])
       })
-      // The next request reports what is wrong.
+      // The next request reports the error.
       .catch(() => undefined)
 }
 

@@ -1,7 +1,7 @@
-/** The meaning of pressed keys: the list of shortcuts, the filter of the page, or the page of a letter. */
+/** The action of pressed keys: the list of shortcuts, the filter of the page, or the page of a letter. */
 export type Wish = { readonly kind: 'list' | 'filter' } | { readonly kind: 'go'; readonly letter: string }
 
-/** What a KeyboardEvent has of it. */
+/** The needed part of a KeyboardEvent. */
 type Press = { readonly key: string } & {
   readonly [held in 'altKey' | 'ctrlKey' | 'metaKey' | 'repeat' | 'isComposing']: boolean
 }
@@ -9,11 +9,11 @@ type Press = { readonly key: string } & {
 /** How long after `g` a letter still belongs to it. */
 const secondMs = 1500
 
-/** Reads keys one after the other. `now`: milliseconds that only grow. */
+/** Reads keys one after the other. `now`: monotonic milliseconds. */
 export function createKeyReader(now: () => number): (press: Press) => Wish | null {
   let begun: number | null = null
   return ({ key, altKey, ctrlKey, metaKey, repeat, isComposing }) => {
-    // With one of these held it is the browser's, or another program's.
+    // A key with one of these modifiers belongs to the browser, or another program.
     if (altKey || ctrlKey || metaKey || repeat || isComposing || key === 'Shift') return null
     const isSecond = begun !== null && now() - begun <= secondMs
     begun = null

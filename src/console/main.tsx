@@ -13,5 +13,5 @@ try {
   root?.replaceChildren()
   if (root) render(<App />, root)
 } catch {
-  if (root) root.textContent = '连接不到网关，请刷新页面。 The gateway cannot be reached: reload this page.'
+  if (root) root.textContent = '无法连接网关，请刷新页面。 Cannot reach the gateway. Reload this page.'
 }

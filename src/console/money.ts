@@ -1,4 +1,4 @@
-// Amounts are decimal strings of at most six places, and sums of them are exact: whole micro-units, of any size.
+// Amounts are decimal strings of at most six places, and their sums are exact: whole micro-units, of any size.
 
 /** `"0.04"` → `40_000n`. */
 export function microsOf(amount: string): bigint {
@@ -14,7 +14,7 @@ export function amountOf(micros: bigint): string {
   return `${micros < 0n ? '-' : ''}${size / 1_000_000n}.${places.slice(0, 2)}${places.slice(2).replace(/0{1,4}$/, '')}`
 }
 
-/** Thousandths of a whole, rounded half up; undefined of nothing. */
+/** Thousandths of a whole, rounded half up; undefined if the whole is 0. */
 export function permilleOf(part: bigint, whole: bigint): number | undefined {
   if (whole === 0n) return undefined
   const doubled = (part * 2000n) / whole

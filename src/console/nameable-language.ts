@@ -1,6 +1,7 @@
 /**
- * Chromium under the locale `C` calls its language `en-US@posix`, and WebKit `C`, which no formatter of its own takes. The chart's library asks
- * for one with that name while it loads, and with it the whole console would stay empty: so this comes before all others.
+ * Chromium under the locale `C` reports the language `en-US@posix`, and WebKit `C`, which no formatter accepts. The
+ * chart library creates one with that name while it loads, which would leave the console empty: so this is imported
+ * before all others.
  */
 function isNameable(tag: string): boolean {
   try {

@@ -3,7 +3,9 @@ import { language, t } from './words/index.ts'
 
 const locale = () => (language.value === 'zh' ? 'zh-CN' : 'en-GB')
 
-/** A large round number, shortly: 1M. British English would write 1m, which is a thousandth elsewhere on the page. */
+/**
+ * A large round number, abbreviated: 1M. British English would write 1m, which is a thousandth elsewhere on the page.
+ */
 export function shortCount(value: number): string {
   return value.toLocaleString(language.value === 'zh' ? 'zh-CN' : 'en-US', { notation: 'compact' })
 }
@@ -12,7 +14,7 @@ export function count(value: number): string {
   return value.toLocaleString(locale())
 }
 
-/** Milliseconds, as people read them. */
+/** Milliseconds in readable units. */
 export function duration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return '–'
   if (ms < 1000) return `${Math.round(ms)} ms`
@@ -26,7 +28,10 @@ export function bytes(value: number): string {
   return `${(value / divisor).toLocaleString(locale(), { maximumFractionDigits: 1 })} ${unit}`
 }
 
-/** How much of a whole, as `12.3%`. A part that is there is more than nothing, and less than all where there are others. */
+/**
+ * The share of a whole, as `12.3%`. A share above 0 is shown as more than nothing, and as less than all if there are
+ * others.
+ */
 export function shareOf(part: bigint, whole: bigint): string {
   const permille = permilleOf(part, whole)
   if (permille === undefined) return '–'
@@ -39,10 +44,10 @@ export function shareOf(part: bigint, whole: bigint): string {
 const timesFrom = 10n
 const timesMost = 1000n
 
-/** By how much a sum differs from the one before, as `+12.3%`, or as `× 12` where it is a multiple. */
+/** The change of a sum, as `+12.3%`, or as `× 12` for a multiple. */
 export function changeOf(now: bigint, before: bigint): string {
   if (before === 0n) return now === 0n ? '–' : t('costs.new')
-  // Of what was given back there are no percents.
+  // Refunds have no percentage.
   if (before < 0n) return '–'
   if (now > timesMost * before) return `> × ${count(Number(timesMost))}`
   if (now >= timesFrom * before) return `× ${count(Number((now * 2n + before) / (before * 2n)))}`

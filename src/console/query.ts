@@ -4,19 +4,19 @@ import { queryText } from './api/call.ts'
 type Query = { readonly [name: string]: string | undefined }
 type Change = { readonly [name: string]: string | null | undefined }
 
-/** A list's state is its address: its filters, and its position. */
+/** The address has a list's state: its filters and its position. */
 export function useQuery() {
   const { query, path, route } = useLocation()
   return {
     query: query as Query,
     path,
     route,
-    /** Replaces what differs; a newly filtered list begins at its newest row. */
+    /** Replaces the changed parameters; a newly filtered list begins at its newest row. */
     set: (change: Change) => route(path + setQuery(query, { before: null, ...change }), true),
   }
 }
 
-/** `?…` with a change; a value of null or empty leaves. */
+/** `?…` with a change; a value of null or empty removes it. */
 export function setQuery(query: Query, change: Change): string {
   return queryText({ ...query, ...change })
 }

@@ -1,8 +1,8 @@
 import { copyText } from './copy-text.ts'
 import { remember } from './remember.ts'
 
-// What the reference has beyond its document, where a script may run: samples are tabs, of which all show the language that
-// was picked last, and what stands in a box can be copied.
+// Optional script of the reference: samples are tabs that all show the language picked last, and the content of a box
+// can be copied.
 
 const page = document.querySelector<HTMLElement>('.reference')
 const words = page?.dataset ?? {}
@@ -18,7 +18,7 @@ function nameOf(sample: HTMLElement): string {
   return sample.dataset['sample'] ?? ''
 }
 
-/** Samples of one endpoint, of which one is shown. Without a script each of them opens by itself. */
+/** Samples of one endpoint, one of which is shown. Without a script each of them opens by itself. */
 function makeTabs(group: HTMLElement, at: number): void {
   const samples = [...group.querySelectorAll<HTMLDetailsElement>('[data-sample]')]
   const list = document.createElement('div')
@@ -45,7 +45,7 @@ function makeTabs(group: HTMLElement, at: number): void {
     list.append(tab)
   }
   list.addEventListener('keydown', event => {
-    // With one of these held it is the browser's, as Alt and an arrow is the way back.
+    // A key with one of these modifiers belongs to the browser, such as Alt and an arrow for back.
     if (event.altKey || event.ctrlKey || event.metaKey) return
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
     const tabs = [...list.children] as HTMLElement[]
@@ -77,7 +77,7 @@ function tabsOf(group: HTMLElement): readonly HTMLElement[] {
   return [...group.querySelectorAll<HTMLElement>('[role=tab]')]
 }
 
-/** Samples above change their height with the one that was picked: it stays where it was. */
+/** Samples above change their height with the picked one: the view keeps its position. */
 function stay(place: HTMLElement, change: () => void): void {
   const before = place.getBoundingClientRect().top
   change()

@@ -1,12 +1,12 @@
 const prefix = 'tollgate.'
 
-/** What this browser keeps: the user's preferences, never anything secret. A browser that refuses just forgets. */
+/** Preferences that this browser stores, never anything secret. A browser that refuses forgets them. */
 export const remember = {
   read<T extends string>(name: string, known: readonly T[]): T | undefined {
     const kept = remember.text(name)
     return known.find(one => one === kept)
   },
-  /** As it was written, by whomever. */
+  /** As written, by any code. */
   text(name: string): string | undefined {
     try {
       return localStorage.getItem(prefix + name) ?? undefined
@@ -18,7 +18,7 @@ export const remember = {
     try {
       localStorage.removeItem(prefix + name)
     } catch {
-      // Then nothing is kept.
+      // Then nothing is stored.
     }
   },
   write(name: string, value: string): void {

@@ -6,7 +6,7 @@ export type Theme = (typeof themes)[number]
 
 export const theme = signal<Theme>(remember.read('theme', themes) ?? 'system')
 
-/** Keeps the page's look what was chosen. */
+/** Applies the chosen theme to the page. */
 export function applyTheme(): void {
   effect(() => {
     document.documentElement.dataset['theme'] = theme.value

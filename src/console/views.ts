@@ -10,7 +10,7 @@ export const viewsMax = 30
 export const nameMax = 40
 const queryMax = 2000
 
-/** What a browser has kept before the gateway did; any other value there is invalid. */
+/** Views that a browser stored before the gateway did; any other value there is invalid. */
 export function readViews(kept: string | undefined): readonly View[] {
   let told: unknown
   try {
@@ -30,7 +30,7 @@ function isView(told: unknown): told is View {
 }
 
 /**
- * Of what a browser has kept, what the gateway has not: one whose name is taken by another gets a number behind it. No more than
+ * Views that the browser has and the gateway lacks: one whose name is taken gets a number after it. At most as many as
  * there is room for.
  */
 export function missingViews(kept: readonly View[], known: readonly View[]): readonly View[] {

@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url'
 import { defineConfig, type Plugin, type UserConfig } from 'vite'
 
-/** Of what is said of operations the console needs a small part: it is computed here, and only the data is bundled. */
+/** The console needs a small part of the operations' traits: it is computed here, and only the data is bundled. */
 const operations: Plugin = {
   name: 'operations-as-data',
   async load(id) {
@@ -11,7 +11,7 @@ const operations: Plugin = {
   },
 }
 
-/** The early script is apart: it is there before the scripts that show the answers. */
+/** The early script is separate: it loads before the scripts that show the answers. */
 const early: Plugin = {
   name: 'early-script',
   transformIndexHtml: {
@@ -24,7 +24,7 @@ const early: Plugin = {
   },
 }
 
-/** What is loaded with small scripts too, which have no use for the rest. */
+/** Loaded with small scripts too, which do not need the rest. */
 const small =
   /[\\/]src[\\/]console[\\/](?:api[\\/](?:early|query-text)|pages[\\/]costs[\\/](?:asked|range|where)|words[\\/](?:addresses|languages|(?:en|zh)[.]json)|copy-text|remember|zone)\b/
 
@@ -35,10 +35,10 @@ const shared: UserConfig = {
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
 }
 
-/** What is bundled keeps its notices. */
+/** Bundled code keeps its licence notices. */
 const license = { fileName: 'licenses.md' } as const
 
-/** What browsers load. */
+/** The browser build. */
 const console: UserConfig = {
   ...shared,
   plugins: [operations, early],
@@ -50,9 +50,9 @@ const console: UserConfig = {
     cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
     // The page's policy allows no data: address in a style sheet.
     assetsInlineLimit: 0,
-    // The page names every script that it needs: none is found only when another is there.
+    // The page names every script that it needs: none is discovered only when another has loaded.
     modulePreload: { polyfill: false },
-    // Of scripts each page loads its own; the sheet is one for all.
+    // Each page loads its own scripts; the style sheet is shared.
     cssCodeSplit: false,
     rolldownOptions: {
       input: { index: 'index.html', early: 'early.ts', reference: 'reference.ts' },
@@ -69,7 +69,7 @@ const console: UserConfig = {
   },
 }
 
-/** What the server loads: the pages that need no script, whole, so that they need no further package. */
+/** The server build: the pages that need no script, bundled, so that they need no further package. */
 const ahead: UserConfig = {
   ...shared,
   publicDir: false,

@@ -3,7 +3,7 @@ export function viewerZone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC'
 }
 
-/** The zone that an address names where there is such a one, else the user's. */
+/** The valid zone in an address, else the user's. */
 export function zoneOf(named: string | undefined): string {
   if (named === undefined) return viewerZone()
   try {
@@ -34,12 +34,12 @@ export function monthOf(date: string, later = 0): string {
   return new Date(Date.UTC(year, month - 1 + later, 1)).toISOString().slice(0, 10)
 }
 
-/** From one date to another, both counted. */
+/** From one date to another, both included. */
 export function daysIn(from: string, to: string): number {
   return (Date.parse(`${to}T00:00:00Z`) - Date.parse(`${from}T00:00:00Z`)) / 86_400_000 + 1
 }
 
-/** Whether a text names a day that there is: no 30 February, though `Date` reads it as one in March. */
+/** Whether a text is an existing day: not 30 February, which `Date` reads as a day in March. */
 export function isDate(text: string | undefined): text is string {
   if (text === undefined || !/^\d{4}-\d\d-\d\d$/.test(text)) return false
   const at = Date.parse(`${text}T00:00:00Z`)

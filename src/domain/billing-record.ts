@@ -14,7 +14,7 @@ import * as schemas from './shapes/schemas.ts'
 import { computed, shownOf, viewOf } from './shapes/view.ts'
 import { formatMoney } from '../util/units.ts'
 
-/** The labels of `docs/rules.md#the-record-of-a-charge`, as the console prints them. */
+/** The labels of `docs/rules.md#billing-labels`, as the console prints them. */
 export const sourceLabels: { readonly [source in TierSource]: string } = {
   told: '应答所述',
   output: '输出尺寸',

@@ -38,7 +38,7 @@ export type SessionBounds = {
   readonly idleMs: number
   /** It ends after so long, whatever happens on it. */
   readonly totalMs: number
-  /** After so long a silence the peer is asked whether it is there. */
+  /** After so long a silence the peer gets a ping. */
   readonly pingMs: number
   readonly messageBytesMax: number
   /** Sessions of one key that one process has open, at most. */

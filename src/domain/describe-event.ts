@@ -6,7 +6,7 @@ export function describeEvent({ kind, data }: Pick<FeedEvent, 'kind' | 'data'>):
     case 'charge.settled':
       return `${money(data)} was charged to ${word(data, 'user')} (${word(data, 'group')}) for ${word(data, 'model')}, request ${word(data, 'request_id')}`
     case 'charge.refunded':
-      return `${money(data)} was given back to ${word(data, 'user')} (${word(data, 'group')}) for ${word(data, 'model')}, request ${word(data, 'request_id')}`
+      return `${money(data)} was refunded to ${word(data, 'user')} (${word(data, 'group')}) for ${word(data, 'model')}, request ${word(data, 'request_id')}`
     case 'key.created':
     case 'key.changed':
     case 'key.revoked':
@@ -18,19 +18,19 @@ export function describeEvent({ kind, data }: Pick<FeedEvent, 'kind' | 'data'>):
     case 'budget.threshold':
       return `${whose(data)}: ${Number(data['percent'])} % is spent, ${word(data, 'spent')} of ${money(data)}${renewal(data)}`
     case 'budget.exhausted':
-      return `${whose(data)}: ${data['refused'] === true ? 'a request was refused' : 'all of it is spent'}, ${word(data, 'spent')} of ${money(data)}${renewal(data)}`
+      return `${whose(data)}: ${data['refused'] === true ? 'a request was refused' : 'it is used up'}, ${word(data, 'spent')} of ${money(data)}${renewal(data)}`
     case 'upstream.key_suspended':
       return `key ${word(data, 'key')} of ${word(data, 'upstream')} is suspended (${word(data, 'reason')}): ${data['code'] === null ? word(data, 'note') : word(data, 'code')}${byWhom(data)}`
     case 'upstream.key_resumed':
-      return `key ${word(data, 'key')} of ${word(data, 'upstream')} is asked again, after it was suspended (${word(data, 'was')})${byWhom(data)}`
+      return `key ${word(data, 'key')} of ${word(data, 'upstream')} is active again; it was suspended (${word(data, 'was')})${byWhom(data)}`
     case 'upstream.key_exhausted':
       return `the budget of key ${word(data, 'key')} of ${word(data, 'upstream')} is spent, ${word(data, 'spent')} of ${word(data, 'amount')}${renewal(data)}`
     case 'upstream.exhausted':
-      return `no key of ${word(data, 'upstream')} is left to ask with`
+      return `${word(data, 'upstream')} has no usable key left`
     case 'ledger.differs':
-      return `the ledger does not add up: ${Number(data['count'])} problems`
+      return `the ledger is inconsistent: ${Number(data['count'])} problems`
     case 'ledger.verified':
-      return 'the ledger adds up again'
+      return 'the ledger is consistent again'
     default:
       return Object.entries(data)
         .filter(([, value]) => value !== null && value !== undefined)
@@ -58,7 +58,7 @@ function whose(data: EventData): string {
 
 /** A budget that lasts for ever does not renew. */
 function renewal({ renews }: EventData): string {
-  return typeof renews === 'string' ? `; it begins anew at ${renews}` : ''
+  return typeof renews === 'string' ? `; it renews at ${renews}` : ''
 }
 
 function fields({ changed }: EventData): string {

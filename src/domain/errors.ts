@@ -79,21 +79,22 @@ export const sharedRows = {
   models_not_together: {
     status: 400,
     type: 'invalid_request_error',
-    text: "'{model}' cannot be named together with '{other}' here: both have to run on one upstream, and be charged alike. Take it out.",
+    text: "'{model}' cannot be combined with '{other}': both must run on the same upstream and be charged in the same way. Remove one of them.",
     retry: false,
   },
   storage_unavailable: {
     status: 503,
     type: 'service_unavailable_error',
-    text: 'The storage of keys and charges does not answer. Nothing was sent upstream and nothing is billed; try again shortly.',
-    operator: 'Is the database there, and is there room? `tollgate doctor` tries `storage`; the log has why.',
+    text: 'The storage of keys and charges is not available. Nothing was sent upstream and nothing is billed. Try again shortly.',
+    operator:
+      'Check that the database runs and the disk has space: `tollgate doctor` tests `storage`. The log has the reason.',
   },
   insufficient_quota: {
     status: 402,
     type: 'insufficient_quota',
-    text: 'This request may cost up to {hold} {currency} and {whose} has {available} {currency} left{held}{renewal}',
+    text: 'This request may cost up to {hold} {currency}, but {whose} has {available} {currency} left{held}{renewal}. Send a smaller request, or ask the operator of the gateway to raise it.',
     retry: false,
-    operator: '`tollgate budgets` lists who has what left; raise it, or top up.',
+    operator: '`tollgate budgets` lists what is left. Raise the budget, or top up the balance.',
   },
 } as const satisfies ErrorTable
 

@@ -183,10 +183,10 @@ export type Family = {
   /** One section per plugin, by the plugin's name, already checked against its schema. */
   readonly facets: ReadonlyMap<string, unknown>
   /**
-   * Whether a plugin of the pipeline charges the images of such a request by their count. What else the request uses then
-   * has a charge of its own. Absent where no plugin does.
+   * Whether a plugin of the pipeline charges the items of such an answer one by one, as images. What else the request
+   * uses then has a charge of its own. Absent where no plugin does.
    */
-  chargesImages?(operation: string, body: Body): boolean
+  chargesItems?(operation: string, body: Body): boolean
   /** What callers should know of its models, in sentences of each language. */
   readonly notes: { readonly en: readonly string[]; readonly zh: readonly string[] }
 }

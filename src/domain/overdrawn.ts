@@ -33,11 +33,11 @@ export function tellOverdrawn(
   hold: Micros,
   currency: string,
 ) {
-  const renewal = renewsAt === null ? '' : `; it begins anew at ${new Date(renewsAt).toISOString()}`
+  const renewal = renewsAt === null ? '' : `; it renews at ${new Date(renewsAt).toISOString()}`
   const held =
     heldMicros === 0
       ? ''
-      : ` (${formatMoney(heldMicros)} ${currency} is held for requests under way or charges that need review)`
+      : ` (${formatMoney(heldMicros)} ${currency} is held for running requests or charges that need review)`
   return {
     whose: whose[level],
     hold: formatMoney(hold),

@@ -36,8 +36,8 @@ export type PluginFacts<Options extends object = Schema, Facet extends object = 
   readonly settlesAfter?: readonly Slot<unknown>[]
   /** Charges models of the families that have its section by their prices. */
   readonly charges?: true
-  /** Charges the images of such a request by their count; the first plugin of the pipeline that has this decides. */
-  chargesImages?(operation: string, body: Body, facet: Admits<Facet>): boolean
+  /** Charges the items of such an answer one by one, as images; the first plugin of the pipeline that has this decides. */
+  chargesItems?(operation: string, body: Body, facet: Admits<Facet>): boolean
   /** Holds callers to the limits that groups, models and keys have. */
   readonly limits?: true
   /** The `kind` of the rule that its charges are stored with; by it `record` and `replay` are found. No other has it. */
@@ -77,9 +77,9 @@ export type PluginFacts<Options extends object = Schema, Facet extends object = 
 // The facet of each plugin has its own type; a list of plugins can only say that it was checked against the schema.
 export type KnownPlugin = Omit<
   PluginFacts,
-  'chargesImages' | 'inspect' | 'inspectOptions' | 'quote' | 'prices' | 'reprice' | 'keepsKeys'
+  'chargesItems' | 'inspect' | 'inspectOptions' | 'quote' | 'prices' | 'reprice' | 'keepsKeys'
 > & {
-  chargesImages?(operation: string, body: Body, facet: never): boolean
+  chargesItems?(operation: string, body: Body, facet: never): boolean
   inspect?(facet: never, family: Family, models: readonly Model[], operations: OperationsByName): readonly Diagnostic[]
   inspectOptions?(options: never): readonly Diagnostic[]
   quote?(request: Imagined, facet: never): Quote | undefined

@@ -15,17 +15,17 @@ import type { Stopwatch } from './event-loop-watch.ts'
 import type { KeyAttempt } from './vendor-keys/key-attempt.ts'
 import type { KeyUser } from './vendor-keys/suspicions.ts'
 
-/** Answers whose callers have left and that are still read, at most. */
+/** The most answers that are read on after their clients left. */
 const detachedMax = 64
 
-/** Everything that a configuration decides; swapped whole. A request keeps the one it began with. */
+/** Everything that a configuration decides; replaced as a whole. A request keeps the one that it began with. */
 export type Running = {
   readonly plan: CompiledConfig
   readonly pipeline: Pipeline
   readonly router: Router
 }
 
-/** The caller left while we waited. */
+/** The client left during a wait. */
 export class CallerGone extends Error {}
 
 /** A WebSocket that is open. */
@@ -35,14 +35,17 @@ export type LiveSession = {
   stop(failure: Failure): void
 }
 
-/** What all requests of an engine share. */
+/** State shared by all requests of an engine. */
 export type Shared = {
   readonly clock: Clock
-  /** Answers that are read though their callers have left. */
+  /** Answers that are read although their clients have left. */
   detached: number
 }
 
-/** One request while it runs: what the steps have found so far, and how its answer reaches its caller. Plugins see its exchange. */
+/**
+ * A request while it runs: what the steps have found so far, and how its answer reaches the client. Plugins see its
+ * request context.
+ */
 export class ActiveRequest implements Member, PumpTarget {
   place = -1
   readonly req: IncomingMessage
@@ -52,7 +55,7 @@ export class ActiveRequest implements Member, PumpTarget {
   readonly startedAt: number
   readonly startedTick: number
   readonly stopwatch: Stopwatch
-  /** How far it has come, and when. */
+  /** Which phases it has reached, and when. */
   readonly marks: { -readonly [N in keyof Marks]: Marks[N] } = {
     received: null,
     asked: null,
@@ -71,23 +74,23 @@ export class ActiveRequest implements Member, PumpTarget {
   incoming: IncomingBody | undefined
   target: Target | undefined
   call: Call | undefined
-  /** The last call that its upstream refused, and that another upstream was to follow. */
+  /** The last call that its upstream refused before another upstream was to be tried. */
   refused: Call | undefined
-  /** Its way through the keys of an upstream that has several. */
+  /** Its attempts with the keys of an upstream that has several. */
   keys: KeyAttempt | undefined
-  /** The client as the keys of upstreams see it; once one was used that has any. */
+  /** The client as upstream keys see it; set once a key was used. */
   keyUser: KeyUser | undefined
-  /** An upstream that may have sold it was followed by another: `on_unknown: pay_twice`. */
+  /** Another upstream was called after one that may have sold it: `on_unknown: pay_twice`. */
   inDoubt = false
-  /** The caller has left and the answer is read on. */
+  /** The client has left and the answer is read on. */
   detached = false
-  /** The model's upstreams, in the order in which they are tried. */
+  /** The model's upstreams, in the order of attempts. */
   order: readonly Candidate[] = []
-  /** The answer as the caller gets it, once its head is known. */
+  /** The answer as the client gets it, once its head is known. */
   reply: Reply | undefined
-  /** What its upstream says, where it refuses. */
+  /** The upstream's message of a refusal. */
   errorSnippet: ErrorSnippet | undefined
-  /** Nothing but the connection's end says where the answer ends. */
+  /** Only the end of the connection ends the answer. */
   endUnknown = false
   #out: Outbound | undefined
   #pump: ResponsePump | undefined
@@ -114,15 +117,15 @@ export class ActiveRequest implements Member, PumpTarget {
     this.startedTick = shared.clock.tick()
   }
 
-  /** It has come so far: now, or at a moment of the clock's `tick`. */
+  /** Marks a phase as reached: now, or at a moment of the clock's `tick`. */
   mark(name: keyof Marks, tick = this.#shared.clock.tick()): void {
     this.marks[name] = Math.round(tick - this.startedTick)
   }
 
-  /** An upstream is called; from now on the caller's leaving affects that call too. */
+  /** An upstream is called; from now on the client's leaving affects that call too. */
   asks(call: Call, out: Outbound, sentTick: number): void {
     this.mark(this.marks.asked === null ? 'asked' : 'askedAgain', sentTick)
-    // What one before has answered is no byte of this one's.
+    // Bytes of an earlier upstream's answer do not count here.
     this.marks.firstByte = null
     this.call = call
     this.#out = out
@@ -156,14 +159,14 @@ export class ActiveRequest implements Member, PumpTarget {
     return true
   }
 
-  /** Nothing of it is held any more. */
+  /** Releases everything that is held of it. */
   letGo(): void {
     if (this.body?.kind === 'form') this.body.discard()
     this.incoming?.release(this.#isUnread)
     if (this.detached) this.#shared.detached--
   }
 
-  /** The caller's body is not read any more: an upstream that was sent it has all of it, and none gave it up on the way. */
+  /** The client's body is not read any more: every upstream that was sent it has all of it, and none ended it early. */
   get #isUnread(): boolean {
     const { call, refused } = this
     return call === undefined || (call.isSent && refused === undefined)

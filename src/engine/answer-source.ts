@@ -5,24 +5,25 @@ import { fail } from './errors.ts'
 import { createRedaction, strikeOut } from './redact.ts'
 import type { AnswerHead, Call } from './transport.ts'
 
-/** Media types that may have words. Frames of others have sums of their own, and a picture says nothing. */
+/** Media types that may contain words. Frames of other types have checksums, and a picture contains no message. */
 const says = /^text\/|[/+](?:x-)?(?:nd)?json/i
 
-/** Where the answer's bytes come from: the call, or what undoes the codings that were not requested. */
+/** The source of the answer's bytes: the call, or the decoder of codings that were not requested. */
 export function openSource(call: Call, head: AnswerHead, upstream: Upstream): Source {
   return head.codings.length === 0 ? call : new DecodedSource(call, head.codings, upstream.answerBytesMax, failures)
 }
 
 const failures: DecodeFailures = {
-  tooLarge: max => fail('upstream_answer_too_large', { why: `it comes to more than ${max} bytes unpacked` }),
-  tooDense: ratio => fail('upstream_answer_too_large', { why: `it comes to more than ${ratio} times what was sent` }),
+  tooLarge: max => fail('upstream_answer_too_large', { why: `it is larger than ${max} bytes when decompressed` }),
+  tooDense: ratio =>
+    fail('upstream_answer_too_large', { why: `it expands to more than ${ratio} times its compressed size` }),
   damaged: (coding, isEarly, cause) =>
     isEarly
-      ? fail('upstream_cut', { reason: `its ${coding} ends too soon` }, { cause })
-      : fail('upstream_invalid', { reason: `its ${coding} cannot be read` }, { cause }),
+      ? fail('upstream_cut', { reason: `its ${coding} data ends too early` }, { cause })
+      : fail('upstream_invalid', { reason: `its ${coding} data is invalid` }, { cause }),
 }
 
-/** What runs before every plugin's stages: upstreams quote the key that they refuse. */
+/** Runs before every plugin's stages, because upstreams quote the key that they refuse. */
 export function firstStages({ status, headers }: AnswerHead, call: Call): readonly Stage[] {
   if (status >= 400) {
     const redaction = createRedaction(secretsOfCall(call))
@@ -34,12 +35,12 @@ export function firstStages({ status, headers }: AnswerHead, call: Call): readon
   return sought.isEmpty ? [] : [new AnswerRedaction(sought)]
 }
 
-/** What a call was signed with, that no log and no caller may see. */
+/** The secrets that a call was signed with, which no log and no client may see. */
 export function secretsOfCall({ upstream, signed }: Call): readonly string[] {
   return [...secretsOfUpstream(upstream), ...(signed ?? [])]
 }
 
-/** What passes of an answer's headers, without our credentials: vendors quote them there too. */
+/** The answer's headers that pass, without our credentials: vendors quote them there too. */
 export function struckHeaders(headers: Reply['headers'], status: number, call: Call): Reply['headers'] {
   if (status < 400) {
     const sought = soughtSecrets(call.upstream, call.signed)

@@ -21,13 +21,13 @@ import { digestBody } from './vendor-keys/digest-body.ts'
 import type { KeyAttempt, Verdict } from './vendor-keys/key-attempt.ts'
 import type { VendorKeys } from './vendor-keys/vendor-keys.ts'
 
-/** What proxies add to a request. */
+/** Headers that proxies add to a request. */
 const added = /^(?:forwarded|via|x-forwarded(?:-.+)?|x-real-ip|x-client-ip|x-request-start|cdn-loop|x-envoy-.+)$/
 
 /**
- * Whether there is no proxy between a caller and us, as far as the request shows. Some proxies, nginx among them, take an interim
- * answer for the answer: a request without a proxy has `Connection: keep-alive`, which clients of HTTP/1.1 that
- * wait for interim answers send, and which no proxy passes on (RFC 9110 7.6.1).
+ * Whether there seems to be no proxy between a client and us. Some proxies, nginx among them, take an interim answer
+ * for the answer. A request without a proxy has `Connection: keep-alive`, which HTTP/1.1 clients that accept interim
+ * answers send, and which no proxy passes on (RFC 9110 7.6.1).
  */
 function isDirect(
   { headers, httpVersionMinor, socket }: IncomingMessage,
@@ -47,13 +47,13 @@ export type AttemptsParts = {
   readonly vendorKeys: VendorKeys
   readonly deadlines: Deadlines
   readonly trace?: SenderParts['trace']
-  /** An upstream's head has come (status), or never came (null), after so many milliseconds. */
+  /** An upstream's head arrived (status), or never did (null), after so many milliseconds. */
   upstreamAnswered(upstream: string, status: number | null, durationMs: number): void
-  /** Why no request is sent any more, once that is so. */
+  /** Why requests are no longer sent, once that is so. */
   stopped(): Failure | undefined
 }
 
-/** The upstreams of a model, and the keys of each, tried one after another until one answers. */
+/** Tries the upstreams of a model, and the keys of each, one after another until one answers. */
 export class Attempts {
   readonly #parts: AttemptsParts
 
@@ -61,7 +61,7 @@ export class Attempts {
     this.#parts = parts
   }
 
-  /** Puts the model's upstreams in the order in which they are tried. @returns the target on the first of them */
+  /** Puts the model's upstreams in the order of attempts. @returns the target on the first of them */
   order(target: Target, request: ActiveRequest): Target {
     const { further } = target
     const upstreams = further
@@ -82,7 +82,7 @@ export class Attempts {
     return upstreams === target.model.upstreams ? target : withCandidate(target, upstreams[0] as Candidate)
   }
 
-  /** The head of the first answer that is the caller's; `request.target` is then on its upstream. @throws Failure */
+  /** The head of the first answer that goes to the client; `request.target` is then on its upstream. @throws Failure */
   async answer(request: ActiveRequest, context: RequestContext, first: Target): Promise<AnswerHead> {
     const { order } = request
     for (let i = 0; i < order.length; i++) {
@@ -94,7 +94,10 @@ export class Attempts {
     throw new Error('the last attempt neither answered nor failed')
   }
 
-  /** What the upstream is to receive; undefined when a hook says that it cannot take it now, and another may be tried. */
+  /**
+   * The request for the upstream; undefined if a hook reports that the upstream cannot take it now, and another may be
+   * tried.
+   */
   #shape(
     request: ActiveRequest,
     context: RequestContext,
@@ -113,12 +116,12 @@ export class Attempts {
   }
 
   /**
-   * Calls one upstream and waits for the head of its answer; a caller who leaves meanwhile ends the wait, unless the answer
-   * is to be read anyway. Undefined when another upstream is to be called: where no byte of the request was sent, or a
-   * definite refusal came. Never after a byte that may have been taken: a second request could be a second sale. An upstream
-   * with keys is called with one after another, until one is served: what was not sold goes to the next key at once; what may
-   * have been sold goes nowhere, unless the operator pays twice.
-   * @throws Failure upstream_credentials, upstream_limited where no key is left
+   * Calls one upstream and waits for the head of its answer. If the client leaves, the wait ends unless the answer is
+   * to be read anyway. Undefined if another upstream is to be called: no byte of the request was sent, or the refusal
+   * was definite. Never after a byte that may have been accepted: a second request could be a second sale. An upstream
+   * with keys is called with one after another until one is served: what was not sold goes to the next key at once;
+   * what may have been sold goes nowhere else, unless the operator pays twice.
+   * @throws Failure upstream_credentials, upstream_limited if no key is left
    */
   async #ask(
     request: ActiveRequest,
@@ -163,7 +166,7 @@ export class Attempts {
       }
       if (refused) verdict = this.#decide(request, upstream, refused, classified, isLast)
       if (verdict === 'take') return refused
-      // What was read as it came cannot be sent again.
+      // A body that was streamed cannot be sent again.
       if (out.body.kind === 'stream' && call.reach !== 'untouched') verdict = 'next_upstream'
     }
     return attempt && this.#noKeyLeft(request, attempt, refused, isLast)
@@ -178,7 +181,7 @@ export class Attempts {
     return this.#parts.sender.send(request, context, target, out)
   }
 
-  /** The way through the keys of an upstream that has any. */
+  /** The attempts with the keys of an upstream. */
   #attempt(
     request: ActiveRequest,
     context: RequestContext,
@@ -187,7 +190,7 @@ export class Attempts {
   ): KeyAttempt | undefined {
     if (!upstream.keys) return (request.keys = undefined)
     const tokens = context.slots.get(tokenUseSlot)
-    // The same for all upstreams: of all their keys one may change for what it is refused.
+    // Shared by all upstreams: a refusal of one request changes at most one key.
     request.keyUser ??= {
       request: context.id,
       client: context.payer,
@@ -199,7 +202,7 @@ export class Attempts {
     return (request.keys = this.#parts.vendorKeys.attempt(upstream, asked))
   }
 
-  /** The wait for a head begins. @returns what informs the caller meanwhile */
+  /** Begins the wait for a head. @returns what sends interim answers to the client */
   #beginWait(
     request: ActiveRequest,
     context: RequestContext,
@@ -214,7 +217,10 @@ export class Attempts {
     return waiting
   }
 
-  /** Hears an answer until it is known whether it is one, and of what form; undefined where what came with its head shows that. */
+  /**
+   * Reads an answer until it is known whether it is one, and of what form; undefined if the bytes that came with its
+   * head show that.
+   */
   #classify(
     request: ActiveRequest,
     call: Call,
@@ -237,21 +243,21 @@ export class Attempts {
     return classified
   }
 
-  /** Its keys are used no more for this request. */
+  /** Its keys are no longer used for this request. */
   #leaveKeys(request: ActiveRequest): undefined {
     request.keys?.end({ kind: 'answered', status: 0, reach: 'refused' }, undefined)
     request.keys = undefined
     this.#parts.vendorKeys.budgets.forget(request.id)
   }
 
-  /** The answer of the key before is discarded. */
+  /** The answer to the previous key is discarded. */
   #discard(request: ActiveRequest, isInDoubt: boolean): void {
     if (!isInDoubt) request.refused = request.call
     request.inDoubt ||= isInDoubt
-    request.call?.abort(fail('upstream_cut', { reason: 'another key or upstream is asked' }))
+    request.call?.abort(fail('upstream_cut', { reason: 'trying another key or upstream' }))
   }
 
-  /** Undefined when another upstream is to be tried. @throws Failure where none is left */
+  /** Undefined if another upstream is to be tried. @throws Failure if none is left */
   #noKeyLeft(
     request: ActiveRequest,
     attempt: KeyAttempt,
@@ -264,11 +270,11 @@ export class Attempts {
     if (isLast) throw attempt.failure
     const { code } = attempt.failure
     const { name: upstream } = attempt.upstream
-    this.#parts.log.warn({ request: request.id, upstream, code }, 'no key is left; the next is asked')
+    this.#parts.log.warn({ request: request.id, upstream, code }, 'no usable key; trying the next upstream')
     return this.#leaveKeys(request)
   }
 
-  /** No head came. @returns the next attempt @throws what ends the exchange */
+  /** No head arrived. @returns the next attempt @throws what ends the request */
   #lost(request: ActiveRequest, upstream: Upstream, call: Call, error: unknown, isLast: boolean): Verdict {
     const { keys: attempt } = request
     const isUntouched = call.reach === 'untouched'
@@ -283,7 +289,7 @@ export class Attempts {
     }
     log.warn(
       about,
-      attempt ? 'a key could not be asked; the next is' : 'an upstream could not be reached; the next is asked',
+      attempt ? 'a key could not be used; trying the next one' : 'upstream unreachable; trying the next one',
     )
     return verdict
   }
@@ -297,13 +303,13 @@ export class Attempts {
     const now = this.#parts.clock.tick()
     this.#parts.upstreamAnswered(upstream.name, null, now - sentTick)
     this.#parts.trace?.answered(context, null)
-    // That all its connections are in use is no failure of the upstream's.
+    // It is no failure of the upstream that all its connections are in use.
     const isQueue = error instanceof Failure && error.code === 'upstream_queue_full'
     if (error instanceof CallerGone || isQueue) this.#parts.breaker.undecided(upstream)
     else this.#parts.breaker.failed(upstream, now)
   }
 
-  /** Whether an answer is the caller's, or what is tried next. */
+  /** Whether an answer goes to the client, or what to try next. */
   #decide(
     request: ActiveRequest,
     upstream: Upstream,
@@ -314,7 +320,7 @@ export class Attempts {
     const { clock, log } = this.#parts
     const { keys: attempt } = request
     const classification = classified?.classification
-    // That one key is limited says nothing of the upstream, unless it is the only one.
+    // A limited key does not pause the upstream, unless it is the only key.
     const isLimited = classification?.key === 'cooling' && attempt?.key?.isOnly === true
     const isOfKey = attempt !== undefined && classification !== undefined && classification.key !== 'none'
     if (!isLimited && (isOfKey || !isRetryableStatus(head.status))) this.#parts.breaker.succeeded(upstream)
@@ -326,12 +332,12 @@ export class Attempts {
     }
     const verdict = classified?.isOutdated ? attempt.outdated(classification) : attempt.refused(classification)
     const told = { request: request.id, ...namesOf(upstream), answer: classification.code }
-    if (verdict === 'same_key') log.info(told, 'a token was refused before its end; a new one is made')
-    else if (verdict !== 'take') log.warn(told, 'a key was refused; the next is asked')
+    if (verdict === 'same_key') log.info(told, 'a token was refused before it expired; requesting a new one')
+    else if (verdict !== 'take') log.warn(told, 'a key was refused; trying the next one')
     return verdict
   }
 
-  /** Of an upstream that is sent no key. */
+  /** For an upstream without keys. */
   #decideUnkeyed(
     request: ActiveRequest,
     { name: upstream }: Upstream,
@@ -342,16 +348,13 @@ export class Attempts {
     const { log } = this.#parts
     const about = { request: request.id, upstream, status }
     if (classification)
-      log.warn(
-        { ...about, answer: classification.code },
-        'an upstream answered with a stream whose first event is an error',
-      )
-    // A status inferred from its first event is no proof: what has begun well may have been sold.
+      log.warn({ ...about, answer: classification.code }, 'the first event of an upstream stream is an error')
+    // A status inferred from the first event is no proof: an answer that has begun well may have been sold.
     const isUnsold = classification ? classification.class === 'not_sold' : isDefiniteRefusal(status)
     if (isLast || !isRetryableStatus(status) || !isUnsold) return 'take'
     request.refused = request.call
-    request.call?.abort(fail('upstream_cut', { reason: 'another upstream is asked' }))
-    log.warn(about, 'an upstream refused; the next is asked')
+    request.call?.abort(fail('upstream_cut', { reason: 'trying another upstream' }))
+    log.warn(about, 'an upstream refused; trying the next one')
     return 'next_upstream'
   }
 }
@@ -364,7 +367,7 @@ function withCandidate(target: Target, candidate: Candidate): Target {
   return { ...target, upstream: candidate.upstream, sendAs: candidate.sendAs }
 }
 
-/** Informs a caller who waits for an answer, and whose client understands it, that the wait goes on; undefined for others. */
+/** Sends interim answers to a waiting client that accepts them; undefined for others. */
 function createPatience(context: RequestContext, res: ServerResponse, deadlines: Deadlines): Timed | undefined {
   const { heartbeatMs, agentsAccepting102, trustedProxies } = context.plan.server
   const agent = context.head.headers['user-agent']

@@ -7,7 +7,7 @@ import { fail } from './errors.ts'
 import { readHead } from './read-head.ts'
 import type { Match } from './router.ts'
 
-/** A preflight request, as of a browser: answered before a key is looked up. */
+/** A browser's preflight request: answered before a key is looked up. */
 export class Preflight extends Error {
   readonly headers: { readonly [name: string]: string }
 
@@ -17,7 +17,9 @@ export class Preflight extends Error {
   }
 }
 
-/** Reads the head of a request and finds its route. @throws Failure; Preflight for what browsers send before a request */
+/**
+ * Reads the head of a request and finds its route. @throws Failure; Preflight for what browsers send before a request
+ */
 export function beginRequest(
   { req, running, id, startedAt, socket }: ActiveRequest,
   formatOf: (name: string, head: Head) => ApiFormat | undefined,
@@ -64,7 +66,7 @@ function refuseRoute(
   const preflight = corsOrigins.length > 0 ? preflightHeaders(req, corsOrigins, match.allow) : undefined
   if (preflight) return new Preflight(preflight)
   if (/\bwebsocket\b/i.test(req.headers.upgrade ?? '')) {
-    // RFC 9110 15.5.22: clients that retry by HTTP do so at once, where a 405 had them try seven times.
+    // RFC 9110 15.5.22: clients then use HTTP at once; after a 405 they tried seven times.
     const headers = { upgrade: 'HTTP/1.1', connection: 'upgrade, close' }
     return fail('websocket_unsupported', { path }, { headers })
   }

@@ -14,22 +14,22 @@ import { readBacklog, stillArriving, tooLarge, undoCodings } from './packed-body
 import { SocketRest } from './rest-socket.ts'
 import type { Stopwatch } from './event-loop-watch.ts'
 
-/** A body of which no more than `bytes` come in `ms` is given up. */
+/** A body of which at most `bytes` arrive in `ms` is abandoned. */
 export type BodyPace = { readonly bytes: number; readonly ms: number }
-/** How slow a body may be, and who watches over it. */
+/** How slow a body may be, and the watch over it. */
 export type BodyPatience = { readonly deadlines: Deadlines; readonly pace: BodyPace }
-/** 1 KiB a second, over half a minute (`docs/security.md#slow-and-odd-connections`). */
+/** 1 KiB a second, over half a minute (`docs/security.md#request-limits`). */
 export const bodyPace: BodyPace = { bytes: 30 * 1024, ms: 30_000 }
-/** Smaller chunks of a form that come in one turn go on together. */
+/** Smaller chunks of a form that arrive in one turn are passed on together. */
 const smallBytes = 1_024
 const gatheredBytes = 16_384
-/** A body of unknown length takes memory in steps of this. */
+/** A body of unknown length reserves memory in steps of this size. */
 const growBytes = 65_536
 
-/** A body together with what has to be given back when the exchange has ended. */
+/** A body and what has to be released at the end of the request. */
 export type IncomingBody = {
   readonly body: Body
-  /** @param isUnread no code reads the body any more, not even a write that is under way: its memory may be freed at once */
+  /** @param isUnread no code reads the body any more, not even a pending write: its memory may be freed at once */
   release(isUnread: boolean): void
 }
 
@@ -37,11 +37,11 @@ const abandoned = new Error('nobody reads the body any more')
 const nothing: IncomingBody = { body: { kind: 'none' }, release: () => undefined }
 
 /**
- * Reads what the route says the body is: nothing, one JSON object whole in memory, or the unread bytes of a form.
- * Bytes received are counted, with or without Content-Length. A compressed body is what it was before.
- * @param memory holds what a body takes from before it is read until it is released
- * @throws Failure body_unexpected, unsupported_content_type, unsupported_content_encoding, body_too_large, body_too_dense,
- *   body_undecodable, invalid_json, body_incomplete, body_too_slow, over_capacity
+ * Reads the body that the route declares: nothing, one JSON object in memory, or the unread bytes of a form. Bytes
+ * received are counted, with or without Content-Length. A compressed body is decoded.
+ * @param memory reserves the body's memory before it is read, until it is released
+ * @throws Failure body_unexpected, unsupported_content_type, unsupported_content_encoding, body_too_large,
+ * body_too_dense, body_undecodable, invalid_json, body_incomplete, body_too_slow, over_capacity
  */
 export function readBody(
   req: IncomingMessage,
@@ -61,7 +61,7 @@ export function readBody(
   const kind = checkType(req, route)
   if (announced === 0) throw fail('body_missing')
   if (announced !== undefined && announced > route.bodyBytesMax)
-    throw tooLarge(route.bodyBytesMax, route.path, `${announced} bytes were announced`)
+    throw tooLarge(route.bodyBytesMax, route.path, `content-length is ${announced} bytes`)
   if (kind === 'json') {
     if (!memory.hold(announced ?? 0)) throw noRoom()
     const intake = new JsonIntake(req, route, { announced, codings }, memory, patience, stopwatch)
@@ -81,7 +81,7 @@ export function readBody(
   }
 }
 
-/** Content-Length; 0 when there is no body at all; undefined when it is chunked. */
+/** Content-Length; 0 without a body; undefined if it is chunked. */
 function announcedBytes(req: IncomingMessage): number | undefined {
   if (req.headers['transfer-encoding'] !== undefined) return undefined
   return Number(req.headers['content-length'] ?? 0)
@@ -93,11 +93,11 @@ const wanted = {
   'form-or-json': 'a form (content-type: multipart/form-data) or a JSON body (content-type: application/json)',
 } as const
 
-/** What is to be undone; undefined where that is nothing. @throws Failure unsupported_content_encoding */
+/** The codings to decode; undefined if there are none. @throws Failure unsupported_content_encoding */
 function readCodings(packed: string): readonly Coding[] | undefined {
   const codings = parseCodings(packed)
   if (codings) return codings.length > 0 ? codings : undefined
-  // RFC 9110 15.5.16 names the header that says what would be taken.
+  // RFC 9110 15.5.16 names the header that lists what is accepted.
   throw fail(
     'unsupported_content_encoding',
     { found: packed.slice(0, 40), known: codingNames },
@@ -105,7 +105,7 @@ function readCodings(packed: string): readonly Coding[] | undefined {
   )
 }
 
-/** What the body is, as its content type says. @throws Failure unsupported_content_type */
+/** The kind of the body, by its content type. @throws Failure unsupported_content_type */
 function checkType(req: IncomingMessage, route: Route): 'json' | 'form' {
   const found = (req.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
   const isJson = found === 'application/json' || /^application\/[\w.-]+\+json$/.test(found)
@@ -118,7 +118,7 @@ function checkType(req: IncomingMessage, route: Route): 'json' | 'form' {
   })
 }
 
-/** A JSON body on its way into memory, and what it takes there until it is released. */
+/** A JSON body while it is read into memory, and the memory reserved until it is released. */
 class JsonIntake implements BodyTaker, IncomingBody {
   readonly done: Promise<IncomingBody>
   readonly #req: IncomingMessage
@@ -170,7 +170,7 @@ class JsonIntake implements BodyTaker, IncomingBody {
 
   begin(): void {
     const req = this.#req
-    // Gone while a hook waited for something: nothing more is heard of it.
+    // The client left while a hook waited: no further events are handled.
     if (req.destroyed) return this.gone()
     if (this.#unpacked)
       return this.#unpacked.start({
@@ -193,11 +193,11 @@ class JsonIntake implements BodyTaker, IncomingBody {
 
   data(chunk: Buffer): void {
     this.#count(chunk)
-    // In another program's server others may listen.
+    // In another program's server other listeners may exist.
     this.#keep(chunk, this.#isDirect || this.#req.listenerCount('data') < 2)
   }
 
-  /** A chunk has come, packed or not. */
+  /** A chunk has arrived, compressed or not. */
   #count(chunk: Buffer): void {
     this.#watch.count(chunk.length)
     this.#rest.count()
@@ -240,7 +240,7 @@ class JsonIntake implements BodyTaker, IncomingBody {
     this.#isOver = true
     this.#watch.stop()
     this.#stopListening?.()
-    // What still comes of a body that is given up is read and forgotten, as a stream.
+    // The rest of an abandoned body is read and discarded, as a stream.
     if (this.#req instanceof DirectRequest) this.#req.keep()
   }
 
@@ -252,7 +252,7 @@ class JsonIntake implements BodyTaker, IncomingBody {
   }
 }
 
-/** How much of the memory bytes take that have been paid: half of it, where they are more than there is. */
+/** How much of the reserved memory a body occupies: half, if there is more than that. */
 export function paidBytes(bytes: number, memoryBytesMax: number): number {
   return Math.min(bytes, memoryBytesMax / 2)
 }
@@ -262,9 +262,9 @@ export function noRoom(): Error {
 }
 
 /**
- * Passes a form's bytes on, counting them; ends with a Failure when there are too many, too few, or none for long.
- * The caller is not asked for more before a plugin reads: a plugin may refuse a form unread, and a client that waits for
- * `100 Continue` is to be refused before it uploads.
+ * Passes a form's bytes on and counts them; ends with a Failure if there are too many, too few, or none for too long.
+ * The client gets no 100 Continue before a plugin reads: a plugin may refuse a form unread, and a client that waits
+ * for `100 Continue` is to be refused before it uploads.
  */
 class CountedBody extends Transform {
   readonly #req: IncomingMessage
@@ -306,7 +306,7 @@ class CountedBody extends Transform {
     this.destroy()
   }
 
-  /** Listeners work inside of it. */
+  /** Listeners are called inside it. */
   override read(size?: number): Buffer | null {
     return this.#stopwatch.run('body', () => super.read(size) as Buffer | null)
   }
@@ -321,7 +321,7 @@ class CountedBody extends Transform {
     const watch = new PaceWatch(this.#patience, () => this.#giveUp(tooSlow(this.#patience.pace)))
     this.#watch = watch
     this.once('close', () => watch.stop()).once('end', () => watch.stop())
-    // Complete is what has arrived; what can no longer be read has not, though it did.
+    // Complete means arrived; a body that can no longer be read has not arrived.
     req.once('close', () => {
       if (!req.readableEnded) this.#giveUp(fail('body_incomplete'))
     })
@@ -358,10 +358,10 @@ class CountedBody extends Transform {
 
   readonly #onEnd = (): void => void this.end()
 
-  /** Pipe would hand over what has come meanwhile chunk by chunk, in one turn. */
+  /** Pipe would pass on what has arrived meanwhile chunk by chunk, in one turn. */
   readonly #onDrain = (): void => {
     if (this.destroyed) return
-    // Passed to `onData` like any other, which may pause again.
+    // Passed to `onData` like any other chunk, which may pause again.
     readBacklog(this.#req)
     if (!this.writableNeedDrain) this.#req.resume()
   }
@@ -415,7 +415,7 @@ class CountedBody extends Transform {
   }
 }
 
-/** Fires once when too few bytes came in time; each time that enough have come, the time begins again. */
+/** Fires once if too few bytes arrive in time; the time restarts each time that enough have arrived. */
 class PaceWatch implements Timed {
   place = -1
   deadlineAt: number
@@ -448,7 +448,7 @@ function tooSlow(pace: BodyPace): Error {
   return fail('body_too_slow', { bytes: pace.bytes, seconds: pace.ms / 1000 })
 }
 
-/** HTTP/1.0 knows no interim answers. */
+/** HTTP/1.0 has no interim answers. */
 function waitsForContinue(req: IncomingMessage): boolean {
   return req.headers.expect !== undefined && req.httpVersionMinor > 0
 }

@@ -5,16 +5,16 @@ import type { ForeignPlace } from './foreign-url.ts'
 import type { FixedQuery } from './fixed-query.ts'
 import type { AnswerHeaders, Pool } from './upstream/index.ts'
 
-/** What reads an upstream's answer. Chunks come only after `start` was called, in order, and never after `cut`. */
+/** Reads an upstream's answer. Chunks arrive only after `start` was called, in order, and never after `cut`. */
 export type Sink = {
   data(chunk: Buffer): void
   end(): void
   cut(failure: Error): void
 }
 
-/** Where a request goes instead of its upstream: an address out of an answer that `checkForeign` has allowed. */
+/** Where a request goes instead of its upstream: an address from an answer that `checkForeign` has allowed. */
 export type Foreign = ForeignPlace & {
-  /** The upstream's credentials go there too, because the file says so. */
+  /** The upstream's credentials are sent there too, because the file says so. */
   readonly withCredential: boolean
 }
 
@@ -30,39 +30,39 @@ export type CallRequest = {
   readonly body: Body
   /** Whether the socket may carry another request, and may have carried one. */
   readonly reuse: boolean
-  /** The client's key, for turns where connections are waited for. */
+  /** The client's key: clients take turns when they wait for connections. */
   readonly payer?: string
-  /** It asks for another protocol: the answer may be a 101, and is then what comes until the connection ends. */
+  /** It requests another protocol: the answer may be a 101, and is then what comes until the connection ends. */
   readonly upgrade?: string
-  /** It continues work that was begun: where connections are waited for it is not turned away. */
+  /** It continues work that has begun: it is not refused when it has to wait for a connection. */
   readonly isFollowUp?: boolean
 }
 
-/** An answer under way: one request to an upstream, or several. */
+/** An answer in progress: one request to an upstream, or several. */
 export type Call = {
   readonly upstream: Upstream
-  /** Secrets that were made for this request alone; absent where nothing was. */
+  /** Secrets of this request alone; absent if there are none. */
   readonly signed?: readonly string[] | undefined
-  /** It was refused for a signature that is good no more, and the next one is another. */
+  /** It was refused for an expired signature, and the next signature is another one. */
   readonly isOutdated: boolean
-  /** Settles when the answer's head has come, or never will. */
+  /** Settles when the answer's head has arrived, or never will. */
   readonly head: Promise<AnswerHead>
   readonly reach: Reach
-  /** Its answer has come whole, and its request is with the system, to the last byte. */
+  /** Its answer is complete, and the system has its request to the last byte. */
   readonly isSent: boolean
-  /** What of its answer has come before it is read, where it is one request. */
+  /** The part of its answer that arrived before it is read, if it is one request. */
   readonly early?: readonly Buffer[]
-  /** Nothing follows what has come. */
+  /** Nothing follows what has arrived. */
   readonly isWhole?: boolean
-  /** Begins to hand over the answer. */
+  /** Begins to pass on the answer. */
   start(sink: Sink): void
   pause(): void
   resume(): void
-  /** The caller has left: the rest of the answer, once it has begun, has only so long. */
+  /** The client has left: the rest of the answer, once it has begun, has limited time. */
   leave(): void
   /** Ends it as its own deadline would, with the same error. */
   stop(failure: Error): void
-  /** Gives it up; nothing more reaches the sink. */
+  /** Abandons it; nothing more reaches the sink. */
   abort(reason: Error): void
 }
 
@@ -70,9 +70,9 @@ export type Call = {
 export type AnswerHead = {
   readonly status: number
   readonly headers: AnswerHeaders
-  /** The answer ends when the connection does: nothing says where it is complete. */
+  /** The answer ends with its connection: nothing else marks its end. */
   readonly endsWithConnection: boolean
-  /** What the content was packed with, in that order, though that was not requested. */
+  /** The codings of the content, in order of application, although they were not requested. */
   readonly codings: readonly Coding[]
 }
 
@@ -82,11 +82,11 @@ export type Destination = {
   readonly prefix: string
   /** For the line `host`. */
   readonly host: string
-  /** What every path is given; absent for nothing. */
+  /** Appended to every path; absent if there is nothing. */
   readonly query?: FixedQuery | undefined
-  /** Makes what goes with each request; absent where nothing is made. */
+  /** Creates the credential of each request; absent if there is none to create. */
   readonly signer?: Signer | undefined
-  /** The operator's own headers forbid that a connection is used again. */
+  /** The operator's own headers prevent reuse of a connection. */
   readonly closes: boolean
   readonly pool: Pool
 }

@@ -3,8 +3,8 @@ import { fail } from './errors.ts'
 import { isForwarded } from './forwarded-fields.ts'
 
 /**
- * Refuses tools that the upstream would run and the model's family does not name, and any tool that says twice what it is:
- * the upstream may take the other one. What does not go upstream declares nothing.
+ * Refuses tools that the upstream would run and the model's family does not list, and any tool with two types: the
+ * upstream may read the other one. Dropped fields declare nothing.
  * @throws Failure vendor_tool_refused, tool_repeated
  */
 export function checkTools(model: Model, body: Body, rule: ForwardRule | undefined): void {
@@ -17,7 +17,7 @@ export function checkTools(model: Model, body: Body, rule: ForwardRule | undefin
     if (isDoubled) throw fail('tool_repeated', { place, tool: name }, { param: place })
   if (!family.vendorTools) return
   for (const { name, place, isPart } of sent) {
-    // What is within another tool comes and goes with it.
+    // A nested tool is sent or dropped with its parent.
     if (isPart || serves(family.vendorTools, name)) continue
     throw fail('vendor_tool_refused', { model: model.name, tool: name, place, family: family.name }, { param: place })
   }

@@ -1,18 +1,20 @@
 import type { Upstream } from '../domain/index.ts'
 
-/** No upstream is paused for longer because it says so. */
+/** No upstream is paused for longer at its own request. */
 const retryAfterMaxMs = 60_000
 
 type State = { failures: number; openUntil: number; probing: boolean }
 
 /**
- * The circuit breaker of each upstream. It opens after failures in a row, or for as long as a refusal demanded; the upstream
- * is then paused. When that time is over one request tries: its success closes the breaker, its failure opens it once more.
+ * The circuit breaker of each upstream. It opens after consecutive failures, or for as long as a refusal demands; the
+ * upstream is then paused. Afterwards one request tries it: success closes the breaker, failure opens it again.
  */
 export class CircuitBreaker {
   readonly #states = new Map<string, State>()
 
-  /** Whether a request may go there now. The one that finds the time over is the trial, until it has succeeded or failed. */
+  /**
+   * Whether a request may go there now. The first one after the pause is the trial, until it has succeeded or failed.
+   */
   admits(upstream: Upstream, nowMs: number): boolean {
     const state = this.#states.get(upstream.name)
     if (!state || state.openUntil === 0) return true
@@ -29,7 +31,9 @@ export class CircuitBreaker {
     this.#states.delete(upstream.name)
   }
 
-  /** No answer came, or one that says that the upstream cannot; `retryAfterMs` when it also said for how long. */
+  /**
+   * No answer arrived, or one that reports that the upstream is unable; `retryAfterMs` if it also reports for how long.
+   */
   failed(upstream: Upstream, nowMs: number, retryAfterMs?: number): void {
     const state = this.#states.get(upstream.name) ?? { failures: 0, openUntil: 0, probing: false }
     this.#states.set(upstream.name, state)
@@ -41,18 +45,18 @@ export class CircuitBreaker {
     if (asked > 0 || rest > 0) state.openUntil = nowMs + Math.max(asked, rest)
   }
 
-  /** The caller left or refused by itself: the trial says nothing. */
+  /** The client left, or refused by itself: the trial proves nothing. */
   undecided(upstream: Upstream): void {
     const state = this.#states.get(upstream.name)
     if (state) state.probing = false
   }
 
-  /** True while no request is sent to the upstream. */
+  /** Whether no request is sent to the upstream. */
   isOpen(upstream: string, nowMs: number): boolean {
     return (this.#states.get(upstream)?.openUntil ?? 0) > nowMs
   }
 
-  /** How long an upstream stays paused yet; 0 when it takes requests. */
+  /** The remaining pause of an upstream; 0 if it accepts requests. */
   restMs(upstream: string, nowMs: number): number {
     return Math.max(0, (this.#states.get(upstream)?.openUntil ?? 0) - nowMs)
   }

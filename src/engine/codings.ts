@@ -15,12 +15,12 @@ import {
 } from 'node:zlib'
 import { joined } from '../wire/index.ts'
 
-/** Codings of contents that are undone (RFC 9110 8.4.1, RFC 8878). */
+/** Content codings that are decoded (RFC 9110 8.4.1, RFC 8878). */
 export type Coding = 'gzip' | 'deflate' | 'br' | 'zstd'
 
-/** More codings on one body than this are no honest choice. */
+/** No honest body has more codings. */
 const codingsMax = 4
-/** Input that waits for one coding beyond this stops its source. */
+/** More pending input of one coding stops its source. */
 const inputBytesMax = 16_384
 /** Zstandard keeps a window of at most 8 MiB in memory (RFC 9659). */
 const zstdWindowLogMax = 23
@@ -32,10 +32,10 @@ const spellings: { readonly [name: string]: Coding } = {
   zstd: 'zstd',
 }
 
-/** What may be requested, as `accept-encoding` says it. */
+/** The accepted codings, for `accept-encoding`. */
 export const codingNames = 'gzip, deflate, br, zstd'
 
-/** The codings of a body in the order they were applied; undefined where one is unknown, or there are too many. */
+/** The codings of a body in order of application; undefined if one is unknown, or there are too many. */
 export function parseCodings(value: string | string[] | undefined): readonly Coding[] | undefined {
   if (value === undefined) return none
   const names = String(value)
@@ -49,13 +49,13 @@ export function parseCodings(value: string | string[] | undefined): readonly Cod
 const none: readonly Coding[] = []
 
 type Inflating = Gunzip | BrotliDecompress
-/** Callbacks for one coding's contents. */
+/** Callbacks of a decoder. */
 export type Unpacked = {
   data(chunk: Buffer): void
   /** The contents are complete. */
   end(): void
   fault(error: Error): void
-  /** There is room for more input again. */
+  /** The decoder accepts more input again. */
   drain(): void
 }
 
@@ -63,8 +63,9 @@ const deflateHeadBytes = 2
 const zstdOptions = { params: { [constants.ZSTD_d_windowLogMax]: zstdWindowLogMax } }
 
 /**
- * Undoes one coding, piece by piece, in threads of the pool. `deflate` is read with its wrapper of zlib and without, since
- * some send it so (RFC 9110 8.4.1.2). What comes while a thread works is put together: a body may come byte by byte.
+ * Decodes one coding, piece by piece, in threads of the pool. `deflate` is read with and without its zlib wrapper,
+ * because some send it so (RFC 9110 8.4.1.2). Input that arrives while a thread works is joined, because a body may
+ * arrive byte by byte.
  */
 export class Unpacker {
   readonly #coding: Coding
@@ -82,12 +83,12 @@ export class Unpacker {
     this.#to = to
   }
 
-  /** Once it has ended: bytes of its input follow the end of the coding. */
+  /** After the end: bytes of its input follow the end of the coding. */
   get hasRest(): boolean {
     return this.#stream !== undefined && this.#stream.bytesWritten < this.#received
   }
 
-  /** False when it wants no more until `drain`. */
+  /** False if it accepts no more until `drain`. */
   write(chunk: Buffer): boolean {
     if (this.#over) return true
     this.#received += chunk.length
@@ -98,7 +99,7 @@ export class Unpacker {
     return !this.#isFull
   }
 
-  /** All of the input is here. What has no input at all has no contents either. */
+  /** All input has arrived. Without any input there are no contents. */
   end(): void {
     if (this.#over) return
     if (this.#received > 0) {
@@ -109,7 +110,7 @@ export class Unpacker {
     this.#to.end()
   }
 
-  /** The input breaks off here: calls `then` once everything that it came to has been passed on. */
+  /** The input breaks off here: calls `then` once everything decoded from it has been passed on. */
   breakOff(then: () => void): void {
     const stream = this.#stream
     if (!stream || this.#over) return then()
@@ -170,12 +171,12 @@ export class Unpacker {
     if (this.#over) return
     this.#over = true
     tell()
-    // A writer that waits is released.
+    // A waiting writer continues.
     this.#to.drain()
   }
 }
 
-/** A few bytes that are whole, with their codings undone; undefined where that fails, or comes to more than `bytesMax`. */
+/** A few complete bytes, decoded; undefined if that fails, or exceeds `bytesMax`. */
 export function unpackSmall(bytes: Buffer, codings: readonly Coding[], bytesMax: number): Buffer | undefined {
   try {
     return codings.reduceRight<Buffer>((packed, coding) => inflateSmall(coding, packed, bytesMax), bytes)
@@ -199,7 +200,7 @@ function createInflating(coding: Coding, head: Buffer): Inflating {
   return isZlib(head) ? createInflate() : createInflateRaw()
 }
 
-/** RFC 1950 2.2: the method is 8, the window no larger than 32 KiB, and the two bytes are a multiple of 31. */
+/** RFC 1950 2.2: the method is 8, the window at most 32 KiB, and the two bytes are a multiple of 31. */
 function isZlib(head: Buffer): boolean {
   const first = head[0] ?? 0
   return (first & 0x0f) === 8 && first >> 4 <= 7 && head.length > 1 && head.readUInt16BE(0) % 31 === 0

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 
 /**
- * What scripts in a browser may read in addition to the headers that are always theirs (`docs/wire.md#scripts-in-a-browser`).
+ * What scripts in a browser may read besides the headers that they always may (`docs/wire.md#browser-clients`).
  */
 const exposed = [
   'x-request-id',
@@ -23,7 +23,7 @@ type Headers = { readonly [name: string]: string }
 const none: Headers = {}
 const varies: Headers = { vary: 'Origin' }
 
-/** The headers that let the request's origin read the answer; none where it may not, or the client is no browser. */
+/** The headers that let the request's origin read the answer; none if it may not, or the client is no browser. */
 export function corsHeaders(req: IncomingMessage, origins: readonly string[]): Headers {
   if (origins.length === 0) return none
   const origin = allowedOrigin(req, origins)
@@ -32,7 +32,7 @@ export function corsHeaders(req: IncomingMessage, origins: readonly string[]): H
 }
 
 /**
- * The answer to a preflight, which carries no key; undefined when the request is none, or its origin may not call.
+ * The answer to a preflight, which has no key; undefined if the request is none, or its origin is not allowed.
  * Requested headers are echoed: `*` does not include Authorization (Fetch standard).
  */
 export function preflightHeaders(

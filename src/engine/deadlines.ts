@@ -1,17 +1,17 @@
 import { type Clock, type Member, type Pending, IntrusiveSet } from '../util/index.ts'
 
-/** Deadlines are looked at this often; none fires early. */
+/** The interval at which deadlines are checked; none fires early. */
 const sweepMs = 100
 
-/** Something that may take only so long. */
+/** Something with a deadline. */
 export type Timed = Member & {
   /** By the clock's `tick`. */
   deadlineAt: number
-  /** The next deadline, for what recurs; nothing ends the watch. */
+  /** The next deadline, if it recurs; the watch continues. */
   onDeadline(): number | undefined | void
 }
 
-/** Watches over whatever is open, with one timer for all: a timer for each request costs more than the request's routing. */
+/** Watches all deadlines with one timer: a timer for each request costs more than routing it. */
 export class Deadlines {
   readonly clock: Clock
   readonly #open = new IntrusiveSet<Timed>()
@@ -21,7 +21,7 @@ export class Deadlines {
     this.clock = clock
   }
 
-  /** When what may take so many milliseconds from now is over. */
+  /** The deadline for something that may take so many milliseconds from now. */
   in(ms: number): number {
     return this.clock.tick() + ms
   }

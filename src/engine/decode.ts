@@ -1,53 +1,53 @@
 import { type Coding, Unpacker } from './codings.ts'
 import type { Sink } from './transport.ts'
 
-/** Contents may be so many times what came over the wire, beyond what is always allowed. */
+/** The most that decoded contents may be as a multiple of the bytes received, beyond what is always allowed. */
 const ratioMax = 250
 const ratioFreeBytes = 4 * 1024 * 1024
-/** Why zlib says that its input ended too soon. */
+/** The reason that zlib reports if its input ended too soon. */
 const endedEarly: ReadonlySet<string> = new Set(['Z_BUF_ERROR'])
 
-/** What is said of contents that cannot be had. */
+/** Descriptions of contents that cannot be decoded. */
 export type DecodeFailures = {
-  /** They come to more than `bytesMax`. */
+  /** They exceed `bytesMax`. */
   tooLarge(bytesMax: number): Error
-  /** They come to more than `ratio` times what was sent. */
+  /** They exceed `ratio` times the bytes received. */
   tooDense(ratio: number): Error
   /** A coding cannot be read, or its input ends too soon. */
   damaged(coding: Coding, isEarly: boolean, cause: Error): Error
-  /** Bytes follow the end of a coding; without this callback they are left out. */
+  /** Bytes follow the end of a coding; without this callback they are dropped. */
   trailing?(coding: Coding): Error
 }
 
-/** Where bytes of a body come from. What it hands over is the sink's: it neither keeps nor reads it again. */
+/** A source of a body's bytes. What it passes on belongs to the sink: it neither keeps nor reads it again. */
 export type Source = {
-  /** Its chunks are not the sink's alone, as those of zlib are not. */
+  /** Its chunks do not belong to the sink alone, as those of zlib do not. */
   readonly sharesChunks?: boolean
-  /** Begins to hand over the body. */
+  /** Begins to pass on the body. */
   start(sink: Sink): void
   pause(): void
   resume(): void
-  /** Gives the body up; nothing more reaches the sink. */
+  /** Abandons the body; nothing more reaches the sink. */
   abort(reason: Error): void
 }
 
 /**
- * A compressed body as it was before: piece by piece, never more of it in memory than the codings' windows and one piece
- * for each. What it comes to is bounded, by itself and by what was sent.
+ * Decodes a compressed body piece by piece, with only the codings' windows and one piece of each in memory. The result
+ * is bounded, absolutely and relative to the bytes received.
  */
 export class DecodedSource implements Source, Sink {
   readonly sharesChunks = true
   readonly #source: Source
   readonly #bytesMax: number
   readonly #failures: DecodeFailures
-  /** In the order in which they are undone. */
+  /** In the order of decoding. */
   readonly #layers: readonly Layer[]
   #sink: Sink | undefined
   #received = 0
   #isReceived = false
   #over = false
 
-  /** @param codings in the order they were applied, one at least; `bytesMax` bounds what they come to */
+  /** @param codings in order of application, at least one; `bytesMax` bounds the result */
   constructor(source: Source, codings: readonly Coding[], bytesMax: number, failures: DecodeFailures) {
     this.#source = source
     this.#bytesMax = bytesMax
@@ -90,7 +90,7 @@ export class DecodedSource implements Source, Sink {
     if (!this.#over) this.#breakOff(0, failure)
   }
 
-  /** What came before the break is passed on before it, through every coding. */
+  /** What arrived before the break is passed on before it, through every coding. */
   #breakOff(index: number, failure: Error): void {
     const layer = this.#layers[index]
     if (layer) layer.unpacker.breakOff(() => this.#breakOff(index + 1, failure))
@@ -141,8 +141,8 @@ export class DecodedSource implements Source, Sink {
   #finish(): void {
     const sink = this.#sink
     this.#close()
-    // What follows the end of a coding belongs to no answer, and may be without end.
-    if (!this.#isReceived) this.#source.abort(new Error('bytes behind the end of its coding'))
+    // What follows the end of a coding belongs to no answer, and may be endless.
+    if (!this.#isReceived) this.#source.abort(new Error('extra bytes after the end of its encoding'))
     sink?.end()
   }
 

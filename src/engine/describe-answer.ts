@@ -4,12 +4,12 @@ import { fail } from './errors.ts'
 import { AddressRefused } from './foreign-url.ts'
 import { type AnswerHeaders, connectionsMax, QueueFull, UnsendableRequest, WireFault } from './upstream/index.ts'
 
-/** Before the first answer it is not known when a connection is free; a retry after so long costs little. */
+/** Before the first answer it is unknown when a connection will be free; a retry after this time costs little. */
 const queueAgainMs = 2_000
 const queueAgainMsMin = 1_000
 const queueAgainMsMax = 30_000
 
-/** What makes an answer's head unusable, if anything does. */
+/** The reason why an answer's head is unusable, if there is one. */
 export function findFault(status: number, headers: AnswerHeaders): string | undefined {
   if (status < 200 || status > 599) return `status ${status}`
   const transfer = headers['transfer-encoding']
@@ -22,7 +22,7 @@ export function findFault(status: number, headers: AnswerHeaders): string | unde
   return undefined
 }
 
-/** What a request is called that could not be signed: a reason that is no secret, or that the plugin is at fault. */
+/** The failure of a request that could not be signed: with a reason that is no secret, or blaming the plugin. */
 export function describeUnsigned(error: unknown): Error {
   if (error instanceof UnsendableRequest) return error
   const isTold = error instanceof SigningError || error instanceof Failure
@@ -30,11 +30,11 @@ export function describeUnsigned(error: unknown): Error {
   return fail('upstream_unsigned', { why }, { cause: error })
 }
 
-/** What a call that failed is called, by how far it had come. */
+/** The failure of a call, by how far it had come. */
 export function describeFailure(error: Error, reach: Reach, upstream: Upstream): Error {
   const { code } = error as NodeJS.ErrnoException
   const extra = { cause: error }
-  // A fault of ours, or of a plugin, and none of the upstream's.
+  // A fault of ours or of a plugin, not of the upstream.
   if (error instanceof UnsendableRequest) return error
   if (error instanceof AddressRefused)
     return fail('upstream_address_refused', { url: `${error.host}, which leads into a private network` }, extra)
@@ -49,7 +49,6 @@ export function describeFailure(error: Error, reach: Reach, upstream: Upstream):
       return fail('upstream_connect_timeout', { ms: upstream.timeouts.connectMs }, extra)
     return fail('upstream_unreachable', { reason: code ?? error.name }, extra)
   }
-  if (error instanceof WireFault)
-    return fail('upstream_invalid', { reason: 'it is not HTTP/1.1 as it should be' }, extra)
+  if (error instanceof WireFault) return fail('upstream_invalid', { reason: 'it is not valid HTTP/1.1' }, extra)
   return fail('upstream_cut', { reason: code ?? error.message }, extra)
 }

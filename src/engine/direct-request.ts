@@ -1,29 +1,28 @@
 import { IncomingMessage } from 'node:http'
 
-/** Who takes a body as it comes, past the stream of its request. */
+/** Receives a body as it arrives, bypassing the stream of its request. */
 export type BodyTaker = {
   data(chunk: Buffer): void
   end(): void
-  /** The request is over, and its body not whole. */
+  /** The request is over, and its body is incomplete. */
   gone(): void
 }
 
 /**
- * A request whose body can be handed over as Node's parser reads it. A small body that passes through a stream costs more
- * in events and turns than in bytes: a fifth of all that a small request costs. A handler that takes no body finds the stream that
- * every request is.
+ * A request whose body can be passed on as Node's parser reads it. A small body costs more in events and turns of its
+ * stream than in bytes: a fifth of a small request's cost. A handler that takes no body finds the usual stream.
  */
 export class DirectRequest extends IncomingMessage {
   #taker: BodyTaker | undefined
 
-  /** Hands the body over, unless some of it is in the stream already. @returns whether it does */
+  /** Passes on the body, unless part of it is in the stream already. @returns whether it does */
   handTo(taker: BodyTaker): boolean {
     if (this.complete || this.destroyed || this.readableLength > 0 || this.readableFlowing !== null) return false
     this.#taker = taker
     return true
   }
 
-  /** What still comes goes into the stream. */
+  /** The rest goes into the stream. */
   keep(): void {
     this.#taker = undefined
   }

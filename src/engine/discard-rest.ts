@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../util/index.ts'
 
-/** What is still taken of a body that was refused, so that the caller's client gets to read the answer. */
+/** How much of a refused body is still read, so that the client gets to read the answer. */
 const discardBytesMax = 64 * 1024 * 1024
 const discardMs = 10_000
 const discarded = new WeakSet<IncomingMessage>()
 
 /**
- * Takes and forgets what is left of a body that was refused. Closing at once instead would lose the answer: clients
- * that are still writing see EPIPE and send the request again (`docs/wire.md#uploads-refused-early`).
+ * Reads and discards the rest of a refused body. Closing at once would lose the answer: clients that are still writing
+ * get EPIPE and send the request again (`docs/wire.md#uploads-refused-early`).
  */
 export function discardRest(req: IncomingMessage, clock: Pick<Clock, 'after'>): void {
   if (req.complete || req.destroyed || discarded.has(req)) return

@@ -52,50 +52,50 @@ import { modelNamed, SessionRunner } from './sessions/run-session.ts'
 import { probe } from './vendor-keys/probe.ts'
 import { VendorKeys } from './vendor-keys/vendor-keys.ts'
 
-/** Answers of ours that are longer count as bodies held in memory. */
+/** Longer answers of the gateway count as bodies held in memory. */
 const smallAnswerBytes = 65_536
 
 /** A route that the gateway answers by itself. */
 export type LocalAnswer = (context: RequestContext, body: Body) => Answer | Promise<Answer>
 
 export type EngineParts = {
-  /** The API format of a route, by the name that the route gives; for `by-caller` it is the caller's. */
+  /** The API format of a route, by the route's name for it; for `by-caller` the client's. */
   dialect(name: string, head: Head): ApiFormat | undefined
   /** The API format of errors raised before a route is known. */
   guessDialect(path: string, headers: IncomingMessage['headers']): ApiFormat
   readonly local: ReadonlyMap<string, LocalAnswer>
-  /** Turns an upstream's url as written into one that can be dialled. */
+  /** Turns an upstream's configured url into one that can be dialled. */
   resolveUrl(url: string): string
-  /** A request has come. */
+  /** A request has arrived. */
   began(): void
-  /** An upstream's head has come (status), or never came (null), after so many milliseconds. */
+  /** An upstream's head arrived (status), or never did (null), after so many milliseconds. */
   upstreamAnswered(upstream: string, status: number | null, durationMs: number): void
-  /** A request kept all others waiting for too long. */
+  /** A request blocked the event loop for too long. */
   turnWasLong?(turn: LongTurn): void
   readonly trace?: SenderParts['trace'] | undefined
-  /** A request has ended for which no route was found: why it was refused, or undefined where a preflight was answered. */
+  /** A request without a route has ended: why it was refused, or undefined if a preflight was answered. */
   unrouted?(failure: Failure | undefined, req: IncomingMessage): void
-  /** What came was no request. */
+  /** Invalid data arrived instead of a request. */
   unread?(failure: Failure): void
-  /** Takes the log row of every request that has a route, once. */
+  /** Receives the log row of every request with a route, once. */
   record(row: LogRow, context: RequestContext): void
   readonly clock: Clock
   readonly random: Random
   readonly ids: Ids
   /** Opens connections to upstreams; the engine's own by default. */
   readonly connect?: Connect | undefined
-  /** Who signs for an upstream. */
+  /** Request signers of upstreams. */
   readonly signerOf?: SignerOf
   readonly log: Log
-  /** Where the limits of upstreams' keys are counted; without it they are not. */
+  /** Counts the limits of upstream keys; absent if they are not counted. */
   readonly counters?: Pick<Counters, 'take' | 'settle'>
-  /** Called for each upstream's key whose state has changed. */
+  /** Called for each upstream key whose state has changed. */
   readonly keyChanged?: (status: KeyStatus, before: KeyStatus | undefined) => void
-  /** How slow callers may be; for tests of it, which have no minutes. */
+  /** How slow clients may be; tests shorten it. */
   readonly callers?: { readonly bodyPace?: BodyPace; readonly writeIdleMs?: number }
 }
 
-/** Carries requests from callers to upstreams and answers back. The plugins know what they mean; the engine does not. */
+/** Carries requests from clients to upstreams and answers back. Only plugins interpret them. */
 export class Engine {
   readonly #parts: EngineParts
   readonly #transport: Transport
@@ -111,7 +111,7 @@ export class Engine {
   readonly #loop: EventLoopWatch
   readonly #configs: RunningConfigs
   #draining = false
-  /** Why no request is sent any more, once that is so. */
+  /** Why requests are no longer sent, once that is so. */
   #stopped: Failure | undefined
   #onIdle: (() => void) | undefined
   /** Requests that have not settled. */
@@ -127,7 +127,7 @@ export class Engine {
     this.#loop = new EventLoopWatch(clock, turn => {
       parts.turnWasLong?.(turn)
       const { request, step, ms } = turn
-      log.warn({ request, step, ms: Math.round(ms) }, 'a request kept all others waiting')
+      log.warn({ request, step, ms: Math.round(ms) }, 'a request blocked the event loop')
     })
     const deadlines = new Deadlines(clock)
     const stopped = (): Failure | undefined => this.#stopped
@@ -159,7 +159,6 @@ export class Engine {
     return this.#configs.active
   }
 
-  /** Requests that have not settled. */
   get open(): number {
     return this.#requests.size
   }
@@ -194,7 +193,7 @@ export class Engine {
     return this.#breaker.isOpen(upstream, this.#parts.clock.tick())
   }
 
-  /** For how long an upstream stays paused, in milliseconds; 0 when it takes requests. */
+  /** Remaining cooldown of an upstream in milliseconds; 0 if it accepts requests. */
   restMs(upstream: string): number {
     return this.#breaker.restMs(upstream, this.#parts.clock.tick())
   }
@@ -209,7 +208,7 @@ export class Engine {
     return this.#transport.turnedAway(upstream)
   }
 
-  /** From now on new requests use `running`; those under way keep theirs, and the last one closes it. */
+  /** From now on new requests use `running`; current ones keep theirs, and the last of them closes it. */
   swap(running: Running): void {
     this.#configs.replace(running)
   }
@@ -224,7 +223,7 @@ export class Engine {
     })
   }
 
-  /** Ends the requests that are under way, those of callers who have left too; their charges end as they are. */
+  /** Ends current requests, also those whose clients have left; their charges end as they are. */
   stop(): void {
     const reason = fail('drain_deadline')
     this.#stopped = reason
@@ -237,17 +236,17 @@ export class Engine {
     await this.running.pipeline.close()
   }
 
-  /** Sends a key the cheapest request there is. Never rejects. */
+  /** Probes a key with the cheapest possible request. Never rejects. */
   probe(key: VendorKey): Promise<KeyTrial> {
     return probe(key, { clock: this.#parts.clock, send: request => this.#transport.sendAlone(request) })
   }
 
-  /** Polls a job whose caller has left until it ends. @throws Failure where there is no answer; the job may go on */
+  /** Polls a job whose client has left until it ends. @throws Failure without an answer; the job may continue */
   resume(job: Job): Promise<StoredAnswer> {
     return this.#jobs.resume(job)
   }
 
-  /** The answer to what is not a request: `code` is what Node's parser or its clock reports. It has no log row. */
+  /** The answer to an invalid request: `code` comes from Node's parser or its timeout. It has no log row. */
   refuseUnread(code: string | undefined): Answer {
     const id = this.#parts.ids.next('req_', this.#parts.clock.now())
     const failure = unreadFailure(code)
@@ -279,7 +278,7 @@ export class Engine {
       this.#end(request, outcome)
     } catch (error) {
       const stack = error instanceof Error ? error.stack : String(error)
-      log.error({ request: id, stack }, 'fault after the end of a request')
+      log.error({ request: id, stack }, 'error after the end of a request')
     } finally {
       stopwatch.stop('end')
       this.#requests.delete(request)
@@ -289,7 +288,7 @@ export class Engine {
   }
 
   /**
-   * The path of a request. Every step may refuse it by throwing. Most requests wait three times: for the body, for the head
+   * The steps of a request. Each may refuse it by throwing. Most requests wait three times: for the body, for the head
    * of the answer, and for its end.
    */
   async #run(request: ActiveRequest): Promise<Outcome> {
@@ -309,7 +308,7 @@ export class Engine {
     request.body = body
     const target = this.#attempts.order(findTarget(running.plan, context.route, body, modelNamed(context)), request)
     request.target = target
-    // RFC 8594: every client of a model that ends is informed, whatever becomes of the request.
+    // RFC 8594: every client of a model that ends is informed, whatever happens to the request.
     if (target.model.ends !== undefined) context.answerHeaders['sunset'] = target.model.ends.sunset
     await stopwatch.wait('request', pipeline.onTarget(context, target))
     const answer = await stopwatch.wait('request', pipeline.onAdmit(context, target))
@@ -339,7 +338,7 @@ export class Engine {
     return this.#answer(request, context, answer)
   }
 
-  /** Callers who take a large answer slowly hold no more memory together than bodies may. @throws Failure over_capacity */
+  /** Slow readers of large answers together hold at most as much memory as bodies may. @throws Failure over_capacity */
   #holdAnswer({ res, running }: ActiveRequest, { payer }: RequestContext, { body }: Answer): void {
     const { memoryBytesMax } = running.plan.server
     if (body.length <= smallAnswerBytes) return

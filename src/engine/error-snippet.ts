@@ -1,17 +1,17 @@
 import type { Body, Json, Stage } from '../domain/index.ts'
 import { strikeOut } from './redact.ts'
 
-/** Of an answer so much is read: what went wrong is at its beginning. */
+/** How much of an answer is read: the error is at its beginning. */
 const bytesMax = 8_192
-/** Where styles have their words, from the outside in. */
+/** Where API formats have their messages, outermost first. */
 const places = ['error', 'errors', 'message', 'detail', 'details', 'msg', 'title'] as const
 const depthMax = 4
-/** What repeats the request. */
+/** Members that repeat the request. */
 const echoed = /"(?:inputs?|messages|contents|request|body)"\s*:/
 
 /**
- * Collects the error message of an upstream's refusal for the log: the beginning alone, and of that the words. It runs after
- * the stage that redacts our keys, and passes everything on as it came.
+ * Collects the message of an upstream's refusal for the log: only the text at its beginning. Runs after the stage that
+ * removes our keys, and passes everything on unchanged.
  */
 export class ErrorSnippet implements Stage {
   readonly letsGo = true
@@ -19,7 +19,7 @@ export class ErrorSnippet implements Stage {
   readonly #own: string | undefined
   #kept: Buffer = Buffer.alloc(0)
 
-  /** `own`: the request's words; where they are not known nothing is kept. */
+  /** `own`: the request's words; if they are unknown nothing is kept. */
   constructor(secrets: readonly string[], own: string | undefined) {
     this.#secrets = secrets
     this.#own = own
@@ -27,7 +27,7 @@ export class ErrorSnippet implements Stage {
 
   write(chunk: Buffer): Buffer {
     const room = bytesMax - this.#kept.length
-    // A copy: the memory of what is passed on may be another's by the time it is read.
+    // A copy: the memory of what is passed on may be reused by the time it is read.
     if (room > 0) this.#kept = Buffer.concat([this.#kept, chunk.subarray(0, room)])
     return chunk
   }
@@ -36,11 +36,11 @@ export class ErrorSnippet implements Stage {
     return []
   }
 
-  /** Null where it said nothing that a person would read. */
+  /** Null without a readable message. */
   get words(): string | null {
     if (this.#own === undefined) return null
     const found = findWords(this.#kept.toString())
-    // Once more: JSON may have written a key in signs that the bytes before did not show.
+    // Again: JSON may have escaped a key in a way that the bytes did not show.
     return found === undefined ? null : clipSnippet(strikeOut(found, this.#secrets), this.#own)
   }
 }
@@ -49,7 +49,7 @@ function findWords(text: string): string | undefined {
   try {
     return findMessage(JSON.parse(text), 0)
   } catch {
-    // A page for people, or an answer that is longer than what was kept.
+    // A page for people, or an answer longer than the kept part.
     const [own = ''] = text.split(echoed, 1)
     const named = /"(?:message|msg|detail|error)"\s*:\s*"((?:[^"\\]|\\.){1,1000})/.exec(own)?.[1]
     if (named !== undefined) return unescaped(named)
@@ -78,10 +78,10 @@ function findMessage(value: unknown, depth: number): string | undefined {
 }
 
 const snippetCharsMax = 300
-/** What may be a caller's own words: a log keeps none of them. */
+/** Possibly a client's own words: the log keeps none of them. */
 const quotedMax = 60
 const hidden = '…'
-/** A first mark, and the last one that goes with it. */
+/** An opening quote and its closing one. */
 const marks: ReadonlyMap<string, string> = new Map([
   ['"', '"'],
   ["'", "'"],
@@ -93,13 +93,13 @@ const marks: ReadonlyMap<string, string> = new Map([
 const ofWord = /\w/
 const encoded = /[A-Za-z0-9+/_-]{40,}={0,2}/g
 const keys = /\b(?:(?:sk|pk|key)[-_]|Bearer )[\w-]{8,}/g
-// A link may open for anyone who has it: of its query nothing is kept.
+// A link may give access to its holder: its query is dropped.
 const query = /(https?:\/\/[^\s?]{1,200})\?\S+/g
 
 /**
- * A foreign message, as the log keeps it: one line, 300 characters at most, without what it quotes at length (it may be what
- * the caller sent), without what it repeats of `own`, the request's words, without what is encoded, and without anything that has
- * the shape of a key.
+ * A foreign message as the log keeps it: one line of at most 300 characters, without long quotations (which may be the
+ * client's), without what it repeats of `own`, the request's words, without encoded text, and without anything that
+ * looks like a key.
  */
 export function clipSnippet(text: string, own = ''): string {
   const line = text
@@ -113,7 +113,7 @@ export function clipSnippet(text: string, own = ''): string {
   return bare.length > snippetCharsMax ? `${bare.slice(0, snippetCharsMax)}${hidden}` : bare
 }
 
-/** Goes through the marks in their order, each once: what was cut off has no last one, and goes to the end. */
+/** Handles each kind of quote once, in order: a truncated quotation extends to the end. */
 function hideQuoted(line: string): string {
   let bare = ''
   let at = 0
@@ -133,22 +133,22 @@ function endOfQuote(line: string, from: number, last: string): number {
   return line.length
 }
 
-/** A match inside of a word. */
+/** An apostrophe inside a word. */
 function isApostrophe(line: string, at: number, mark: string): boolean {
   if (mark !== "'" && mark !== '’') return false
   return ofWord.test(line.charAt(at - 1)) && ofWord.test(line.charAt(at + 1))
 }
 
-/** Longer requests are not compared with the answer: all others would wait. */
+/** Longer requests are not compared with the answer: that would block the event loop. */
 const requestCharsMax = 65_536
 /** A shorter run is an ordinary word. */
 const repeatedMin = 16
-/** Every run of so many holds a whole window, wherever it begins. */
+/** Every run of this length contains a whole window. */
 const window = repeatedMin / 2
-/** Places of the request at which one window is tried. */
+/** Positions of the request that are tried for one window. */
 const triesMax = 8
 
-/** The words of a request, except the model's name; undefined where it was not read, or is very long. */
+/** The words of a request, except the model's name; undefined if it was not read, or is very long. */
 export function requestWords(body: Body | undefined): string | undefined {
   if (!body || body.kind === 'none') return ''
   const said: string[] = []
@@ -180,7 +180,7 @@ function gather(value: Json | undefined, into: string[]): void {
   }
 }
 
-/** A line without what it repeats of a request, run by run. */
+/** A line without the runs that it repeats from a request. */
 function withoutRepeats(line: string, own: string, hidden: string): string {
   let bare = ''
   let kept = 0
@@ -196,7 +196,7 @@ function withoutRepeats(line: string, own: string, hidden: string): string {
   return bare + line.slice(kept)
 }
 
-/** The longest run around a window that the request has too; it begins at `least` or later. */
+/** The longest run around a window that the request also has; it begins at `least` or later. */
 function longestRun(line: string, own: string, at: number, least: number): readonly [from: number, until: number] {
   const words = line.slice(at, at + window)
   let best: readonly [number, number] = [at, at]

@@ -3,75 +3,100 @@ import { type Failure, failures, type ErrorTable, sharedRows } from '../domain/i
 const bad = 'invalid_request_error'
 const server = 'server_error'
 
-/** Refusals that are true of every HTTP exchange. */
+/** Errors of any HTTP request. */
 export const errors = {
   path_invalid: {
     status: 400,
     type: bad,
-    text: 'The path or the query holds characters or escapes that are not accepted here.',
+    text: 'The path or query contains invalid characters or escapes. Percent-encode it and send it again.',
   },
-  not_found: { status: 404, type: bad, text: 'There is nothing at {method} {path}.' },
-  method_not_allowed: { status: 405, type: bad, text: '{path} takes {allow}, not {method}.' },
+  not_found: { status: 404, type: bad, text: 'Unknown URL: {method} {path}. Check the method and the path.' },
+  method_not_allowed: { status: 405, type: bad, text: '{path} does not support {method}. Use {allow}.' },
   connect_unsupported: {
     status: 501,
     type: bad,
-    text: 'No tunnels are opened here: CONNECT is not taken.',
+    text: 'CONNECT is not supported: the gateway does not open tunnels. Send requests to it directly.',
     retry: false,
   },
-  request_malformed: { status: 400, type: bad, text: 'What was sent is not a request of HTTP/1.1 ({why}).' },
-  request_too_slow: { status: 408, type: bad, text: 'The request did not arrive in time.', retry: false },
-  headers_too_large: { status: 431, type: bad, text: 'The header lines are larger than 16 KiB together.' },
+  request_malformed: { status: 400, type: bad, text: 'The request is not valid HTTP/1.1 ({why}).' },
+  request_too_slow: {
+    status: 408,
+    type: bad,
+    text: 'The request headers did not arrive in time. Send the request again.',
+    retry: false,
+  },
+  headers_too_large: {
+    status: 431,
+    type: bad,
+    text: 'The request headers are larger than 16 KiB in total. Send fewer or shorter headers.',
+  },
   chunk_extensions_too_large: {
     status: 413,
     type: bad,
-    text: 'The chunk extensions of the body are larger than 16 KiB.',
+    text: 'The chunk extensions of the body are larger than 16 KiB. Send chunks without extensions.',
   },
-  expectation_unsupported: { status: 417, type: bad, text: "Only 'Expect: 100-continue' is understood here." },
-  http_version_unsupported: { status: 505, type: bad, text: 'Only HTTP/1.1 and HTTP/1.0 are spoken here.' },
-  header_duplicate: { status: 400, type: bad, text: "The header '{name}' was sent more than once." },
-  header_invalid: { status: 400, type: bad, text: "The header '{name}' is not acceptable: {why}." },
-  too_many_headers: { status: 431, type: bad, text: 'More than {max} header lines were sent.' },
-  body_unexpected: { status: 400, type: bad, text: 'A {method} request to {path} carries no body.' },
+  expectation_unsupported: {
+    status: 417,
+    type: bad,
+    text: "The Expect header is not supported, except 'Expect: 100-continue'.",
+  },
+  http_version_unsupported: {
+    status: 505,
+    type: bad,
+    text: 'This HTTP version is not supported. Use HTTP/1.1 or HTTP/1.0.',
+  },
+  header_duplicate: { status: 400, type: bad, text: "The header '{name}' was sent more than once. Send it once." },
+  header_invalid: { status: 400, type: bad, text: "The header '{name}' is invalid: {why}." },
+  too_many_headers: { status: 431, type: bad, text: 'The request has more than {max} header lines. Send fewer.' },
+  body_unexpected: { status: 400, type: bad, text: 'A {method} request to {path} must not have a body.' },
   body_missing: { status: 400, type: bad, text: 'A request body is required.' },
   body_too_large: {
     status: 413,
     type: bad,
     text: 'The request body is larger than the {max} that {path} accepts ({received}).',
   },
-  body_incomplete: { status: 400, type: bad, text: 'The request body ended before it was complete.' },
+  body_incomplete: {
+    status: 400,
+    type: bad,
+    text: 'The request body ended before it was complete. Send the whole body.',
+  },
   body_too_slow: {
     status: 408,
     type: bad,
-    text: 'Of the request body fewer than {bytes} bytes came in {seconds} seconds.',
+    text: 'The request body is too slow: fewer than {bytes} bytes arrived in {seconds} seconds.',
     retry: false,
   },
   unsupported_content_type: {
     status: 415,
     type: bad,
-    text: "{path} takes {wanted}; the request's content type is {found}.",
+    text: '{path} accepts {wanted}, but the content type of the request is {found}.',
   },
   unsupported_content_encoding: {
     status: 415,
     type: bad,
-    text: "The content-encoding '{found}' of the request body is not accepted. Send the body as it is, or in at most four of: {known}.",
+    text: "The content-encoding '{found}' of the request body is not accepted. Send the body uncompressed, or with at most four of: {known}.",
   },
   body_undecodable: {
     status: 400,
     type: bad,
-    text: 'The request body is not what its content-encoding says: {why}.',
+    text: 'The request body does not match its content-encoding: {why}.',
   },
   body_too_dense: {
     status: 413,
     type: bad,
-    text: 'The request body comes to more than {ratio} times what was sent once its content-encoding is undone. Send it as it is.',
+    text: 'The request body expands to more than {ratio} times its compressed size. Send it uncompressed.',
   },
   invalid_json: { status: 400, type: bad, text: 'The request body is not a valid JSON object: {why} at byte {at}.' },
-  duplicate_field: { status: 400, type: bad, text: "The field '{name}' is in the request body more than once." },
-  body_too_complex: { status: 400, type: bad, text: 'The request body holds {what}; at most {max} are accepted.' },
+  duplicate_field: {
+    status: 400,
+    type: bad,
+    text: "The field '{name}' is in the request body more than once. Send it once.",
+  },
+  body_too_complex: { status: 400, type: bad, text: 'The request body contains {what}; at most {max} are accepted.' },
   field_too_long: {
     status: 400,
     type: bad,
-    text: "The field '{name}' has {found} bytes; it is read here, and at most {max} are accepted.",
+    text: "The field '{name}' has {found} bytes; at most {max} are accepted.",
   },
   missing_required_parameter: { status: 400, type: bad, text: "Missing required parameter: '{name}'." },
   invalid_type: {
@@ -83,12 +108,12 @@ export const errors = {
     status: 404,
     type: bad,
     param: 'model',
-    text: "The model '{model}' does not exist or is not offered here. GET /v1/models lists those that are.",
+    text: "The model '{model}' does not exist or is not available. GET /v1/models lists the available models.",
   },
   websocket_unsupported: {
     status: 426,
     type: bad,
-    text: 'WebSockets are not answered at {path}. Send the request by HTTP: POST {path}.',
+    text: 'WebSockets are not supported at {path}. Use HTTP: POST {path}.',
     retry: false,
   },
   websocket_wanted: {
@@ -153,7 +178,7 @@ export const errors = {
     status: 400,
     type: bad,
     param: 'tools',
-    text: "The model '{model}' is not offered with the tool '{tool}', which the upstream would run ({place}). Take it out of the request; the operator of the gateway can allow it in `vendor_tools` of the family '{family}'.",
+    text: "The tool '{tool}' ({place}), which the upstream would run, is not allowed for the model '{model}'. Remove it from the request. The operator of the gateway can allow it in `vendor_tools` of the family '{family}'.",
     operator:
       'To allow it, add its name to `vendor_tools` of the family. Tools that the client runs (functions, shells, editors) need no entry.',
   },
@@ -161,25 +186,25 @@ export const errors = {
     status: 400,
     type: bad,
     param: 'tools',
-    text: "The tool at '{place}' says twice what it is ({tool}). Say it once.",
+    text: "The tool at '{place}' declares its type twice ({tool}). Declare it once.",
   },
   models_not_together: sharedRows.models_not_together,
   operation_unsupported: {
     status: 400,
     type: bad,
     param: 'model',
-    text: "The model '{model}' does not take {operation}. It takes {takes}.",
+    text: "The model '{model}' does not support {operation}. It supports {takes}.",
   },
   streaming_unsupported: {
     status: 400,
     type: bad,
     param: 'stream',
-    text: "The model '{model}' does not stream here. Send the request without 'stream', or with 'stream': false.",
+    text: "The model '{model}' does not support streaming here. Remove 'stream' from the request, or set it to false.",
   },
   over_capacity: {
     status: 503,
     type: server,
-    text: 'The gateway is holding as many request bodies as it may. Try again shortly.',
+    text: 'The gateway has no memory left for request bodies. Try again shortly.',
     operator: 'Raise `server.memory_max`, or run more gateways.',
   },
   upstream_unreachable: {
@@ -187,104 +212,104 @@ export const errors = {
     type: server,
     text: 'The upstream could not be reached ({reason}). Nothing was sent to it.',
     operator:
-      'Is its address right, and does this machine reach it? `tollgate doctor` looks. Another upstream of the model takes over where one is named.',
+      'Check the address of the upstream and the network with `tollgate doctor`. If the model has another upstream, it takes over.',
   },
   upstream_unsigned: {
     status: 502,
     type: server,
     text: 'The request could not be signed for the upstream ({why}). Nothing was sent to it.',
     operator:
-      "Look at the credential's `with`, and whether what it signs with can be had: the log has why, under the request id.",
+      'Check the `with` options of the credential and the secrets that they name. The log has the reason under the request ID.',
   },
   upstream_credentials: {
     status: 502,
     type: server,
-    text: "The gateway has no usable key for the upstream '{upstream}': its keys are refused, spent, suspended or without a weight; yours is not at fault. Nothing was sold. Contact the operator of the gateway.",
+    text: "The gateway has no usable key for the upstream '{upstream}': each is refused, out of budget, suspended or without a weight. Your own key is valid, and nothing was charged. Contact the operator of the gateway.",
     retry: false,
     operator:
-      '`tollgate upstreams list` says which keys and why. Put in another, pay, give it a `weight`, or `tollgate upstreams resume`.',
+      '`tollgate upstreams list` shows the keys and the reasons. Add a key, pay the vendor, set a `weight`, or run `tollgate upstreams resume`.',
   },
   upstream_limited: {
     status: 429,
     type: 'requests',
-    text: "Every key of the gateway for the upstream '{upstream}' has reached a limit. Nothing was sold; try again in {seconds} s.",
-    operator: 'Add a key or an upstream, or have the vendor raise its limit: `tollgate upstreams list`.',
+    text: "Every key of the gateway for the upstream '{upstream}' has reached a limit. Nothing was charged. Try again in {seconds} s.",
+    operator:
+      'Add a key or an upstream, or ask the vendor to raise its limit. `tollgate upstreams list` shows the keys.',
   },
   upstream_queue_full: {
     status: 429,
     type: 'requests',
-    text: "All {max} connections to the upstream '{upstream}' are in use, and as many requests wait for one as may, or this one has waited for as long as it may. Nothing was sent; try again in {seconds} s.",
-    operator:
-      'Raise `connections` of the upstream, or how many may wait and for how long (`queue`); bound what one key may have at once: `concurrency` of its group.',
+    text: "All {max} connections to the upstream '{upstream}' are in use, and the queue is full or the request waited too long. Nothing was sent. Try again in {seconds} s.",
+    operator: 'Raise `connections` or `queue` of the upstream, or limit each key with `concurrency` of its group.',
   },
   upstream_connect_timeout: {
     status: 504,
     type: server,
-    text: 'No connection to the upstream within {ms} ms. Nothing was sent to it.',
-    operator: 'Does this machine reach it? `tollgate doctor` looks; `timeouts` of the upstream say how long is waited.',
+    text: 'The upstream did not accept a connection within {ms} ms. Nothing was sent to it.',
+    operator: 'Check the network with `tollgate doctor`. `timeouts` of the upstream sets how long the gateway waits.',
   },
   upstream_timeout: {
     status: 504,
     type: server,
-    text: 'The upstream did not answer within {ms} ms.',
-    operator: 'Slow models need longer: raise `timeouts` of the upstream. The answer may have been sold.',
+    text: 'The upstream did not respond within {ms} ms.',
+    operator: 'For slow models, raise `timeouts` of the upstream. The vendor may have charged for the response.',
   },
   upstream_cut: {
     status: 502,
     type: server,
-    text: 'The upstream broke off ({reason}).',
-    operator: "Rare ones are the network's. If they repeat, contact the vendor with the time of the request.",
+    text: 'The upstream closed the connection before the response was complete ({reason}).',
+    operator: 'Occasional cases are network faults. If they repeat, contact the vendor with the time of the request.',
   },
   upstream_invalid: {
     status: 502,
     type: server,
-    text: "The upstream's answer is not usable: {reason}.",
-    operator: "Look at `tollgate logs show ID`. Is `url` the vendor's interface, and not a page?",
+    text: 'The upstream sent an invalid response: {reason}.',
+    operator: "See `tollgate logs show ID`. Check that `url` is the vendor's API and not a web page.",
   },
   upstream_answer_kind: {
     status: 502,
     type: server,
-    text: 'The upstream answered with {shape}, so its answer was not handed out. What it may have cost is for the operator to see; nothing is charged until then.',
+    text: 'The upstream responded with {shape}, so its response was withheld. Nothing is charged until the operator has reviewed it.',
     retry: false,
     operator:
-      'Does the vendor stream this model at this path? Take the operation out of `streams` where it does not. A charge may wait for you: `tollgate ledger resolve ID`.',
+      'If the vendor does not stream this model at this path, remove the operation from `streams`. If a charge waits for review, resolve it with `tollgate ledger resolve ID`.',
   },
   job_unplanned: {
     status: 409,
     type: server,
-    text: "The configuration has no model '{model}' on '{upstream}' any more, so its job cannot be polled.",
+    text: "The configuration no longer has the model '{model}' on '{upstream}', so its job cannot be polled.",
   },
   upstream_address_refused: {
     status: 502,
     type: server,
-    text: "The upstream's answer names an address that is not allowed: {url}.",
+    text: "The upstream's response contains a URL that the gateway will not fetch: {url}.",
     operator:
-      "`tollgate logs show ID` has the address. Is it the vendor's own, and public? Then name it under `hosts` in the family's `translate`.",
+      "`tollgate logs show ID` shows the URL. If it is the vendor's own public host, add it to `hosts` in the family's `translate`.",
   },
   upstream_answer_too_large: {
     status: 502,
     type: server,
-    text: "The upstream's answer is larger than is taken from it: {why}.",
-    operator: 'Raise `answer_max` of the upstream, or have callers request fewer or smaller pictures.',
+    text: "The upstream's response is too large: {why}.",
+    operator: 'Raise `answer_max` of the upstream, or have clients request smaller responses.',
   },
-  deadline_exceeded: { status: 504, type: server, text: 'The answer was not complete within {ms} ms.' },
+  deadline_exceeded: { status: 504, type: server, text: 'The response was not complete within {ms} ms.' },
   drain_deadline: {
     status: 503,
     type: server,
-    text: 'The gateway had to stop before the answer was complete.',
+    text: 'The gateway stopped before the response was complete. Try again.',
   },
-  draining: { status: 503, type: server, text: 'The gateway is shutting down. Try again; another one will answer.' },
+  draining: { status: 503, type: server, text: 'The gateway is shutting down. Try again on a new connection.' },
   internal_error: {
     status: 500,
     type: server,
-    text: 'Something went wrong in the gateway. It has been logged under this request id.',
-    operator: 'Look in the log under the request id, and report it.',
+    text: 'An internal error occurred in the gateway. It is logged under this request ID.',
+    operator: 'Find the request ID in the log, and report the error.',
   },
 } as const satisfies ErrorTable
 
 export const fail = failures(errors)
 
-/** The refusal of a model that is not offered, the same wherever one is named. */
+/** The error of a model that is not offered, the same wherever one is named. */
 export function modelNotFound(name: string, place = 'model'): Failure {
   return fail('model_not_found', { model: name.slice(0, 120) }, { param: place })
 }

@@ -12,7 +12,7 @@ const slash = 0x2f
 
 /** Texts are escaped in one another: JSON in JSON, a page in JSON. */
 export const levelsMax = 3
-/** The names that pages have for signs which keys have. */
+/** HTML entities of characters that occur in keys. */
 const named: { readonly [name: string]: string } = {
   amp: '&',
   sol: '/',
@@ -44,7 +44,7 @@ const named: { readonly [name: string]: string } = {
   gt: '>',
 }
 const nameCharsMax = 8
-/** Zeros may precede the number of a sign. */
+/** A character number may have leading zeros. */
 const digitsMax = 10
 const controls: { readonly [letter: number]: number } = {
   0x6e: lineFeed,
@@ -54,10 +54,10 @@ const controls: { readonly [letter: number]: number } = {
   0x66: 0x0c,
 }
 
-/** A text with its escapes undone: a byte for each sign, and its place in the source. */
+/** A text with its escapes decoded: one byte for each character, with its source offset. */
 export type Level = {
   readonly text: Buffer
-  /** The place of each sign, and the end after the last; absent where it is the text itself. */
+  /** The source offset of each character, and the end after the last; absent for the text itself. */
   readonly places?: Uint32Array
 }
 
@@ -65,7 +65,7 @@ export function placeOf({ places }: Level, at: number): number {
   return places ? (places[at] as number) : at
 }
 
-/** The text, and what it says once its escapes are undone, once, twice, as often as there are some. */
+/** The text, and its decoded form, repeatedly while there are escapes. */
 export function levelsOf(text: Buffer): readonly Level[] {
   const levels: Level[] = [{ text }]
   for (let i = 0; i < levelsMax; i++) {
@@ -76,7 +76,7 @@ export function levelsOf(text: Buffer): readonly Level[] {
   return levels
 }
 
-/** The text with its escapes undone once; undefined where there is nothing to undo. */
+/** The text with its escapes decoded once; undefined if there are none. */
 export function undo(level: Level): Level | undefined {
   const { text } = level
   if (!text.includes(backslash) && !text.includes(percent) && !text.includes(ampersand)) return undefined
@@ -96,10 +96,10 @@ export function undo(level: Level): Level | undefined {
   return isChanged ? { text: out.subarray(0, length), places: places.subarray(0, length + 1) } : undefined
 }
 
-/** A text as base64 may be written: with the signs of addresses in the place of the usual ones, and in lines. */
+/** A text as base64 may be written: in the URL alphabet, and in lines. */
 export type Base64Level = {
   readonly text: Buffer
-  /** Which sign of the level each one is; absent where all are there. */
+  /** The source index of each character; absent if all are present. */
   readonly signs?: Uint32Array
 }
 
@@ -119,7 +119,7 @@ export function asBase64({ text }: Level): Base64Level {
 
 type Sign = { readonly value: number; readonly end: number }
 
-/** The sign whose escape is at `at`; of one that is no byte the value is 0, which no key has. */
+/** The character whose escape is at `at`; 0, which no key contains, if it is not a byte. */
 function readEscape(text: Buffer, at: number): Sign | undefined {
   const byte = text[at]
   if (byte === percent) return readHex(text, at + 1, 2)
@@ -155,7 +155,7 @@ function readEntity(text: Buffer, at: number): Sign | undefined {
   }
   const isHex = text[at + 1] === 0x78 || text[at + 1] === 0x58
   const sign = readNumber(text, at + (isHex ? 2 : 1), isHex ? 16 : 10)
-  // Readers of pages forgive a semicolon that is missing.
+  // HTML parsers accept a missing semicolon.
   return sign && { value: sign.value, end: text[sign.end] === semicolon ? sign.end + 1 : sign.end }
 }
 
@@ -182,7 +182,7 @@ const cutAtEnd = /(?:\\(?:u\{?[\da-f]{0,10}|x[\da-f]?)?|%[\da-f]?|&(?:#x?[\da-f]
 /** No such escape is longer. */
 const cutCharsMax = 16
 
-/** Where an escape begins that the text ends within; its length where none does. */
+/** The beginning of an escape that the text ends within; its length if there is none. */
 export function cutEscape(text: Buffer): number {
   const from = Math.max(0, text.length - cutCharsMax)
   const cut = cutAtEnd.exec(text.toString('latin1', from))
@@ -194,8 +194,8 @@ export function cutEscape(text: Buffer): number {
 }
 
 /**
- * Whether something is escaped that is never escaped: a letter, a digit, or an escape. Looked for in every answer, so all of it is
- * searched natively, and what JSON, addresses and pages do escape is passed over.
+ * Whether something is escaped that never needs it: a letter, a digit, or an escape. Every answer is searched natively
+ * for it; characters that JSON, URLs and HTML do escape are skipped.
  */
 export function hasOddEscape(text: Buffer): boolean {
   for (let at = text.indexOf(unicode); at >= 0; at = text.indexOf(unicode, at + 1))
@@ -206,14 +206,14 @@ export function hasOddEscape(text: Buffer): boolean {
   return false
 }
 
-/** What has none of these has no escape that is odd. */
+/** Without one of these there is no unusual escape. */
 export function mayEscape(text: string): boolean {
   return text.includes('\\u00') || text.includes('%') || text.includes('&')
 }
 
 const unicode = Buffer.from('\\u00')
 
-/** Of the two digits of a byte at that place. */
+/** The two digits of a byte at that offset. */
 function isOdd(text: Buffer, at: number): boolean {
   const high = digitOf(text[at])
   const low = digitOf(text[at + 1])

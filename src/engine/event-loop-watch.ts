@@ -1,19 +1,19 @@
 import { type Awaitable, type Clock, isPromise } from '../util/index.ts'
 
-/** No request may keep the others waiting for longer, in one turn of the event loop (`docs/performance.md`). */
+/** The longest time that a request may block the event loop in one turn (`docs/performance.md`). */
 export const turnMsMax = 50
-/** Steps shorter than this make no turn long: a turn in which a request has fifty of them has another cause. */
+/** Shorter steps do not block a turn: a turn in which a request has fifty of them has another cause. */
 const noticeMs = 1
 
-/** What a request was busy with: from its head to the upstream's door, its body, the answer, its end. */
+/** The phase of a request: its head up to the upstream call, its body, the answer, its end. */
 export type Step = 'request' | 'body' | 'answer' | 'end'
 
-/** A request whose work made a turn of the event loop long. */
+/** A request that blocked a turn of the event loop. */
 export type LongTurn = { readonly request: string; readonly step: Step; readonly ms: number }
 
 /**
- * Knows whose work a long turn was: each step of a request that runs without waiting is timed, and what one request took of
- * a turn is reported when that was too long. A step costs two looks at the clock; only those of a millisecond are kept.
+ * Attributes long turns to requests: each synchronous step of a request is timed, and its share of a turn is reported
+ * if that was too long. A step costs two clock reads; only steps of a millisecond or more are kept.
  */
 export class EventLoopWatch {
   readonly clock: Pick<Clock, 'tick'>
@@ -27,7 +27,7 @@ export class EventLoopWatch {
     this.#msMax = msMax
   }
 
-  /** A step of a request is over that began at `since`, by the clock's `tick`. */
+  /** A step of a request has ended that began at `since`, by the clock's `tick`. */
   took(request: string, step: Step, since: number): void {
     const ms = this.clock.tick() - since
     if (ms >= noticeMs) this.#add(request, step, ms)
@@ -57,7 +57,7 @@ export class EventLoopWatch {
 export class Stopwatch {
   readonly #turns: EventLoopWatch
   readonly #request: string
-  /** When the work under way began, by the clock's `tick`. */
+  /** When the current work began, by the clock's `tick`. */
   since = 0
   #running = false
 
@@ -66,7 +66,7 @@ export class Stopwatch {
     this.#request = request
   }
 
-  /** The request's work begins, or goes on. @returns false when it is under way */
+  /** The request begins or continues its work. @returns false if it is already working */
   start(): boolean {
     if (this.#running) return false
     this.#running = true
@@ -81,7 +81,7 @@ export class Stopwatch {
     this.#turns.took(this.#request, step, this.since)
   }
 
-  /** Waits for a promise, and meanwhile the request does no work; returns any other value at once. */
+  /** Waits for a promise, during which the request does no work; returns any other value at once. */
   wait<T>(step: Step, value: Awaitable<T>): Awaitable<T> {
     return isPromise(value) ? this.#pause(step, value) : value
   }
@@ -95,7 +95,7 @@ export class Stopwatch {
     }
   }
 
-  /** Does work of a turn of its own. Work inside of work is part of it. */
+  /** Runs work in its own turn. Nested work is part of it. */
   run<T>(step: Step, work: () => T): T {
     if (this.#running) return work()
     this.start()

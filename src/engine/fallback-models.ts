@@ -22,17 +22,17 @@ type Reading = {
 }
 type Found = { readonly value: Json; readonly place: string }
 
-/** Most that one request may name: each is looked up, and held for. */
+/** The most models that one request may name: each is looked up and held for. */
 const furtherMax = 64
 const resourcePrefix = 'models/'
 const escape = Buffer.from('\\u')
 
 /**
- * The models that a body names in addition to its own: at the places where its family says that upstreams look for more, and `named`,
- * wherever that is. Each by its name here, once, without the model itself. What does not go upstream names nothing. Undefined where
- * none is named at all: where the model itself is, it is to be called as the upstream calls it.
+ * The models that a body names in addition to its own: in the fields where its family declares more models, and
+ * `named`, anywhere. Each by its name here, once, without the model itself. Dropped fields name nothing. Undefined if
+ * none is named at all; if only the model itself is named, it gets the upstream's name.
  * @param find the model of a name; undefined for one that is not offered
- * @throws Failure model_not_found, with the place
+ * @throws Failure model_not_found, with the path
  */
 export function readFurther(
   { family, name: own }: Model,
@@ -43,7 +43,7 @@ export function readFurther(
   if (!further || body.kind !== 'json') return undefined
   const { json } = body
   const isThere = ([field = '']: Place): boolean => json.has(field)
-  // Nearly no request names any.
+  // Almost no request names any.
   if (named.length === 0 && !further.instead.some(isThere) && !further.beside.some(isThere)) return undefined
   const found = new Map<string, FurtherModel>()
   let names = 0
@@ -54,7 +54,7 @@ export function readFurther(
     names++
     if (name === own || model?.name === own || found.has(model?.name ?? name)) return
     if (found.size === furtherMax)
-      throw fail('body_too_complex', { what: 'more models', max: `${furtherMax} beside its own` }, { param: place })
+      throw fail('body_too_complex', { what: 'more models', max: `${furtherMax} besides its own` }, { param: place })
     if (!model) throw modelNotFound(name, place)
     found.set(model.name, { model, place, runs })
   }
@@ -78,7 +78,7 @@ export function readFurther(
   return names > 0 ? [...found.values()] : undefined
 }
 
-/** @throws Failure models_not_together for one that is not of this upstream, or that is charged in another way */
+/** @throws Failure models_not_together for one that is not on this upstream, or is charged in another way */
 export function checkTogether(model: Model, further: readonly FurtherModel[]): void {
   for (const { model: other, place, runs } of further) {
     const isHere = model.upstreams.some(({ upstream }) => nameOn(upstream, other) !== undefined)
@@ -86,7 +86,7 @@ export function checkTogether(model: Model, further: readonly FurtherModel[]): v
   }
 }
 
-/** The refusal of models each of which runs on one of the upstreams, and all of them on none. */
+/** The error for models that each run on one of the upstreams, but not together on any. */
 export function notTogether(model: Model, further: readonly FurtherModel[]): Failure {
   const last = further.at(-1) as FurtherModel
   return refuse(model, last.model, last.place)
@@ -96,12 +96,12 @@ function refuse(model: Model, other: Model, place: string): Failure {
   return fail('models_not_together', { model: other.name, other: model.name }, { param: place })
 }
 
-/** Whether all of them run on an upstream: it is given their names, and runs them itself. */
+/** Whether all of them run on an upstream: it gets their names, and chooses itself. */
 export function runAllOn(upstream: Upstream, further: readonly FurtherModel[]): boolean {
   return further.every(({ model }) => nameOn(upstream, model) !== undefined)
 }
 
-/** What a body names models by, anywhere but in `model`, in what goes upstream. */
+/** Fields that name models, other than `model`, in what is forwarded. */
 export function namedIn(body: Body, rule: ForwardRule | undefined): readonly DeclaredModel[] {
   if (body.kind !== 'json' || body.json.declared.models.length === 0) return []
   return body.json.declared.models.filter(({ path: [field] }) => isForwarded(rule, String(field)))
@@ -112,7 +112,7 @@ export function namesOfOthers(named: readonly DeclaredModel[], { name: own }: Mo
   return named.filter(({ name }) => bareName(name) !== own && name !== own)
 }
 
-/** The body with every further model by the name that the upstream knows it by. */
+/** The body with every further model by the upstream's name for it. */
 export function renameFurther(body: Body, own: Model, upstream: Upstream, further: readonly FurtherModel[]): Body {
   const all = [own, ...further.map(({ model }) => model)]
   const names = new Map(all.map(model => [model.name, nameOn(upstream, model) ?? model.name]))
@@ -143,7 +143,7 @@ function renameAt(value: Json, path: Place, names: ReadonlyMap<string, string>):
   return inner === undefined ? value : { ...value, [next]: renameAt(inner, rest, names) }
 }
 
-/** Replaces a name where it still is: the places that the family names may have been renamed already. */
+/** Replaces a name where it still is: the fields of the family may have been renamed already. */
 function setAt(value: Json, [next, ...rest]: readonly (string | number)[], from: string, to: string): Json {
   if (next === undefined) return value === from ? to : value
   if (typeof next === 'number')
@@ -153,7 +153,7 @@ function setAt(value: Json, [next, ...rest]: readonly (string | number)[], from:
   return inner === undefined ? value : { ...value, [next]: setAt(inner, rest, from, to) }
 }
 
-/** A resource's name as some formats write it. */
+/** A resource name in some formats. */
 function bareName(name: string): string {
   return name.startsWith(resourcePrefix) ? name.slice(resourcePrefix.length) : name
 }
@@ -166,7 +166,7 @@ function valuesAt(body: Body, path: Place, rule: ForwardRule | undefined): reado
   const [field = '', ...rest] = path
   if (body.kind !== 'json' || !body.json.has(field) || !isForwarded(rule, field)) return []
   const last = rest.at(-1)
-  // Tools are long and rarely name a model: one look at the bytes spares reading them.
+  // Tools are long and rarely name a model: one search of the bytes avoids reading them.
   if (last !== undefined && !mayName(body.json.raw(field), last)) return []
   const value = readField(body, field)
   return value === undefined ? [] : walk(value, rest, field)
@@ -186,7 +186,7 @@ function isObject(value: Json): value is { readonly [name: string]: Json } {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Whether a text may have a member of this name: one that is written with escapes is looked for in any that has some. */
+/** Whether a text may have a member of this name; if it is written with escapes, any text with escapes may. */
 function mayName(raw: Buffer | undefined, name: string): boolean {
   return raw !== undefined && (raw.includes(JSON.stringify(name)) || raw.includes(escape))
 }

@@ -16,12 +16,12 @@ import { fail } from './errors.ts'
 
 /** Read at once: what may take half a millisecond on a slow machine. Longer texts are read in slices of it. */
 const turnBytes = 262_144
-/** Most brackets, colons and commas of a field that is read under a bound: of a million small objects each costs a microsecond. */
+/** The most brackets, colons and commas of a bounded field: each of a million small objects costs a microsecond. */
 const readTokensMax = 50_000
-/** With more members than this they are looked up by name. */
+/** Above this number members are looked up by name. */
 const listedMax = 16
 
-/** What is wrong with a request's body, in words for its caller. */
+/** Errors of a request's body, for the client. */
 export const bodyRefusals: TextRefusals = {
   malformed: (why, at) => fail('invalid_json', { why, at }),
   doubled: name => fail('duplicate_field', { name: name.slice(0, 64) }, { param: name.slice(0, 64) }),
@@ -30,7 +30,7 @@ export const bodyRefusals: TextRefusals = {
 
 /**
  * Finds the top-level members of a JSON object without parsing their values. The whole text is validated as RFC 8259
- * and JSON.parse would, at a cost that grows with its length and with nothing else.
+ * and JSON.parse would, in time linear in its length.
  * @throws Failure invalid_json, duplicate_field, body_too_complex
  */
 export function scanObject(bytes: Buffer): JsonObjectView {
@@ -50,8 +50,8 @@ function tooMuchDeclared(): Error {
 }
 
 /**
- * The same for a text of any length: a long one is read in slices, each in a turn of the event loop of its own.
- * @param work runs each slice that is not in the caller's own turn, for a measurement of turns
+ * The same for a text of any length: a long one is read in slices, each in its own turn of the event loop.
+ * @param work runs each slice outside the caller's own turn, to measure turns
  */
 export function scanObjectInTurns(bytes: Buffer, work: (slice: () => boolean) => boolean): Awaitable<JsonObjectView> {
   return bytes.length <= turnBytes ? scanObject(bytes) : scanSlices(bytes, work)
@@ -65,7 +65,7 @@ async function scanSlices(bytes: Buffer, work: (slice: () => boolean) => boolean
   return view()
 }
 
-/** Members in the buffers that they came in; the text of a changed object is written on the first read. */
+/** Members in their original buffers; the text of a changed object is written on the first read. */
 class ScannedObject implements JsonObjectView {
   readonly #members: readonly Member[]
   readonly #parsed = new Map<string, Json>()
@@ -205,7 +205,7 @@ function writeMember(name: string, value: Json): Member {
   return { name, text, start: 0, valueStart: Buffer.byteLength(before), end: text.length, tokens: 0, elements }
 }
 
-/** The members in one text, without blanks between them: each byte is copied once, however many changes came before. */
+/** The members in one text, without blanks between them: each byte is copied once, however many changes there were. */
 function writeObject(members: readonly Member[]): Buffer {
   let length = Math.max(2, members.length + 1)
   for (const { start, end } of members) length += end - start

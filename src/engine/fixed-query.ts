@@ -2,15 +2,15 @@ import type { Upstream } from '../domain/index.ts'
 
 type Parameter = { readonly name: string; readonly pair: string }
 
-/** The fixed query of every request to an upstream, as it is written. */
+/** The fixed query of every request to an upstream, encoded. */
 export type FixedQuery = {
-  /** Those that say who we are: a path has no say in them. */
+  /** Parameters that authenticate us: a path cannot replace them. */
   readonly credential: readonly Parameter[]
-  /** Where the path has another value, that one counts. */
+  /** If the path has another value, that one applies. */
   readonly fixed: readonly Parameter[]
 }
 
-/** Undefined where nothing is fixed. */
+/** Undefined if nothing is fixed. */
 export function createFixedQuery({ credential, query }: Upstream): FixedQuery | undefined {
   const keys = credential.flatMap(one => (one.kind === 'query' ? toParameter(one.name, one.value) : []))
   const fixed = Object.entries(query).map(([name, value]) => toParameter(name, value))
@@ -22,7 +22,7 @@ export function fixedParameters({ credential, query }: Pick<Upstream, 'credentia
   return new Set([...credential.flatMap(one => (one.kind === 'query' ? one.name : [])), ...Object.keys(query)])
 }
 
-/** A path, with the query that it may have, and what is fixed. */
+/** A path with its query, and the fixed parameters. */
 export function withFixedQuery(path: string, { credential, fixed }: FixedQuery): string {
   const at = path.indexOf('?')
   const written = at < 0 || at === path.length - 1 ? [] : path.slice(at + 1).split('&')
@@ -33,7 +33,7 @@ export function withFixedQuery(path: string, { credential, fixed }: FixedQuery):
   return `${at < 0 ? path : path.slice(0, at)}?${[...kept, ...added.map(({ pair }) => pair)].join('&')}`
 }
 
-/** A path with more parameters, in place of those of these names. */
+/** A path with further parameters, replacing those of the same names. */
 export function withParameters(path: string, parameters: { readonly [name: string]: string }): string {
   const credential = Object.entries(parameters).map(([name, value]) => toParameter(name, value))
   return credential.length === 0 ? path : withFixedQuery(path, { credential, fixed: [] })
@@ -43,7 +43,7 @@ function toParameter(name: string, value: string): Parameter {
   return { name, pair: `${encodeURIComponent(name)}=${encodeURIComponent(value)}` }
 }
 
-/** The name of a parameter, as it is meant. */
+/** The decoded name of a parameter. */
 export function readName(pair: string): string {
   const name = pair.split('=', 1)[0] ?? ''
   try {

@@ -1,12 +1,12 @@
 import { freeMemory, joined } from '../wire/index.ts'
 
-/** Chunks up to this size are put together: each Buffer costs more than a hundred bytes, whatever it holds. */
+/** Chunks up to this size are joined: each Buffer costs more than a hundred bytes. */
 const smallBytes = 4_096
 const blockBytes = 65_536
 
 /**
- * Puts the chunks of a body together. Of a known length each is copied when it comes, so that no turn of the event loop
- * copies all of them; of an unknown one, small chunks share blocks, since a body may come byte by byte.
+ * Joins the chunks of a body. With a known length each is copied when it arrives, so that no turn of the event loop
+ * copies all of them; with an unknown one, small chunks share blocks, because a body may arrive byte by byte.
  */
 export class Gather {
   readonly #announced: number | undefined
@@ -25,17 +25,17 @@ export class Gather {
     return this.#length
   }
 
-  /** What has been put together is in memory of its own. */
+  /** The joined bytes are in memory of their own. */
   get isCopy(): boolean {
     return this.#whole !== undefined
   }
 
-  /** @param isOurs no other code has the chunk: once it is copied its memory is given back */
+  /** @param isOurs no other code has the chunk: its memory is released once it is copied */
   add(chunk: Buffer, isOurs = false): void {
     const announced = this.#announced
     const before = this.#length
     this.#length += chunk.length
-    // Node's parser ends a body where it was announced to end; the only chunk of a small one is the body.
+    // Node's parser ends a body at its announced end; the only chunk of a small one is the body.
     if (announced !== undefined && chunk.length < announced) {
       this.#whole ??= Buffer.allocUnsafeSlow(announced)
       chunk.copy(this.#whole, before)
@@ -63,7 +63,7 @@ export class Gather {
     this.#blockUsed += chunk.copy(this.#block, this.#blockUsed)
   }
 
-  /** What has been put together is a chunk like others; what is left of its memory is used for the next. */
+  /** Joined bytes are a chunk like others; the rest of their memory is used for the next. */
   #endBlock(): void {
     const block = this.#block
     if (!block || this.#blockUsed === 0) return

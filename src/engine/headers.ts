@@ -2,11 +2,14 @@ import type { Upstream } from '../domain/index.ts'
 import type { ApiFormat, Head } from '../plugin-api/index.ts'
 import { fixedParameters, readName } from './fixed-query.ts'
 
-/** Of the caller's headers, those that any upstream may see; a dialect adds its own. */
+/** The client's headers that any upstream may get; an API format adds its own. */
 const requestPass = ['accept'] as const
-/** Types of answers in which no usage could be read: some upstreams write protocol buffers for clients that accept them. */
+/** Types of answers without readable usage: some upstreams send protocol buffers to clients that accept them. */
 const unreadable = /protobuf|application\/grpc/i
-/** Of an upstream's headers, those that any caller may see; a dialect adds its own. What measures bytes goes where they change. */
+/**
+ * The upstream's headers that any client may get; an API format adds its own. Headers about lengths are set where bytes
+ * change.
+ */
 const replyPass = new Set([
   'content-type',
   'content-length',
@@ -18,8 +21,8 @@ const replyPass = new Set([
 ])
 
 /**
- * The head of a request to an upstream as a flat list, built from an allow-list and never copied: the caller's
- * key, cookies, ranges and hop-by-hop headers have no way in.
+ * The head of a request to an upstream as a flat list, built from an allow-list and never copied: the client's key,
+ * cookies, ranges and hop-by-hop headers are excluded.
  */
 export function requestHeaders(
   head: Head,
@@ -30,15 +33,15 @@ export function requestHeaders(
   const { list: fixed, names } = fixedHeaders(upstream)
   const list = [...fixed]
   for (const name of requestPass) {
-    // What the file fixes for this call replaces it.
+    // Replaced by what the file fixes for this call.
     if (more[name] !== undefined) continue
     const value = head.headers[name]
     if (typeof value === 'string' && !unreadable.test(value)) list.push(name, value)
   }
   for (const name of dialect.requestHeaders) {
-    // What the operator fixed for the upstream stays; a second line would be read as part of the first.
+    // The operator's fixed header applies; a second line would be read as part of the first.
     if (names.has(name)) continue
-    // Sent empty it is not forwarded either.
+    // An empty header is not forwarded either.
     const value = head.headers[name] || dialect.requestDefaults?.[name]
     if (typeof value === 'string') list.push(name, value)
   }
@@ -47,24 +50,25 @@ export function requestHeaders(
 }
 
 /**
- * Keys by their name, with a dollar sign or without, and whose quota a request counts for: an upstream that reads one next to
- * ours refuses the request as if our key were bad, and its sender would have that suspended for all.
+ * Parameters named like keys, with or without a dollar sign, and those that set whose quota a request counts for. An
+ * upstream that reads one next to ours refuses the request as if our key were bad, and one client could have that key
+ * suspended for all.
  */
 const keyParameter =
   /^\$?\.?(?:(?:(?:x[-_])?(?:goog[-_])?api[-_]?)?key|(?:(?:access|oauth|bearer|auth)[-_]?)?token|authorization|user[-_]?project)$/i
 
 /**
- * What generative-language upstreams take, at any path, for the choice of which members an answer has and how it is
- * written (their system parameters, with a dollar sign or without): an answer without its usage would be one that is free.
+ * System parameters of generative-language upstreams, at any path, with or without a dollar sign, that select the
+ * members and encoding of an answer: an answer without its usage would be free.
  */
 const shapeParameter = /^\$?\.?(?:fields|callback|alt)$/i
-/** Of these the two ways of writing in which usage is read. */
+/** Of these the two encodings in which usage is read. */
 const readableShape = /^\$?alt=(?:sse|json)$/
 
 /**
- * The query of a request as upstreams may see it: without parameters that are keys by their name, since the caller's key is
- * for us alone and no other may be next to ours, without those that would make an answer unreadable to us, and without
- * what is fixed for the upstream.
+ * The query of a request for upstreams: without parameters named like keys, because the client's key is only for us and
+ * no other may accompany ours, without those that would make an answer unreadable to us, and without what is fixed for
+ * the upstream.
  */
 export function upstreamQuery(query: string, upstream?: Upstream): string {
   if (query === '') return query
@@ -80,13 +84,13 @@ export function upstreamQuery(query: string, upstream?: Upstream): string {
 type FixedHeaders = {
   readonly list: readonly string[]
   readonly names: ReadonlySet<string>
-  /** Names in the query that a caller has no say in. */
+  /** Parameters that a client cannot set. */
   readonly parameters: ReadonlySet<string>
 }
 type Settings = Pick<Upstream, 'credential' | 'headers' | 'query'>
 const known = new WeakMap<Settings, FixedHeaders>()
 
-/** What every request to an upstream carries, worked out once. */
+/** Headers of every request to an upstream, computed once. */
 export function fixedHeaders(upstream: Settings): FixedHeaders {
   let fixed = known.get(upstream)
   if (!fixed) {
@@ -103,10 +107,10 @@ export function fixedHeaders(upstream: Settings): FixedHeaders {
   return fixed
 }
 
-/** What a header line cannot carry: an answer is not lost over it. */
+/** Characters that a header line cannot carry: an answer is not lost over them. */
 const unsendable = /[^\t\x20-\x7e\x80-\xff]/
 
-/** The head of an answer reduced to what may pass. */
+/** The headers of an answer that may pass. */
 export function replyHeaders(
   headers: { readonly [name: string]: string | string[] | undefined },
   dialect: ApiFormat,
@@ -116,7 +120,7 @@ export function replyHeaders(
     const value = headers[name]
     if (typeof value !== 'string' || unsendable.test(value)) continue
     if (!replyPass.has(name) && !dialect.replyHeaders.has(name)) continue
-    // Media types are alike in any case (RFC 9110 8.3.1); all later code may compare them as they are.
+    // Media types are case-insensitive (RFC 9110 8.3.1); later code may compare them directly.
     kept[name] = name === 'content-type' ? value.replace(/^[^;]*/, type => type.toLowerCase()) : value
   }
   return kept

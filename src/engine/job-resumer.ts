@@ -35,12 +35,12 @@ type JobResumerParts = {
   readonly memory: ByteBudget
   readonly sender: RequestSender
   dialect(name: string, head: Head): ApiFormat | undefined
-  /** Why no request is sent any more, once that is so. */
+  /** Why requests are no longer sent, once that is so. */
   stopped(): Failure | undefined
   readonly onSettleFault: (fault: HookFault, context: RequestContext) => void
 }
 
-/** Polls jobs whose callers have left. */
+/** Polls jobs whose clients have left. */
 export class JobResumer {
   readonly #parts: JobResumerParts
   readonly #open = new Set<UpstreamSession>()
@@ -54,9 +54,9 @@ export class JobResumer {
   }
 
   /**
-   * Resumes a job whose caller is gone, or never waited: polls its upstream, runs the plugins over the answer as over any
+   * Resumes a job whose client has left or never waited: polls its upstream, runs the plugins over the answer like any
    * other, and ends the charge. Writes no row of the log.
-   * @throws Failure where no answer comes of it; the job may go on all the same
+   * @throws Failure without an answer; the job may continue
    */
   async resume(job: Job): Promise<StoredAnswer> {
     const { configs, memory: budget, sender } = this.#parts
@@ -95,7 +95,10 @@ export class JobResumer {
     }
   }
 
-  /** No client waits for a job's answer, so it waits for memory: it has been paid. @throws Failure over_capacity after a minute */
+  /**
+   * No client waits for a job's answer, so it waits for memory: it has been paid. @throws Failure over_capacity after a
+   * minute
+   */
   async #waitForRoom(memory: ByteClaim, bytes: number): Promise<void> {
     const wanted = paidBytes(bytes, this.#parts.configs.active.plan.server.memoryBytesMax)
     for (let tries = 0; !memory.hold(wanted); tries++) {
@@ -105,7 +108,7 @@ export class JobResumer {
   }
 }
 
-/** The target of a job by the present plan. @throws Failure job_unplanned where it has none any more */
+/** The target of a job in the current configuration. @throws Failure job_unplanned if it has none any more */
 function planJob(
   plan: CompiledConfig,
   job: Job,
@@ -141,10 +144,10 @@ function planJob(
   }
 }
 
-/** The upstream with the key of the job: no other key knows the job. Undefined where that is gone. */
+/** The upstream with the key of the job: no other key knows the job. Undefined if that is gone. */
 function withKeyOf({ vendorKey = null }: Job, candidate: Candidate | undefined): Candidate | undefined {
   const { keys } = candidate?.upstream ?? {}
-  // An only key has no name that a job could have kept before it was one.
+  // The only key of an upstream had no name that a job could have stored.
   if (!candidate || (vendorKey === null && (!keys || keys[0]?.isOnly === true))) return candidate
   const key = keys?.find(one => one.name === vendorKey)
   return key && { ...candidate, upstream: key.upstream }
@@ -156,14 +159,14 @@ const noHead: Head = { method: 'POST', path: '/', query: '', headers: {}, remote
 function targetOf({ operation }: Route, model: Target['model'], { upstream, sendAs }: Candidate): Target {
   const { family } = model
   const body = { kind: 'none' } as const
-  const chargesImages = family.chargesImages?.(operation, body) === true
-  return { model, family, upstream, sendAs, body, stream: false, chargesImages }
+  const chargesItems = family.chargesItems?.(operation, body) === true
+  return { model, family, upstream, sendAs, body, stream: false, chargesItems }
 }
 
 /**
- * Carries an answer through its stages to where it is kept.
+ * Carries an answer through its stages to where it is stored.
  * @param hold resolves when there is memory for so many bytes
- * @throws Failure where it breaks off
+ * @throws Failure if it breaks off
  */
 async function collect(
   source: Pick<Call, 'start' | 'pause' | 'resume' | 'abort'>,

@@ -3,10 +3,10 @@ import type { RequestContext, Outcome } from '../plugin-api/index.ts'
 import { clipSnippet } from './error-snippet.ts'
 import type { ActiveRequest } from './active-request.ts'
 
-/** Of a request's field names a row keeps so many, and so much of each. */
+/** How many of a request's field names a row stores, and how much of each. */
 const namesMax = 100
 const nameCharsMax = 100
-/** And of what an error says. */
+/** The same for an error's message. */
 const valuesMax = 16
 
 /** What a row says of a request besides what plugins see. */
@@ -14,7 +14,7 @@ type LoggedRequest = Pick<ActiveRequest, 'target' | 'marks' | 'errorSnippet'> & 
   readonly call: { readonly upstream: { readonly name: string } } | undefined
 }
 
-/** What the log keeps of a request that has settled. `durationMs` is what it took. */
+/** The log row of a settled request. `durationMs` is its duration. */
 export function toLogRow(
   request: LoggedRequest,
   context: RequestContext,
@@ -50,7 +50,7 @@ export function toLogRow(
   }
 }
 
-/** The names as a row keeps them: callers make them up, and may make up megabytes of them. */
+/** The names as a row stores them: clients choose them, and may send megabytes of them. */
 function clipNames(names: readonly string[]): readonly string[] {
   if (names.length <= namesMax && names.every(name => name.length <= nameCharsMax)) return names
   const kept = names
@@ -59,7 +59,7 @@ function clipNames(names: readonly string[]): readonly string[] {
   return names.length > namesMax ? [...kept, `… ${names.length - namesMax} more`] : kept
 }
 
-/** What an error says, some of which callers have made up; null where it says nothing. */
+/** An error's values, some of which clients chose; null if there are none. */
 function clipValues(values: FailureValues): FailureValues | null {
   const all = Object.entries(values).slice(0, valuesMax)
   if (all.length === 0) return null

@@ -12,7 +12,7 @@ import { replyHeaders } from './headers.ts'
 import { unbuffered } from './respond.ts'
 import { ResponsePump } from './response-pump.ts'
 
-/** Turns the head of an upstream's answer into the response of a caller. */
+/** Turns the head of an upstream's answer into the client's response. */
 export class ResponseOpener {
   readonly #deadlines: Deadlines
   readonly #writeIdleMs: number
@@ -22,12 +22,12 @@ export class ResponseOpener {
     this.#writeIdleMs = writeIdleMs
   }
 
-  /** Runs the plugins over the head of an answer and returns what pumps its body to the caller. */
+  /** Runs the plugins over the head of an answer and returns the pump of its body. */
   open(request: ActiveRequest, context: RequestContext, target: Target, head: AnswerHead): Awaitable<ResponsePump> {
     const { upstream } = target
     const call = request.call as Call
     const source = openSource(call, head, upstream)
-    // A coding has an end of its own: half of what was packed differs from all of it.
+    // A coding marks its own end: half of a compressed body differs from all of it.
     request.endUnknown = head.endsWithConnection && source === call
     const headers = struckHeaders(replyHeaders(head.headers, context.dialect), head.status, call)
     const first = firstStages(head, call)
@@ -62,16 +62,16 @@ export class ResponseOpener {
   ): ResponsePump {
     const isStream = reply.headers['content-type']?.startsWith('text/event-stream') === true
     request.reply = isStream ? { ...reply, headers: { ...reply.headers, ...unbuffered } } : reply
-    // Events are worth little late: their head goes at once. Others travel with their first bytes, so that what fails
-    // before those is an error that says whether to try again, and not a connection that SDKs take up once more. So do
-    // events that a plugin makes of an answer in one piece.
+    // The head of an event stream is sent at once, because late events are worth little. Others are sent with their
+    // first bytes, so that an earlier failure is an error that says whether to retry, and not a broken
+    // connection that SDKs retry. So are events that a plugin makes of an answer in one piece.
     if (isStream && !isTurned) {
       request.begin()
       request.res.flushHeaders()
     }
     const pump = new ResponsePump(request, source, reply, isStream, {
       deadlines: this.#deadlines,
-      // A caller may be silent for no longer than an upstream may.
+      // A client may be silent for no longer than an upstream may.
       writeIdleMs: Math.min(this.#writeIdleMs, upstream.timeouts.idleMs),
       lastEvents: context.dialect.lastEvents,
     })

@@ -1,8 +1,8 @@
 import type { Candidate } from '../domain/index.ts'
 
 /**
- * The order in which a model's upstreams are tried: by priority, within one priority drawn by weight; those that are
- * paused come last, because a slim chance is better than none. `random` gives numbers from 0 to below 1.
+ * The order in which a model's upstreams are tried: by priority, within one priority drawn by weight; paused ones last,
+ * because a slim chance is better than none. `random` gives numbers from 0 to below 1.
  */
 export function orderCandidates(
   candidates: readonly Candidate[],

@@ -22,7 +22,7 @@ export type Address = {
 
 /** The path of an operation at an upstream, if it is not the route's path; else undefined. */
 export function callOf({ route: { operation } }: RequestContext, { upstream, family }: Target): Call | undefined {
-  // What the upstream says comes before what the family says.
+  // The upstream's setting precedes the family's.
   return upstream.calls?.get(operation) ?? family.calls?.get(operation)
 }
 
@@ -57,7 +57,10 @@ function withQuery(path: string, query: string): string {
   return query === '' ? path : `${path}?${query}`
 }
 
-/** The template with its names filled in; slashes and colons of a value stay unless it is to be one segment; all else is escaped. */
+/**
+ * The template with its names filled in; slashes and colons of a value stay unless it has to be one segment; everything
+ * else is escaped.
+ */
 export function fillPath(template: string, params: { readonly [name: string]: string }): string {
   return template.replaceAll(/\{(\w+)(:segment)?\}/g, (_whole, name: string, segment: string | undefined) => {
     const escaped = encodeURIComponent(params[name] ?? '')

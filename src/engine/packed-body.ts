@@ -6,13 +6,13 @@ import { type DecodeFailures, DecodedSource, type Source } from './decode.ts'
 import { fail } from './errors.ts'
 import type { Sink } from './transport.ts'
 
-export const stillArriving = 'it was still arriving at that point'
+export const stillArriving = 'more data was still arriving'
 
 export function tooLarge(bytesMax: number, path: string, received: string): Error {
   return fail('body_too_large', { max: formatBytes(bytesMax), path, received })
 }
 
-/** A body that its caller compressed, decompressed. @param count is called with each chunk that comes */
+/** A compressed body, decompressed. @param count is called with each chunk received */
 export function undoCodings(
   req: IncomingMessage,
   codings: readonly Coding[],
@@ -21,16 +21,16 @@ export function undoCodings(
 ): DecodedSource {
   const { bodyBytesMax, path } = route
   const failures: DecodeFailures = {
-    tooLarge: max => tooLarge(max, path, 'once its content-encoding is undone'),
+    tooLarge: max => tooLarge(max, path, 'after decompression'),
     tooDense: ratio => fail('body_too_dense', { ratio }),
     damaged: (coding, isEarly, cause) =>
-      fail('body_undecodable', { why: `its ${coding} ${isEarly ? 'ends too soon' : 'cannot be read'}` }, { cause }),
-    trailing: coding => fail('body_undecodable', { why: `bytes stand behind the end of its ${coding}` }),
+      fail('body_undecodable', { why: `its ${coding} data ${isEarly ? 'ends too early' : 'is invalid'}` }, { cause }),
+    trailing: coding => fail('body_undecodable', { why: `extra bytes follow the end of its ${coding} data` }),
   }
   return new DecodedSource(new PackedBody(req, route, count), codings, bodyBytesMax, failures)
 }
 
-/** A body as it comes, bounded like any other; given up, its rest is discarded elsewhere. */
+/** A body as it arrives, bounded like any other; if it is abandoned, its rest is discarded elsewhere. */
 class PackedBody implements Source {
   readonly #req: IncomingMessage
   readonly #route: Route
@@ -82,7 +82,7 @@ class PackedBody implements Source {
   }
 }
 
-/** What has come between two reads, as one chunk: a body may come byte by byte, and each would be read by itself. */
+/** What arrived between two reads, as one chunk: a body may arrive byte by byte. */
 export function readBacklog(req: IncomingMessage): Buffer | null {
   return req.readableLength > 0 ? (req.read() as Buffer | null) : null
 }

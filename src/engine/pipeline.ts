@@ -2,7 +2,7 @@ import { type Answer, type Body, Failure, type Reply } from '../domain/index.ts'
 import type { CallUpstream, RequestContext, Hooks, Outbound, Outcome, Target } from '../plugin-api/index.ts'
 import { type Awaitable, isPromise } from '../util/index.ts'
 
-/** A created plugin in its place. A plugin with a facet acts only on families that have its section. */
+/** A created plugin at its position. A plugin with a section acts only on families that have it. */
 export type Step = {
   readonly plugin: string
   readonly faceted: boolean
@@ -11,7 +11,7 @@ export type Step = {
   readonly settlesAfter?: readonly string[]
 }
 
-/** A hook threw something that is not a refusal: a fault of the plugin, never let through. */
+/** A hook threw something that is no refusal: a fault of the plugin, which never lets the request pass. */
 export class HookFault extends Error {
   constructor(plugin: string, hook: string, cause: unknown) {
     super(`plugin '${plugin}' failed in ${hook}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
@@ -19,12 +19,12 @@ export class HookFault extends Error {
   }
 }
 
-/** One plugin's part in one hook, bound to it once for all requests. */
+/** One plugin's function for one hook, bound once for all requests. */
 type Call<Value> = (context: RequestContext, value: Value, target: Target | undefined) => Awaitable<Value>
 
 /**
- * One hook of a plan's plugins, in the order in which they are called: each is given what the one before it gave. Nothing
- * is made per request, and nothing is awaited that is already there.
+ * One hook of all plugins, in calling order: each gets the previous one's result. Nothing is allocated per request, and
+ * nothing is awaited that is already available.
  */
 class HookRun<Value> {
   readonly #hook: string
@@ -69,7 +69,7 @@ class HookRun<Value> {
     }
   }
 
-  /** Refusals pass as they are; anything else is named by the plugin and hook it came from, once. */
+  /** Refusals pass unchanged; anything else is labelled once with its plugin and hook. */
   #asFault(at: number, cause: unknown): Error {
     if (cause instanceof Failure || cause instanceof HookFault) return cause
     return new HookFault((this.#steps[at] as Step).plugin, this.#hook, cause)
@@ -77,8 +77,8 @@ class HookRun<Value> {
 }
 
 /**
- * The plugins of a plan in the order written. Each method runs one hook through all of them and stays synchronous as
- * long as they do; a hook that throws ends the exchange (guards and reducers fail closed).
+ * The plugins of a configuration in written order. Each method runs one hook through all of them and stays synchronous
+ * as long as they do; a hook that throws ends the request (guards and reducers fail closed).
  */
 export class Pipeline {
   readonly #steps: readonly Step[]
@@ -118,7 +118,7 @@ export class Pipeline {
     return this.#onTarget.run(context, undefined, target)
   }
 
-  /** The first answer that a hook gives ends the pipeline. */
+  /** The first answer of a hook ends the pipeline. */
   onAdmit(context: RequestContext, target: Target): Awaitable<Answer | undefined> {
     return this.#onAdmit.run(context, undefined, target)
   }
@@ -127,7 +127,7 @@ export class Pipeline {
     return this.#onForward.run(context, out, target)
   }
 
-  /** How a plugin calls the upstream in the engine's place; undefined where none does. */
+  /** How a plugin calls the upstream instead of the engine; undefined if none does. */
   onAsk(context: RequestContext, out: Outbound, target: Target): CallUpstream | undefined {
     for (const step of this.#onAsk) {
       if (!concerns(step, target)) continue
@@ -150,8 +150,8 @@ export class Pipeline {
   }
 
   /**
-   * Every plugin is called, whatever another one does; faults are reported through `onFault`. They begin in their order and
-   * end concurrently, except those that settle after others.
+   * Every plugin is called, whatever the others do; faults are reported through `onFault`. They begin in order and end
+   * concurrently, except those that settle after others.
    */
   onSettle(
     context: RequestContext,
@@ -229,7 +229,7 @@ function bindReply(step: Step): Call<Reply> {
   }
 }
 
-/** What a plugin's `onSettle` waits for; undefined for nothing. */
+/** What a plugin's `onSettle` waits for; undefined if nothing. */
 function waitsOf({ settlesAfter }: Step, waits: ReadonlyMap<string, Promise<void>>): Promise<unknown> | undefined {
   const before = settlesAfter?.flatMap(name => waits.get(name) ?? []) ?? []
   return before.length > 0 ? Promise.all(before) : undefined
@@ -253,7 +253,7 @@ function settleStep(
   }
 }
 
-/** The order written, but for those that settle after others. @throws Error when they wait for one another */
+/** The written order, except for those that settle after others. @throws Error if they wait for one another */
 function inSettlingOrder(steps: readonly Step[]): readonly Step[] {
   const ordered: Step[] = []
   let rest = steps

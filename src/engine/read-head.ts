@@ -4,24 +4,23 @@ import { callerAddress } from '../util/index.ts'
 import { fail } from './errors.ts'
 import { findHostFault, takeOriginForm } from './request-target.ts'
 
-/** Header lines a request may have. */
+/** The most header lines of a request. */
 const headerLinesMax = 100
-/** Headers that decide who the caller is or where a body ends: two of them contradict each other. */
+/** Headers that decide who the client is or where a body ends: two of them contradict each other. */
 const single = new Set(['host', 'authorization', 'content-type', 'content-length', 'transfer-encoding'])
-/** Headers that say how a message is framed, from where and from whom it is, or what is to be done with it on the way. */
+/** Headers about a message's framing, origin, sender, or treatment by proxies. */
 const reserved =
   /^(?:content-|transfer-|x-forwarded|x-real-|x-original-|x-http-|forwarded|host$|connection$|keep-alive$|te$|trailer|upgrade|expect$|via$|proxy-|authorization$|cookie|set-|origin$|sec-|access-control-|idempotency-key$|x-request-id$|.*api-key$|.*token$)/
 const pathText = /^\/[A-Za-z0-9\-._~!$&'()*+,=:@/%]*$/
 const pathTricks = /\/\/|\/\.{1,2}(?:\/|$)|%(?:00|2e|5c|0a|0d|25)|%(?![0-9a-f]{2})/i
-/** Printable ASCII without `#`: what a query may hold, and what every HTTP client and server reads alike. */
+/** Printable ASCII without `#`: allowed in a query, and read alike by every HTTP client and server. */
 const queryText = /^[!"$-~]*$/
 const pathBytesMax = 8192
 
 /**
- * The front filter: what reaches the router is one request with one meaning
- * (`docs/security.md#slow-and-odd-connections`).
+ * The front filter: what reaches the router is one unambiguous request (`docs/security.md#request-limits`).
  * @throws Failure path_invalid, header_duplicate, header_invalid, too_many_headers, expectation_unsupported,
- *   http_version_unsupported
+ * http_version_unsupported
  */
 export function readHead(req: IncomingMessage, trustedProxies?: readonly string[]): Head {
   if (req.httpVersionMajor !== 1) throw fail('http_version_unsupported')
@@ -49,9 +48,9 @@ function isOfServer({ method, url }: IncomingMessage): boolean {
 }
 
 /**
- * Names with underscores are legal, and some agents send them (`session_id`). Servers that go by CGI's names read them as those
- * with hyphens, so they count as such, unless that name says how a message is framed, where it came from or who sends it: there one
- * that a proxy before us did not check would replace one that it did.
+ * Names with underscores are legal, and some agents send them (`session_id`). Servers that use CGI names read them like
+ * those with hyphens, so they count as such, unless the name is about framing, origin or sender: there one that a proxy
+ * before us did not check would replace one that it did.
  */
 function withHyphens(headers: IncomingMessage['headers']): IncomingMessage['headers'] {
   let changed: IncomingMessage['headers'] | undefined
@@ -85,7 +84,7 @@ function checkHeaders(req: IncomingMessage): void {
   if (coding.toLowerCase() !== 'chunked')
     throw fail('header_invalid', { name: 'transfer-encoding', why: "only 'chunked' is accepted" })
   if (req.headers['content-length'] !== undefined)
-    throw fail('header_invalid', { name: 'content-length', why: 'it cannot stand beside transfer-encoding' })
+    throw fail('header_invalid', { name: 'content-length', why: 'it cannot be combined with transfer-encoding' })
   if (req.httpVersionMinor === 0)
-    throw fail('header_invalid', { name: 'transfer-encoding', why: 'HTTP/1.0 does not have it' })
+    throw fail('header_invalid', { name: 'transfer-encoding', why: 'HTTP/1.0 does not support it' })
 }

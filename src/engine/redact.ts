@@ -1,23 +1,23 @@
 import type { Stage } from '../domain/index.ts'
 import { SecretSearch, strike } from './secret-search.ts'
 
-/** Parts of a credential that are shorter are words such as Bearer, or nothing to hide. */
+/** Shorter parts of a credential are words such as Bearer, or nothing to hide. */
 const secretCharsMin = 6
-/** Errors are read whole up to this, so that nothing can be on the cut between two pieces. */
+/** Errors up to this size are read whole, so that no secret is split between two pieces. */
 const wholeBytes = 65_536
 const nothing = Buffer.alloc(0)
 
 /**
- * Strikes our own credentials out of an answer: upstreams quote the key that they refuse, and the caller is not to learn
- * it (`docs/security.md#keys-that-upstreams-quote`). As many stars as there were bytes, so that a Content-Length stays
- * true. Undefined where there is nothing to hide.
+ * Removes our own credentials from an answer: upstreams quote the key that they refuse, and the client must not see it
+ * (`docs/security.md#credential-redaction-in-responses`). Each byte becomes a star, so that Content-Length remains right.
+ * Undefined if there is nothing to hide.
  */
 export function createRedaction(texts: readonly string[]): Redaction | undefined {
   const parts = secretParts(texts)
   return parts.length === 0 ? undefined : new Redaction(new SecretSearch(parts))
 }
 
-/** What of credentials is secret, each once. */
+/** The secret parts of credentials, each once. */
 export function secretParts(texts: readonly string[]): readonly string[] {
   const parts = texts
     .flatMap(text => [...text.split(/\s+/), ...passwordOf(text)])
@@ -25,7 +25,7 @@ export function secretParts(texts: readonly string[]): readonly string[] {
   return [...new Set(parts)]
 }
 
-/** RFC 7617: the header is a name and a password in base64, and either may be quoted as it is. */
+/** RFC 7617: the header is a name and a password in base64, and either may be quoted in clear. */
 function passwordOf(text: string): readonly string[] {
   const [, quoted] = /^basic\s+(\S+)$/i.exec(text) ?? []
   if (quoted === undefined) return []
@@ -33,7 +33,7 @@ function passwordOf(text: string): readonly string[] {
   return plain.includes(':') ? [plain.slice(plain.indexOf(':') + 1)] : []
 }
 
-/** The same of a text that is whole. */
+/** The same for a complete text. */
 export function strikeOut(text: string, secrets: readonly string[]): string {
   const parts = secretParts(secrets)
   if (parts.length === 0) return text
@@ -46,7 +46,7 @@ class Redaction implements Stage {
   readonly #search: SecretSearch
   #held: Buffer[] = []
   #bytes = 0
-  /** So many bytes are waited for. */
+  /** How many bytes are waited for. */
   #wanted = wholeBytes
 
   constructor(search: SecretSearch) {
@@ -54,7 +54,7 @@ class Redaction implements Stage {
   }
 
   write(chunk: Buffer): Buffer {
-    // A copy: the memory of what is passed on may be another's by the time it is read.
+    // A copy: the memory of what is passed on may be reused by the time it is read.
     this.#held.push(Buffer.from(chunk))
     this.#bytes += chunk.length
     if (this.#bytes < this.#wanted) return nothing

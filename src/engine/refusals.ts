@@ -16,7 +16,10 @@ type RefusalParts = {
   guessDialect(path: string, headers: IncomingMessage['headers']): ApiFormat
 }
 
-/** Sends an error in the caller's API format, or cuts the connection once bytes have left. @returns how the request ended */
+/**
+ * Sends an error in the client's API format, or cuts the connection once bytes have left. @returns how the request
+ * ended
+ */
 export function refuse(request: ActiveRequest, error: unknown, parts: RefusalParts): Outcome {
   const { clock, log } = parts
   const { req, res, call, context } = request
@@ -45,7 +48,7 @@ export function refuse(request: ActiveRequest, error: unknown, parts: RefusalPar
   return { kind: 'refused', status: failure.status, failure, reach }
 }
 
-/** The failure of what Node's parser, or its clock, could not read as a request. */
+/** The failure of data that Node's parser could not read as a request, or of its timeout. */
 export function unreadFailure(code: string | undefined): Failure {
   if (code === 'CONNECT') return fail('connect_unsupported')
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return fail('request_too_slow')
@@ -57,8 +60,8 @@ export function unreadFailure(code: string | undefined): Failure {
 }
 
 /**
- * How far the request came: what one upstream has refused is not untouched because the next could not be reached, and is
- * not in doubt because the next was not called at all.
+ * How far the request came. One that an upstream has refused was sent, even if the next could not be reached; it is not
+ * in doubt because the next was not called at all.
  */
 function reachOf({ call, refused, inDoubt }: ActiveRequest): Reach {
   const reach = call?.reach ?? 'untouched'
@@ -73,7 +76,7 @@ function toFailure({ id }: ActiveRequest, error: unknown, log: Log): Failure {
     return error
   }
   const stack = error instanceof Error ? error.stack : String(error)
-  log.error({ request: id, stack }, error instanceof HookFault ? error.message : 'fault in the engine')
+  log.error({ request: id, stack }, error instanceof HookFault ? error.message : 'internal error')
   return fail('internal_error', {}, { cause: error })
 }
 
@@ -81,7 +84,7 @@ function causeText(error: Error): string | undefined {
   return error.cause instanceof Error ? error.cause.message : undefined
 }
 
-/** The same failure for clients whose SDKs must not try again: the first request may have been sold. */
+/** The same failure for SDKs that must not retry: the first request may have been sold. */
 function withoutRetry(failure: Failure): Failure {
   const { code, status, type, param, message } = failure
   return new Failure(code, { status, type, text: message, retry: false }, message, {

@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 
 const slash = 47
-/** RFC 9112 3.2.2. A fragment is no part of a request's target, and has no business here. */
+/** RFC 9112 3.2.2. A fragment is no part of a request's target. */
 const absolute = /^https?:\/\/([^/?#]*)((?:[/?][^#]*)?)$/i
-/** A name or an address, and a port: what a Host may hold (RFC 9112 3.2) without being read in two ways. */
+/** A name or an address, and a port: what a Host may contain (RFC 9112 3.2) unambiguously. */
 const authority = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/
 
 /**
- * Turns a target in absolute form into one of origin form, with the host that it names in the place of the Host header,
- * which has no say then (RFC 9112 3.2.2). Any other target stays as it is.
+ * Turns a target in absolute form into one of origin form. Its host replaces the Host header, which is ignored then
+ * (RFC 9112 3.2.2). Any other target stays unchanged.
  */
 export function takeOriginForm(req: IncomingMessage): void {
   const { url = '' } = req
@@ -20,13 +20,13 @@ export function takeOriginForm(req: IncomingMessage): void {
   setHost(req, host)
 }
 
-/** Where several say Host, all of them stay and are refused for it. */
+/** If there are several Host headers, all of them stay and are refused. */
 function setHost(req: IncomingMessage, host: string): void {
   const { rawHeaders } = req
   let told = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {
     if (rawHeaders[i]?.toLowerCase() !== 'host') continue
-    // One that is wrong by itself is refused, whatever the target says.
+    // An invalid one is refused, whatever the target is.
     if (findHostFault(rawHeaders[i + 1], req.httpVersionMinor) !== undefined) return
     rawHeaders[i + 1] = host
     told++
@@ -36,14 +36,14 @@ function setHost(req: IncomingMessage, host: string): void {
   req.headers.host = host
 }
 
-/** What is wrong with a request's Host; undefined when nothing is (RFC 9112 3.2). */
+/** The error of a request's Host; undefined if there is none (RFC 9112 3.2). */
 export function findHostFault(host: string | undefined, httpVersionMinor: number | undefined): string | undefined {
-  if (host === undefined) return httpVersionMinor === 0 ? undefined : 'HTTP/1.1 needs it'
+  if (host === undefined) return httpVersionMinor === 0 ? undefined : 'HTTP/1.1 requires it'
   if (host === '') return 'it is empty'
-  return authority.test(host) ? undefined : 'it is not a host and a port'
+  return authority.test(host) ? undefined : 'it must be a host and an optional port'
 }
 
-/** Whether a request says once, and soundly, what it is for. */
+/** Whether a request names its host once and validly. */
 export function hasSoundHost({ headers, httpVersionMinor, rawHeaders }: IncomingMessage): boolean {
   if (findHostFault(headers.host, httpVersionMinor) !== undefined) return false
   return rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host').length <= 1

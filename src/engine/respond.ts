@@ -2,15 +2,15 @@ import type { ServerResponse } from 'node:http'
 import type { Answer, Failure } from '../domain/index.ts'
 import type { ApiFormat, RequestContext } from '../plugin-api/index.ts'
 
-/** The two names under which SDKs look for a request's id. */
+/** The two header names in which SDKs look for a request's id. */
 export function idHeaders(id: string): { 'x-request-id': string; 'request-id': string } {
   return { 'x-request-id': id, 'request-id': id }
 }
 
-/** What keeps proxies between us and the caller from collecting events, or changing them. */
+/** Keeps proxies between us and the client from buffering or changing events. */
 export const unbuffered = { 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' }
 
-/** What every answer to an exchange carries: its limits in the dialect's words, and what plugins put there. */
+/** The headers of every answer: limits in the API format's names, and what plugins set. */
 export function ownHeaders(
   { answerHeaders: given, dialect, limits }: RequestContext,
   now: number,
@@ -18,7 +18,7 @@ export function ownHeaders(
   return limits.length === 0 ? given : { ...dialect.limitHeaders(limits, now), ...given }
 }
 
-/** The head of an upstream's answer as the caller gets it: our headers replace the upstream's. */
+/** The head of an upstream's answer as the client gets it: our headers replace the upstream's. */
 export function answerHeaders(
   context: RequestContext,
   shown: { readonly [name: string]: string },
@@ -27,7 +27,7 @@ export function answerHeaders(
   return Object.assign(idHeaders(context.id), shown, ownHeaders(context, now))
 }
 
-/** Sends a whole answer of ours. */
+/** Sends a complete answer of the gateway. */
 export function sendAnswer(
   res: ServerResponse,
   id: string,
@@ -37,13 +37,13 @@ export function sendAnswer(
   const { body, status } = answer
   const headers: { [name: string]: string } = idHeaders(id)
   Object.assign(headers, answer.headers, more)
-  // RFC 9110 8.6: a 204 carries none.
+  // RFC 9110 8.6: a 204 has none.
   if (status !== 204) headers['content-length'] = String(Buffer.byteLength(body))
   res.writeHead(status, headers)
   res.end(body)
 }
 
-/** An error in the caller's API format, with the headers that control the retries of SDKs. */
+/** An error in the client's API format, with the headers that control retries of SDKs. */
 export function errorAnswer(dialect: ApiFormat, failure: Failure, id: string): Answer {
   const answer = dialect.error(failure, id)
   return { ...answer, headers: { ...answer.headers, ...retryHeaders(failure), ...failure.headers } }

@@ -5,10 +5,10 @@ import type { AnswerHead, Call } from './call-request.ts'
 import { UpstreamSession } from './upstream-session.ts'
 import { fail } from './errors.ts'
 
-/** What an answer is by its first bytes: events, a JSON object, a JSON list, anything else, or an empty answer. */
+/** The form of an answer by its first bytes: events, a JSON object, a JSON list, anything else, or an empty answer. */
 export type AnswerForm = 'events' | 'object' | 'list' | 'other' | 'nothing'
 
-/** What the caller's client reads: `whole` is any answer but events. */
+/** What the client reads: `whole` is any answer except events. */
 export type WantedForm = 'events' | 'list' | 'object' | 'whole'
 
 const eventsType = /^text\/event-stream/i
@@ -16,9 +16,9 @@ const jsonType = /[/+]json/i
 const textType = /^text\//i
 /** Names of the lines that an event stream begins with (HTML 9.2.6). */
 const lineNames: readonly string[] = ['data', 'event', 'id', 'retry']
-/** No line that an event stream begins with is longer, blanks aside, before it shows that it is one. */
+/** No first line of an event stream is longer, apart from blanks, before it is recognised. */
 const longestName = 'retry:'.length
-/** Text that a vendor declares as text may begin with `event:`; an event stream of an API has JSON in its data. */
+/** A vendor's text may begin with `event:`; an event stream of an API has JSON in its data. */
 const jsonData = /^data: ?[{[]/
 /** A line of an event stream before its data. */
 const otherLine = /^(?:event|id|retry)?:/
@@ -29,7 +29,7 @@ const otherNameMax = 40
 const anyLine = /^[\w-]{1,40}:/
 const openName = /^[\w-]{0,40}$/
 
-/** @returns what the client of this exchange reads; undefined where the operation is not known */
+/** @returns what the client of this request reads; undefined for an unknown operation */
 export function wantedForm(context: RequestContext, target: Target): WantedForm | undefined {
   const { route, dialect, head } = context
   const { traits } = route
@@ -41,12 +41,13 @@ export function wantedForm(context: RequestContext, target: Target): WantedForm 
 }
 
 /**
- * @param begin the first bytes of the answer; `type` its content-type, which may be wrong; `isWhole`: nothing follows them
- * @returns undefined where more bytes decide
+ * @param begin the first bytes of the answer; `type` its content-type, which may be wrong; `isWhole`: nothing follows
+ * them
+ * @returns undefined if more bytes decide
  */
 function findForm(begin: Buffer, type: string, wanted: WantedForm, isWhole: boolean): AnswerForm | undefined {
   const isLoose = wanted === 'whole' && type !== '' && !eventsType.test(type) && !jsonType.test(type)
-  // Sound and pictures are read as they are, whatever they begin with.
+  // Sound and pictures are accepted, whatever they begin with.
   if (isLoose && !textType.test(type)) return 'other'
   const from = skipBlanks(begin)
   if (from === begin.length) return isWhole ? 'nothing' : undefined
@@ -57,7 +58,7 @@ function findForm(begin: Buffer, type: string, wanted: WantedForm, isWhole: bool
   if (first === 0x3a) return 'events'
   const word = begin.toString('latin1', from, from + longestName)
   if (lineNames.some(name => word.startsWith(`${name}:`))) return 'events'
-  // Where the type says so, lines of other names are ignored, as readers of events ignore them.
+  // If the type is an event stream, lines with other names are ignored, as parsers of events ignore them.
   if (eventsType.test(type)) {
     const line = begin.toString('latin1', from, from + otherNameMax + 1)
     if (anyLine.test(line)) return 'events'
@@ -87,33 +88,33 @@ function lineEnd(text: string, from: number): number {
   return end
 }
 
-/** @returns what reads the form of an answer from its first bytes */
+/** @returns a reader of an answer's form from its first bytes */
 export function formReader(head: Pick<AnswerHead, 'status' | 'headers'>, wanted: WantedForm | undefined) {
   const type = head.headers['content-type']
   return (begin: Buffer): AnswerForm | undefined =>
     wanted && hasForm(head.status) ? findForm(begin, typeof type === 'string' ? type : '', wanted, false) : 'other'
 }
 
-/** A 204 has no body, and a refusal passes as it is. */
+/** A 204 has no body, and a refusal passes unchanged. */
 function hasForm(status: number): boolean {
   return status >= 200 && status < 300 && status !== 204 && status !== 205
 }
 
 /**
- * Whether an answer has the requested form. Vendors are wrong about its type: its first bytes decide, and
- * everything that reads it is given the type that they show. Where they come late, a stage judges them.
+ * Whether an answer has the requested form. Vendors send wrong types: the first bytes decide, and everything that reads
+ * the answer gets the right type. If they arrive late, a stage decides.
  */
 export class ResponseFormCheck {
   readonly headers: Reply['headers']
-  /** Judges what has not come yet. */
+  /** Judges what has not arrived yet. */
   readonly stage: Stage | undefined
   readonly #context: RequestContext
   readonly #wanted: WantedForm | undefined
   readonly #form: AnswerForm
-  /** A plugin has made events of an answer in one piece, or the reverse; known once `demand` has passed. */
+  /** A plugin has made events of an answer in one piece, or the reverse; known after `demand`. */
   isTurned = false
 
-  /** @param isPlain the bytes are read as they come */
+  /** @param isPlain the bytes are read as they arrive */
   constructor(
     context: RequestContext,
     target: Target,
@@ -122,7 +123,7 @@ export class ResponseFormCheck {
     isPlain: boolean,
   ) {
     const type = headers['content-type'] ?? ''
-    // Several requests make one answer, whose form is what it says.
+    // Several requests make one answer, which has the declared form.
     const isJudged = hasForm(status) && !(call instanceof UpstreamSession)
     const wanted = isJudged ? wantedForm(context, target) : undefined
     const early = isPlain ? (call.early ?? []) : []
@@ -138,7 +139,7 @@ export class ResponseFormCheck {
       )
   }
 
-  /** What a plugin may make of it, where it is of the other kind. */
+  /** The form into which a plugin may convert it, if it is of the other kind. */
   get turnInto(): Reply['turnInto'] {
     const wanted = this.#wanted
     if (!wanted || wanted === 'list') return undefined
@@ -146,19 +147,19 @@ export class ResponseFormCheck {
     return isEvents(this.headers) === (into === 'events') ? undefined : into
   }
 
-  /** @throws Failure upstream_answer_kind for an answer of another form, unless a plugin has turned it into that */
+  /** @throws Failure upstream_answer_kind for an answer of another form, unless a plugin has converted it */
   demand({ headers }: Reply): void {
     const wanted = this.#wanted
     if (!wanted) return
     const isStream = isEvents(headers)
     this.isTurned = isStream !== isEvents(this.headers)
-    // What has not come yet is classified by its stage.
+    // Its stage classifies what has not arrived yet.
     const isFit = wanted === 'list' || isStream === (wanted === 'events')
     const fits = this.isTurned || this.stage ? isFit : isWanted(this.#form, wanted)
     if (!fits) throw this.#refuse(this.#form, wanted)
   }
 
-  /** Everything reads the answer as its head says: one that is no such answer is none. */
+  /** Everything reads the answer as its head declares: one of another form is no answer. */
   #demandLate(form: AnswerForm): void {
     const wanted = this.#wanted as WantedForm
     const isRead = (form === 'events') === (this.#form === 'events')
@@ -166,7 +167,7 @@ export class ResponseFormCheck {
   }
 
   #refuse(form: AnswerForm, wanted: WantedForm): Error {
-    const shape = `${found[form]} where ${sought[wanted]} was asked for`
+    const shape = `${found[form]} instead of ${sought[wanted]}`
     this.#context.notes.unrecognised = { shape, isEmpty: form === 'nothing' }
     return fail('upstream_answer_kind', { shape })
   }
@@ -176,7 +177,7 @@ function isEvents(headers: Reply['headers']): boolean {
   return eventsType.test(headers['content-type'] ?? '')
 }
 
-/** What the content-type says. */
+/** As the content-type declares. */
 function declaredForm(type: string): AnswerForm {
   if (eventsType.test(type)) return 'events'
   return jsonType.test(type) ? 'object' : 'other'
@@ -193,7 +194,7 @@ function withForm(headers: Reply['headers'], form: AnswerForm): Reply['headers']
 
 function isWanted(form: AnswerForm, wanted: WantedForm): boolean {
   if (wanted === 'whole') return form !== 'events'
-  // A client that requests a list of what would be events has no reader that takes one of these for an empty answer.
+  // A client that requests a list of what would be events does not read one of these as an empty answer.
   if (wanted === 'list') return form !== 'other' && form !== 'nothing'
   return form === wanted
 }
@@ -203,21 +204,21 @@ const found: { readonly [form in AnswerForm]: string } = {
   object: 'a JSON object',
   list: 'a JSON list',
   other: 'something that is neither JSON nor an event stream',
-  nothing: 'an empty answer',
+  nothing: 'an empty response',
 }
 const sought: { readonly [form in WantedForm]: string } = {
   events: 'an event stream',
   list: 'a streamed JSON list',
   object: 'a JSON object',
-  whole: 'an answer in one piece',
+  whole: 'a response that is not streamed',
 }
 
-/** Judges an answer whose first bytes came after its head had to be shaped. */
+/** Judges an answer whose first bytes arrived after its head had to be made. */
 class FormStage implements Stage {
   readonly letsGo = true
   readonly #formOf: (begin: Buffer) => AnswerForm | undefined
   readonly #demand: (form: AnswerForm) => void
-  /** What has come; undefined once it has been classified. */
+  /** What has arrived; undefined once it was classified. */
   #begin: Buffer | undefined = Buffer.alloc(0)
 
   /** @param demand throws for an answer of another form */

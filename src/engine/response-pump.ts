@@ -8,57 +8,62 @@ import { fail } from './errors.ts'
 import type { Sink } from './transport.ts'
 import type { Stopwatch } from './event-loop-watch.ts'
 
-/** After so many bytes the rest waits for the next turn of the event loop, so that no turn grows long. */
+/** After so many bytes the rest waits for the next turn of the event loop, so that no turn is long. */
 const fairBytes = 16_384
-/** What a chunk counts in addition to its bytes: an answer may come byte by byte, and each costs stages and a write. */
+/**
+ * What a chunk counts in addition to its bytes: an answer may arrive byte by byte, and each costs stages and a write.
+ */
 const chunkCostBytes = 256
-/** Pieces are joined up to this: no more than a chunk and what was held back of the one before. */
+/** Pieces are joined up to this size: at most a chunk and what was held of the one before. */
 const joinedBytesMax = 131_072
-/** Up to this a whole answer is written as text: joined to its head it is one write, where a separate buffer is gathered. */
+/**
+ * A whole answer up to this size is written as text: joined to its head it is one write, while a separate buffer is
+ * gathered.
+ */
 const asTextBytesMax = 16_384
-/** What a caller has to take what was written before his answer was cut. */
+/** How long a client has to read what was written before its answer was cut. */
 const lingerMs = 10_000
-/** A caller who does not take what waits for him in this time is given up. */
+/** A client that does not read what is written for it in this time is disconnected. */
 export const writeIdleMs = 60_000
-/** What ends an answer for want of time. */
+/** Ends an answer whose time is over. */
 const deadlines: ReadonlySet<string> = new Set(['deadline_exceeded', 'drain_deadline'])
-/** The end of what has been written when an event has ended there, or none has begun. */
+/** The end of what was written if an event ended there, or none has begun. */
 const rememberedChars = 48
 const betweenEvents = /(?:^|\n\n|\r\n\r\n|\r\r)$/
 
-/** How an answer ended for the caller. */
+/** How an answer ended for the client. */
 export type PumpResult =
   | { readonly kind: 'whole' }
   | {
       readonly kind: 'cut'
       readonly by: 'caller' | 'upstream' | 'deadline' | 'gateway'
-      /** The upstream's answer had come whole, and every stage had agreed to its end. */
+      /** The upstream's answer was complete, and every stage had accepted its end. */
       readonly complete: boolean
       readonly failure?: Failure
     }
 
 const arrived: PumpResult = { kind: 'whole' }
-/** The upstream's answer had come whole. */
+/** The upstream's answer was complete. */
 const goneWithAll: PumpResult = { kind: 'cut', by: 'caller', complete: true }
 
-/** Whose answer it is, and how it reaches its caller. */
+/** The request of an answer, and how it reaches the client. */
 export type PumpTarget = {
   readonly res: ServerResponse
   readonly stopwatch: Stopwatch
-  /** It has come so far: now, or at a moment of the clock's `tick`. */
+  /** Marks a phase as reached: now, or at a moment of the clock's `tick`. */
   mark(name: keyof Marks, tick?: number): void
-  /** Puts the answer's head before what is written next. */
+  /** Puts the answer's head before the next write. */
   begin(): void
-  /** The caller leaves: true reads on without a caller, false aborts the upstream. */
+  /** The client leaves: true reads on without a client, false aborts the upstream. */
   detach(): boolean
-  /** What reports an error to a stream's reader; undefined cuts the connection. */
+  /** Reports an error to a stream's reader; undefined cuts the connection. */
   streamError(failure: Failure): string | undefined
 }
 
 /**
- * Carries an answer from an upstream through its stages to the caller: the upstream is read only while no stage is
- * being waited for, the caller takes what is written, and it is this answer's turn. One predicate decides; three
- * separate resumes once cut an answer whose commit was still awaited.
+ * Carries an answer from an upstream through its stages to the client. The upstream is read only while no stage is
+ * awaited, the client reads, and it is this answer's turn. One predicate decides: with three separate resumes an answer
+ * was once cut while its commit was awaited.
  */
 export class ResponsePump implements Sink, Timed {
   place = -1
@@ -69,19 +74,19 @@ export class ResponsePump implements Sink, Timed {
   readonly #stages: readonly Stage[]
   readonly #hasLength: boolean
   readonly #answering: PumpTarget
-  /** What has been written belongs to no other code. */
+  /** Written bytes belong to no other code. */
   readonly #isOurs: boolean
   readonly #deadlines: Deadlines
   readonly #writeIdleMs: number
   readonly #stopwatch: Stopwatch
   #resolve!: (relayed: PumpResult) => void
   readonly #queue: Buffer[] = []
-  /** The whole answer, which leaves with its head in one write when the upstream's end has come. */
+  /** The whole answer, which leaves with its head in one write at the end of the upstream's. */
   #whole: Buffer | undefined
-  /** The first byte of the answer's body has come. */
+  /** The first byte of the answer's body has arrived. */
   #hasBegun = false
   #upstreamEnded = false
-  /** The upstream broke off; reported to the caller after what came before has been handled. */
+  /** The upstream broke off; reported to the client after what came before was handled. */
   #upstreamFailure: Failure | undefined
   #complete = false
   #working = false
@@ -90,16 +95,16 @@ export class ResponsePump implements Sink, Timed {
   /** Bytes and chunks of the turn `turnOf`, as bytes. */
   #spent = 0
   #turnOf = -1
-  /** The caller has left, and the rest is read for the charge's sake only. */
+  /** The client has left, and the rest is read only for the charge. */
   #detached = false
-  /** Bytes that the caller was promised by Content-Length and has not been given. */
+  /** Bytes that Content-Length promised to the client and that are not sent yet. */
   #owed: number | undefined
-  /** The caller has left with all that it was promised: it need not wait for our end to know that it has everything. */
+  /** The client left with all promised bytes: it need not wait for our end. */
   #served = false
   #settled = false
-  /** Everything is written, and on its way to the caller. */
+  /** Everything is written, and on its way to the client. */
   #ending = false
-  /** The last characters written of a stream of events: where one ends, an event of ours may follow. */
+  /** The last characters of a stream of events: an event of ours may follow the end of one. */
   #recent: string | undefined
   readonly #lastEvents: readonly string[]
   /** The last event has begun. */
@@ -107,9 +112,9 @@ export class ResponsePump implements Sink, Timed {
   #wroteAt: number
 
   /**
-   * `Answering.begin` is called before the first byte, unless the head has gone already. Until then a failure leaves the
-   * response untouched, for the code that waits for `done` to answer with it. That code handles a caller who leaves.
-   * `patience` watches how long the caller leaves lie what is written for him.
+   * `Answering.begin` is called before the first byte, unless the head was sent already. Until then a failure leaves
+   * the response untouched, for the code that waits for `done`, which also handles a client that leaves. `patience`
+   * limits how long a client may leave written bytes unread.
    */
   constructor(
     answering: PumpTarget,
@@ -119,7 +124,7 @@ export class ResponsePump implements Sink, Timed {
     patience: {
       readonly deadlines: Deadlines
       readonly writeIdleMs: number
-      /** How the last event of a stream begins. */
+      /** The beginning of a stream's last event. */
       readonly lastEvents?: readonly string[] | undefined
     },
   ) {
@@ -149,10 +154,10 @@ export class ResponsePump implements Sink, Timed {
     this.#source.start(this)
   }
 
-  /** The caller has not taken for long what was written for him. */
+  /** The client has not read written bytes for too long. */
   onDeadline(): number | undefined {
     if (this.#isBehind) return this.#deadlines.in(this.#writeIdleMs)
-    // Destroying the response is the caller's leaving: what has to be read for the charge's sake is read on.
+    // Destroying the response counts as the client's leaving: the rest is read on if the charge requires it.
     this.#res.destroy()
     return undefined
   }
@@ -179,7 +184,7 @@ export class ResponsePump implements Sink, Timed {
 
   data(chunk: Buffer): void {
     if (this.#settled) return
-    // Of a stream the head says little: what its reader waits for is the first of its bytes.
+    // The reader of a stream waits for its first byte, not its head.
     if (this.#recent !== undefined && !this.#hasBegun) {
       this.#hasBegun = true
       this.#answering.mark('firstByte')
@@ -200,13 +205,13 @@ export class ResponsePump implements Sink, Timed {
 
   #work(): void {
     if (this.#working || this.#settled) return
-    // Work inside of work is part of it.
+    // Nested work is part of it.
     const isFirst = this.#stopwatch.start()
     this.#handle()
     if (isFirst) this.#stopwatch.stop('answer')
   }
 
-  /** Handles what has arrived, as far as that is possible without waiting. */
+  /** Handles what has arrived, as far as possible without waiting. */
   #handle(): void {
     this.#working = true
     try {
@@ -240,7 +245,7 @@ export class ResponsePump implements Sink, Timed {
       .catch((error: unknown) => this.#fault(error))
   }
 
-  /** After a large chunk, or many, leaves the rest to the next turn; true when it did. */
+  /** After a large chunk, or many, leaves the rest to the next turn; true if it did. */
   #yieldTurn(bytes: number): boolean {
     const turn = turnNow()
     if (this.#turnOf !== turn) this.#spent = 0
@@ -282,7 +287,7 @@ export class ResponsePump implements Sink, Timed {
     if (this.#detached) return
     if (Buffer.isBuffer(passed)) return this.#writeOne(passed)
     // Several pieces of one chunk leave in one system call. Joined, not corked: a response that was corked while its
-    // caller was slow never says `drain`, and the answer would hang until its deadline.
+    // client was slow never emits `drain`, and the answer would hang until its deadline.
     if (passed.length > 1 && bytesOf(passed) <= joinedBytesMax) return this.#writeOne(Buffer.concat(passed))
     for (const chunk of passed) this.#writeOne(chunk)
   }
@@ -290,7 +295,7 @@ export class ResponsePump implements Sink, Timed {
   #writeOne(chunk: Buffer): void {
     if (chunk.length === 0) return
     if (!this.#res.headersSent) {
-      // All that is owed: the end comes next, and then nothing more is to be written.
+      // Everything promised is written; only the end may follow.
       if (chunk.length === this.#owed && this.#whole === undefined) {
         this.#whole = chunk
         return
@@ -301,7 +306,7 @@ export class ResponsePump implements Sink, Timed {
     this.#put(chunk)
   }
 
-  /** What was taken for the whole answer, when its end does not come yet, or more than was promised. */
+  /** What was taken for the whole answer, if its end has not arrived, or more arrived than was promised. */
   #writeHeld(): void {
     const whole = this.#whole
     this.#whole = undefined
@@ -322,12 +327,12 @@ export class ResponsePump implements Sink, Timed {
     this.#limitWait()
   }
 
-  /** The answer to an earlier request still has the connection: that this one is not taken is not its caller's doing. */
+  /** The answer to an earlier request still has the connection: its client is not to blame. */
   get #isBehind(): boolean {
     return !this.#res.socket && !this.#res.req.socket.destroyed
   }
 
-  /** From when the answer has the connection. */
+  /** When the answer got the connection. */
   #limitWait(): void {
     if (this.#isBehind) this.#res.once('socket', () => this.#settled || this.#limitWait())
     this.deadlineAt = this.#deadlines.in(this.#writeIdleMs)
@@ -342,12 +347,12 @@ export class ResponsePump implements Sink, Timed {
     this.#wroteAt = this.#deadlines.clock.tick()
   }
 
-  /** The caller has all events, and needs no end of the connection to know it. */
+  /** The client has all events, and needs no end of the connection. */
   get #hasAllEvents(): boolean {
     return this.#hasLastEvent && !this.#draining && betweenEvents.test(this.#recent ?? '')
   }
 
-  /** The upstream's answer is complete: lets each stage say its last, then ends the caller's. */
+  /** The upstream's answer is complete: flushes each stage, then ends the client's. */
   #finish(): void {
     const tick = this.#deadlines.clock.tick()
     this.#answering.mark('lastByte', tick)
@@ -356,7 +361,7 @@ export class ResponsePump implements Sink, Timed {
       this.#answering.mark('committed', tick)
       return this.#end(last)
     }
-    // A commit is not awaited when the caller already has all of the answer.
+    // A commit is not awaited if the client already has all of the answer.
     if (this.#whole) {
       this.#answering.begin()
       this.#writeHeld()
@@ -410,7 +415,7 @@ export class ResponsePump implements Sink, Timed {
     if (!res.writableFinished) this.#limitWait()
   }
 
-  /** Node calls a response finished also when its connection broke with bytes unwritten. */
+  /** Node calls a response finished also if its connection broke with bytes unwritten. */
   readonly #onFinish = (): void => {
     this.#settle(this.#res.req.socket.destroyed && !this.#hasAllEvents ? goneWithAll : arrived)
   }
@@ -425,7 +430,7 @@ export class ResponsePump implements Sink, Timed {
     if (this.#settled) return
     if (this.#served && this.#hasLastEvent) return this.#settle(arrived)
     if (!this.#detached && this.#res.headersSent) {
-      // Between events; anything else shows by its end that it is not whole.
+      // Between events; anything else shows by its end that it is incomplete.
       const mayTell = by !== 'gateway' && this.#recent !== undefined
       const told = mayTell ? this.#answering.streamError(failure) : undefined
       if (told === undefined) this.#breakOff()
@@ -434,7 +439,7 @@ export class ResponsePump implements Sink, Timed {
     this.#settle({ kind: 'cut', by, complete: false, failure })
   }
 
-  /** Sends the error to a stream's reader as an event of its own: what had begun of another one is closed first. */
+  /** Sends the error to a stream's reader as an event of its own; an unfinished event is closed first. */
   #endWith(told: string): void {
     const res = this.#res
     res.end(betweenEvents.test(this.#recent ?? '') ? told : `\n\n${told}`)
@@ -446,41 +451,41 @@ export class ResponsePump implements Sink, Timed {
 
   /**
    * Ends the connection in the middle of the answer. What was written before still arrives: it may have been paid for,
-   * and a caller who has seen the head does not send a second request. Where the connection's end would be the answer's end,
-   * it is reset, or half an answer would look whole.
+   * and a client that has seen the head does not send a second request. If the end of the connection would end the
+   * answer, it is reset, because otherwise half an answer would look whole.
    */
   #breakOff(): void {
     const { socket, chunkedEncoding } = this.#res
-    // The answer to an earlier request still has the connection; this one is written once that is over.
+    // The answer to an earlier request still has the connection; this one is written after it.
     if (!socket) return whenConnected(this.#res, () => this.#breakOff())
     if (!chunkedEncoding && !this.#hasLength) return void socket.resetAndDestroy()
     socket.destroySoon()
     this.#deadlines.clock.after(lingerMs, () => socket.destroy())
   }
 
-  /** The caller's connection is closed. */
+  /** The client's connection is closed. */
   callerGone(): void {
     if (this.#settled || this.#detached) return
-    // A caller that leaves between our last byte and its arrival has left all the same.
+    // A client that leaves between our last byte and its arrival has left all the same.
     if (this.#ending) return this.#settle(this.#hasAllEvents ? arrived : goneWithAll)
     this.#served = (this.#owed === 0 && !this.#draining) || this.#hasAllEvents
     if (this.#served || this.#answering.detach()) {
       this.#detached = true
       this.#draining = false
       this.#deadlines.forget(this)
-      // Its end comes with the last event or soon after it; a missing end keeps no client waiting.
+      // Its end arrives with the last event or soon after it; a missing end keeps no client waiting.
       if (this.#hasLastEvent) this.#deadlines.clock.after(lingerMs, () => this.#leaveEnd())
       this.#steer()
       return
     }
-    this.#source.abort(fail('upstream_cut', { reason: 'the caller left' }))
+    this.#source.abort(fail('upstream_cut', { reason: 'the client disconnected' }))
     this.#settle({ kind: 'cut', by: 'caller', complete: this.#complete })
   }
 
-  /** The caller has had the last event, and the upstream does not end. */
+  /** The client has the last event, and the upstream does not end. */
   #leaveEnd(): void {
     if (this.#settled) return
-    this.#source.abort(fail('upstream_cut', { reason: 'no end behind its last event' }))
+    this.#source.abort(fail('upstream_cut', { reason: 'its last event is not terminated' }))
     this.#settle(arrived)
   }
 
@@ -490,7 +495,7 @@ export class ResponsePump implements Sink, Timed {
     this.#steer()
   }
 
-  /** The one place where the upstream is paused and resumed. */
+  /** The only place where the upstream is paused and resumed. */
   #steer(): void {
     if (this.#working || this.#draining || !this.#turn) this.#source.pause()
     else this.#source.resume()
@@ -506,7 +511,7 @@ export class ResponsePump implements Sink, Timed {
   }
 }
 
-/** Whether a line is at the beginning of one in a chunk, or across its border with what came before. */
+/** Whether a line begins in a chunk, or across its border with the previous one. */
 function beginsEvent(line: string, before: string, chunk: Buffer): boolean {
   if (chunk.includes(`\n${line}`)) return true
   const border = (before === '' ? '\n' : before) + chunk.toString('latin1', 0, rememberedChars)
@@ -535,13 +540,15 @@ async function finishWriteAll(
   return out
 }
 
-/** Acts when the answer has its connection and its content has been handed over: now, unless an earlier one is under way. */
+/**
+ * Acts when the answer has its connection and its content was passed on: now, unless an earlier answer is in progress.
+ */
 function whenConnected(res: ServerResponse, act: () => void): void {
   if (res.socket) act()
   else res.once('socket', () => process.nextTick(act))
 }
 
-/** A chunk that could not be written may still be read by a write that is under way. */
+/** A chunk that could not be written may still be read by a pending write. */
 function freeWhenWritten(chunk: Buffer): (error?: Error | null) => void {
   return error => {
     if (!error) freeMemory(chunk)
@@ -559,7 +566,7 @@ function toList(passed: Passed): readonly Buffer[] {
 let turns = 0
 let isTurnCounted = false
 
-/** Which turn of the event loop this is: what is called in one turn is called before the promises of that turn. */
+/** The current turn of the event loop: what is called in one turn is called before the promises of that turn. */
 function turnNow(): number {
   if (!isTurnCounted) {
     isTurnCounted = true

@@ -2,7 +2,7 @@ import type { Route } from '../domain/index.ts'
 
 export type Match =
   | { readonly kind: 'route'; readonly route: Route; readonly params: { readonly [name: string]: string } }
-  /** The path exists, under other methods. */
+  /** The path exists, with other methods. */
   | { readonly kind: 'method'; readonly allow: readonly string[] }
   | { readonly kind: 'none' }
 
@@ -14,7 +14,7 @@ const none: { readonly [name: string]: string } = Object.freeze({})
 export class Router {
   readonly #literal = new Map<string, Map<string, Route>>()
   readonly #patterns: Pattern[] = []
-  /** All that some path takes. */
+  /** All methods of a path. */
   readonly methods: readonly string[]
 
   constructor(routes: readonly Route[]) {
@@ -30,7 +30,8 @@ export class Router {
   }
 
   /**
-   * `path` without query, percent-encoding as sent. HEAD is answered where GET is, by the same route (RFC 9110 9.3.2). A parameter takes the rest of the path, slashes too, decoded.
+   * `path` without query, percent-encoded as sent. HEAD uses the route of GET (RFC 9110 9.3.2). A parameter takes the
+   * rest of the path, slashes too, decoded.
    */
   find(method: string, path: string): Match {
     const methods = this.#literal.get(path)

@@ -16,7 +16,7 @@ export class RunningConfigs {
     return this.#active
   }
 
-  /** From now on new requests use `next`; those under way keep theirs, and the last one closes it. */
+  /** From now on new requests use `next`; current ones keep theirs, and the last of them closes it. */
   replace(next: Running): void {
     const before = this.#active
     this.#active = next
@@ -39,6 +39,6 @@ export class RunningConfigs {
   #close(running: Running): void {
     running.pipeline
       .close()
-      .catch((error: unknown) => this.#log.error({ error: String(error) }, 'a replaced plugin did not close'))
+      .catch((error: unknown) => this.#log.error({ error: String(error) }, 'closing a replaced plugin failed'))
   }
 }

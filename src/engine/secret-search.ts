@@ -10,7 +10,7 @@ import {
   undo,
 } from './escapes.ts'
 
-/** The longest way in which a sign is looked for where chunks cut it: `\u0026#x041;` */
+/** The longest form of a character that is searched across chunks: `\u0026#x041;` */
 const signBytesMax = 12
 
 const asTextBytesMax = 2_048
@@ -18,23 +18,22 @@ const asTextBytesMax = 2_048
 /** Bytes of a text. */
 export type Range = { readonly from: number; readonly to: number }
 
-/** What every base64 of a secret has in it; where the signs around it hold bits of the secret's ends, too. */
+/** The part that every base64 of a secret contains, whatever surrounds it. */
 type Base64 = { readonly text: Buffer; readonly isCutBefore: boolean; readonly isCutBehind: boolean }
 
 /**
- * Finds secrets in a text in whatever way it quotes them: as they are, with escapes of JSON, of addresses and of pages in part or
- * throughout, in base64 of either alphabet, whatever comes before the secret in it, and in hexadecimal digits. It costs so much
- * for a byte, and nothing that grows otherwise.
+ * Finds secrets in a text however it quotes them: plain, with some or all characters escaped for JSON, URLs or HTML, in
+ * base64 of either alphabet at any offset, and in hexadecimal digits. The time is linear in the length.
  */
 export class SecretSearch {
   readonly #plain: readonly Buffer[]
   readonly #digits: readonly Buffer[]
-  /** By how the secret falls on groups of three bytes. */
+  /** By the offset of the secret in groups of three bytes. */
   readonly #base64: readonly Base64[]
   /** Runs of letters and digits, one of which is in every text that quotes a secret without escaping letters. */
   readonly #runs: readonly Buffer[]
   readonly #runTexts: readonly string[]
-  /** No quotation that is looked for across chunks is longer, in bytes. */
+  /** The longest quotation that is searched across chunks, in bytes. */
   readonly bytesMax: number
 
   constructor(secrets: readonly string[]) {
@@ -51,10 +50,10 @@ export class SecretSearch {
     return this.#plain.length === 0
   }
 
-  /** Whether a secret may be in it, at a glance; in digits it is not seen. */
+  /** Whether it may contain a secret, at a glance; hexadecimal digits are not noticed. */
   mayHave(text: Buffer): boolean {
     if (text.length > asTextBytesMax) return this.#runs.some(run => text.includes(run)) || hasOddEscape(text)
-    // To search a short text once more costs less than to call a buffer.
+    // Searching a short text again costs less than calling a buffer.
     const short = text.toString('latin1')
     for (const run of this.#runTexts) if (short.includes(run)) return true
     return mayEscape(short) && hasOddEscape(text)
@@ -81,7 +80,7 @@ export class SecretSearch {
     return ranges
   }
 
-  /** Where a secret may begin that the text ends within; its length where none does. */
+  /** The possible beginning of a secret that the text ends within; its length if there is none. */
   begun(text: Buffer): number {
     let begun = text.length
     let level: Level | undefined = { text }
@@ -105,7 +104,7 @@ export class SecretSearch {
   }
 }
 
-/** Stars in the place of what was found, as many as there were bytes. */
+/** Replaces each byte of what was found by a star. */
 export function strike(text: Buffer, ranges: readonly Range[]): void {
   for (const { from, to } of ranges) text.fill('*', from, to)
 }
@@ -114,7 +113,7 @@ function* placesOf(text: Buffer, sought: Buffer): Generator<number> {
   for (let at = text.indexOf(sought); at >= 0; at = text.indexOf(sought, at + sought.length)) yield at
 }
 
-/** The first place where one of them begins and the text ends before it does, or with it: what follows may belong to it. */
+/** The first offset where one of them begins and the text ends before or with it: what follows may belong to it. */
 function begunIn(text: Buffer, sought: readonly Buffer[]): number {
   let begun = text.length
   for (const one of sought) {
@@ -128,7 +127,7 @@ function begunIn(text: Buffer, sought: readonly Buffer[]): number {
   return begun
 }
 
-/** The signs of its base64 that are the same whatever surrounds it, after so many bytes. */
+/** The characters of its base64 that are the same whatever surrounds it, after so many bytes. */
 function base64Of(secret: Buffer, before: number): Base64 {
   const text = Buffer.concat([Buffer.alloc(before), secret]).toString('base64')
   const bits = (before + secret.length) * 8

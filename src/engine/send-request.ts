@@ -13,14 +13,14 @@ import { type Sent, UpstreamSession } from './upstream-session.ts'
 export type SenderParts = {
   readonly clock: Clock
   readonly transport: Transport
-  /** Turns an upstream's url as written into one that can be dialled. */
+  /** Turns an upstream's configured url into one that can be dialled. */
   resolveUrl(url: string): string
-  /** Follows the requests to upstreams, for tracing. */
+  /** Observes the requests to upstreams, for tracing. */
   readonly trace?:
     | {
-        /** A request is about to be sent. @returns headers that go with it */
+        /** A request is about to be sent. @returns headers to add */
         began(context: RequestContext, upstream: string): { readonly [name: string]: string }
-        /** Its head has come (status), or never came (null). */
+        /** Its head arrived (status), or never did (null). */
         answered(context: RequestContext, status: number | null): void
       }
     | undefined
@@ -60,7 +60,7 @@ export class RequestSender {
     })
   }
 
-  /** A plugin's way to call the upstream as often as it needs to. `send` sends one request. */
+  /** How a plugin calls the upstream as often as it needs to. `send` sends one request. */
   session(
     context: RequestContext,
     target: Target,
@@ -72,7 +72,7 @@ export class RequestSender {
     const address = addressOf(context, target)
     const reuse = upstream.reuse ?? context.route.reuse ?? true
     const resolve = (url: string): string => this.#parts.resolveUrl(url)
-    // What a session sends after its first request is about work that was begun, as is all of one that is resumed.
+    // Requests of a session after its first continue work that has begun, as do all of a resumed one.
     let isFollowUp = context.slots.get(jobSlot)?.resumed !== undefined
     const send = (asked: UpstreamRequest): Sent => {
       const sent = toRequest(asked, { upstream, address, reuse, headers, resolve })

@@ -10,24 +10,24 @@ import { withParameters } from './fixed-query.ts'
 export type SignedRequest = {
   readonly path: string
   readonly headers: readonly string[]
-  /** The secret parts of it. */
+  /** Its secret parts. */
   readonly secrets: readonly string[]
   readonly signature: Signature
 }
 
-/** A request as it would be sent without one. */
+/** A request before it is signed. */
 export type UnsignedRequest = {
-  /** Scheme and host, as the request names it. */
+  /** Scheme and host, as in the request. */
   readonly origin: string
-  /** Path and query, whole. */
+  /** Path and query, complete. */
   readonly path: string
   readonly form: EncodedForm | undefined
 } & Pick<CallRequest, 'method' | 'headers' | 'body'>
 
-/** Bodies that are larger are hashed outside the event loop. */
+/** Larger bodies are hashed outside the event loop. */
 const quickBytesMax = 262_144
 
-/** @throws SigningError, or whatever a faulty signer throws */
+/** @throws SigningError, or what a faulty signer throws */
 export function signRequest(signer: Signer, request: UnsignedRequest): Awaitable<SignedRequest> {
   const { method, origin, path, headers } = request
   const signing = signer.sign({ method, url: origin + path, headers, digest: () => digestOf(request) })
@@ -53,7 +53,7 @@ function digestOf({ body, form }: UnsignedRequest): Awaitable<string> {
   if (form) return digestOpened(form.open(true))
   if (body.kind === 'stream')
     throw new SigningError(
-      'its body goes on as it comes, and its signature is over all of it: a plugin that reads such bodies has to stand in the pipeline',
+      'its body is streamed, but the signature needs the whole body: add a plugin that reads such bodies to the pipeline',
     )
   if (body.kind === 'composed' && !body.whole) return digestOpened(body.open())
   const bytes = (body.kind === 'json' ? body.json.bytes : body.kind === 'composed' && body.whole) || Buffer.alloc(0)
@@ -64,7 +64,7 @@ async function digestBeside(bytes: Buffer): Promise<string> {
   return Buffer.from(await subtle.digest('SHA-256', new Uint8Array(bytes))).toString('hex')
 }
 
-/** What is put together of parts can be read again: once for the signature, and once to be sent. */
+/** A body made of parts can be read twice: for the signature, and to be sent. */
 async function digestOpened(source: Readable): Promise<string> {
   const digest = createHash('sha256')
   for await (const chunk of source) digest.update(chunk as Buffer)

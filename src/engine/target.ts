@@ -19,8 +19,8 @@ import { isForwarded } from './forwarded-fields.ts'
 
 /**
  * The model that the body names, with its family and upstream.
- * @throws Failure missing_required_parameter, invalid_type, model_not_found, operation_unsupported, streaming_unsupported
- * models_not_together
+ * @throws Failure missing_required_parameter, invalid_type, model_not_found, operation_unsupported,
+ * streaming_unsupported models_not_together
  */
 export function findTarget(plan: CompiledConfig, route: Route, body: Body, named: string | undefined): Target {
   const name = named ?? readField(body, 'model')
@@ -57,13 +57,13 @@ export function findTarget(plan: CompiledConfig, route: Route, body: Body, named
     sendAs,
     body: filled,
     stream,
-    chargesImages: family.chargesImages?.(route.operation, filled) === true,
+    chargesItems: family.chargesItems?.(route.operation, filled) === true,
     ...(alsoNamed.length > 0 && { alsoNamed }),
   }
   return further ? { ...target, further } : target
 }
 
-/** Routes that a refusal names: more of them are not read. */
+/** The most routes that a refusal lists. */
 const namedMost = 6
 
 /** The paths of a family, each by its first spelling. */
@@ -76,7 +76,7 @@ function nameOf({ method, path }: Route): string {
   return `${method} ${path}`
 }
 
-/** The body as if the caller had sent what it left out. */
+/** The body with the family's defaults for absent fields. */
 function withDefaults(body: Body, defaults: ReadonlyMap<string, Json>): Body {
   const missing = [...defaults].filter(([name]) => isEmptyField(readField(body, name)))
   return missing.length === 0 ? body : withFields(body, new Map(missing))
@@ -95,7 +95,7 @@ function typeName(value: unknown): string {
   return Array.isArray(value) ? 'an array' : `a ${typeof value}`
 }
 
-/** What goes upstream of the caller's fields. Files of a form are the business of the plugin that reads forms. */
+/** The client's fields that are forwarded. The plugin that reads forms handles their files. */
 export function applyForward(
   body: Body,
   rule: ForwardRule | undefined,
@@ -103,7 +103,7 @@ export function applyForward(
 ): { readonly body: Body; readonly forwarded: readonly string[]; readonly dropped: readonly string[] } {
   const { model, upstream, sendAs, further } = target
   const written = readField(body, 'model')
-  // Where the path names the model, what the body says of one is set right too: upstreams may go by either.
+  // If the path names the model, the body's model is corrected too: upstreams may use either.
   const name = typeof written === 'string' && written === `models/${model.name}` ? `models/${sendAs}` : sendAs
   const own = written === undefined || written === name ? body : withField(body, 'model', name)
   const renamed = further && upstream ? renameFurther(own, model, upstream, further) : own

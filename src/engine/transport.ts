@@ -35,8 +35,8 @@ const nothing = Buffer.alloc(0)
 type Options = { readonly call?: UpstreamCall }
 
 /**
- * The only way out. http-proxy-3 is the frame; its own stream pass never runs, because ours comes before it and
- * returns true. Why: `docs/decisions/0013-our-transport.md`, `docs/decisions/0018-our-http-client.md`.
+ * The only way out. http-proxy-3 is the frame; its own stream pass never runs, because ours precedes it and returns
+ * true. Why: `docs/decisions/0013-our-transport.md`, `docs/decisions/0018-our-http-client.md`.
  */
 export class Transport {
   readonly #proxy = httpProxy.createProxyServer({})
@@ -48,8 +48,8 @@ export class Transport {
   readonly #signerOf: SignerOf
 
   /**
-   * `resolve` turns an upstream's url as written (`simulator:NAME`) into one that can be dialled; `connect` dials it, in
-   * place of this machine's network; `signerOf` knows who signs for an upstream.
+   * `resolve` turns an upstream's configured url (`simulator:NAME`) into one that can be dialled; `connect` dials it,
+   * instead of this machine's network; `signerOf` finds the signer of an upstream.
    */
   constructor(resolve: (url: string) => string, clock: Clock, connect?: Connect, signerOf: SignerOf = () => undefined) {
     this.#resolve = resolve
@@ -63,7 +63,7 @@ export class Transport {
   }
 
   /**
-   * Sends a request; resolves when the answer's head is there. `to`: the answer, or the socket of a caller who wants a WebSocket.
+   * Sends a request; resolves when the answer's head has arrived. `to`: the answer, or the socket of a caller who wants a WebSocket.
    * @throws Failure upstream_*
    */
   send(req: IncomingMessage, to: ServerResponse | Duplex, request: CallRequest): UpstreamCall {
@@ -74,14 +74,14 @@ export class Transport {
     return call
   }
 
-  /** Sends a request of which no caller is there. */
+  /** Sends a request without a client. */
   sendAlone(request: CallRequest): UpstreamCall {
     const call = new UpstreamCall(request, this.#deadlines)
     this.#dispatch(call)
     return call
   }
 
-  /** A request of a signer's own; no upstream's credential goes with it. @throws Failure upstream_* */
+  /** A signer's own request, without an upstream's credential. @throws Failure upstream_* */
   readonly post: SignerHost['post'] = async (url, { headers, body }): Promise<Fetched> => {
     const { origin, pathname, search } = new URL(url)
     const call = this.sendAlone({
@@ -111,7 +111,10 @@ export class Transport {
     return true
   }
 
-  /** The connections to an upstream; undefined before the first request. Upstreams at one address share them, and so do an upstream's keys. */
+  /**
+   * The connections to an upstream; undefined before the first request. Upstreams at one address share them, and so do
+   * an upstream's keys.
+   */
   statusOf(upstream: Upstream): PoolStatus | undefined {
     return this.#poolOf(upstream)?.status
   }
@@ -153,7 +156,7 @@ export class Transport {
     }
   }
 
-  /** Worked out once for each upstream of each plan. */
+  /** Computed once for each upstream of each configuration. */
   #destination(upstream: Upstream): Destination {
     let destination = this.#destinations.get(upstream)
     if (!destination) {
@@ -173,11 +176,11 @@ export class Transport {
     return destination
   }
 
-  /** What is to be signed is not sent without. */
+  /** A request that has to be signed is not sent unsigned. */
   #signer(upstream: Upstream): Signer | undefined {
     const signer = this.#signerOf(upstream)
     if (!signer && upstream.credential.some(({ kind }) => kind === 'sign'))
-      throw new Error(`nobody signs for upstream ${upstream.name}`)
+      throw new Error(`there is no request signer for upstream ${upstream.name}`)
     return signer
   }
 
@@ -199,7 +202,7 @@ function composed(whole: Buffer): Composed {
   return { kind: 'composed', contentType: '', bytes: whole.length, whole, open: () => Readable.from([whole]) }
 }
 
-/** One of the operator's own headers, however he writes its name. */
+/** One of the operator's own headers, in any case. */
 function headerOf({ headers }: Upstream, wanted: string): string | undefined {
   return Object.entries(headers).find(([name]) => name.toLowerCase() === wanted)?.[1]
 }

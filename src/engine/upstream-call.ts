@@ -19,14 +19,14 @@ import {
   writeHead,
 } from './upstream/index.ts'
 
-/** Interim answers (1xx) before the answer: any number, and together at most so many bytes. */
+/** Interim answers (1xx) before the answer: any number, but together at most so many bytes. */
 const interimBytesMax = 4 * 1024 * 1024
 /** An upstream that is to switch protocols does so in this time, or not at all. */
 const upgradeMs = 10_000
-/** How much of an answer may come before it is read. */
+/** How much of an answer may arrive before it is read. */
 const earlyBytesMax = 65_536
 
-/** A call under way: a connection's asker on one side, the relay's source on the other. Methods, not closures: one object a request. */
+/** A call in progress, between a connection and the pump. Methods instead of closures: one object for each request. */
 export class UpstreamCall implements Call, Waiter, Timed {
   place = -1
   line: WaitingLine | undefined
@@ -39,19 +39,19 @@ export class UpstreamCall implements Call, Waiter, Timed {
   isFresh = false
   isQueued = false
   since?: number
-  /** Its answer has come whole, and its request is with the system, to the last byte. */
+  /** Its answer is complete, and the system has its request to the last byte. */
   isSent = false
   #head: AnswerHead | undefined
   #noHead: Error | undefined
   #headAwaited: PromiseWithResolvers<AnswerHead> | undefined
   /** While it has one. */
   #connection: Connection | undefined
-  /** What is written first: all of the head but how long the body is. */
+  /** Written first: the head except for the length of the body. */
   #lines = ''
   #form: EncodedForm | undefined
   /** Where it waits for a connection. */
   #pool: Pool | undefined
-  /** Who has made its signature. */
+  /** The signer of its request. */
   #signer: Signer | undefined
   #signature: Signature | undefined
   isOutdated = false
@@ -65,19 +65,19 @@ export class UpstreamCall implements Call, Waiter, Timed {
   /** It has switched protocols. */
   #isOpen = false
   #isPaused = false
-  /** Paused while there is no reader for what has come. */
+  /** Paused while nothing reads what has arrived. */
   #isHeld = false
   #answered = false
-  /** Bytes that Content-Length promises and that have not come; undefined where it promises none. */
+  /** Bytes that Content-Length promises and that have not arrived; undefined without it. */
   #owed: number | undefined
   #received = 0
-  /** The caller has left, and the rest is read for the charge's sake. */
+  /** The client has left, and the rest is read for the charge. */
   #isLeft = false
   readonly #deadlines: Deadlines
   readonly #startedAt: number
-  /** When the whole is over. */
+  /** The deadline of the whole call. */
   #totalAt: number
-  /** When the upstream was last heard of, of an answer that has begun. */
+  /** When the last bytes of a begun answer arrived. */
   #heardAt = 0
   deadlineAt: number
 
@@ -126,7 +126,7 @@ export class UpstreamCall implements Call, Waiter, Timed {
     return this.#isWhole
   }
 
-  /** Settles when the answer's head has come, or never will. Its reader awaits it. */
+  /** Settles when the answer's head has arrived, or never will. Its reader awaits it. */
   get head(): Promise<AnswerHead> {
     if (!this.#headAwaited) {
       this.#headAwaited = Promise.withResolvers()
@@ -156,7 +156,7 @@ export class UpstreamCall implements Call, Waiter, Timed {
       this.#form = body.encode(body.parts)
       headers.push('content-type', this.#form.contentType)
     }
-    // It may break off while a connection is waited for, before it has a reader.
+    // It may break off while it waits for a connection, before it has a reader.
     if (body.kind === 'stream') body.source.on('error', ignore)
     const joined = joinPath(prefix, path)
     const whole = query ? withFixedQuery(joined, query) : joined
@@ -167,7 +167,7 @@ export class UpstreamCall implements Call, Waiter, Timed {
     this.#ask(pool)
   }
 
-  /** Its deadlines run while it is signed, and its caller may end it meanwhile. */
+  /** Its deadlines run while it is signed, and its client may end it meanwhile. */
   #sign(destination: Destination, signer: Signer, path: string): void {
     const { origin, host } = destination
     const { method, headers, body } = this.request
@@ -207,7 +207,7 @@ export class UpstreamCall implements Call, Waiter, Timed {
     else connection.sendStream(method, this.#lines, body.open(), body.bytes, reuse)
   }
 
-  /** Begins to hand over the answer. */
+  /** Begins to pass on the answer. */
   start(sink: Sink): void {
     this.#sink = sink
     const early = this.#early
@@ -226,7 +226,7 @@ export class UpstreamCall implements Call, Waiter, Timed {
     this.#giveUp(failure)
   }
 
-  /** The caller has left: the rest of the answer, once it has begun, has only so long. */
+  /** The client has left: the rest of the answer, once it has begun, has limited time. */
   leave(): void {
     this.#isLeft = true
     if (this.#answered) this.#hasten()
@@ -243,7 +243,7 @@ export class UpstreamCall implements Call, Waiter, Timed {
     this.#giveUp(fail('upstream_answer_too_large', { why: `it has more than ${max} bytes` }))
   }
 
-  /** Gives the call up; the upstream's socket is closed. Nothing more reaches the sink. */
+  /** Abandons the call; the upstream's socket is closed. Nothing more reaches the sink. */
   abort(reason: Error): void {
     if (this.#isOver) return
     this.#sink = undefined
@@ -264,12 +264,12 @@ export class UpstreamCall implements Call, Waiter, Timed {
   }
 
   #goOn(): void {
-    // Silence counts from now on: what was not read was not waited for.
+    // Silence counts from now on: unread time was not waited for.
     this.#heardAt = this.#deadlines.clock.tick()
     this.#connection?.resume()
   }
 
-  /** The call could not even be tried. */
+  /** The call could not be tried. */
   fail(error: Error): void {
     this.onError(error)
   }
@@ -278,11 +278,11 @@ export class UpstreamCall implements Call, Waiter, Timed {
     if (status === 101) return this.#onUpgrade(headers)
     if (status >= 100 && status < 200) {
       this.#interimBytes += bytes
-      if (this.#interimBytes > interimBytesMax) this.#refuse('interim answers without end')
+      if (this.#interimBytes > interimBytesMax) this.#refuse('too many interim responses')
       return
     }
     const codings = parseCodings(headers['content-encoding'])
-    if (!codings) return this.#refuse('a content-encoding that was not asked for and is not known')
+    if (!codings) return this.#refuse('an unknown content-encoding that was not requested')
     const wrong = findFault(status, headers)
     if (wrong) return this.#refuse(wrong)
     if (status === 401 && this.#signature) this.isOutdated = this.#signer?.refused?.(this.#signature) === true
@@ -305,7 +305,7 @@ export class UpstreamCall implements Call, Waiter, Timed {
 
   /** What follows has no deadline of a request's, and no end but that of the connection. */
   #onUpgrade(headers: ParsedHead['headers']): void {
-    if (this.request.upgrade === undefined) return this.#refuse('it switched protocols unasked')
+    if (this.request.upgrade === undefined) return this.#refuse('it switched protocols without a request')
     this.reach = 'truncated'
     this.#answered = true
     this.#isOpen = true
@@ -351,7 +351,7 @@ export class UpstreamCall implements Call, Waiter, Timed {
   onError(error: Error): void {
     this.#connection = undefined
     if (this.#isOver) return
-    // It closed without saying that it would, while we were reading slower than it wrote: all it promised is here.
+    // It closed without announcement, while we were reading slower than it wrote: all promised bytes are here.
     if (this.#owed === 0) return this.onEnd(false)
     this.#giveUp(describeFailure(error, this.reach, this.request.upstream))
   }
@@ -366,13 +366,13 @@ export class UpstreamCall implements Call, Waiter, Timed {
     if (!this.#answered) {
       const ms = Math.min(this.#firstByteMs, totalMs)
       const isLate = now >= this.#startedAt + ms
-      // Where it has a connection by now, its answer is waited for.
+      // If it has a connection by now, its answer is waited for.
       if (!isLate && !this.line) return this.#startedAt + ms
       if (!isLate && this.isQueued) this.#pool?.turnAway(this)
       else this.#giveUp(fail('upstream_timeout', { ms }))
       return undefined
     }
-    // What is not read is not waited for.
+    // While nothing is read, nothing is waited for.
     if (this.#isPaused || this.#isHeld) this.#heardAt = now
     const nextAt = Math.min(this.#totalAt, this.#heardAt + idleMs)
     if (nextAt > now) return nextAt
@@ -389,7 +389,7 @@ export class UpstreamCall implements Call, Waiter, Timed {
     this.#sink?.cut(failure)
   }
 
-  /** Nothing is heard of its connection any more, or waited for. */
+  /** Events of its connection are ignored from now on. */
   #conclude(): void {
     this.#isOver = true
     this.#deadlines.forget(this)
@@ -402,7 +402,7 @@ export class UpstreamCall implements Call, Waiter, Timed {
 
 const ignore = (): void => undefined
 
-/** `/v1` + `/v1/x` → `/v1/x`: a version that base address and path both carry is meant once. */
+/** `/v1` + `/v1/x` → `/v1/x`: a version that base address and path share counts once. */
 function joinPath(prefix: string, path: string): string {
   if (prefix === '') return path
   const last = prefix.slice(prefix.lastIndexOf('/'))

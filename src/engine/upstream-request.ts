@@ -14,12 +14,12 @@ type Asking = {
   readonly reuse: boolean
   /** More headers for every request. */
   readonly headers: { readonly [name: string]: string }
-  /** An upstream's url as written, as one that can be dialled. */
+  /** An upstream's configured url, as one that can be dialled. */
   readonly resolve: (url: string) => string
 }
 
 /**
- * One request of a conversation: nothing of the caller's own head goes with it.
+ * One request of a session, without the client's own head.
  * @throws Failure upstream_address_refused for an address of an answer that may not be called
  */
 export function toRequest(
@@ -44,7 +44,7 @@ export function toRequest(
     const there = question.withCredential === false ? { ...own, ...stranger } : own
     return { upstream: there, method, path, headers: toList(there, more), body, reuse }
   }
-  // A key that is sent encrypted is not sent in clear because an answer says so.
+  // A key that is sent encrypted is not sent in clear because an answer demands it.
   const isSafe = asked.protocol === 'https:' || own.protocol === 'http:'
   const withCredential = question.withCredential === true && isSafe
   const told = { ...question.headers, ...contentType(body) }
@@ -60,10 +60,10 @@ export function toRequest(
   }
 }
 
-/** An upstream that no client headers go to. */
+/** An upstream that gets no client headers. */
 const stranger: Pick<Upstream, 'credential' | 'headers' | 'query'> = { credential: [], headers: {}, query: {} }
 
-/** A host that an answer names is waited for no longer than so. */
+/** The longest wait for a host that an answer names. */
 const foreignFirstByteMs = 30_000
 const foreignTotalMs = 120_000
 
@@ -77,7 +77,7 @@ function hastened(upstream: Upstream): Upstream {
   return { ...upstream, timeouts }
 }
 
-/** By the list of the plan. */
+/** By the list of the configuration. */
 const parsed = new WeakMap<readonly string[], readonly HostPattern[]>()
 
 /** An invalid pattern, which `check` reports, matches nothing. */

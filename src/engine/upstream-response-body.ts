@@ -1,10 +1,10 @@
 import type { Call, Sink } from './call-request.ts'
 import { fail } from './errors.ts'
 
-/** Of what has come and was not read yet. */
+/** Bytes that have arrived and are unread. */
 const aheadBytesMax = 131_072
 
-/** An answer's bytes for a reader at its own pace; the upstream is read no further ahead than a little. */
+/** An answer's bytes for a reader at its own pace; the upstream is read only slightly ahead. */
 export class UpstreamResponseBody implements Sink, AsyncIterable<Buffer> {
   readonly #source: Pick<Call, 'start' | 'pause' | 'resume' | 'abort'>
   readonly #bytesMax: number
@@ -16,7 +16,7 @@ export class UpstreamResponseBody implements Sink, AsyncIterable<Buffer> {
   #failure: Error | undefined
   #wake: (() => void) | undefined
 
-  /** @param onEnd is called when all of it has come */
+  /** @param onEnd is called when all of it has arrived */
   constructor(
     source: Pick<Call, 'start' | 'pause' | 'resume' | 'abort'>,
     bytesMax: number | undefined,

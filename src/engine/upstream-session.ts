@@ -15,22 +15,22 @@ import { strikeOut } from './redact.ts'
 import { readRefusal, type Refusal } from './classify-response/classify.ts'
 import { retryAfterMs } from './classify-response/retryable-status.ts'
 
-/** Of a refusal no more is looked at. */
+/** The most of a refusal that is read. */
 const refusalBytesMax = 65_536
-/** A job may be refused every second for an hour: of later refusals the status alone is kept. */
+/** A job may be refused every second for an hour: of later refusals only the status is kept. */
 const refusalsRead = 16
 
-/** A request that has been sent, with what opens its answer. */
+/** A request that was sent, with what opens its answer. */
 export type Sent = {
   readonly call: Call
-  /** What the answer's bytes come from, unpacked. */
+  /** The source of the answer's decoded bytes. */
   readonly open: (head: AnswerHead) => Pick<Call, 'start' | 'pause' | 'resume' | 'abort'>
 }
 
 /**
- * An answer that a plugin gives, which calls the upstream as often as it takes. To the engine it is one call: it reaches as far
- * as the farthest of its requests, ends when the caller's leaving or a deadline ends it, and is read no faster than the
- * caller takes it.
+ * An answer of a plugin that calls the upstream as often as needed. To the engine it is one call: it has come as far as
+ * the farthest of its requests, ends when the client's leaving or a deadline ends it, and is read no faster than the
+ * client reads it.
  */
 export class UpstreamSession implements Call, UpstreamClient {
   readonly upstream: Upstream
@@ -45,11 +45,11 @@ export class UpstreamSession implements Call, UpstreamClient {
   #isAnswered = false
   #sink: Sink | undefined
   #body: AsyncIterable<Buffer> | undefined
-  /** What its requests have been answered, for its readers. */
+  /** The answers to its requests, for their readers. */
   readonly #heard: UpstreamResponseBody[] = []
   #goOn: (() => void) | undefined
   #isPaused = false
-  /** What its requests have been refused with, where that is requested. */
+  /** The refusals of its requests, if they are wanted. */
   readonly #refused: { readonly status: number; readonly wait: number | undefined; readonly body: Buffer[] }[] = []
 
   constructor(
@@ -88,12 +88,12 @@ export class UpstreamSession implements Call, UpstreamClient {
     return this.#isSent
   }
 
-  /** How many of its requests an upstream may have taken. */
+  /** How many of its requests an upstream may have accepted. */
   get asked(): number {
     return [...this.#calls].filter(call => call.reach !== 'untouched').length
   }
 
-  /** Of an upstream with keys: what its requests have been refused with. */
+  /** For an upstream with keys: the refusals of its requests. */
   get refusals(): readonly Refusal[] {
     return this.#refused.map(({ status, wait, body }) => readRefusal(status, Buffer.concat(body), wait))
   }
@@ -121,7 +121,7 @@ export class UpstreamSession implements Call, UpstreamClient {
     }
   }
 
-  /** What comes too late is dropped. */
+  /** What arrives too late is dropped. */
   async #converse(converse: CallUpstream): Promise<PluginResponse> {
     const spoken = await converse(this)
     if (this.#over) void letGo(spoken.body)
@@ -142,7 +142,7 @@ export class UpstreamSession implements Call, UpstreamClient {
     })
     this.#heard.push(body)
     if (this.#over) body.cut(this.#over)
-    // What was packed says by itself where it ends.
+    // Compressed content marks its own end.
     const endUnknown = head.endsWithConnection && head.codings.length === 0
     const headers = plain(head.headers)
     const isJudged = this.upstream.key !== undefined && head.status >= 400
@@ -180,7 +180,7 @@ export class UpstreamSession implements Call, UpstreamClient {
       }
       this.#isSent = true
       this.#sink?.end()
-      // Answers of its requests that were not read are discarded.
+      // Unread answers to its requests are discarded.
       this.#end(fail('upstream_cut', { reason: 'its answer is over' }))
     } catch (error) {
       this.#strike(error)
@@ -190,7 +190,7 @@ export class UpstreamSession implements Call, UpstreamClient {
     }
   }
 
-  /** It may quote what the upstream has said, who quotes the key that it refuses. */
+  /** It may quote the upstream, which quotes the key that it refuses. */
   #strike(error: unknown): void {
     if (!(error instanceof Failure)) return
     const secrets = [...secretsOfUpstream(this.upstream), ...this.signed]
@@ -243,7 +243,7 @@ export class UpstreamSession implements Call, UpstreamClient {
     this.#over ??= reason
     this.#ended.reject(reason)
     for (const call of this.#calls) call.abort(reason)
-    // An aborted call says nothing more: who waits for it would wait for ever.
+    // An aborted call sends nothing more: a reader would wait for ever.
     for (const heard of this.#heard) heard.cut(reason)
     const unread = this.#body
     this.#body = undefined
@@ -254,7 +254,7 @@ export class UpstreamSession implements Call, UpstreamClient {
 
 const ignore = (): void => undefined
 
-/** What is read of a refusal is kept too, as much of it as its readers want. */
+/** The read part of a refusal is also kept, as much as its readers want. */
 async function* keepCopy(body: AsyncIterable<Buffer>, kept: Buffer[]): AsyncGenerator<Buffer> {
   let bytes = 0
   for await (const chunk of body) {
@@ -266,7 +266,7 @@ async function* keepCopy(body: AsyncIterable<Buffer>, kept: Buffer[]): AsyncGene
 
 async function* nothing(): AsyncGenerator<Buffer> {}
 
-/** Ends unread answers: one that has never begun would never come to its end. */
+/** Ends unread answers: one that was never begun would never end. */
 async function letGo(body: AsyncIterable<Buffer>): Promise<void> {
   try {
     for await (const _ of body) break

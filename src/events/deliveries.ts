@@ -86,7 +86,8 @@ export class Deliveries {
     try {
       more = await round.dispatcher.turn(receiver)
     } catch (error) {
-      if (this.#said.count(name) > 0) this.#parts.log.warn({ err: error, webhook: name }, 'events could not be told')
+      if (this.#said.count(name) > 0)
+        this.#parts.log.warn({ err: error, webhook: name }, 'events could not be delivered')
     }
     this.#wait(name, round, more ? 0 : everyMs)
   }

@@ -17,7 +17,7 @@ export class Mailer {
   /** Never rejects. */
   async send({ url, allowPrivate }: WebhookConfig, letter: Letter, signal: AbortSignal): Promise<Sent> {
     const late = Promise.withResolvers<Sent>()
-    const limit = this.#clock.after(answerMs, () => late.resolve(failed(`no answer in ${answerMs / 1_000} s`)))
+    const limit = this.#clock.after(answerMs, () => late.resolve(failed(`no response in ${answerMs / 1_000} s`)))
     const leave = (): void => late.resolve({ kind: 'left' })
     signal.addEventListener('abort', leave)
     if (signal.aborted) leave()
@@ -34,7 +34,7 @@ export class Mailer {
   async #send(url: URL, allowPrivate: boolean, { from, to, event }: Letter): Promise<Sent> {
     const name = plainHost(url)
     if (!allowPrivate && isIP(name) !== 0 && !isPublicAddress(name))
-      return failed(`${name} is no place of the open internet`)
+      return failed(`${name} is not a public internet address`)
     const host = allowPrivate || isIP(name) !== 0 ? name : await resolvePublic(name)
     const { createTransport } = await import('nodemailer')
     const secure = url.protocol === 'smtps:'

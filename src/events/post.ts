@@ -40,7 +40,7 @@ export class Poster {
     const url = new URL(address.url)
     const host = plainHost(url)
     if (!address.allowPrivate && isIP(host) !== 0 && !isPublicAddress(host))
-      return Promise.resolve(failed(`${host} is no place of the open internet`))
+      return Promise.resolve(failed(`${host} is not a public internet address`))
     return new Promise(resolve => {
       const isTls = url.protocol === 'https:'
       const request = (isTls ? tlsRequest : plainRequest)(url, {
@@ -55,7 +55,7 @@ export class Poster {
   }
 
   #follow(request: ClientRequest, signal: AbortSignal, resolve: (sent: Sent) => void): void {
-    const late = this.#clock.after(answerMs, () => end(failed(`no answer in ${answerMs / 1_000} s`)))
+    const late = this.#clock.after(answerMs, () => end(failed(`no response in ${answerMs / 1_000} s`)))
     const leave = (): void => end({ kind: 'left' })
     const end = (sent: Sent): void => {
       late.cancel()
@@ -88,7 +88,7 @@ function laterMs(status: number, retryAfter: string | undefined): number {
 
 /** The code alone: messages have addresses in them. */
 export function reasonOf(error: unknown): string {
-  if (error instanceof AddressRefused) return 'its name leads to no place of the open internet'
+  if (error instanceof AddressRefused) return 'its name does not resolve to a public internet address'
   const code = (error as { readonly code?: unknown } | null)?.code
   return typeof code === 'string' ? `it could not be reached (${code})` : 'it could not be reached'
 }

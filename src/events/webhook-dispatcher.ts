@@ -111,11 +111,10 @@ export class WebhookDispatcher {
     const { clock, log } = this.#parts
     const why = retries.at(-1)?.why
     if (hasArrived) {
-      if (this.#silence) log.info({ webhook, since: isoOf(this.#silence.since) }, 'a receiver takes events again')
+      if (this.#silence) log.info({ webhook, since: isoOf(this.#silence.since) }, 'a webhook accepts events again')
       this.#silence = undefined
     } else if (why !== undefined) {
-      if (!this.#silence)
-        log.warn({ webhook, why }, 'a receiver does not take events; they wait, and it is tried again')
+      if (!this.#silence) log.warn({ webhook, why }, 'a webhook does not accept events; they are queued and retried')
       this.#silence = { since: this.#silence?.since ?? clock.now(), why }
     }
   }
@@ -171,7 +170,7 @@ export class WebhookDispatcher {
     round.retries.push({ event, tries, nextAt, why: sent.why })
     tried(name, nextAt === null ? 'given_up' : 'failed')
     if (nextAt === null)
-      log.error({ webhook: name, event, tries, why: sent.why }, 'an event was given up: its receiver did not take it')
+      log.error({ webhook: name, event, tries, why: sent.why }, 'an event was dropped: its webhook did not accept it')
   }
 
   async #send(receiver: WebhookConfig, event: FeedEvent): Promise<Sent> {

@@ -61,7 +61,7 @@ export class Anchors {
   #wait(ms: number): void {
     this.#next = this.#parts.clock.after(ms, () => {
       this.run()
-        .catch((error: unknown) => this.#parts.log.warn({ err: error }, 'where the ledger stands could not be read'))
+        .catch((error: unknown) => this.#parts.log.warn({ err: error }, 'the ledger anchor could not be read'))
         .finally(() => {
           if (!this.#closed) this.#wait(everyMs)
         })

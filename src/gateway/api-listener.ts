@@ -112,7 +112,7 @@ export class ApiListener {
     await this.#atMost(drainMs + settleMs, engine.drain())
     deadline.cancel()
     cut.cancel()
-    if (engine.open > 0) log.error({ requests: engine.open }, 'requests did not end and go with the process')
+    if (engine.open > 0) log.error({ requests: engine.open }, 'drain timeout: aborting the remaining requests')
     await this.#atMost(lastWordsMs, unbound)
     server?.closeAllConnections()
     await unbound

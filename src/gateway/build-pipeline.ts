@@ -32,7 +32,8 @@ export class PipelineBuilder {
     const steps: Step[] = []
     for (const [i, line] of plan.pipeline.entries()) {
       const plugin = await finder.resolvePlugin(line.plugin)
-      if (!plugin) throw new Error(`plugin '${line.plugin}' was there when the configuration was checked, and is gone`)
+      if (!plugin)
+        throw new Error(`plugin '${line.plugin}' existed when the configuration was checked, but is missing now`)
       const created = createHooks(plugin, { ...line, path: `pipeline[${i}]` }, hostOf(plugin, host, this.#kept))
       if ('finding' in created) {
         // Those above it have begun to poll and to keep; a reload that fails may not leave them doing so.

@@ -54,11 +54,11 @@ export class Certificate {
       if (pair.cert.equals(this.#pair.cert) && pair.key.equals(this.#pair.key)) return undefined
       this.#server?.setSecureContext(pair)
       this.#pair = pair
-      this.#log.info({ cert: files.cert }, 'a new certificate is shown to callers')
+      this.#log.info({ cert: files.cert }, 'a new certificate is in use')
       return undefined
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
-      this.#log.error({ cert: files.cert, reason }, 'the certificate cannot be used; the old one stays')
+      this.#log.error({ cert: files.cert, reason }, 'the certificate cannot be used; the old one stays in use')
       return reason
     }
   }

@@ -24,7 +24,7 @@ type Parts = {
 }
 
 /**
- * Makes a secret for a browser: for sessions of one model, for a while, at the cost of the key that asks for it. It is ours: with a
+ * Makes a secret for a browser: for sessions of one model, for a while, at the cost of the key that makes it. It is ours: with a
  * vendor's own, sessions would go past the gateway.
  */
 export async function createClientSecret(

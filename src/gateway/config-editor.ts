@@ -105,7 +105,7 @@ export class ConfigEditor {
   /** Undefined where it can be written. */
   async whyNot(): Promise<NotWritten | undefined> {
     if (!this.#plan().server.consoleEdits) return { reason: 'off', detail: 'server.console_edits is off' }
-    if (!this.#source.onDisk) return { reason: 'no-file', detail: 'the configuration was given as a text' }
+    if (!this.#source.onDisk) return { reason: 'no-file', detail: 'the configuration was passed as text' }
     const detail = await whyNotWritable(this.#source.file)
     return detail === undefined ? undefined : { reason: 'read-only', detail }
   }
@@ -122,7 +122,7 @@ export class ConfigEditor {
     if ('why' in made) return made
     const { proposal, before, edited } = made
     const { file } = this.#source
-    if (proposal.base !== base) return { kind: 'changed', file, detail: 'the files have changed since' }
+    if (proposal.base !== base) return { kind: 'changed', file, detail: 'the files have changed in the meantime' }
     if (!proposal.ok) return { kind: 'refused', findings: proposal.findings }
     try {
       const files = await Promise.all(edited.changed.map(async path => replacementOf(path, before, edited.texts)))
@@ -210,7 +210,7 @@ async function replacementOf(
 ): Promise<Replacement> {
   const old = await readFile(path, 'utf8')
   const start = old.startsWith(mark) ? mark : ''
-  if (old !== start + textOf(before, path)) throw new WriteError('changed', path, 'it has changed since')
+  if (old !== start + textOf(before, path)) throw new WriteError('changed', path, 'it has changed in the meantime')
   return { path, before: old, after: start + textOf(after, path) }
 }
 

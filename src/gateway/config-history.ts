@@ -75,7 +75,7 @@ export class ConfigHistorian {
       if (this.#isClosed) return
       this.#hasWaited = true
       const { revision } = this.#waiting[0]?.plan ?? {}
-      this.#log.warn({ err: error, revision }, 'a configuration that took effect is not in the history yet')
+      this.#log.warn({ err: error, revision }, 'the active configuration could not be added to the history yet')
       this.#retry?.cancel()
       this.#retry = this.#clock.after(retryMs, () => {
         this.#turn = this.#turn.then(() => this.#keepAll())
@@ -106,6 +106,6 @@ export class ConfigHistorian {
       const taken = { at, how, by, revision, version, mark, files, settings, changes, changeCount: changes.length }
       if (await this.#configs.keep(taken, newest?.id ?? 0)) return
     }
-    throw new Error('others on the storage keep theirs without an end')
+    throw new Error('other gateways on this storage keep theirs without a time limit')
   }
 }

@@ -19,7 +19,7 @@ export function createHooks(plugin: AnyPlugin, line: PlacedStep, host: Host): Cr
   }
   const unknown = findUnknownHook(hooks)
   if (!unknown) return { hooks }
-  const message = `the plugin '${line.plugin}' has a hook '${unknown.name}', which nothing would call`
+  const message = `the plugin '${line.plugin}' has a hook '${unknown.name}' that is never called`
   return { finding: findingAt(line, 'hook_unknown', message, unknown.remedy) }
 }
 

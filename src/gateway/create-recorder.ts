@@ -49,6 +49,6 @@ function noteUnrecognised(
   unrecognised.note(answer, clock.now())
   log.warn(
     { request: id, ...answer },
-    "an upstream's answer was not recognised, and not handed out; its charge waits for a person",
+    'an upstream response was not recognized and was withheld; its charge waits for review',
   )
 }

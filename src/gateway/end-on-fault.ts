@@ -7,7 +7,7 @@ const finishMs = 5_000
 /** After an unhandled fault the process can no longer be trusted: it finishes what it has, and ends with 1. */
 export function endOnFault(gateway: Pick<Gateway, 'log' | 'close'>): void {
   process.on('uncaughtException', error => {
-    gateway.log.error({ stack: error.stack }, 'a fault that nobody handled: finishing and ending')
+    gateway.log.error({ stack: error.stack }, 'unhandled error: finishing requests and stopping')
     systemClock.after(finishMs, () => process.exit(1))
     const end = (): void => process.exit(1)
     gateway.close().then(end, end)

@@ -6,7 +6,7 @@ export const errors = {
   job_not_found: {
     status: 404,
     type: 'invalid_request_error',
-    text: "There is no job '{id}' made with this key. A job has the id of its request, as in x-request-id, and is kept for a day.",
+    text: "This key has no job '{id}'. The ID of a job is the request ID in x-request-id. Jobs are kept for a day.",
   },
   client_secret_invalid: {
     status: 400,
@@ -16,7 +16,7 @@ export const errors = {
   charge_not_found: {
     status: 404,
     type: 'invalid_request_error',
-    text: "There is no charge '{id}' made with this key. A charge has the id of its request, as in x-request-id.",
+    text: "This key has no charge '{id}'. The ID of a charge is the request ID in x-request-id.",
   },
 } as const satisfies ErrorTable
 

@@ -48,7 +48,7 @@ export class EventPublisher {
     const ends = kind === 'config.applied' && told.length === 0 ? 'config.refused' : undefined
     const written = async (): Promise<void> =>
       storage.events.tellNew({ kind, data: { ...rest, ...named, count: told.length } }, ends)
-    written().catch((error: unknown) => log.warn({ err: error }, `${kind} could not be told`))
+    written().catch((error: unknown) => log.warn({ err: error }, `${kind} could not be published`))
   }
 
   /** Receivers that take nothing, since when, and why. */
@@ -78,18 +78,13 @@ function silenceOf({ tries, silent }: Deliveries, now: number): Snapshot {
     const since = silent.get(webhook)?.since ?? now
     return { labels: { webhook }, value: Math.max(0, now - since) / 1000 }
   })
-  return labelledGauge(
-    'tollgate_webhook_silent_seconds',
-    'How long a webhook has taken nothing that it was sent.',
-    'max',
-    values,
-  )
+  return labelledGauge('tollgate_webhook_silent_seconds', 'How long a webhook has accepted no events.', 'max', values)
 }
 
 function snapshotOf({ tries }: Deliveries): Snapshot {
   const values = [...tries].flatMap(([webhook, counts]) =>
     Object.entries(counts).map(([result, value]) => ({ labels: { webhook, result }, value })),
   )
-  const help = 'Events that a webhook was sent, by what became of them.'
+  const help = 'Events sent to a webhook, by outcome.'
   return { ...labelledGauge('tollgate_webhook_events_total', help, 'sum', values), type: 'counter' }
 }

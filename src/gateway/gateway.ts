@@ -554,7 +554,7 @@ class RunningGateway implements Gateway {
     void this.#introduce()
     this.#history.took(next.plan, cause, before)
     const unfit = this.#callers.renew(next.plan.server)
-    const told: string[] = unfit === undefined ? [] : [`server.tls: the old certificate stays: ${unfit}`]
+    const told: string[] = unfit === undefined ? [] : [`server.tls: the old certificate stays in use: ${unfit}`]
     told.push(...(await this.#barred(before)))
     return { ok: true, revision: next.plan.revision, changes: [...changes, ...told] }
   }
@@ -569,10 +569,10 @@ class RunningGateway implements Gateway {
         const people = users.filter(one => one.status === 'active' && one.group === name).length
         const own = keys.filter(one => one.status === 'active' && one.group === name).length
         if (people + own === 0) return []
-        return `groups.${name} is gone, and ${people} people and ${own} keys are in it: they are refused (group_unknown)`
+        return `groups.${name} was removed, but ${people} people and ${own} keys are in it; they are refused (group_unknown)`
       })
     } catch (error) {
-      this.#parts.log.warn({ err: error }, 'who is in groups that are gone could not be read')
+      this.#parts.log.warn({ err: error }, 'the members of removed groups could not be read')
       return []
     }
   }
@@ -582,7 +582,7 @@ class RunningGateway implements Gateway {
     try {
       await this.storage.watch.introduce({ version: await readVersion(), revision: this.plan.revision })
     } catch (error) {
-      this.log.debug({ err: error }, 'what this gateway runs could not be written')
+      this.log.debug({ err: error }, 'the status of this gateway could not be stored')
     }
   }
 

@@ -29,26 +29,22 @@ type Watched = {
  * reports all that is open there.
  */
 export function addGauges(metrics: Metrics, { clock, storage, counters, engine, connections, plan }: Watched): void {
-  metrics.gauge('open_exchanges', 'Exchanges that have not settled yet.', () => engine.open)
+  metrics.gauge('open_exchanges', 'Requests that are not settled yet.', () => engine.open)
   metrics.gauge('bodies_memory_bytes', 'Bytes of JSON bodies held in memory.', () => engine.heldBytes)
-  metrics.gauge('counters_up', 'Whether the store of the limits answers.', () => Number(counters.healthy()), 'min')
-  metrics.gauge('storage_up', 'Whether the storage takes writes.', () => Number(storage.ledger.healthy()), 'min')
-  metrics.gauge('storage_changes_waiting', 'Changes whose commit is waited for.', () => storage.waiting().changes)
-  metrics.gauge('storage_rows_waiting', 'Rows of the log that are not written yet.', () => storage.waiting().rows)
-  metrics.gauge(
-    'storage_charges_waiting',
-    'Charges of tokens that are not written yet.',
-    () => storage.waiting().charges,
-  )
-  metrics.gauge('connections_open', 'Connections of callers.', () => connections.open)
+  metrics.gauge('counters_up', 'Whether the counter store responds.', () => Number(counters.healthy()), 'min')
+  metrics.gauge('storage_up', 'Whether the storage accepts writes.', () => Number(storage.ledger.healthy()), 'min')
+  metrics.gauge('storage_changes_waiting', 'Changes waiting for their commit.', () => storage.waiting().changes)
+  metrics.gauge('storage_rows_waiting', 'Log rows that are not written yet.', () => storage.waiting().rows)
+  metrics.gauge('storage_charges_waiting', 'Token charges that are not written yet.', () => storage.waiting().charges)
+  metrics.gauge('connections_open', 'Client connections.', () => connections.open)
   metrics.add(() => {
-    const refused = 'Connections closed because there were too many, in all or of one address.'
+    const refused = 'Connections closed because of a limit, in total or per address.'
     return [{ ...gaugeSnapshot('tollgate_connections_refused_total', refused, connections.refused), type: 'counter' }]
   })
   metrics.add(() => upstreamSnapshots(plan(), engine))
   metrics.add(() => keySnapshots(plan(), engine.vendorKeys))
   metrics.add(async () => [
-    labelledGauge('tollgate_build_info', 'Always 1; what runs is in the labels.', 'max', [
+    labelledGauge('tollgate_build_info', 'Always 1; the labels describe the running version.', 'max', [
       { labels: { version: await readVersion(), node: process.version }, value: 1 },
     ]),
   ])
@@ -83,27 +79,27 @@ function upstreamSnapshots(plan: CompiledConfig, engine: Watched['engine']): rea
   const waits = pools.map(({ labels, standing }) => ({ labels, value: (standing.waits.p95Ms ?? 0) / 1_000 }))
   const away = pools.map(({ labels, turnedAway: value }) => ({ labels, value }))
   const refused =
-    'Requests refused because too many waited for a connection to an upstream, or because they waited for too long.'
+    'Requests refused because the connection queue of an upstream was full, or because they waited too long.'
   return [
-    labelledGauge('tollgate_upstream_connections', 'Connections to an upstream that are in use.', 'sum', busy),
-    labelledGauge('tollgate_upstream_connections_max', 'Connections to an upstream, at most.', 'sum', most),
-    labelledGauge('tollgate_upstream_queue', 'Requests that wait for a connection to an upstream.', 'sum', waiting),
+    labelledGauge('tollgate_upstream_connections', 'Connections to an upstream in use.', 'sum', busy),
+    labelledGauge('tollgate_upstream_connections_max', 'Maximum connections to an upstream.', 'sum', most),
+    labelledGauge('tollgate_upstream_queue', 'Requests waiting for a connection to an upstream.', 'sum', waiting),
     labelledGauge(
       'tollgate_upstream_queue_wait_seconds',
-      'How long the slowest 5 % of those waited that waited, in the last five minutes.',
+      '95th percentile of the wait of requests that waited, in the last five minutes.',
       'max',
       waits,
     ),
     { ...labelledGauge('tollgate_upstream_queue_refused_total', refused, 'sum', away), type: 'counter' },
     labelledGauge(
       'tollgate_upstream_up',
-      'Whether an upstream is asked, or paused after failures.',
+      'Whether an upstream is in use, or paused after failures.',
       'min',
       resting.map(({ upstream, ms }) => ({ labels: { upstream }, value: Number(ms <= 0) })),
     ),
     labelledGauge(
       'tollgate_upstream_cooldown_seconds',
-      'How long an upstream stays paused yet.',
+      'Remaining pause of an upstream.',
       'max',
       resting.map(({ upstream, ms }) => ({ labels: { upstream }, value: ms / 1000 })),
     ),
@@ -130,11 +126,11 @@ function keySnapshots({ upstreams }: CompiledConfig, vendorKeys: Watched['engine
     })),
   )
   const up = all.map(({ report, labels }) => ({ labels, value: Number(report.state === 'active') }))
-  const requests = 'Requests that a key of an upstream was asked with, by what became of them.'
+  const requests = 'Requests with a key of an upstream, by outcome.'
   return [
     labelledGauge('tollgate_upstream_key_up', 'Whether a key of an upstream is active.', 'min', up),
-    labelledGauge('tollgate_upstream_key_suspended', 'A key of an upstream that is suspended.', 'max', suspended),
-    labelledGauge('tollgate_upstream_keys_asked', 'Keys of an upstream that may be asked now.', 'min', asked),
+    labelledGauge('tollgate_upstream_key_suspended', 'Suspended keys of an upstream.', 'max', suspended),
+    labelledGauge('tollgate_upstream_keys_asked', 'Usable keys of an upstream.', 'min', asked),
     { ...labelledGauge('tollgate_upstream_key_requests_total', requests, 'sum', ended), type: 'counter' },
   ]
 }
@@ -150,27 +146,22 @@ function chargeSnapshots(currency: string, open: readonly OpenCharges[]): readon
     }))
   }
   return [
-    gaugeSnapshot(
-      'tollgate_holds_open',
-      'Charges under way, of all gateways on the storage.',
-      count('reserved'),
-      'max',
-    ),
+    gaugeSnapshot('tollgate_holds_open', 'Open charges of all gateways on the storage.', count('reserved'), 'max'),
     labelledGauge(
       'tollgate_held_micros',
-      'Money held for charges under way, in millionths of the currency.',
+      'Money held for open charges, in millionths of the currency.',
       'max',
       held('reserved'),
     ),
     gaugeSnapshot(
       'tollgate_charges_needing_review',
-      'Charges whose outcome is unknown and that wait for a person.',
+      'Charges with an unknown outcome that wait for review.',
       count('needs_review'),
       'max',
     ),
     labelledGauge(
       'tollgate_review_held_micros',
-      'Money held for charges that wait for a person, in millionths of the currency.',
+      'Money held for charges that wait for review, in millionths of the currency.',
       'max',
       held('needs_review'),
     ),

@@ -57,7 +57,7 @@ async function explainSyntax(error: SyntaxError, url: string): Promise<Error> {
   const text = settings === undefined ? undefined : await readFile(settings, 'utf8').catch(() => undefined)
   const isCommon = text !== undefined && (JSON.parse(text) as { readonly type?: unknown }).type === 'commonjs'
   if (!isCommon || !/\.[jt]s$/.test(url)) return error
-  const remedy = `${settings} says "type": "commonjs": say "module" there, or let the file's name end in .m${url.slice(-2)}`
+  const remedy = `${settings} has "type": "commonjs": set "module" there, or let the file's name end in .m${url.slice(-2)}`
   return new SyntaxError(`${error.message}. ${remedy}`, { cause: error })
 }
 

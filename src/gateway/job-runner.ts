@@ -108,7 +108,7 @@ export class JobRunner {
         this.#take(job)
       }
     } catch (error) {
-      this.#log.warn({ err: error }, 'jobs that were left could not be looked for')
+      this.#log.warn({ err: error }, 'unfinished jobs could not be read')
     }
   }
 
@@ -125,7 +125,7 @@ export class JobRunner {
       const { ticket } = await this.#counters.take(demands, 'local')
       if (ticket) this.#held.set(id, ticket)
     } catch (error) {
-      this.#log.warn({ job: id, err: error }, 'the places of a job could not be counted')
+      this.#log.warn({ job: id, err: error }, 'the slots of a job could not be counted')
     }
   }
 
@@ -167,7 +167,7 @@ export class JobRunner {
     } catch (error) {
       const failure = error instanceof Failure ? error : undefined
       if (this.#isOver || failure?.code === 'drain_deadline') return
-      this.#log.warn({ job: job.id, err: error }, 'a job could not be asked for')
+      this.#log.warn({ job: job.id, err: error }, 'a job could not be polled')
       if (isFinal(failure) || this.#isOverdue(job) || (await this.#isUnpayable(job, failure)))
         await this.#giveUp(job.id, failure)
     }
@@ -200,7 +200,7 @@ export class JobRunner {
       if (!isReviewed) await this.#ledger.settle({ id, delivery: 'partial', reason })
       await this.#end(id, 'failed', toAnswer(failure))
     } catch (error) {
-      this.#log.error({ job: id, err: error }, 'the end of a job could not be written')
+      this.#log.error({ job: id, err: error }, 'the end of a job could not be stored')
     }
   }
 }

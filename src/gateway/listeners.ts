@@ -58,7 +58,7 @@ type CallerDoor = {
 }
 
 /**
- * Makes the server for callers, within the bounds of `docs/security.md#slow-and-odd-connections`. `refuse` answers what
+ * Makes the server for callers, within the bounds of `docs/security.md#request-limits`. `refuse` answers what
  * was no request, by the code of the fault.
  */
 export function createCallerServer(

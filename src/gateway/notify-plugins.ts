@@ -7,7 +7,7 @@ import { isPromise } from '../util/index.ts'
 export function notifyPlugins(steps: readonly Step[], charge: EndedCharge, log: Pick<Log, 'error'>): void {
   for (const { plugin, hooks } of steps) {
     const failed = (err: unknown): void =>
-      log.error({ charge: charge.id, plugin, err }, 'a plugin failed in onCharge; the charge stands')
+      log.error({ charge: charge.id, plugin, err }, 'a plugin failed in onCharge; the charge is unaffected')
     try {
       const told = hooks.onCharge?.(charge)
       if (told !== undefined && isPromise(told)) told.catch(failed)

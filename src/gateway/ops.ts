@@ -83,11 +83,14 @@ async function answer(req: IncomingMessage, parts: OpsParts): Promise<Said> {
   const path = req.url?.split('?', 1)[0] ?? ''
   const route = Object.hasOwn(routes, path) ? routes[path] : undefined
   req.resume()
-  if (!route) return { status: 404, text: `there are ${known}\n` }
-  if (req.method !== route.method) return { status: 405, text: `only ${route.method} is taken here\n` }
+  if (!route) return { status: 404, text: `available: ${known}\n` }
+  if (req.method !== route.method) return { status: 405, text: `only ${route.method} is supported here\n` }
   if (route.nearOnly && !loopback.test(req.socket.remoteAddress ?? ''))
-    return { status: 403, text: `${path} is for those who ask from this machine: run the command beside the gateway\n` }
-  if (route.nearOnly && isFromPage(req)) return { status: 403, text: 'a page in a browser may not ask for this\n' }
+    return {
+      status: 403,
+      text: `${path} only accepts requests from this machine: run the command on the host of the gateway\n`,
+    }
+  if (route.nearOnly && isFromPage(req)) return { status: 403, text: 'requests from browsers are not allowed\n' }
   return route.answer(parts)
 }
 

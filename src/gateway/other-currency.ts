@@ -14,8 +14,8 @@ export function otherCurrency(before: CompiledConfig, after: CompiledConfig): Fi
     line: 1,
     col: 1,
     path: 'currency',
-    message: `the gateway runs in ${before.currency}, and its budgets and balances are in it`,
-    remedy: `put back 'currency: ${before.currency}'; another currency begins with a 'storage' of its own, at a start`,
+    message: `the gateway runs in ${before.currency}, and its budgets and balances are in that currency`,
+    remedy: `restore 'currency: ${before.currency}'; to use another currency, start a gateway with a new 'storage'`,
     caret: '',
   }
 }

@@ -9,7 +9,7 @@ export async function findPackage(): Promise<{ readonly root: string; readonly v
     const text = await readFile(join(folder, 'package.json'), 'utf8').catch(() => undefined)
     const found = text === undefined ? undefined : (JSON.parse(text) as { name?: string; version?: string })
     if (found?.name === 'tollgate') return { root: folder, version: String(found.version) }
-    if (dirname(folder) === folder) throw new Error('package.json is missing beside the program')
+    if (dirname(folder) === folder) throw new Error('package.json is missing next to the program')
     folder = dirname(folder)
   }
 }

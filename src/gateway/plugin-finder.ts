@@ -54,7 +54,7 @@ export async function changedCode(file: string, { pipeline }: CompiledConfig): P
   for (const { plugin } of pipeline) {
     if (!isOthers(plugin)) continue
     if (await hasChanged(urlOf(plugin, file)))
-      told.push(`pipeline.${plugin}: its code has changed, and is not loaded until the next start`)
+      told.push(`pipeline.${plugin}: its code has changed and is loaded at the next start`)
   }
   return told
 }
@@ -80,12 +80,12 @@ function findPackage(name: string, file: string): string {
 function readSigner({ default: plugin }: { readonly default?: unknown }): AnySigner {
   const looks = typeof plugin === 'object' && plugin !== null && 'options' in plugin && 'create' in plugin
   if (looks && typeof plugin.create === 'function' && !('facet' in plugin)) return plugin as AnySigner
-  throw new Error('its default export does not sign: export default defineSigner({ name, options, create })')
+  throw new Error('its default export is not a signer: use export default defineSigner({ name, options, create })')
 }
 
 /** @throws Error when the module is there and holds no plugin */
 function readPlugin({ default: plugin }: { readonly default?: unknown }): AnyPlugin {
   const looks = typeof plugin === 'object' && plugin !== null && 'name' in plugin && 'create' in plugin
   if (looks && typeof plugin.name === 'string' && typeof plugin.create === 'function') return plugin as AnyPlugin
-  throw new Error('its default export is not a plugin: export default definePlugin({ name, create, … })')
+  throw new Error('its default export is not a plugin: use export default definePlugin({ name, create, … })')
 }

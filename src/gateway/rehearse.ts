@@ -50,7 +50,7 @@ async function rehearseSigners(
   parts: Omit<ConstructorParameters<typeof Signers>[0], 'post'>,
 ): Promise<readonly Finding[]> {
   try {
-    await new Signers({ ...parts, post: () => Promise.reject(new Error('nothing is asked for here')) }).build(plan)
+    await new Signers({ ...parts, post: () => Promise.reject(new Error('no upstream is called here')) }).build(plan)
     return []
   } catch (error) {
     if (error instanceof ConfigError) return error.findings

@@ -92,7 +92,7 @@ export class Reloads {
     this.#tell({ kind: 'config.refused', told: findings })
     this.#log?.error(
       { findings: findings.slice(0, toldMax), count: findings.length },
-      'a new configuration was refused; the old one stays active',
+      'the new configuration was rejected; the old one stays active',
     )
   }
 
@@ -102,17 +102,17 @@ export class Reloads {
       type: 'counter',
     })
     return [
-      counted('tollgate_config_reloads_total', 'Configurations that were taken over while running.', this.#taken),
-      counted('tollgate_config_reload_failures_total', 'Configurations that were refused.', this.#failed),
+      counted('tollgate_config_reloads_total', 'Configurations that were reloaded.', this.#taken),
+      counted('tollgate_config_reload_failures_total', 'Configurations that were rejected.', this.#failed),
       gaugeSnapshot(
         'tollgate_config_last_reload_successful',
-        'Whether the configuration that was last read is the one in use.',
+        'Whether the last configuration that was read is active.',
         Number(this.#lastOk),
         'min',
       ),
       gaugeSnapshot(
         'tollgate_config_loaded_timestamp_seconds',
-        'When the configuration in use took effect, in seconds since the epoch.',
+        'When the active configuration took effect, in seconds since the epoch.',
         this.loadedAt / 1000,
         'max',
       ),

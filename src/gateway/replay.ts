@@ -8,7 +8,7 @@ export function replayCharge(charge: Charge, known: readonly KnownPlugin[]): rea
   const { id, lines, rule, state } = charge
   if (lines.some(line => line.tier === decidedTier)) return replayDecision(charge)
   const rated = chargerOf(known, charge)?.replay?.(charge)
-  if (!rated) return [`charge ${id}: no plugin of the configuration rates its rule '${rule.kind}' again`]
+  if (!rated) return [`charge ${id}: no configured plugin can recompute its rule '${rule.kind}'`]
   const differences: string[] = []
   const compare = (what: string, stored: string | number, found: string | number) => {
     if (stored !== found) differences.push(`charge ${id}: ${what} is ${stored}, but its own facts give ${found}`)
@@ -16,7 +16,7 @@ export function replayCharge(charge: Charge, known: readonly KnownPlugin[]): rea
   let sum = 0
   for (const line of lines) {
     const { index } = line
-    const found = rated.find(one => one.index === index) ?? { index, fault: 'is rated no more' }
+    const found = rated.find(one => one.index === index) ?? { index, fault: 'cannot be recomputed' }
     if ('fault' in found) {
       differences.push(`charge ${id}: line ${index} ${found.fault}`)
       continue

@@ -64,7 +64,7 @@ export class Retention {
 
   async #runOnce(): Promise<number> {
     if (this.#hasJumped()) {
-      this.#parts.log.warn({}, 'the clock has jumped: nothing is deleted by it until it has gone on for an hour')
+      this.#parts.log.warn({}, 'the clock has jumped: nothing is deleted until it has run steadily for an hour')
       return 0
     }
     await this.#lapse()
@@ -85,7 +85,7 @@ export class Retention {
     const waits = reviewMs()
     if (waits === undefined) return
     const gone = await this.#repeat(batchRows, () => storage.books.lapse(clock.now() - waits))
-    if (gone > 0) log.warn({ charges: gone }, 'charges that nobody has decided about in time are void')
+    if (gone > 0) log.warn({ charges: gone }, 'charges that were not reviewed in time were voided')
   }
 
   async #pruneEvents(): Promise<void> {
@@ -95,7 +95,7 @@ export class Retention {
     if (!events || !rule) return
     const until = clock.now() - rule.keptMs
     const gone = await this.#repeat(batchRows, () => events.prune(until, batchRows, rule.webhooks))
-    if (gone > 0) log.info({ rows: gone, until: new Date(until).toISOString() }, 'events are out of date and gone')
+    if (gone > 0) log.info({ rows: gone, until: new Date(until).toISOString() }, 'expired events were deleted')
   }
 
   async #prune(): Promise<number> {
@@ -104,8 +104,7 @@ export class Retention {
     if (kept === undefined) return 0
     const until = clock.now() - kept
     const gone = await this.#repeat(batchRows, () => storage.journal.prune(until, batchRows))
-    if (gone > 0)
-      log.info({ rows: gone, until: new Date(until).toISOString() }, 'rows of the log are out of date and gone')
+    if (gone > 0) log.info({ rows: gone, until: new Date(until).toISOString() }, 'expired log rows were deleted')
     return gone
   }
 
@@ -127,7 +126,7 @@ export class Retention {
   #wait(ms: number): void {
     this.#next = this.#parts.clock.after(ms, () => {
       this.run()
-        .catch((error: unknown) => this.#parts.log.warn({ err: error }, 'what is out of date could not be deleted'))
+        .catch((error: unknown) => this.#parts.log.warn({ err: error }, 'expired records could not be deleted'))
         .finally(() => {
           if (!this.#stop.signal.aborted) this.#wait(everyMs)
         })

@@ -83,13 +83,13 @@ export class SecretWatch {
     if ('reason' in found) {
       if (mark !== '' && !this.#unfit.has(path)) {
         const { reason } = found
-        log.warn({ file: path, reason }, 'a file of a secret cannot be used; what was read from it stays in use')
+        log.warn({ file: path, reason }, 'a secret file cannot be used; its previous value stays in use')
         this.#unfit.add(path)
       }
       return false
     }
     const isBack = this.#unfit.delete(path)
-    if (isBack && found.mark === mark) log.info({ file: path }, 'a file of a secret is there again, as it was')
+    if (isBack && found.mark === mark) log.info({ file: path }, 'a secret file is readable again, with the same value')
     // What else had changed meanwhile may have been refused for it.
     return isBack || found.mark !== mark
   }

@@ -45,7 +45,7 @@ export class Signers {
     const { finder, clock, log, post } = this.#parts
     const plugin = await finder().resolveSigner(name)
     if (!plugin)
-      throw new Error(`the signing plugin '${name}' was there when the configuration was checked, and is gone`)
+      throw new Error(`the signing plugin '${name}' existed when the configuration was checked, but is missing now`)
     try {
       // The options were checked against this plugin's own schema when the plan was made.
       return await plugin.create(options as never, { clock, log, post })

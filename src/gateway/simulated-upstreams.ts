@@ -18,7 +18,7 @@ export class SimulatedUpstreams {
       }
       const address = this.#simulator.url(name)
       if (address === undefined)
-        throw new Error(`there is no simulated upstream '${name}'; there are: ${this.#simulator.names.join(', ')}`)
+        throw new Error(`there is no simulated upstream '${name}'; available: ${this.#simulator.names.join(', ')}`)
       this.addresses.set(name, address)
     }
   }

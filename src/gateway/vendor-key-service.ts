@@ -17,8 +17,8 @@ const everyMs = 5_000
 /** What cannot be written is kept, and written later; the latest of each key. */
 const keptMax = 10_000
 
-const unwritten = 'how the keys of upstreams stand could not be written; it is tried again'
-const keyIsBack = "an upstream's key is asked again"
+const unwritten = 'the status of upstream keys could not be stored; retrying'
+const keyIsBack = 'an upstream key is active again'
 
 type Parts = {
   readonly store: Storage['vendorKeys']
@@ -193,7 +193,7 @@ export class VendorKeyService {
       for (const standing of await store.list()) this.#tell(standing, states.learn(standing))
       if (keys.some(key => key.budget)) budgets.learn(await store.spent())
     } catch (error) {
-      log.warn({ err: error }, 'how the keys of upstreams stand could not be read')
+      log.warn({ err: error }, 'the status of upstream keys could not be read')
     }
   }
 
@@ -201,7 +201,7 @@ export class VendorKeyService {
   #tell({ upstream, key, model, state, reason, code }: KeyStatus, before: KeyStatus | null | undefined): void {
     if (before === undefined || model !== '' || before?.state === state) return
     const { log } = this.#parts
-    if (state === 'suspended') log.warn({ upstream, key, reason, answer: code }, "an upstream's key is suspended")
+    if (state === 'suspended') log.warn({ upstream, key, reason, answer: code }, 'an upstream key was suspended')
     else if (before?.state === 'suspended') log.info({ upstream, key, was: before.reason }, keyIsBack)
   }
 

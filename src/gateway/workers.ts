@@ -119,7 +119,7 @@ export async function startWorkers(file: string, parts: WorkersParts = {}): Prom
     if (ops) await unbind(ops, systemClock)
     await claim.release()
     await log.flush()
-    if (left.length > 0) throw new Error(`${left.join(', ')} did not end as told`)
+    if (left.length > 0) throw new Error(`${left.join(', ')} did not stop when requested`)
   }
 
   const startedAt = systemClock.now()
@@ -273,7 +273,7 @@ class Crew {
   /** Every worker's figures, those of workers that are gone, and our own. */
   async snapshots(): Promise<readonly (readonly Snapshot[])[]> {
     const lists = await Promise.all([...this.#members].map(member => member.measure()))
-    const restarts = 'Workers that took the place of one that ended.'
+    const restarts = 'Workers that replaced one that ended.'
     const own: readonly Snapshot[] = [
       gaugeSnapshot('tollgate_workers', 'Worker processes.', this.#members.size),
       { ...gaugeSnapshot('tollgate_worker_restarts_total', restarts, this.#restarts), type: 'counter' },
@@ -292,14 +292,14 @@ class Crew {
     if (!taken || taken.status === 'rejected') {
       const [first] = results
       if (first?.status === 'fulfilled') return first.value
-      throw first?.reason ?? new Error('no worker is there to take it')
+      throw first?.reason ?? new Error('no worker is running')
     }
     this.#current = written
     this.plan = plan
     for (const [i, member] of members.entries()) {
       const result = results[i]
       if (result === taken || (result?.status === 'fulfilled' && result.value.ok)) continue
-      this.#log.error({ pid: member.pid }, 'a worker did not take the new configuration; another takes its place')
+      this.#log.error({ pid: member.pid }, 'a worker did not accept the new configuration; replacing it')
       member.send({ kind: 'close' })
     }
     return taken.value
@@ -352,7 +352,7 @@ class Crew {
       await pulse
       if (this.#closing || !this.#members.has(member)) return
     }
-    this.#log.error({ pid: member.pid, ms: hangMs }, 'a worker does not answer; it is ended')
+    this.#log.error({ pid: member.pid, ms: hangMs }, 'a worker does not respond; stopping it')
     member.kill()
   }
 
@@ -361,7 +361,7 @@ class Crew {
     try {
       await this.#claim.forget(owner)
     } catch (error) {
-      this.#log.warn({ err: error }, 'the lease of a worker that ended could not be ended; it runs out by itself')
+      this.#log.warn({ err: error }, 'the lease of an ended worker could not be released; it will expire')
     }
   }
 
@@ -370,7 +370,7 @@ class Crew {
     void member.gone.then(async code => {
       if (this.#closing) return
       this.#counted = await sumCounts([this.#counted, member.measured])
-      this.#log.error({ pid: member.pid, code }, 'a worker ended; another takes its place')
+      this.#log.error({ pid: member.pid, code }, 'a worker ended; replacing it')
       this.#soonEnded = member.ageMs < soundMs ? this.#soonEnded + 1 : 0
       await systemClock.sleep(Math.min(restartMs.first * 2 ** this.#soonEnded, restartMs.most))
       if (!this.#closing) this.#replace()
@@ -461,7 +461,7 @@ class Member {
     const id = ++this.#id
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     this.#asked.set(id, { resolve, reject })
-    const limit = systemClock.after(limitMs, () => reject(new Error(`worker ${this.pid} does not answer`)))
+    const limit = systemClock.after(limitMs, () => reject(new Error(`worker ${this.pid} does not respond`)))
     this.listening.then(
       () => this.send({ kind: 'question', id, question, given }),
       () => undefined,

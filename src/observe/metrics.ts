@@ -68,46 +68,41 @@ type RequestCells = { readonly requests: Count; readonly seconds: Histogram }
 /** The figures of one gateway that are counted as things happen, in the order of the exposition. */
 function createFamilies() {
   return {
-    requests: counters('tollgate_requests_total', 'Requests that have ended.', [
-      'operation',
-      'model',
-      'status',
-      'outcome',
-    ]),
-    refusals: counters('tollgate_refusals_total', 'Requests answered with an error of the gateway, by its code.', [
-      'code',
-    ]),
+    requests: counters('tollgate_requests_total', 'Completed requests.', ['operation', 'model', 'status', 'outcome']),
+    refusals: counters('tollgate_refusals_total', 'Requests with an error response of the gateway, by code.', ['code']),
     tokens: counters('tollgate_tokens_total', 'Tokens that upstreams reported.', ['model', 'direction']),
-    charges: counters('tollgate_charges_total', 'Charges that have ended, by their state.', ['state']),
+    charges: counters('tollgate_charges_total', 'Closed charges, by state.', ['state']),
     amount: counters('tollgate_charged_micros_total', 'Money charged, in millionths of the currency.', [
       'model',
       'currency',
     ]),
-    lines: counters('tollgate_charge_lines_total', 'Lines charged.', ['model', 'tier', 'source']),
-    images: counters('tollgate_images_total', 'Images charged: by tier, and by what decided it.', [
+    lines: counters('tollgate_charge_lines_total', 'Charge items.', ['model', 'tier', 'source']),
+    images: counters('tollgate_images_total', 'Charged images, by tier and by the source of the tier.', [
       'model',
       'tier',
       'source',
     ]),
-    differs: counters('tollgate_size_differs_total', 'Lines whose decoded size is not the size asked for.', ['model']),
-    flags: counters('tollgate_line_flags_total', 'Lines with something odd about them.', ['model', 'flag']),
-    limited: counters('tollgate_limit_decisions_total', 'What limits said of requests: admitted, refused, shadow.', [
+    differs: counters(
+      'tollgate_size_differs_total',
+      'Charge items whose decoded size differs from the requested size.',
+      ['model'],
+    ),
+    flags: counters('tollgate_line_flags_total', 'Charge items with a flag.', ['model', 'flag']),
+    limited: counters('tollgate_limit_decisions_total', 'Limit decisions: admitted, refused, shadow.', [
       'limit',
       'decision',
     ]),
-    commitFailures: counters(
-      'tollgate_storage_commit_failures_total',
-      'Changes that were waited for and are not known to be committed.',
-      ['change'],
-    ),
+    commitFailures: counters('tollgate_storage_commit_failures_total', 'Changes that are not known to be committed.', [
+      'change',
+    ]),
     unrecognised: counters(
       'tollgate_answers_unrecognised_total',
-      'Answers of upstreams that were not handed out whole, because nobody could tell what they held.',
+      'Upstream responses that were withheld in whole or in part because of unknown content.',
       ['model', 'upstream'],
     ),
     longTurns: counters(
       'tollgate_long_turns_total',
-      'Turns of the event loop that one request took for longer than 50 ms, by what it was busy with.',
+      'Event loop turns of more than 50 ms for one request, by activity.',
       ['step'],
     ),
   }
@@ -118,22 +113,17 @@ function createDurations() {
   return {
     seconds: histograms(
       'tollgate_request_duration_seconds',
-      'From the head of the request to its settlement.',
+      'From the request headers to settlement.',
       ['operation'],
       secondsBounds,
     ),
     upstreamSeconds: histograms(
       'tollgate_upstream_head_seconds',
-      "From dispatch to the head of the upstream's answer, or to its failure.",
+      'From dispatch to the response headers of the upstream, or to its failure.',
       ['upstream', 'status'],
       secondsBounds,
     ),
-    commits: histograms(
-      'tollgate_storage_commit_seconds',
-      'From a change that is waited for to its commit.',
-      ['change'],
-      commitBounds,
-    ),
+    commits: histograms('tollgate_storage_commit_seconds', 'From a change to its commit.', ['change'], commitBounds),
   }
 }
 
@@ -175,10 +165,10 @@ export function createMetrics(): Metrics {
     return [
       ...Object.values(families).map(countersSnapshot),
       ...Object.values(durations).map(histogramsSnapshot),
-      gaugeSnapshot('tollgate_requests_in_flight', 'Requests that have begun and not ended.', inFlight),
+      gaugeSnapshot('tollgate_requests_in_flight', 'Requests in flight.', inFlight),
       gaugeSnapshot(
         'tollgate_event_loop_busy_ratio',
-        'Part of the time since the last scrape that the event loop was busy.',
+        'Share of the time since the last scrape in which the event loop was busy.',
         since.utilization,
         'average',
       ),
@@ -314,7 +304,7 @@ function delaySnapshot(delay: ReturnType<typeof monitorEventLoopDelay>): Snapsho
   const quantiles = [0.5, 0.9, 0.99] as const
   return {
     name: 'tollgate_event_loop_delay_seconds',
-    help: 'How late the event loop ran timers since the last scrape.',
+    help: 'Event loop delay since the last scrape.',
     type: 'gauge',
     aggregator: 'max',
     values: [
@@ -345,7 +335,7 @@ function processSnapshots(): readonly Snapshot[] {
     gaugeSnapshot('nodejs_external_memory_bytes', 'Buffers and other memory outside the heap.', memory.external),
     gaugeSnapshot(
       'process_start_time_seconds',
-      'When the process began, in seconds since the epoch.',
+      'Start time of the process, in seconds since the epoch.',
       performance.timeOrigin / 1000,
       'min',
     ),

@@ -17,7 +17,7 @@ export class Observers {
   }
 
   snapshots(): readonly Snapshot[] {
-    const help = 'Calls of what only observes (metrics, log, journal, telemetry) that failed.'
+    const help = 'Failed calls of observers (metrics, log, journal, telemetry).'
     const values = [...this.#faults].map(([observer, value]) => ({ labels: { observer }, value }))
     return [{ ...labelledGauge('tollgate_observer_faults_total', help, 'sum', values), type: 'counter' }]
   }
@@ -41,7 +41,7 @@ export class Observers {
     const faults = (this.#faults.get(observer) ?? 0) + 1
     this.#faults.set(observer, faults)
     if (this.#said.count(observer) > 0)
-      this.#log.error({ observer, faults, err: error }, 'an observer failed; no request is touched by it')
+      this.#log.error({ observer, faults, err: error }, 'an observer failed; requests are not affected')
   }
 }
 

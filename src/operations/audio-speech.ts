@@ -9,7 +9,7 @@ export const audioSpeech: Operation = {
   path: '/v1/audio/speech',
   body: 'json',
   words: {
-    en: { label: 'Speech', summary: 'Turn a text into speech' },
+    en: { label: 'Speech', summary: 'Turn text into speech' },
     zh: { label: '语音合成', summary: '文本转语音' },
   },
   fields: {
@@ -21,7 +21,7 @@ export const audioSpeech: Operation = {
       en: 'mp3, opus, aac, flac, wav or pcm.',
       zh: 'mp3、opus、aac、flac、wav 或 pcm。',
     },
-    speed: { schema: number, en: 'How fast it is spoken.', zh: '语速。' },
+    speed: { schema: number, en: 'Speaking speed.', zh: '语速。' },
   },
   samples: call => [
     curl(call, { model: call.model, input: 'Hello', voice: 'alloy' }, undefined, keepAs('hello.mp3')),

@@ -18,8 +18,8 @@ export const audioTranscribe: Operation = {
   fields: {
     model,
     file: { schema: file, required: true, en: 'The recording.', zh: '音频文件。' },
-    language: { schema: text, en: 'Language spoken, as in en.', zh: '语言代码，例如 en。' },
-    prompt: { schema: text, en: 'Words that help to understand it.', zh: '有助于识别的提示。' },
+    language: { schema: text, en: 'Language code, such as en.', zh: '语言代码，例如 en。' },
+    prompt: { schema: text, en: 'Hints that help recognition.', zh: '有助于识别的提示。' },
     response_format: {
       schema: text,
       en: 'json, text, srt, verbose_json or vtt.',

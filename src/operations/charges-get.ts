@@ -8,8 +8,8 @@ export const chargesGet: Operation = {
   path: '/v1/charges/{id}',
   body: 'none',
   words: {
-    en: { label: 'Charge', summary: 'Look up what a request was charged, and why' },
-    zh: { label: '查询账单', summary: '查询一次请求的费用及其原因' },
+    en: { label: 'Charge', summary: 'Get the charge of a request and its explanation' },
+    zh: { label: '查询费用', summary: '查询一次请求的费用及其原因' },
   },
   samples: call => [get({ ...call, path: call.path.replace('{id}', '$REQUEST_ID') })],
   traits: {},

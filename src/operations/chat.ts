@@ -9,19 +9,19 @@ export const chat: Operation = {
   path: '/v1/chat/completions',
   body: 'json',
   words: {
-    en: { label: 'Chat', summary: 'Chat in the chat-completions style' },
-    zh: { label: '对话', summary: 'chat-completions 风格的对话' },
+    en: { label: 'Chat', summary: 'Chat in the chat-completions format' },
+    zh: { label: '对话', summary: 'chat-completions 格式的对话' },
   },
   fields: {
     model,
     messages: conversation,
     max_completion_tokens: tokensMax,
-    temperature: { schema: number, en: 'How much chance there is in the answer.', zh: '采样温度。' },
+    temperature: { schema: number, en: 'Sampling temperature.', zh: '采样温度。' },
     tools,
     stream,
     stream_options: {
       schema: object,
-      en: 'include_usage: true adds an event with the use of tokens.',
+      en: 'include_usage: true adds an event with the token usage.',
       zh: 'include_usage: true 会附加一个包含用量的事件。',
     },
   },

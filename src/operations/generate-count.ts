@@ -9,8 +9,8 @@ export const generateCount: Operation = {
   path: '/v1beta/models/{model}:countTokens',
   body: 'json',
   words: {
-    en: { label: 'Generative token count', summary: 'Count tokens, in the generative-language style' },
-    zh: { label: 'Generative 词元计数', summary: 'generative-language 风格的词元计数' },
+    en: { label: 'Generative token count', summary: 'Count tokens in the generative-language format' },
+    zh: { label: 'Generative 词元计数', summary: 'generative-language 格式的词元计数' },
   },
   fields: {
     contents: counted,

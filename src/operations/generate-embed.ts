@@ -8,12 +8,12 @@ export const generateEmbed: Operation = {
   path: '/v1beta/models/{model}:embedContent',
   body: 'json',
   words: {
-    en: { label: 'Generative embeddings', summary: 'Vectors, in the generative-language style' },
-    zh: { label: 'Generative 向量', summary: 'generative-language 风格的向量' },
+    en: { label: 'Generative embeddings', summary: 'Embed content in the generative-language format' },
+    zh: { label: 'Generative 向量', summary: 'generative-language 格式的向量' },
   },
   fields: {
-    content: { schema: object, en: 'What is embedded (embedContent).', zh: '要嵌入的内容（embedContent）。' },
-    requests: { schema: list, en: 'Several of them (batchEmbedContents).', zh: '多个内容（batchEmbedContents）。' },
+    content: { schema: object, en: 'The content to embed (embedContent).', zh: '要嵌入的内容（embedContent）。' },
+    requests: { schema: list, en: 'Several contents (batchEmbedContents).', zh: '多个内容（batchEmbedContents）。' },
   },
   smallest: () => ({ json: { content: { parts: [{ text: 'yes' }] } } }),
   listedAs: 'embedContent',

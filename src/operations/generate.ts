@@ -9,8 +9,8 @@ export const generate: Operation = {
   path: '/v1beta/models/{model}:generateContent',
   body: 'json',
   words: {
-    en: { label: 'Generative', summary: 'Generate, in the generative-language style' },
-    zh: { label: 'Generative', summary: 'generative-language 风格的生成' },
+    en: { label: 'Generative', summary: 'Generate content in the generative-language format' },
+    zh: { label: 'Generative', summary: 'generative-language 格式的生成' },
   },
   fields: {
     contents: conversation,

@@ -12,19 +12,23 @@ export const imageEdit: Operation = {
   path: '/v1/images/edits',
   body: 'form',
   words: {
-    en: { label: 'Image edit', summary: 'Make images from a text and reference images' },
+    en: { label: 'Image edit', summary: 'Generate images from a prompt and reference images' },
     zh: { label: '图片编辑', summary: '根据文字和参考图生成图片' },
   },
   fields: {
     model,
-    prompt: { schema: text, required: true, en: 'What the result is to be.', zh: '对结果的文字描述。' },
+    prompt: { schema: text, required: true, en: 'Description of the result.', zh: '对结果的文字描述。' },
     image: {
       schema: { type: 'array', minItems: 1, items: file },
       required: true,
-      en: 'Reference images. Repeat the field for each; image[] and image[0], image[1] … are read too. The order sent is kept.',
+      en: 'Reference images. Repeat the field for each; image[] and image[0], image[1] … are also accepted. The order is kept.',
       zh: '参考图。多张时重复该字段；也接受 image[] 与 image[0]、image[1]……。按发送顺序转发。',
     },
-    mask: { schema: file, en: 'Only the first file of this name is used.', zh: '只使用该名称的第一个文件。' },
+    mask: {
+      schema: file,
+      en: 'Mask. Only the first file with this name is used.',
+      zh: '蒙版。只使用该名称的第一个文件。',
+    },
     ...pictureFields,
   },
   samples: call => [

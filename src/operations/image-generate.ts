@@ -10,12 +10,12 @@ export const imageGenerate: Operation = {
   path: '/v1/images/generations',
   body: 'json',
   words: {
-    en: { label: 'Image generation', summary: 'Make images from a text' },
+    en: { label: 'Image generation', summary: 'Generate images from a prompt' },
     zh: { label: '图片生成', summary: '文生图' },
   },
   fields: {
     model,
-    prompt: { schema: text, required: true, en: 'What the image is to show.', zh: '对画面的文字描述。' },
+    prompt: { schema: text, required: true, en: 'Description of the image.', zh: '对画面的文字描述。' },
     ...pictureFields,
   },
   samples: call => [

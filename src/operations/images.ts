@@ -5,7 +5,7 @@ import { number, stream, text, whole } from './schemas.ts'
 
 const format: Field = {
   schema: { type: 'string', enum: ['b64_json', 'url'] },
-  en: 'Base64 or a link. The default and the effect differ per family.',
+  en: 'Base64 or a link. The default and the effect depend on the family.',
   zh: 'base64 或链接。默认值与效果因系列而异。',
 }
 
@@ -13,12 +13,12 @@ const format: Field = {
 export const pictureFields: Fields = {
   n: {
     schema: { ...whole, default: 1 },
-    en: 'How many images. What is charged is what comes back.',
+    en: 'Number of images. Only returned images are charged.',
     zh: '图片数量。按实际返回的数量计费。',
   },
   size: {
     schema: text,
-    en: 'Width x height in pixels, as in 1024x1024, or a label that the family knows. What it does differs per family.',
+    en: 'Width x height in pixels, such as 1024x1024, or a label that the family supports. The effect depends on the family.',
     zh: '宽x高（像素），例如 1024x1024，或系列支持的标签。效果因系列而异。',
   },
   quality: { schema: text, en: 'Accepted, and recorded as sent.', zh: '可以发送，并按原样记录。' },
@@ -26,9 +26,13 @@ export const pictureFields: Fields = {
   output_format: { schema: text, en: 'File format, such as png.', zh: '文件格式，例如 png。' },
   background: { schema: text, en: 'Background of the image.', zh: '图片背景。' },
   output_compression: { schema: number, en: 'Compression of the file.', zh: '文件压缩率。' },
-  moderation: { schema: text, en: 'How strictly prompts are moderated.', zh: '内容审核的严格程度。' },
+  moderation: { schema: text, en: 'Strictness of content moderation.', zh: '内容审核的严格程度。' },
   stream,
-  partial_images: { schema: { type: 'integer', minimum: 0 }, en: 'Previews in a stream.', zh: '流中的预览图数量。' },
+  partial_images: {
+    schema: { type: 'integer', minimum: 0 },
+    en: 'Number of previews in a stream.',
+    zh: '流中的预览图数量。',
+  },
 }
 
 const words = {

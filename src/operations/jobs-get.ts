@@ -8,7 +8,7 @@ export const jobsGet: Operation = {
   path: '/v1/jobs/{id}',
   body: 'none',
   words: {
-    en: { label: 'Job', summary: 'Look up how a request stands that was taken as a job, and its answer' },
+    en: { label: 'Job', summary: 'Get the status and the result of a request that was accepted as a job' },
     zh: { label: '查询任务', summary: '查询作为任务受理的请求的状态及其结果' },
   },
   samples: call => [get({ ...call, path: call.path.replace('{id}', '$REQUEST_ID') })],

@@ -9,8 +9,8 @@ export const messages: Operation = {
   path: '/v1/messages',
   body: 'json',
   words: {
-    en: { label: 'Messages', summary: 'Messages, in the messages style' },
-    zh: { label: 'Messages', summary: 'messages 风格的消息' },
+    en: { label: 'Messages', summary: 'Send messages in the messages format' },
+    zh: { label: 'Messages', summary: 'messages 格式的消息' },
   },
   fields: {
     model,

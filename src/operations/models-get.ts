@@ -7,7 +7,7 @@ export const modelsGet: Operation = {
   path: '/v1/models/{id}',
   body: 'none',
   words: {
-    en: { label: 'Model', summary: 'Look up one model' },
+    en: { label: 'Model', summary: 'Get a model' },
     zh: { label: '查询模型', summary: '查询一个模型' },
   },
   traits: {},

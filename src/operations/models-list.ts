@@ -8,7 +8,7 @@ export const modelsList: Operation = {
   path: '/v1/models',
   body: 'none',
   words: {
-    en: { label: 'Model list', summary: 'List the models on offer' },
+    en: { label: 'Model list', summary: 'List the available models' },
     zh: { label: '模型列表', summary: '列出可用模型' },
   },
   samples: call => [get(call)],

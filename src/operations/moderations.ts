@@ -4,7 +4,7 @@ import { model, object, text, truth } from './schemas.ts'
 
 /** Words of the answer. */
 const words = {
-  en: { results: 'One for each input.', flagged: 'Whether anything was found.' },
+  en: { results: 'One result per input.', flagged: 'Whether harmful content was found.' },
   zh: { results: '每项输入一个结果。', flagged: '是否发现违规内容。' },
 }
 

@@ -9,8 +9,8 @@ export const responses: Operation = {
   path: '/v1/responses',
   body: 'json',
   words: {
-    en: { label: 'Responses', summary: 'Answers in the responses style' },
-    zh: { label: 'Responses', summary: 'responses 风格的调用' },
+    en: { label: 'Responses', summary: 'Create a response in the responses format' },
+    zh: { label: 'Responses', summary: 'responses 格式的调用' },
   },
   fields: {
     model,

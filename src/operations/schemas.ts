@@ -14,7 +14,7 @@ export const model: Field = { schema: text, required: true, en: 'Name of the mod
 
 export const stream: Field = {
   schema: truth,
-  en: 'Answer as a stream of events; refused where the model does not stream.',
+  en: 'Respond with a stream of events. Refused if the model does not support streaming.',
   zh: '以事件流返回；模型不支持时会被拒绝。',
 }
 
@@ -33,5 +33,9 @@ export const counted: Field = {
 }
 
 export const tools: Field = { schema: list, en: 'Tools that the model may call.', zh: '模型可以调用的工具。' }
-export const tokensMax: Field = { schema: whole, en: 'The most tokens of the answer.', zh: '应答的最大词元数。' }
-export const toldBefore = { en: 'What the model is told beforehand.', zh: '预先给模型的指示。' }
+export const tokensMax: Field = {
+  schema: whole,
+  en: 'Maximum number of tokens of the response.',
+  zh: '响应的最大词元数。',
+}
+export const toldBefore = { en: 'Instructions for the model.', zh: '预先给模型的指示。' }

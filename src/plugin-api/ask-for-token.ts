@@ -26,10 +26,12 @@ export async function askForToken({ url, form, headers = [], clock, post }: Toke
   })
   const said = parse(answer.body)
   if (answer.status !== 200)
-    throw new SigningError(`${new URL(url).host} refused a token with status ${answer.status}${wordOf(said['error'])}`)
+    throw new SigningError(
+      `${new URL(url).host} refused to issue a token, with status ${answer.status}${wordOf(said['error'])}`,
+    )
   const { access_token: token, expires_in: given } = said
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))
-    throw new SigningError(`${new URL(url).host} answered without a token`)
+    throw new SigningError(`${new URL(url).host} responded without a token`)
   const seconds = Number(given ?? lifeS)
   return { token, until: asked + (seconds > 0 ? seconds : lifeS) * 1_000 }
 }

@@ -4,7 +4,7 @@ import { defineSlot } from '../domain/slots.ts'
 
 /**
  * The images of this request are charged by the plugin that gives this at `onTarget`, under the id that it holds.
- * @deprecated Declare `chargesImages` instead.
+ * @deprecated Declare `chargesItems` instead.
  */
 export const imageChargeSlot = defineSlot<string>('image-charge')
 
@@ -16,7 +16,7 @@ export function useChargeId(id: string): string {
   return `${id}.u`
 }
 
-/** A tool of the request that makes images, wherever and however it says so (`docs/billing.md#images-that-tools-make`). */
+/** A tool of the request that makes images, wherever and however it says so (`docs/price-rules.md#image-tools`). */
 export function imageToolOf(body: Body): DeclaredTool | undefined {
   return body.kind === 'json' ? body.json.declared.tools.find(({ draws }) => draws) : undefined
 }

@@ -71,7 +71,7 @@ export const hookNames = [
 /** Every function that a plugin itself may have. */
 export const pluginFunctions = [
   'create',
-  'chargesImages',
+  'chargesItems',
   'inspect',
   'inspectOptions',
   'quote',

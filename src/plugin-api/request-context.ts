@@ -70,8 +70,8 @@ export type Target = {
   readonly body: Body
   /** The caller requested a stream. */
   readonly stream: boolean
-  /** A plugin charges the images of the answer by their count; its charge has the request's own id. */
-  readonly chargesImages: boolean
+  /** A plugin charges the items of the answer one by one, as images; its charge has the request's own id. */
+  readonly chargesItems: boolean
 }
 
 /** A request on its way to the upstream. */

@@ -1,12 +1,12 @@
 import { ask, type QueryProgram, type Row, type Rows, type Value } from './query.ts'
 
-/** Values of one statement: few forms, each of which is prepared once. */
+/** Values of one statement: few variants, each of which is prepared once. */
 const sizes = [1, 4, 16, 64, 256, 512] as const
 const placesOf = new Map<number, string>(sizes.map(size => [size, `(${Array(size).fill('?').join(', ')})`]))
 
 /**
- * Rows of a query for any of many values: `… WHERE id IN (…)`, in a few statements, one after another. Each is waited
- * for, so one that says its last value again and again is better than several. `first`: the parameters before these.
+ * Rows of a query for any of many values: `… WHERE id IN (…)`, in a few statements, one after another. Because each is
+ * waited for, one that repeats its last value is better than several. `first`: the parameters before these.
  */
 export function* askIn(sql: string, values: readonly Value[], first: readonly Value[] = []): QueryProgram<Rows> {
   const found: Row[] = []
@@ -22,13 +22,13 @@ export function* askIn(sql: string, values: readonly Value[], first: readonly Va
   return found
 }
 
-/** Values for one statement, the last again and again; undefined where they are too many for one. */
+/** Values for one statement, padded with the last one; undefined if there are too many for one. */
 export function inOne(values: readonly Value[]): readonly Value[] | undefined {
   const size = sizes.find(one => one >= values.length)
   return size && values.length > 0 ? [...values, ...Array(size - values.length).fill(values.at(-1))] : undefined
 }
 
-/** Twice as many as there are at most, or else fewer. */
+/** Twice as many as the maximum, or fewer. */
 function sizeFor(left: number): number {
   return sizes.find(one => one >= left && one <= left * 2) ?? sizes.findLast(one => one <= left) ?? 1
 }

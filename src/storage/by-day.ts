@@ -1,8 +1,8 @@
 import { spellsAt } from '../domain/budget.ts'
 
 /**
- * What is booked together, day after day: at midnight, and where a clock jumps, it is of two. The earlier one first, whatever the
- * order of what is given: a row that is on the new day already would go back for the old one.
+ * Bookings grouped by day: around midnight, and when a clock jumps, there are two. The earlier day first, whatever the
+ * input's order: a row that is on the new day already would return to the old one.
  */
 export function byDay<T>(zone: string, given: readonly T[], momentOf: (one: T) => number): readonly (readonly T[])[] {
   if (given.length === 1) return [given]

@@ -10,18 +10,18 @@ import {
 import { ask, type QueryProgram, type Row } from './query.ts'
 import { text, textOrNull, whole } from './rows.ts'
 
-/** So many of them are kept: with a change a day, more than a year. */
+/** The number of configurations that are kept: more than a year, with a change a day. */
 const keptMax = 500
 const rowsMax = 500
-/** What a list shows of one change. */
+/** The changes that a list shows. */
 const changesMax = 100
-/** Unpacked: a body that says more was not written here. */
+/** The decompressed limit: no larger body was written here. */
 const bodyBytesMax = 64 * 1024 * 1024
 
-/** A row as it is written, its texts and settings packed. */
+/** A row to write, its texts and settings compressed. */
 export type PackedConfig = Omit<StoredConfig, 'id' | 'files' | 'settings'> & { readonly body: Uint8Array }
 
-/** What a row's body holds. */
+/** The content of a row's body. */
 type Body = { readonly files: readonly KeptText[]; readonly settings: ConfigSettings }
 
 const columns = 'number, at, revision, mark, how, actor, version, changes, change_count'
@@ -31,7 +31,7 @@ export function* newestConfig(): QueryProgram<Pick<StoredConfig, 'id' | 'mark'> 
   return row && { id: whole(row, 'number'), mark: text(row, 'mark') }
 }
 
-/** The number of the change before it: of two at once one is refused. @returns whether it was kept */
+/** The number of the change before it: of two at once one is refused. @returns whether it was stored */
 export function* keepConfig({
   taken,
   after,
@@ -73,7 +73,7 @@ export function* listConfigs({
   return rows.map(toTaken)
 }
 
-/** With its body as it is kept. */
+/** With its body as stored. */
 export function* findConfig(id: number): QueryProgram<(PackedConfig & { readonly id: number }) | undefined> {
   const [row] = yield ask(`SELECT ${columns}, body FROM config_history WHERE number = ?`, id)
   return row && { ...toTaken(row), mark: text(row, 'mark'), body: row['body'] as Uint8Array }
@@ -99,7 +99,7 @@ type Ways = {
   readonly find: (id: number) => Promise<(PackedConfig & { readonly id: number }) | undefined>
 }
 
-/** Bodies are packed on their way in, which makes a tenth of them, and unpacked on their way out. */
+/** Bodies are compressed to a tenth when written, and decompressed when read. */
 export function createConfigHistory({ newest, list, keep, find }: Ways): ConfigHistory {
   return {
     newest,

@@ -3,36 +3,35 @@ import { brand } from '../util/brand.ts'
 const table = {
   storage_url:
     'the storage address {url} is not one of sqlite:FILE, sqlite::memory:, postgres://USER:PASSWORD@HOST/DATABASE',
-  storage_in_use: 'another gateway already works on {path}{by}; stop it, or give this one a file of its own',
+  storage_in_use: 'another gateway already works on {path}{by}; stop it, or use a different file',
   storage_newer: '{path} was written by a newer version (schema {found}, this version knows {known}); use that version',
   storage_older:
     '{path} has the schema of an older version ({found}; this version needs {known}), and a gateway of that version may run on it. Nothing was changed. To upgrade, stop every older gateway, then run `tollgate storage migrate` or start `tollgate serve`; until then use the commands of the older version',
   storage_open:
     '{path} has the schema of an older version, and another process has the file open, such as a command of that version. Nothing was changed. Wait for that process or stop it, then start again',
   storage_unavailable: 'the storage cannot be written: {reason}',
-  storage_busy: 'others were in the way each time that it was tried: {reason}',
+  storage_busy: 'every attempt failed because of lock conflicts: {reason}',
   storage_closed: 'the storage is closed',
   storage_not_a_file:
-    'the storage is no file of SQLite. A database of PostgreSQL is copied by its own tools: pg_dump --format=custom, pg_restore; for points in time, archive its write-ahead log',
-  file_exists: '{path} is there already; name a file that is not',
+    'the storage is not a SQLite file. For PostgreSQL use pg_dump --format=custom and pg_restore; for point-in-time recovery, archive its write-ahead log',
+  file_exists: '{path} already exists; choose a new file name',
   backup_unsound: '{path} cannot be restored: {reason}',
-  copy_in_use:
-    'a gateway works on {path}: stop it first, or ask for a copy of one moment (--snapshot), which misses what is charged from then on',
-  copy_taken: '{path} is not empty ({reason}): name one that is',
+  copy_in_use: 'a gateway uses {path}: stop it first, or use --snapshot, which does not include later charges',
+  copy_taken: '{path} is not empty ({reason}): choose an empty storage',
   copy_older: '{path} has the schema of an older version: stop its gateway and run `tollgate storage migrate` first',
-  copy_unfinished:
-    'a copy into {path} is under way, or was broken off and left nothing: wait for it, or run `tollgate storage copy` again',
-  copy_outdated: '{path} was written to while it was copied, and nothing was kept of the copy: copy it again',
-  copy_unsound: 'nothing was kept of the copy: {reason}',
-  name_unprintable: 'the name {name} has line breaks or other characters that are not shown: leave them out',
-  user_exists: 'there is a user named {name} already',
-  last_admin: '{name} is the last administrator who can sign in: make another one first',
-  name_erased: 'somebody called {name} was erased, and the ledger has charges under that name still: take another one',
-  erases_self: '{name} cannot erase themselves: another administrator can, or the command line',
-  erases_local: 'local is nobody: keys are made for it that nobody else has. Revoke those (tollgate keys revoke)',
+  copy_unfinished: 'a copy to {path} is running, or was interrupted: wait for it, or run `tollgate storage copy` again',
+  copy_outdated: '{path} changed during the copy, which was discarded: copy it again',
+  copy_unsound: 'the copy was discarded: {reason}',
+  name_unprintable: 'the name {name} has line breaks or other invisible characters: remove them',
+  user_exists: 'the user {name} already exists',
+  last_admin: '{name} is the last administrator who can sign in: create another one first',
+  name_erased: 'a user named {name} was erased, and the ledger still has charges under that name: choose another name',
+  erases_self: '{name} cannot erase themselves: use another administrator or the command line',
+  erases_local:
+    "'local' is not a person: it owns the keys without another owner. Revoke those keys instead (tollgate keys revoke)",
   erase_busy:
-    '{name} has {count} requests or jobs that have not ended, and nothing was erased yet. The user is disabled and the keys are revoked, so that none begins: erase again when these have ended. What a gateway left that is gone is ended by the next one that runs',
-  user_unknown: 'there is no user named {name}; create it first',
+    '{name} has {count} requests or jobs that are still running, so nothing was erased yet. The user is disabled and the keys are revoked: erase again when these have ended. Requests of a stopped gateway are ended by the next one that runs',
+  user_unknown: 'the user {name} does not exist; create it first',
 } as const
 
 export type StorageErrorCode = keyof typeof table
@@ -40,7 +39,7 @@ export type StorageErrorCode = keyof typeof table
 /** A refusal of the storage; `code` is a row of the table and is never renamed. */
 export class StorageError extends Error {
   readonly code: StorageErrorCode
-  /** What its text names. */
+  /** The names in its text. */
   readonly params: { readonly [name: string]: string | number }
 
   static {

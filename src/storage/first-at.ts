@@ -1,4 +1,4 @@
-/** The first whole number from 0 up to `end` that does not precede what is looked for; `end` where all of them do. */
+/** The first whole number from 0 up to `end` that does not precede the target; `end` if all of them do. */
 export function firstAt(end: number, isBefore: (at: number) => boolean): number {
   let [low, high] = [0, end]
   while (low < high) {

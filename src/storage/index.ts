@@ -12,17 +12,21 @@ export type { Claim, Migration, StorageOptions, StorageState } from './options.t
 export type { StartThread } from './sqlite/thread.ts'
 
 /**
- * Opens the storage that an address names: `sqlite:./data/tollgate.db`, `sqlite::memory:` for one that goes when it is closed,
- * or `postgres://USER:PASSWORD@HOST/DATABASE`. Folders, file and tables are made where they are missing.
- * A database that has an older schema is migrated for a gateway only: on PostgreSQL once every older process has stopped.
- * @throws StorageError `storage_url`, `storage_in_use`, `storage_newer`, `storage_older`, `storage_open`, `storage_unavailable`
+ * Opens the storage at an address: `sqlite:./data/tollgate.db`, `sqlite::memory:` for a temporary one, or
+ * `postgres://USER:PASSWORD@HOST/DATABASE`. Missing folders, files and tables are created. A database with an older
+ * schema is migrated only for a gateway: on PostgreSQL once every older process has stopped.
+ * @throws StorageError `storage_url`, `storage_in_use`, `storage_newer`, `storage_older`, `storage_open`,
+ * `storage_unavailable`
  */
 export async function openStorage(
   options: StorageOptions & {
     readonly url: string
-    /** What a commit waits for another process's, in milliseconds; 5,000 by default. This and the next two are for SQLite. */
+    /**
+     * How long a commit waits for another process's, in milliseconds; 5,000 by default. This and the next two are for
+     * SQLite.
+     */
     readonly busyMs?: number
-    /** The database never grows beyond; no bound by default. */
+    /** The database never grows beyond it; unlimited by default. */
     readonly bytesMax?: number
     /** Bytes that must be free on the disk for new charges to be opened; 256 MiB by default. */
     readonly diskBytesMin?: number
@@ -37,7 +41,7 @@ export async function openStorage(
 }
 
 /**
- * Claims a storage for the workers that this process is about to start, brings its schema up to date and recovers what an
+ * Claims a storage for the workers that this process is about to start, migrates its schema and recovers what an
  * earlier gateway left.
  * @throws StorageError `storage_url`, `storage_in_use`, `storage_newer`, `storage_unavailable`
  */
@@ -55,13 +59,13 @@ export async function claimStorage(
 }
 
 /**
- * Brings the schema of a storage up to date while no gateway works on it, and waits until that is so.
+ * Migrates the schema of a storage once no gateway works on it, and waits for that.
  * @throws StorageError `storage_url`, `storage_newer`, `storage_unavailable`, `copy_unfinished`
  */
 export async function migrateStorage(options: {
   readonly url: string
   readonly clock: StorageOptions['clock']
-  /** Called every second with those that it waits for. */
+  /** Called every second with the processes that it waits for. */
   readonly onWait: OnWait
 }): Promise<Migration> {
   const { url, clock, onWait } = options
@@ -69,14 +73,14 @@ export async function migrateStorage(options: {
   return (await import('./sqlite/claim.ts')).migrateSqlite(filePath(url), { clock, onWait })
 }
 
-/** Looks at a storage. @throws Error when it cannot be reached or read */
+/** Inspects a storage. @throws Error if it cannot be reached or read */
 export async function inspectStorage(url: string): Promise<StorageState> {
   if (isPostgres(url)) return (await import('./postgres/inspect.ts')).inspectPostgres(url, systemClock)
   return (await import('./sqlite/inspect.ts')).inspectSqlite(sqlitePath(url))
 }
 
 /**
- * Copies a database of SQLite, next to a gateway that may be running on it, as it is at one moment.
+ * Copies an SQLite database at one moment, next to a gateway that may be running on it.
  * @throws StorageError `storage_not_a_file`, `file_exists`
  */
 export async function backupStorage(options: {
@@ -90,7 +94,7 @@ export async function backupStorage(options: {
 }
 
 /**
- * Puts a copy in the place of a database of SQLite, once its books have been verified; what was there is kept aside.
+ * Installs a copy as an SQLite database, once its books have been verified; the earlier database is kept aside.
  * @throws StorageError `storage_not_a_file`, `storage_in_use`, `backup_unsound`
  */
 export async function restoreStorage(options: {
@@ -103,8 +107,8 @@ export async function restoreStorage(options: {
 }
 
 /**
- * Copies everything from one storage into another that is empty, and proves the copy before it is kept. While it is made no
- * gateway may work on what is copied, unless `isSnapshot`: then it is as it was at one moment, and misses what came later.
+ * Copies everything from one storage into an empty one, and verifies the copy before it is kept. No gateway may work on
+ * the source meanwhile, unless `isSnapshot`: then the copy is of one moment, and lacks later changes.
  * @throws StorageError `storage_url`, `storage_unavailable`, and all that begin with `copy_`
  */
 export async function copyStorage(options: {
@@ -147,7 +151,7 @@ async function openTarget(url: string, tables: readonly TableLayout[]): Promise<
   return (await import('./sqlite/copy-target.ts')).openTarget(copiedPath(url), tables)
 }
 
-/** @throws StorageError `storage_url`: what goes when it is closed is nothing to copy */
+/** @throws StorageError `storage_url`: a temporary storage cannot be copied */
 function copiedPath(url: string): string {
   const path = sqlitePath(url)
   if (path === ':memory:') throw new StorageError('storage_url', { url: 'sqlite::memory:, for a copy,' })

@@ -5,7 +5,7 @@ import type { WriterIdentity } from './writer-identity.ts'
 
 /** How long the result of a job can be requested. */
 const keptMs = 24 * 3_600_000
-/** Those of one statement. */
+/** Jobs of one statement. */
 const together = 1_000
 
 export type JobEnd = {
@@ -38,7 +38,7 @@ export function* openJob(
   return null
 }
 
-/** @returns false where it had ended before, or is another's by now: the owner of the charge ends the job */
+/** @returns false if it had ended before, or belongs to another process by now: the owner of the charge ends the job */
 export function* endJob({ owner, epoch }: WriterIdentity, { id, state, answer, at }: JobEnd): QueryProgram<boolean> {
   const rows = yield ask(
     `UPDATE job SET state = ?, ended_at = ?, status = ?, headers = ?, body = ? WHERE id = ? AND state = 'running'
@@ -74,7 +74,7 @@ export function* ownJobs({ owner, epoch }: Pick<WriterIdentity, 'owner' | 'epoch
   return rows.map(toJob)
 }
 
-/** Jobs of processes that are gone, and their charges, become this one's. */
+/** Takes over jobs, and their charges, of processes that are gone. */
 export function* adoptJobs({ owner, epoch }: WriterIdentity): QueryProgram<number> {
   const jobs = yield ask(
     `UPDATE job SET owner = ?, epoch = ? WHERE state = 'running' AND NOT EXISTS

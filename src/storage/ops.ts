@@ -94,9 +94,8 @@ import { giveHoldsBack } from './ledger/give-holds-back.ts'
 const lapseTogether = 500
 
 /**
- * Voids charges that have been under review since `until` or before, as the configuration says, and gives back what is still
- * held for them. One whose review began by a clock that was ahead begins its wait now. @returns how many; `lapseTogether`
- * when there may be more
+ * Voids charges that have been under review since `until` or before, as configured, and releases their holds. One whose
+ * review began by a clock that was ahead begins its wait now. @returns how many; `lapseTogether` if there may be more
  */
 function* lapse({ until, at }: { readonly until: number; readonly at: number }): QueryProgram<number> {
   yield ask(`UPDATE charge SET ended_at = ? WHERE state = 'needs_review' AND ended_at > ?`, at, at + aheadMs)
@@ -111,20 +110,20 @@ function* lapse({ until, at }: { readonly until: number; readonly at: number }):
   return charges.length
 }
 
-/** Every change of the storage by name, with what it is given and what it gives back. All of it crosses threads. */
+/** Every change of the storage by name, with its arguments and result. All of it crosses threads. */
 export type Changes = {
   hold: { given: { readonly request: HoldRequest; readonly at: number }; gives: HoldResult }
   line: {
     given: { readonly chargeId: string; readonly line: ChargeItem; readonly upstream?: string }
     gives: boolean
   }
-  /** `now`: where that is later than `at`, for one whose storage was away. */
+  /** `now`: if it is later than `at`, for one whose storage was away. */
   settle: { given: { readonly settlement: Settlement; readonly at: number; readonly now?: number }; gives: boolean }
   endEmpty: { given: EmptyEnd; gives: boolean }
   resolve: { given: Decision; gives: boolean }
   refund: { given: Omit<Decision, 'how' | 'amount'>; gives: number }
   reprice: { given: Repricing & { readonly at: number }; gives: boolean }
-  /** Gives whether `eraseLate` has something to look for. */
+  /** Returns whether `eraseLate` has something to do. */
   sweep: { given: { readonly at: number }; gives: boolean }
   lapse: { given: { readonly until: number; readonly at: number }; gives: number }
   beat: { given: { readonly at: number }; gives: Recovery }
@@ -218,7 +217,7 @@ export type Changes = {
   finishRebuild: { given: RebuildState | null; gives: RebuildState }
   repairBudgets: { given: Signed & Pick<Corrections, 'corrections' | 'repairs'>; gives: boolean }
   pruneLogs: { given: { readonly until: number; readonly limit: number }; gives: number }
-  /** `at`: when they are written; each says when it ended. */
+  /** `at`: when they are written; each has its own end. */
   post: { given: Posted & { readonly at: number }; gives: null }
   batch: { given: Batch; gives: null }
   probe: { given: null; gives: null }
@@ -227,7 +226,7 @@ export type Changes = {
 export type Change = keyof Changes
 export type Given<C extends Change> = Changes[C]['given']
 export type Gives<C extends Change> = Changes[C]['gives']
-/** A change on its way to the writer. */
+/** A change for the writer. */
 export type Op = { [C in Change]: { readonly change: C; readonly given: Given<C> } }[Change]
 
 const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C>) => QueryProgram<Gives<C>> } = {
@@ -314,7 +313,7 @@ function* sweepAll(identity: Scribe, at: number): QueryProgram<boolean> {
 }
 
 function* writeBatch(identity: Scribe, { logs, delivered }: Batch): QueryProgram<null> {
-  // Of a process that was silent for too long, another has written rows.
+  // Another process has written the rows of one that was silent for too long.
   if (logs) yield* writeLogs(identity.loose, { ...logs, again: logs.again || !(yield* keepLease(identity)) })
   yield* markDelivered(delivered)
   return null
@@ -335,7 +334,7 @@ function* tellNew({ event, at, ends }: Given<'writeNewEvent'>): QueryProgram<nul
   return null
 }
 
-/** Writes and takes away 64 KiB: proves that there is room, and leaves the room for charges. */
+/** Writes and deletes 64 KiB: proves that there is room, and leaves the room for charges. */
 function* probe(): QueryProgram<null> {
   const [row] = yield ask(
     'INSERT INTO probe (id, filler) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET filler = excluded.filler RETURNING id',
@@ -346,7 +345,7 @@ function* probe(): QueryProgram<null> {
   return null
 }
 
-/** Notes that answers reached their callers wholly. Says nothing about money. */
+/** Records that answers reached their clients whole. Has no effect on money. */
 function* markDelivered(ids: readonly string[]): QueryProgram<void> {
   for (const id of ids) yield ask(`UPDATE charge SET delivery = 'confirmed' WHERE id = ? AND state = 'settled'`, id)
 }

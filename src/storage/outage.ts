@@ -12,7 +12,7 @@ export type OutageOptions = {
   readonly ended: () => void
 }
 
-/** Whether a storage can be written, and the check whether it can be again. */
+/** Whether a storage can be written, and the probe when it cannot. */
 export class Outage {
   readonly #options: OutageOptions
   #reason: string | undefined
@@ -35,19 +35,19 @@ export class Outage {
     this.#onRecovered = call
   }
 
-  /** What was given up may have been written after all. */
+  /** An abandoned write may have succeeded after all. */
   recovered(): void {
     this.#onRecovered()
   }
 
-  /** Writing failed with this reason. Said once for an outage. */
+  /** Writing failed with this reason. Reported once for an outage. */
   begin(reason: string): void {
     if (this.#reason === undefined)
       this.#options.log.error({ reason }, 'the storage cannot be written; billable requests are refused')
     this.#reason = reason
   }
 
-  /** @param keepsOn whether to check again after an answer: for what else a probe finds out */
+  /** @param keepsOn whether to probe again after an answer: for other findings of a probe */
   startProbing(keepsOn: () => boolean = () => false): void {
     if (!this.#closed) this.#probes ??= this.#options.clock.every(this.#options.everyMs, () => this.#probe(keepsOn))
   }

@@ -74,7 +74,7 @@ import { type QueryProgram, ask } from './query.ts'
 import type { Tables } from './tables.ts'
 import { text, textOrNull, whole } from './rows.ts'
 
-/** What is listed and proved, by name. All of it crosses threads. */
+/** Lists and audits, by name. All of it crosses threads. */
 export type Readings = {
   keys: { given: KeyFilter; gives: readonly Key[] }
   trail: { given: TrailFilter; gives: readonly TrailRow[] }
@@ -133,10 +133,10 @@ export type Readings = {
 
 export type Reading = keyof Readings
 
-/** A connection that only reads. */
+/** A read-only connection. */
 export type ReadTools = {
   run<T>(this: void, steps: QueryProgram<T>): Awaitable<T>
-  /** On one state of the database. */
+  /** In one snapshot. */
   snapshot<T>(this: void, steps: QueryProgram<T>): Awaitable<T>
   /** Kysely on it, which takes a tenth of a second to load. */
   openKysely(this: void): Promise<Kysely<Tables>>
@@ -144,7 +144,7 @@ export type ReadTools = {
 
 type Answers = { readonly [R in Reading]: (given: Readings[R]['given']) => Awaitable<Readings[R]['gives']> }
 
-/** Answers on a connection. The lists are loaded with the first question for one; an audit does without. */
+/** Answers on a connection. The lists are loaded with the first question for one; an audit does not need them. */
 export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers {
   let lists: ReturnType<typeof loadLists> | undefined
   const load = () => (lists ??= loadLists(openKysely))
@@ -211,7 +211,7 @@ async function loadLists(openKysely: ReadTools['openKysely']) {
   return { db, listKeys, countTrail, listTrail }
 }
 
-/** The opposite entry of a charge, in rows or in a segment; undefined where nothing was given back. */
+/** The opposite entry of a charge, in rows or in a segment; undefined without a refund. */
 function* findRefund(id: string): QueryProgram<Refund | undefined> {
   for (const table of ['entry', 'reversal'] as const) {
     const [row] = yield ask(

@@ -16,7 +16,7 @@ export function textOrNull(row: Row, column: string): string | null {
 }
 
 export function whole(row: Row, column: string): number {
-  // PostgreSQL gives 64-bit columns as text.
+  // PostgreSQL returns 64-bit columns as text.
   return Number(row[column])
 }
 
@@ -43,7 +43,7 @@ export function toLine(row: Row): ChargeItem {
   return { ...readRow(chargeItemMembers, row), ...readItemFacts(row['told']) }
 }
 
-/** A row of `charge` with `refunded` added, and the rows of its lines. */
+/** A row of `charge` with `refunded` added, and the rows of its items. */
 export function toCharge(row: Row, lines: Rows): Charge {
   const charge = { ...readRow(factMembers, row), ...readRow(courseMembers, row) }
   return { ...charge, held: isHeld(row) ? charge.hold : 0, lines: lines.map(toLine) }

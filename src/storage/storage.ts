@@ -25,32 +25,32 @@ import { type CommitWatch, watchCommits } from './watch-commits.ts'
 import { listVendorKeys, readKeySpending } from './vendor-keys.ts'
 import type { Writing } from './writing.ts'
 
-/** Answers are forgotten a day later; a minute more is no matter. */
+/** Answers are deleted a day later; a minute more does not matter. */
 const sweepMs = 60_000
 const sumMs = 60_000
-/** Pages of the log that are summed at a time, each in some hundredths of a second, between other reads. */
+/** Pages of the log that are summed in one step, each in some hundredths of a second, between other reads. */
 const pagesEach = 32
 /** The actor of a change without a person's name. */
 const nobody = 'gateway'
 const byPassword = { passwords: true, issuers: [] } as const
 
-/** Looks things up, one statement or a few, at once. */
+/** Looks things up, with one statement or a few, at once. */
 export type Lookup = {
   run<T>(steps: QueryProgram<T>): Awaitable<T>
-  /** On one state of the database. */
+  /** In one snapshot. */
   snapshot<T>(steps: QueryProgram<T>): Awaitable<T>
 }
 
-/** Lists and proofs, which take their time. */
+/** Lists and audits, which take their time. */
 export type Lists = { ask<R extends Reading>(reading: R, given: Readings[R]['given']): Promise<Readings[R]['gives']> }
 
 export type StorageParts = {
-  /** Who bills here: one per open storage. */
+  /** The billing identity: one per open storage. */
   readonly owner: string
   readonly clock: Clock
   readonly log: Log
   readonly role: StorageOptions['role']
-  /** By whose days and months budgets go. */
+  /** The zone of budget days and months. */
   readonly zone: string
   readonly onCommit: CommitWatch | undefined
   /** No other process bills on this database. */
@@ -60,7 +60,7 @@ export type StorageParts = {
   readonly writer: Writing
   readonly reads: Lookup
   readonly reader: Lists
-  /** Writes what waits and lets everything go. */
+  /** Writes what waits and closes everything. */
   close(): Promise<void>
 }
 
@@ -150,14 +150,14 @@ export function createStorage(parts: StorageParts): Storage {
   }
 }
 
-/** The background work: old answers are swept, a shared database gets the lease of this gateway. */
+/** The background work: old answers are deleted, a shared database gets the lease of this gateway. */
 function startChores(parts: StorageParts, endings: Endings) {
   const { clock, log, role, isAlone, writer } = parts
   const bills = role !== 'tool'
   const sweeper = bills ? clock.every(sweepMs, sweep) : undefined
   const adder = bills ? clock.every(sumMs, () => void sumUp()) : undefined
   const chores = { isAdding: false, isOver: false }
-  // One that is alone needs no lease, and an idle one writes nothing.
+  // A process that is alone needs no lease, and an idle one writes nothing.
   const heart = bills && !isAlone ? clock.every(beatMs, beat) : undefined
 
   function sweep(): void {
@@ -168,7 +168,7 @@ function startChores(parts: StorageParts, endings: Endings) {
       .catch(error => log.warn({ err: error }, 'the sweep of old charges failed'))
   }
 
-  /** In small steps, until there is no more: use is read by days and months. */
+  /** In small steps, until nothing is left: use is read by days and months. */
   async function sumUp(): Promise<void> {
     if (chores.isAdding) return
     chores.isAdding = true
@@ -185,7 +185,7 @@ function startChores(parts: StorageParts, endings: Endings) {
     }
   }
 
-  /** What pages of the log were charged, some at a time: totals need not read those. */
+  /** Sums pages of the log, some at a time: totals need not read those. */
   async function keepCharges(): Promise<void> {
     let isDue = false
     for (let places = 1; places > 0; ) {
@@ -205,13 +205,13 @@ function startChores(parts: StorageParts, endings: Endings) {
   function beat(): void {
     writer.submit('beat', { at: clock.now() }).then(
       recovery => {
-        if (recovery.settled + recovery.toReview > 0) log.warn(recovery, 'charges of a gateway that is gone were ended')
+        if (recovery.settled + recovery.toReview > 0) log.warn(recovery, 'charges of a stopped gateway were closed')
       },
       error => log.warn({ err: error }, 'the lease of this gateway could not be renewed'),
     )
   }
 
-  /** The chores end, what waits is written, and everything is let go. */
+  /** Ends background work, writes what waits, and closes everything. */
   return async function stop(): Promise<void> {
     sweeper?.cancel()
     adder?.cancel()
@@ -267,7 +267,7 @@ function createUsers({ clock, reads, reader, writer }: StorageParts, changes: Ow
     traces: name => reader.ask('traces', { name }),
     async erase(name, by, ways) {
       const ended = await writer.submit('closeUser', { name, by, ways: ways ?? null, at: clock.now() })
-      // Their own rows of the log and charges go before them.
+      // Their own rows of the log and charges are written before them.
       await writer.flush()
       const done = ended
         ? await changes.counted(null, writer.submit('eraseUser', { name, by, at: clock.now() }))
@@ -469,7 +469,7 @@ function ownAnswer(answer: StoredAnswer | null): StoredAnswer | null {
   return answer && { ...answer, body: Buffer.from(Uint8Array.from(answer.body).buffer) }
 }
 
-/** Bytes come back from a thread as plain arrays of bytes. */
+/** Bytes return from a thread as plain arrays of bytes. */
 function withBuffer(result: HoldResult): HoldResult {
   if (result.kind !== 'ended' || result.answer === null) return result
   const { buffer, byteOffset, byteLength } = result.answer.body

@@ -2,7 +2,7 @@ import type { keyMembers } from '../domain/shapes/key.ts'
 import type { Columns } from '../domain/shapes/member.ts'
 import type { userMembers } from '../domain/shapes/user.ts'
 
-/** The tables as Kysely's query builder sees them: those that are read by filters. */
+/** The tables for Kysely's query builder: those that are read with filters. */
 export type Tables = {
   key: Columns<typeof keyMembers> & {
     hash: string

@@ -16,7 +16,7 @@ import { ask, lockRows, type QueryProgram, type Row } from './query.ts'
 import { text, textOrNull, whole, wholeOrNull } from './rows.ts'
 import type { Scribe, WriterIdentity } from './writer-identity.ts'
 
-/** A day or a month is not read any more when so many have gone by since. */
+/** A day or a month is not read any more after so many others. */
 const keptMs = 70 * 86_400_000
 /** One at a time: two that are suspended at once would each find the other one left. */
 const wait = `SELECT value FROM meta WHERE name = 'event_place' ${lockRows}`
@@ -38,7 +38,7 @@ export function* listVendorKeys(): QueryProgram<readonly KeyStatus[]> {
 }
 
 /**
- * Of two that change one, the later change wins; a person's wins over all, for the time that was set. Writes an event when a key
+ * Of two changes, the later one wins; a person's wins over all, for the time that was set. Writes an event when a key
  * is suspended or back, once, however many processes find it.
  */
 export function* putVendorKey(
@@ -56,7 +56,7 @@ export function* putVendorKey(
   return null
 }
 
-/** A person's decision: a key is not used any more, or is again. False: it is used already. */
+/** A person's decision: a key is suspended or resumed. False: it is already. */
 export function* decideVendorKey(
   scribe: Scribe,
   { decision, by, at }: Signed & { readonly decision: KeyDecision },
@@ -99,7 +99,7 @@ function* findWhole({ upstream, key }: Pick<KeyStatus, 'upstream' | 'key'>): Que
   return row && toStanding(row)
 }
 
-/** @returns whether it was a later word than what was there */
+/** @returns whether it was later than the stored one */
 function* write(standing: KeyStatus, also = ''): QueryProgram<boolean> {
   const { upstream, key, model, hash, state, reason, code, since, until, tries, changedAt } = standing
   const written = yield ask(
@@ -125,7 +125,7 @@ function* write(standing: KeyStatus, also = ''): QueryProgram<boolean> {
   return written.length > 0
 }
 
-/** Writes that a key is not used any more, that it is again, or that it was the last one of its upstream. */
+/** Writes that a key is no longer used, is used again, or was the last one of its upstream. */
 function* tell(
   zoned: Zoned,
   before: KeyStatus | undefined,
@@ -155,13 +155,13 @@ type Gone = {
   readonly last: string
   readonly others: OtherKeys
   readonly at: number
-  /** Why it is not used any more: it was suspended, or has spent its budget. */
+  /** Why it is no longer used: it was suspended, or has spent its budget. */
   readonly by: 'word' | 'budget'
 }
 
 /**
- * No key is left of an upstream whose key is gone, when all others of it are suspended or have spent their budgets.
- * Reported once: by what is written, in the order in which it is, and not again of a key that was gone for the other reason before.
+ * No key is left of an upstream when all others are suspended or have spent their budgets. Reported once, in the order
+ * of writing, and not again for a key that was gone for the other reason before.
  */
 function* tellWhereLast(zoned: Zoned, { upstream, last, others, at, by }: Gone): QueryProgram<void> {
   const rows = yield ask(`SELECT * FROM vendor_key WHERE upstream = ? AND model = '' AND state = 'suspended'`, upstream)
@@ -178,7 +178,7 @@ function* tellWhereLast(zoned: Zoned, { upstream, last, others, at, by }: Gone):
     yield* writeEvent({ kind: 'upstream.exhausted', data: { upstream, last, keys: beside.length + 1 } }, at)
 }
 
-/** What keys of an upstream have spent in all, today and this month, by period and name. */
+/** What keys of an upstream have spent in total, today and this month, by period and name. */
 function* spentNow({ zone }: Zoned, upstream: string, at: number): QueryProgram<ReadonlyMap<string, number>> {
   const { day, month } = spellsAt(at, zone)
   const rows = yield ask(
@@ -191,7 +191,7 @@ function* spentNow({ zone }: Zoned, upstream: string, at: number): QueryProgram<
   return new Map(rows.map(row => [`${text(row, 'per')} ${text(row, 'name')}`, whole(row, 'spent')]))
 }
 
-/** A person has suspended it for a time that is over. */
+/** Whether a person's suspension has expired. */
 function isOver({ reason, until }: KeyStatus, now: number): boolean {
   return reason === 'operator' && until !== null && until <= now
 }
@@ -229,7 +229,7 @@ export function* spendOfKey({ zone }: Zoned, { upstream, key, amount, at, bound 
       amount,
     )
     const spent = row ? whole(row, 'spent') : 0
-    // By one of all processes, that which reaches it.
+    // By one of all processes, the one that reaches it.
     if (bound?.budget.per !== per || spent < bound.budget.amount || spent - amount >= bound.budget.amount) continue
     yield ask(wait)
     const renews = momentText(renewalAt(per, at, zone))

@@ -2,10 +2,10 @@ import type { Clock } from '../util/index.ts'
 import type { Writing } from './writing.ts'
 import type { Change, Given, Gives } from './ops.ts'
 
-/** Called for a change that was waited for: its name, how long it took, and whether it is known to be committed. */
+/** Called for a change that a caller waited for: its name, its duration, and whether it is known to be committed. */
 export type CommitWatch = (change: string, durationMs: number, committed: boolean) => void
 
-/** A writer whose changes are counted while they are under way, and timed. */
+/** A writer whose changes in progress are counted and timed. */
 export function watchCommits(
   writer: Writing,
   clock: Clock,

@@ -3,7 +3,7 @@ import { StorageError } from './errors.ts'
 import type { LogQueue, Batch } from './journal/log-queue.ts'
 import type { ChargeQueue, Posted } from './ledger/charge-queue.ts'
 
-/** A caller waits until what was handed in so far is durable. */
+/** A caller waits until everything received so far is durable. */
 type Flush = {
   readonly operations: number
   readonly rows: number
@@ -15,8 +15,8 @@ type Flush = {
 export type WriteQueueParts = { readonly logQueue: LogQueue; readonly chargeQueue: ChargeQueue; readonly log: Log }
 
 /**
- * What a writer has yet to write: how many operations, and the log rows and charges that no caller waits for, of which one
- * batch and one group may be on their way; and who waits for all of it.
+ * The pending work of a writer: how many operations, and the log rows and charges that no caller waits for, of which
+ * one batch and one group may be in flight; and who waits for all of it.
  */
 export class WriteQueue {
   readonly #logQueue: LogQueue
@@ -26,7 +26,7 @@ export class WriteQueue {
   #finished = 0
   #flushes: Flush[] = []
   #droppedTold = 0
-  /** On their way. */
+  /** In flight. */
   hasPost = false
   hasBatch = false
 
@@ -36,12 +36,12 @@ export class WriteQueue {
     this.#log = log
   }
 
-  /** Rows or charges have yet to go. */
+  /** Rows or charges are pending. */
   get waits(): boolean {
     return this.#logQueue.size + this.#chargeQueue.size > 0
   }
 
-  /** As many as go at once. */
+  /** As many as are sent at once. */
   get full(): boolean {
     return this.#logQueue.full || this.#chargeQueue.full
   }
@@ -58,31 +58,31 @@ export class WriteQueue {
     this.#finished += operations
   }
 
-  /** The next charges; undefined when there are none, or others are on their way. */
+  /** The next charges; undefined if there are none, or others are in flight. */
   takePost(): Posted | undefined {
     const charges = this.hasPost ? undefined : this.#chargeQueue.take()
     this.hasPost ||= charges !== undefined
     return charges
   }
 
-  /** The next rows; undefined when there are none, or others are on their way. */
+  /** The next rows; undefined if there are none, or others are in flight. */
   takeBatch(): Batch | undefined {
     const rows = this.hasBatch ? undefined : this.#logQueue.take()
     this.hasBatch ||= rows !== undefined
     return rows
   }
 
-  /** The charges on their way are durable, or are not known to be, or were refused for what they hold. */
+  /** The charges in flight are durable, or are not known to be, or were refused for their content. */
   postArrived(error: Error | undefined): void {
     this.hasPost = false
     if (!error) return this.#chargeQueue.done()
     if (mayBeLater(error)) return this.#chargeQueue.giveBack()
     const posting = this.#chargeQueue.refused()
-    // Its own rows contradict it; what it says is kept where a person can find it.
+    // Its own rows contradict it; its content is kept where a person can find it.
     if (posting) this.#log.error({ fault: error.message, posting }, 'a charge cannot be written')
   }
 
-  /** The rows on their way are durable, or are not known to be, or were refused for what they hold. */
+  /** The rows in flight are durable, or are not known to be, or were refused for their content. */
   batchArrived(error: Error | undefined): void {
     this.hasBatch = false
     if (error && mayBeLater(error)) return this.#logQueue.giveBack()
@@ -94,7 +94,7 @@ export class WriteQueue {
     this.#droppedTold = dropped
   }
 
-  /** Resolves when everything handed in so far is durable; undefined when it is. */
+  /** Resolves when everything received so far is durable; undefined if it is. */
   flush(): Promise<void> | undefined {
     const { appended: rows } = this.#logQueue
     const { appended: postings } = this.#chargeQueue
@@ -105,7 +105,7 @@ export class WriteQueue {
     })
   }
 
-  /** Resolves those for whom everything is through. */
+  /** Resolves those whose work is done. */
   checkFlushes(): void {
     const done = this.#flushes.filter(flush => this.#isThrough(flush))
     if (done.length === 0) return
@@ -126,7 +126,7 @@ export class WriteQueue {
 
 const later: ReadonlySet<string> = new Set(['storage_unavailable', 'storage_busy', 'storage_closed'])
 
-/** It says nothing of what was to be written. */
+/** It means nothing for what was to be written. */
 function mayBeLater(error: Error): boolean {
   return error instanceof StorageError && later.has(error.code)
 }

@@ -2,16 +2,16 @@ import type { Change, Given, Gives } from './ops.ts'
 
 /** Commits. */
 export type Writing = {
-  /** Resolves after the commit. @throws StorageError `storage_unavailable` when it is not known to have happened. */
+  /** Resolves after the commit. @throws StorageError `storage_unavailable` if it is not known to have happened. */
   submit<C extends Change>(change: C, given: Given<C>): Promise<Gives<C>>
   /** Something was put into the log queue or the charge queue. */
   touch(): void
-  /** Resolves when everything handed in so far is durable. */
+  /** Resolves when everything received so far is durable. */
   flush(): Promise<void>
-  /** False when commits fail. */
+  /** False if commits fail. */
   healthy(): boolean
-  /** Why; undefined while they do not, and where it is not known. */
+  /** Why; undefined while they do not, and if it is unknown. */
   trouble(): string | undefined
-  /** Called whenever commits that were in doubt can be made up for. */
+  /** Called whenever commits in doubt can be repeated. */
   onRecovered(call: () => void): void
 }

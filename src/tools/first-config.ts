@@ -88,7 +88,7 @@ function writeExample(text: string): string {
   for (const [, name = '', sign, rest = ''] of settings.matchAll(/\$\{([A-Z][A-Z0-9_]*)(?::([-?])([^{}]*))?\}/g))
     if (!seen.has(name)) seen.set(name, sign === '-' ? [`# ${name}=${rest}`] : exampleOfNeeded(name, rest))
   return [
-    '# What gateway.yaml reads from the environment, with what it takes when a variable is not set.',
+    '# Environment variables of gateway.yaml, with their defaults.',
     '# Copy this to .env, which stays out of git, and start with: set -a; . ./.env; set +a; npx tollgate serve',
     ...[...seen.values()].flat(),
     '',
@@ -97,5 +97,5 @@ function writeExample(text: string): string {
 
 /** Lines of .env.example for a variable without which the configuration is not valid. */
 function exampleOfNeeded(name: string, means: string): readonly string[] {
-  return [`# Needed${means === '' ? '' : `: ${means.replaceAll(/\s+/g, ' ')}`}`, `${name}=`]
+  return [`# Required${means === '' ? '' : `: ${means.replaceAll(/\s+/g, ' ')}`}`, `${name}=`]
 }

@@ -80,7 +80,7 @@ export async function formatConfig(file: string, env: Environment): Promise<Form
   if (loaded.ok) {
     const again = await loadPlan({ ...request, text: formatted.text, parts: loaded.parts })
     if (!again.ok || again.plan.revision !== loaded.plan.revision)
-      throw new Error(`the layout would change the revision of ${file}, so it is left as it is; please report the file`)
+      throw new Error(`formatting would change the revision of ${file}, so it was not written; please report the file`)
   }
   return { ok: true, text: formatted.text, changed: formatted.text !== text }
 }
@@ -155,7 +155,7 @@ export async function importConfig(
       path: [],
       span: { start: 0, end: 1 },
       message: "'model_list' is missing",
-      remedy: 'name a config.yaml of litellm: it has a model_list',
+      remedy: 'use a config.yaml of LiteLLM, which has a model_list',
     })
   }
   return { ok: false, findings: report.findings(gatherSecrets(undefined, source.text, [])) }
@@ -171,7 +171,7 @@ export async function importBook(
     options.prices === undefined ? undefined : await openPriceTable(options.prices, options.allowUndercharge)
   const imported = importNewApi(await openBook(source, options.isEndless === true), from, { ...options, prices })
   if (imported) return imported
-  throw new Error(`this is no database of a ${from}: it lacks one of the tables channels, users and tokens`)
+  throw new Error(`this is not a ${from} database: one of the tables channels, users and tokens is missing`)
 }
 
 async function openBook(source: string, isEndless: boolean): Promise<ForeignBook> {
@@ -199,7 +199,7 @@ async function openLitellmBook(source: string): Promise<ForeignBook> {
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(5), 0, 5, 0)
     if (buffer.subarray(0, bytesRead).toString('latin1') === 'PGDMP')
-      throw new Error(`${source} is in pg_dump's own format: make it with --format=plain`)
+      throw new Error(`${source} is in pg_dump's custom format: create it with --format=plain`)
     return await readCopyDump(handle.createReadStream({ start: 0, autoClose: false }), litellmTables)
   } finally {
     await handle.close()
@@ -217,7 +217,7 @@ const sqliteMark = 'SQLite format 3\0'
 async function openPriceTable(file: string, isAllowed = false): Promise<PriceTable> {
   const table = readLitellmTable(await readFile(file, 'utf8'))
   if (table) return createPriceTable(basename(file), table, isAllowed)
-  throw new Error(`${file} is no table of prices: JSON as in LiteLLM's model_prices_and_context_window.json`)
+  throw new Error(`${file} is not a price table: expected JSON as in LiteLLM's model_prices_and_context_window.json`)
 }
 
 /** A file with its text; a file that cannot be read has none, and `loaded` says so. */

@@ -16,11 +16,11 @@ function readLine(line: string, number: number): Anchor | undefined {
   } catch {
     throw new Error(`line ${number} is not JSON`)
   }
-  if (typeof value !== 'object' || value === null) throw new Error(`line ${number} is no anchor`)
+  if (typeof value !== 'object' || value === null) throw new Error(`line ${number} is not an anchor`)
   // Another line of the log.
   if ('msg' in value && !('anchor' in value)) return undefined
   const anchor = 'anchor' in value ? value.anchor : value
-  if (!isAnchor(anchor)) throw new Error(`line ${number} is no anchor`)
+  if (!isAnchor(anchor)) throw new Error(`line ${number} is not an anchor`)
   return anchor
 }
 

@@ -13,7 +13,7 @@ export class AddressRefused extends Error {
   }
 
   constructor(host: string) {
-    super(`${host} is no place of the open internet`)
+    super(`${host} is not a public internet address`)
     this.host = host
   }
 }

@@ -173,10 +173,10 @@ export class ObjectScan {
       case valueOrEnd:
         return byte === closeArray ? this.#closeEmpty() : this.#value(byte)
       case begin:
-        if (byte !== openObject) throw this.#wrong('an object has to begin with {')
+        if (byte !== openObject) throw this.#wrong('an object must start with {')
         return this.#open(object)
       default:
-        if (this.#at < this.#bytes.length) throw this.#wrong('more follows after the object')
+        if (this.#at < this.#bytes.length) throw this.#wrong('extra data follows the object')
         return true
     }
   }
@@ -249,7 +249,7 @@ export class ObjectScan {
   }
 
   #beginName(byte: number | undefined): boolean {
-    if (byte !== quote) throw this.#wrong('a member has to begin with its name in quotes')
+    if (byte !== quote) throw this.#wrong('a member must start with a quoted name')
     this.#from = this.#at
     this.#at++
     this.#escaped = false
@@ -299,14 +299,14 @@ export class ObjectScan {
       }
       if (byte !== backslash) {
         this.#at = at
-        throw this.#wrong('a control character stands unescaped in a string')
+        throw this.#wrong('a string contains an unescaped control character')
       }
       at = this.#escape(at)
     }
     this.#at = at
     if (until < bytes.length) return false
     this.#at = this.#from
-    throw this.#wrong('a string does not end')
+    throw this.#wrong('a string is not terminated')
   }
 
   /** The first byte from `at` on that a string has only escaped, or `until`. */

@@ -23,7 +23,7 @@ async function type(page: Page, keys: readonly string[]): Promise<void> {
   for (const key of keys) await page.keyboard.press(key)
 }
 
-t.test('pages, filters and lists are a few keys away, and what is filtered by can be kept', { skip }, async t => {
+t.test('keyboard shortcuts open pages, filters and lists, and filters can be saved as views', { skip }, async t => {
   const browsing = await browseAsAdmin(t)
   const { url, admin, post, settled, faults } = browsing
   for (const model of ['alpha-image-2', 'beta-imagine-image', 'no-such-model'])
@@ -67,7 +67,7 @@ t.test('pages, filters and lists are a few keys away, and what is filtered by ca
   await page.getByRole('dialog', { name: 'Save this view' }).waitFor()
   await tabTo(page, 'dialog [name=name]')
   await keyboard.press('Enter')
-  await page.getByText('A name has 1 to 40 characters.').waitFor()
+  await page.getByText('Use 1–40 characters').waitFor()
   await keyboard.type('Only alpha')
   t.strictSame(await lookAt(page), [], 'saving a view')
   await keyboard.press('Enter')
@@ -80,7 +80,7 @@ t.test('pages, filters and lists are a few keys away, and what is filtered by ca
   t.notMatch(page.url(), 'model=')
   await views.getByRole('link', { name: 'Only alpha' }).press('Enter')
   await page.waitForURL(/[?]model=alpha-image-2$/)
-  await views.getByRole('button', { name: 'Change this view' }).press('Enter')
+  await views.getByRole('button', { name: 'Edit this view' }).press('Enter')
   await page.locator('dialog [name=name]').fill('Alpha')
   await keyboard.press('Enter')
   await views.locator('[aria-current]').getByText('Alpha', { exact: true }).waitFor()
@@ -96,7 +96,7 @@ t.test('pages, filters and lists are a few keys away, and what is filtered by ca
   t.equal(await other.getByRole('link', { name: 'Alpha' }).count(), 0, "another's in the same browser")
 
   await page.bringToFront()
-  await views.getByRole('button', { name: 'Change this view' }).press('Enter')
+  await views.getByRole('button', { name: 'Edit this view' }).press('Enter')
   await page.getByRole('button', { name: 'Delete' }).press('Enter')
   await views.getByRole('button', { name: 'Save this view' }).waitFor()
   t.equal(await views.getByRole('link').count(), 0)
@@ -127,7 +127,7 @@ t.test('pages, filters and lists are a few keys away, and what is filtered by ca
   t.strictSame(faults, [])
 })
 
-t.test('what is not there yet has its outline, and nothing moves when it comes', { skip }, async t => {
+t.test('loading content has a placeholder, and nothing moves when it arrives', { skip }, async t => {
   const browsing = await browseAsAdmin(t)
   const { url, admin, post, settled, faults } = browsing
   for (let n = 0; n < 3; n++)
@@ -160,7 +160,7 @@ t.test('what is not there yet has its outline, and nothing moves when it comes',
   t.strictSame(faults, [])
 })
 
-t.test('on a narrow phone rows are cards with what their values are called', { skip }, async t => {
+t.test('on a narrow phone each row is a card with the names of its values', { skip }, async t => {
   const browsing = await browseAsAdmin(t)
   const { url, admin, post, settled, faults } = browsing
   await (

@@ -17,7 +17,7 @@ async function gather(page: Page, price: string, words: { readonly gather: strin
   await page.getByRole('button', { name: words.gather }).click()
 }
 
-t.test('a price is changed: gathered, shown, reckoned with, written and in use', { skip }, async t => {
+t.test('a price is changed in steps: collected, reviewed, costed, written and applied', { skip }, async t => {
   let ahead = 0
   const clock = completeClock({ now: () => Date.now() + ahead, tick: () => performance.now() })
   const edit = [['server:\n', 'server:\n  console_edits: on\n']] as const
@@ -31,7 +31,7 @@ t.test('a price is changed: gathered, shown, reckoned with, written and in use',
   const admin = await enterAsAdmin(browsing)
   const file = join(folder, 'gateway.yaml')
   const original = await readFile(file, 'utf8')
-  const words = { gather: 'Gather the change' }
+  const words = { gather: 'Add change' }
   const page = await browsing.newPage({ as: admin })
   await page.goto(`${url}/console/config`)
   await page.getByRole('tab', { name: 'Edit' }).click()
@@ -46,11 +46,11 @@ t.test('a price is changed: gathered, shown, reckoned with, written and in use',
   t.match(await page.locator('.refusal').textContent(), /2026-12-01/, 'what the check says stands at the field')
   await wrong.fill('')
   await page.getByRole('button', { name: words.gather }).click()
-  await page.getByRole('region', { name: 'Gathered changes' }).getByText('models.alpha-image-2.prices.2K').waitFor()
+  await page.getByRole('region', { name: 'Pending changes' }).getByText('models.alpha-image-2.prices.2K').waitFor()
   t.strictSame(await lookAt(page), [], 'gathered: axe')
 
-  await page.getByRole('button', { name: 'Propose' }).click()
-  const difference = page.getByRole('region', { name: 'Difference of gateway.yaml' })
+  await page.getByRole('button', { name: 'Review changes' }).click()
+  const difference = page.getByRole('region', { name: 'Diff of gateway.yaml' })
   await difference.locator('ins').filter({ hasText: '2K: "0.05"' }).waitFor()
   await difference.locator('del').filter({ hasText: '2K: "0.04"' }).waitFor()
   const costs = page.getByRole('table', { name: 'By model' })
@@ -60,7 +60,7 @@ t.test('a price is changed: gathered, shown, reckoned with, written and in use',
 
   await appendFile(file, '# meanwhile\n')
   await page.getByRole('button', { name: 'Write the file' }).click()
-  await page.getByText('was saved meanwhile').waitFor()
+  await page.getByText('was saved in the meantime').waitFor()
   t.equal(await readFile(file, 'utf8'), `${original}# meanwhile\n`, 'nothing was written over it')
   await difference.locator('ins').filter({ hasText: '2K: "0.05"' }).waitFor()
 
@@ -69,7 +69,7 @@ t.test('a price is changed: gathered, shown, reckoned with, written and in use',
   await page.getByRole('button', { name: 'Write the file' }).click()
   await page.getByLabel('Your password').fill(passwordOfTests)
   await page.getByRole('button', { name: 'Write the file' }).click()
-  await page.getByRole('heading', { name: 'The change is written' }).waitFor()
+  await page.getByRole('heading', { name: 'Change written' }).waitFor()
   t.strictSame(await lookAt(page), [], 'written: axe')
   t.match(await readFile(file, 'utf8'), /2K: "0\.05".*\n[^]*# meanwhile\n$/)
   await page.getByRole('button', { name: 'Back to models and groups' }).click()
@@ -86,7 +86,7 @@ t.test('a price is changed: gathered, shown, reckoned with, written and in use',
 })
 
 t.test(
-  'where it may not be written a change is a patch, on a phone, and a file is reckoned with',
+  'without write permission a change is a patch, also on a phone, and a pasted file is costed',
   { skip },
   async t => {
     const browsing = await browse(t, { onDisk: true })
@@ -100,19 +100,19 @@ t.test(
       t.equal(await sideways(page), undefined, name)
     }
     await page.goto(`${url}/console/config?tab=edit`)
-    await page.getByText('未开启从控制台写入').waitFor()
+    await page.getByText('未开启在控制台编辑').waitFor()
     await look('list')
     await page.getByRole('link', { name: 'alpha-image-2' }).click()
     await page.getByRole('dialog').locator('[name="models.alpha-image-2.prices.2K"]').waitFor()
     await look('form')
     await page.goBack()
-    await gather(page, '0.05', { gather: '汇集更改' })
+    await gather(page, '0.05', { gather: '加入更改' })
     await page.getByRole('link', { name: 'partner' }).click()
     await page.locator('[name="groups.partner.multiplier"]').fill('0.8')
-    await page.getByRole('button', { name: '汇集更改' }).click()
-    await page.getByRole('button', { name: '提出更改' }).click()
-    await page.getByText('这段时间没有扣费').waitFor()
-    await page.getByText('未开启从控制台写入').waitFor()
+    await page.getByRole('button', { name: '加入更改' }).click()
+    await page.getByRole('button', { name: '检查更改' }).click()
+    await page.getByText('这段时间没有费用').waitFor()
+    await page.getByText('未开启在控制台编辑').waitFor()
     t.equal(await page.getByRole('button', { name: '写入文件' }).count(), 0)
     await look('proposed')
     const [download] = await Promise.all([
@@ -134,7 +134,7 @@ t.test(
     await look('checked')
     await page.locator('[name=file]').setInputFiles({ ...chosen, buffer: Buffer.from(original) })
     await page.getByRole('button', { name: '检查', exact: true }).click()
-    await page.getByText('这段时间没有扣费').waitFor()
+    await page.getByText('这段时间没有费用').waitFor()
     await look('reckoned')
     t.strictSame(faults, [])
   },

@@ -10,7 +10,7 @@ const skip = browserMissing
 t.setTimeout(60_000 * slowness)
 const root = resolve(import.meta.dirname, '../..')
 
-t.test('set up by the link, log out and in, create a key, see it once, call with it', { skip }, async t => {
+t.test('sets up by the link, signs out and in, creates a key, sees it once and uses it', { skip }, async t => {
   const browsing = await browse(t)
   const { url, faults } = browsing
   const page = await browsing.newPage()
@@ -23,18 +23,18 @@ t.test('set up by the link, log out and in, create a key, see it once, call with
   await page.getByRole('button', { name: 'Create administrator' }).click()
   await page.getByRole('heading', { name: 'Costs' }).waitFor()
 
-  await page.getByRole('button', { name: 'Log out' }).click()
-  await page.getByRole('heading', { name: 'Log in' }).waitFor()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   await logIn(page, url)
 
   await page.getByRole('link', { name: 'Tokens' }).click()
-  await page.getByRole('button', { name: 'Create token' }).click()
+  await page.getByRole('button', { name: 'Create API key' }).click()
   await page.locator('dialog [name=name]').fill('<b>my key</b>')
   await page.getByRole('button', { name: 'Create', exact: true }).click()
   const secret = (await page.getByLabel('Secret', { exact: true }).textContent()) ?? ''
   t.match(secret, /^sk-[\w-]{40,}$/)
-  await page.getByRole('button', { name: 'Test this token' }).click()
-  await page.getByText('It works').waitFor()
+  await page.getByRole('button', { name: 'Test this API key' }).click()
+  await page.getByText('The API key works').waitFor()
   await page.getByRole('button', { name: "I've saved it" }).click()
   await page.getByRole('link', { name: '<b>my key</b>' }).waitFor()
   t.notOk((await page.content()).includes(secret), 'the secret is gone from the page')
@@ -44,7 +44,7 @@ t.test('set up by the link, log out and in, create a key, see it once, call with
   t.strictSame(faults, [])
 })
 
-t.test('a browser whose language nothing can be formatted in shows the console all the same', { skip }, async t => {
+t.test('the console works in a browser whose language has no formatter', { skip }, async t => {
   const browsing = await browse(t)
   // As Chromium and WebKit call it where LANG is C.
   for (const tag of ['en-US@posix', 'C']) {
@@ -53,13 +53,13 @@ t.test('a browser whose language nothing can be formatted in shows the console a
       `Object.defineProperty(Navigator.prototype, 'language', { get: () => '${tag}', configurable: true })`,
     )
     await page.goto(`${browsing.url}/console/login`)
-    await page.getByRole('heading', { name: 'Log in' }).waitFor()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     t.equal(await page.evaluate('new Intl.NumberFormat(navigator.language).format(1)'), '1', tag)
   }
   t.same(browsing.faults, [])
 })
 
-t.test('a script that comes when the page is shown already takes nothing away from it', { skip }, async t => {
+t.test('a script that loads after the page is shown removes nothing', { skip }, async t => {
   const browsing = await browse(t)
   const page = await browsing.newPage()
   const late = Promise.withResolvers<void>()
@@ -70,15 +70,15 @@ t.test('a script that comes when the page is shown already takes nothing away fr
     await route.continue()
   })
   await page.goto(`${browsing.url}/console/login`, { waitUntil: 'commit' })
-  await page.getByRole('heading', { name: 'Log in' }).waitFor()
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   late.resolve()
   await page.waitForLoadState('load')
-  t.equal(await page.getByRole('heading', { name: 'Log in' }).count(), 1)
+  t.equal(await page.getByRole('heading', { name: 'Sign in' }).count(), 1)
   t.equal(questions, 1, 'nor asks again')
   t.same(browsing.faults, [])
 })
 
-t.test('the first page has at most 70 KB of scripts, gzipped, and nothing is from elsewhere', async t => {
+t.test('the first page loads at most 70 KB of gzipped scripts, and nothing from another origin', async t => {
   const folder = join(root, 'dist/console')
   const files = await readdir(folder, { recursive: true })
   const { named, all: first } = await readFirstScripts(folder)
@@ -97,7 +97,7 @@ t.test('the first page has at most 70 KB of scripts, gzipped, and nothing is fro
   )
 })
 
-t.test('every text of the console is there in both languages, with the same places for values', async t => {
+t.test('every console text exists in both languages with the same placeholders', async t => {
   const read = async (language: string) =>
     JSON.parse(await readFile(join(root, `src/console/words/${language}.json`), 'utf8')) as { [word: string]: string }
   const [zh, en] = await Promise.all([read('zh'), read('en')])

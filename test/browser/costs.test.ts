@@ -68,11 +68,11 @@ const clicksOf = (page: Page) => page.evaluate<number>('globalThis.clicks')
 
 const words = {
   en: { last: 'Last month', why: 'requested size 3840x2160' },
-  zh: { last: '上月', why: '请求尺寸 3840x2160' },
+  zh: { last: '上月', why: '请求的大小 3840x2160' },
 }
 
 for (const language of ['en', 'zh'] as const)
-  t.test(`what a user spent on 4K images last month, and why, in three clicks (${language})`, { skip }, async t => {
+  t.test(`three clicks lead to a user's 4K images of last month and their reasons (${language})`, { skip }, async t => {
     const browsing = await furnished(t)
     const { url, faults } = browsing
     const page = await browsing.newPage({ language })
@@ -113,7 +113,7 @@ for (const language of ['en', 'zh'] as const)
     t.strictSame(faults, [])
   })
 
-t.test('what a unit cost leads to the requests that it is counted in, and to no others', { skip }, async t => {
+t.test('a unit cost links to exactly the requests that it counts', { skip }, async t => {
   const browsing = await furnished(t)
   const { url, faults } = browsing
   const page = await browsing.newPage({ language: 'en' })
@@ -121,10 +121,10 @@ t.test('what a unit cost leads to the requests that it is counted in, and to no 
   await page.goto(`${url}/console?range=last&by=tier`)
   await page.getByRole('rowheader').getByRole('link', { name: 'Input tokens', exact: true }).click()
   await page.locator('.narrowed', { hasText: 'Input tokens' }).waitFor()
-  const requests = page.getByRole('table', { name: 'Newest requests' }).locator('tbody tr')
+  const requests = page.getByRole('table', { name: 'Latest requests' }).locator('tbody tr')
   await page.getByRole('cell', { name: 'sim-chat' }).first().waitFor()
   t.equal(await requests.count(), 1, 'of seven requests the one of text')
-  await page.getByRole('link', { name: 'All of them in the log' }).click()
+  await page.getByRole('link', { name: 'View all in the log' }).click()
   await page.locator('main table a[href*="/logs/req_"]').first().waitFor()
   t.match(page.url(), /unit=input/)
   t.equal(await page.locator('.sheet tbody tr').count(), 1)
@@ -133,7 +133,7 @@ t.test('what a unit cost leads to the requests that it is counted in, and to no 
   t.strictSame(faults, [])
 })
 
-t.test('a token that was deleted keeps its row and its name, and is told to be gone', { skip }, async t => {
+t.test('a deleted token keeps its row and name, marked as deleted', { skip }, async t => {
   const browsing = await furnished(t)
   const { url, admin, faults } = browsing
   const { keys } = (await admin.get('/api/keys?user=ada')).body as { readonly keys: readonly { id: string }[] }
@@ -150,7 +150,7 @@ t.test('a token that was deleted keeps its row and its name, and is told to be g
   t.strictSame(faults, [])
 })
 
-t.test('what was given back is no evidence of what could have been saved', { skip }, async t => {
+t.test('refunded charges do not count as possible savings', { skip }, async t => {
   const browsing = await furnished(t)
   const { url, admin, faults } = browsing
   const log = (await admin.get('/api/logs?user=ada&tier=4K')).body as { readonly records: readonly { id: string }[] }
@@ -161,15 +161,15 @@ t.test('what was given back is no evidence of what could have been saved', { ski
   t.equal((await admin.post(`/api/logs/${log.records[0]?.id}/refund`, { reason: 'too small' })).status, 200)
   await page.goto(`${url}/console?from=${dayOf(lastMonth())}&to=${dayOf(Date.now())}`)
   await advice.getByText(/1 image requested at 3840x2160/).waitFor()
-  const request = page.getByRole('table', { name: 'Newest requests' }).getByRole('row', { name: /3 × requested size/ })
-  t.match(await request.textContent(), /0\.24 USD.*0\.24 given back/, 'the requests below say it too')
-  await advice.getByRole('link', { name: 'See the requests' }).click()
+  const request = page.getByRole('table', { name: 'Latest requests' }).getByRole('row', { name: /3 × requested size/ })
+  t.match(await request.textContent(), /0\.24 USD.*0\.24 refunded/, 'the requests below say it too')
+  await advice.getByRole('link', { name: 'View the requests' }).click()
   await page.locator('main table a[href*="/logs/req_"]').first().waitFor()
   t.equal(await page.locator('.sheet tbody tr').count(), 1, 'one image, one request')
   t.strictSame(faults, [])
 })
 
-t.test('the same by keyboard, and what could have been saved, with its evidence and its line', { skip }, async t => {
+t.test('the keyboard reaches possible savings with their evidence and price line', { skip }, async t => {
   const browsing = await furnished(t)
   const { url, faults } = browsing
   const page = await browsing.newPage({ language: 'en', width: 390 })
@@ -196,9 +196,9 @@ t.test('the same by keyboard, and what could have been saved, with its evidence 
   await advice.waitFor()
   t.match(
     await advice.textContent(),
-    /3 images requested at 3840x2160 were billed 4K and came back 2K; a request for 2048x1152/,
+    /3 images requested at 3840x2160 were billed as 4K but returned as 2K. Requesting 2048x1152/,
   )
-  await advice.getByRole('link', { name: 'See the requests' }).click()
+  await advice.getByRole('link', { name: 'View the requests' }).click()
   await page.getByRole('heading', { name: 'Logs' }).waitFor()
   await page.locator('main table a[href*="/logs/req_"]').first().waitFor()
   t.equal(await page.locator('.sheet tbody tr').count(), 1, 'the requests that it is of')
@@ -217,7 +217,7 @@ t.test('the same by keyboard, and what could have been saved, with its evidence 
   t.strictSame(faults, [])
 })
 
-t.test('a bar is the way to its days, and a user has nothing of others', { skip }, async t => {
+t.test('a bar links to its days, and a user sees nothing of others', { skip }, async t => {
   const browsing = await furnished(t)
   const { url, faults } = browsing
   const page = await browsing.newPage({ language: 'en' })
@@ -233,11 +233,11 @@ t.test('a bar is the way to its days, and a user has nothing of others', { skip 
   await page.goto(`${url}/console?user=ada`)
   await page.getByText('Your role does not allow this').waitFor()
   await page.goto(`${url}/console?from=2020-02-30&to=2019-01-01&range=never&by=colour&tier=%3Cb%3E`)
-  await page.getByText('Nothing of this was charged').waitFor()
+  await page.getByText('No matching charges').waitFor()
   t.strictSame(faults, [], caseName({ url }))
 })
 
-t.test('budgets say who nears the end, and a statement prints without the frame', { skip }, async t => {
+t.test('budgets show which are nearly spent, and a statement prints without the frame', { skip }, async t => {
   const browsing = await furnished(t)
   const { url, admin, faults } = browsing
   for (const [user, budget] of [
@@ -250,12 +250,12 @@ t.test('budgets say who nears the end, and a statement prints without the frame'
   const rows = page.locator('.sheet tbody tr')
   await rows.first().waitFor()
   t.match(await rows.first().textContent(), /User bob.*0\.09.*Spent/s, 'the nearest to its end first')
-  t.match(await rows.last().textContent(), /User ada.*Lasts/s)
+  t.match(await rows.last().textContent(), /User ada.*On track/s)
   await rows.last().getByRole('link', { name: 'ada' }).click()
   await page.locator('.narrowed', { hasText: 'ada' }).waitFor()
 
   await page.getByRole('navigation').getByRole('link', { name: 'Statements' }).click()
-  await page.getByText('Agrees with the ledger').waitFor()
+  await page.getByText('Matches the ledger').waitFor()
   const own = page.locator('.statement', { hasText: 'ada' })
   const month = new Date(lastMonth()).toISOString().slice(0, 7)
   const { accounts } = (await admin.get(`/api/statements?month=${month}&user=ada`)).body as {
@@ -277,7 +277,7 @@ t.test('budgets say who nears the end, and a statement prints without the frame'
   await admin.post('/api/users/ada/topups', { amount: '7.50', note: 'invoice 7' })
   await page.goto(`${url}/console/statements?month=${new Date().toISOString().slice(0, 7)}`)
   t.match(await page.getByRole('region', { name: 'Prepaid balances' }).textContent(), /ada.*7\.50/s)
-  const table = await page.getByRole('link', { name: 'CSV of balances' }).getAttribute('href')
+  const table = await page.getByRole('link', { name: 'Balances CSV' }).getAttribute('href')
   t.match((await admin.get(table ?? '')).text, /ada/, 'and as a table')
   t.strictSame(faults, [])
 })

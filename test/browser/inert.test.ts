@@ -20,7 +20,7 @@ const image = '"><img src=x onerror=alert(1)>'
 const formula = '=HYPERLINK("javascript:alert(1)")'
 const turned = 'safe\u202etxt.exe'
 
-t.test('C what callers wrote is shown as it is, and does nothing', { skip }, async t => {
+t.test('C client text is shown as text and never runs', { skip }, async t => {
   const browsing = await browseAsAdmin(t)
   const { url, post, settled, newKey, admin, faults } = browsing
   const page = await browsing.newPage({ as: admin })
@@ -73,7 +73,7 @@ t.test('C what callers wrote is shown as it is, and does nothing', { skip }, asy
   t.strictSame(faults, [])
 })
 
-t.test('a user sees no page of administrators, and nothing of others', { skip }, async t => {
+t.test('a user sees no administrator pages and nothing of other users', { skip }, async t => {
   const browsing = await browseAsAdmin(t)
   const { url, post, settled, admin, faults } = browsing
   const sent = await post('/v1/chat/completions', { model: 'sim-chat', messages: [{ role: 'user', content: 'x' }] })
@@ -86,7 +86,7 @@ t.test('a user sees no page of administrators, and nothing of others', { skip },
   for (const name of ['Users & groups', 'Config', 'Audit log', 'System']) t.notOk(ways.includes(name), name)
   for (const path of ['users', 'config', 'audit', 'system']) {
     await page.goto(`${url}/console/${path}`)
-    await page.getByRole('heading', { name: 'No such page' }).waitFor()
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
   }
   await page.goto(`${url}/console/logs/${sent.headers.get('x-request-id')}`)
   await page.getByText('Not found, or not yours.').waitFor()
@@ -95,7 +95,7 @@ t.test('a user sees no page of administrators, and nothing of others', { skip },
   t.strictSame(faults, [])
 })
 
-t.test('without a network, a session or a storage the page says so, and goes on when it is back', { skip }, async t => {
+t.test('without a network, a session or a storage the page reports it and recovers', { skip }, async t => {
   const browsing = await browseAsAdmin(t)
   const { url, admin, gateway } = browsing
   const page = await browsing.newPage({ as: admin })
@@ -105,33 +105,33 @@ t.test('without a network, a session or a storage the page says so, and goes on 
 
   await page.context().setOffline(true)
   await way('Tokens')
-  await page.getByText('The gateway cannot be reached').waitFor()
+  await page.getByText('Cannot reach the gateway').waitFor()
   await page.context().setOffline(false)
   await page.getByRole('button', { name: 'Try again' }).click()
   await page.locator('.sheet tbody tr').first().waitFor()
 
   await page.route('**/api/models', route => route.fulfill({ json: {} }))
   await way('Models')
-  await page.getByText('This page has failed').waitFor()
+  await page.getByText('Something went wrong on this page').waitFor()
   await page.unroute('**/api/models')
   await way('Tokens')
   await page.locator('.sheet tbody tr').first().waitFor()
 
   t.equal((await admin.ask('DELETE', '/api/session')).status, 204)
   await way('Models')
-  await page.getByText('Your session has ended. Log in to go on where you were.').waitFor()
+  await page.getByText('Your session has expired. Sign in to continue where you left off.').waitFor()
   await page.locator('[name=name]').fill('root')
   await page.locator('[name=password]').fill('not the password')
-  await page.getByRole('button', { name: 'Log in' }).click()
-  await page.getByText('The name or the password is wrong.').waitFor()
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByText('Wrong name or password.').waitFor()
   await page.locator('[name=password]').fill(passwordOfTests)
-  await page.getByText('The name or the password is wrong.').waitFor()
+  await page.getByText('Wrong name or password.').waitFor()
   // The next try on this account waits a second after a wrong one.
   await t.resolves(
     (async () => {
       while (new URL(page.url()).pathname !== '/console/models') {
         await page
-          .getByRole('button', { name: 'Log in' })
+          .getByRole('button', { name: 'Sign in' })
           .click({ timeout: 2_000 })
           .catch(() => undefined)
         await page.waitForURL('**/console/models', { timeout: 1_000 }).catch(() => undefined)
@@ -143,7 +143,7 @@ t.test('without a network, a session or a storage the page says so, and goes on 
 
   await gateway.storage.close()
   await way('Tokens')
-  await page.getByText('The storage is not available').waitFor()
+  await page.getByText('The storage is unavailable').waitFor()
   await page.reload()
-  await page.getByText('The storage is not available').waitFor()
+  await page.getByText('The storage is unavailable').waitFor()
 })

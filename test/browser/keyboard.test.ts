@@ -21,7 +21,7 @@ async function tabTo(page: Page, selector: string): Promise<void> {
   throw new Error(`Tab does not lead to ${selector}`)
 }
 
-t.test('from setting up to a key and back, by keyboard alone', { skip: browserMissing }, async t => {
+t.test('the keyboard alone is enough from setup to a key and back', { skip: browserMissing }, async t => {
   const browsing = await browse(t)
   const { url, faults } = browsing
   const page = await browsing.newPage()
@@ -78,7 +78,7 @@ t.test('from setting up to a key and back, by keyboard alone', { skip: browserMi
   t.strictSame(faults, [])
 })
 
-t.test('on a phone the ways are behind one button, and Escape closes them', { skip: browserMissing }, async t => {
+t.test('on a phone the menu is behind one button, and Escape closes it', { skip: browserMissing }, async t => {
   const browsing = await browse(t)
   const page = await browsing.newPage({ width: 390 })
   const { keyboard } = page

@@ -7,7 +7,7 @@ import { enterAsAdmin, enterAsUser, newVisitor } from '../harness/visitor.ts'
 const skip = browserMissing
 t.setTimeout(280_000 * slowness)
 
-t.test('what needs somebody, how the gateway is, and who was refused, in both languages', { skip }, async t => {
+t.test('shows alerts, the system state and refused sign-ins in both languages', { skip }, async t => {
   const browsing = await browse(t, { simulated: false, upstreams: ['text'] })
   const { url, upstream, faults, post, settled, gateway, reload } = browsing
   const admin = await enterAsAdmin(browsing)
@@ -35,10 +35,10 @@ t.test('what needs somebody, how the gateway is, and who was refused, in both la
         refused: 'Refused sign-ins',
         history: 'History',
         taken: 'Show configuration 2',
-        cost: 'There were no charges in this time.',
+        cost: 'No charges in this period.',
         ceilings: 'Ceilings',
         erase: 'Erase',
-        another: 'This is another name.',
+        another: 'The name does not match.',
       },
     ],
     [
@@ -51,7 +51,7 @@ t.test('what needs somebody, how the gateway is, and who was refused, in both la
         refused: '被拒绝的登录',
         history: '历史',
         taken: '查看配置 2',
-        cost: '这段时间没有扣费。',
+        cost: '这段时间没有费用。',
         ceilings: '上限',
         erase: '抹除',
         another: '名称不一致。',
@@ -68,8 +68,8 @@ t.test('what needs somebody, how the gateway is, and who was refused, in both la
     await page.getByText('nothing is right').waitFor()
     if (language === 'en') {
       const card = page.locator('li.card').filter({ hasText: words.budget })
-      await card.getByRole('button', { name: 'Dealt with, for everybody' }).click()
-      await page.getByText('Dealt with by root').waitFor()
+      await card.getByRole('button', { name: 'Acknowledge for everyone' }).click()
+      await page.getByText('Acknowledged by root').waitFor()
     }
     await page.locator(`nav [aria-label="${words.other}"]`).waitFor({ state: 'attached' })
     await look('alerts')
@@ -107,17 +107,17 @@ t.test('what needs somebody, how the gateway is, and who was refused, in both la
   t.strictSame(faults, [])
 })
 
-t.test('figures stay while the gateway does not answer, and say since when they are old', { skip }, async t => {
+t.test('keeps figures while the gateway does not answer, and shows since when they are stale', { skip }, async t => {
   const browsing = await browse(t, { simulated: false, upstreams: ['text'] })
   const admin = await enterAsAdmin(browsing)
   const page = await browsing.newPage({ as: admin })
   await page.goto(`${browsing.url}/console/system`)
-  const disk = page.getByText('Disk free')
+  const disk = page.getByText('Free disk space')
   await disk.waitFor()
   await page.route('**/api/system', route => route.abort())
-  await page.getByText('The gateway does not answer').waitFor()
+  await page.getByText('The gateway does not respond').waitFor()
   t.ok(await disk.isVisible(), 'the last figures are there')
   await page.unroute('**/api/system')
   await page.getByRole('button', { name: 'Refresh' }).click()
-  await page.getByText('The gateway does not answer').waitFor({ state: 'detached' })
+  await page.getByText('The gateway does not respond').waitFor({ state: 'detached' })
 })

@@ -11,7 +11,7 @@ t.setTimeout(280_000 * slowness)
 const playground = '/console/playground?op=image.generate&model=alpha-image-2'
 const bills = (page: Page) => page.getByRole('region', { name: 'Bill' })
 
-t.test('what was typed stays, and a request that is under way is found again with its bill', { skip }, async t => {
+t.test('typed text remains, and a running request is found again with its bill', { skip }, async t => {
   const browsing = await browse(t, { simulated: false, upstreams: ['alpha', 'beta', 'text'] })
   const { url, upstream, faults, logs } = browsing
   const page = await browsing.newPage({ as: await enterAsAdmin(browsing) })
@@ -57,7 +57,7 @@ t.test('what was typed stays, and a request that is under way is found again wit
   t.strictSame(faults, [])
 })
 
-t.test('stopping says before what it may cost, and shows after what it did', { skip }, async t => {
+t.test('stopping shows the possible cost in advance and the real cost afterwards', { skip }, async t => {
   const browsing = await browse(t, { simulated: false, upstreams: ['alpha'] })
   const { url, upstream, faults, charges } = browsing
   const page = await browsing.newPage({ as: await enterAsAdmin(browsing), width: 360 })
@@ -74,11 +74,11 @@ t.test('stopping says before what it may cost, and shows after what it did', { s
   await page.getByRole('button', { name: 'Send' }).click()
   while (upstream.received.length === 0) await page.getByRole('timer').waitFor()
   await page.getByRole('button', { name: 'Stop', exact: true }).click()
-  await page.getByText('Stopping gives no money back').waitFor()
+  await page.getByText('Stopping does not refund anything').waitFor()
   t.match(await page.getByRole('alert').textContent(), atMost, `at most ${atMost}`)
-  await page.getByRole('button', { name: 'Go on waiting' }).click()
+  await page.getByRole('button', { name: 'Keep waiting' }).click()
   await page.getByRole('button', { name: 'Stop', exact: true }).click()
-  await page.getByRole('button', { name: 'Stop all the same' }).click()
+  await page.getByRole('button', { name: 'Stop anyway' }).click()
   await page.getByText(/^Stopped after/).waitFor()
   make()
   await bills(page).waitFor()
@@ -88,7 +88,7 @@ t.test('stopping says before what it may cost, and shows after what it did', { s
   t.strictSame(faults, [])
 })
 
-t.test('two models are asked the same and stand side by side, each with its bill', { skip }, async t => {
+t.test('two models get the same request and are shown next to each other, each with its bill', { skip }, async t => {
   const browsing = await browse(t)
   const { url, faults } = browsing
   const page = await browsing.newPage({ as: await enterAsAdmin(browsing) })

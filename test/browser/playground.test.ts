@@ -34,7 +34,7 @@ async function readBill(page: Page): Promise<{ amount: number; line: string }> {
   return { amount, line: (await bill.locator('.line-text').textContent()) ?? '' }
 }
 
-t.test('pictures of both families are quoted before and billed after, generated and edited', { skip }, async t => {
+t.test('images of both families are quoted before and billed after generation and editing', { skip }, async t => {
   const browsing = await browseAsAdmin(t)
   const { url, faults, charges, admin } = browsing
   const page = await browsing.newPage({ as: admin })
@@ -74,7 +74,7 @@ t.test('pictures of both families are quoted before and billed after, generated 
   t.strictSame(faults, [])
 })
 
-t.test('files are sent in the order that they were put in, the mask beside them', { skip }, async t => {
+t.test('files are sent in the order of selection, with the mask', { skip }, async t => {
   const browsing = await browse(t, { simulated: false, upstreams: ['alpha'] })
   const { url, upstream, faults } = browsing
   const page = await browsing.newPage({ as: await enterAsAdmin(browsing) })
@@ -109,7 +109,7 @@ t.test('files are sent in the order that they were put in, the mask beside them'
   t.strictSame(faults, [])
 })
 
-t.test('a link that is answered is never loaded by itself, nor one that is none', { skip }, async t => {
+t.test('a link in an answer is never loaded automatically', { skip }, async t => {
   const sentinel = await startUpstream()
   t.teardown(() => sentinel.close())
   const browsing = await browse(t, { simulated: false, upstreams: ['beta'] })
@@ -137,6 +137,6 @@ t.test('a link that is answered is never loaded by itself, nor one that is none'
   t.strictSame(faults, [])
   // Asked for, the gateway goes no further than to the open internet.
   await page.getByRole('button', { name: 'Show it here' }).click()
-  await page.getByText('The gateway could not show it').waitFor()
+  await page.getByText('The gateway could not show the image').waitFor()
   t.equal(sentinel.received.length, 0)
 })

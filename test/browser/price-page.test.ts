@@ -6,7 +6,7 @@ t.setTimeout(60_000 * slowness)
 
 const options = { skip: browserMissing }
 
-t.test('the page of prices is readable for everybody, with an answer of the calculator on it', options, async t => {
+t.test('the price page is accessible, with a calculator result', options, async t => {
   const { browser, url } = await browse(t)
   const calculation = 'model=beta-imagine-image&operation=image.generate&size=3840x2160&n=3'
   await lookEverywhere(t, browser, `${url}/pricing?${calculation}`)

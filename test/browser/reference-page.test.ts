@@ -4,11 +4,11 @@ import { lookEverywhere } from '../harness/look-everywhere.ts'
 
 t.setTimeout(60_000 * slowness)
 
-t.test('the reference is readable for everybody', { skip: browserMissing }, async t => {
+t.test('the API reference is accessible', { skip: browserMissing }, async t => {
   const { browser, url, newPage, faults } = await browse(t)
   await lookEverywhere(t, browser, `${url}/docs`)
 
-  await t.test('samples are tabs in the language that was picked last, and can be copied', async t => {
+  await t.test('samples are tabs in the language picked last, and can be copied', async t => {
     const page = await newPage({ language: 'zh' })
     const readClipboard = await openClipboard(page, url)
     await page.goto(`${url}/docs`)

@@ -7,7 +7,7 @@ const skip = browserMissing
 t.setTimeout(280_000 * slowness)
 
 t.test(
-  'a request says in both languages why it failed, where its time went, and who gave its money back',
+  'a request shows in both languages why it failed, where its time went and who refunded it',
   { skip },
   async t => {
     const browsing = await browse(t, { simulated: false, upstreams: ['text'] })
@@ -25,7 +25,7 @@ t.test(
     const back = await admin.post(`/api/logs/${paid?.id}/refund`, { reason: 'a gift' })
     t.match(back.body, { refund: { by: 'root', reason: 'a gift' } })
     for (const [language, spent, said] of [
-      ['en', 'admits 500000 in any 60 seconds', 'The upstream said'],
+      ['en', 'at most 500000 in any 60 seconds', 'Upstream message'],
       ['zh', '在任意 60 秒内只允许 500000 个', '上游返回的信息'],
     ] as const) {
       const page = await browsing.newPage({
@@ -51,14 +51,14 @@ t.test(
   },
 )
 
-t.test('whoever goes on to older rows begins at their top', { skip }, async t => {
+t.test('older rows are shown from their top', { skip }, async t => {
   const browsing = await browseAsAdmin(t)
   const { url, faults, get, admin, settled } = browsing
   for (let i = 0; i < 52; i++) await (await get('/v1/models')).text()
   await settled()
   const page = await browsing.newPage({ as: admin, height: 500 })
   await page.goto(`${url}/console/logs`)
-  await page.getByText(/^Times of the filter: \S/).waitFor()
+  await page.getByText(/^Time zone of the filter: \S/).waitFor()
   await page.getByRole('link', { name: 'Older' }).click()
   await page.getByRole('link', { name: 'Newest' }).waitFor()
   await page.locator('main h1:focus').waitFor()
@@ -66,7 +66,7 @@ t.test('whoever goes on to older rows begins at their top', { skip }, async t =>
   t.strictSame(faults, [])
 })
 
-t.test('looking up the models of a key is no first request', { skip }, async t => {
+t.test('a model list does not count as the first request', { skip }, async t => {
   const browsing = await browseAsAdmin(t)
   const { url, faults, admin, get, post, settled } = browsing
   const page = await browsing.newPage({ as: admin })
@@ -83,7 +83,7 @@ t.test('looking up the models of a key is no first request', { skip }, async t =
   t.strictSame(faults, [])
 })
 
-t.test('how long requests took stands by model, and what asked no model apart', { skip }, async t => {
+t.test('latencies are listed by model, and requests without a model separately', { skip }, async t => {
   const browsing = await browseAsAdmin(t)
   const { url, faults, admin, get, post, settled } = browsing
   const chat = { model: 'sim-chat', max_tokens: 10, messages: [{ role: 'user', content: 'hello' }] }
@@ -94,12 +94,12 @@ t.test('how long requests took stands by model, and what asked no model apart', 
   await page.goto(`${url}/console/logs`)
   await page.getByRole('link', { name: 'Latency' }).click()
   await page.getByRole('table', { name: 'Latency' }).getByText('sim-chat').waitFor()
-  await page.getByRole('table', { name: 'Refusals and lookups' }).getByText('Lookup').waitFor()
+  await page.getByRole('table', { name: 'Refused requests and lookups' }).getByText('Lookup').waitFor()
   t.strictSame(await lookAt(page), [])
   t.strictSame(faults, [])
 })
 
-t.test('a setup link that is pasted into a tab of the console is taken', { skip }, async t => {
+t.test('accepts a setup link pasted into a console tab', { skip }, async t => {
   const browsing = await browse(t)
   const page = await browsing.newPage()
   const token = await offerToken(browsing)

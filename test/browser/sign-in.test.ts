@@ -22,14 +22,14 @@ async function lookAtAll(t: Test, page: Page, name: string): Promise<void> {
   }
 }
 
-t.test('people come in by an issuer, by an invitation, or are told why not', { skip: browserMissing }, async t => {
+t.test('people sign in by an issuer or an invitation, or see why not', { skip: browserMissing }, async t => {
   const browsing = await browse(t)
   const { url, newPage } = browsing
   const { issuer, admin } = await startSignIns(t, { started: browsing, own })
   issuer.people.set('1', { email: 'ann@example.com', email_verified: true, groups: ['staff'] })
   issuer.as = '1'
 
-  await t.test('the button leads to the issuer and back to where they were going', async t => {
+  await t.test('the button leads to the issuer and back to the wanted page', async t => {
     const page = await newPage()
     await page.goto(`${url}/console/models`)
     await page.getByRole('button', { name: 'Continue with Company account' }).waitFor()
@@ -41,14 +41,14 @@ t.test('people come in by an issuer, by an invitation, or are told why not', { s
     await page.getByText(issuer.url).waitFor()
     await lookAtAll(t, page, 'account')
     await page.setViewportSize({ width: 1280, height: 900 })
-    await page.getByRole('button', { name: 'Log out' }).click()
+    await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByRole('button', { name: 'Yes, sign me out' }).click()
     await page.waitForURL(`${url}/console`)
     await page.getByRole('button', { name: 'Continue with Company account' }).waitFor()
     await page.context().close()
   })
 
-  await t.test('who is refused is told in their language, and nothing of it stays in the address', async t => {
+  await t.test("a refused sign-in is explained in the user's language, and the address is cleaned", async t => {
     issuer.people.set('1', { groups: [] })
     const page = await newPage({ language: 'zh' })
     await page.goto(`${url}/console/login`)
@@ -59,22 +59,22 @@ t.test('people come in by an issuer, by an invitation, or are told why not', { s
     await page.getByRole('link', { name: '返回登录' }).click()
     await page.getByRole('button', { name: '使用 Company account 登录' }).waitFor()
     await page.goto(`${url}/console/sign-in/company?code=x&state=y`)
-    await page.getByText('这次登录不是在此浏览器中开始的').waitFor()
+    await page.getByText('这次登录不是在此浏览器中发起的').waitFor()
     await page.context().close()
   })
 
-  await t.test('an administrator invites, and whoever has the link is in', async t => {
+  await t.test('an administrator invites, and the link creates the user', async t => {
     const page = await newPage({ as: admin })
     await page.goto(`${url}/console/users`)
     await page.getByRole('button', { name: 'Invite' }).click()
     await page.getByLabel('Role').selectOption('viewer')
     await page.getByRole('button', { name: 'Create', exact: true }).click()
-    const link = (await page.getByLabel('Link of the invitation').textContent()) ?? ''
+    const link = (await page.getByLabel('Invitation link').textContent()) ?? ''
     t.match(link, new RegExp(`^${url}/console/invite#[\\w-]{43}$`))
     await lookAtAll(t, page, 'invited')
     await page.getByRole('button', { name: 'Close' }).last().click()
     await page.getByRole('tab', { name: 'Invitations' }).click()
-    await page.getByRole('button', { name: 'Take back' }).waitFor()
+    await page.getByRole('button', { name: 'Revoke' }).waitFor()
     await lookAtAll(t, page, 'invitations')
 
     const guest = await newPage()
@@ -89,7 +89,7 @@ t.test('people come in by an issuer, by an invitation, or are told why not', { s
     await guest.waitForURL(`${url}/console`)
     const late = await newPage()
     await late.goto(link)
-    await late.getByText('This invitation is not good').waitFor()
+    await late.getByText('This invitation is no longer valid').waitFor()
     await page.reload()
     await page.getByText('No open invitations').waitFor()
   })

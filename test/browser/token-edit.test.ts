@@ -7,7 +7,7 @@ import { enterAsAdmin, enterAsUser } from '../harness/visitor.ts'
 const skip = browserMissing
 t.setTimeout(120_000 * slowness)
 
-t.test("an administrator's form binds what they changed in it, and all of it where they say so", { skip }, async t => {
+t.test("an administrator's form binds changed fields, or all of them on request", { skip }, async t => {
   const browsing = await browse(t, { simulated: true })
   const { url, gateway, faults } = browsing
   const admin = await enterAsAdmin(browsing)
@@ -26,7 +26,7 @@ t.test("an administrator's form binds what they changed in it, and all of it whe
     await drawer.getByRole('button', { name: 'Save', exact: true }).click()
     await drawer.getByRole('button', { name: 'Edit', exact: true }).waitFor()
   }
-  const box = drawer.getByLabel('Its holder may not go above any of this')
+  const box = drawer.getByLabel('The holder may not exceed any of these settings')
   await edit(async () => drawer.locator('[name="name"]').fill('renamed'))
   t.match(await find(), { ...own, budget: '10.00', name: 'renamed', bounds: {} }, 'a new name binds nothing')
   await edit(async () => {

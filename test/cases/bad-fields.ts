@@ -1,4 +1,4 @@
-/** `n` as JSON has it, and whether it is a number of images (`docs/rules.md#fields-of-a-generation`). */
+/** `n` as JSON has it, and whether it is a number of images (`docs/rules.md#image-generation`). */
 export const counts: readonly { readonly n: unknown; readonly asked: number | 'refused' }[] = [
   { n: undefined, asked: 1 },
   { n: null, asked: 1 },

@@ -71,22 +71,21 @@ export const known: readonly Known[] = [
   {
     client: openaiSuite,
     call: /^test_images\.py.*create_variation/,
-    error: /There is nothing at POST \/v1\/images\/variations/,
+    error: /Unknown URL: POST \/v1\/images\/variations/,
     fault: 'not offered',
     why: 'variations of images',
   },
   {
     client: openaiSuite,
     call: /^test_responses\.py/,
-    error: /There is nothing at (?:GET|POST|DELETE) \/v1\/responses\//,
+    error: /Unknown URL: (?:GET|POST|DELETE) \/v1\/responses\//,
     fault: 'not offered',
     why: 'responses that are kept by an upstream: retrieve, cancel, delete, compact',
   },
   {
     client: openaiSuite,
     call: /^chat\/test_completions\.py/,
-    error:
-      /\/v1\/chat\/completions takes POST, not GET|There is nothing at (?:GET|POST|DELETE) \/v1\/chat\/completions\//,
+    error: /\/v1\/chat\/completions does not support GET|Unknown URL: (?:GET|POST|DELETE) \/v1\/chat\/completions\//,
     fault: 'not offered',
     why: 'chat completions that are kept by an upstream: list, retrieve, update, delete',
   },

@@ -84,7 +84,7 @@ async function openSeveral(harness: StorageHarness, clock: Clock, count: number)
 
 /** What is told of budgets, against a model: random charges, refunds, other budgets, top-ups and nights. */
 export async function toldContract(t: Test, make: Harness, replicas: number): Promise<void> {
-  await t.test('each threshold of each budget is told once for a spell and an amount, whoever sees it', async t => {
+  await t.test('each threshold of a budget is reported once per period and amount, by whichever process', async t => {
     t.comment(`SEED=${seed}`)
     const random = mulberry(seed)
     const upTo = (most: number): number => Math.floor(random() * most)
@@ -205,7 +205,7 @@ export async function toldContract(t: Test, make: Harness, replicas: number): Pr
     t.same((await first.books.verify()).problems, [])
   })
 
-  await t.test('many gateways that cross a threshold at once tell it once', async t => {
+  await t.test('many gateways that cross a threshold at once report it once', async t => {
     const clock = clockAt(begins)
     const harness = await make()
     const storages = await openSeveral(harness, clock, replicas)

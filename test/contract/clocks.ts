@@ -35,7 +35,7 @@ export async function clocksContract(t: Test, make: Harness): Promise<void> {
   for (const period of ['day', 'month'] as const) {
     for (const journey of journeys) {
       const name = journey.map(ms => ms / day).join(', ')
-      await t.test(`[6.7] a budget for a ${period} is exact after a clock that jumped by ${name} days`, async t => {
+      await t.test(`[6.7] a budget for a ${period} is exact after the clock jumped by ${name} days`, async t => {
         const clock = clockAt(now)
         const { storage, ledger, books, keys } = await start(t, clock)
         const key = await keys.create(newKey({ budget: 100_000, budgetPeriod: period }))
@@ -55,7 +55,7 @@ export async function clocksContract(t: Test, make: Harness): Promise<void> {
     }
   }
 
-  await t.test('[6.7] a clock that jumps in the middle of a request moves no money to where it is not', async t => {
+  await t.test('[6.7] a clock jump during a request moves no money to the wrong day', async t => {
     const clock = clockAt(now)
     const { ledger, books, keys } = await start(t, clock)
     const made = newKey({ budget: 100_000, budgetPeriod: 'day' })
@@ -75,7 +75,7 @@ export async function clocksContract(t: Test, make: Harness): Promise<void> {
     t.same((await books.verify()).problems, [])
   })
 
-  await t.test('[6.7] charges of one group that a jump comes between are booked on their own days', async t => {
+  await t.test('[6.7] charges of one group are booked on their own days when the clock jumps between them', async t => {
     const clock = clockAt(now)
     const { storage, ledger, books, keys } = await start(t, clock)
     const key = await keys.create(newKey({ budget: 100_000, budgetPeriod: 'day' }))
@@ -89,7 +89,7 @@ export async function clocksContract(t: Test, make: Harness): Promise<void> {
     t.same((await books.verify()).problems, [])
   })
 
-  await t.test('[6.7] what is given back after a jump is given back to the day that it was spent in', async t => {
+  await t.test('[6.7] a refund after a clock jump goes back to the day of the spending', async t => {
     const clock = clockAt(now)
     const { storage, ledger, books, keys } = await start(t, clock)
     const key = await keys.create(newKey({ budget: 100_000, budgetPeriod: 'day' }))
@@ -102,7 +102,7 @@ export async function clocksContract(t: Test, make: Harness): Promise<void> {
     t.same((await books.verify()).problems, [])
   })
 
-  await t.test('two clocks that differ around midnight open no budget twice', async t => {
+  await t.test('two clocks that differ around midnight never open a budget twice', async t => {
     const midnight = Date.UTC(2027, 4, 16)
     const clock = clockAt(midnight + 1_000)
     const { storage, ledger, keys } = await start(t, clock)
@@ -115,7 +115,7 @@ export async function clocksContract(t: Test, make: Harness): Promise<void> {
     t.match(await ledger.hold(holdOf(key, 1)), { kind: 'overdrawn', availableMicros: 0 })
   })
 
-  await t.test('what a clock before midnight tells of the next day says when that one ends', async t => {
+  await t.test('a clock before midnight reports the right end of the next day', async t => {
     const midnight = Date.UTC(2027, 4, 16)
     const clock = clockAt(midnight + 1_000)
     const { storage, ledger, keys } = await start(t, clock)
@@ -136,29 +136,26 @@ export async function clocksContract(t: Test, make: Harness): Promise<void> {
     )
   })
 
-  await t.test(
-    '[6.7] an idempotency key that was taken by a clock ahead is free 24 hours after it is asked for',
-    async t => {
-      const clock = clockAt(now + far)
-      const { storage, ledger, keys } = await start(t, clock)
-      const key = await keys.create(newKey())
-      const idempotency = { key: 'once', fingerprint: 'abc' }
-      const first = { ...holdOf(key, 1), idempotency }
-      await ledger.hold(first)
-      await ledger.line(first.facts.id, line(0, { price: 1 }))
-      await ledger.settle({ id: first.facts.id, delivery: 'confirmed', reason: null })
-      const again = async () => (await ledger.hold({ ...holdOf(key, 1), idempotency })).kind
-      clock.set(now)
-      t.equal(await again(), 'ended')
-      clock.set(now + day - 1)
-      t.equal(await again(), 'ended')
-      clock.set(now + day)
-      t.equal(await again(), 'held')
-      t.same((await storage.books.verify()).problems, [])
-    },
-  )
+  await t.test('[6.7] an idempotency key from a clock ahead is free 24 hours after its next use', async t => {
+    const clock = clockAt(now + far)
+    const { storage, ledger, keys } = await start(t, clock)
+    const key = await keys.create(newKey())
+    const idempotency = { key: 'once', fingerprint: 'abc' }
+    const first = { ...holdOf(key, 1), idempotency }
+    await ledger.hold(first)
+    await ledger.line(first.facts.id, line(0, { price: 1 }))
+    await ledger.settle({ id: first.facts.id, delivery: 'confirmed', reason: null })
+    const again = async () => (await ledger.hold({ ...holdOf(key, 1), idempotency })).kind
+    clock.set(now)
+    t.equal(await again(), 'ended')
+    clock.set(now + day - 1)
+    t.equal(await again(), 'ended')
+    clock.set(now + day)
+    t.equal(await again(), 'held')
+    t.same((await storage.books.verify()).problems, [])
+  })
 
-  await t.test('[6.7] a session that was begun by a clock ahead ends with it', async t => {
+  await t.test('[6.7] a session from a clock ahead ends with it', async t => {
     const clock = clockAt(now + far)
     const { sessions } = await start(t, clock)
     const facts = { user: 'local', createdAt: now + far, seenAt: now + far, agent: '', remote: '127.0.0.1' }
@@ -174,7 +171,7 @@ export async function clocksContract(t: Test, make: Harness): Promise<void> {
     t.ok(await sessions.find('right'))
   })
 
-  await t.test('[6.7] a setup link that was offered by a clock ahead is good for no longer than others', async t => {
+  await t.test('[6.7] a setup link from a clock ahead is valid for no longer than others', async t => {
     const clock = clockAt(now + far)
     const { users } = await start(t, clock)
     await users.offerSetup('a token', now + far + day)

@@ -25,7 +25,7 @@ export async function configHistoryContract(t: Test, make: Harness): Promise<voi
   }
   const { files: _files, settings: _settings, mark, ...listed } = taken
 
-  await t.test('a configuration is kept behind the newest, with its texts', async t => {
+  await t.test('a configuration is stored after the newest, with its texts', async t => {
     t.equal(await configs.newest(), undefined)
     t.same(await configs.list({ limit: 5 }), [])
     t.equal(await configs.keep(taken, 0), true)
@@ -35,7 +35,7 @@ export async function configHistoryContract(t: Test, make: Harness): Promise<voi
     t.equal(await configs.find(2), undefined)
   })
 
-  await t.test('of several who keep one at once one does', async t => {
+  await t.test('of several processes that store a configuration at once, one does', async t => {
     const next = { ...taken, mark: 'c d', how: 'start', by: null } as const
     const kept = await Promise.all(Array.from({ length: 5 }, () => configs.keep(next, 1)))
     t.equal(kept.filter(Boolean).length, 1)
@@ -46,7 +46,7 @@ export async function configHistoryContract(t: Test, make: Harness): Promise<voi
     t.equal(await configs.keep({ ...next, mark: 'e f' }, 2), true)
   })
 
-  await t.test('it is listed by pages, the newest first, and does not change', async t => {
+  await t.test('history is listed in pages, newest first, and does not change', async t => {
     const ids = async (before?: number) =>
       (await configs.list({ limit: 2, ...(before !== undefined && { before }) })).map(({ id }) => id)
     t.same(await ids(), [3, 2])
@@ -55,17 +55,20 @@ export async function configHistoryContract(t: Test, make: Harness): Promise<voi
     await t.rejects(async () => harness.edit(`UPDATE config_history SET actor = 'bob'`))
   })
 
-  await t.test('the newest 500 are kept, and of each the first hundred lines of what it means', async t => {
-    const copy = `SELECT n, at, revision, mark, how, actor, version, changes, change_count, body FROM config_history`
-    await harness.edit(
-      `INSERT INTO config_history WITH RECURSIVE more(n) AS (SELECT 4 UNION ALL SELECT n + 1 FROM more WHERE n < 500)
+  await t.test(
+    'the newest 500 configurations are stored, each with the first hundred lines of its meaning',
+    async t => {
+      const copy = `SELECT n, at, revision, mark, how, actor, version, changes, change_count, body FROM config_history`
+      await harness.edit(
+        `INSERT INTO config_history WITH RECURSIVE more(n) AS (SELECT 4 UNION ALL SELECT n + 1 FROM more WHERE n < 500)
        ${copy}, more WHERE number = 1`,
-    )
-    const changes = Array.from({ length: 300 }, (_, i) => `line ${i}`)
-    t.equal(await configs.keep({ ...taken, changes, changeCount: 300 }, 500), true)
-    const rows = await configs.list({ limit: 500 })
-    t.match([rows.length, rows[0]?.id, rows.at(-1)?.id], [500, 501, 2])
-    t.match([rows[0]?.changes.length, rows[0]?.changeCount], [100, 300])
-    t.equal(await configs.find(1), undefined)
-  })
+      )
+      const changes = Array.from({ length: 300 }, (_, i) => `line ${i}`)
+      t.equal(await configs.keep({ ...taken, changes, changeCount: 300 }, 500), true)
+      const rows = await configs.list({ limit: 500 })
+      t.match([rows.length, rows[0]?.id, rows.at(-1)?.id], [500, 501, 2])
+      t.match([rows[0]?.changes.length, rows[0]?.changeCount], [100, 300])
+      t.equal(await configs.find(1), undefined)
+    },
+  )
 }

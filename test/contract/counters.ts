@@ -52,7 +52,7 @@ export function countersContract(
     }
   }
 
-  t.test('of 1,000 at once at a limit of 100 exactly 100 are admitted [R1]', async t => {
+  t.test('admits exactly 100 of 1,000 concurrent requests at a limit of 100 [R1]', async t => {
     const { count } = await setUp()
     const admitted = new Set<number>()
     for (let i = 0; i < size.repeats; i++) admitted.add(await count(1_000, window(100)))
@@ -61,7 +61,7 @@ export function countersContract(
   })
 
   t.test(
-    'any 60 seconds of a random schedule of 10 minutes hold at most the limit, in requests and tokens [R3]',
+    'any 60 seconds of a random schedule of 10 minutes admit at most the limit, in requests and tokens [R3]',
     async t => {
       const seed = Date.now() % 2 ** 31
       t.comment(`seed ${seed}`)
@@ -97,7 +97,7 @@ export function countersContract(
     },
   )
 
-  t.test('what is refused by one limit takes nothing of the others [R4] [R6]', async t => {
+  t.test('a refusal by one limit takes nothing from the others [R4] [R6]', async t => {
     const { count } = await setUp()
     const [requests, tokens, inFlight] = [window(10), window(1_000, 100), places(4)]
     t.equal(await count(20, requests, tokens, inFlight), 4, 'the places are full')
@@ -110,7 +110,7 @@ export function countersContract(
     t.equal(await count(5, other), 3)
   })
 
-  t.test('whoever waits as long as is said is admitted, and nobody who waits half of it [R5]', async t => {
+  t.test('a client that waits the reported time is admitted, and none that waits half of it [R5]', async t => {
     const seed = Date.now() % 2 ** 31
     t.comment(`seed ${seed}`)
     const random = seeded(seed)
@@ -136,29 +136,26 @@ export function countersContract(
     t.equal(admitted, 100)
   })
 
-  t.test(
-    'tokens are settled to what was used: less is free at once, more delays those who come later [R7]',
-    async t => {
-      const { clock, counters, take, count } = await setUp()
-      const tokens = window(1_000, 400)
-      const first = await take(tokens)
-      t.match(first.standings, [{ remaining: 600, waitMs: 0, resetMs: minute }])
-      await counters.settle(ticketOf(first), [100])
-      t.match(await counters.peek([tokens], 'refuse'), [{ remaining: 900 }])
-      clock.move(10_000)
-      const second = await take({ ...tokens, amount: 900 })
-      t.ok(second.ticket)
-      await counters.settle(ticketOf(second), [1_500])
-      t.match(await counters.peek([{ ...tokens, amount: 1 }], 'refuse'), [{ remaining: 0, waitMs: minute }])
-      t.equal(await count(3, { ...tokens, amount: 0 }), 3, 'what uses none is not delayed')
-      clock.move(minute - 1)
-      t.equal(await count(3, tokens), 0)
-      clock.move(1)
-      t.equal(await count(3, tokens), 2)
-    },
-  )
+  t.test('tokens settle to the real use: less is free at once, more delays later requests [R7]', async t => {
+    const { clock, counters, take, count } = await setUp()
+    const tokens = window(1_000, 400)
+    const first = await take(tokens)
+    t.match(first.standings, [{ remaining: 600, waitMs: 0, resetMs: minute }])
+    await counters.settle(ticketOf(first), [100])
+    t.match(await counters.peek([tokens], 'refuse'), [{ remaining: 900 }])
+    clock.move(10_000)
+    const second = await take({ ...tokens, amount: 900 })
+    t.ok(second.ticket)
+    await counters.settle(ticketOf(second), [1_500])
+    t.match(await counters.peek([{ ...tokens, amount: 1 }], 'refuse'), [{ remaining: 0, waitMs: minute }])
+    t.equal(await count(3, { ...tokens, amount: 0 }), 3, 'what uses none is not delayed')
+    clock.move(minute - 1)
+    t.equal(await count(3, tokens), 0)
+    clock.move(1)
+    t.equal(await count(3, tokens), 2)
+  })
 
-  t.test('what was used beyond an estimate that has left its window is counted when it is known', async t => {
+  t.test('use beyond an expired estimate is counted when it is known', async t => {
     const { clock, counters, take } = await setUp()
     const tokens = window(1_000, 200)
     const ticket = ticketOf(await take(tokens))
@@ -167,7 +164,7 @@ export function countersContract(
     t.match(await counters.peek([tokens], 'refuse'), [{ remaining: 300, resetMs: minute }])
   })
 
-  t.test('a ticket that is settled at nothing has not happened, and places end whatever the amount', async t => {
+  t.test('settling a ticket at 0 undoes it, and slots are released whatever the amount', async t => {
     const { counters, take, count } = await setUp()
     const demands = [window(5), window(500, 100), places(2)]
     for (let i = 0; i < 20; i++) {
@@ -178,7 +175,7 @@ export function countersContract(
     t.equal(await count(9, ...demands), 2)
   })
 
-  t.test('a part of a ticket ends before the rest', async t => {
+  t.test('part of a ticket can end before the rest', async t => {
     const { counters, take } = await setUp()
     const [requests, place] = [window(5), places(1)]
     const ticket = ticketOf(await take(requests, place))
@@ -188,7 +185,7 @@ export function countersContract(
     t.match((await take(place)).standings, [{ waitMs: 1_000 }])
   })
 
-  t.test('a limit in shadow mode counts, says what it would have refused, and refuses nobody', async t => {
+  t.test('a limit in shadow mode counts, reports what it would refuse, and refuses nothing', async t => {
     const { take, count, counters } = await setUp()
     const shadow = window(2, 1, { shadow: true })
     t.equal(await count(5, shadow), 5)
@@ -198,7 +195,7 @@ export function countersContract(
     t.match(await counters.peek([shadow], 'refuse'), [{ remaining: 0 }])
   })
 
-  t.test('looking takes nothing; the reset is when the newest has left', async t => {
+  t.test('peeking takes nothing; the reset is when the newest entry leaves the window', async t => {
     const { clock, counters, take, count } = await setUp()
     const requests = window(3)
     t.match(await counters.peek([requests], 'refuse'), [{ remaining: 3, waitMs: 0, resetMs: 0 }])
@@ -216,7 +213,7 @@ export function countersContract(
     t.equal(await count(4, requests), 3)
   })
 
-  t.test('a limit that was lowered holds at once for what is in its window', async t => {
+  t.test('a lowered limit applies at once to its window', async t => {
     const { clock, take, count } = await setUp()
     const requests = window(6)
     t.equal(await count(6, requests), 6)
@@ -226,7 +223,7 @@ export function countersContract(
     t.equal(await count(6, { ...requests, limit: 4 }), 4)
   })
 
-  t.test('nothing leaks in a thousand requests that end in every way', async t => {
+  t.test('a thousand requests with every outcome leak nothing', async t => {
     const seed = Date.now() % 2 ** 31
     t.comment(`seed ${seed}`)
     const random = seeded(seed)

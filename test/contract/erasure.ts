@@ -247,7 +247,7 @@ async function live(
 
 /** What is kept of a person who is erased, on either database. */
 export async function erasureContract(t: Test, make: Harness): Promise<void> {
-  await t.test('of somebody who is erased nothing is left but what the ledger vouches for', async t => {
+  await t.test('an erased person leaves only what the ledger has to prove', async t => {
     const { harness, storage, clock, sweep, problems, end } = await start(t, make)
     const { users, keys, trail, events } = storage
     const { key, charges } = await live(storage, clock)
@@ -350,7 +350,7 @@ export async function erasureContract(t: Test, make: Harness): Promise<void> {
     t.same(await findInFile(path), ['name'], 'what was freed before is gone with the next VACUUM')
   })
 
-  await t.test('of somebody whom the ledger never met the name is forgotten a day later', async t => {
+  await t.test('the name of an erased person without ledger entries is forgotten a day later', async t => {
     const { harness, storage, clock, sweep } = await start(t, make)
     const user = { name: rare.name, group: 'default', role: 'user', passwordHash: null } as const
     await storage.users.create(user, 'boss')
@@ -365,7 +365,7 @@ export async function erasureContract(t: Test, make: Harness): Promise<void> {
     await storage.users.create(user, 'boss')
   })
 
-  await t.test('the name of who paid in for another is not given away', async t => {
+  await t.test('the name of a person who paid in for another is not given away', async t => {
     const { storage, clock, sweep } = await start(t, make)
     const user = { name: rare.name, group: 'default', role: 'admin', passwordHash: 'y' } as const
     await storage.users.create(user, 'boss')
@@ -376,7 +376,7 @@ export async function erasureContract(t: Test, make: Harness): Promise<void> {
     await t.rejects(Promise.resolve(storage.users.create(user, 'boss')), { code: 'name_erased' })
   })
 
-  await t.test('what is called as the person is, and is something else, stays as it was', async t => {
+  await t.test("other things with the person's name stay unchanged", async t => {
     const { harness, storage } = await start(t, make)
     const { users, keys, trail, events } = storage
     const name = 'admin'
@@ -409,7 +409,7 @@ export async function erasureContract(t: Test, make: Harness): Promise<void> {
     t.same(await harness.read(`SELECT value FROM meta WHERE name = 'erasing'`), [{ value: 0 }])
   })
 
-  await t.test('nobody is erased while something of theirs runs, and none begins', async t => {
+  await t.test('no person is erased while one of their requests runs, and none begins', async t => {
     const { storage, problems } = await start(t, make)
     const { users, keys, ledger } = storage
     await users.create({ name: rare.name, group: 'default', role: 'user', passwordHash: null })
@@ -429,7 +429,7 @@ export async function erasureContract(t: Test, make: Harness): Promise<void> {
     t.same(await problems(), [])
   })
 
-  await t.test('an administrator is left, and nobody erases themselves or nobody', async t => {
+  await t.test('the last administrator and oneself cannot be erased', async t => {
     const { storage } = await start(t, make)
     const { users } = storage
     await t.rejects(Promise.resolve(users.erase('boss', 'command line')), { code: 'last_admin' })
@@ -442,7 +442,7 @@ export async function erasureContract(t: Test, make: Harness): Promise<void> {
     t.match(await users.erase('boss', 'two'), { pseudonym: /^erased-/ })
   })
 
-  await t.test('wherever it is broken off the books hold, and the same again finishes it', async t => {
+  await t.test('after an interrupted erasure the books are valid, and a second run completes it', async t => {
     const { harness, storage, clock, sweep, problems } = await start(t, make)
     await live(storage, clock)
     await sweep()

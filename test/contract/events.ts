@@ -14,7 +14,7 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
     return { harness, storage, ...storage }
   }
 
-  await t.test('what is told is found in the order in which it was told, from any place on', async t => {
+  await t.test('events are read in stored order from any position', async t => {
     const { events } = await opened(t)
     clock.set(start)
     t.same(await events.after(0, 10), [])
@@ -53,35 +53,32 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
     )
   })
 
-  await t.test(
-    'a change and what is told of it are in one transaction, with names of fields and no values',
-    async t => {
-      const { keys, users, events } = await opened(t)
-      await users.create({ name: 'ada', group: 'partner', role: 'user', passwordHash: 'argon2' }, 'bob')
-      const key = await keys.create(newKey({ user: 'ada', hash: 'first', hint: 'sk-…abcd' }), 'bob')
-      await keys.change(key.id, { name: 'two', budget: 5 }, 'bob')
-      await keys.change(key.id, { name: 'two' }, 'bob')
-      await keys.rotate(key.id, { hash: 'next', hint: 'sk-…efgh', overlapMs: 5 }, 'ada')
-      await keys.revoke(key.id, 'bob')
-      await users.change('ada', { status: 'disabled' }, 'bob')
-      await users.setPassword('ada', 'argon2-next', 'ada')
-      const told = await events.after(0, 20)
-      const whose = { key_id: key.id, user: 'ada' }
-      t.match(told.slice(1), [
-        { kind: 'key.created', data: { ...whose, action: 'key.create', by: 'bob' } },
-        { kind: 'key.changed', data: { ...whose, action: 'key.change', by: 'bob', changed: ['name', 'budget'] } },
-        { kind: 'key.changed', data: { ...whose, action: 'key.rotate', by: 'ada' } },
-        { kind: 'key.revoked', data: { ...whose, by: 'bob', changed: ['status'] } },
-        { kind: 'user.changed', data: { user: 'ada', by: 'bob', changed: ['status'] } },
-        { kind: 'user.changed', data: { user: 'ada', action: 'user.password', changed: [] } },
-      ])
-      t.match(told[0], { kind: 'user.created', data: { user: 'ada', by: 'bob' } })
-      t.equal(told.length, 7, 'a change that changes nothing tells nothing')
-      t.notMatch(JSON.stringify(told), /argon2|sk-…|first|next/)
-    },
-  )
+  await t.test('a change and its event are in one transaction, with field names and without values', async t => {
+    const { keys, users, events } = await opened(t)
+    await users.create({ name: 'ada', group: 'partner', role: 'user', passwordHash: 'argon2' }, 'bob')
+    const key = await keys.create(newKey({ user: 'ada', hash: 'first', hint: 'sk-…abcd' }), 'bob')
+    await keys.change(key.id, { name: 'two', budget: 5 }, 'bob')
+    await keys.change(key.id, { name: 'two' }, 'bob')
+    await keys.rotate(key.id, { hash: 'next', hint: 'sk-…efgh', overlapMs: 5 }, 'ada')
+    await keys.revoke(key.id, 'bob')
+    await users.change('ada', { status: 'disabled' }, 'bob')
+    await users.setPassword('ada', 'argon2-next', 'ada')
+    const told = await events.after(0, 20)
+    const whose = { key_id: key.id, user: 'ada' }
+    t.match(told.slice(1), [
+      { kind: 'key.created', data: { ...whose, action: 'key.create', by: 'bob' } },
+      { kind: 'key.changed', data: { ...whose, action: 'key.change', by: 'bob', changed: ['name', 'budget'] } },
+      { kind: 'key.changed', data: { ...whose, action: 'key.rotate', by: 'ada' } },
+      { kind: 'key.revoked', data: { ...whose, by: 'bob', changed: ['status'] } },
+      { kind: 'user.changed', data: { user: 'ada', by: 'bob', changed: ['status'] } },
+      { kind: 'user.changed', data: { user: 'ada', action: 'user.password', changed: [] } },
+    ])
+    t.match(told[0], { kind: 'user.created', data: { user: 'ada', by: 'bob' } })
+    t.equal(told.length, 7, 'a change that changes nothing tells nothing')
+    t.notMatch(JSON.stringify(told), /argon2|sk-…|first|next/)
+  })
 
-  await t.test('every charge is told once, with what it came to, and none that is not', async t => {
+  await t.test('every charge has one event with its amount, and nothing else has one', async t => {
     const { storage, keys, ledger, books, events } = await opened(t)
     const key = await keys.create(newKey({ user: 'local', budget: null }))
     const posted = await post(storage, key, 3)
@@ -127,7 +124,7 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
     )
   })
 
-  await t.test('whatever a page holds, all pages together are the same, in one order that stays', async t => {
+  await t.test('pages of any size return the same events in one stable order', async t => {
     const { storage, keys, events, books } = await opened(t)
     const key = await keys.create(newKey({ budget: null }))
     const ids: string[] = []
@@ -154,7 +151,7 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
     await t.rejects(async () => events.page({ after: 'evt_x', limit: 1 }))
   })
 
-  await t.test('a user is told of its own, and of a time of what was told since', async t => {
+  await t.test('a user reads only their own events, and can filter by time', async t => {
     const { storage, keys, users, events } = await opened(t)
     clock.set(start)
     await users.create({ name: 'ada', group: 'partner', role: 'user', passwordHash: null })
@@ -176,33 +173,36 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
     clock.set(start)
   })
 
-  await t.test('one process tells a receiver, as long as it has its lease, and from where it stood', async t => {
-    const { harness, storage, events } = await opened(t)
-    await events.tell({ kind: 'config.applied', data: { revision: 'a' } })
-    const held = await events.webhooks.claim('finance')
-    t.ok(held)
-    const from = held?.through ?? ''
-    t.same((await events.page({ after: from, limit: 10 })).events, [], 'a new one is told what comes from now on')
-    t.same(await events.webhooks.claim('finance'), held)
-    await events.tell({ kind: 'config.applied', data: { revision: 'b' } })
-    const page = await events.page({ after: from, limit: 10 })
-    t.match(page.events, [{ data: { revision: 'b' } }])
-    const told = { webhook: 'finance', from, through: page.next, arrived: [], retries: [], isBack: false }
-    if (!harness.url.startsWith('sqlite:')) {
-      const beside = await harness.open('gateway', clock)
-      t.equal(await beside.events.webhooks.claim('finance'), null, 'it is told by another')
-      t.equal(await beside.events.webhooks.keep(told), false)
-      await beside.close()
-    }
-    t.equal(await events.webhooks.keep(told), true)
-    t.equal(await events.webhooks.keep(told), false, 'somebody has moved it')
-    await storage.close()
-    const next = await harness.open('gateway', clock)
-    t.same(await next.events.webhooks.claim('finance'), { through: page.next })
-    await next.close()
-  })
+  await t.test(
+    'one process sends to a receiver while it has the lease, and continues where sending stopped',
+    async t => {
+      const { harness, storage, events } = await opened(t)
+      await events.tell({ kind: 'config.applied', data: { revision: 'a' } })
+      const held = await events.webhooks.claim('finance')
+      t.ok(held)
+      const from = held?.through ?? ''
+      t.same((await events.page({ after: from, limit: 10 })).events, [], 'a new one is told what comes from now on')
+      t.same(await events.webhooks.claim('finance'), held)
+      await events.tell({ kind: 'config.applied', data: { revision: 'b' } })
+      const page = await events.page({ after: from, limit: 10 })
+      t.match(page.events, [{ data: { revision: 'b' } }])
+      const told = { webhook: 'finance', from, through: page.next, arrived: [], retries: [], isBack: false }
+      if (!harness.url.startsWith('sqlite:')) {
+        const beside = await harness.open('gateway', clock)
+        t.equal(await beside.events.webhooks.claim('finance'), null, 'it is told by another')
+        t.equal(await beside.events.webhooks.keep(told), false)
+        await beside.close()
+      }
+      t.equal(await events.webhooks.keep(told), true)
+      t.equal(await events.webhooks.keep(told), false, 'somebody has moved it')
+      await storage.close()
+      const next = await harness.open('gateway', clock)
+      t.same(await next.events.webhooks.claim('finance'), { through: page.next })
+      await next.close()
+    },
+  )
 
-  await t.test('what did not arrive is due when its time has come, and is asked for again by hand', async t => {
+  await t.test('an undelivered event is due at its time, and can be redelivered by hand', async t => {
     const { events } = await opened(t)
     clock.set(start)
     const { webhooks } = events
@@ -238,7 +238,7 @@ export async function eventsContract(t: Test, make: Harness): Promise<void> {
     t.equal(await webhooks.again('nobody', { id: one }), false)
   })
 
-  await t.test('what is out of date goes, but nothing that a receiver has not been told', async t => {
+  await t.test('old events are deleted, except those that a receiver has not got', async t => {
     const { storage, keys, events } = await opened(t)
     clock.set(start)
     const key = await keys.create(newKey({ budget: null }))

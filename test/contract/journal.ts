@@ -175,7 +175,7 @@ export async function journalContract(t: Test, make: Harness, pageRows?: number)
   const idsOf = async (filter: LogFilter) => (await journal.list(filter)).map(({ row }) => row.id)
 
   for (const [name, match, is] of matches)
-    await t.test(`the log by ${name}: page by page, back and on, and in steps of time`, async t => {
+    await t.test(`the log by ${name}: pages in both directions, and steps of time`, async t => {
       const wanted = written.filter(is).map(({ row }) => row.id)
       const found: string[] = []
       for (;;) {
@@ -205,7 +205,7 @@ export async function journalContract(t: Test, make: Harness, pageRows?: number)
     return (row.status ?? 0) >= 400 || row.outcome !== 'answered'
   }
 
-  await t.test('a summary is the sum of its rows, for everybody and for one user', async t => {
+  await t.test('a summary is the sum of its rows, for everyone and for one user', async t => {
     const span = { since: from + day, until: from + 3 * day }
     for (const user of [undefined, 'ada', 'nobody']) {
       const own = written.filter(
@@ -249,7 +249,7 @@ export async function journalContract(t: Test, make: Harness, pageRows?: number)
     return written.findIndex(one => one.row.id === row.id) % 6 ? 'USD' : 'EUR'
   }
 
-  await t.test('use by day, key and model is the sum of its charges, with what was given back', async t => {
+  await t.test('use by day, key and model is the sum of its charges, with refunds', async t => {
     for (const match of [{}, { user: 'ada' }, { keyId: owners[0]?.id ?? '' }]) {
       const told = await journal.usage({ since: from, until: from + days * day, ...match })
       const own = written.filter(
@@ -304,7 +304,7 @@ export async function journalContract(t: Test, make: Harness, pageRows?: number)
     )
   })
 
-  await t.test('a request whose tokens are charged beside its images is one request', async t => {
+  await t.test('a request with charges for images and tokens is one request', async t => {
     clock.set(from + 20 * day)
     const [key] = owners as [Key]
     const own = facts(key, { id: idOf(rows) })
@@ -315,27 +315,24 @@ export async function journalContract(t: Test, make: Harness, pageRows?: number)
     t.match(await journal.usage(span), [{ requests: 1, images: 1, amount: 40_005 }])
   })
 
-  await t.test(
-    'old rows go, the oldest first and no more than asked; charges stay, and a restart brings none back',
-    async t => {
-      const until = from + day
-      const old = written.filter(({ row }) => row.time < until).map(({ row }) => row.id)
-      t.equal(await journal.prune(until, 10), 10)
-      t.same((await idsOf({ limit: 1_000, until })).toReversed(), old.slice(10))
-      t.equal(await journal.prune(until, 1_000), old.length - 10)
-      t.equal(await journal.prune(until, 1_000), 0)
-      const left = await idsOf({ limit: 1_000 })
-      t.equal(left.length, written.length - old.length)
-      const charged = written.find(({ charge }) => charge?.state === 'settled')
-      t.match(await ledger.find(charged?.row.id ?? ''), { state: 'settled' })
-      t.same((await books.verify()).problems, [])
-      await harness.lapse()
-      const next = await harness.open('worker', clock)
-      const after = (await next.journal.list({ limit: 1_000, until: from + days * day })).map(({ row }) => row.id)
-      await next.close()
-      t.same(after, left)
-    },
-  )
+  await t.test('prunes the oldest rows up to the given number; charges stay, and a restart restores none', async t => {
+    const until = from + day
+    const old = written.filter(({ row }) => row.time < until).map(({ row }) => row.id)
+    t.equal(await journal.prune(until, 10), 10)
+    t.same((await idsOf({ limit: 1_000, until })).toReversed(), old.slice(10))
+    t.equal(await journal.prune(until, 1_000), old.length - 10)
+    t.equal(await journal.prune(until, 1_000), 0)
+    const left = await idsOf({ limit: 1_000 })
+    t.equal(left.length, written.length - old.length)
+    const charged = written.find(({ charge }) => charge?.state === 'settled')
+    t.match(await ledger.find(charged?.row.id ?? ''), { state: 'settled' })
+    t.same((await books.verify()).problems, [])
+    await harness.lapse()
+    const next = await harness.open('worker', clock)
+    const after = (await next.journal.list({ limit: 1_000, until: from + days * day })).map(({ row }) => row.id)
+    await next.close()
+    t.same(after, left)
+  })
 }
 
 /** Sums by name, in the order of the names. */

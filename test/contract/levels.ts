@@ -55,7 +55,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
     await ledger.settle({ id, delivery: 'confirmed', reason: null })
   }
 
-  await t.test('a hold is taken from key, user and group together, and settled from all of them', async t => {
+  await t.test('a hold is taken from key, user and group together, and settled at all of them', async t => {
     const { name, key, facts } = await somebody(storage, { budget: 1_000 })
     const levels = [user(name, 500), group(facts.group, 700)]
     const request = heldBy(key, 300, facts, levels)
@@ -72,7 +72,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
     await sound(t)
   })
 
-  await t.test('whichever level cannot bear it is named, and nothing stays held of the others', async t => {
+  await t.test('names the level that cannot cover a hold, and holds nothing at the others', async t => {
     const { name, key, facts } = await somebody(storage, { budget: 1_000 })
     const told = (level: string, availableMicros: number) => ({
       kind: 'overdrawn',
@@ -90,7 +90,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
     t.same(await accountOf(harness, 'group', facts.group), { spent: 0, held: 0 })
   })
 
-  await t.test('making keys multiplies nothing: 200 holds by ten keys of a user with money for ten', async t => {
+  await t.test('more keys do not mean more money: 200 holds by ten keys of a user with money for ten', async t => {
     const { name, key, facts } = await somebody(storage)
     const keys = [key]
     while (keys.length < 10) keys.push(await storage.keys.create(newKey({ user: name })))
@@ -108,7 +108,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
     await sound(t)
   })
 
-  await t.test('what nobody bounded counts as soon as somebody does', async t => {
+  await t.test('spending without a budget counts once there is one', async t => {
     const { name, key, facts } = await somebody(storage)
     await buy(heldBy(key, 100, facts, []), 70)
     ledger.post(
@@ -126,7 +126,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
     await sound(t)
   })
 
-  await t.test('every end gives back to every level: voided, reviewed, decided, lapsed, posted, refunded', async t => {
+  await t.test('every outcome releases every level: voided, reviewed, decided, lapsed, posted, refunded', async t => {
     const { name, key, facts } = await somebody(storage, { budget: 10_000 })
     const levels = [user(name, 10_000), group(facts.group, 10_000)]
     const open = async (hold: number) => {
@@ -162,7 +162,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
     await stands(0, 0)
   })
 
-  await t.test('what a gateway that died had held is given back to every level', async t => {
+  await t.test('the holds of a dead gateway are released at every level', async t => {
     const other = await harness.open('tool')
     const { name, key, facts } = await somebody(storage)
     const levels = [user(name, 1_000), group(facts.group, 1_000)]
@@ -180,7 +180,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
     await next.close()
   })
 
-  await t.test('a balance that was paid in bounds all keys of its user, and refunds go back to it', async t => {
+  await t.test('a prepaid balance limits all keys of its user, and refunds go back to it', async t => {
     const { users } = storage
     const { name, key, facts } = await somebody(storage)
     const other = await storage.keys.create(newKey({ user: name }))
@@ -224,7 +224,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
     await sound(t)
   })
 
-  await t.test('a statement tells what of a balance was there, paid in, charged, given back and left', async t => {
+  await t.test("a statement shows a balance's opening, payments, charges, refunds and closing", async t => {
     const clock = clockAt(Date.UTC(2027, 3, 20))
     const own = await openHarness(t, make, clock)
     const { name, key, facts } = await somebody(own.storage)
@@ -284,7 +284,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
     ])
   })
 
-  await t.test('an audit finds money that nobody has paid in, and entries that were changed', async t => {
+  await t.test('an audit finds money that was not paid in, and changed entries', async t => {
     const own = await openHarness(t, make)
     const { name } = await somebody(own.storage)
     const made = await own.storage.users.topUp(name, 300, null, 'boss')
@@ -298,7 +298,7 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
     ])
   })
 
-  await t.test('an audit names the level that is not what its charges say', async t => {
+  await t.test('an audit names the level that differs from its charges', async t => {
     const own = await openHarness(t, make)
     const { key, facts } = await somebody(own.storage)
     await own.storage.ledger.hold(heldBy(key, 50, facts, [group(facts.group, 100)]))
@@ -314,7 +314,7 @@ type Player = { readonly key: Key; readonly user: string; readonly group: string
 
 /** Random requests of many kinds at once on budgets that are too small for all of them; the seed is told. */
 export async function mixedContract(t: Test, make: Harness): Promise<void> {
-  await t.test('random mixed requests never bring a level below nothing, and all levels come to the same', async t => {
+  await t.test('random mixed requests never overdraw a level, and all levels agree', async t => {
     t.comment(`SEED=${seed}`)
     const random = mulberry(seed)
     const upTo = (most: number): number => Math.floor(random() * most)
@@ -397,7 +397,7 @@ export function mulberry(seed: number): () => number {
 
 /** Days and months of budgets, by a clock that is put where the test wants it. */
 export async function zonesContract(t: Test, make: Harness): Promise<void> {
-  await t.test('a day of a user and a month of a group begin anew in the zone of budgets', async t => {
+  await t.test("a user's day and a group's month renew in the zone of budgets", async t => {
     const clock = clockAt(noon)
     const harness = await make()
     const storage = await harness.open('gateway', clock, undefined, 'Asia/Tokyo')
@@ -436,7 +436,7 @@ export async function zonesContract(t: Test, make: Harness): Promise<void> {
 
 /** What was booked by another zone than the one that is now. */
 export async function zoneChangeContract(t: Test, make: Harness): Promise<void> {
-  await t.test('what is given back of another zone’s day is not spent again on one of this zone', async t => {
+  await t.test("a refund of another zone's day is not spent again on a day of this zone", async t => {
     const clock = clockAt(Date.UTC(2027, 4, 31, 15, 30))
     const harness = await make()
     const storages = [await harness.open('gateway', clock)]
@@ -471,7 +471,7 @@ export async function zoneChangeContract(t: Test, make: Harness): Promise<void> 
     t.match(await second.keys.find(key.id), { spent: 100, held: 0 })
   })
 
-  await t.test('what is given back of a month that is the same in every zone is given back of it', async t => {
+  await t.test('a refund of a month that is the same in every zone goes back to it', async t => {
     const clock = clockAt(noon)
     const harness = await make()
     const storages = [await harness.open('gateway', clock)]
@@ -497,7 +497,7 @@ export async function zoneChangeContract(t: Test, make: Harness): Promise<void> 
 
 /** What an audit finds in the day and the month that are now. */
 export async function runningContract(t: Test, make: Harness): Promise<void> {
-  await t.test('an audit proves the running day and month of keys and accounts, in the zone of budgets', async t => {
+  await t.test('an audit proves the current day and month of keys and accounts, in the zone of budgets', async t => {
     const clock = clockAt(noon)
     const harness = await make()
     const storages = [await harness.open('gateway', clock, undefined, 'Asia/Tokyo')]

@@ -31,7 +31,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
       return { actor, action, before, after, reason }
     })
 
-  await t.test('a change of a key changes what it names and nothing else, and the trail has both sides', async t => {
+  await t.test('a key update changes only the named settings, and the trail has both values', async t => {
     const key = await keys.create(newKey({ name: 'one', budget: 5, limits: { rpm: 3 } }), by)
     const limits = { rpm: 1, concurrency: 2 }
     const changed = await keys.change(key.id, { name: 'two', ips: ['10.0.0.0/8'], limits, budget: null }, 'bob')
@@ -64,7 +64,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     ])
   })
 
-  await t.test('a holder goes down and up again as far as an administrator has set, in one transaction', async t => {
+  await t.test("a holder lowers and raises settings up to an administrator's bound, in one transaction", async t => {
     const key = await keys.create(newKey({ budget: 10 }), by)
     t.match(await keys.changeOwn(key.id, { budget: 4 }, 'local'), { budget: 4 })
     t.match(await keys.changeOwn(key.id, { budget: null }, 'local'), { refused: { field: 'budget', by } })
@@ -84,29 +84,26 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     t.equal(await keys.changeOwn('key_none', {}, 'x'), undefined)
   })
 
-  await t.test(
-    'a rotated key is found by both secrets, by the old one until its end, and by no earlier one',
-    async t => {
-      const key = await keys.create(newKey({ hash: 'first', hint: 'a…1' }))
-      const until = clock.now() + 1_000
-      const rotated = await keys.rotate(key.id, { hash: 'second', hint: 'b…2', overlapMs: 1_000 }, by)
-      t.same(rotated, { ...key, hint: 'b…2', oldUntil: until })
-      t.same(await keys.findByHash('second'), rotated)
-      t.same(await keys.findByHash('first'), { ...key, hint: 'b…2', oldUntil: until, expiresAt: until })
-      await keys.rotate(key.id, { hash: 'third', hint: 'c…3', overlapMs: 0 }, by)
-      t.equal(await keys.findByHash('first'), undefined)
-      t.match(await keys.findByHash('second'), { id: key.id, expiresAt: clock.now() })
-      t.match(await keys.findByHash('third'), { id: key.id, expiresAt: null })
-      t.match(await trailOf(key.id), [
-        { action: 'key.create' },
-        { action: 'key.rotate', before: { hint: 'a…1', oldUntil: null }, after: { hint: 'b…2', oldUntil: until } },
-        { action: 'key.rotate', before: { hint: 'b…2', oldUntil: until }, after: { hint: 'c…3' } },
-      ])
-      t.notMatch(JSON.stringify(await trailOf(key.id)), /first|second|third/, 'no secret, not even its hash')
-    },
-  )
+  await t.test('a rotated key is found by both secrets until the old one ends, and by no earlier one', async t => {
+    const key = await keys.create(newKey({ hash: 'first', hint: 'a…1' }))
+    const until = clock.now() + 1_000
+    const rotated = await keys.rotate(key.id, { hash: 'second', hint: 'b…2', overlapMs: 1_000 }, by)
+    t.same(rotated, { ...key, hint: 'b…2', oldUntil: until })
+    t.same(await keys.findByHash('second'), rotated)
+    t.same(await keys.findByHash('first'), { ...key, hint: 'b…2', oldUntil: until, expiresAt: until })
+    await keys.rotate(key.id, { hash: 'third', hint: 'c…3', overlapMs: 0 }, by)
+    t.equal(await keys.findByHash('first'), undefined)
+    t.match(await keys.findByHash('second'), { id: key.id, expiresAt: clock.now() })
+    t.match(await keys.findByHash('third'), { id: key.id, expiresAt: null })
+    t.match(await trailOf(key.id), [
+      { action: 'key.create' },
+      { action: 'key.rotate', before: { hint: 'a…1', oldUntil: null }, after: { hint: 'b…2', oldUntil: until } },
+      { action: 'key.rotate', before: { hint: 'b…2', oldUntil: until }, after: { hint: 'c…3' } },
+    ])
+    t.notMatch(JSON.stringify(await trailOf(key.id)), /first|second|third/, 'no secret, not even its hash')
+  })
 
-  await t.test('an expiry before the end of the overlap is the end of both secrets', async t => {
+  await t.test('an expiry before the end of the overlap ends both secrets', async t => {
     const key = await keys.create(newKey({ hash: 'x1', expiresAt: clock.now() + 5 }))
     await keys.rotate(key.id, { hash: 'x2', hint: 'x', overlapMs: 1_000 }, by)
     for (const hash of ['x1', 'x2']) t.match(await keys.findByHash(hash), { expiresAt: clock.now() + 5 })
@@ -127,7 +124,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     ])
   })
 
-  await t.test('of two changes at once each finds what the other left', async t => {
+  await t.test("of two changes at once each finds the other's result", async t => {
     const key = await keys.create(newKey())
     const tool = await harness.open('tool', clock)
     const names = Array.from({ length: 20 }, (_, i) => `name ${i}`)
@@ -140,7 +137,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     t.equal(name, (await keys.find(key.id))?.name, 'the trail is one way from the first name to the last')
   })
 
-  await t.test('changes move the revision, new keys do not: nothing at hand is forgotten for them', async t => {
+  await t.test('changes move the revision and new keys do not: caches keep everything', async t => {
     const before = [await keys.revision(), keys.ownChanges()]
     const key = await keys.create(newKey())
     await keys.create(newKey({ kind: 'session', name: 'a session’s' }))
@@ -159,7 +156,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     await users.change('local', { group: 'default' }, by)
   })
 
-  await t.test('[9.7] what has changed since a revision is told by name, as long as it is not too much', async t => {
+  await t.test('[9.7] changes since a revision are named, unless there are too many', async t => {
     const [one, two] = [await keys.create(newKey()), await keys.create(newKey())]
     const [before, own] = [await keys.revision(), keys.ownChanges()]
     const told = async () => [await keys.changesSince(before), keys.ownChangesSince(own)]
@@ -191,7 +188,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     t.ok(Number(rows[0]?.['count']) <= 1_000, 'old ones go')
   })
 
-  await t.test('keys are paged newest first, by user too; those of sessions only when asked for', async t => {
+  await t.test('keys are paged newest first, also by user; session keys only on request', async t => {
     await users.create({ name: 'pages', group: 'default', role: 'user', passwordHash: null })
     const made: Key[] = []
     for (let i = 0; i < 7; i++) made.push(await keys.create(newKey({ user: 'pages' })))
@@ -207,7 +204,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     t.match(await trailOf(hidden.id), [])
   })
 
-  await t.test('users are changed as told; one that is disabled loses sessions, and keys with it', async t => {
+  await t.test('users are changed as requested; a disabled one loses sessions and their keys', async t => {
     await users.create({ name: 'eve', group: 'default', role: 'user', passwordHash: null }, by)
     const { hash } = newKey()
     await keys.create(newKey({ user: 'eve', hash }))
@@ -251,7 +248,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     }
   }
 
-  await t.test('a session is found until its end, and a new password ends all but the one told', async t => {
+  await t.test('a session is valid until its end, and a new password ends all but the given one', async t => {
     await users.create({ name: 'sid', group: 'default', role: 'user', passwordHash: 'old' })
     const [here, there] = [session('here', 'sid'), session('there', 'sid', { createdAt: clock.now() + 1 })]
     await sessions.create(here)
@@ -276,41 +273,38 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     t.same(password, { actor: 'sid', action: 'user.password', before: null, after: null, reason: null })
   })
 
-  await t.test(
-    'views belong to one user, in the order in which they were made, and there is a most of them',
-    async t => {
-      const { views } = storage
-      for (const name of ['vera', 'walt'])
-        await users.create({ name, group: 'default', role: 'user', passwordHash: null })
-      const page = '/console/logs'
-      const view = (name: string, query = `?model=${name}`): SavedView => ({ page, name, query })
-      const [a, b, c] = [view('a'), view('b'), view('c')]
-      for (const one of [a, b, c]) t.equal(await views.put('vera', one), true, one.name)
-      t.same(await views.list('vera'), [a, b, c])
-      t.same(await views.list('walt'), [], "another's")
-      t.equal(await views.put('vera', view('d', '?x=1'), 'b'), true)
-      t.same(await views.list('vera'), [a, view('d', '?x=1'), c], 'another name')
-      t.equal(await views.put('vera', view('a', '?x=2')), true)
-      t.same(await views.list('vera'), [view('a', '?x=2'), view('d', '?x=1'), c], 'the same name')
-      t.equal(await views.put('vera', view('c', '?x=3'), 'a'), true)
-      t.same(await views.list('vera'), [view('c', '?x=3'), view('d', '?x=1')], 'the name of a third')
-      t.equal(await views.put('walt', a), true)
-      const elsewhere: SavedView = { page: '/console', name: 'd', query: '?range=week' }
-      t.equal(await views.put('vera', elsewhere), true)
-      t.equal(await views.remove('vera', view('d')), true)
-      t.equal(await views.remove('vera', view('d')), false)
-      t.equal(await views.remove('vera', view('a')), false, "another's")
-      t.same(await views.list('vera'), [elsewhere, view('c', '?x=3')], 'of another page')
-      const many = await Promise.all(
-        Array.from({ length: viewsMax + 3 }, async (_, n) => views.put('vera', view(`n${n}`))),
-      )
-      t.equal(many.filter(Boolean).length, viewsMax - 1)
-      t.equal(await views.put('vera', view('c', '?x=4')), true, 'one that is there is no more')
-      t.equal(await views.put('nobody', a), false)
-    },
-  )
+  await t.test('views belong to one user, in order of creation, up to a maximum', async t => {
+    const { views } = storage
+    for (const name of ['vera', 'walt'])
+      await users.create({ name, group: 'default', role: 'user', passwordHash: null })
+    const page = '/console/logs'
+    const view = (name: string, query = `?model=${name}`): SavedView => ({ page, name, query })
+    const [a, b, c] = [view('a'), view('b'), view('c')]
+    for (const one of [a, b, c]) t.equal(await views.put('vera', one), true, one.name)
+    t.same(await views.list('vera'), [a, b, c])
+    t.same(await views.list('walt'), [], "another's")
+    t.equal(await views.put('vera', view('d', '?x=1'), 'b'), true)
+    t.same(await views.list('vera'), [a, view('d', '?x=1'), c], 'another name')
+    t.equal(await views.put('vera', view('a', '?x=2')), true)
+    t.same(await views.list('vera'), [view('a', '?x=2'), view('d', '?x=1'), c], 'the same name')
+    t.equal(await views.put('vera', view('c', '?x=3'), 'a'), true)
+    t.same(await views.list('vera'), [view('c', '?x=3'), view('d', '?x=1')], 'the name of a third')
+    t.equal(await views.put('walt', a), true)
+    const elsewhere: SavedView = { page: '/console', name: 'd', query: '?range=week' }
+    t.equal(await views.put('vera', elsewhere), true)
+    t.equal(await views.remove('vera', view('d')), true)
+    t.equal(await views.remove('vera', view('d')), false)
+    t.equal(await views.remove('vera', view('a')), false, "another's")
+    t.same(await views.list('vera'), [elsewhere, view('c', '?x=3')], 'of another page')
+    const many = await Promise.all(
+      Array.from({ length: viewsMax + 3 }, async (_, n) => views.put('vera', view(`n${n}`))),
+    )
+    t.equal(many.filter(Boolean).length, viewsMax - 1)
+    t.equal(await views.put('vera', view('c', '?x=4')), true, 'one that is there is no more')
+    t.equal(await views.put('nobody', a), false)
+  })
 
-  await t.test('of 50 who claim the setup at once one becomes the administrator', async t => {
+  await t.test('one of 50 concurrent setup claims creates the administrator', async t => {
     t.equal(await users.hasAdmin(), false, 'an administrator without a password is none yet')
     await users.offerSetup('token', clock.now() + 1_000)
     await users.offerSetup('late', clock.now())
@@ -335,7 +329,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     if (name === 'sid') t.equal(await sessions.find('before'), undefined, 'older sessions do not become its')
   })
 
-  await t.test('who is on the way to an issuer arrives once, in time, and among many', async t => {
+  await t.test('a sign-in at an issuer completes once, in time, and with a bound on open ones', async t => {
     const told = '{"nonce":"n"}'
     const trip = (hash: string) => ({ hash, told, expiresAt: clock.now() + 600_000 })
     await signIn.depart(trip('a'))
@@ -361,7 +355,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     t.equal(await signIn.arrive('of 9'), undefined, 'those who never came back are forgotten')
   })
 
-  await t.test('an identity is tied to one user, and its subject to nobody else', async t => {
+  await t.test('an identity is linked to one user, and its subject to no other', async t => {
     const [one, two] = [
       { issuer: 'https://i/', subject: '1' },
       { issuer: 'https://i/', subject: '2' },
@@ -388,7 +382,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     )
   })
 
-  await t.test('a newcomer is a user and an identity, or neither', async t => {
+  await t.test('a new user and identity are created together or not at all', async t => {
     const identity = { issuer: 'https://i/', subject: 'new' }
     const user = { name: 'newcomer', group: 'default', role: 'user', passwordHash: null } as const
     const many = Array.from({ length: 8 }, async (_, i) =>
@@ -403,7 +397,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     t.equal(await signIn.find(other), undefined)
   })
 
-  await t.test('an invitation lets one in, while whoever made it may invite', async t => {
+  await t.test('an invitation works once, while its creator may invite', async t => {
     const made = { name: null, role: 'viewer', group: 'default', expiresAt: clock.now() + 1_000 } as const
     await users.create({ name: 'host', group: 'default', role: 'admin', passwordHash: null })
     const one = await signIn.invite({ ...made, hash: 'one' }, 'host')
@@ -433,7 +427,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     })
   })
 
-  await t.test('an administrator is one who can get in, by what the configuration lets in', async t => {
+  await t.test('an administrator counts only if they can sign in under the configuration', async t => {
     const issuer = 'https://admins/'
     await users.create({ name: 'tied', group: 'default', role: 'admin', passwordHash: null })
     t.equal(await users.hasAdmin({ passwords: true, issuers: [] }), true)
@@ -450,7 +444,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     await users.change('tied', { role: 'user' }, by)
   })
 
-  await t.test('the trail is read newest first by actor, subject and kind, and takes notes', async t => {
+  await t.test('the trail is read newest first by actor, target and action, and stores notes', async t => {
     await trail.note({ actor: 'zoe', action: 'user.login', subject: 'zoe', before: null, after: null, reason: 'note' })
     await trail.note({ actor: 'zoe', action: 'keys.other', subject: 'x', before: null, after: { a: 1 }, reason: null })
     t.match(await trail.list({ limit: 5, actor: 'zoe' }), [
@@ -480,7 +474,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     return request.facts.id
   }
 
-  await t.test('a budget of a day or a month begins anew with it, and a total one never', async t => {
+  await t.test('a daily or monthly budget renews with its period, and a total one never', async t => {
     clock.set(monthEnd - 5 * day)
     const made = async (budgetPeriod: Key['budgetPeriod']) => keys.create(newKey({ budget: 100, budgetPeriod }))
     const [daily, monthly, total] = [await made('day'), await made('month'), await made('total')]
@@ -516,7 +510,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     t.same((await books.verify()).problems, [])
   })
 
-  await t.test('a hold that crosses midnight is charged to the day on which it ends', async t => {
+  await t.test('a hold across midnight is charged to the day on which it ends', async t => {
     clock.set(monthEnd)
     const key = await keys.create(newKey({ budget: 100, budgetPeriod: 'day' }))
     const request = holdOf(key, 70)
@@ -533,7 +527,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     t.match(await ledger.hold(holdOf(key, 41)), { availableMicros: 40 })
   })
 
-  await t.test('a refund frees the day and the month in which it was spent, and no later ones', async t => {
+  await t.test('a refund frees the day and the month of the spending, and no later ones', async t => {
     clock.set(monthEnd - 2 * day)
     const key = await keys.create(newKey({ budget: 1_000, budgetPeriod: 'day' }))
     const [early, late] = [await buy(key, 10), await buy(key, 20)]
@@ -553,7 +547,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     t.same((await books.verify()).problems, [])
   })
 
-  await t.test('use that is posted without a hold counts on its day', async t => {
+  await t.test('use posted without a hold counts on its day', async t => {
     const key = await keys.create(newKey({ budget: 100, budgetPeriod: 'day' }))
     const { facts } = holdOf(key, 0)
     ledger.post(facts, [line(0, { price: 90, quantity: 9 })], 'confirmed')

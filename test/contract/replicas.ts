@@ -3,7 +3,7 @@ import { type Harness, holdOf, line, newKey } from './storage.ts'
 
 /** What several processes that bill on one database keep to, on every driver. */
 export async function replicasContract(t: Test, make: Harness): Promise<void> {
-  await t.test('a budget for ten, asked for 201 times by three at once: ten are admitted', async t => {
+  await t.test('three processes admit exactly ten of 201 requests on a budget for ten', async t => {
     const harness = await make()
     const storage = await harness.open('worker')
     const poor = await storage.keys.create(newKey({ budget: 400_000 }))
@@ -22,7 +22,7 @@ export async function replicasContract(t: Test, make: Harness): Promise<void> {
     await harness.close()
   })
 
-  await t.test('what one that was killed had open is ended when its lease has run out, and not before', async t => {
+  await t.test('open charges of a killed process are ended when its lease has expired, and not before', async t => {
     const harness = await make()
     const child = await harness.child('worker', 'leave-open')
     const left = JSON.parse(await child.line()) as { keyId: string; lined: string; empty: string }
@@ -42,7 +42,7 @@ export async function replicasContract(t: Test, make: Harness): Promise<void> {
     await harness.close()
   })
 
-  await t.test('what one had open when it closed is ended by the next to look', async t => {
+  await t.test('open charges of a closed process are ended by the next check', async t => {
     const harness = await make()
     const first = await harness.open('worker')
     const request = holdOf(await first.keys.create(newKey()), 10)
@@ -60,32 +60,29 @@ export async function replicasContract(t: Test, make: Harness): Promise<void> {
     await harness.close()
   })
 
-  await t.test(
-    '[7.6] a charge that two give back at once is given back once, and the other hears that nothing was left',
-    async t => {
-      const harness = await make()
-      const [one, other] = [await harness.open('worker'), await harness.open('worker')]
-      for (let i = 0; i < 12; i++) {
-        const request = holdOf(await one.keys.create(newKey()), 40_000)
-        await one.ledger.hold(request)
-        await one.ledger.line(request.facts.id, line(0, { price: 40_000 }))
-        await one.ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
-        const given = await Promise.all(
-          [one, other].map(storage => storage.books.refund(request.facts.id, 'ada', 'a complaint')),
-        )
-        t.same(
-          given.toSorted((a, b) => a - b),
-          [0, 40_000],
-        )
-      }
-      t.same((await one.books.verify()).problems, [])
-      await one.close()
-      await other.close()
-      await harness.close()
-    },
-  )
+  await t.test('[7.6] a charge refunded twice at once is refunded once, and the second call returns 0', async t => {
+    const harness = await make()
+    const [one, other] = [await harness.open('worker'), await harness.open('worker')]
+    for (let i = 0; i < 12; i++) {
+      const request = holdOf(await one.keys.create(newKey()), 40_000)
+      await one.ledger.hold(request)
+      await one.ledger.line(request.facts.id, line(0, { price: 40_000 }))
+      await one.ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
+      const given = await Promise.all(
+        [one, other].map(storage => storage.books.refund(request.facts.id, 'ada', 'a complaint')),
+      )
+      t.same(
+        given.toSorted((a, b) => a - b),
+        [0, 40_000],
+      )
+    }
+    t.same((await one.books.verify()).problems, [])
+    await one.close()
+    await other.close()
+    await harness.close()
+  })
 
-  await t.test('one that was frozen past its lease changes nothing of what it had, and then begins anew', async t => {
+  await t.test('a process frozen past its lease changes nothing of its charges, and begins again', async t => {
     const harness = await make()
     const child = await harness.child('worker', 'leave-open')
     const left = JSON.parse(await child.line()) as { lined: string; empty: string }
@@ -105,7 +102,7 @@ export async function replicasContract(t: Test, make: Harness): Promise<void> {
     await harness.close()
   })
 
-  await t.test('[10.5] a job that another has taken over is neither ended nor paid by the one before', async t => {
+  await t.test('[10.5] the previous process neither ends nor pays a job that another took over', async t => {
     const harness = await make()
     const one = await harness.open('worker')
     const request = holdOf(await one.keys.create(newKey()), 100_000)
@@ -133,27 +130,30 @@ export async function replicasContract(t: Test, make: Harness): Promise<void> {
     await harness.close()
   })
 
-  await t.test('one of two is killed under load: the other goes on, and nothing acknowledged is lost', async t => {
-    const harness = await make()
-    const storage = await harness.open('worker')
-    const [victim, other] = [await harness.child('worker', 'load'), await harness.child('worker', 'load')]
-    const acknowledged: string[] = []
-    for (let i = 0; i < 100; i++) acknowledged.push(await victim.line(), await other.line())
-    await victim.kill()
-    for (let i = 0; i < 100; i++) acknowledged.push(await other.line())
-    await other.kill()
-    await harness.lapse()
-    const all = async () => storage.books.all(null, 100_000)
-    await until(async () => (await all()).every(({ state }) => state !== 'reserved'))
-    const settled = new Set((await all()).flatMap(({ id, state }) => (state === 'settled' ? [id] : [])))
-    t.same(
-      acknowledged.filter(id => !settled.has(id)),
-      [],
-    )
-    t.same((await storage.books.verify()).problems, [])
-    await storage.close()
-    await harness.close()
-  })
+  await t.test(
+    'one of two processes is killed under load: the other continues, and nothing acknowledged is lost',
+    async t => {
+      const harness = await make()
+      const storage = await harness.open('worker')
+      const [victim, other] = [await harness.child('worker', 'load'), await harness.child('worker', 'load')]
+      const acknowledged: string[] = []
+      for (let i = 0; i < 100; i++) acknowledged.push(await victim.line(), await other.line())
+      await victim.kill()
+      for (let i = 0; i < 100; i++) acknowledged.push(await other.line())
+      await other.kill()
+      await harness.lapse()
+      const all = async () => storage.books.all(null, 100_000)
+      await until(async () => (await all()).every(({ state }) => state !== 'reserved'))
+      const settled = new Set((await all()).flatMap(({ id, state }) => (state === 'settled' ? [id] : [])))
+      t.same(
+        acknowledged.filter(id => !settled.has(id)),
+        [],
+      )
+      t.same((await storage.books.verify()).problems, [])
+      await storage.close()
+      await harness.close()
+    },
+  )
 }
 
 /** Waits until something holds: a beat of a lease is five seconds. */

@@ -31,7 +31,7 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
 
   const problemsOf = async ({ books }: Storage, anchors?: readonly Anchor[]) => (await books.verify(anchors)).problems
 
-  await t.test('[9.4] charges posted together are one row, and each is found as it was posted', async t => {
+  await t.test('[9.4] charges posted together are one row, and each is found as posted', async t => {
     const { harness, storage, key, ledger, books } = await start(t)
     const odd = { model: 'a "quoted"\nname \ud83d\ude00', size: 'a\0b\ud800', quality: null, n: 3 }
     const posted = [facts(key), facts(key, odd), facts(key, { user: 'ada', upstream: 'beta' })]
@@ -52,7 +52,7 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
     t.same(await books.verify(), { charges: 3, lines: 6, entries: 3, left: 0, problems: [], sums: [], budgets: 0 })
   })
 
-  await t.test('[14.1] a posted charge keeps what its vendor charges, held before or not', async t => {
+  await t.test('[14.1] a posted charge keeps its vendor cost, with or without a hold', async t => {
     const { storage, key, ledger, books } = await start(t)
     const [plain, held] = [facts(key), facts(key)]
     await ledger.hold(holdOf(key, 500, held))
@@ -64,7 +64,7 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
     t.match(await books.verify(), { charges: 2, problems: [], sums: [], budgets: 0 })
   })
 
-  await t.test('[9.4] all charges are paged in the order of their ids, wherever they stand', async t => {
+  await t.test('[9.4] all charges are paged in the order of their ids, in rows and segments', async t => {
     const clock = clockAt(Date.UTC(2026, 9, 1))
     const { storage, key, ledger, books } = await start(t, clock)
     const ids: string[] = []
@@ -92,7 +92,7 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
     t.same(await problemsOf(storage), [])
   })
 
-  await t.test('[9.4] a charge of a request that began long ago has rows of its own, and is found once', async t => {
+  await t.test('[9.4] a charge of a request that began long ago has its own rows, and is found once', async t => {
     const clock = clockAt(Date.UTC(2026, 9, 1))
     const { harness, storage, key, ledger, books } = await start(t, clock)
     const idOf = (ms: number, n: number) => firstIdAt('req_', clock.now() + ms) + String(n).padStart(10, '0')
@@ -111,7 +111,7 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
     t.match(await books.verify(), { charges: 4, problems: [] })
   })
 
-  await t.test('[9.4] no segment goes further in time than whoever looks for a charge looks', async t => {
+  await t.test('[9.4] no segment spans more time than a search for a charge covers', async t => {
     const from = Date.UTC(2026, 9, 1)
     const clock = clockAt(from)
     const { harness, storage, key, ledger } = await start(t, clock)
@@ -132,7 +132,7 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
     t.same(await problemsOf(storage), [])
   })
 
-  await t.test('[9.4] posted again, held before, or in doubt: a charge is there once', async t => {
+  await t.test('[9.4] a charge exists once, whether posted again, held before, or in doubt', async t => {
     const { storage, key, ledger, books, readKey } = await start(t)
     const [again, held, both] = [facts(key), facts(key), facts(key)]
     ledger.post(again, used, 'confirmed')
@@ -148,7 +148,7 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
     t.match(await books.verify(), { charges: 3, problems: [] })
   })
 
-  await t.test('[9.4] what a charge in a segment cost is given back once, by the gateway or by a tool', async t => {
+  await t.test('[9.4] a charge in a segment is refunded once, by the gateway or by a tool', async t => {
     const { harness, storage, key, ledger, books, journal, readKey } = await start(t)
     const [first = '', second = '', third = ''] = await post(storage, key, 3)
     journal.append(logRow({ id: first, keyId: key.id }))
@@ -170,7 +170,7 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
     t.equal(await books.resolve(third, 'void', 'ada', 'x'), false, 'what is settled needs no decision')
   })
 
-  await t.test('[9.4] segments and their reversals do not change, whoever writes', async t => {
+  await t.test('[9.4] segments and their reversals never change, whoever writes', async t => {
     const { harness, storage, key, books } = await start(t)
     const [id = ''] = await post(storage, key, 1)
     await books.refund(id, 'ada', 'x')
@@ -182,7 +182,7 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
     }
   })
 
-  await t.test('[9.4] verification finds what was changed in a segment, and says where and whose charges', async t => {
+  await t.test('[9.4] verification finds a changed segment, and names the position and its charges', async t => {
     const frauds: readonly (readonly [name: string, sql: (id: string) => string, told: RegExp])[] = [
       [
         'a price',
@@ -252,7 +252,7 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
       })
   })
 
-  await t.test('[9.4] a charge that has rows and stands in a segment too is found', async t => {
+  await t.test('[9.4] finds a charge that has both rows and a place in a segment', async t => {
     const { harness, storage, key, ledger } = await start(t)
     const request = holdOf(key, 100)
     const { id } = request.facts
@@ -264,7 +264,7 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
     t.match((await problemsOf(storage)).join('\n'), new RegExp(`charge ${id}: is in a segment and has rows too`))
   })
 
-  await t.test('[9.4] an anchor finds the newest segment taken away with all that shows it', async t => {
+  await t.test('[9.4] an anchor finds a removed newest segment with all its traces', async t => {
     const { harness, storage, key, books } = await start(t)
     await post(storage, key, 2)
     const before = await books.anchor()
@@ -282,32 +282,29 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
     t.match(await problemsOf(storage, [before, anchor]), [/^anchor of .*: 2 was there and is gone; they end at 1$/])
   })
 
-  await t.test(
-    '[9.4] a request whose row of the log was lost with its gateway has one after the next start',
-    async t => {
-      const harness = await make()
-      t.teardown(() => harness.close())
-      const first = await harness.open('gateway')
-      const key = await first.keys.create(newKey())
-      const posted = [facts(key), facts(key)]
-      for (const one of posted) first.ledger.post(one, used, 'confirmed')
-      first.ledger.post({ ...(posted[0] as ChargeFacts), id: useChargeId(posted[0]?.id ?? '') }, used, 'confirmed')
-      first.journal.append(logRow({ id: posted[1]?.id ?? '', durationMs: 812 }))
-      await first.close()
-      await harness.lapse()
-      const again = await harness.open('gateway')
-      t.match(
-        (await again.journal.list({ limit: 9 })).map(({ row }) => row),
-        [
-          { id: posted[1]?.id, durationMs: 812 },
-          { id: posted[0]?.id, keyId: key.id, outcome: 'answered', model: 'alpha-image-2' },
-        ],
-      )
-      await again.close()
-    },
-  )
+  await t.test('[9.4] a request whose log row was lost with its gateway has one after the next start', async t => {
+    const harness = await make()
+    t.teardown(() => harness.close())
+    const first = await harness.open('gateway')
+    const key = await first.keys.create(newKey())
+    const posted = [facts(key), facts(key)]
+    for (const one of posted) first.ledger.post(one, used, 'confirmed')
+    first.ledger.post({ ...(posted[0] as ChargeFacts), id: useChargeId(posted[0]?.id ?? '') }, used, 'confirmed')
+    first.journal.append(logRow({ id: posted[1]?.id ?? '', durationMs: 812 }))
+    await first.close()
+    await harness.lapse()
+    const again = await harness.open('gateway')
+    t.match(
+      (await again.journal.list({ limit: 9 })).map(({ row }) => row),
+      [
+        { id: posted[1]?.id, durationMs: 812 },
+        { id: posted[0]?.id, keyId: key.id, outcome: 'answered', model: 'alpha-image-2' },
+      ],
+    )
+    await again.close()
+  })
 
-  await t.test('[9.4] killed while charges are posted, what was flushed is there, whole and once', async t => {
+  await t.test('[9.4] after a kill during posting, flushed charges exist whole and once', async t => {
     const harness = await make()
     t.teardown(() => harness.close())
     for (let round = 0; round < 3; round++) {
@@ -324,7 +321,7 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
     t.same(await harness.read('SELECT 1 FROM charge'), [], 'all of them in segments')
   })
 
-  await t.test('[9.4] what many keys spend in one moment is booked on each, of a day and of a month too', async t => {
+  await t.test('[9.4] concurrent spending of many keys is booked on each, also for days and months', async t => {
     const { storage, keys, ledger } = await start(t)
     const made = Array.from({ length: 37 }, () => newKey({ budgetPeriod: 'day' }))
     const own: Key[] = []
@@ -336,17 +333,14 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
     t.same(await problemsOf(storage), [])
   })
 
-  await t.test(
-    '[9.4] one without a key takes none of its neighbours with it, and the others stand in segments',
-    async t => {
-      const { harness, storage, key, ledger, readKey } = await start(t)
-      const bad = facts({ ...key, id: 'key_none' })
-      for (const one of [facts(key), bad, facts(key)]) ledger.post(one, used, 'confirmed')
-      await storage.flush()
-      t.match(await readKey(), { spent: 200 })
-      t.equal(await ledger.find(bad.id), undefined)
-      t.same(await harness.read('SELECT 1 FROM charge'), [])
-      t.same(await problemsOf(storage), [])
-    },
-  )
+  await t.test('[9.4] a charge without a key affects none of its neighbours, which stay in segments', async t => {
+    const { harness, storage, key, ledger, readKey } = await start(t)
+    const bad = facts({ ...key, id: 'key_none' })
+    for (const one of [facts(key), bad, facts(key)]) ledger.post(one, used, 'confirmed')
+    await storage.flush()
+    t.match(await readKey(), { spent: 200 })
+    t.equal(await ledger.find(bad.id), undefined)
+    t.same(await harness.read('SELECT 1 FROM charge'), [])
+    t.same(await problemsOf(storage), [])
+  })
 }

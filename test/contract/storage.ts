@@ -214,7 +214,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.match((await keys.list())[0], { id: key.id, status: 'revoked' })
     })
 
-    await t.test('a hold moves money but not the revision: caches of keys stay', async t => {
+    await t.test('a hold moves money but not the revision: caches keep their keys', async t => {
       const { keys, ledger } = shared
       const { key } = await addKey(shared.storage)
       const before = await keys.revision()
@@ -243,9 +243,9 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
     })
   })
 
-  await t.test('a charge from hold to end', async t => {
+  await t.test('a charge goes from its hold to its end', async t => {
     const shared = await start(t)
-    await t.test('two lines settle to their sum and the rest of the hold is given back', async t => {
+    await t.test('two items settle to their sum and release the rest of the hold', async t => {
       const { ledger, books } = shared
       const { key, readKey } = await addKey(shared.storage)
       const request = holdOf(key, 400_000, { n: 4 })
@@ -279,54 +279,50 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.same((await books.verify()).problems, [])
     })
 
-    await t.test(
-      '[10.3] what the answer told stands with its line, and what the vendor charges with the charge',
-      async t => {
-        const { ledger, journal, books } = shared
-        const { key } = await addKey(shared)
-        const request = holdOf(key, 200_000, { model: 'telling' })
-        const { id } = request.facts
-        await ledger.hold(request)
-        const size = { width: 1760, height: 2368 }
-        const lines = [
-          line(0, { source: 'told', width: null, height: null, told: { size, facts: { quality: 'high “4K”' } } }),
-          line(1, { told: { facts: { quality: 'low' } } }),
-          line(2, { source: 'told', tier: 'input_text', quantity: 9 }),
-          line(3),
-        ]
-        for (const one of lines) t.equal(await ledger.line(id, one), true, String(one.index))
-        t.equal(await ledger.line(id, lines[0] as ChargeItem), true, 'again is the same')
-        t.equal(await ledger.line(id, line(0, { source: 'told', width: null, height: null, told: { size } })), false)
-        t.equal(await ledger.line(id, line(3, { source: 'told' })), false, 'another source is another line')
-        t.equal(await ledger.settle({ id, delivery: 'confirmed', reason: null, vendorCost: 73_457 }), true)
-        t.match(await ledger.find(id), { amount: 160_000, vendorCost: 73_457 })
-        t.strictSame((await ledger.find(id))?.lines, lines)
-        const free = holdOf(key, 1, { model: 'telling' })
-        await ledger.hold(free)
-        t.equal(await ledger.void(free.facts.id, 'zero_images', 5), true)
-        const untold = holdOf(key, 100_000, { model: 'telling' })
-        await ledger.hold(untold)
-        await ledger.line(untold.facts.id, line(0))
-        await ledger.settle({ id: untold.facts.id, delivery: 'confirmed', reason: null })
-        t.match(await ledger.find(untold.facts.id), { vendorCost: null })
-        const span = { since: Date.now() - day, until: Date.now() + day }
-        const costs = (await journal.vendorCosts(span)).filter(({ model }) => model === 'telling')
-        const sum = (name: 'charges' | 'untold' | 'ours' | 'theirs') =>
-          costs.reduce((total, row) => total + row[name], 0)
-        t.same([sum('charges'), sum('untold'), sum('ours'), sum('theirs')], [2, 1, 160_000, 73_462])
-        t.notOk(
-          (await journal.vendorCosts(span)).some(({ model }) => model === 'alpha-image-2'),
-          'whose vendor never told',
-        )
-        for (const one of [id, free.facts.id, untold.facts.id]) journal.append(logRow({ id: one, model: 'telling' }))
-        await shared.storage.flush()
-        const found = async (source: 'told' | 'output') =>
-          (await journal.list({ limit: 9, source, model: 'telling' })).map(({ row }) => row.id).toSorted()
-        t.same(await found('told'), [id])
-        t.same(await found('output'), [id, untold.facts.id].toSorted())
-        t.same((await books.verify()).problems, [])
-      },
-    )
+    await t.test("[10.3] an item stores the answer's facts, and the charge its vendor cost", async t => {
+      const { ledger, journal, books } = shared
+      const { key } = await addKey(shared)
+      const request = holdOf(key, 200_000, { model: 'telling' })
+      const { id } = request.facts
+      await ledger.hold(request)
+      const size = { width: 1760, height: 2368 }
+      const lines = [
+        line(0, { source: 'told', width: null, height: null, told: { size, facts: { quality: 'high “4K”' } } }),
+        line(1, { told: { facts: { quality: 'low' } } }),
+        line(2, { source: 'told', tier: 'input_text', quantity: 9 }),
+        line(3),
+      ]
+      for (const one of lines) t.equal(await ledger.line(id, one), true, String(one.index))
+      t.equal(await ledger.line(id, lines[0] as ChargeItem), true, 'again is the same')
+      t.equal(await ledger.line(id, line(0, { source: 'told', width: null, height: null, told: { size } })), false)
+      t.equal(await ledger.line(id, line(3, { source: 'told' })), false, 'another source is another line')
+      t.equal(await ledger.settle({ id, delivery: 'confirmed', reason: null, vendorCost: 73_457 }), true)
+      t.match(await ledger.find(id), { amount: 160_000, vendorCost: 73_457 })
+      t.strictSame((await ledger.find(id))?.lines, lines)
+      const free = holdOf(key, 1, { model: 'telling' })
+      await ledger.hold(free)
+      t.equal(await ledger.void(free.facts.id, 'zero_images', 5), true)
+      const untold = holdOf(key, 100_000, { model: 'telling' })
+      await ledger.hold(untold)
+      await ledger.line(untold.facts.id, line(0))
+      await ledger.settle({ id: untold.facts.id, delivery: 'confirmed', reason: null })
+      t.match(await ledger.find(untold.facts.id), { vendorCost: null })
+      const span = { since: Date.now() - day, until: Date.now() + day }
+      const costs = (await journal.vendorCosts(span)).filter(({ model }) => model === 'telling')
+      const sum = (name: 'charges' | 'untold' | 'ours' | 'theirs') => costs.reduce((total, row) => total + row[name], 0)
+      t.same([sum('charges'), sum('untold'), sum('ours'), sum('theirs')], [2, 1, 160_000, 73_462])
+      t.notOk(
+        (await journal.vendorCosts(span)).some(({ model }) => model === 'alpha-image-2'),
+        'whose vendor never told',
+      )
+      for (const one of [id, free.facts.id, untold.facts.id]) journal.append(logRow({ id: one, model: 'telling' }))
+      await shared.storage.flush()
+      const found = async (source: 'told' | 'output') =>
+        (await journal.list({ limit: 9, source, model: 'telling' })).map(({ row }) => row.id).toSorted()
+      t.same(await found('told'), [id])
+      t.same(await found('output'), [id, untold.facts.id].toSorted())
+      t.same((await books.verify()).problems, [])
+    })
 
     await t.test('delivery is noted after the charge has ended', async t => {
       const { ledger, storage } = shared
@@ -341,7 +337,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
     })
 
     await t.test(
-      'a line is written once per picture: the same one again is true, another one under its index is false',
+      'an item is written once per picture: a repetition returns true, another one under its index false',
       async t => {
         const { ledger, books } = shared
         const { key } = await addKey(shared.storage)
@@ -356,7 +352,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       },
     )
 
-    await t.test('nothing bought: the charge is void, costs nothing and its hold is free', async t => {
+    await t.test('with nothing bought the charge is void, costs nothing and releases its hold', async t => {
       const { ledger } = shared
       const { key, readKey } = await addKey(shared.storage)
       const request = holdOf(key, 40_000)
@@ -366,7 +362,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.match(await readKey(), { held: 0, spent: 0 })
     })
 
-    await t.test('outcome unknown: the charge waits for review and its hold is free', async t => {
+    await t.test('with an unknown outcome the charge waits for review and releases its hold', async t => {
       const { ledger } = shared
       const { key, readKey } = await addKey(shared.storage)
       const request = holdOf(key, 40_000)
@@ -376,7 +372,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.match(await readKey(), { held: 0, spent: 0 })
     })
 
-    await t.test('what is open is added up, by state and currency', async t => {
+    await t.test('open charges are added up by state and currency', async t => {
       const { ledger, books } = shared
       const { key } = await addKey(shared.storage)
       const currency = 'XTS'
@@ -398,7 +394,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.equal((await open()).length, 1)
     })
 
-    await t.test('what has ended does not change: every further transition is false', async t => {
+    await t.test('an ended charge does not change: every further transition returns false', async t => {
       const { ledger, books } = shared
       const { key } = await addKey(shared.storage)
       for (const how of ['settle', 'void', 'review'] as const) {
@@ -419,7 +415,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.same((await books.verify()).problems, [])
     })
 
-    await t.test('a charge with lines is not voided, one without is not settled', async t => {
+    await t.test('a charge with items cannot be voided, one without cannot be settled', async t => {
       const { ledger } = shared
       const { key } = await addKey(shared.storage)
       const [lined, empty] = [holdOf(key, 1), holdOf(key, 1)]
@@ -430,7 +426,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.equal(await ledger.settle({ id: empty.facts.id, delivery: 'unconfirmed', reason: null }), false)
     })
 
-    await t.test('an id is charged once: a second hold of it is refused and its neighbours are not', async t => {
+    await t.test('an id is charged once: its second hold is refused, unlike its neighbours', async t => {
       const { ledger, books } = shared
       const { key } = await addKey(shared.storage)
       const requests = Array.from({ length: 20 }, () => holdOf(key, 1))
@@ -472,14 +468,14 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
     })
   })
 
-  await t.test('charges that nobody waits for', async t => {
+  await t.test('charges without a waiting caller', async t => {
     const shared = await start(t)
     const used = [
       line(0, { tier: 'input', width: null, height: null, price: 30, quantity: 12 }),
       line(1, { tier: 'output', width: null, height: null, price: 70, quantity: 34, flags: ['estimated'] }),
     ]
 
-    await t.test('a posted charge is settled with its lines, and found before it is written', async t => {
+    await t.test('a posted charge is settled with its items, and found before it is written', async t => {
       const { ledger, storage, books } = shared
       const { key, readKey } = await addKey(storage)
       const posted = facts(key)
@@ -520,7 +516,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.same((await books.verify()).problems, [])
     })
 
-    await t.test('posting to a charge that has ended changes nothing', async t => {
+    await t.test('posting to an ended charge changes nothing', async t => {
       const { ledger, storage, books } = shared
       const { key, readKey } = await addKey(storage)
       const request = holdOf(key, 10)
@@ -533,7 +529,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.same((await books.verify()).problems, [])
     })
 
-    await t.test('words that no database keeps as they are do not make the books disagree', async t => {
+    await t.test('texts that databases alter do not unbalance the books', async t => {
       const { ledger, storage, books } = shared
       const { key } = await addKey(storage)
       const odd = { size: 'a\0b\ud800', quality: '\udfff' }
@@ -551,7 +547,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.same((await books.verify()).problems, [])
     })
 
-    await t.test('no lines make no charge', async t => {
+    await t.test('no items make no charge', async t => {
       const { ledger, storage } = shared
       const { key } = await addKey(storage)
       const posted = facts(key)
@@ -560,7 +556,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.equal(await ledger.find(posted.id), undefined)
     })
 
-    await t.test('one that cannot be written takes none of its neighbours with it', async t => {
+    await t.test('a charge that cannot be written affects none of its neighbours', async t => {
       const { ledger, storage, books } = shared
       const { key, readKey } = await addKey(storage)
       const good = Array.from({ length: 20 }, () => facts(key))
@@ -572,20 +568,17 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.same((await books.verify()).problems, [])
     })
 
-    await t.test(
-      'one of more than can be added up exactly is not written, and all others can still be read',
-      async t => {
-        const { ledger, storage, books } = shared
-        const { key, readKey } = await addKey(storage)
-        for (const price of [1e15, 1e15 + 1, 2 ** 53, 1e300])
-          ledger.post(facts(key), [line(0, { tier: 'input', width: null, height: null, price })], 'confirmed')
-        await storage.flush()
-        t.match(await readKey(), { spent: 1e15 })
-        t.same((await books.verify()).problems, [])
-      },
-    )
+    await t.test('a charge too large for exact sums is not written, and all others can still be read', async t => {
+      const { ledger, storage, books } = shared
+      const { key, readKey } = await addKey(storage)
+      for (const price of [1e15, 1e15 + 1, 2 ** 53, 1e300])
+        ledger.post(facts(key), [line(0, { tier: 'input', width: null, height: null, price })], 'confirmed')
+      await storage.flush()
+      t.match(await readKey(), { spent: 1e15 })
+      t.same((await books.verify()).problems, [])
+    })
 
-    await t.test('a thousand at once are there after closing without a flush', async t => {
+    await t.test('a thousand concurrent charges exist after closing without a flush', async t => {
       const harness = await make()
       const first = await harness.open('gateway')
       const key = await first.keys.create(newKey())
@@ -609,7 +602,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
 
   await t.test('budgets', async t => {
     const shared = await start(t)
-    await t.test('200 requests at once on a budget for ten: exactly ten are admitted', async t => {
+    await t.test('exactly ten of 200 concurrent requests on a budget for ten are admitted', async t => {
       const { ledger, keys, books } = shared
       const poor = await keys.create(newKey({ budget: 400_000 }))
       const results = await Promise.all(Array.from({ length: 200 }, () => ledger.hold(holdOf(poor, 40_000))))
@@ -625,7 +618,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.same((await books.verify()).problems, [])
     })
 
-    await t.test('an overdrawn key is told what is left', async t => {
+    await t.test('an overdrawn key gets the remaining amount', async t => {
       const { ledger, keys } = shared
       const poor = await keys.create(newKey({ budget: 100 }))
       await ledger.hold(holdOf(poor, 60))
@@ -634,7 +627,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.same(await ledger.hold(holdOf(poor, 40)), { kind: 'held' })
     })
 
-    await t.test('a key without a budget is charged without end', async t => {
+    await t.test('a key without a budget is charged without limit', async t => {
       const { ledger, keys } = shared
       const rich = await keys.create(newKey())
       t.same(await ledger.hold(holdOf(rich, 1_000_000_000_000)), { kind: 'held' })
@@ -652,7 +645,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       idempotency: { key: name, fingerprint },
     })
 
-    await t.test('fifty at once are one charge; the others are told of it', async t => {
+    await t.test('fifty concurrent requests are one charge; the others get its status', async t => {
       const { ledger, books } = shared
       const { key } = await addKey(shared.storage)
       const first = idempotent(key)
@@ -662,7 +655,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.same((await books.verify()).problems, [])
     })
 
-    await t.test('another request under the key is a mismatch; another operation or key is its own', async t => {
+    await t.test('another request under the same key is a mismatch; another operation or key has its own', async t => {
       const { ledger, keys } = shared
       const { key } = await addKey(shared.storage)
       const first = idempotent(key)
@@ -673,7 +666,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.same(await ledger.hold(idempotent(await keys.create(newKey()))), { kind: 'held' })
     })
 
-    await t.test('after the end the stored answer comes back, byte for byte', async t => {
+    await t.test('after the end the stored answer is returned byte for byte', async t => {
       const { ledger } = shared
       const { key } = await addKey(shared.storage)
       const first = idempotent(key)
@@ -702,7 +695,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       }
     })
 
-    await t.test('a void charge gives the key back', async t => {
+    await t.test('a void charge frees the key', async t => {
       const { ledger } = shared
       const { key } = await addKey(shared.storage)
       const first = idempotent(key)
@@ -737,7 +730,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       return request.facts.id
     }
 
-    await t.test('a refund is an opposite entry: the charge stays as it was, the money comes back once', async t => {
+    await t.test('a refund is an opposite entry: the charge is unchanged, and the money is returned once', async t => {
       const { ledger, books } = shared
       const { key, readKey } = await addKey(shared.storage)
       const id = await settled(ledger, key)
@@ -750,7 +743,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.same((await books.verify()).problems, [])
     })
 
-    await t.test('a charge in review is ended by a person, once', async t => {
+    await t.test('a person ends a charge in review, once', async t => {
       const { ledger, books } = shared
       const { key } = await addKey(shared.storage)
       for (const how of ['settle', 'void'] as const) {
@@ -765,7 +758,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.same((await books.verify()).problems, [])
     })
 
-    await t.test('[6.3] estimated lines wait for a person: booked when settled, not owed when void', async t => {
+    await t.test('[6.3] estimated items wait for a person: booked when settled, not owed when void', async t => {
       const { ledger, books } = shared
       const { key, readKey } = await addKey(shared.storage)
       for (const [how, amount] of [
@@ -786,7 +779,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       }
     })
 
-    await t.test('a tool beside the gateway refunds and reads; the gateway sees it', async t => {
+    await t.test('a tool next to the gateway refunds and reads; the gateway sees it', async t => {
       const { harness, ledger, books } = shared
       const { key } = await addKey(shared.storage)
       const id = await settled(ledger, key)
@@ -797,7 +790,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.same((await books.verify()).problems, [])
     })
 
-    await t.test('all charges are paged in order, each with its lines', async t => {
+    await t.test('all charges are paged in order, each with its items', async t => {
       const own = await start(t)
       const { ledger, books } = own
       const { key } = await addKey(own.storage)
@@ -842,7 +835,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
   })
 
   await t.test('the journal', async t => {
-    await t.test('rows come back whole, newest first, a page at a time', async t => {
+    await t.test('rows are returned whole, newest first, in pages', async t => {
       const own = await start(t)
       const { storage, journal } = own
       const rows = Array.from({ length: 25 }, (_, i) =>
@@ -892,7 +885,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.match(await readKey(), { lastUsedAt: 1_234 })
     })
 
-    await t.test('what was appended is there after closing without a flush', async t => {
+    await t.test('appended rows exist after closing without a flush', async t => {
       const harness = await make()
       const storage = await harness.open('gateway')
       const row = logRow()
@@ -908,42 +901,39 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
     })
   })
 
-  await t.test('after a gateway has died', async t => {
-    await t.test(
-      'charges with lines are settled at their lines, the others go to review, and every hold ends',
-      async t => {
-        const harness = await make()
-        const child = await harness.child('gateway', 'leave-open')
-        const left = JSON.parse(await child.line()) as { keyId: string; lined: string; empty: string; ended: string }
-        await child.kill()
-        await harness.lapse()
-        const storage = await harness.open('gateway')
-        t.match(await storage.ledger.find(left.lined), {
-          state: 'settled',
-          amount: 80_000,
-          delivery: 'unconfirmed',
-          reason: 'gateway_stopped',
-        })
-        t.match(await storage.ledger.find(left.empty), { state: 'needs_review', reason: 'gateway_stopped' })
-        t.match(await storage.ledger.find(left.ended), { state: 'settled', reason: null })
-        t.match(
-          (await storage.keys.list()).find(one => one.id === left.keyId),
-          { held: 0, spent: 120_000 },
-        )
-        t.same((await storage.books.verify()).problems, [])
-        const logged = await storage.journal.list({ limit: 10 })
-        t.same(new Set(logged.map(({ row }) => row.id)), new Set([left.lined, left.empty, left.ended]))
-        await storage.close()
-        const again = await harness.open('gateway')
-        t.match(await again.ledger.find(left.lined), { state: 'settled', amount: 80_000 })
-        t.equal((await again.journal.list({ limit: 10 })).length, 3)
-        t.same((await again.books.verify()).problems, [])
-        await again.close()
-        await harness.close()
-      },
-    )
+  await t.test('after the death of a gateway', async t => {
+    await t.test('charges with items are settled at them, the others go to review, and every hold ends', async t => {
+      const harness = await make()
+      const child = await harness.child('gateway', 'leave-open')
+      const left = JSON.parse(await child.line()) as { keyId: string; lined: string; empty: string; ended: string }
+      await child.kill()
+      await harness.lapse()
+      const storage = await harness.open('gateway')
+      t.match(await storage.ledger.find(left.lined), {
+        state: 'settled',
+        amount: 80_000,
+        delivery: 'unconfirmed',
+        reason: 'gateway_stopped',
+      })
+      t.match(await storage.ledger.find(left.empty), { state: 'needs_review', reason: 'gateway_stopped' })
+      t.match(await storage.ledger.find(left.ended), { state: 'settled', reason: null })
+      t.match(
+        (await storage.keys.list()).find(one => one.id === left.keyId),
+        { held: 0, spent: 120_000 },
+      )
+      t.same((await storage.books.verify()).problems, [])
+      const logged = await storage.journal.list({ limit: 10 })
+      t.same(new Set(logged.map(({ row }) => row.id)), new Set([left.lined, left.empty, left.ended]))
+      await storage.close()
+      const again = await harness.open('gateway')
+      t.match(await again.ledger.find(left.lined), { state: 'settled', amount: 80_000 })
+      t.equal((await again.journal.list({ limit: 10 })).length, 3)
+      t.same((await again.books.verify()).problems, [])
+      await again.close()
+      await harness.close()
+    })
 
-    await t.test('killed under load, nothing acknowledged is lost and the books agree', async t => {
+    await t.test('after a kill under load nothing acknowledged is lost and the books agree', async t => {
       const harness = await make()
       for (let round = 0; round < 3; round++) {
         const child = await harness.child('gateway', 'load')
@@ -964,7 +954,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       await harness.close()
     })
 
-    await t.test('a writer of an earlier epoch is fenced off: it changes nothing and is told so', async t => {
+    await t.test('a writer of an earlier epoch is fenced off and gets an error', async t => {
       const harness = await make()
       // A tool's hold stands for a gateway that was paused: it knows the epoch of when it opened.
       const paused = await harness.open('tool')

@@ -29,7 +29,7 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
     changedAt: at,
   }
 
-  await t.test('how a key stands is kept, by upstream, key and model', async t => {
+  await t.test('the status of a key is stored by upstream, key and model', async t => {
     t.same(await vendorKeys.list(), [])
     await vendorKeys.put(standing)
     const other = { ...standing, key: 'second', model: 'm', state: 'cooling', reason: 'model', code: null } as const
@@ -37,14 +37,14 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
     t.same(await vendorKeys.list(), [standing, { ...other, until: null }])
   })
 
-  await t.test('of two words about one key the later one stays, in whichever order they come', async t => {
+  await t.test('of two updates of one key the later one stays, in either order', async t => {
     const later = { ...standing, state: 'active', reason: null, code: null, until: null, changedAt: at + 5 } as const
     await vendorKeys.put(later)
     await vendorKeys.put({ ...standing, changedAt: at + 4 })
     t.same((await vendorKeys.list())[0], later)
   })
 
-  await t.test('that a key is suspended or back is told once, and when the last of its upstream is gone', async t => {
+  await t.test('a suspended or resumed key is reported once, as is the last one of its upstream', async t => {
     const own = await openHarness(t, make, clockAt(at))
     const { vendorKeys: keys, events } = own.storage
     const others = [{ name: 'second', hash: 'def' }]
@@ -70,7 +70,7 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
     t.match((await events.after(0, 50))[0]?.data, { reason: 'invalid', code: '401 invalid_api_key', by: null })
   })
 
-  await t.test('that a key has spent its budget is told once, and that it was the last of its upstream', async t => {
+  await t.test('a key that has spent its budget is reported once, also as the last of its upstream', async t => {
     const { storage: own } = await openHarness(t, make, clockAt(at))
     const { vendorKeys: keys, events } = own
     const budget = { amount: 1_000_000, per: 'day' } as const
@@ -96,7 +96,7 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
     )
   })
 
-  await t.test('that an upstream has no key left is told once, in whichever order its keys go', async t => {
+  await t.test('an upstream without keys is reported once, in whichever order its keys fail', async t => {
     const { storage: own } = await openHarness(t, make, clockAt(at))
     const { vendorKeys: keys, events } = own
     const budget = { amount: 1_000_000, per: 'day' } as const
@@ -129,7 +129,7 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
     }
   })
 
-  await t.test('what a person says stays, whatever is found meanwhile, and is in the audit trail', async t => {
+  await t.test("a person's decision overrides later findings, and is in the audit trail", async t => {
     const clock = clockAt(at)
     const { storage: own } = await openHarness(t, make, clock)
     const { vendorKeys: keys, events, trail } = own
@@ -169,7 +169,7 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
     ])
   })
 
-  await t.test('what is spent by way of a key is added up in all, by days and by months', async t => {
+  await t.test('spending by a key is added up in total, by days and by months', async t => {
     for (const [amount, when] of [
       [5, at],
       [7, at],
@@ -195,7 +195,7 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
     t.same(of('second', 'total'), [[0, 6]])
   })
 
-  await t.test('days and months are those of the zone that budgets go by', async t => {
+  await t.test('days and months are those of the zone of budgets', async t => {
     const own = await make()
     const tokyo = await own.open('gateway', clockAt(at), undefined, 'Asia/Tokyo')
     t.teardown(async () => {
@@ -212,13 +212,13 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
     ])
   })
 
-  await t.test('of days that are long over nothing is kept, and of all of its life everything', async t => {
+  await t.test('old days are deleted, and the total is kept', async t => {
     await vendorKeys.spend({ upstream: 'one', key: 'first', amount: 1, at: at + 100 * day })
     const sums = (await vendorKeys.spent()).filter(one => one.key === 'first')
     t.same(sums.map(({ per, spent }) => `${per} ${spent}`).toSorted(), ['day 1', 'month 1', 'total 24'])
   })
 
-  await t.test('a job remembers the key that it was begun with', async t => {
+  await t.test('a job stores the key that it began with', async t => {
     const job = {
       id: 'req_1',
       keyId: 'key_1',

@@ -10,18 +10,18 @@ t.test('a refusal by a limit calls no upstream and makes no charge [R12]', async
   t.comment(`${found.cpuMsEach} ms of processor time each`)
 })
 
-t.test('16 images at once are read by the gateway’s one thread, and it says how long it was away [O10]', async t => {
+t.test('16 concurrent images are read by one thread, which reports how long it blocked [O10]', async t => {
   const found = await measureDelay(t, 16)
   t.equal(found.answered, 16)
   t.ok(found.delayMs >= 0, `${found.delayMs} ms`)
 })
 
-t.test('a gateway is ready after its start, with as many rows as its log has [O15]', async t => {
+t.test('a gateway is ready after its start whatever the number of log rows [O15]', async t => {
   const found = await measureStart(t, 20_000)
   t.ok(found.isReady, `${found.readyMs} ms`)
 })
 
-t.test('idle connections stay, and what each takes is told [O8]', async t => {
+t.test('idle connections stay open, and their memory is reported [O8]', async t => {
   const found = await measureIdle(t, 500)
   t.equal(found.lost, 0)
   t.comment(`${found.kilobytesEach} KB each`)

@@ -4,7 +4,7 @@ import { seed } from '../harness/seed.ts'
 
 for (const database of ['sqlite', 'postgres'] as const)
   t.test(
-    `[11.7] killed at random, gateways tell every charge at least once, and none that is not: ${database}`,
+    `[11.7] gateways killed at random send an event for every charge at least once, and for nothing else: ${database}`,
     async t => {
       t.comment(`to repeat: SEED=${seed} npx tap test/faults/event-crash.test.ts`)
       const summary = await runEventCrashes(t, { database, kills: 3, requests: 150, seed, isSynced: false })

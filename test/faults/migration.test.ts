@@ -22,23 +22,27 @@ const tried = [
   'doctor',
 ]
 
-await t.test('every command is among those that the migration matrix runs', async t => {
+await t.test('the migration matrix runs every command', async t => {
   const names = everyCommand().map(([name]) => name)
   for (const name of tried) t.ok(names.includes(name), name)
 })
 
-await t.test('looking at the books of an older gateway leaves its schema, and its books balance', { skip }, async t => {
-  const folder = t.testdir()
-  const old = await unpackVersion(commit, join(folder, 'old'))
-  const commands = everyCommand().filter(([name]) => tried.includes(name))
-  const found = await tryBesideOlder(old, sqlitePlace(join(folder, 'beside.db')), join(folder, 'beside'), commands)
-  t.same(found.violations, [])
-  t.same(found.worked, ['doctor', 'backup'], 'what does not need the schema works')
-  t.equal(found.refused.length, tried.length - 3, 'all others say what to do; a copy is refused while a gateway runs')
-  t.ok(found.requests > 20, `${found.requests} requests`)
-  t.same(
-    await tryRepair(old, sqlitePlace(join(folder, 'repair.db')), join(folder, 'repair')),
-    [],
-    'books that the fault has unbalanced are repaired',
-  )
-})
+await t.test(
+  'a command that reads the books of an older gateway keeps its schema, and its books balance',
+  { skip },
+  async t => {
+    const folder = t.testdir()
+    const old = await unpackVersion(commit, join(folder, 'old'))
+    const commands = everyCommand().filter(([name]) => tried.includes(name))
+    const found = await tryBesideOlder(old, sqlitePlace(join(folder, 'beside.db')), join(folder, 'beside'), commands)
+    t.same(found.violations, [])
+    t.same(found.worked, ['doctor', 'backup'], 'what does not need the schema works')
+    t.equal(found.refused.length, tried.length - 3, 'all others say what to do; a copy is refused while a gateway runs')
+    t.ok(found.requests > 20, `${found.requests} requests`)
+    t.same(
+      await tryRepair(old, sqlitePlace(join(folder, 'repair.db')), join(folder, 'repair')),
+      [],
+      'books that the fault has unbalanced are repaired',
+    )
+  },
+)

@@ -246,7 +246,7 @@ async function tryMigration(gateway: ReturnType<OldVersion['serve']>, site: Site
       : undefined
   try {
     // Where there is nothing to do it ends at once.
-    if (isOlder) await migration.hears(/Waiting until this has stopped: (gateway|connection) ?\(?\S+:\d+/)
+    if (isOlder) await migration.hears(/Waiting for these processes to stop: (gateway|connection) ?\(?\S+:\d+/)
     else if ((await migration.gone) !== 0) course.violations.push(`storage migrate: ${migration.said()}`)
     await next?.hears(/waits for processes of the older version to stop: gateway \S+:\d+/)
     if (isFile) {
@@ -324,7 +324,7 @@ export async function tryFrozen(
   await place.lapse()
   const migration = startMigration({ config, env })
   try {
-    await migration.hears(/Waiting until this has stopped: connection \d+/)
+    await migration.hears(/Waiting for these processes to stop: connection \d+/)
     gateway.signal('SIGCONT')
     const traffic = drive(url, key, course)
     await traffic.after(together)

@@ -125,31 +125,28 @@ for (const point of points) {
   })
 }
 
-t.test(
-  'killed while the upstream works on the request, and right after the answer: for review, and settled [B4] [row 16]',
-  async t => {
-    const { site, upstream, revive } = await openSite(t)
-    const arrived = Promise.withResolvers<void>()
-    upstream.answerOnce(() => arrived.resolve())
-    const child = site.start()
-    const asked = askOnce(await child.ready, alpha, { key: site.key })
-    await arrived.promise
-    await child.kill()
-    t.notOk((await asked).whole)
-    await revive()
-    t.match(await readCharge(t, site), review)
+t.test('killed during the upstream call and right after the answer: for review, and settled [B4] [row 16]', async t => {
+  const { site, upstream, revive } = await openSite(t)
+  const arrived = Promise.withResolvers<void>()
+  upstream.answerOnce(() => arrived.resolve())
+  const child = site.start()
+  const asked = askOnce(await child.ready, alpha, { key: site.key })
+  await arrived.promise
+  await child.kill()
+  t.notOk((await asked).whole)
+  await revive()
+  t.match(await readCharge(t, site), review)
 
-    const second = await openSite(t)
-    const again = second.site.start()
-    const answer = await askOnce(await again.ready, alpha, { key: second.site.key, onBytes: second.onBytes })
-    await again.kill()
-    t.strictSame(readImages(answer.text), marks)
-    await second.revive()
-    t.match(await readCharge(t, second.site), settled(2, null))
-  },
-)
+  const second = await openSite(t)
+  const again = second.site.start()
+  const answer = await askOnce(await again.ready, alpha, { key: second.site.key, onBytes: second.onBytes })
+  await again.kill()
+  t.strictSame(readImages(answer.text), marks)
+  await second.revive()
+  t.match(await readCharge(t, second.site), settled(2, null))
+})
 
-t.test('an Idempotency-Key outlives a crash: no second picture, and the answer where it was kept [B12]', async t => {
+t.test('an Idempotency-Key survives a crash: no second picture, and the stored answer [B12]', async t => {
   const { site, upstream, onBytes } = await openSite(t)
   const first = site.start()
   const url = await first.ready

@@ -3,7 +3,7 @@ import { redisMissing } from '../harness/redis.ts'
 import { troubleRedis } from './redis.ts'
 
 t.test(
-  'four processes and a Redis that is flushed, restarted, loses answers, is killed and frozen: no error, nobody without a limit [D8] [D9] [R2] [R10]',
+  'four processes and a Redis that is flushed, restarted, killed, frozen, or loses answers: no error, and no client without a limit [D8] [D9] [R2] [R10]',
   { skip: redisMissing() },
   async t => {
     const figures = await troubleRedis(t, { requests: 400 })

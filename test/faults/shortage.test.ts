@@ -34,28 +34,25 @@ async function startShort(t: Test, lack: Pick<Parameters<typeof prepareSite>[1],
   return { site, gateway, url: await gateway.ready }
 }
 
-t.test(
-  '256 open files: callers beyond them are turned away, and everything works again when they have left [O12]',
-  async t => {
-    const { site, gateway, url } = await startShort(t, { by: ['sh', '-c', 'ulimit -n 256; exec "$@"', 'sh'] })
-    const { hostname, port } = new URL(url)
-    const crowd: Socket[] = []
-    for (let i = 0; i < 300; i++) {
-      const socket = connect(Number(port), hostname).on('error', () => undefined)
-      crowd.push(socket)
-      await Promise.race([once(socket, 'connect'), once(socket, 'close')])
-    }
-    const turned = await askOnce(url, ask, { key: site.key })
-    t.ok(turned.status === undefined || turned.status >= 500, `one more is turned away: ${turned.status}`)
-    for (const socket of crowd) socket.destroy()
-    for (;;) if ((await askOnce(url, ask, { key: site.key })).status === 200) break
-    await gateway.stop()
-    t.equal(await gateway.gone, 0, 'the process has lived through it')
-    t.equal((await runCli(site, 'ledger', 'verify')).code, 0)
-  },
-)
+t.test('256 open files: further clients are refused, and everything recovers when they leave [O12]', async t => {
+  const { site, gateway, url } = await startShort(t, { by: ['sh', '-c', 'ulimit -n 256; exec "$@"', 'sh'] })
+  const { hostname, port } = new URL(url)
+  const crowd: Socket[] = []
+  for (let i = 0; i < 300; i++) {
+    const socket = connect(Number(port), hostname).on('error', () => undefined)
+    crowd.push(socket)
+    await Promise.race([once(socket, 'connect'), once(socket, 'close')])
+  }
+  const turned = await askOnce(url, ask, { key: site.key })
+  t.ok(turned.status === undefined || turned.status >= 500, `one more is turned away: ${turned.status}`)
+  for (const socket of crowd) socket.destroy()
+  for (;;) if ((await askOnce(url, ask, { key: site.key })).status === 200) break
+  await gateway.stop()
+  t.equal(await gateway.gone, 0, 'the process has lived through it')
+  t.equal((await runCli(site, 'ledger', 'verify')).code, 0)
+})
 
-t.test('no place for uploads: a large form is answered 503, and what needs no place goes on [O12]', async t => {
+t.test('no disk space for uploads: a large form gets 503, and other requests continue [O12]', async t => {
   const { site, gateway, url } = await startShort(t, { env: { TMPDIR: '/dev/null/nowhere' } })
   const edit = (bytes: number) => {
     const fields = { model: 'alpha-image-2', prompt: 'make it blue' }
@@ -73,7 +70,7 @@ t.test('no place for uploads: a large form is answered 503, and what needs no pl
 })
 
 t.test(
-  'a fault that nobody handled: what is under way ends, the process with 1, and the books hold [O13]',
+  'an unhandled error: current requests end, the process exits with 1, and the books are valid [O13]',
   { skip: redisMissing() },
   async t => {
     for (const trap of ['throw', 'reject']) {
@@ -88,7 +85,7 @@ t.test(
       const asked = askOnce(url, ask, { key: site.key })
       await reached.promise
       const culprit = askOnce(url, ask, { key: site.key, headers: { 'x-trap': trap } })
-      await gateway.hears(/a fault that nobody handled: finishing and ending/)
+      await gateway.hears(/unhandled error: finishing requests and stopping/)
       go.resolve()
       t.equal((await asked).status, 200, caseName({ trap }))
       await culprit
@@ -104,7 +101,7 @@ t.test(
   },
 )
 
-t.test('a clock that stands in the past, or jumps by a day either way, moves no duration below zero [O11]', async t => {
+t.test('a clock in the past, or one that jumps by a day, makes no duration negative [O11]', async t => {
   const day = 86_400_000
   let offset = Date.UTC(2001, 0, 1) - Date.now()
   const clock = { ...systemClock, now: () => systemClock.now() + offset }

@@ -87,7 +87,7 @@ function hasPrlimit(): boolean {
 }
 
 t.test(
-  'a disk that is full: 503 before the upstream is called; an image that has come is kept back until there is room [D1]',
+  'a full disk: 503 before the upstream is called; a received image waits until there is room [D1]',
   { skip: !hasPrlimit() && 'prlimit is not installed' },
   async t => {
     // What the test runner puts into its children ends them at the signal for a file that is too long; Node passes over it.
@@ -120,7 +120,7 @@ t.test(
   },
 )
 
-t.test('somebody else keeps the lock of the file: a wait of 5 s at most, then 503; then it goes on [D2]', async t => {
+t.test('another process holds the file lock: waits at most 5 s, then returns 503, then recovers [D2]', async t => {
   const small = await open(t)
   const foreign = new DatabaseSync(small.site.database)
   foreign.exec('BEGIN IMMEDIATE')
@@ -131,7 +131,7 @@ t.test('somebody else keeps the lock of the file: a wait of 5 s at most, then 50
   await goesOn(t, small)
 })
 
-t.test('a file that may only be read, or that another gateway works on, is told at the start [D2]', async t => {
+t.test('a read-only file, or one in use by another gateway, is reported at the start [D2]', async t => {
   // To root every file is writable, until it gives up that right.
   const rights = '-dac_override,-dac_read_search'
   const by = process.getuid?.() === 0 ? ['setpriv', `--bounding-set=${rights}`, `--inh-caps=${rights}`] : []
@@ -151,33 +151,30 @@ t.test('a file that may only be read, or that another gateway works on, is told 
   chmodSync(folder, 0o755)
 })
 
-t.test(
-  'less than 256 MiB are free: 503 for images, the rest goes on, and so does everything with room [D3]',
-  async t => {
-    const folder = mkdtempSync(join(tmpdir(), 'tollgate-room-'))
-    t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-    const [module, flag] = [join(folder, 'room.mjs'), join(folder, 'nearly-full')]
-    // The system says what it would say of a full disk.
-    writeFileSync(
-      module,
-      `import fs from 'node:fs'
+t.test('less than 256 MiB free: 503 for images, other requests continue, and all recover with room [D3]', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-room-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const [module, flag] = [join(folder, 'room.mjs'), join(folder, 'nearly-full')]
+  // The system says what it would say of a full disk.
+  writeFileSync(
+    module,
+    `import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 const { statfsSync } = fs
 fs.statfsSync = path => ({ ...statfsSync(path), ...(fs.existsSync(${JSON.stringify(flag)}) && { bavail: 1 }) })
 syncBuiltinESMExports()
 `,
-    )
-    const small = await open(t, { env: { NODE_OPTIONS: `--import=${pathToFileURL(module).href}` } })
-    writeFileSync(flag, '')
-    await until(async () => (await small.ask(alpha)).status === 503)
-    await refuses(t, small)
-    await small.gateway.hears(/the disk is nearly full/)
-    rmSync(flag)
-    await goesOn(t, small)
-  },
-)
+  )
+  const small = await open(t, { env: { NODE_OPTIONS: `--import=${pathToFileURL(module).href}` } })
+  writeFileSync(flag, '')
+  await until(async () => (await small.ask(alpha)).status === 503)
+  await refuses(t, small)
+  await small.gateway.hears(/the disk is nearly full/)
+  rmSync(flag)
+  await goesOn(t, small)
+})
 
-t.test('a copy made with VACUUM INTO under load has every charge that had ended, and verifies [D5]', async t => {
+t.test('a copy made with VACUUM INTO under load has every ended charge, and verifies [D5]', async t => {
   const shop = await openShop(t)
   shop.upstreams['alpha']?.answer(image)
   const over = new AbortController()

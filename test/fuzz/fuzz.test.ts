@@ -29,7 +29,7 @@ for (const fuzzer of fuzzers) {
     t.equal(report.fault, undefined, tell(report))
   })
 
-  t.test(`[6.2] ${name}: what was found before is not found again`, async t => {
+  t.test(`[6.2] ${name}: earlier findings do not recur`, async t => {
     const trial = await fuzzer.open({ planted: false, meter: new Meter() })
     let broken = 0
     try {
@@ -44,7 +44,7 @@ for (const fuzzer of fuzzers) {
     if (isPending) t.comment(`PENDING ${name}: ${broken} of the kept cases fail`)
   })
 
-  t.test(`[6.2] ${name}: a fault that is planted is found`, async t => {
+  t.test(`[6.2] ${name}: finds a planted fault`, async t => {
     const report = await tryOut(fuzzer, { cases: plantedCases, seed, planted: true, msMax: 10_000 })
     t.ok(report.fault, `${report.cases} cases with a fault in each, SEED=${seed}`)
     if (!report.fault) return

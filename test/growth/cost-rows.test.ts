@@ -131,7 +131,7 @@ const questions: readonly (readonly [by: CostPart | null, where: CostQuestion['w
   ['user', { model: 'm2' }],
 ]
 
-t.test('[9.7] the first page of costs reads as much where there are twice as many charges', async t => {
+t.test('[9.7] the first page of costs reads as much with twice as many charges', async t => {
   const [few, many] = [new Counted(12), new Counted(24)]
   many.isExplained = true
   for (const zone of ['UTC', 'Asia/Shanghai', 'Asia/Kathmandu'])
@@ -161,7 +161,7 @@ const narrowed: readonly CostQuestion['where'][] = [
   { user: 'user 3', tier: '4K' },
 ]
 
-t.test('[9.7] so do the dearest of very many keys, whatever they are narrowed to', async t => {
+t.test('[9.7] the most expensive of very many keys read as much under any filter', async t => {
   const many = 150
   const [few, twice] = [new Counted(4, many), new Counted(8, many)]
   twice.isExplained = true

@@ -22,7 +22,7 @@ const most: { readonly [figure: string]: number } = {
   calls: 1_600,
 }
 
-t.test('a chat makes no more promises, ticks, timers, writes, objects and calls than it did', async t => {
+t.test('a chat creates no more promises, ticks, timers, writes, objects and calls than before', async t => {
   const stop = new AbortController()
   t.teardown(() => stop.abort())
   const folder = t.testdir()

@@ -31,7 +31,7 @@ const cases: readonly (readonly [what: string, extent: Extent, bounds: Bounds])[
   ['20,000 rows of the log', { ...few, logRows: 20_000 }, tenth],
 ]
 
-t.test('[9.7] a chat makes no more calls, objects, promises and writes where there is much of something', async t => {
+t.test('[9.7] a chat makes no more calls, objects, promises and writes with large stores', async t => {
   const folder = t.testdir()
   const stop = new AbortController()
   t.teardown(() => stop.abort())

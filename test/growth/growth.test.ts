@@ -6,7 +6,7 @@ import { readers } from './readers.ts'
 /** Enough for a square to show; `npm run growth` goes up to whole bodies. */
 const bytes = 131_072
 
-t.test('[6.1] twice the bytes cost at most 2.6 times as much, whatever reads them and whatever they are', async t => {
+t.test('[6.1] twice the bytes cost at most 2.6 times as much for every reader and content', async t => {
   for (const reader of [...readers, ...scanners])
     await t.test(reader.name, async t => {
       for (const kind of Object.keys(reader.kinds)) {

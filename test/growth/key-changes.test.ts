@@ -10,7 +10,7 @@ import { openStorage } from '../../src/storage/index.ts'
 // What a change of one key costs those of all others: a count, not a time.
 
 for (const count of [100, 10_000]) {
-  t.test(`[9.7] of ${count} keys at hand one that is changed is looked up again, and no other`, async t => {
+  t.test(`[9.7] looks up only the changed one of ${count} cached keys`, async t => {
     const path = join(t.testdir(), 'keys.db')
     const url = `sqlite:${path}`
     await prepareDatabase(url)

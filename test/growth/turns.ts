@@ -93,7 +93,7 @@ export class TurnBench implements AsyncDisposable {
       debug: nothing,
       info: nothing,
       warn: (facts: object, text: string) => {
-        if (text.includes('kept all others waiting')) longTurns.push(JSON.stringify(facts))
+        if (text.includes('blocked the event loop')) longTurns.push(JSON.stringify(facts))
       },
       error: nothing,
       request: nothing,

@@ -239,7 +239,7 @@ export function someTarget(
     sendAs: name,
     body: more.body ?? { kind: 'none' },
     stream: false,
-    chargesImages: false,
+    chargesItems: false,
   }
 }
 

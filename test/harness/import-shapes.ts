@@ -66,8 +66,9 @@ export function writeShapes(shapes: readonly Shape[]): string {
     return [source, entries, pricedOrLocal, active, why, imported.notes.length]
   })
   const sum = (at: number): number => rows.reduce((all, row) => all + Number(row[at]), 0)
-  const all = [...rows, ['all', sum(1), sum(2), sum(3), `${sum(1) - sum(3)} off`, sum(5)]]
-  const head = ['| shape of | lines | priced or local | active | off, and why | told |', '|---|---|---|---|---|---|']
+  const all = [...rows, ['all', sum(1), sum(2), sum(3), `${sum(1) - sum(3)} inactive`, sum(5)]]
+  const columns = ['source', 'entries', 'priced or local', 'active', 'inactive, with the reason', 'notes']
+  const head = [`| ${columns.join(' | ')} |`, '|---|---|---|---|---|---|']
   const cell = (one: unknown): string => String(one).replaceAll('|', String.raw`\|`).replaceAll('*', String.raw`\*`)
   return [...head, ...all.map(row => `| ${row.map(cell).join(' | ')} |`)].join('\n')
 }

@@ -5,7 +5,12 @@ import type { Page } from 'playwright-core'
  * What stands here was said once, and read as another thing.
  */
 export const vocabulary: readonly { readonly is: string; readonly not: RegExp }[] = [
-  { is: '应答', not: /回答/ },
+  // 应答所述 is a value of the record of a charge.
+  { is: '响应', not: /回答|应答(?!所述)/ },
+  { is: '客户端', not: /调用方|调用者/ },
+  { is: '告警', not: /警示|警报/ },
+  { is: '加载', not: /载入/ },
+  { is: 'API 格式', not: /风格/ },
   { is: 'ID', not: /编号/ },
   { is: '预留', not: /预扣|冻结/ },
   { is: '账号', not: /账户|帐号|帐户/ },
@@ -16,6 +21,7 @@ export const vocabulary: readonly { readonly is: string; readonly not: RegExp }[
   { is: '词元', not: /代币/ },
   { is: '图片档位', not: /图片等级|分辨率等级|档次/ },
   { is: '限额', not: /配额|速率限制/ },
+  { is: '费用', not: /扣费/ },
   { is: '系列', not: /家族|模型族/ },
   { is: '调试台', not: /试验台|游乐场/ },
   { is: '价格来源', not: /出处/ },
@@ -30,8 +36,11 @@ export const englishVocabulary: typeof vocabulary = [
   { is: 'paused', not: /\bleft alone\b/i },
   { is: 'shadow mode', not: /\bin the shadow\b/i },
   { is: 'audit log', not: /\baudit trail\b/i },
-  { is: 'Sign in, Log in', not: /\blog-in\b|\blogin\b/i },
-  { is: 'Client disconnected', not: /\bcaller left\b/i },
+  { is: 'sign in, sign out', not: /\blog-?in\b|\blogged (?:in|out)\b|\blog (?:in|out)\b/i },
+  { is: 'client', not: /\bcallers?\b/i },
+  { is: 'response', not: /\banswers?\b/i },
+  { is: 'API key', not: /\bAPI tokens?\b|\b(?:this|your|the|a) token\b/i },
+  { is: 'image', not: /\bpictures?\b/i },
 ]
 
 /** English that a Chinese reader meets: three words or more in a row. */

@@ -127,7 +127,7 @@ class Rating {
 
   /** Undefined where one of a unit costs just this many dollars. */
   differs(unit: string | undefined, dollars: number, { input = 1, facts = {}, at = peak }: Situation = {}) {
-    if (unit === undefined) return 'nothing is charged by it'
+    if (unit === undefined) return 'it is never charged'
     const { row } = priceListOf(this.#rule, { input, facts, at }).find(unit === 'web_search' ? this.#search : unit)
     const charged = row ? row.price / 1e6 / row.per : Number(this.#row.prices[unit] ?? Number.NaN)
     return isNear(charged, dollars) ? undefined : `${charged} instead of ${dollars}`

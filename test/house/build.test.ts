@@ -16,7 +16,7 @@ t.test('the compiled package works like the source', async t => {
   const tollgate = (...args: string[]) =>
     run(process.execPath, [join(dist, 'src/cli/tollgate.cjs'), ...args], { cwd: root, env })
 
-  await t.test('the command says its version', async t => {
+  await t.test('the command prints its version', async t => {
     const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string }
     t.equal((await tollgate('version')).stdout.trim(), version)
   })

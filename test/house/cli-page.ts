@@ -12,13 +12,20 @@ export function writeCliPage(): string {
   const program = createProgram()
   return `# tollgate
 
-Data goes to standard output, words for people to standard error. Exit: 0 done, 1 failed, 2 not understood, 3 the
-configuration is not valid, 4 no gateway runs, or nothing of an import is active. \`NO_COLOR\` is heeded.
+Commands write data to standard output and messages to standard error. Set \`NO_COLOR\` to disable colors.
 
-With \`--format json\` every command prints records, and what it says on standard error is a record a line too where that is no
-terminal: \`{"level":30,"time":…,"msg":"…"}\`, as in the gateway's log; level 50 is a failure.
+| exit status | meaning |
+|---|---|
+| 0 | success |
+| 1 | failure |
+| 2 | invalid command line |
+| 3 | the configuration is invalid |
+| 4 | no gateway is running, or no model of an import is active |
 
-This page is written by \`npm run docs\` from the commands.
+With \`--format json\`, commands print records. If standard error is not a terminal, messages are records too, one per line, as in the
+gateway's log: \`{"level":30,"time":…,"msg":"…"}\`. Level 50 is a failure.
+
+\`npm run docs\` generates this page from the commands. Do not edit it.
 
 ${[...commandsBelow(program, 'tollgate')].map(({ name, command }) => describe(name, command)).join('\n')}`
 }
@@ -50,7 +57,7 @@ function describe(name: string, command: Command): string {
     ]),
   ].map(([flags = '', what = '', more = '']) => `| \`${flags}\` | ${escape(what + more)} |`)
   const table = rows.length > 0 ? `\n| | |\n|---|---|\n${rows.join('\n')}\n` : ''
-  const alias = command.alias() ? `\nIts old name works too: \`${command.alias()}\`.\n` : ''
+  const alias = command.alias() ? `\nThe old name still works: \`${command.alias()}\`.\n` : ''
   return `## \`${name}${shown.join('')}\`\n\n${escape(sentence(command.description()))}\n${alias}${table}`
 }
 

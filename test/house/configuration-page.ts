@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type KeyFacts, listConfigKeys } from '../../src/index.ts'
+import { sectionExamples } from './section-examples.ts'
 
 // `npm run docs` writes docs/configuration.md from the schema; a test fails while the two differ.
 
@@ -15,8 +16,12 @@ export async function writeConfigurationPage(): Promise<string> {
     const rows = (below.length > 0 ? below : [part]).map(toRow)
     return `## ${part.path}
 
-${escape(part.description)}${part.required ? ' Needed.' : ''}
+${escape(part.description)}${part.required ? ' Required.' : ''}
 
+\`\`\`yaml
+${sectionExamples[part.path]}
+\`\`\`
+${defaultsOf(below.length > 0 ? below : [part])}
 | key | type | default | meaning |
 |---|---|---|---|
 ${rows.join('\n')}
@@ -24,21 +29,41 @@ ${rows.join('\n')}
   })
   return `# gateway.yaml
 
-Every key that the file may have. \`NAME\` is a name of your choice, \`[]\` an entry of a list. \`tollgate docs KEY\` tells the
-same with an example, \`tollgate config --show-origin\` what is in effect and why, \`tollgate check\` what is wrong with a file.
+This page lists every key of the file. \`NAME\` is a name that you choose, \`[]\` an entry of a list.
 
-Values may hold \`\${NAME}\`, \`\${NAME:-default}\`, \`\${NAME:?message}\` and \`\${file:/run/secrets/name}\`; \`$$\` is a dollar sign.
+- \`tollgate docs KEY\` explains one key, with an example.
+- \`tollgate config --show-origin\` prints the effective configuration and the source of each value.
+- \`tollgate check\` validates a file.
 
-This page is written by \`npm run docs\` from the schema.
+Values can contain \`\${NAME}\`, \`\${NAME:-default}\`, \`\${NAME:?message}\` and \`\${file:/run/secrets/name}\`. Write a dollar sign as \`$$\`.
+The examples of all sections together are one valid configuration.
+
+\`npm run docs\` generates this page from the schema. Do not edit it.
 
 ${sections.join('\n')}`
 }
 
 function toRow({ path, type, required, default: otherwise, allowed, description }: KeyFacts): string {
-  const needed = required ? ' (needed)' : ''
+  const needed = required ? ' (required)' : ''
   const values = allowed === undefined || description.includes(allowed) ? '' : ` Allowed: ${allowed}.`
   const standard = otherwise === undefined ? '' : `\`${otherwise}\``
   return `| \`${path}\` | ${type}${needed} | ${escape(standard)} | ${escape(description + values)} |`
+}
+
+/** The keys with a default that is one value, in a sentence; the table has those that are lists and mappings, too. */
+function defaultsOf(keys: readonly KeyFacts[]): string {
+  const set = keys.filter(({ path, default: own }) => own !== undefined && !/^[{[]/.test(own) && depthOf(path) <= 3)
+  if (set.length === 0) return ''
+  return `\nDefaults: ${set.map(({ path, default: own }) => `\`${shortOf(path)}: ${own}\``).join(', ')}.\n`
+}
+
+/** The path below its section, and below the name of an entry. */
+function shortOf(path: string): string {
+  return path.replace(/^\w+(?:\.NAME\.|\[\]\.|\.)/, '')
+}
+
+function depthOf(path: string): number {
+  return path.split('.').length
 }
 
 function escape(text: string): string {

@@ -55,11 +55,11 @@ async function scrapeAll(test: Test): Promise<Families> {
   return familiesOf(await (await fetch(`${opsUrl}/metrics`)).text())
 }
 
-t.test('what is told of the figures is what a running gateway has', async t => {
+t.test('the documented metrics are those of a running gateway', async t => {
   const families = await scrapeAll(t)
   const base = (name: string): string => (families.has(name) ? name : name.replace(/_(?:bucket|sum|count)$/, ''))
 
-  await t.test('the page lists every figure and its labels, and no others', async t => {
+  await t.test('the page lists exactly the existing metrics and their labels', async t => {
     const rows = [...(await read('docs/observability.md')).matchAll(/^\| `(\w+)` \| ([^|]*)\|/gm)]
     const listed = rows.map(([, name = '']) => name)
     t.same(unique(listed), unique([...families.keys(), ...ofSome]))
@@ -69,7 +69,7 @@ t.test('what is told of the figures is what a running gateway has', async t => {
     }
   })
 
-  await t.test('the dashboard asks for figures that are there', async t => {
+  await t.test('the dashboard queries existing metrics', async t => {
     const { panels } = JSON.parse(await read('deploy/grafana/tollgate.json')) as {
       panels: readonly { readonly title: string; readonly targets?: readonly { readonly expr: string }[] }[]
     }
@@ -82,7 +82,7 @@ t.test('what is told of the figures is what a running gateway has', async t => {
       }
   })
 
-  await t.test('the alerts too, each with a severity and a summary', async t => {
+  await t.test('the alerts query existing metrics, each with a severity and a summary', async t => {
     const { groups } = parse(await read('deploy/prometheus/alerts.yaml')) as {
       groups: readonly {
         readonly rules: readonly {
@@ -107,7 +107,7 @@ t.test('what is told of the figures is what a running gateway has', async t => {
     for (const name of told) t.ok(families.has(base(name)), name)
   })
 
-  await t.test('promtool finds nothing wrong with them', async t => {
+  await t.test('promtool accepts them', async t => {
     const isThere = await run('promtool', ['--version']).then(
       () => true,
       () => false,

@@ -61,7 +61,7 @@ async function check(t: Test, file: string, secrets: { readonly [name: string]: 
   return loaded.plan
 }
 
-t.test('every YAML file is read without a fault, and without a key given twice', async t => {
+t.test('every YAML file is valid, without duplicate keys', async t => {
   // Templates of the chart are YAML when they have been rendered: test/house/helm.test.ts.
   for await (const file of glob('deploy/**/*.yaml', { cwd: root, exclude: ['deploy/helm/**/templates/**'] }))
     await t.resolves(async () => parseYaml(await read(file)), file)
@@ -74,7 +74,7 @@ t.test('Docker Compose', async t => {
   const secrets = await makeSecrets(folder)
   const plan = await check(t, 'deploy/compose/gateway.yaml', secrets)
 
-  t.test('three gateways share one PostgreSQL and one Redis, whose passwords its script makes', async t => {
+  t.test('three gateways share one PostgreSQL and one Redis, whose passwords its script creates', async t => {
     t.equal(gateways.length, 3)
     t.match(plan.storage, /^postgres:\/\/tollgate:\w{48}@postgres:5432\/tollgate$/)
     t.match(plan.counters, /^redis:\/\/tollgate:\w{48}@redis:6379$/)
@@ -83,7 +83,7 @@ t.test('Docker Compose', async t => {
     t.strictSame(await makeSecrets(folder), secrets, 'a second run changes nothing')
   })
 
-  t.test('each secret that is read is mounted, each that is mounted is declared and made', async t => {
+  t.test('each secret in use is mounted, and each mounted secret is declared and created', async t => {
     const declared = Object.keys(compose['secrets'] ?? {})
     t.strictSame(declared.toSorted(), Object.keys(secrets).toSorted())
     const named = secretsIn(await read('deploy/compose/gateway.yaml')).toSorted()
@@ -92,7 +92,7 @@ t.test('Docker Compose', async t => {
     t.match(ignored, /^deploy\/compose\/secrets\/$/m)
   })
 
-  t.test('nginx knows each gateway at its fixed address and port', async t => {
+  t.test('nginx has each gateway at its fixed address and port', async t => {
     const conf = await read('deploy/compose/nginx.conf')
     const addresses = gateways.map(([, gateway]) => gateway['networks']?.['inside']?.['ipv4_address'])
     const own = compose['services']?.['nginx']?.['networks']?.['inside']?.['ipv4_address']
@@ -109,7 +109,7 @@ t.test('Docker Compose', async t => {
     t.ok(idleMs < plan.server.drainWaitMs)
   })
 
-  t.test('a gateway has as long to stop as its configuration says, and room for what it spools', t => {
+  t.test('a gateway has enough time to stop and enough room for its spool', t => {
     for (const [name, gateway] of gateways) {
       t.ok((parseDuration(text(gateway['stop_grace_period'])) ?? 0) >= stopMs(plan), name)
       const size = /^\/tmp:size=(\w+),/.exec(words(gateway['tmpfs'])[0] ?? '')?.[1] ?? ''
@@ -119,7 +119,7 @@ t.test('Docker Compose', async t => {
     t.end()
   })
 
-  t.test('no container has more rights than it needs, nor more of the machine', t => {
+  t.test('no container has more rights or resources than it needs', t => {
     for (const [name, service] of entries(compose['services'])) {
       t.equal(service['read_only'], true, name)
       t.strictSame(service['cap_drop'], ['ALL'], name)
@@ -151,14 +151,14 @@ t.test('Kubernetes', async t => {
   const pod = pods['template']?.['spec'] as Tree
   const [gateway = {}] = list(pod['containers'])
 
-  t.test('the kustomization names files that are there, and the configuration that the pods mount', async t => {
+  t.test('the kustomization names existing files, and the configuration that the pods mount', async t => {
     for (const file of words(resources)) await t.resolves(read(`${folder}/${file}`), file)
     t.strictSame(configMapGenerator, [{ name: 'tollgate-config', files: ['gateway.yaml'] }])
     t.match(pod['volumes'], [{ configMap: { name: 'tollgate-config' } }, { secret: { secretName: 'tollgate' } }])
     t.strictSame(Object.keys(example).toSorted(), secretsIn(await read(`${folder}/gateway.yaml`)).toSorted())
   })
 
-  t.test('ports are those of the configuration, probes ask the listener for operators', t => {
+  t.test("ports are those of the configuration, and probes use the operators' listener", t => {
     const ports = Object.fromEntries(list(gateway['ports']).map(port => [text(port['name']), port['containerPort']]))
     t.strictSame(ports, { http: plan.server.listen.port, ops: plan.server.ops?.port })
     t.match(gateway, {
@@ -172,7 +172,7 @@ t.test('Kubernetes', async t => {
     t.end()
   })
 
-  t.test('proxies of private networks are believed, and nobody gets a 102', t => {
+  t.test('proxies of private networks are trusted, and no client gets a 102', t => {
     const { trustedProxies = [], agentsAccepting102 } = plan.server
     for (const address of ['10.42.0.7', '172.16.0.7', '192.168.1.7', '100.64.0.7', 'fd12::7'])
       t.ok(isTrusted(address, trustedProxies), address)
@@ -182,7 +182,7 @@ t.test('Kubernetes', async t => {
     t.end()
   })
 
-  t.test('everything that selects pods selects these', t => {
+  t.test('every selector of pods selects these', t => {
     const labels = pods['template']?.['metadata']?.['labels']
     t.match(labels, { 'app.kubernetes.io/name': 'tollgate' })
     t.strictSame(pods['selector']?.['matchLabels'], labels)
@@ -200,7 +200,7 @@ t.test('Kubernetes', async t => {
     t.end()
   })
 
-  t.test('a pod has as long to stop as its configuration says, and room for what it spools', t => {
+  t.test('a pod has enough time to stop and enough room for its spool', t => {
     t.ok(Number(pod['terminationGracePeriodSeconds']) * 1000 >= stopMs(plan))
     t.ok(plan.server.drainWaitMs > 0, 'it is told that it goes before the service has looked away')
     const spool = list(pod['volumes']).find(volume => text(volume['name']) === 'spool')?.['emptyDir']?.['sizeLimit']
@@ -208,7 +208,7 @@ t.test('Kubernetes', async t => {
     t.end()
   })
 
-  t.test('a pod runs as nobody in particular, on a root that it cannot write', t => {
+  t.test('a pod runs as an unprivileged user on a read-only root', t => {
     t.match(pod['securityContext'], {
       runAsNonRoot: true,
       runAsUser: 10001,
@@ -224,7 +224,7 @@ t.test('Kubernetes', async t => {
   })
 })
 
-t.test('a sidecar listens on loopback alone, and has as long to stop as its configuration says', async t => {
+t.test('a sidecar listens only on loopback, and has enough time to stop', async t => {
   const pod = (await readYaml('deploy/sidecar/pod.yaml'))['spec'] as Tree
   const plan = await check(t, 'deploy/sidecar/gateway.yaml', {
     storage_url: 'postgres://tollgate:x@postgres/tollgate',
@@ -240,7 +240,7 @@ t.test('a sidecar listens on loopback alone, and has as long to stop as its conf
   t.match(script, `127.0.0.1:${plan.server.ops?.port}/readyz`)
 })
 
-t.test('the unit of systemd names nothing that systemd does not know, and lets a gateway drain', async t => {
+t.test('the systemd unit uses only known settings and lets a gateway drain', async t => {
   const unit = await read('deploy/systemd/tollgate.service')
   const lines = unit.split('\n').filter(line => line !== '' && !line.startsWith('#'))
   for (const line of lines) t.match(line, /^(?:\[(?:Unit|Service|Install)\]|[A-Z]\w+=.*)$/, caseName({ line }))
@@ -259,7 +259,7 @@ t.test('the Dockerfile', async t => {
   const file = await read('Dockerfile')
   const ignored = await read('.dockerignore')
 
-  t.test('runs the Node that is pinned, as a user that owns nothing but its data', async t => {
+  t.test('runs the pinned Node as a user that owns only its data', async t => {
     const { devDependencies } = JSON.parse(await read('package.json')) as { devDependencies: { node: string } }
     t.match(file, `ARG NODE=${devDependencies.node}\n`)
     t.match(file, /^USER 10001:10001$/m)
@@ -268,7 +268,7 @@ t.test('the Dockerfile', async t => {
     t.notMatch(file, /COPY --chown/)
   })
 
-  t.test('copies what .dockerignore lets it', async t => {
+  t.test('copies what .dockerignore allows', async t => {
     const admitted: readonly string[] = ignored.match(/(?<=^!)\S+/gm) ?? []
     const copied = [...file.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, names]) => names?.split(' ') ?? [])
     const kept = [...file.matchAll(/\/build\/([\w./-]+)/g)].map(([, name]) => name as string)
@@ -279,7 +279,7 @@ t.test('the Dockerfile', async t => {
   })
 
   t.test(
-    'has what the package has: init begins with the shipped configuration, commands read the one that is served',
+    "has the package's content: init uses the shipped configuration, and commands read the served one",
     async t => {
       t.match(file, /^COPY --from=build \/build\/gateway\.yaml \.\/gateway\.yaml$/m)
       const [, served = ''] = /^CMD \["serve", "-c", "(.+)\/gateway\.yaml"\]$/m.exec(file) ?? []
@@ -287,7 +287,7 @@ t.test('the Dockerfile', async t => {
     },
   )
 
-  t.test('its health check asks where the gateway listens for operators', async t => {
+  t.test("its health check uses the operators' listener", async t => {
     const [, port] = /TOLLGATE_OPS=0\.0\.0\.0:(\d+)/.exec(file) ?? []
     const [, command] = /HEALTHCHECK[^]*?CMD (\[.*\])/.exec(file) ?? []
     const { opsUrl } = await start(t, { simulated: true })
@@ -305,7 +305,7 @@ t.test('nginx in front', { skip: nginxMissing() }, async t => {
   const chat = { model: 'sim-chat', messages: [{ role: 'user', content: 'hello' }] }
   const answer = { choices: [{ message: { content: 'hi' } }], usage: { prompt_tokens: 1, completion_tokens: 1 } }
 
-  t.test('a gateway that takes no connection is passed over, and no caller sees it', async t => {
+  t.test('skips a gateway that refuses connections, unnoticed by clients', async t => {
     const { url, key, upstream } = await start(t, { upstreams: ['text'] })
     upstream.answer(answer)
     const front = await startFront(t, [await closedAddress(), url, await closedAddress()])
@@ -316,7 +316,7 @@ t.test('nginx in front', { skip: nginxMissing() }, async t => {
     t.match(await front.errors(), /connect\(\) failed/)
   })
 
-  t.test('a POST that was sent is not sent again, whatever became of it', async t => {
+  t.test('never repeats a POST that was sent', async t => {
     let received = 0
     const breaking = createServer((req, res) => {
       received++
@@ -332,7 +332,7 @@ t.test('nginx in front', { skip: nginxMissing() }, async t => {
     t.equal(received, 1)
   })
 
-  t.test('an event of a stream reaches the caller before the next one is made', async t => {
+  t.test('passes each event of a stream to the client before the next one is made', async t => {
     const { url, key, upstream } = await start(t, { upstreams: ['text'] })
     const seen = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     upstream.answer(async res => {
@@ -354,7 +354,7 @@ t.test('nginx in front', { skip: nginxMissing() }, async t => {
     t.match(text, /"0"[^]*"1"[^]*\[DONE\]/)
   })
 
-  t.test('what is too large for the gateway is refused by the gateway, in the style of the caller', async t => {
+  t.test("the gateway itself refuses bodies that are too large, in the client's format", async t => {
     const { url, key, upstream } = await start(t, { upstreams: ['text'] })
     const front = await startFront(t, [url])
     const { status, text } = await announce(front.url, key, 32 * 1_048_576 + 1)

@@ -21,7 +21,7 @@ const read = (file: string) => readFile(join(root, file), 'utf8').catch(() => ''
 
 const withoutCode = (text: string): string => text.replaceAll(/^```[^]*?^```/gm, '').replaceAll(/`[^`\n]*`/g, '')
 
-t.test('every relative link of every page leads somewhere', async t => {
+t.test('every relative link of every page has a target', async t => {
   for (const page of pages) {
     for (const [, target = ''] of withoutCode(await read(page)).matchAll(/\]\(([^)\s]+)\)/g)) {
       if (/^[a-z]+:/i.test(target)) continue
@@ -38,7 +38,7 @@ t.test('every relative link of every page leads somewhere', async t => {
 const named = (rows: string): ReadonlySet<string> =>
   new Set([...rows.matchAll(/`([a-z_]+(?:\.[a-z_]+)?)`/g)].map(([, name = '']) => name))
 
-t.test('events, refusals and traces that the pages list are those that there are', async t => {
+t.test('the pages list exactly the existing events, errors and audit actions', async t => {
   const kinds = [...(await read('docs/events.md')).matchAll(/^\| `([a-z_]+\.[a-z_]+)` \|/gm)].map(
     ([, kind = '']) => kind,
   )
@@ -50,14 +50,14 @@ t.test('events, refusals and traces that the pages list are those that there are
       .find(part => part.startsWith(heading))
       ?.match(/^\|.*$/gm) ?? []
   // `invalid` is of a table of its own: its texts are those of reasons.
-  const codes = rows('For programs').map(row => row.split('|')[1] ?? '')
+  const codes = rows('Console API').map(row => row.split('|')[1] ?? '')
   t.strictSame([...named(codes.join(' '))].toSorted(), ['invalid', ...Object.keys(consoleErrors)].toSorted())
   const traces = named(rows('Audit log').join(' '))
   const actions = Object.keys(english).flatMap(word => /^action\.(.+)/.exec(word)?.[1] ?? [])
   t.strictSame([...traces].toSorted(), actions.toSorted())
 })
 
-t.test('a line of gateway.yaml that a page shows is the one of the model it tells of', async t => {
+t.test('a line number of gateway.yaml on a page is that of its model', async t => {
   const lines = (await read('gateway.yaml')).split('\n')
   for (const page of ['README.md', 'README.zh.md', 'docs/first-five-minutes.md']) {
     const shown = [...(await read(page)).matchAll(/gateway\.yaml:(\d+)/g)]
@@ -102,7 +102,7 @@ t.test('every command that a page mentions exists', async t => {
   }
 })
 
-t.test('README.md and README.zh.md lead to each other, and have the same headings and code', async t => {
+t.test('README.md and README.zh.md link to each other, and have the same headings and code', async t => {
   const [english, chinese] = await Promise.all([read('README.md'), read('README.zh.md')])
   t.match(english, '(README.zh.md)')
   t.match(chinese, '(README.md)')

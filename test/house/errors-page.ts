@@ -38,13 +38,16 @@ export function writeErrorsPage(tables: ReadonlyMap<string, ErrorTable>): string
     )
   return `# Errors
 
-Every refusal of the gateway itself, by the \`code\` in its body. Codes are never renamed. \`{name}\` stands for what was
-found. The body has the shape of the caller's style; upstreams' own errors pass with their own codes. "Again" says what
-\`x-should-retry\` tells an SDK, where it tells anything. Where nothing stands under "what you do", the caller mends the request.
+This page lists the errors that the gateway itself returns, by the \`code\` in the body. Codes are never renamed.
 
-This page is written by \`npm run docs\` from the tables in the code.
+- \`{name}\` is replaced by the actual value.
+- The body has the error format of the API that the client calls. Errors of upstreams are forwarded with their own codes.
+- "Retry" is the value of the header \`x-should-retry\`, which tells an SDK whether to retry. Without it, the header is not sent.
+- If the column "operator action" is empty, the client has to change the request.
 
-| code | status | text | what you do, who run it | from |
+\`npm run docs\` generates this page from the tables in the code. Do not edit it.
+
+| code | status | message | operator action | source |
 |---|---|---|---|---|
 ${lines.join('\n')}
 `
@@ -52,7 +55,7 @@ ${lines.join('\n')}
 
 function describe(row: ErrorRow): string {
   const field = row.param === undefined ? '' : ` Field: \`${row.param}\`.`
-  const again = row.retry === undefined ? '' : ` Again: ${row.retry ? 'yes' : 'no'}.`
+  const again = row.retry === undefined ? '' : ` Retry: ${row.retry ? 'yes' : 'no'}.`
   return `${cell(row.text)}${field}${again}`
 }
 

@@ -82,7 +82,7 @@ async function check(
 
 const addresses = { storage_url: 'postgres://tollgate:x@postgres/tollgate', counters_url: 'redis://redis:6379' }
 
-t.test('as it is: one pod on SQLite with a volume of its own, and nothing that it would need beside', async t => {
+t.test('by default: one pod on SQLite with its own volume, and nothing else', async t => {
   const rendered = await render()
   t.strictSame(rendered.kinds, [
     'ConfigMap tollgate',
@@ -106,7 +106,7 @@ t.test('as it is: one pod on SQLite with a volume of its own, and nothing that i
   t.match(list(podOf(taken)['volumes']).at(-1), { persistentVolumeClaim: { claimName: 'kept' } })
 })
 
-t.test('a fleet: many pods on PostgreSQL and Redis, whose addresses are files of a Secret that is there', async t => {
+t.test('a fleet: many pods on PostgreSQL and Redis, whose addresses are files of an existing Secret', async t => {
   const rendered = await render(everything)
   t.strictSame(rendered.kinds, [
     'ConfigMap tollgate',
@@ -193,7 +193,7 @@ t.test('ports, probes, selectors and times are those of the configuration', asyn
   }
 })
 
-t.test('a pod runs as nobody in particular, on a root that it cannot write', async t => {
+t.test('a pod runs as an unprivileged user on a read-only root', async t => {
   const pod = podOf(await render())
   t.match(pod['securityContext'], {
     runAsNonRoot: true,
@@ -209,14 +209,14 @@ t.test('a pod runs as nobody in particular, on a root that it cannot write', asy
   t.equal(pod['automountServiceAccountToken'], false)
 })
 
-t.test('the ingress buffers nothing and waits for images, as the one without Helm', async t => {
+t.test('the ingress does not buffer and waits for images, like the one without Helm', async t => {
   const { annotations } = (parse(await readFile(join(root, 'deploy/kubernetes/ingress.yaml'), 'utf8')) as Tree)[
     'metadata'
   ] as Tree
   t.strictSame((await render(everything)).of('Ingress tollgate')['metadata']?.['annotations'], annotations)
 })
 
-t.test('a configuration of one’s own is served as it is, and restarts pods or not', async t => {
+t.test('serves a custom configuration unchanged, and optionally restarts pods', async t => {
   const own = (await read('gateway.yaml'))
     .replace('rpm: 60,', 'rpm: 61,')
     .replace(
@@ -233,7 +233,7 @@ t.test('a configuration of one’s own is served as it is, and restarts pods or 
   t.notSame(await notes({ drain: { seconds: 60 } }), await notes({}), 'what is opened once takes a restart')
 })
 
-t.test('what could not work is refused', async t => {
+t.test('refuses values that cannot work', async t => {
   for (const [values, told] of [
     [{ replicas: 2 }, /a database of SQLite is one pod's/],
     [{ autoscaling: { enabled: true } }, /a database of SQLite is one pod's/],

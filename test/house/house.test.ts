@@ -39,7 +39,7 @@ function splitNames(line: string): string {
 const gateway = parse(await read('gateway.yaml')) as { models: object }
 const modelNames = Object.keys(gateway.models)
 
-t.test('the engine and what reads bodies for it know nothing of pictures, money, models or vendors', async t => {
+t.test('the engine and its body readers know nothing of pictures, money, models or vendors', async t => {
   const words = ['image', 'pixel', 'prompt', 'tier', 'openai', 'anthropic', 'claude', 'google', 'gemini']
   const pattern = new RegExp(String.raw`\b(?:${words.join('|')})s?\b`, 'i')
   // Readers of described answers know what a picture is; the engine does not use them.
@@ -48,56 +48,40 @@ t.test('the engine and what reads bodies for it know nothing of pictures, money,
   t.strictSame(await findLines(engine, pattern, splitNames), [])
 })
 
-t.test('no model is named in code: gateway.yaml knows them all', async t => {
+t.test('no code names a model: gateway.yaml has them all', async t => {
   t.ok(modelNames.length >= 2)
   const files = product.filter(file => !file.startsWith('src/simulator/'))
   const pattern = new RegExp(modelNames.map(name => RegExp.escape(name)).join('|'), 'i')
   t.strictSame(await findLines(files, pattern), [])
 })
 
-t.test(
-  '[10] no vendor of pictures is named in code: a recipe knows it, its simulation, or a plugin that signs for it',
-  async t => {
-    const makers = [
-      'xai',
-      'grok',
-      'gemini',
-      'imagen',
-      'vertex',
-      'seedream',
-      'doubao',
-      'bytedance',
-      'volcengine',
-      'qwen',
-    ]
-    const more = ['dashscope', 'alibaba', 'wan', 'flux', 'bfl', 'fal', 'replicate', 'stability', 'ideogram', 'recraft']
-    const others = ['minimax', 'bedrock', 'amazon', 'aws', 'kling', 'luma', 'leonardo', 'firefly', 'tencent', 'hunyuan']
-    const rest = ['openrouter', 'azure', 'midjourney', 'zhipu', 'fireworks', 'deepinfra', 'dall', 'gpt']
-    // Schemes of signatures have their makers' names.
-    const schemes = /aws-?sigv4/gi
-    // Whose tables of prices the command reads is said by whose they are.
-    const tables = /^export const priceSources = .*/
-    const code = (line: string) =>
-      splitNames(
-        line
-          .replace(/^\s*(?:\*|\/\/|\/\*).*|\s\/\/ .*$/, '')
-          .replace(tables, '')
-          .replaceAll(schemes, ''),
-      )
-    // What somebody else's file of models says is read by the names that stand there.
-    const apart =
-      /^(?:src\/(?:simulator|tools\/(?:import|prices)|api-formats)|plugins\/(?:aws-sigv4|google-token|tc3-hmac))\//
-    const files = product.filter(file => !apart.test(file))
-    const pattern = new RegExp(String.raw`\b(?:${[...makers, ...more, ...others, ...rest].join('|')})\b`, 'i')
-    t.ok(
-      files.some(file => file.startsWith('plugins/translate/')) && files.some(file => file.startsWith('src/gateway/')),
+t.test('[10] no code names an image vendor, except recipes, simulators and signing plugins', async t => {
+  const makers = ['xai', 'grok', 'gemini', 'imagen', 'vertex', 'seedream', 'doubao', 'bytedance', 'volcengine', 'qwen']
+  const more = ['dashscope', 'alibaba', 'wan', 'flux', 'bfl', 'fal', 'replicate', 'stability', 'ideogram', 'recraft']
+  const others = ['minimax', 'bedrock', 'amazon', 'aws', 'kling', 'luma', 'leonardo', 'firefly', 'tencent', 'hunyuan']
+  const rest = ['openrouter', 'azure', 'midjourney', 'zhipu', 'fireworks', 'deepinfra', 'dall', 'gpt']
+  // Schemes of signatures have their makers' names.
+  const schemes = /aws-?sigv4/gi
+  // Whose tables of prices the command reads is said by whose they are.
+  const tables = /^export const priceSources = .*/
+  const code = (line: string) =>
+    splitNames(
+      line
+        .replace(/^\s*(?:\*|\/\/|\/\*).*|\s\/\/ .*$/, '')
+        .replace(tables, '')
+        .replaceAll(schemes, ''),
     )
-    t.match(code("if (vendor === 'seedream')"), pattern)
-    t.strictSame(await findLines(files, pattern, code), [])
-  },
-)
+  // Files and settings of other programs are read and written by the names that they use.
+  const apart =
+    /^(?:(?:src\/(?:simulator|tools\/(?:import|prices)|api-formats)|plugins\/(?:aws-sigv4|google-token|tc3-hmac))\/|src\/cli\/agents\.ts$)/
+  const files = product.filter(file => !apart.test(file))
+  const pattern = new RegExp(String.raw`\b(?:${[...makers, ...more, ...others, ...rest].join('|')})\b`, 'i')
+  t.ok(files.some(file => file.startsWith('plugins/translate/')) && files.some(file => file.startsWith('src/gateway/')))
+  t.match(code("if (vendor === 'seedream')"), pattern)
+  t.strictSame(await findLines(files, pattern, code), [])
+})
 
-t.test('no price stands in code', async t => {
+t.test('no code contains a price', async t => {
   const files = product.filter(file => !file.startsWith('src/simulator/'))
   const price = /\b(?:price|amount)\w*\s*[:=]\s*['"]?(?!0\b(?!\.))\d/i
   const code = (line: string) => line.replace(/^\s*(?:\*|\/\/|\/\*).*|\s\/\/ .*$/, '')
@@ -123,7 +107,7 @@ t.test('the lock file names no host, so that any mirror serves `npm ci`', async 
   for (const file of ['package-lock.json', 'bench/package-lock.json']) t.notMatch(await read(file), /"resolved"/, file)
 })
 
-t.test('an older npm is told of one package that wants a newer Node, which is ours', async t => {
+t.test("an older npm warns only of our package's newer Node", async t => {
   const { packages } = JSON.parse(await read('package-lock.json')) as { packages: { [path: string]: object } }
   t.strictSame(
     Object.keys(packages).filter(path => 'engines' in (packages[path] as object)),
@@ -132,7 +116,7 @@ t.test('an older npm is told of one package that wants a newer Node, which is ou
 })
 
 t.test(
-  'the lock file knows the packages of every platform, or `npm ci` refuses it; `npm run lock` adds them',
+  'the lock file has the packages of every platform, which `npm ci` requires; `npm run lock` adds them',
   async t => {
     for (const file of ['package-lock.json', 'bench/package-lock.json']) {
       const { packages } = JSON.parse(await read(file)) as {
@@ -151,7 +135,7 @@ t.test(
   },
 )
 
-t.test('versions are exact, and the Node that refuses is the Node that is asked for', async t => {
+t.test('versions are exact, and the refused Node version is the required one', async t => {
   const { dependencies, devDependencies, engines } = JSON.parse(await read('package.json')) as {
     dependencies: { [name: string]: string }
     devDependencies: { [name: string]: string }
@@ -200,7 +184,7 @@ t.test('an older Node is refused with the remedy before anything else is read', 
   t.equal(first, "import './cli/refuse-old-node.ts'", 'the library asks first too')
 })
 
-t.test('every npm script asks for the right Node first', async t => {
+t.test('every npm script checks the Node version first', async t => {
   const { scripts } = JSON.parse(await read('package.json')) as { scripts: { [name: string]: string } }
   for (const [name, script] of Object.entries(scripts)) {
     // The command asks before anything else.
@@ -213,7 +197,7 @@ t.test('every npm script asks for the right Node first', async t => {
 })
 
 t.test(
-  'random cases of the suite come from one seed (test/harness/seed.ts): a rare find fails no other change',
+  'random cases of the suite come from one seed (test/harness/seed.ts), so that a rare failure blocks no other change',
   async t => {
     const tests = tracked.filter(file => /^test\/.*\.test\.ts$/.test(file) && file !== 'test/house/house.test.ts')
     t.ok(tests.length > 300)
@@ -228,7 +212,7 @@ t.test('errors', async t => {
     t.equal(await readFile(errorsPagePath, 'utf8').catch(() => ''), writeErrorsPage(tables))
   })
 
-  t.test('a code stands in one table, or is a shared row', async t => {
+  t.test('a code is in one table, or is a shared row', async t => {
     const codes = [...tables.values()].flatMap(table => Object.keys(table))
     const shared = Object.keys(sharedRows)
     t.strictSame(
@@ -241,7 +225,7 @@ t.test('errors', async t => {
     }
   })
 
-  t.test('a text says it in a sentence', async t => {
+  t.test('every text is a sentence', async t => {
     for (const table of tables.values()) {
       for (const [code, { text, status }] of Object.entries(table)) {
         t.ok(status >= 400 && status <= 599 && text.length >= 20, code)

@@ -117,7 +117,7 @@ t.test('every file imports only what its folder may', async t => {
   t.strictSame(await brokenRules(root), [])
 })
 
-t.test('a slip of each kind is caught', async t => {
+t.test('finds a violation of each kind', async t => {
   const tree: { [file: string]: string } = {
     'src/config/trip.ts': "import './round.ts'",
     'src/config/typed-trip.ts': "import type { round } from './typed-round.ts'",

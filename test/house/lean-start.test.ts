@@ -14,7 +14,7 @@ async function run(code: string, options: readonly string[] = []): Promise<unkno
   return JSON.parse(stdout)
 }
 
-t.test('a process that serves does not load undici, and whoever wants it has it', async t => {
+t.test('a serving process does not load undici, and other code can', async t => {
   const told = await run(`
     const { createRequire } = await import('node:module')
     const { prepareProcess } = await import('./src/index.ts')
@@ -31,7 +31,7 @@ t.test('a process that serves does not load undici, and whoever wants it has it'
   t.strictSame(told, { before: false, names: Array(5).fill('function'), after: true })
 })
 
-t.test('a configuration of what comes with the gateway is read without a compiler of schemas', async t => {
+t.test('the built-in configuration is read without a schema compiler', async t => {
   const told = await run(`
     const { loadConfig } = await import('./src/index.ts')
     const { ok } = await loadConfig('gateway.yaml', {})
@@ -42,7 +42,7 @@ t.test('a configuration of what comes with the gateway is read without a compile
   t.strictSame(told, { ok: true, loaded: [] })
 })
 
-t.test('what signs for upstreams is loaded when one is named, and its library with it', async t => {
+t.test('a signer and its library are loaded when a configuration names it', async t => {
   const told = (await run(`
     const { registerHooks } = await import('node:module')
     const loaded = new Set()
@@ -85,7 +85,7 @@ const churn = `
 `
 const bound = `(await import('./src/gateway/bound-young-space.ts')).boundYoungSpace()\n`
 
-t.test('young objects get no more than 64 MiB, where nobody has said otherwise', async t => {
+t.test('the young generation gets at most 64 MiB by default', async t => {
   const free = (await run(churn)) as number
   const bounded = (await run(bound + churn)) as number
   t.ok(bounded >= 16 && bounded <= 64, `bounded: ${bounded} MiB`)

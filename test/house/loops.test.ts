@@ -51,13 +51,13 @@ function callOf(node: Node): { readonly object: string; readonly method: string;
 
 const files = execFileSync('git', ['ls-files', 'test/**/*.test.ts'], { encoding: 'utf8' }).trim().split('\n')
 
-t.test('what is asserted in a loop says of which case', t => {
+t.test('an assertion in a loop names its case', t => {
   t.ok(files.length > 100)
   for (const file of files) t.strictSame(untold(readFileSync(file, 'utf8')), [], file)
   t.end()
 })
 
-t.test('an assertion that does not say it is found, and one in a test of its own is not', t => {
+t.test('finds an assertion that does not name its case, except in a test of its own', t => {
   t.strictSame(untold('for (const a of b) t.equal(a, 1)'), ['equal'])
   t.strictSame(untold('b.forEach(a => t.ok(a))'), ['ok'])
   t.strictSame(untold('for (const a of b) t.equal(a, 1, a)'), [])

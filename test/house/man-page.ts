@@ -25,10 +25,10 @@ export function writeManPage(): string {
     '.SH DESCRIPTION',
     roff(program.description()),
     '.PP',
-    roff('Data goes to standard output, words for people to standard error.'),
-    `With ${bold('--format json')} ${roff('every command prints records, and what it says on standard error is a record a line too where that is no terminal.')}`,
+    roff('Commands write data to standard output and messages to standard error.'),
+    `With ${bold('--format json')} ${roff('commands print records. If standard error is not a terminal, messages are records too, one per line.')}`,
     '.PP',
-    `${bold('tollgate help')} \\fIcommand\\fR and \\fIcommand\\fR ${bold('--help')} ${roff('tell of one command what stands here.')}`,
+    `${bold('tollgate help')} \\fIcommand\\fR and \\fIcommand\\fR ${bold('--help')} ${roff('print the help of one command.')}`,
     '.SH COMMANDS',
     ...commands.flatMap(({ name, command }) => describe(name, command)),
     '.SH EXIT STATUS',
@@ -39,7 +39,7 @@ export function writeManPage(): string {
     '.TP',
     '.I gateway.yaml',
     roff(
-      'The configuration: in the folder in which a command is run, or as -c names it. It names the storage that most commands work on.',
+      'The configuration, in the working directory or at the path given with -c. It sets the storage that most commands use.',
     ),
     '.SH EXAMPLES',
     ...examples.flatMap(([what, ...lines]) => [
@@ -53,32 +53,32 @@ export function writeManPage(): string {
       '.RE',
     ]),
     '.SH SEE ALSO',
-    roff('The documentation comes with the package, in its folder docs; docs/README.md is where it begins.'),
+    roff('The documentation is in the folder docs of the package. Start with docs/README.md.'),
   ].join('\n')}\n`
 }
 
 const exits: readonly (readonly [code: number, what: string])[] = [
-  [0, 'Done.'],
-  [1, 'Failed.'],
-  [2, 'Not understood.'],
-  [3, 'The configuration is not valid.'],
-  [4, 'No gateway runs, or nothing of an import is active.'],
+  [0, 'Success.'],
+  [1, 'Failure.'],
+  [2, 'Invalid command line.'],
+  [3, 'The configuration is invalid.'],
+  [4, 'No gateway is running, or no model of an import is active.'],
 ]
 
 const environment: readonly (readonly [name: string, what: string])[] = [
-  ['NO_COLOR', 'Set to anything: no colours.'],
-  ['PGPASSWORD', 'The password of a PostgreSQL whose address says none.'],
+  ['NO_COLOR', 'Set to any value: disable colors.'],
+  ['PGPASSWORD', 'Password for PostgreSQL if the storage URL contains none.'],
   [
     'TOLLGATE_LISTEN, TOLLGATE_OPS, TOLLGATE_STORAGE',
-    'Where callers and operators reach the gateway, and where it keeps its books, as the gateway.yaml that comes with it reads them. A configuration may name any others as ${NAME}.',
+    'Client address, operator address and storage URL, as used by the gateway.yaml in the package. A configuration can use any other variable as ${NAME}.',
   ],
 ]
 
 const examples: readonly (readonly [what: string, ...lines: readonly string[]])[] = [
-  ['A folder for a gateway, and the gateway:', 'tollgate init', 'tollgate serve'],
-  ['A key, and what was charged with all keys, day by day:', 'tollgate keys create --name first', 'tollgate usage'],
-  ['What a picture would cost:', 'tollgate explain image --model alpha-image-2 --size 2048x1152'],
-  ['A copy of the books, and whether they hold:', 'tollgate backup books.db', 'tollgate ledger verify'],
+  ['Set up a folder and start the gateway:', 'tollgate init', 'tollgate serve'],
+  ['Create a key and show the charges of all keys by day:', 'tollgate keys create --name first', 'tollgate usage'],
+  ['Show what an image would cost:', 'tollgate explain image --model alpha-image-2 --size 2048x1152'],
+  ['Back up the database and verify the ledger:', 'tollgate backup books.db', 'tollgate ledger verify'],
 ]
 
 function describe(name: string, command: Command): readonly string[] {
@@ -88,7 +88,7 @@ function describe(name: string, command: Command): readonly string[] {
     '.SS',
     ['tollgate', ...name.split(' ').slice(1)].map(bold).join(' ') + command.registeredArguments.map(show).join(''),
     ...(what === '' ? [] : [roff(`${what.charAt(0).toUpperCase()}${what.slice(1)}.`)]),
-    ...(alias ? ['.PP', `${roff('Its old name works too:')} ${bold(alias)}.`] : []),
+    ...(alias ? ['.PP', `${roff('The old name still works:')} ${bold(alias)}.`] : []),
     ...command.registeredArguments.flatMap(one => item(`\\fI${roff(one.name())}\\fR`, one)),
     ...command.options.flatMap(one => item(flagsOf(one.flags), one)),
   ]

@@ -34,7 +34,7 @@ function coloursIn(text: string): readonly string[] {
   return text.split('\n').filter(line => colour.test(line.replace(/\bin oklab\b/g, '')))
 }
 
-t.test('colours stand in one place: the theme of the console', async t => {
+t.test('colours are in one place: the theme of the console', async t => {
   for (const line of ["color: '#1f5fbf'", 'color: #fff;', 'fill="#fff"', 'background: rgb(15 17 20 / 45%);'])
     t.equal(coloursIn(line).length, 1, line)
   for (const line of ['#add(row)', 'this.#bad', "href='#console'", 'color-mix(in oklab, var(--a) 88%, var(--b))'])
@@ -45,7 +45,7 @@ t.test('colours stand in one place: the theme of the console', async t => {
     t.strictSame(coloursIn(await read(file)), [], file)
 })
 
-t.test('rules of style stand in files of style, and in no text of code', async t => {
+t.test('style rules are in style files, and in no text of code', async t => {
   for (const line of ['<style>', '<p style="x">', 'p { margin: 0; }', '  padding-inline: 4px;'])
     t.match(line, rules, caseName({ line }))
   for (const line of ["{ display: 'a' }", 'font: Font', 'const style = 1']) t.notMatch(line, rules, caseName({ line }))
@@ -55,7 +55,7 @@ t.test('rules of style stand in files of style, and in no text of code', async t
   for (const file of Object.keys(alone)) t.match(await read(file), rules, `${file} still has some`)
 })
 
-t.test('every file of style is part of the one sheet that all pages link', async t => {
+t.test('every style file is part of the one sheet that all pages link', async t => {
   const sheets = tracked.filter(file => file.endsWith('.css'))
   const linked = [...(await read('src/console/index.html')).matchAll(/<link rel="stylesheet" href="\.\/([^"]+)"/g)]
   t.strictSame(linked.map(([, name]) => `src/console/${name}`).toSorted(), sheets.toSorted())

@@ -52,7 +52,7 @@ function namesIn(text: string): readonly string[] {
   return [...new Set([...code.join('\n').matchAll(quoted)].map(([, , name = '']) => name))]
 }
 
-t.test('an operation is named in its own file, and nowhere else in the code', async t => {
+t.test('an operation is named only in its own file', async t => {
   t.strictSame(namesIn("if (operation === 'responses') return // 'chat'"), ['responses', 'chat'])
   t.strictSame(namesIn("// 'chat'\nconst conversation = 1"), [])
   t.ok(files.length > 300)
@@ -60,7 +60,7 @@ t.test('an operation is named in its own file, and nowhere else in the code', as
     t.strictSame(namesIn(await read(file)).toSorted(), (exceptions[file]?.names ?? []).toSorted(), file)
 })
 
-t.test('the engine does not know what an operation is like', async t => {
+t.test('the engine does not know the traits of an operation', async t => {
   for (const file of files.filter(file => file.startsWith('src/engine/')))
     t.notMatch(await read(file), /\.traits\b|\bimages?\b/i, file)
 })
@@ -73,7 +73,7 @@ t.test('each operation has a file of its own that names it', async t => {
   t.equal(new Set(operations.map(({ name }) => name)).size, operations.length)
 })
 
-t.test('the shipped routes and the operations know one another', async t => {
+t.test('the shipped routes and the operations match', async t => {
   const { routes } = parse(await read('gateway.yaml')) as {
     routes: { match: string | string[]; operation: string; body?: string }[]
   }

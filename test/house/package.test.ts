@@ -74,7 +74,7 @@ async function serve(t: Test, cwd: string, command: string, ...args: string[]) {
   for await (const line of createInterface({ input: child.stderr })) {
     said.push(line)
     url ||= /^tollgate +(http:\S+)\/v1 /.exec(line)?.[1] ?? ''
-    keyFile ||= /it is in (\S+) \(mode 600\)/.exec(line)?.[1] ?? ''
+    keyFile ||= /API key \(\S+\) in (\S+) \(mode 600\)/.exec(line)?.[1] ?? ''
     if (url !== '' && keyFile !== '') break
   }
   child.stderr.resume()
@@ -130,7 +130,7 @@ t.test('the published package', async t => {
   const tollgate = join(project, 'node_modules/.bin/tollgate')
   await mkdir(project)
 
-  t.test('holds the program, the console, the schema and the docs, and nothing else', async t => {
+  t.test('contains the program, the console, the schema and the docs, and nothing else', async t => {
     t.comment(`${packed.files.length} files, ${packed.size} bytes packed, ${packed.unpackedSize} unpacked`)
     const paths = packed.files.map(({ path }) => path)
     for (const path of [
@@ -158,7 +158,7 @@ t.test('the published package', async t => {
     t.match(scripts, { prepack: 'npm run -s build' }, 'and what it holds is built when it is packed')
   })
 
-  t.test('plugins of somebody else’s run in a clone that was built, which runs its sources', async t => {
+  t.test('third-party plugins run in a built clone, which runs its sources', async t => {
     await symlink(join(root, 'node_modules'), join(stage, 'node_modules'))
     await tryPlugins(t, folder, join(stage, 'src/cli/tollgate.cjs'))
   })
@@ -167,9 +167,9 @@ t.test('the published package', async t => {
     const app = await layImage(stage, folder)
     const command = join(app, 'dist/src/cli/tollgate.cjs')
 
-    t.test('runs plugins of somebody else’s', t => tryPlugins(t, folder, command))
+    t.test('runs third-party plugins', t => tryPlugins(t, folder, command))
 
-    t.test('has what each command reads of the package', async t => {
+    t.test('has the package files that each command reads', async t => {
       const cwd = join(folder, 'etc')
       await mkdir(cwd)
       const tollgate = (...args: string[]) => run(cwd, process.execPath, command, ...args)
@@ -236,7 +236,7 @@ t.test('the published package', async t => {
     t.strictSame(await once(child, 'exit'), [0, null])
   })
 
-  t.test('runs plugins of somebody else’s', t => tryPlugins(t, folder, join(home, 'dist/src/cli/tollgate.cjs')))
+  t.test('runs third-party plugins', t => tryPlugins(t, folder, join(home, 'dist/src/cli/tollgate.cjs')))
 
   t.test('is a library for JavaScript, with a plugin that is a package too', async t => {
     await npm(project, 'install', '--install-links', example)
@@ -281,7 +281,7 @@ t.test('the published package', async t => {
     t.strictSame(stdout.trim().split('\n'), ['ConfigError true', 'StorageError storage_url', 'true warn'])
   })
 
-  t.test('is refused by an old Node with the sentence that the command says', async t => {
+  t.test("is refused by an old Node with the command's message", async t => {
     const old = await findOldNode()
     if (old === undefined) {
       t.pass('old', { skip: 'this machine has no Node older than the one that is needed' })

@@ -42,7 +42,7 @@ const known: { readonly [file: string]: readonly RegExp[] | string } = {
   'src/cli/commands/completion.ts': [/^(?:families|pipeline)\.(?=(?:auth|ratelimit)\b)/],
 }
 
-t.test('no pattern of the product costs more than in proportion to what it reads', async t => {
+t.test('no pattern of the product costs more than linear time', async t => {
   t.ok(patterns.length > 200)
   const judged = new Map<string, string | undefined>()
   const found: string[] = []
@@ -64,13 +64,13 @@ t.test('no pattern of the product costs more than in proportion to what it reads
   )
 })
 
-t.test('what is put together when it runs is known, and grows no more', async t => {
+t.test('patterns assembled at run time are known, and their number does not grow', async t => {
   t.strictSame([...new Set(made.map(({ file }) => file))].toSorted(), Object.keys(known).toSorted())
   for (const [file, samples] of Object.entries(known))
     for (const sample of typeof samples === 'string' ? [] : samples) t.equal(findGrowth(sample), undefined, file)
 })
 
-t.test('what has stalled, or would, is found', async t => {
+t.test('finds patterns that backtrack', async t => {
   for (const pattern of [
     // Base64 in lines, and drawings, in texts of image answers, as they were once looked for.
     /([A-Za-z0-9+/_=-]{16,})\s+(?=[A-Za-z0-9+/_=-]{16,})/g,
@@ -91,7 +91,7 @@ t.test('what has stalled, or would, is found', async t => {
     t.type(findGrowth(pattern), 'string', String(pattern))
 })
 
-t.test('what reads each character a few times is let be', async t => {
+t.test('accepts patterns that read each character a few times', async t => {
   for (const pattern of [
     /[A-Za-z0-9+/_=-]{32,}/g,
     /(?<![A-Za-z0-9+/_=-])([A-Za-z0-9+/_=-]{16,})\s+(?=[A-Za-z0-9+/_=-]{16})/g,
@@ -102,7 +102,7 @@ t.test('what reads each character a few times is let be', async t => {
     t.equal(findGrowth(pattern), undefined, String(pattern))
 })
 
-t.test('steps are counted of what Node finds: the same matches, in every text that is tried', async t => {
+t.test('the step counter finds the same matches as Node in every tried text', async t => {
   for (const { source, flags } of patterns) {
     const pattern: Pattern = { source, flags: flags.includes('g') ? flags : `${flags}g` }
     const counted = new CountedPattern(pattern)
@@ -118,7 +118,7 @@ t.test('steps are counted of what Node finds: the same matches, in every text th
   }
 })
 
-t.test('patterns are read as a program has them: not from texts and comments, names put in', async t => {
+t.test('patterns are read from code, not from texts and comments, with names resolved', async t => {
   const { patterns, made } = readPatterns(
     'x.ts',
     'const most = 3\nconst word = "[a-z]"\n// /no+/\nconst text = "/no+/"\nconst half = (a: number) => a / 2 / 1\n' +

@@ -19,7 +19,7 @@ const questions = page
   })
 
 // That the commands it names exist is seen by docs.test.ts, as for every page.
-t.test('every question is asked once, answered shortly, and leads to a heading that is there', async t => {
+t.test('every question has a short answer and a link to an existing heading', async t => {
   t.ok(questions.length >= 25, `${questions.length} questions`)
   t.equal(new Set(questions.map(({ title }) => title)).size, questions.length)
   for (const { title, answer } of questions) {

@@ -53,7 +53,7 @@ t.test('every page, heading and decision that a comment names exists', async t =
   )
 })
 
-t.test('a comment that leads nowhere is found, whatever it names', async t => {
+t.test('finds a comment with a broken reference of any kind', async t => {
   const faults: readonly [source: string, fault: RegExp | undefined][] = [
     ['/** Seen (`reference/wire.md` 5). */', /no page reference\/wire\.md/],
     ['/** Seen (`docs/wire.md#nothing`). */', /docs\/wire\.md has no heading #nothing/],

@@ -26,6 +26,15 @@ t.test('the bill of materials names every package that is installed with this on
   for (const { dependsOn = [] } of bill.dependencies) for (const ref of dependsOn) t.ok(refs.has(ref), ref)
 })
 
+t.test('the changelog has one entry for the version of the package, as release notes', async t => {
+  const { version } = await readJson<{ version: string }>('package.json')
+  const changelog = await readFile(join(root, 'CHANGELOG.md'), 'utf8')
+  const [, ...entries] = changelog.split(/^## /m)
+  const [notes, ...more] = entries.filter(entry => entry.split('\n')[0]?.split(' ')[0] === version)
+  t.ok(notes && notes.split('\n').length > 10, version)
+  t.strictSame(more, [])
+})
+
 t.test('no package that is installed with this one runs a script of its own [X11]', async t => {
   const { packages } = await readJson<{ packages: Locked }>('package-lock.json')
   const scripted = Object.entries(packages).filter(([, { dev, hasInstallScript }]) => dev !== true && hasInstallScript)

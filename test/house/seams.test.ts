@@ -73,7 +73,7 @@ async function brokenRules(t: Test, files: { readonly [file: string]: string }):
     .map(({ code, filename }) => `${/no-restricted-\w+/.exec(code)?.[0]} ${filename}`)
 }
 
-t.test('the lint finds each way to take time or chance from the machine, in src and in plugins', async t => {
+t.test('the lint finds each way to read time or chance from the machine, in src and in plugins', async t => {
   const places = slips.map(({ rule, line }, i) => ({
     rule,
     line,
@@ -83,11 +83,11 @@ t.test('the lint finds each way to take time or chance from the machine, in src 
   for (const { rule, line, file } of places) t.ok(found.includes(`${rule} ${file}`), `${line} (${rule})`)
 })
 
-t.test('what is handed in, and what tells no time, is not refused', async t => {
+t.test('accepts injected clocks, and calls that read no time', async t => {
   t.strictSame(await brokenRules(t, Object.fromEntries(fine.map((line, i) => [`src/engine/${i}.ts`, line]))), [])
 })
 
-t.test('the homes of time and chance are those that have a reason here', async t => {
+t.test('the files that read time and chance are the listed ones, each with a reason', async t => {
   const text = slips.map(({ line }) => `{${line.startsWith('import') ? '' : line}}`).join('\n')
   t.strictSame(
     await brokenRules(t, Object.fromEntries(Object.keys(homes).map(home => [home.replace('**', 'home.ts'), text]))),

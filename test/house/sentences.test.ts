@@ -33,7 +33,7 @@ const stay = new Set(
   chat-completions messages generative-language
   gateway.yaml probe.path server.tls server.console_edits local tollgate ledger verify events redeliver reload g l
   req_01m7z9rxtz00wap6t5eg Europe Berlin x
-  HTTP nginx Host proxy_set_header http_host
+  HTTP WebSocket nginx Host proxy_set_header http_host
   ASCII CSV UTF content-encoding response_format b64_json url n server.spool_max server.memory_max answer_max
   `
     .trim()
@@ -49,7 +49,7 @@ function latinIn(text: string): readonly string[] {
 /** Whether there is anything to translate once places and signs are taken out. */
 const isSpoken = (text: string): boolean => /\p{L}{3}/u.test(text.replaceAll(/\{[\w.]+\}/g, ''))
 
-t.test('no Chinese text is the English one, or has English left in it', async t => {
+t.test('no Chinese text equals the English one or contains English', async t => {
   t.strictSame(latinIn('请求 ID：{id}，见 gateway.yaml'), [])
   t.strictSame(latinIn('请 press {key} 再试'), ['press'])
   for (const [en, zh] of [
@@ -171,15 +171,15 @@ function nameOf(at: unknown): string {
 const exceptions: { readonly [file: string]: { readonly texts: readonly string[]; readonly reason: string } } = {
   'src/admin/pages/index.ts': {
     texts: [
-      'The price list: per tier, per unit, and for sizes often asked for.',
-      'The page of prices.',
-      'The reference for people.',
+      'Get the price list: per tier, per unit, and for common sizes.',
+      'The pricing page.',
+      'The API reference page.',
       'This document.',
     ],
     reason: 'summaries of the interface, which src/admin/openapi/console-summaries.ts has in Chinese',
   },
   'src/console/main.tsx': {
-    texts: ['连接不到网关，请刷新页面。 The gateway cannot be reached: reload this page.'],
+    texts: ['无法连接网关，请刷新页面。 Cannot reach the gateway. Reload this page.'],
     reason: 'told where no words could be fetched, so in both languages',
   },
   'src/console/pages/account.tsx': {
@@ -207,7 +207,7 @@ const files = execFileSync('git', ['ls-files', '-z', 'src/console', 'src/admin/p
   .split('\0')
   .filter(file => /\.tsx?$/.test(file) && !file.endsWith('vite.config.ts') && !file.endsWith('build.ts'))
 
-t.test('what a page says goes through the words', async t => {
+t.test('all page texts come from the words files', async t => {
   t.strictSame(spokenIn('a.tsx', `const a = <p title="Look here" class="two words">{t('x')} Or this</p>`), [
     'Look here',
     'Or this',
@@ -286,7 +286,7 @@ const lists: { readonly [prefix: string]: readonly string[] } = {
   unit: [...units.keys()],
 }
 
-t.test('every name of the gateway that a page shows has words in both languages', async t => {
+t.test('every gateway name on a page has words in both languages', async t => {
   for (const [prefix, names] of Object.entries(lists)) {
     t.ok(names.length > 2, `${prefix}: ${names.length} names were found`)
     for (const name of names)
@@ -335,7 +335,7 @@ function leavesOf(value: unknown): readonly string[] {
   return Object.values(value as object).flatMap(leavesOf)
 }
 
-t.test('the console, the public pages and the reference have one word for one thing', async t => {
+t.test('the console, the public pages and the reference use one word for one thing', async t => {
   t.ok(spoken.length > 50)
   for (const file of spoken) {
     const { zh, en } = textsOf(file)

@@ -119,7 +119,7 @@ t.test('the members of a key, a user, a log row and a charge are listed in one f
   )
 })
 
-t.test('the console takes types of the server, and no code', async t => {
+t.test('the console imports only types of the server', async t => {
   const taken = /^import (?!type )[^']*? from '(?:\.\.\/)+(?:admin|kit\/shapes)\//m
   t.match("import { keyView } from '../../kit/shapes/key.ts'", taken)
   t.notMatch("import type { Key } from '../../kit/shapes/key.ts'", taken)

@@ -42,13 +42,13 @@ const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: impo
 const text = readFileSync(page, 'utf8')
 const [from, to] = [text.indexOf(begin), text.indexOf(end)]
 if (from < 0 || to < from) throw new Error(`${page} has no place for figures`)
-const told = [
-  `Of ${new Date().toISOString().slice(0, 10)}, commit ${commit.trim()}.`,
+const figures = [
+  `Measured on ${new Date().toISOString().slice(0, 10)}, commit ${commit.trim()}.`,
   describeSeeds(read(figuresFile) as Figures),
   powerFile === undefined ? '' : describePower(read(powerFile) as Power),
   describeMutations(mutationFiles.map(file => read(file) as Mutation)),
 ]
-writeFileSync(page, `${text.slice(0, from)}${begin}\n${told.filter(Boolean).join('\n\n')}\n${text.slice(to)}`)
+writeFileSync(page, `${text.slice(0, from)}${begin}\n${figures.filter(Boolean).join('\n\n')}\n${text.slice(to)}`)
 
 function describeSeeds({ seeds, alarmed, requests, happenings, simulatedDays, faults, coverage }: Figures): string {
   const rows = Object.entries(faults).sort((a, b) => b[1] - a[1])
@@ -58,18 +58,18 @@ function describeSeeds({ seeds, alarmed, requests, happenings, simulatedDays, fa
       `| \`${part}\` | ${percent(lines, linesAll)} of ${linesAll} | ${percent(branches, branchesAll)} of ${branchesAll} |`,
   )
   return [
-    `${seeds} seeds, ${alarmed} with alarms: ${requests} requests, ${happenings} happenings, ${simulatedDays} simulated days.`,
+    `${seeds} seeds, ${alarmed} with alarms: ${requests} requests, ${happenings} events, ${simulatedDays} simulated days.`,
     ['| fault | times |', '| --- | --- |', ...table].join('\n'),
     reached.length === 0
       ? ''
-      : ['| reached by these seeds alone | lines | branches |', '| --- | --- | --- |', ...reached].join('\n'),
+      : ['| reached by these seeds only | lines | branches |', '| --- | --- | --- |', ...reached].join('\n'),
   ]
     .filter(Boolean)
     .join('\n\n')
 }
 
 function describePower({ losses, atStake, acknowledged, problems }: Power): string {
-  return `${losses} losses of power, at ${atStake} of which something was not synced; ${acknowledged} acknowledged charges were looked for afterwards, and ${problems} problems found.`
+  return `${losses} power failures, ${atStake} of them with unsynced data; ${acknowledged} acknowledged charges were checked afterwards, and ${problems} problems found.`
 }
 
 function describeMutations(mutations: readonly Mutation[]): string {
@@ -79,7 +79,7 @@ function describeMutations(mutations: readonly Mutation[]): string {
       `| \`${file}\` | ${tried} of ${mutants} | ${killed} | ${timedOut} | ${survived} | ${score} % |`,
   )
   return [
-    '| mutated | tried | killed | timed out | survived | score |',
+    '| file | tried | killed | timed out | survived | score |',
     '| --- | --- | --- | --- | --- | --- |',
     ...rows,
   ].join('\n')

@@ -8,7 +8,7 @@ import { enterAsAdmin, enterAsUser, passwordOfTests } from '../harness/visitor.t
 
 const price = (value: string) => ({ path: ['models', 'alpha-image-2', 'prices', '2K'], value })
 
-t.test('a change is proposed, written in its place and taken over; or nothing is changed', async t => {
+t.test('a change is proposed, written in place and applied, or nothing is changed', async t => {
   const started = await start(t, {
     simulated: true,
     onDisk: true,
@@ -85,7 +85,7 @@ t.test('a change is proposed, written in its place and taken over; or nothing is
   t.equal((await viewer.get('/api/config/editable')).status, 403)
 })
 
-t.test('where it was not allowed a change is a patch, and nothing is written', async t => {
+t.test('without permission a change is a patch, and nothing is written', async t => {
   const started = await start(t, { simulated: true, onDisk: true })
   const root = await enterAsAdmin(started)
   const proposed = await root.post('/api/config/propose', { edits: [price('0.05')] })
@@ -95,7 +95,7 @@ t.test('where it was not allowed a change is a patch, and nothing is written', a
   t.notMatch(await readFile(join(started.folder, 'gateway.yaml'), 'utf8'), /2K: "0\.05"/)
 })
 
-t.test('what a reload refuses is taken back, or noted where somebody saved meanwhile', async t => {
+t.test('a change that a reload refuses is reverted, or reported if someone saved meanwhile', async t => {
   let wanted: 'fine' | 'refused' | 'saved' = 'fine'
   let file = ''
   const plugin = definePlugin({

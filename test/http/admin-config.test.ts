@@ -9,7 +9,7 @@ async function openDesk(t: Test, options: StartOptions = {}) {
   return { started, admin: await enterAsAdmin(started) }
 }
 
-t.test('the configuration is shown without its secrets, with where its values come from', async t => {
+t.test('the configuration is shown without its secrets, with the origin of its values', async t => {
   const secret = 'sk-live-0123456789abcdef'
   const { started, admin } = await openDesk(t, {
     edit: [
@@ -35,7 +35,7 @@ t.test('the configuration is shown without its secrets, with where its values co
   t.match(answer.body, { revision: started.plan.revision, last_reload: null })
 })
 
-t.test('a pasted configuration is judged and nothing of it runs', async t => {
+t.test('a pasted configuration is checked and nothing of it runs', async t => {
   const { started, admin } = await openDesk(t)
   const { text } = (await admin.get('/api/config')).body as { text: string }
   const check = async (changed: string) =>
@@ -54,7 +54,7 @@ t.test('a pasted configuration is judged and nothing of it runs', async t => {
   t.equal((await admin.post('/api/config/check', { text: 'x'.repeat(2_000_000) })).status, 413)
 })
 
-t.test('a reload from the console takes all or nothing, and is remembered', async t => {
+t.test('a reload from the console is all or nothing, and is recorded', async t => {
   const { started, admin } = await openDesk(t)
   await started.reload([['"0.04"', '"0.05"']])
   t.match((await admin.get('/api/config')).body, { last_reload: { ok: true, changes: [/0\.04 USD → 0\.05 USD/] } })
@@ -65,7 +65,7 @@ t.test('a reload from the console takes all or nothing, and is remembered', asyn
   t.match((await admin.get('/api/config')).body, { last_reload: { ok: false } })
 })
 
-t.test('a quote is the one that the gateway would hold by', async t => {
+t.test("a quote equals the gateway's hold", async t => {
   const { admin } = await openDesk(t)
   const ask = async (body: object) => (await admin.post('/api/explain', body)).body
   t.match(await ask({ model: 'alpha-image-2', operation: 'image.generate', size: '3840x2160', n: 3 }), {

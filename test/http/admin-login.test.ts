@@ -12,7 +12,7 @@ const right = (name: string) => ({ name, password: passwordOfTests })
 /** An error without what differs from request to request. */
 const anonymous = (text: string): string => text.replace(/web_\w+/, '')
 
-t.test('C11 there is no default password: the first administrator comes from a link, once', async t => {
+t.test('C11 there is no default password: a link creates the first administrator, once', async t => {
   const clock = movableClock()
   const started = await start(t, { upstreams: [], clock })
   const visitor = newVisitor(started.url)
@@ -42,7 +42,7 @@ t.test('C11 there is no default password: the first administrator comes from a l
   t.match((await visitor.get('/api/session')).body, { error: { setup_needed: false } })
 })
 
-t.test('a setup link ends after its time', async t => {
+t.test('a setup link expires', async t => {
   const clock = movableClock()
   const started = await start(t, { upstreams: [], clock })
   const token = await offerToken(started, 24 * 60 * minuteMs, clock.now())
@@ -52,7 +52,7 @@ t.test('a setup link ends after its time', async t => {
   t.equal(await started.gateway.storage.users.hasAdmin(), false)
 })
 
-t.test('C1 wrong passwords cost twice the wait each time, and the right one works afterwards', async t => {
+t.test('C1 wrong passwords double the wait each time, and the right one works afterwards', async t => {
   const clock = movableClock()
   const started = await start(t, { upstreams: [], clock })
   const admin = await enterAsAdmin(started, clock)
@@ -73,7 +73,7 @@ t.test('C1 wrong passwords cost twice the wait each time, and the right one work
   t.equal((await newVisitor(started.url).post('/api/session', right('ann'))).status, 200, 'at once: forgiven')
 })
 
-t.test('C1 an address has 20 wrong passwords a minute, whatever the accounts', async t => {
+t.test('C1 an address has 20 wrong passwords a minute, over all accounts', async t => {
   const clock = movableClock()
   const started = await start(t, { upstreams: [], clock })
   await enterAsAdmin(started, clock)
@@ -86,7 +86,7 @@ t.test('C1 an address has 20 wrong passwords a minute, whatever the accounts', a
   t.equal((await visitor.post('/api/session', right('root'))).status, 200)
 })
 
-t.test('C1 whether there is an account is not told: one answer, one amount of work', async t => {
+t.test('C1 an unknown account gets the same answer at the same cost', async t => {
   const clock = movableClock()
   const started = await start(t, { upstreams: [], clock })
   const admin = await enterAsAdmin(started, clock)
@@ -113,7 +113,7 @@ t.test('C1 whether there is an account is not told: one answer, one amount of wo
   t.equal(`${disabled.status} ${anonymous(disabled.text)}`, [...bodies][0], 'a disabled account, too')
 })
 
-t.test('C2 passwords are hashed two at a time, and whoever comes too many is sent away', async t => {
+t.test('C2 passwords are hashed two at a time, and further attempts are refused', async t => {
   const queue = new HashQueue()
   const works = Array.from({ length: 50 }, () => Promise.withResolvers<void>())
   const runs = works.map(({ promise }) =>
@@ -145,14 +145,14 @@ t.test('C2 passwords are hashed two at a time, and whoever comes too many is sen
   )
 })
 
-t.test('a guard forgets: the addresses and accounts that it knows are bounded', async t => {
+t.test('the guard bounds the addresses and accounts that it remembers', async t => {
   const guard = new LoginGuard({ now: () => 0, tick: () => 0 }, address => address)
   for (let i = 0; i < 10_050; i++) guard.begin('a', `address ${i}`)
   t.doesNotThrow(() => guard.begin('a', 'address 0'), 'the oldest are forgotten')
   t.throws(() => guard.begin('a', 'address 10049'), { code: 'slow_down' })
 })
 
-t.test('a password that is guessed early is refused, beside its field', async t => {
+t.test('a common password is refused at its field', async t => {
   const started = await start(t, { upstreams: [] })
   const admin = await enterAsAdmin(started)
   for (const password of ['short', 'aaaaaaaaaaaaaa', 'password1234', 'somebody1234'.slice(0, 11), 'x'.repeat(129)]) {

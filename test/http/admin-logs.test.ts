@@ -47,7 +47,7 @@ async function openDesk(t: Test, options: StartOptions = {}): Promise<Desk> {
 const recordsOf = async (visitor: Visitor, query: string) =>
   ((await visitor.get(`/api/logs?${query}`)).body as Page).records
 
-t.test('the log by pages, newest first, each row once; filters name rows', async t => {
+t.test('the log is paged newest first, each row once; filters select rows', async t => {
   const { admin, draw, fail } = await openDesk(t)
   const ids: string[] = []
   for (let i = 0; i < 3; i++) ids.unshift(await draw('3840x2160'), await fail())
@@ -101,7 +101,7 @@ t.test('the log by pages, newest first, each row once; filters name rows', async
   })
 })
 
-t.test('2.5 the details, the caller and the command line are told the same of a charge', async t => {
+t.test('2.5 the details, the client and the command line show the same charge', async t => {
   const { started, admin, draw } = await openDesk(t)
   const id = await draw('3840x2160')
   const detail = (await admin.get(`/api/logs/${id}`)).body as { explanation: object; billing: object }
@@ -127,7 +127,7 @@ t.test('2.5 the details, the caller and the command line are told the same of a 
   t.same((JSON.parse(shown.stdout) as { billing: object }).billing, explanation, 'tollgate logs show')
 })
 
-t.test('refunds and decisions need a reason, happen once, and show at once', async t => {
+t.test('refunds and decisions need a reason, happen once, and are visible at once', async t => {
   const { started, admin, draw } = await openDesk(t)
   const id = await draw()
   t.match((await admin.post(`/api/logs/${id}/refund`)).body, { error: { field: 'reason' } })
@@ -161,7 +161,7 @@ t.test('refunds and decisions need a reason, happen once, and show at once', asy
   t.match((await admin.get('/api/system')).body, { needs_review: 0 })
 })
 
-t.test('a tail tells each request as it ends, to those who may see it, and ends with its listener', async t => {
+t.test('a tail sends each request as it ends, to those who may see it, and ends with its listener', async t => {
   const { started, admin, draw, fail } = await openDesk(t)
   const ann = await enterAsUser(started, admin, 'ann')
   const old = await draw()
@@ -194,7 +194,7 @@ t.test('a tail tells each request as it ends, to those who may see it, and ends 
   t.comment(`closed with an open tail in ${Math.round(performance.now() - began)} ms`)
 })
 
-t.test('a tail shows rows that another process wrote', async t => {
+t.test('a tail sends rows that another process wrote', async t => {
   const { started, admin } = await openDesk(t)
   const tail = await listen(started.url, admin)
 
@@ -233,7 +233,7 @@ t.test('a tail shows rows that another process wrote', async t => {
   await other.close()
 })
 
-t.test('C12 cells that begin like a formula are inert; files are whole, page after page', async t => {
+t.test('C12 cells that begin like a formula are escaped; exports are complete, page after page', async t => {
   const { started, admin } = await openDesk(t)
   const evil = [
     '=cmd|calc',
@@ -302,7 +302,7 @@ function readCsv(text: string): string[][] {
   )
 }
 
-t.test('C13 a fault is told by its request id alone; a storage that is gone is said to be', async t => {
+t.test('C13 an error shows only its request id; an unavailable storage is reported as such', async t => {
   const logged: object[] = []
   const nothing = (): void => undefined
   const log = {
@@ -341,7 +341,7 @@ t.test('C13 a fault is told by its request id alone; a storage that is gone is s
   t.equal(login.status, 503)
 })
 
-t.test('the system page tells what is taken of limits, and the connections to upstreams', async t => {
+t.test('the system page shows used limit slots, and the connections to upstreams', async t => {
   const started = await start(t, {
     edit: [
       [

@@ -175,7 +175,7 @@ async function dump({ started }: Cast): Promise<string> {
   return JSON.stringify(rows)
 }
 
-t.test('C8 every endpoint by every role: whoever may not changes nothing', async t => {
+t.test('C8 every endpoint by every role: without permission nothing changes', async t => {
   const cast = await startCast(t)
   const open = apiRoutes.filter(route => route.access === 'anyone').map(endpointOf)
   t.same(open.toSorted(), [
@@ -244,7 +244,7 @@ t.test('C8 every endpoint by every role: whoever may not changes nothing', async
   }
 })
 
-t.test('whoever counts the money gives none to themselves', async t => {
+t.test('billing users cannot refund themselves', async t => {
   const cast = await startCast(t)
   const { admin, ben, request } = cast
   await admin.ask('PATCH', '/api/users/ben', { role: 'billing' })
@@ -265,7 +265,7 @@ t.test('whoever counts the money gives none to themselves', async t => {
   })
 })
 
-t.test('the last administrator stays one, whoever asks', async t => {
+t.test('the last administrator cannot be demoted by anyone', async t => {
   const started = await start(t, { upstreams: [] })
   const root = await enterAsAdmin(started)
   const { users } = started.gateway.storage
@@ -289,7 +289,7 @@ t.test('the last administrator stays one, whoever asks', async t => {
   t.equal(await users.hasAdmin(), true)
 })
 
-t.test("C8 lists, sums and files hold one's own rows alone", async t => {
+t.test("C8 lists, sums and files contain only one's own rows", async t => {
   const cast = await startCast(t)
   const { ann, ben, admin } = cast
   const lists = [
@@ -354,7 +354,7 @@ t.test("C8 lists, sums and files hold one's own rows alone", async t => {
   t.match((await ben.get(sheet)).text, /closing\r\n[\d-]+,ben,\w+,USD,0\.00,1,2\.00,0\.00,0\.00,2\.00\r\n$/)
 })
 
-t.test('what an endpoint answers is what its schema says, field for field', async t => {
+t.test("every endpoint's answer matches its schema, field for field", async t => {
   const cast = await startCast(t)
   const ajv = new Ajv({ strict: false, formats: { 'date-time': true } })
   // What is asked last ends what the others need.
@@ -400,7 +400,7 @@ t.test('what an endpoint answers is what its schema says, field for field', asyn
   t.ok(checked > 20, `${checked} answers`)
 })
 
-t.test('C9 a field that is not asked for is refused, not obeyed', async t => {
+t.test('C9 an unknown field is refused', async t => {
   const { ann, ben, admin, key, started } = await startCast(t)
   const refused: [Visitor, string, string, object, number][] = [
     [ann, 'POST', '/api/keys', { name: 'x', role: 'admin' }, 400],
@@ -428,7 +428,7 @@ t.test('C9 a field that is not asked for is refused, not obeyed', async t => {
   t.match(await started.gateway.storage.users.find('ann'), { role: 'user', group: 'default' })
 })
 
-t.test('bad input is told with its field', async t => {
+t.test('invalid input is reported with its field', async t => {
   const { admin, key } = await startCast(t)
   const cases: [object, string][] = [
     [{}, 'name'],
@@ -471,7 +471,7 @@ t.test('bad input is told with its field', async t => {
   t.equal((await admin.get('/api/keys/%zz')).status, 400)
 })
 
-t.test('A3, A7 a secret is shown once and kept nowhere', async t => {
+t.test('A3, A7 a secret is shown once and stored nowhere', async t => {
   const { ben, admin, secret, key, started } = await startCast(t)
   const rotated = (await ben.post(`/api/keys/${key}/rotate`, { overlap_seconds: 60 })).body as { secret: string }
   const play = (await ben.post('/api/playground/key')).body as { key: string }
@@ -507,7 +507,7 @@ t.test('A3, A7 a secret is shown once and kept nowhere', async t => {
   t.notOk(dump.includes(passwordOfTests))
 })
 
-t.test('A5, A10 a key that is changed at the console is another at its next request', async t => {
+t.test('A5, A10 a key changed in the console applies at its next request', async t => {
   const { ben, admin, secret, key, started } = await startCast(t)
   const use = async (path = '/v1/models', method = 'GET') => {
     const answer = await fetch(started.url + path, { method, headers: { authorization: `Bearer ${secret}` } })
@@ -540,7 +540,7 @@ t.test('A5, A10 a key that is changed at the console is another at its next requ
   t.equal((await admin.ask('PATCH', `/api/keys/${key}`, { status: 'active' })).status, 409, 'for ever')
 })
 
-t.test("the playground's key is an hour's, its owner's, and ends with the session", async t => {
+t.test("the playground's key lasts an hour, belongs to its user, and ends with the session", async t => {
   const { ben, started } = await startCast(t)
   const mint = async () => (await ben.post('/api/playground/key')).body as { key: string; expires: string }
   const use = async (key: string) => (await started.get('/v1/models', { authorization: `Bearer ${key}` })).status
@@ -555,7 +555,7 @@ t.test("the playground's key is an hour's, its owner's, and ends with the sessio
   t.equal(await use(second.key), 401, 'logged out')
 })
 
-t.test('C15 every change of key, user, group, role or money has a row of who made it', async t => {
+t.test('C15 every change of key, user, group, role or money is in the audit log with its author', async t => {
   const { admin, ben, key, request } = await startCast(t)
   await ben.ask('PATCH', `/api/keys/${key}`, { budget: '5', expires: '2099-01-01T00:00:00Z' })
   await ben.post(`/api/keys/${key}/rotate`)

@@ -54,7 +54,7 @@ t.test('two gateways on one PostgreSQL are one console', async t => {
   t.equal((await admin.get('/api/session')).status, 401, 'logged out at one is logged out at both')
 })
 
-t.test('while PostgreSQL is away the API says so, and the pages that need none are there', async t => {
+t.test('while PostgreSQL is away the API reports it, and pages without data work', async t => {
   const started = await start(t, { upstreams: [], env: { TOLLGATE_STORAGE: await postgres.createDatabase() } })
   const admin = await enterAsAdmin(started)
   await postgres.stop('immediate')

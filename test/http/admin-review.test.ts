@@ -10,7 +10,7 @@ import { start } from '../harness/start.ts'
 import { enterAsAdmin, enterAsUser, movableClock } from '../harness/visitor.ts'
 import { caseName } from '../harness/case-name.ts'
 
-t.test('a pasted configuration tells nothing of what variables hold, and waits for no pipe or device', async t => {
+t.test('a pasted configuration reveals no variable, and waits for no pipe or device', async t => {
   const secret = `plain-looking-${'0123456789'.repeat(8)}`
   const started = await start(t, { upstreams: ['alpha'], env: { BETA_API_KEY: secret, ODD: '0.75' } })
   const admin = await enterAsAdmin(started)
@@ -46,14 +46,16 @@ t.test('a pasted configuration tells nothing of what variables hold, and waits f
         (await admin.post(`/api/config/${path}`, { text: changed })).body,
         {
           ok: false,
-          findings: [{ code: 'reference_not_in_use', message: /^found a variable or a file that the conf[a-z ]+$/ }],
+          findings: [
+            { code: 'reference_not_in_use', message: /^found a variable or a file that the active conf[a-z ]+$/ },
+          ],
         },
         `${path} ${foreign}`,
       )
   }
 })
 
-t.test('a tail ends with the role, the session or the patience that it began with, before another row', async t => {
+t.test('a tail ends with the role, the session or the time that it began with, before another row', async t => {
   const clock = movableClock()
   const started = await start(t, { upstreams: ['alpha'], clock })
   const admin = await enterAsAdmin(started, clock)
@@ -71,7 +73,7 @@ t.test('a tail ends with the role, the session or the patience that it began wit
   t.equal((await bob.get('/api/session')).status, 401)
 })
 
-t.test('one user does not take every place among those who listen or export', async t => {
+t.test('one user cannot take every slot for tails or exports', async t => {
   const started = await start(t, { upstreams: [] })
   const admin = await enterAsAdmin(started)
   const ann = await enterAsUser(started, admin, 'ann')
@@ -93,7 +95,7 @@ t.test('one user does not take every place among those who listen or export', as
     t.equal((await ann.get('/api/logs/export')).status, 200, 'a place is free when it is done')
 })
 
-t.test('the playground’s key ends when an administrator ends the session that it was made for', async t => {
+t.test("the playground's key ends when an administrator ends its session", async t => {
   const started = await start(t, { upstreams: [] })
   const admin = await enterAsAdmin(started)
   const ends = {
@@ -116,7 +118,7 @@ t.test('the playground’s key ends when an administrator ends the session that 
   }
 })
 
-t.test('a moment that no clock can hold is refused at its field', async t => {
+t.test("a date outside the clock's range is refused at its field", async t => {
   const admin = await enterAsAdmin(await start(t, { upstreams: [] }))
   for (const moment of [
     '2016-12-31T23:59:60Z',
@@ -131,7 +133,7 @@ t.test('a moment that no clock can hold is refused at its field', async t => {
     }
 })
 
-t.test('what is wrong with a field is said in words', async t => {
+t.test('field errors are sentences', async t => {
   const admin = await enterAsAdmin(await start(t, { upstreams: [] }))
   for (const [fields, message] of [
     [{}, "'name' is missing."],
@@ -145,7 +147,7 @@ t.test('what is wrong with a field is said in words', async t => {
     )
 })
 
-t.test('nobody is told the price of a model that is not offered, whatever operation they name', async t => {
+t.test('the price of an unavailable model is not revealed under any operation', async t => {
   const started = await start(t, {
     upstreams: [],
     edit: [['alpha-image-2: { family', 'alpha-image-2: { enabled: false, family']],
@@ -153,7 +155,7 @@ t.test('nobody is told the price of a model that is not offered, whatever operat
   const admin = await enterAsAdmin(started)
   for (const operation of ['image.generate', 'image.edit', 'nothing']) {
     const page = await (await fetch(`${started.url}/pricing?model=alpha-image-2&operation=${operation}`)).text()
-    t.match(page, 'does not exist or is not offered here', operation)
+    t.match(page, 'does not exist or is not available', operation)
     t.equal(
       (await admin.post('/api/explain', { model: 'alpha-image-2', operation })).code,
       'model_not_found',
@@ -162,7 +164,7 @@ t.test('nobody is told the price of a model that is not offered, whatever operat
   }
 })
 
-t.test('who has a whole network of IPv6 to guess passwords from is one address', async t => {
+t.test('counts an IPv6 /64 as one address for password guesses', async t => {
   const guard = new LoginGuard({ now: () => 0, tick: () => 0 }, networkOf)
   for (let i = 0; i < 20; i++) guard.begin(`user${i}`, `2001:db8::${i}`)
   t.throws(() => guard.begin('root', '2001:db8::ffff'), { code: 'slow_down' })

@@ -15,7 +15,7 @@ import { caseName } from '../harness/case-name.ts'
 const minuteMs = 60_000
 const right = (name: string) => ({ name, password: passwordOfTests })
 
-t.test('C3 the cookie is out of reach of scripts, other sites and other hosts; each login has a new one', async t => {
+t.test('C3 scripts, other sites and other hosts cannot use the cookie; each login has a new one', async t => {
   const started = await start(t, { upstreams: [] })
   const admin = await enterAsAdmin(started)
   const cookie = async (headers: Record<string, string>) => {
@@ -54,7 +54,7 @@ t.test('C3 the cookie is out of reach of scripts, other sites and other hosts; e
   t.notOk(rows.includes(chosen.cookie.split('=')[1] ?? '?'), 'the storage has hashes alone')
 })
 
-t.test('C4 a change from elsewhere, or in a form, is refused', async t => {
+t.test('C4 a change from another site, or in a form, is refused', async t => {
   const started = await start(t, { upstreams: [] })
   const admin = await enterAsAdmin(started)
   const host = new URL(started.url).host
@@ -97,7 +97,7 @@ t.test('C4 a change from elsewhere, or in a form, is refused', async t => {
   t.equal(logout.status, 403, 'logging out is a change too')
 })
 
-t.test('C5 a session is worth nothing at /v1, a key nothing at /api', async t => {
+t.test('C5 a session is not accepted at /v1, nor a key at /api', async t => {
   const started = await start(t, { upstreams: [] })
   const admin = await enterAsAdmin(started)
   t.equal((await fetch(`${started.url}/v1/models`, { headers: { cookie: admin.cookie } })).status, 401)
@@ -107,7 +107,7 @@ t.test('C5 a session is worth nothing at /v1, a key nothing at /api', async t =>
   t.equal((await started.get('/v1/models', { authorization: `Bearer ${token}` })).status, 401)
 })
 
-t.test('C7 every answer says what browsers may do with it', async t => {
+t.test('C7 every answer has security headers', async t => {
   const started = await start(t, { upstreams: [] })
   const admin = await enterAsAdmin(started)
   for (const path of [
@@ -212,7 +212,7 @@ t.test('C10 a session ends: idle, old, logged out, password changed, user disabl
   t.equal(await open(long), false, 'twelve hours, however much it was used')
 })
 
-t.test('a demoted administrator is none at their next request', async t => {
+t.test('a demoted administrator loses rights at the next request', async t => {
   const started = await start(t, { upstreams: [] })
   const admin = await enterAsAdmin(started)
   const second = await enterAsUser(started, admin, 'second', 'admin')
@@ -223,7 +223,7 @@ t.test('a demoted administrator is none at their next request', async t => {
     t.equal((await admin.ask('PATCH', '/api/users/root', change)).status, 409, 'nobody takes their own role away')
 })
 
-t.test('C14 the console is where its paths are; a strange Host or address leads nowhere', async t => {
+t.test('C14 the console is only at its paths; an unknown Host or address gets nothing', async t => {
   const started = await start(t, { upstreams: [] })
   const admin = await enterAsAdmin(started)
   const { hostname, port } = new URL(started.url)
@@ -256,7 +256,7 @@ t.test('C14 the console is where its paths are; a strange Host or address leads 
   t.equal((await fetch(`${started.opsUrl}/api/session`)).status, 404, 'not at the listener for operators')
 })
 
-t.test('server.console: off leaves no door', async t => {
+t.test('server.console: off removes the console', async t => {
   const started = await start(t, { upstreams: [], edit: [['  body_max: 32MiB', '  console: off\n  body_max: 32MiB']] })
   for (const path of ['/console', '/api/session', '/pricing', '/docs', '/openapi.json'])
     t.equal((await fetch(started.url + path)).status, 404, path)

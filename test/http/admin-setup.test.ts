@@ -43,10 +43,10 @@ async function serve(t: Test, folder: string, last: RegExp) {
   return { url, token, stop, text }
 }
 
-t.test('C11 serve has a setup link while nobody can log in, and none afterwards', async t => {
+t.test('C11 serve prints a setup link while no one can sign in, and none afterwards', async t => {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-setup-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
-  const first = await serve(t, folder, /^A first key/)
+  const first = await serve(t, folder, /^Created a first API key/)
   t.match(first.token, /^[\w-]{43}$/)
   const key = await readFile(join(folder, 'tollgate-first-key'), 'utf8')
   t.match(key, /^sk-\S+\n$/)

@@ -19,7 +19,7 @@ function head(line: string, ...lines: readonly string[]): string {
   return `${[line, ...own, ...lines].join('\r\n')}\r\n\r\n`
 }
 
-t.test('header names with underscores are taken, and none of them frames, forwards or signs a request', async t => {
+t.test('header names with underscores are accepted, except those that frame, forward or sign a request', async t => {
   const fixed = ['Content-Type: application/json', `Content-Length: ${body.length}`]
   for (const line of [
     'session_id: 0199',
@@ -52,7 +52,7 @@ t.test('header names with underscores are taken, and none of them frames, forwar
   )
 })
 
-t.test('a WebSocket that is opened where requests are answered by HTTP is refused with 426 at once', async t => {
+t.test('a WebSocket at an HTTP path gets 426 at once', async t => {
   for (const path of ['/v1/embeddings', '/v1/v1/embeddings', '/v1/embeddings?x=1', '/v1/chat/completions']) {
     const upgrade = ['Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==']
     const answer = await exchangeRaw(

@@ -43,7 +43,7 @@ for (const [name, events, open] of [
   ['a ledger that differs', [of('ledger.differs', { count: 2 }, 1)], ['ledger.differs']],
   ['a ledger that adds up again', [of('ledger.differs', { count: 2 }, 1), of('ledger.verified', {}, 2)], []],
 ] as const)
-  t.test(`what needs somebody: ${name}`, async t => {
+  t.test(`needs attention: ${name}`, async t => {
     t.strictSame(
       findAlerts(events, nothing).map(({ kind }) => kind),
       open,
@@ -51,7 +51,7 @@ for (const [name, events, open] of [
     t.strictSame(findAlerts(events.toReversed(), nothing), findAlerts(events, nothing), 'in whatever order they come')
   })
 
-t.test('what stands: receivers, charges that wait for a person, a certificate near its end', async t => {
+t.test('current state: receivers, charges in review, a certificate near its end', async t => {
   const told = findAlerts([], {
     now: 0,
     webhooks: [
@@ -78,7 +78,7 @@ for (const [mark, id, isDealt] of [
   ['webhook/other/evt_b', 'webhook/finance/evt_a', false],
   ['event/2', 'event/1', false],
 ] as const)
-  t.test(`what ${mark} says of ${id}: ${isDealt ? 'dealt with' : 'told anew'}`, async t => {
+  t.test(`what ${mark} says of ${id}: ${isDealt ? 'dealt with' : 'reported again'}`, async t => {
     t.equal(dealtWith({ id }, [{ alert: mark, by: 'root', at: 1 }]).length > 0, isDealt)
   })
 
@@ -115,7 +115,7 @@ for (const [name, event, { keys, budget: now }, isOpen] of [
   { keys?: [string, typeof away][]; budget?: ReturnType<typeof spentOf> },
   boolean,
 ])[])
-  t.test(`as it stands now: ${name}`, async t => {
+  t.test(`the current state: ${name}`, async t => {
     const still = stillOpen(findAlerts([event], nothing), {
       keysOf: () => keys && new Map(keys),
       budgetOf: () => now,
@@ -123,7 +123,7 @@ for (const [name, event, { keys, budget: now }, isOpen] of [
     t.equal(still.length > 0, isOpen)
   })
 
-t.test('an alert is shown to whom it concerns, dealt with for all, and told anew when it happens again', async t => {
+t.test('an alert is shown to the right roles, dealt with for all, and reported again when it recurs', async t => {
   const started = await start(t, { upstreams: [] })
   const { events } = started.gateway.storage
   const admin = await enterAsAdmin(started)
@@ -153,7 +153,7 @@ t.test('an alert is shown to whom it concerns, dealt with for all, and told anew
   t.match(await read(billing), { open: 0, alerts: [] }, 'a budget that was raised is another one')
 })
 
-t.test('however many events there are, as many rows are read', async t => {
+t.test('the number of rows read does not depend on the number of events', async t => {
   const path = makeFile(t)
   const storage = await openStorage({ url: `sqlite:${path}`, role: 'tool', log: silentLog, clock: systemClock })
   await storage.events.tell({ kind: 'ledger.differs', data: { count: 1 } })
@@ -180,44 +180,41 @@ t.test('however many events there are, as many rows are read', async t => {
   )
 })
 
-t.test(
-  'refused sign-ins are counted by name, address and hour, and no password that was typed as a name is kept',
-  async t => {
-    const clock = movableClock()
-    const started = await start(t, { upstreams: [], clock })
-    const admin = await enterAsAdmin(started, clock)
-    await enterAsUser(started, admin, 'ann')
-    const visitor = newVisitor(started.url)
-    const guess = async (name: string) => {
-      t.equal((await visitor.post('/api/session', { name, password: 'not the password' })).status, 401, name)
-      clock.forward(61_000)
-    }
-    for (let i = 0; i < 3; i++) await guess('ann')
-    await guess('hunter2-is-my-password')
-    type Told = { times: number; count: number; rows: { name: string | null; times: number; remote: string }[] }
-    const read = async (query = '') => (await admin.get(`/api/audit/sign-ins${query}`)).body as Told
-    const told = await read()
-    t.equal(told.times, 4)
-    t.strictSame(
-      [...Map.groupBy(told.rows, row => row.name)]
-        .map(([name, rows]) => [name, rows.reduce((n, row) => n + row.times, 0)])
-        .toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
-      [
-        ['ann', 3],
-        [null, 1],
-      ],
-    )
-    t.notMatch(JSON.stringify(told), /hunter2/)
-    t.match(await read('?name=ann'), { times: 3 })
-    t.match(await read('?name=ann&remote=10.0.0.1'), { times: 0, rows: [] })
-    t.match(await read(`?until=${new Date(clock.now() - 7_200_000).toISOString()}`), { times: 0 })
-    // Who got in is in the trail itself.
-    t.equal((await visitor.post('/api/session', { name: 'ann', password: passwordOfTests })).status, 200)
-    t.match(await read(), { times: 4 })
-  },
-)
+t.test('refused sign-ins are counted by name, address and hour, and no password typed as a name is stored', async t => {
+  const clock = movableClock()
+  const started = await start(t, { upstreams: [], clock })
+  const admin = await enterAsAdmin(started, clock)
+  await enterAsUser(started, admin, 'ann')
+  const visitor = newVisitor(started.url)
+  const guess = async (name: string) => {
+    t.equal((await visitor.post('/api/session', { name, password: 'not the password' })).status, 401, name)
+    clock.forward(61_000)
+  }
+  for (let i = 0; i < 3; i++) await guess('ann')
+  await guess('hunter2-is-my-password')
+  type Told = { times: number; count: number; rows: { name: string | null; times: number; remote: string }[] }
+  const read = async (query = '') => (await admin.get(`/api/audit/sign-ins${query}`)).body as Told
+  const told = await read()
+  t.equal(told.times, 4)
+  t.strictSame(
+    [...Map.groupBy(told.rows, row => row.name)]
+      .map(([name, rows]) => [name, rows.reduce((n, row) => n + row.times, 0)])
+      .toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
+    [
+      ['ann', 3],
+      [null, 1],
+    ],
+  )
+  t.notMatch(JSON.stringify(told), /hunter2/)
+  t.match(await read('?name=ann'), { times: 3 })
+  t.match(await read('?name=ann&remote=10.0.0.1'), { times: 0, rows: [] })
+  t.match(await read(`?until=${new Date(clock.now() - 7_200_000).toISOString()}`), { times: 0 })
+  // Who got in is in the trail itself.
+  t.equal((await visitor.post('/api/session', { name: 'ann', password: passwordOfTests })).status, 200)
+  t.match(await read(), { times: 4 })
+})
 
-t.test('whoever guesses from many addresses fills no disk', async t => {
+t.test('guesses from many addresses do not fill the disk', async t => {
   const clock = movableClock()
   const storage = await openStorage({ url: `sqlite:${makeFile(t)}`, role: 'tool', log: silentLog, clock })
   t.teardown(() => storage.close())
@@ -235,7 +232,7 @@ t.test('whoever guesses from many addresses fills no disk', async t => {
   t.equal((await storage.watch.listRefused({ limit: 1_000 })).count, 1, 'what is 90 days old has gone')
 })
 
-t.test('the audit log is filtered by time, and says how much of what a filter has', async t => {
+t.test('the audit log is filtered by time, and counts the rows of a filter', async t => {
   const clock = movableClock()
   const started = await start(t, { upstreams: [], clock })
   const admin = await enterAsAdmin(started, clock)

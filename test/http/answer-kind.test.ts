@@ -89,29 +89,26 @@ const wrong: readonly Wrong[] = [
   ['embeddings: events that call themselves JSON', calls.embeddings, json, events],
 ]
 
-t.test(
-  'an answer of another kind than was asked for is a 502 that says not to retry, and its charge waits',
-  async t => {
-    const { post, upstreams, charges, logs, gateway } = await start(t, { edit: [['rpm: 60', 'rpm: 600']] })
-    const upstream = upstreams['text'] as Upstream
-    for (const [what, { path, body }, type, text] of wrong)
-      for (const pieceBytes of [1e9, 1]) {
-        const came = upstream.received.length
-        upstream.answer(answer(type, text, pieceBytes))
-        const refused = await post(path, body)
-        const told = (await refused.json()) as object
-        const name = caseName({ what, pieceBytes })
-        t.match([refused.status, refused.headers.get('x-should-retry')], [502, 'false'], name)
-        t.match(JSON.stringify(told), /where .* was asked for/, name)
-        t.equal(upstream.received.length, came + 1, name)
-        t.match(await charges(1), [{ state: 'needs_review', reason: 'answer_unrecognised' }], name)
-        t.match(await logs(1), [{ outcome: 'refused', status: 502, error: 'upstream_answer_kind' }], name)
-      }
-    t.same((await gateway.storage.books.verify()).problems, [])
-  },
-)
+t.test('an answer of another kind than requested is a 502 that forbids retries, and its charge waits', async t => {
+  const { post, upstreams, charges, logs, gateway } = await start(t, { edit: [['rpm: 60', 'rpm: 600']] })
+  const upstream = upstreams['text'] as Upstream
+  for (const [what, { path, body }, type, text] of wrong)
+    for (const pieceBytes of [1e9, 1]) {
+      const came = upstream.received.length
+      upstream.answer(answer(type, text, pieceBytes))
+      const refused = await post(path, body)
+      const told = (await refused.json()) as object
+      const name = caseName({ what, pieceBytes })
+      t.match([refused.status, refused.headers.get('x-should-retry')], [502, 'false'], name)
+      t.match(JSON.stringify(told), /where .* was asked for/, name)
+      t.equal(upstream.received.length, came + 1, name)
+      t.match(await charges(1), [{ state: 'needs_review', reason: 'answer_unrecognised' }], name)
+      t.match(await logs(1), [{ outcome: 'refused', status: 502, error: 'upstream_answer_kind' }], name)
+    }
+  t.same((await gateway.storage.books.verify()).problems, [])
+})
 
-t.test('the refusal stands in the API format of the caller', async t => {
+t.test("the error is in the client's API format", async t => {
   const { post, upstreams } = await start(t)
   upstreams['text']?.answer(answer(json, object))
   const refuse = async ({ path, body }: Call): Promise<unknown> => (await post(path, body)).json()
@@ -121,7 +118,7 @@ t.test('the refusal stands in the API format of the caller', async t => {
   t.match(await refuse(asked), { error: { code: 502, status: 'UNAVAILABLE' } })
 })
 
-t.test('a transcription that was asked for as a stream and comes as JSON is refused, and as text passes', async t => {
+t.test('a transcription requested as a stream is refused as JSON and passes as text', async t => {
   const { upstreams, url, key, charges } = await start(t)
   const send = (more: { readonly [name: string]: string }): Promise<Response> => {
     const form = new FormData()
@@ -155,37 +152,34 @@ t.test('a transcription that was asked for as a stream and comes as JSON is refu
   }
 })
 
-t.test(
-  'an answer of the kind that was asked for passes byte for byte, whatever type it has and however it is cut',
-  async t => {
-    const { post, upstreams, charges } = await start(t, { edit: [['rpm: 60', 'rpm: 600']] })
-    const right: readonly Wrong[] = [
-      ['events', streamed(calls.chat), stream, events],
-      ['events that call themselves JSON', streamed(calls.chat), json, events],
-      ['events without a type', streamed(calls.chat), undefined, events],
-      ['events behind a comment and blank lines', streamed(calls.chat), 'text/plain', `\n\n: wait\n\n${events}`],
-      ['JSON', calls.chat, json, object],
-      ['JSON that calls itself events', calls.chat, stream, object],
-      ['JSON behind blanks', calls.chat, json, `\n   \n${object}`],
-      ['JSON without a type', calls.chat, undefined, object],
-      ['a list', { path: `${google}:streamGenerateContent`, body: { contents } }, json, list],
-      ['one of a list', { path: `${google}:streamGenerateContent`, body: { contents } }, json, object],
-      ['events of a list', { path: `${google}:streamGenerateContent`, body: { contents } }, stream, events],
-      ['sound', calls.speech, 'audio/mpeg', 'data: no events'],
-    ]
-    for (const [what, { path, body }, type, text] of right)
-      for (const pieceBytes of [1e9, 1]) {
-        upstreams['text']?.answer(answer(type, text, pieceBytes))
-        const passed = await post(path, body)
-        const name = caseName({ what, pieceBytes })
-        t.match([passed.status, await passed.text()], [200, text], name)
-        t.match(await charges(1), [{ state: 'settled' }], name)
-        if (text === events) t.equal(passed.headers.get('content-type'), stream, name)
-      }
-  },
-)
+t.test('an answer of the requested kind passes byte for byte, whatever its type and chunks', async t => {
+  const { post, upstreams, charges } = await start(t, { edit: [['rpm: 60', 'rpm: 600']] })
+  const right: readonly Wrong[] = [
+    ['events', streamed(calls.chat), stream, events],
+    ['events that call themselves JSON', streamed(calls.chat), json, events],
+    ['events without a type', streamed(calls.chat), undefined, events],
+    ['events behind a comment and blank lines', streamed(calls.chat), 'text/plain', `\n\n: wait\n\n${events}`],
+    ['JSON', calls.chat, json, object],
+    ['JSON that calls itself events', calls.chat, stream, object],
+    ['JSON behind blanks', calls.chat, json, `\n   \n${object}`],
+    ['JSON without a type', calls.chat, undefined, object],
+    ['a list', { path: `${google}:streamGenerateContent`, body: { contents } }, json, list],
+    ['one of a list', { path: `${google}:streamGenerateContent`, body: { contents } }, json, object],
+    ['events of a list', { path: `${google}:streamGenerateContent`, body: { contents } }, stream, events],
+    ['sound', calls.speech, 'audio/mpeg', 'data: no events'],
+  ]
+  for (const [what, { path, body }, type, text] of right)
+    for (const pieceBytes of [1e9, 1]) {
+      upstreams['text']?.answer(answer(type, text, pieceBytes))
+      const passed = await post(path, body)
+      const name = caseName({ what, pieceBytes })
+      t.match([passed.status, await passed.text()], [200, text], name)
+      t.match(await charges(1), [{ state: 'settled' }], name)
+      if (text === events) t.equal(passed.headers.get('content-type'), stream, name)
+    }
+})
 
-t.test('an error of the upstream passes as it is, whatever was asked for', async t => {
+t.test('an error of the upstream passes unchanged, whatever was requested', async t => {
   const { post, upstreams, charges } = await start(t)
   const { path, body } = streamed(calls.chat)
   const error = JSON.stringify({ error: { message: 'slow down', code: 'rate_limit_exceeded' } })
@@ -200,7 +194,7 @@ t.test('an error of the upstream passes as it is, whatever was asked for', async
   t.same(await charges(), [], 'nothing is charged')
 })
 
-t.test('what shows its kind when the head has left is told as an error of the stream', async t => {
+t.test('a wrong kind that shows after the head is an error of the stream', async t => {
   const { upstreams, openai, charges } = await start(t)
   const messages = [{ role: 'user' as const, content: 'hi' }]
   upstreams['text']?.answer(async res => {
@@ -230,7 +224,7 @@ const other = picture(1254, 1250)
 const asJson = (...data: object[]): string => JSON.stringify({ created: 7, data, ...said, usage })
 const event = (type: string, more: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`
 
-t.test('images that were asked for as a stream and come as JSON become the events of the API format', async t => {
+t.test('images requested as a stream and answered as JSON become events of the API format', async t => {
   const { post, openai, upstreams, charges } = await start(t)
   for (const pieceBytes of [1e9, 1000, 7]) {
     upstreams['alpha']?.answer(answer(json, asJson({ ...one, revised_prompt: 'a "red" boat' }, other), pieceBytes))
@@ -268,7 +262,7 @@ t.test('an answer without a byte costs nothing and keeps no hold', async t => {
       }
 })
 
-t.test('images that were asked for in one answer and come as events become that answer', async t => {
+t.test('images requested in one answer and answered as events become that answer', async t => {
   const { openai, upstreams, charges, post } = await start(t)
   const streamed =
     event('image_generation.partial_image', { b64_json: picture(64, 64).b64_json, partial_image_index: 0 }) +
@@ -297,7 +291,7 @@ t.test('images that were asked for in one answer and come as events become that 
   t.match(await charges(1), [{ state: 'needs_review' }])
 })
 
-t.test('an image leaves as an event while the JSON of the next is still coming', async t => {
+t.test('an image is sent as an event while the JSON of the next still arrives', async t => {
   const { openai, upstreams, charges } = await start(t)
   const gate = Promise.withResolvers<void>()
   const text = asJson(one, other)

@@ -10,7 +10,7 @@ import { caseName } from '../harness/case-name.ts'
 
 const ask = { model: 'alpha-image-2', prompt: 'a boat' }
 
-t.test('a copy made under load adds up, and can be put in the place of the database [D5]', async t => {
+t.test('a copy made under load balances, and can replace the database [D5]', async t => {
   const folder = t.testdir()
   const upstream = await startUpstream({ created: 1, data: [picture(1024, 1024)] })
   t.teardown(() => upstream.close())
@@ -31,9 +31,9 @@ t.test('a copy made under load adds up, and can be put in the place of the datab
   }
   const loads = Array.from({ length: 4 }, askAll)
   while (statuses.length < 20) await askOnce(url, ask, { key: site.key })
-  t.match(await tollgate('backup', copy), { code: 0, stderr: /is a copy of the whole database/ })
+  t.match(await tollgate('backup', copy), { code: 0, stderr: /Backed up the database/ })
   const during = statuses.length
-  t.match(await tollgate('backup', copy), { code: 1, stderr: /is there already/ })
+  t.match(await tollgate('backup', copy), { code: 1, stderr: /already exists/ })
   load.on = false
   await Promise.all(loads)
   t.ok(during > 20, 'requests went on meanwhile')
@@ -60,10 +60,10 @@ t.test('a copy made under load adds up, and can be put in the place of the datab
   const bad = join(folder, 'bad.db')
   await writeFile(bad, 'nothing of the kind')
   t.match(await tollgate('restore', bad), { code: 1, stderr: /bad\.db cannot be restored: the file is not a database/ })
-  t.match(await tollgate('restore', 'nope.db'), { code: 1, stderr: /^nope\.db is not there\n/ })
+  t.match(await tollgate('restore', 'nope.db'), { code: 1, stderr: /^nope\.db does not exist\n/ })
   const restored = await tollgate('restore', copy)
-  t.match(restored, { code: 0, stderr: new RegExp(`^\\S+ is the database now: ${audit.charges} charges`) })
-  const aside = /before is (\S+)\.$/m.exec(restored.stderr)?.[1] ?? ''
+  t.match(restored, { code: 0, stderr: new RegExp(`^Restored \\S+: ${audit.charges} charges`) })
+  const aside = /previous database is (\S+)\.$/m.exec(restored.stderr)?.[1] ?? ''
   t.ok((await stat(aside)).isFile(), 'what was there is kept')
   const again = site.start()
   t.teardown(() => again.kill())
@@ -72,7 +72,7 @@ t.test('a copy made under load adds up, and can be put in the place of the datab
   t.match(await tollgate('ledger', 'verify'), { code: 0, stderr: /: 0 problems$/m })
 })
 
-t.test('what a killed gateway had not moved into its file yet is restored with it', async t => {
+t.test('restores what a killed gateway had not moved into its file yet', async t => {
   const folder = t.testdir()
   const [live, aside, back] = ['live.db', 'aside.db', 'back.db'].map(name => join(folder, name)) as [
     string,
@@ -93,7 +93,7 @@ t.test('what a killed gateway had not moved into its file yet is restored with i
   await restored.close()
 })
 
-t.test('a database that is no file is told how it is copied', async t => {
+t.test('a database without a file is refused with the way to copy it', async t => {
   await t.rejects(backupStorage({ url: 'postgres://localhost/none', to: join(t.testdir(), 'x') }), {
     code: 'storage_not_a_file',
     message: /pg_dump/,

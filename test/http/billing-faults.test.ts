@@ -36,7 +36,7 @@ function cutUp(text: string, count: number): string[] {
 }
 
 billed(
-  'a caller who leaves at any moment after the upstream has the request is charged what was made, once [B10] [row 2] [row 4]',
+  'a client that leaves after the upstream has the request is charged once for what was made [B10] [row 2] [row 4]',
   {},
   async (t, shop) => {
     const text = JSON.stringify({ created: 1, data: [picture(1254, 1254, jpeg), picture(3000, 40, jpeg)] })
@@ -76,7 +76,7 @@ const gated = definePlugin({
 })
 
 billed(
-  'a caller who closes the connection when it has every byte that it was promised has not left early',
+  'a client that closes with every promised byte has not left early',
   { plugins: [gated], edit: [['pipeline: [auth', 'pipeline: [gated, auth']] },
   async (t, shop) => {
     const body = Buffer.from(JSON.stringify({ created: 1, data: [picture(1254, 1254)] }))
@@ -101,7 +101,7 @@ billed(
 )
 
 billed(
-  'with on_caller_gone: free the call is broken off and only what had left is paid [B10] [row 3]',
+  'with on_caller_gone: free the call is ended and only delivered images are paid [B10] [row 3]',
   { edit: [['on_caller_gone: bill ', 'on_caller_gone: free ']] },
   async (t, shop) => {
     const text = JSON.stringify({ created: 1, data: [picture(1254, 1254, jpeg), picture(3000, 40, jpeg)] })
@@ -132,7 +132,7 @@ billed(
 )
 
 billed(
-  'of 200 callers who leave at once 64 answers are read on and charged; the rest are broken off, cost nothing and are for review [B11] [row 3]',
+  'of 200 clients that leave at once 64 answers are read on and charged; the rest are ended, cost nothing and are for review [B11] [row 3]',
   {},
   async (t, shop) => {
     const gate = Promise.withResolvers<void>()
@@ -163,7 +163,7 @@ billed(
 )
 
 billed(
-  'a caller who leaves while he uploads costs nothing, and no upstream hears of him [row 1]',
+  'a client that leaves during its upload costs nothing, and no upstream is called [row 1]',
   {},
   async (t, shop) => {
     const { body, contentType } = form({ ...alpha, image: png(600, 600) })
@@ -188,7 +188,7 @@ billed(
 )
 
 billed(
-  'an upstream that cannot be reached costs nothing, and the SDK may try again [row 5]',
+  'an unreachable upstream costs nothing, and the SDK may retry [row 5]',
   { env: { ALPHA_URL: 'http://127.0.0.1:1' } },
   async (t, shop) => {
     const answer = await shop.ask(alpha)
@@ -198,7 +198,7 @@ billed(
   },
 )
 
-billed('what an upstream refuses costs nothing, and its status is the caller’s [row 6]', {}, async (t, shop) => {
+billed('a refusal of the upstream costs nothing, and the client gets its status [row 6]', {}, async (t, shop) => {
   for (const status of [400, 404, 413, 422, 429, 500, 503, 529]) {
     shop.upstreams['alpha']?.answer(
       res => void res.writeHead(status, { ...json, 'retry-after': '9' }).end('{"error":{"message":"no"}}'),
@@ -210,7 +210,7 @@ billed('what an upstream refuses costs nothing, and its status is the caller’s
 })
 
 billed(
-  'an upstream that breaks off after some images is paid for those, and the caller is cut, never ended cleanly [row 8]',
+  'an upstream that breaks off after some images is paid for those, and the client is cut, never ended cleanly [row 8]',
   {},
   async (t, shop) => {
     const [one, two, three] = [picture(1254, 1254), picture(3000, 40), picture(1672, 941, jpeg)].map(image =>
@@ -238,7 +238,7 @@ billed(
 )
 
 billed(
-  'an upstream that stalls in the middle of its answer is cut off and costs nothing that was not whole [row 7] [row 8]',
+  'an upstream that stalls in its answer is cut off, and incomplete images cost nothing [row 7] [row 8]',
   { edit: [[/idle: 120s, total: 15m/, 'idle: 300ms, total: 15m']] },
   async (t, shop) => {
     shop.upstreams['alpha']?.answer(
@@ -292,7 +292,7 @@ const faulty = (name: string) =>
   })
 
 billed(
-  'whatever fails in a plugin, at once or later, every hold ends: given back before the upstream has the request, for review after, paid where an image came [B6]',
+  'whatever fails in a plugin, at once or later, every hold ends: released before the upstream has the request, for review after, paid if an image arrived [B6]',
   {
     plugins: [faulty('above'), faulty('below')],
     edit: [
@@ -363,7 +363,7 @@ function movableClock(): Clock & { move(ms: number): void } {
 }
 
 billed(
-  'while the ledger cannot be written, requests that cost money are refused before the upstream is called, and served again when it can [row 19] [D1]',
+  'while the ledger cannot be written, billable requests are refused before the upstream is called, and served again afterwards [row 19] [D1]',
   {},
   async (t, shop) => {
     const ledger = ledgerOf(shop)
@@ -385,7 +385,7 @@ billed(
 )
 
 billed(
-  'an image whose charge cannot be written is kept back until it can be, and then handed out and charged once [row 20] [row 21]',
+  'an image whose charge cannot be written waits until it can, and is then delivered and charged once [row 20] [row 21]',
   {},
   async (t, shop) => {
     const ledger = ledgerOf(shop)
@@ -415,7 +415,7 @@ billed(
 
 const clock = movableClock()
 billed(
-  'an image whose charge cannot be written for ten seconds is never handed out, and costs nothing [row 20] [D1]',
+  'an image whose charge cannot be written for ten seconds is never delivered, and costs nothing [row 20] [D1]',
   { clock },
   async (t, shop) => {
     const ledger = ledgerOf(shop)
@@ -457,7 +457,7 @@ billed(
 )
 
 billed(
-  'of an image that is not paid for yet all but the last 4 KiB are out, and no more, however long the commit takes [B4]',
+  'all but the last 4 KiB of an unpaid image are sent, and no more, however long the commit takes [B4]',
   {},
   async (t, shop) => {
     const text = JSON.stringify({ data: [picture(1254, 1254, jpeg)] })
@@ -489,28 +489,24 @@ billed(
   },
 )
 
-billed(
-  'a gateway that was paused while another one took over its charges hands nothing out [row 24]',
-  {},
-  async (t, shop) => {
-    const arrived = Promise.withResolvers<void>()
-    const gate = Promise.withResolvers<void>()
-    shop.upstreams['alpha']?.answer(async res => {
-      arrived.resolve()
-      await gate.promise
-      res.writeHead(200, json).end(JSON.stringify({ data: [picture(1254, 1254)] }))
-    })
-    const asked = shop.ask(alpha)
-    await arrived.promise
-    const db = new DatabaseSync(join(shop.folder, 'tollgate.db'), { timeout: 5_000 })
-    // What the one that took over would have written.
-    db.exec(
-      `BEGIN IMMEDIATE; UPDATE key SET held = 0; UPDATE charge SET state = 'needs_review', reason = 'gateway_stopped', ended_at = 1; COMMIT`,
-    )
-    db.close()
-    gate.resolve()
-    t.match(await asked, { status: 503, headers: { 'x-should-retry': 'false' } })
-    await shop.settled()
-    t.match(await shop.gateway.storage.books.all(null, 5), [{ state: 'needs_review', lines: [] }])
-  },
-)
+billed('a paused gateway whose charges another took over delivers nothing [row 24]', {}, async (t, shop) => {
+  const arrived = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
+  shop.upstreams['alpha']?.answer(async res => {
+    arrived.resolve()
+    await gate.promise
+    res.writeHead(200, json).end(JSON.stringify({ data: [picture(1254, 1254)] }))
+  })
+  const asked = shop.ask(alpha)
+  await arrived.promise
+  const db = new DatabaseSync(join(shop.folder, 'tollgate.db'), { timeout: 5_000 })
+  // What the one that took over would have written.
+  db.exec(
+    `BEGIN IMMEDIATE; UPDATE key SET held = 0; UPDATE charge SET state = 'needs_review', reason = 'gateway_stopped', ended_at = 1; COMMIT`,
+  )
+  db.close()
+  gate.resolve()
+  t.match(await asked, { status: 503, headers: { 'x-should-retry': 'false' } })
+  await shop.settled()
+  t.match(await shop.gateway.storage.books.all(null, 5), [{ state: 'needs_review', lines: [] }])
+})

@@ -16,7 +16,7 @@ function money(micros: number): string {
 const formats = { png, jpeg, webp } as const
 for (const [format, make] of Object.entries(formats)) {
   billed(
-    `the long edge of the ${format} that came back sets the tier, to the pixel, lying or standing [I1]`,
+    `the long edge of the returned ${format} sets the tier, to the pixel, landscape or portrait [I1]`,
     {},
     async (t, shop) => {
       const borders = [
@@ -57,7 +57,7 @@ for (const [format, make] of Object.entries(formats)) {
 const multipliers = ['0', '0.5', '3'] as const
 const groupLines = multipliers.map((factor, i) => `  group-${i}: { rpm: 1000000, multiplier: "${factor}" }\n`).join('')
 billed(
-  'a price is the sum over the images that came back, whatever n was and whatever the group multiplies by [B1] [B8]',
+  'a price is the sum over the returned images, whatever n and the group multiplier are [B1] [B8]',
   { edit: [[/ {2}partner: .*\n/, groupLines]] },
   async (t, shop) => {
     const keys = await Promise.all(multipliers.map((_factor, i) => shop.newKey({ group: `group-${i}` })))
@@ -116,7 +116,7 @@ function edit(fields: object, key: string): Parameters<Shop['ask']> {
 }
 
 billed(
-  'images of different tiers in one answer are priced each by itself, and told in groups [B22]',
+  'images of different tiers in one answer are priced separately, and shown in groups [B22]',
   {},
   async (t, shop) => {
     const data = [picture(1254, 1254), picture(3000, 100), picture(1672, 941), picture(1254, 1254)]
@@ -147,7 +147,7 @@ billed(
 )
 
 billed(
-  'an image without a readable size beside one that has one: the sources are told in groups too [B22]',
+  'an image without a readable size next to one with a size: the sources are shown in groups too [B22]',
   {},
   async (t, shop) => {
     shop.upstreams['alpha']?.answer({
@@ -163,7 +163,7 @@ billed(
   },
 )
 
-billed('the details record says what was sent, what came back and what it cost [B22]', {}, async (t, shop) => {
+billed('the details record shows what was sent, what was returned and what it cost [B22]', {}, async (t, shop) => {
   const rows = [
     {
       ask: { ...alpha, size: '3840x2160', quality: 'high' },
@@ -205,7 +205,7 @@ billed('the details record says what was sent, what came back and what it cost [
 })
 
 billed(
-  'the tier of family B follows the size that was asked for, 2K without one, 4K for 3840x2160 [I3]',
+  'the tier of family B follows the requested size, 2K without one, 4K for 3840x2160 [I3]',
   {},
   async (t, shop) => {
     const rows = [
@@ -232,7 +232,7 @@ billed(
   },
 )
 
-billed('more images than were asked for are billed each, and flagged [B17]', {}, async (t, shop) => {
+billed('more images than requested are each billed, and flagged [B17]', {}, async (t, shop) => {
   shop.upstreams['alpha']?.answer({ data: [1, 2, 3, 4].map(() => picture(1254, 1254)) })
   await shop.ask({ ...alpha, n: 2 })
   const [charge] = await shop.charges(1)
@@ -244,7 +244,7 @@ billed('more images than were asked for are billed each, and flagged [B17]', {},
 })
 
 billed(
-  'with over_return: cap, those beyond n are told and cost nothing [B17]',
+  'with over_return: cap, images beyond n are shown and cost nothing [B17]',
   { edit: [['on_caller_gone: bill ', 'over_return: cap ']] },
   async (t, shop) => {
     shop.upstreams['alpha']?.answer({ data: [1, 2, 3].map(() => picture(1254, 1254)) })
@@ -255,7 +255,7 @@ billed(
 )
 
 billed(
-  'what is no image that can be read is billed as the default tier and flagged, and no general decoder sees it [I8] [B17]',
+  'an unreadable image is billed as the default tier and flagged, without a general decoder [I8] [B17]',
   {},
   async (t, shop) => {
     const icns = Buffer.concat([Buffer.from('icns\0\0\0\x40ic07\0\0\0\0'), Buffer.alloc(48)])
@@ -283,7 +283,7 @@ billed(
   },
 )
 
-billed('base64 in any of its writings is the same image [I9]', {}, async (t, shop) => {
+billed('base64 in any notation is the same image [I9]', {}, async (t, shop) => {
   const bytes = png(1254, 1254)
   const plain = bytes.toString('base64')
   const texts: readonly [string, string][] = [
@@ -312,7 +312,7 @@ billed('base64 in any of its writings is the same image [I9]', {}, async (t, sho
   shop.overrule(texts.map(() => '1254x1254'))
 })
 
-billed('an element counts once, wherever its members stand and whatever else it holds [I11]', {}, async (t, shop) => {
+billed('an element counts once, whatever its members and their order [I11]', {}, async (t, shop) => {
   const { b64_json: b64 } = picture(1254, 1254)
   const rows: readonly [string, string, number][] = [
     ['the image first', `{"data":[{"b64_json":"${b64}","revised_prompt":"x"}]}`, 1],
@@ -335,7 +335,7 @@ billed('an element counts once, wherever its members stand and whatever else it 
 })
 
 billed(
-  'a free model takes no money and keeps its lines',
+  'a free model takes no money and keeps its items',
   { edit: [['beta, prices: { 1K: "0.02", 2K: "0.04", 4K: "0.08" }', 'beta, price: free']] },
   async (t, shop) => {
     shop.upstreams['beta']?.answer({ data: [link('one')] })
@@ -350,7 +350,7 @@ const finished = (index: number, width: number, more: object = {}) =>
 const partial = `event: image_generation.partial_image\ndata: ${JSON.stringify({ type: 'image_generation.partial_image', partial_image_index: 0, ...picture(1254, 1254) })}\n\n`
 
 billed(
-  'events: previews are not billed, finished images are, one that is cut off is not, one told twice is billed once [B16]',
+  'events: previews are not billed, finished images are, a cut one is not, a repeated one is billed once [B16]',
   {},
   async (t, shop) => {
     const cut = finished(0, 1254).slice(0, -30)
@@ -393,7 +393,7 @@ billed(
   },
 )
 
-billed('a thousand requests at once are a thousand charges, each with an id of its own [B2]', {}, async (t, shop) => {
+billed('a thousand concurrent requests are a thousand charges, each with its own id [B2]', {}, async (t, shop) => {
   shop.upstreams['beta']?.answer({ data: [link('one')] })
   const ids = new Set<string>()
   let left = 1_000
@@ -408,7 +408,7 @@ billed('a thousand requests at once are a thousand charges, each with an id of i
 })
 
 billed(
-  'a budget for ten images: of 200 requests at once exactly ten are admitted, and never more is spent [B9]',
+  'exactly ten of 200 concurrent requests on a budget for ten images are admitted, and never more is spent [B9]',
   {},
   async (t, shop) => {
     const { key, id } = await shop.newKey({ budget: 400_000 })
@@ -436,7 +436,7 @@ billed(
 )
 
 billed(
-  'a hold is for the dearest tier that can come back, and what was not used is free again [B9]',
+  'a hold covers the most expensive possible tier, and the rest is released [B9]',
   { edit: [[/\n +largest_output:.*/, '']] },
   async (t, shop) => {
     const { key } = await shop.newKey({ budget: 160_000 })
@@ -449,7 +449,7 @@ billed(
 )
 
 billed(
-  'a hold is for the largest output to expect, and a larger image is charged in full and flagged [16]',
+  'a hold covers the largest expected output, and a larger image is charged in full and flagged [16]',
   {},
   async (t, shop) => {
     const { key, id } = await shop.newKey({ budget: 50_000 })
@@ -484,7 +484,7 @@ billed(
 )
 
 billed(
-  'a request in flight is charged the price it was admitted at, the next one the new price [B15]',
+  'a request in flight is charged the price at its admission, the next one the new price [B15]',
   {},
   async (t, shop) => {
     const gate = Promise.withResolvers<void>()
@@ -515,7 +515,7 @@ billed(
 )
 
 billed(
-  'a model taken off the list and a key revoked in flight: what was admitted is finished and charged [B15]',
+  'a model removed and a key revoked in flight: an admitted request is finished and charged [B15]',
   {},
   async (t, shop) => {
     const { key, id } = await shop.newKey()

@@ -48,7 +48,7 @@ async function open(t: Test, refusal: BodyRefusal | undefined, clock = new HandT
 
 const active = ['active', 'active', 'active']
 
-t.test('no other client is refused for what one client’s requests brought about, and no key changes', async t => {
+t.test("refusals caused by one client's requests affect no other client and no key", async t => {
   for (const refusal of bodyRefusals) {
     const { send, other, states, vendor, charges } = await open(t, refusal)
     for (let i = 0; i < 3; i++) {
@@ -74,7 +74,7 @@ t.test('no other client is refused for what one client’s requests brought abou
   }
 })
 
-t.test('nor does a client shut others out who writes each of its requests differently', async t => {
+t.test('a client that varies each of its requests cannot lock others out either', async t => {
   for (const refusal of bodyRefusals) {
     const { send, other, states, clock } = await open(t, refusal)
     for (let i = 0; i < 12; i++) await send(large(i))
@@ -93,7 +93,7 @@ t.test('nor does a client shut others out who writes each of its requests differ
   }
 })
 
-t.test('a key with more credit serves what another one cannot afford', async t => {
+t.test('a key with more credit serves what another cannot afford', async t => {
   const { send, always, states } = await open(t, undefined)
   const [refusal] = bodyRefusals as [BodyRefusal]
   always.set('one', [refusal.status, refusal.body]).set('two', [refusal.status, refusal.body])
@@ -101,7 +101,7 @@ t.test('a key with more credit serves what another one cannot afford', async t =
   t.same(states(), active)
 })
 
-t.test('one request changes one key at most, whatever all of them say', async t => {
+t.test('one request changes at most one key, whatever all of them answer', async t => {
   const rows: readonly (readonly [Answer, string])[] = [
     [[401, { error: { code: 'invalid_api_key' } }], 'suspended'],
     [[429, { error: { code: 'insufficient_quota' } }], 'suspended'],
@@ -117,7 +117,7 @@ t.test('one request changes one key at most, whatever all of them say', async t 
   }
 })
 
-t.test('a key without credit is suspended when a second, different request finds it so', async t => {
+t.test('a key without credit is suspended when a second, different request confirms it', async t => {
   const { send, always, states, other } = await open(t, undefined)
   always.set('one', [402, { error: { message: 'Payment required', code: 402 } }])
   const asked = async (key?: string) => {
@@ -127,7 +127,7 @@ t.test('a key without credit is suspended when a second, different request finds
   t.same(states(), ['suspended', 'active', 'active'])
 })
 
-t.test('suspended keys are tried within a second where no other is left, and back off to half a minute', async t => {
+t.test('suspended keys are tried within a second if no other is left, with backoff to half a minute', async t => {
   const { send, always, states, vendor, clock, settled } = await open(t, undefined)
   for (const key of keys) always.set(key, [401, { error: { code: 'invalid_api_key' } }])
   for (let i = 0; i < 3; i++) await send(ask('a word'))
@@ -153,7 +153,7 @@ t.test('suspended keys are tried within a second where no other is left, and bac
   t.ok(states().includes('active'))
 })
 
-t.test('who is limited by a vendor for all clients is asked no more for as long as was said', async t => {
+t.test('a key limited for all clients is not used for the reported time', async t => {
   const { send, always, vendor, other, states } = await open(t, undefined)
   const limit: Answer = [429, { error: { code: 'rate_limit_exceeded' } }, { 'retry-after': '30' }]
   for (const key of keys) always.set(key, limit)

@@ -6,7 +6,7 @@ import { start } from '../harness/start.ts'
 
 const image = { model: 'beta-imagine-image', prompt: 'a boat', size: '1024x1024' }
 
-t.test('budgets and balances are set, seen and refused by', async t => {
+t.test('the command line sets and shows budgets and balances, which then refuse', async t => {
   const started = await start(t, {
     upstreams: [],
     simulated: true,

@@ -49,7 +49,7 @@ async function keyOf({ gateway, settled }: Started, id: string): Promise<Key> {
   return key
 }
 
-t.test('a budget of a day is 402 when it is spent, says when it begins anew, and does', async t => {
+t.test('a spent daily budget returns 402 with its renewal time, and renews then', async t => {
   const clock = new HandClock()
   const started = await open(t, { clock })
   const { storage } = started.gateway
@@ -64,7 +64,7 @@ t.test('a budget of a day is 402 when it is spent, says when it begins anew, and
     error: {
       type: 'insufficient_quota',
       code: 'insufficient_quota',
-      message: /may cost up to 0\.02 USD .* has 0\.00 USD left; it begins anew at 2026-11-21T00:00:00\.000Z/,
+      message: /may cost up to 0\.02 USD,? .* has 0\.00 USD left; it renews at 2026-11-21T00:00:00\.000Z/,
     },
   })
   await pass(started, clock, 1)
@@ -75,7 +75,7 @@ t.test('a budget of a day is 402 when it is spent, says when it begins anew, and
   t.strictSame(await checkBooks(started.gateway).then(faults => faults.filter(fault => !fault.includes('budget'))), [])
 })
 
-t.test('what a budget has reached is told once a day, at the percents of the configuration', async t => {
+t.test('reached thresholds are reported once a day, at the configured percentages', async t => {
   const clock = new HandClock()
   const edit: Edits = [
     ...noLimits,
@@ -110,11 +110,11 @@ t.test('what a budget has reached is told once a day, at the percents of the con
   )
   t.equal(
     describeEvent(events[0] as FeedEvent),
-    `budget of key ${key.id}: 50 % is spent, 0.02 of 0.04 USD; it begins anew at ${renews(0)}`,
+    `budget of key ${key.id}: 50 % is spent, 0.02 of 0.04 USD; it renews at ${renews(0)}`,
   )
 })
 
-t.test('a refund gives the day its money back, and a larger budget holds at the next request', async t => {
+t.test("a refund frees the day's money, and a larger budget applies at the next request", async t => {
   const started = await open(t)
   const { storage } = started.gateway
   const { key, secret } = await createKey(storage, { name: 'x', user: 'local', budget: price, budgetPeriod: 'month' })
@@ -130,7 +130,7 @@ t.test('a refund gives the day its money back, and a larger budget holds at the 
   t.equal((await ask(started, secret)).status, 200)
 })
 
-t.test('a total budget says nothing of beginning anew', async t => {
+t.test('a total budget reports no renewal', async t => {
   const started = await open(t)
   const { key } = await started.newKey({ budget: price - 1 })
   const refused = await ask(started, key)
@@ -138,7 +138,7 @@ t.test('a total budget says nothing of beginning anew', async t => {
   t.notMatch(refused.text, /begins anew/)
 })
 
-t.test('a budget of a group and of a user is 402 in every dialect, and names whose it is', async t => {
+t.test('a group or user budget returns 402 in every API format, and names its owner', async t => {
   const bounded: Edits = [
     [/default: \{ rpm: 60,[^}]*\}/, 'default: { rpm: 1000000, user_budget: { amount: "0.000001", per: day } }'],
     [/partner: \{ [^}]+\}/, 'partner: { budget: { amount: "0.000002", per: month } }'],
@@ -167,7 +167,7 @@ t.test('a budget of a group and of a user is 402 in every dialect, and names who
         body: JSON.stringify(body),
       })
       const text = await answer.text()
-      const words = `${whose} has ${left} USD left; it begins anew at ${renews}`
+      const words = `${whose} has ${left} USD left; it renews at ${renews}`
       t.ok(text.includes(words), `${path}: ${text}`)
       t.equal(answer.status, 402, path)
       t.equal(answer.headers.get('x-should-retry'), 'false', path)
@@ -175,7 +175,7 @@ t.test('a budget of a group and of a user is 402 in every dialect, and names who
   t.equal(Object.values(started.upstreams).flatMap(({ received }) => received).length, 0, 'nothing was sent')
   await storage.users.change('local', { budget: price, budgetPeriod: 'total' }, 'ada')
   t.equal((await ask(started, ofUser)).status, 200, 'a budget of their own stands before that of the group')
-  t.match((await ask(started, ofUser)).json(), { error: { message: /the user's budget has 0\.00 USD left$/ } })
+  t.match((await ask(started, ofUser)).json(), { error: { message: /the user's budget has 0\.00 USD left\. / } })
   await started.settled()
   t.strictSame((await storage.books.verify()).problems, [])
 })
@@ -254,11 +254,11 @@ async function onStorage(t: Test, make: Harness, how: { readonly gateways: reado
   })
 }
 
-t.test('200 at once on a budget for ten images: ten are admitted, on SQLite [B9]', async t =>
+t.test('ten of 200 concurrent requests on a budget for ten images are admitted, on SQLite [B9]', async t =>
   onStorage(t, sqliteHarness, { gateways: [1] }),
 )
 
-t.test('200 at once on a budget for ten images: ten are admitted, on PostgreSQL [B9]', async t => {
+t.test('ten of 200 concurrent requests on a budget for ten images are admitted, on PostgreSQL [B9]', async t => {
   const postgres = await startPostgres(['fsync=off'])
   t.teardown(() => postgres.close())
   await onStorage(t, postgresHarness(postgres), { gateways: [1, 3] })

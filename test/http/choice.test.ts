@@ -39,7 +39,7 @@ t.test('requests go to the upstream of the first priority, and by weight among e
 })
 
 t.test(
-  '429, 503 and 529 before a body are refusals: the next upstream is asked, and the caller sees its answer',
+  '429, 503 and 529 before a body are refusals: the next upstream is called, and the client sees its answer',
   async t => {
     const { post, first, second, rows, settled } = await startPair(t, {
       upstreams: [{ cooldown: { failures: 1_000, forMs: 1 } }],
@@ -58,7 +58,7 @@ t.test(
   },
 )
 
-t.test('an upstream that cannot be reached is passed over, and the log names the one that answered', async t => {
+t.test('an unreachable upstream is skipped, and the log names the one that answered', async t => {
   const { post, second, rows, settled } = await startPair(t, { upstreams: [{ url: deadUrl }] })
   const answer = await post()
   t.equal(answer.status, 200)
@@ -68,7 +68,7 @@ t.test('an upstream that cannot be reached is passed over, and the log names the
   t.equal(second.received.length, 1)
 })
 
-t.test('what one upstream has refused counts as asked, though the next cannot be reached', async t => {
+t.test('a request that one upstream refused counts as sent, even if the next cannot be reached', async t => {
   const outcomes: Outcome[] = []
   const { post, upstreams, settled } = await startEngine(t, {
     upstreams: [{}, { priority: 2, url: deadUrl }],
@@ -82,7 +82,7 @@ t.test('what one upstream has refused counts as asked, though the next cannot be
   t.match(outcomes, [{ kind: 'refused', reach: 'refused' }], 'limits keep its place')
 })
 
-t.test('what one upstream has refused is refused, though the next has no room and is not asked at all', async t => {
+t.test('a request that one upstream refused is refused, even if the next has no room and is not called', async t => {
   const outcomes: Outcome[] = []
   const { post, upstreams, rows, settled } = await startEngine(t, {
     upstreams: [{}, { priority: 2 }],
@@ -102,7 +102,7 @@ t.test('what one upstream has refused is refused, though the next has no room an
   t.match(rows, [{ upstream: 'upstream-0' }], 'the log names who was asked')
 })
 
-t.test('each upstream is asked for the model by the name that it knows, with its own key', async t => {
+t.test('each upstream gets its own model name and its own key', async t => {
   const { post, upstreams } = await startEngine(t, {
     upstreams: [
       { sendAs: 'name-at-first', credential: [{ kind: 'header', header: 'authorization', value: 'Bearer first' }] },
@@ -122,7 +122,7 @@ t.test('each upstream is asked for the model by the name that it knows, with its
   t.equal(again?.headers['x-api-key'], 'second')
 })
 
-t.test('what an upstream may have taken is never asked of another [B14, U10]', async t => {
+t.test('what an upstream may have accepted is never sent to another [B14, U10]', async t => {
   const kinds: { readonly [what: string]: Reaction } = {
     'a reset after the request': (_res, _received, req) => void req.socket.resetAndDestroy(),
     'an end after the request': (_res, _received, req) => void req.socket.end(),
@@ -161,7 +161,7 @@ t.test('what an upstream may have taken is never asked of another [B14, U10]', a
   t.equal(duplicates, 0)
 })
 
-t.test('when all refuse, the caller gets the last one’s refusal with its Retry-After', async t => {
+t.test('if all refuse, the client gets the last refusal with its Retry-After', async t => {
   const { post, first, second, rows, settled } = await startPair(t)
   first.answer(refuse(503, { 'retry-after': '70' }))
   second.answer(refuse(429, { 'retry-after': '7' }))
@@ -173,7 +173,7 @@ t.test('when all refuse, the caller gets the last one’s refusal with its Retry
   t.match(rows, [{ upstream: 'upstream-1', status: 429 }])
 })
 
-t.test('an upstream that fails in a row is left alone, until one request has tried it', async t => {
+t.test('an upstream with consecutive failures is paused until one request has tried it', async t => {
   let tick = 0
   const { post, first, second } = await startPair(t, {
     upstreams: [{ cooldown: { failures: 2, forMs: 5_000 } }],
@@ -211,7 +211,7 @@ t.test('an upstream that fails in a row is left alone, until one request has tri
   t.equal(second.received.length, before)
 })
 
-t.test('Retry-After of a refusal is respected: seconds, or a date', async t => {
+t.test('respects the Retry-After of a refusal, in seconds or as a date', async t => {
   let tick = 0
   const start = 1_800_000_000_000
   const { post, first } = await startPair(t, {
@@ -234,14 +234,14 @@ t.test('Retry-After of a refusal is respected: seconds, or a date', async t => {
   }
 })
 
-t.test('an upstream that is alone is asked, however often it has failed', async t => {
+t.test('an only upstream is called, however often it has failed', async t => {
   const { post, upstreams } = await startEngine(t, { upstreams: [{ cooldown: { failures: 1, forMs: 60_000 } }] })
   upstreams[0]?.answer(refuse(503, { 'retry-after': '60' }))
   for (let i = 0; i < 3; i++) t.equal((await post()).status, 503, caseName({ i }))
   t.equal(upstreams[0]?.received.length, 3)
 })
 
-t.test('a caller who leaves while the first upstream is waited for is not taken to the second', async t => {
+t.test("a client that leaves during the first upstream's wait causes no second call", async t => {
   const { url, first, second, settled, rows } = await startPair(t)
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
   first.answer(() => arrive())
@@ -260,7 +260,7 @@ t.test('a caller who leaves while the first upstream is waited for is not taken 
   t.equal(second.received.length, 0)
 })
 
-t.test('a caller who leaves before the first event of a trial does not keep others from trying', async t => {
+t.test('a client that leaves before the first event of a trial does not block further trials', async t => {
   let tick = 0
   let hear: (() => void) | undefined
   const { url, post, first, second, settled } = await startPair(t, {

@@ -4,7 +4,7 @@ import { caseName } from '../harness/case-name.ts'
 
 // What clients in other languages look for in the gateway's own answers; `npm run test:clients` runs the clients.
 
-t.test('[6.8] a model in the style of messages has every member that the types of its SDKs require', async t => {
+t.test("[6.8] a model in the Anthropic format has every member that its SDKs' types require", async t => {
   const { get } = await start(t, { simulated: true })
   const answer = await get('/v1/models', { 'anthropic-version': '2023-06-01' })
   const { data } = (await answer.json()) as { data: readonly object[] }
@@ -17,7 +17,7 @@ t.test('[6.8] a model in the style of messages has every member that the types o
     )
 })
 
-t.test('[6.8] a wrong key is refused in the words by which LiteLLM tells 401 from 400', async t => {
+t.test('[6.8] a wrong key is refused in the words by which LiteLLM distinguishes 401 from 400', async t => {
   const { url } = await start(t, { simulated: true })
   const answer = await fetch(`${url}/v1/models`, { headers: { authorization: 'Bearer sk-none' } })
   t.equal(answer.status, 401)

@@ -16,60 +16,57 @@ const images = '/v1/images/generations'
 const boat = { model: 'alpha-image-2', prompt: 'a boat' }
 
 for (const jump of [far, -far])
-  await t.test(
-    `[6.7] a gateway whose clock jumps by ${jump / day} days in the middle of a request, and back`,
-    async t => {
-      const clock = new HandClock()
-      const { gateway, upstreams, post, get, settled } = await start(t, {
-        clock,
-        edit: [[/default: \{ rpm: 60, tpm: (\d+), concurrency: \d+ \}/, 'default: { rpm: 6, tpm: $1 }']],
-      })
-      const { storage } = gateway
-      const budget = { budget: 100_000, budgetPeriod: 'day' } as const
-      const { key, secret } = await createKey(storage, { name: 'daily', user: 'local', ...budget })
-      const auth = { authorization: `Bearer ${secret}` }
-      const draw = (headers = {}) => post(images, boat, { ...auth, ...headers })
-      const alpha = upstreams['alpha']
-      const answer = { data: [picture(1254, 1254)] }
-      alpha?.answer(answer)
+  await t.test(`[6.7] serves a request during which the clock jumps by ${jump / day} days and back`, async t => {
+    const clock = new HandClock()
+    const { gateway, upstreams, post, get, settled } = await start(t, {
+      clock,
+      edit: [[/default: \{ rpm: 60, tpm: (\d+), concurrency: \d+ \}/, 'default: { rpm: 6, tpm: $1 }']],
+    })
+    const { storage } = gateway
+    const budget = { budget: 100_000, budgetPeriod: 'day' } as const
+    const { key, secret } = await createKey(storage, { name: 'daily', user: 'local', ...budget })
+    const auth = { authorization: `Bearer ${secret}` }
+    const draw = (headers = {}) => post(images, boat, { ...auth, ...headers })
+    const alpha = upstreams['alpha']
+    const answer = { data: [picture(1254, 1254)] }
+    alpha?.answer(answer)
 
-      t.equal((await draw()).status, 200)
-      alpha?.answer(res => {
-        clock.jump(jump)
-        res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
-      })
-      t.equal((await draw({ 'idempotency-key': 'during' })).status, 200, 'the request itself notices nothing')
-      await settled()
-      clock.jump(-jump)
-      alpha?.answer(answer)
+    t.equal((await draw()).status, 200)
+    alpha?.answer(res => {
+      clock.jump(jump)
+      res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
+    })
+    t.equal((await draw({ 'idempotency-key': 'during' })).status, 200, 'the request itself notices nothing')
+    await settled()
+    clock.jump(-jump)
+    alpha?.answer(answer)
 
-      t.equal((await draw({ 'idempotency-key': 'during' })).status, 200, 'the same answer once more')
-      t.match(await storage.keys.find(key.id), { spent: 2 * 40_000, held: 0 }, 'and not bought again')
-      t.equal((await draw()).status, 200)
-      t.equal((await draw()).status, 402, 'by the right day one was bought before, and one after')
-      t.match(await storage.keys.find(key.id), { spent: 3 * 40_000, held: 0 })
-      // What is still being written would be a day late at once.
-      await settled()
-      await storage.flush()
-      clock.move(day)
-      const next = await draw()
-      t.equal(next.status, 200, 'the next day is whole')
-      const id = String(next.headers.get('x-request-id'))
-      t.equal((await get(`/v1/charges/${id}`, auth)).status, 200)
-      await settled()
-      const now = clock.now()
-      const rows = await storage.journal.list({ limit: 10, since: now - 1_000, until: now + 2_000 })
-      t.ok(
-        rows.some(({ row }) => row.id === id),
-        'and stands at its own time in the log',
-      )
-      t.ok(rows.length <= 2, 'beside the question for its charge alone')
-      t.same((await storage.books.verify()).problems, [])
-      t.ok(gateway.ready)
-    },
-  )
+    t.equal((await draw({ 'idempotency-key': 'during' })).status, 200, 'the same answer once more')
+    t.match(await storage.keys.find(key.id), { spent: 2 * 40_000, held: 0 }, 'and not bought again')
+    t.equal((await draw()).status, 200)
+    t.equal((await draw()).status, 402, 'by the right day one was bought before, and one after')
+    t.match(await storage.keys.find(key.id), { spent: 3 * 40_000, held: 0 })
+    // What is still being written would be a day late at once.
+    await settled()
+    await storage.flush()
+    clock.move(day)
+    const next = await draw()
+    t.equal(next.status, 200, 'the next day is whole')
+    const id = String(next.headers.get('x-request-id'))
+    t.equal((await get(`/v1/charges/${id}`, auth)).status, 200)
+    await settled()
+    const now = clock.now()
+    const rows = await storage.journal.list({ limit: 10, since: now - 1_000, until: now + 2_000 })
+    t.ok(
+      rows.some(({ row }) => row.id === id),
+      'and stands at its own time in the log',
+    )
+    t.ok(rows.length <= 2, 'beside the question for its charge alone')
+    t.same((await storage.books.verify()).problems, [])
+    t.ok(gateway.ready)
+  })
 
-t.test('[6.7] a tail that began by a clock ahead shows what ends when it is right', async t => {
+t.test('[6.7] a tail begun by a clock ahead shows what ends after the clock is right', async t => {
   const clock = new HandClock()
   const right = clock.now()
   clock.jump(far)
@@ -94,7 +91,7 @@ t.test('[6.7] a tail that began by a clock ahead shows what ends when it is righ
   t.ok((asked[0]?.endedFrom ?? Infinity) <= right)
 })
 
-t.test('[6.7] figures that are sent begin before they end, whatever the clock did since the start', async t => {
+t.test('[6.7] exported metrics begin before they end, whatever the clock did since the start', async t => {
   const sent: { readonly resourceMetrics: readonly object[] }[] = []
   const clock = new HandClock()
   const plan = { endpoint: 'http://127.0.0.1:9', headers: {}, everyMs: day, forwardTraceparent: false }

@@ -22,7 +22,7 @@ function costOf(plan: CompiledConfig, charge: Charge) {
 
 // Random, and such that models, tiers, lines and units come, go and stay.
 for (const seed of [1, 6])
-  t.test(`charges under other prices are what the same requests cost there, seed ${seed}`, async t => {
+  t.test(`charges under other prices equal the cost of the same requests there, seed ${seed}`, async t => {
     const dice = diceOf(seed * 7_919)
     const asked = randomRequests(dice, 16)
     const [before, after] = [await askAll(t, randomYaml(dice), asked), await askAll(t, randomYaml(dice), asked)]
@@ -60,7 +60,7 @@ for (const seed of [1, 6])
       )
   })
 
-t.test('the console and the command line tell what a text would have cost, and keep nothing of it', async t => {
+t.test('the console and the command line compute the cost under a text, and store nothing of it', async t => {
   const started = await start(t, { upstreams: ['alpha', 'text'] })
   const admin = await enterAsAdmin(started)
   started.upstream.answer({ created: 1, data: [picture(1000, 1000), picture(2000, 1000)] })
@@ -122,7 +122,7 @@ t.test('the console and the command line tell what a text would have cost, and k
   t.match(left.stdout, /not compared: 1 charge of alpha-image-2, 0\.06 USD: \S+ has no such model\n/)
 })
 
-t.test('what is not compared is shown in so many rows, and the rest in one for each reason', async t => {
+t.test('uncomparable charges are listed up to a number of rows, and the rest in one row per reason', async t => {
   const left = Array.from({ length: 205 }, (_, i) => {
     return {
       reason: i % 2 === 0 ? 'model_gone' : 'open',
@@ -141,7 +141,7 @@ t.test('what is not compared is shown in so many rows, and the rest in one for e
   ])
 })
 
-t.test('who asks for no more ends it, and what cannot be told is told as that', async t => {
+t.test('a cancelled computation ends, and uncomputable charges are reported as such', async t => {
   const { started, charges } = await askAll(t, randomYaml(diceOf(5)), randomRequests(diceOf(9), 6))
   const signal = AbortSignal.abort(new Error('left'))
   await t.rejects(replayCosts(started.plan, started.gateway.storage.books, ever, { signal }), { message: 'left' })

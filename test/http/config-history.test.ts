@@ -17,7 +17,7 @@ async function kept({ gateway }: Started, count: number): Promise<readonly Confi
   }
 }
 
-t.test('every configuration that takes effect is kept once, without its secrets', async t => {
+t.test('every applied configuration is stored once, without its secrets', async t => {
   const literal = 'sk-literal-0123456789'
   const started = await start(t, {
     upstreams: ['alpha'],
@@ -64,7 +64,7 @@ t.test('every configuration that takes effect is kept once, without its secrets'
   t.equal((await kept(again, 4)).length, 4, 'what is refused, is there already or only started again is not kept')
 })
 
-t.test('who changed it in the console is kept, and how else it came', async t => {
+t.test('records who changed it in the console, or the other trigger', async t => {
   const started = await start(t, {
     simulated: true,
     onDisk: true,
@@ -86,7 +86,7 @@ t.test('who changed it in the console is kept, and how else it came', async t =>
   t.match((await kept(started, 4))[3], { how: 'command', by: null })
 })
 
-t.test('what took effect is listed, compared, and rated again without its secrets', async t => {
+t.test('history is listed, compared, and rated again without secrets', async t => {
   const started = await start(t, {
     upstreams: ['alpha'],
     edit: [['Bearer ${BETA_API_KEY:-}', 'Bearer sk-literal-0123456789']],
@@ -156,7 +156,7 @@ t.test('what took effect is listed, compared, and rated again without its secret
   const listed = await run('history', '--limit', '4')
   t.match(
     listed.stdout,
-    /^ID +TOOK EFFECT +REVISION +BY +CHANGES\n5 .*\n4 .*\n3 .*no effect: only its text\n2 .* a program +price of .*0\.05/,
+    /^ID +TOOK EFFECT +REVISION +BY +CHANGES\n5 .*\n4 .*\n3 .*no effect: only the text changed\n2 .* a program +price of .*0\.05/,
   )
   const json = (text: string) =>
     text

@@ -20,7 +20,7 @@ function corsNames(headers: Headers): string[] {
   return [...headers.keys()].filter(name => name.startsWith('access-control-'))
 }
 
-t.test('a preflight is answered before anybody looks for a key, and gets the headers that it asked for', async t => {
+t.test('a preflight is answered before any key look-up, with the requested headers', async t => {
   const { url, upstreams, rows } = await startEngine(t, { server: { corsOrigins: [mine] }, hooks: locked })
   const answer = await fetch(url + chat, { method: 'OPTIONS', headers: asking })
   t.equal(answer.status, 204)
@@ -35,7 +35,7 @@ t.test('a preflight is answered before anybody looks for a key, and gets the hea
   t.equal(rows.length, 0)
 })
 
-t.test('only the origins on the list may call; * is any', async t => {
+t.test('only listed origins are allowed; * allows any', async t => {
   for (const [origins, origin, may] of [
     [[mine], mine, true],
     [[mine], 'https://app.example.evil', false],
@@ -59,36 +59,33 @@ t.test('only the origins on the list may call; * is any', async t => {
   }
 })
 
-t.test(
-  'answers, streams and errors can be read by the origin, with the headers that say when to try again',
-  async t => {
-    const { url, post, upstreams } = await startEngine(t, { server: { corsOrigins: [mine] } })
-    const [upstream] = upstreams
-    const headers = { origin: mine }
-    upstream?.answerOnce(res => void res.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: 1\n\n'))
-    upstream?.answerOnce(
-      res => void res.writeHead(429, { 'access-control-allow-origin': '*', 'retry-after': '3' }).end('{}'),
-    )
-    upstream?.answerOnce((_res, _received, req) => void req.socket.destroy())
-    for (const [status, answer] of [
-      [200, await post(chat, headers)],
-      [429, await post(chat, headers)],
-      [502, await post(chat, headers)],
-      [404, await post(chat, headers, { model: 'unknown' })],
-      [415, await post(chat, { ...headers, 'content-type': 'text/plain' })],
-      [404, await fetch(`${url}/nothing`, { headers })],
-      [405, await fetch(url + chat, { headers })],
-      [400, await fetch(`${url}/v1/x%00`, { headers })],
-    ] as const) {
-      await answer.text()
-      t.equal(answer.status, status, caseName({ status, answer }))
-      t.equal(answer.headers.get('access-control-allow-origin'), mine, `${status} of ours, not of the upstream’s`)
-      t.match(answer.headers.get('access-control-expose-headers'), /x-request-id.*retry-after/, String(status))
-    }
-  },
-)
+t.test('the origin can read answers, streams and errors, with the headers about retries', async t => {
+  const { url, post, upstreams } = await startEngine(t, { server: { corsOrigins: [mine] } })
+  const [upstream] = upstreams
+  const headers = { origin: mine }
+  upstream?.answerOnce(res => void res.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: 1\n\n'))
+  upstream?.answerOnce(
+    res => void res.writeHead(429, { 'access-control-allow-origin': '*', 'retry-after': '3' }).end('{}'),
+  )
+  upstream?.answerOnce((_res, _received, req) => void req.socket.destroy())
+  for (const [status, answer] of [
+    [200, await post(chat, headers)],
+    [429, await post(chat, headers)],
+    [502, await post(chat, headers)],
+    [404, await post(chat, headers, { model: 'unknown' })],
+    [415, await post(chat, { ...headers, 'content-type': 'text/plain' })],
+    [404, await fetch(`${url}/nothing`, { headers })],
+    [405, await fetch(url + chat, { headers })],
+    [400, await fetch(`${url}/v1/x%00`, { headers })],
+  ] as const) {
+    await answer.text()
+    t.equal(answer.status, status, caseName({ status, answer }))
+    t.equal(answer.headers.get('access-control-allow-origin'), mine, `${status} of ours, not of the upstream’s`)
+    t.match(answer.headers.get('access-control-expose-headers'), /x-request-id.*retry-after/, String(status))
+  }
+})
 
-t.test('where no origin is configured, nothing speaks of origins', async t => {
+t.test('without configured origins no CORS header is sent', async t => {
   const { url, post, upstreams } = await startEngine(t)
   upstreams[0]?.answer(
     res =>
@@ -104,7 +101,7 @@ t.test('where no origin is configured, nothing speaks of origins', async t => {
   }
 })
 
-t.test('who is no browser gets no such headers, and OPTIONS without a question is no preflight', async t => {
+t.test('other clients than browsers get no such headers, and a plain OPTIONS is no preflight', async t => {
   const { url, post } = await startEngine(t, { server: { corsOrigins: ['*'] } })
   t.strictSame(corsNames((await post()).headers), [])
   const options = await fetch(url + chat, { method: 'OPTIONS', headers: { origin: mine } })

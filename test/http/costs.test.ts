@@ -30,7 +30,7 @@ const noLimits: Edits = [
   ['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { rpm: 1000000, tpm: 500000 }'],
 ]
 
-t.test('costs over days of a zone, split, narrowed, given back, and of oneself alone', async t => {
+t.test('costs over days of a zone: split, filtered, refunded, and of oneself alone', async t => {
   const started = await start(t, { upstreams: ['alpha', 'text'], edit: noLimits })
   const admin = await enterAsAdmin(started)
   const draw = async (width: number, height: number): Promise<string> => {
@@ -108,7 +108,7 @@ t.test('costs over days of a zone, split, narrowed, given back, and of oneself a
   t.equal((await user.get('/api/costs?user=local')).status, 403)
 })
 
-t.test('what cost something before and nothing since stands apart by its name, and is told to be gone', async t => {
+t.test('names that cost something before and nothing since are listed, marked as deleted', async t => {
   const clock = new HandClock()
   const started = await start(t, { clock, simulated: true, edit: noLimits })
   const admin = await enterAsAdmin(started, completeClock(clock))
@@ -164,7 +164,7 @@ type Avoidable = {
   readonly rows: readonly { readonly [name: string]: string | number | null }[]
 }
 
-t.test('what could have been saved: by the size that should have been asked for, refunds left out', async t => {
+t.test('possible savings: by the size to request, without refunded charges', async t => {
   const started = await start(t, { simulated: true, edit: noLimits })
   const admin = await enterAsAdmin(started)
   const draw = async (model: string, size: string | undefined, n: number): Promise<string> => {
@@ -248,7 +248,7 @@ type BudgetList = {
   }
 }
 
-t.test('budgets and the month say what they come to at the pace so far, exact to the micro-unit', async t => {
+t.test('budgets and the month have a forecast at the current pace, exact to the micro-unit', async t => {
   const clock = new HandClock()
   const zone: Edits = [['currency: USD\n', 'currency: USD\nbudgets: { time_zone: Europe/Berlin }\n']]
   const started = await start(t, { clock, simulated: true, edit: [...noLimits, ...zone] })
@@ -300,7 +300,7 @@ async function enterAgain(started: Started): Promise<Visitor> {
   return visitor
 }
 
-t.test('what the log and the keys come to, of everybody or of oneself', async t => {
+t.test('totals of the log and the keys, of everyone or of oneself', async t => {
   const started = await start(t, { simulated: true, edit: noLimits })
   const admin = await enterAsAdmin(started)
   const user = await enterAsUser(started, admin, 'ada')

@@ -17,7 +17,7 @@ const declared: Edits = [
 ]
 const undeclared: Edits = declared.slice(0, 1)
 
-t.test('[6.4] a request that asks for ten images in a place of its own overdraws no budget', async t => {
+t.test('[6.4] a request for ten images in a custom field overdraws no budget', async t => {
   const { upstreams, post, newKey, gateway, charges } = await start(t, { edit: declared })
   upstreams['beta']?.answer(one)
   const { key } = await newKey({ budget: 40_000 })
@@ -44,39 +44,34 @@ t.test('[6.4] a request that asks for ten images in a place of its own overdraws
   t.same(await checkBooks(gateway), [])
 })
 
-t.test(
-  '[6.4] a field that names a number and is not declared is not sent on, and the log and explain name it',
-  async t => {
-    const { upstreams, post, logs, plan, charges } = await start(t, { edit: undeclared })
-    upstreams['beta']?.answer(one)
-    const fields = { [nested]: { max_images: 10, mode: 'auto' }, num_images: 4, extra: [{ batch_size: 2, a: 1 }] }
-    const asked = { model: 'beta-imagine-image', prompt: 'a {boat}', n: 1, ...fields }
-    t.equal((await post(generations, asked)).status, 200)
-    const { received } = upstreams['beta'] as (typeof upstreams)[string]
-    const sent = received.at(-1)?.json() ?? {}
-    t.match(sent, { prompt: 'a {boat}', n: 1, [nested]: { mode: 'auto' }, extra: [{ a: 1 }] })
-    t.notOk(
-      JSON.stringify(sent).includes('max_images') || 'num_images' in sent || JSON.stringify(sent).includes('batch'),
-    )
-    const dropped = [`${nested}.max_images`, 'num_images', 'extra[].batch_size']
-    const [log] = await logs(1)
-    t.same(log?.dropped, dropped)
-    t.notOk(log?.forwarded.includes('num_images'))
-    const request = {
-      model: asked.model,
-      operation: 'image.generate',
-      size: undefined,
-      quality: undefined,
-      n: 1,
-      fields,
-    }
-    const explained = await explainRequest(plan, request)
-    t.match(explained, { dropped, quote: { n: 1 }, sent: { extra: [{ a: 1 }] } })
-    t.match(await charges(), [{ lines: [{}] }])
-  },
-)
+t.test('[6.4] an undeclared field that names a number is not forwarded, and the log and explain name it', async t => {
+  const { upstreams, post, logs, plan, charges } = await start(t, { edit: undeclared })
+  upstreams['beta']?.answer(one)
+  const fields = { [nested]: { max_images: 10, mode: 'auto' }, num_images: 4, extra: [{ batch_size: 2, a: 1 }] }
+  const asked = { model: 'beta-imagine-image', prompt: 'a {boat}', n: 1, ...fields }
+  t.equal((await post(generations, asked)).status, 200)
+  const { received } = upstreams['beta'] as (typeof upstreams)[string]
+  const sent = received.at(-1)?.json() ?? {}
+  t.match(sent, { prompt: 'a {boat}', n: 1, [nested]: { mode: 'auto' }, extra: [{ a: 1 }] })
+  t.notOk(JSON.stringify(sent).includes('max_images') || 'num_images' in sent || JSON.stringify(sent).includes('batch'))
+  const dropped = [`${nested}.max_images`, 'num_images', 'extra[].batch_size']
+  const [log] = await logs(1)
+  t.same(log?.dropped, dropped)
+  t.notOk(log?.forwarded.includes('num_images'))
+  const request = {
+    model: asked.model,
+    operation: 'image.generate',
+    size: undefined,
+    quality: undefined,
+    n: 1,
+    fields,
+  }
+  const explained = await explainRequest(plan, request)
+  t.match(explained, { dropped, quote: { n: 1 }, sent: { extra: [{ a: 1 }] } })
+  t.match(await charges(), [{ lines: [{}] }])
+})
 
-t.test('[6.4] explain counts as the gateway does', async t => {
+t.test('[6.4] explain counts like the gateway', async t => {
   const { plan } = await start(t, { edit: declared, upstreams: [] })
   const request = { model: 'beta-imagine-image', operation: 'image.generate', size: '1k', quality: undefined, n: 2 }
   t.match(await explainRequest(plan, request), { quote: { n: 2, at_most: '0.04' }, dropped: [] })
@@ -107,7 +102,7 @@ for (const model of ['alpha-image-2', 'beta-imagine-image'])
     for (const gone of ['n', 'batch_size']) t.ok(log?.dropped.includes(gone), `${gone} is told`)
   })
 
-t.test('[6.8] in JSON empty text is absent too, and n of 0 is still none', async t => {
+t.test('[6.8] in JSON empty text is absent too, and n of 0 is still refused', async t => {
   const { upstreams, post, charges } = await start(t)
   for (const upstream of Object.values(upstreams)) upstream.answer({ created: 1, data: [picture(1254, 1254)] })
   for (const [model, name] of [
@@ -128,7 +123,7 @@ t.test('[6.8] in JSON empty text is absent too, and n of 0 is still none', async
   }
 })
 
-t.test('[6.4] a place that no request can have is refused by check', async t => {
+t.test('[6.4] check refuses a path that no request can have', async t => {
   for (const path of ['n.', '.n', 'a..b', 'a[0].n', 'a b', ''])
     await t.rejects(
       start(t, { edit: [['      tier_from: [request] ', `      n_from: ["${path}"]\n      tier_from: [request] `]] }),
@@ -137,7 +132,7 @@ t.test('[6.4] a place that no request can have is refused by check', async t => 
     )
 })
 
-t.test('[2.2] a field that is an empty text is absent everywhere: it takes the default, and is not sent', async t => {
+t.test('[2.2] an empty field counts as absent: it takes the default, and is not sent', async t => {
   const given = '    forward:\n      image.generate: [model, prompt, n, size, response_format]\n'
   const { upstreams, post } = await start(t, {
     edit: [

@@ -5,7 +5,7 @@ import { quietLog, type Started } from '../harness/start.ts'
 import { startThread } from '../harness/threads.ts'
 import { enterAsAdmin } from '../harness/visitor.ts'
 
-t.test('a disk with less than 256 MiB is told of by readiness, status and the console, beside the refusal', async t => {
+t.test('a disk with less than 256 MiB free is reported by readiness, status and the console', async t => {
   const text = await editShipped([])
   const env = {
     TOLLGATE_LISTEN: '127.0.0.1:0',

@@ -43,7 +43,7 @@ for (const [name, version] of Object.entries(versions)) {
   })
 }
 
-t.test('what comes behind the body of a request whose answer closed the connection is not taken', async t => {
+t.test('bytes after the body of a request whose answer closed the connection are ignored', async t => {
   const { url, key, upstream, settled } = await start(t, { upstreams: ['text'] })
   const chat = JSON.stringify({ model: 'sim-chat', messages: [{ role: 'user', content: 'hello' }] })
   const second = `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${chat.length}\r\n\r\n${chat}`

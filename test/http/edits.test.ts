@@ -49,7 +49,7 @@ async function wantNothing(t: Test, { upstreams, charges, spooled }: Edited, tit
   t.strictSame(await spooled(), [], `${title} the spool is empty`)
 }
 
-t.test('every reference image reaches the model, in the order sent, whatever its field is called', async t => {
+t.test('every reference image reaches the model in the order sent, whatever its field name', async t => {
   const { postForm, sent, charges, spooled } = await startAnswering(t)
   const names = ['image', 'image[]', 'image[3]', 'image[0]', 'image[]', 'image', 'image[12]', 'image[1]', 'image[2]']
   const twelve = [...names, 'image[]', 'image', 'image[0]'].map((name, i) => [name, pictures(12)[i] as Buffer] as const)
@@ -93,31 +93,34 @@ t.test('only the first file under the name mask is used', async t => {
   t.match(filesOf(parts, 'image'), [{ name: 'image', sha256: sha256(image) }])
 })
 
-t.test('file names are made here and content types read from the first bytes, whatever the caller says', async t => {
-  const { postForm, sent } = await startAnswering(t)
-  const files = [
-    [png(9, 9), 'image-0.png', 'image/png'],
-    [jpeg(9, 9), 'image-1.jpg', 'image/jpeg'],
-    [webp(9, 9), 'image-2.webp', 'image/webp'],
-    [gifHead(9, 9), 'image-3.gif', 'image/gif'],
-    [Buffer.from('no picture at all'), 'image-4.bin', 'application/octet-stream'],
-  ] as const
-  const claims = ['../../etc/passwd', 'a\\"b.exe', 'é漢.svg', '', 'x'.repeat(300)]
-  const body = rawForm([
-    alpha,
-    prompt,
-    ...files.map(
-      ([bytes], i) => [`${fileHead('image[]', claims[i] as string)}\r\nContent-Type: text/html`, bytes] as const,
-    ),
-  ])
-  t.equal((await postForm(body, contentType)).status, 200)
-  t.strictSame(
-    filesOf(await sent(), 'image').map(file => [file.sha256, file.fileName, file.type]),
-    files.map(([bytes, fileName, type]) => [sha256(bytes), fileName, type]),
-  )
-})
+t.test(
+  'the gateway creates file names and reads content types from the first bytes, whatever the client sends',
+  async t => {
+    const { postForm, sent } = await startAnswering(t)
+    const files = [
+      [png(9, 9), 'image-0.png', 'image/png'],
+      [jpeg(9, 9), 'image-1.jpg', 'image/jpeg'],
+      [webp(9, 9), 'image-2.webp', 'image/webp'],
+      [gifHead(9, 9), 'image-3.gif', 'image/gif'],
+      [Buffer.from('no picture at all'), 'image-4.bin', 'application/octet-stream'],
+    ] as const
+    const claims = ['../../etc/passwd', 'a\\"b.exe', 'é漢.svg', '', 'x'.repeat(300)]
+    const body = rawForm([
+      alpha,
+      prompt,
+      ...files.map(
+        ([bytes], i) => [`${fileHead('image[]', claims[i] as string)}\r\nContent-Type: text/html`, bytes] as const,
+      ),
+    ])
+    t.equal((await postForm(body, contentType)).status, 200)
+    t.strictSame(
+      filesOf(await sent(), 'image').map(file => [file.sha256, file.fileName, file.type]),
+      files.map(([bytes, fileName, type]) => [sha256(bytes), fileName, type]),
+    )
+  },
+)
 
-t.test('family A: every other text field is forwarded as it is; response_format and empty ones are not', async t => {
+t.test('family A: forwards every other text field, except response_format and empty ones', async t => {
   const { postForm, sent, logs } = await startAnswering(t)
   const fields = {
     n: '1',
@@ -156,7 +159,7 @@ t.test('family A: every other text field is forwarded as it is; response_format 
   t.strictSame(new Set(log?.forwarded), new Set(['model', 'prompt', ...Object.keys(fields), '__proto__[]', 'image']))
 })
 
-t.test('family B: its five fields are forwarded and the rest is dropped', async t => {
+t.test('family B: forwards its five fields and drops the rest', async t => {
   const { postForm, sent, logs } = await startAnswering(t)
   const body = rawForm([
     prompt,
@@ -190,7 +193,7 @@ t.test('family B: its five fields are forwarded and the rest is dropped', async 
   )
 })
 
-t.test('a fourth reference image for family B goes upstream, and the upstream’s error comes back', async t => {
+t.test("a fourth reference image for family B is forwarded, and the upstream's error is returned", async t => {
   const { postForm, sent, upstreams, charges } = await startAnswering(t)
   const error = {
     error: { message: 'At most 3 images.', type: 'invalid_request_error', param: 'image', code: 'too_many' },
@@ -212,7 +215,7 @@ t.test('a fourth reference image for family B goes upstream, and the upstream’
   t.match(await charges(), [{ state: 'voided', reason: 'upstream_refused', amount: '0.00', count: 0 }])
 })
 
-t.test('the gateway puts no cap on reference images: 200 small files arrive at family A in order', async t => {
+t.test('the number of reference images is not limited: 200 small files arrive at family A in order', async t => {
   const { postForm, sent, charges } = await startAnswering(t)
   const many = pictures(200)
   const body = rawForm([alpha, prompt, ...many.map((bytes, i) => [fileHead(`image[${199 - i}]`), bytes] as const)])
@@ -224,7 +227,7 @@ t.test('the gateway puts no cap on reference images: 200 small files arrive at f
   t.match(await charges(), [{ state: 'settled', count: 1, amount: '0.04' }], 'one image came back, one is paid for')
 })
 
-t.test('a model that comes after 31 MB of files is found, and the files pass through the disk [M30]', async t => {
+t.test('finds a model after 31 MB of files, which pass through the disk [M30]', async t => {
   const sink = await startSink(t)
   const { url, key, gateway, charges, spooled } = await startAnswering(t, { env: { ALPHA_URL: sink.url } })
   const block = Buffer.concat([png(9, 9), randomBytes(1_000_000)])
@@ -298,7 +301,7 @@ async function listenOn(t: Test, server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-t.test('a form that two readers could read differently is refused, and nobody pays [M1] to [M29]', async t => {
+t.test('a form that parsers may read differently is refused without a charge [M1] to [M29]', async t => {
   const edited = await startAnswering(t)
   for (const [title, body, code, type = contentType] of refusedForms) {
     const answered = await edited.postForm(body, type)
@@ -310,7 +313,7 @@ t.test('a form that two readers could read differently is refused, and nobody pa
   await wantNothing(t, edited)
 })
 
-t.test('a form that is odd and clear goes upstream', async t => {
+t.test('an unusual but unambiguous form is forwarded', async t => {
   const { postForm, sent, spooled } = await startAnswering(t, {
     edit: [['\nmodels:\n', '\nmodels:\n  m: { family: alpha-image, upstream: alpha, price: free }\n']],
   })
@@ -331,7 +334,7 @@ const tricky = rawForm([
   [fileHead('image'), '\r\n'],
 ])
 
-t.test('a form is read alike wherever the network cuts it [M31]', async t => {
+t.test('a form is read alike however the network splits it [M31]', async t => {
   const { url, key, sent, postForm, upstreams } = await startAnswering(t, {
     // Hundreds of charges would measure the disk and not the reader.
     edit: [[/alpha-image-2: (.*), prices: \{.*?\}/, 'alpha-image-2: $1, price: free']],
@@ -364,7 +367,7 @@ t.test('a form is read alike wherever the network cuts it [M31]', async t => {
   t.equal(differences, 0)
 })
 
-t.test('what is sent upstream is read alike by three readers [M32]', async t => {
+t.test('three parsers read the forwarded form alike [M32]', async t => {
   const { postForm, sent, upstreams } = await startAnswering(t)
   const large = rawForm([
     [fileHead('image'), Buffer.concat([png(9, 9), randomBytes(3 * MiB)])],
@@ -416,7 +419,7 @@ type ImageClient = {
   }
 }
 
-t.test('forms are taken as real clients send them', async t => {
+t.test('forms of real clients are accepted', async t => {
   const edited = await startAnswering(t)
   const { gateway, key, sent, charges, spooled } = edited
   const heads: IncomingHttpHeaders[] = []
@@ -539,7 +542,7 @@ async function curl(
 
 type Manners = 'leaves the connection open' | 'ends it' | 'resets it'
 
-t.test('what an upstream answers while we upload reaches the caller, and nothing is billed [STR-13] [U11]', async t => {
+t.test('an early answer during the upload reaches the client, and nothing is billed [STR-13] [U11]', async t => {
   const hasty = await startHasty(t)
   const edited = await startAnswering(t, { env: { ALPHA_URL: hasty.url } })
   const client = new OpenAI({ baseURL: `${edited.url}/v1`, apiKey: edited.key, maxRetries: 0 })
@@ -605,7 +608,7 @@ async function startHasty(
   }
 }
 
-t.test('a caller who leaves while uploading is charged nothing, and no upstream hears of it [M5]', async t => {
+t.test('a client that leaves during its upload is charged nothing, and no upstream is called [M5]', async t => {
   const edited = await startAnswering(t)
   const { url, key, gateway, logs, spooled } = edited
   const body = rawForm([alpha, prompt, [fileHead('image'), Buffer.concat([png(9, 9), Buffer.alloc(8 * MiB)])]])
@@ -625,7 +628,7 @@ t.test('a caller who leaves while uploading is charged nothing, and no upstream 
   await wantNothing(t, edited)
 })
 
-t.test('a JSON body is not accepted for an edit, and the answer says what to send', async t => {
+t.test('a JSON body is refused for an edit, with what to send instead', async t => {
   const edited = await startAnswering(t)
   const answered = await edited.post(edits, { model: 'alpha-image-2', prompt: 'a boat' })
   t.equal(answered.status, 415)
@@ -633,7 +636,7 @@ t.test('a JSON body is not accepted for an edit, and the answer says what to sen
   await wantNothing(t, edited)
 })
 
-t.test('exactly 32 MiB of form pass, one byte more is 413, with and without a length', async t => {
+t.test('a form of exactly 32 MiB passes, one byte more is 413, with and without a length', async t => {
   const sink = await startSink(t)
   const edited = await startAnswering(t, { env: { ALPHA_URL: sink.url } })
   const frame = rawForm([alpha, prompt, [fileHead('image'), '']]).length
@@ -683,7 +686,7 @@ t.test('family A answers response_format=url of an edit with an inline data: URL
   t.match(await refused.json(), { error: { code: 'invalid_response_format' } })
 })
 
-t.test('an edit streams when the form says stream=true, and its completed pictures are billed', async t => {
+t.test('an edit streams with stream=true in the form, and its completed pictures are billed', async t => {
   const { openai, upstreams, sent, charges, postForm } = await startAnswering(t)
   const b64_json = png(1536, 1024).toString('base64')
   const rest = { created_at: 1, size: '1536x1024', quality: 'high', background: 'opaque', output_format: 'png' }

@@ -42,7 +42,7 @@ async function portOf({ stdout }: ChildProcess): Promise<string> {
   throw new Error('the sample ended before it listened')
 }
 
-t.test('the page’s samples work as they stand: by itself', async t => {
+t.test("the page's samples work unchanged: by itself", async t => {
   const { child } = await laySample(t, "name: 'first'")
   const [told, said, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   t.equal(code, 0, said)
@@ -54,7 +54,7 @@ for (const [host, line] of [
   ['fastify', "from 'fastify'"],
   ['express', "from 'express'"],
 ] as const) {
-  t.test(`the page’s samples work as they stand: as a listener in ${host}`, async t => {
+  t.test(`the page's samples work unchanged: as a listener in ${host}`, async t => {
     const { child, storage: address } = await laySample(t, line)
     const url = `http://127.0.0.1:${await portOf(child)}`
     const storage = await openStorage({ url: address, role: 'tool' })
@@ -88,7 +88,7 @@ for (const [host, line] of [
   })
 }
 
-t.test('the page’s samples work as they stand: with a log of one’s own, and both errors', async t => {
+t.test("the page's samples work unchanged: with a custom log, and both errors", async t => {
   const { child } = await laySample(t, 'error instanceof StorageError')
   const [told, said, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   t.equal(code, 0, said)
@@ -100,7 +100,7 @@ t.test('the page’s samples work as they stand: with a log of one’s own, and 
   t.match(await text(wrong.child.stderr), /^1 /m)
 })
 
-t.test('a log of four methods is enough: it is told of requests, and nothing secret', async t => {
+t.test('a log with four methods is enough: it gets requests, and nothing secret', async t => {
   const { config } = await layProject(t.testdir())
   const lines: { readonly facts: object; readonly text: string }[] = []
   const take = (facts: object, text: string) => void lines.push({ facts, text })
@@ -137,7 +137,7 @@ t.test('a log of four methods is enough: it is told of requests, and nothing sec
   t.notMatch(JSON.stringify(lines), /a-vendor-secret/)
 })
 
-t.test('a gateway is disposed of with its block, and its storage can be opened by the next', async t => {
+t.test('a gateway is closed at the end of its block, and the next can open its storage', async t => {
   const { config, folder } = await layProject(t.testdir())
   const env = {
     TOLLGATE_LISTEN: '127.0.0.1:0',
@@ -156,7 +156,7 @@ t.test('a gateway is disposed of with its block, and its storage can be opened b
   t.equal(again.open, 0)
 })
 
-t.test('an embedded gateway is reloaded: all of it, or nothing with the reason', async t => {
+t.test('an embedded gateway is reloaded completely, or not at all with the reason', async t => {
   const { config } = await layProject(t.testdir())
   const env = { TOLLGATE_STORAGE: 'sqlite::memory:' }
   await using gateway = await createGateway(config, { env, log: quietLog() })
@@ -173,6 +173,6 @@ t.test('an embedded gateway is reloaded: all of it, or nothing with the reason',
   t.not(gateway.plan.revision, revision)
 })
 
-t.test('a configuration that is not valid is refused with all findings', async t => {
+t.test('an invalid configuration is refused with all findings', async t => {
   await t.rejects(createGateway({ text: 'version: 1\n' }), { name: 'ConfigError', findings: [{ line: Number }] })
 })

@@ -78,7 +78,7 @@ async function whoIsSatisfied({ url, key, openai }: Started): Promise<string[]> 
   return verdicts.flat()
 }
 
-t.test('an unknown model is 404 in the shape that the OpenAI SDK reads', async t => {
+t.test("an unknown model is 404 in the OpenAI SDK's error format", async t => {
   const { openai, upstreams, charges } = await startOpen(t)
   const error: unknown = await openai.images
     .generate({ ...good, model: 'gamma-image-9' })
@@ -96,7 +96,7 @@ t.test('an unknown model is 404 in the shape that the OpenAI SDK reads', async t
   t.strictSame(await charges(), [])
 })
 
-t.test('a bad field is the SDK’s BadRequestError with code, type and param', async t => {
+t.test("an invalid field is the SDK's BadRequestError with code, type and param", async t => {
   const { openai } = await startOpen(t)
   const error: unknown = await openai.images
     .generate({ ...good, model: 'beta-imagine-image', size: 'huge' })
@@ -105,7 +105,7 @@ t.test('a bad field is the SDK’s BadRequestError with code, type and param', a
   t.match(error, { status: 400, code: 'invalid_size', type: 'invalid_request_error', param: 'size' })
 })
 
-t.test('every answer names its request by x-request-id and request-id, of our making', async t => {
+t.test('every answer has our request id in x-request-id and request-id', async t => {
   const { url, key, upstream, logs, opsUrl } = await startOpen(t)
   const auth = {
     authorization: `Bearer ${key}`,
@@ -175,7 +175,7 @@ t.test('errors are JSON objects of message, type, param and code, and nothing mo
   }
 })
 
-t.test('an unknown path is 404 in a body that the SDKs of both styles read', async t => {
+t.test('an unknown path is 404 in a body that the SDKs of both formats read', async t => {
   const { url, key } = await startOpen(t)
   for (const path of [
     '/',
@@ -207,7 +207,7 @@ t.test('an unknown path is 404 in a body that the SDKs of both styles read', asy
   t.match(error, { status: 404, code: 'not_found' })
 })
 
-t.test('a known path under another method is 405, and Allow says which', async t => {
+t.test('a known path with another method is 405, and Allow lists the methods', async t => {
   const { url, key, upstream } = await startOpen(t)
   for (const [path, allow] of [
     [generations, 'POST'],
@@ -231,7 +231,7 @@ t.test('a known path under another method is 405, and Allow says which', async t
   t.equal(upstream.received.length, 0)
 })
 
-t.test('a path that could mean another one is refused, and reaches no upstream [H11]', async t => {
+t.test('an ambiguous path is refused and reaches no upstream [H11]', async t => {
   const { url, key, upstream } = await startOpen(t)
   const lines = [`x-api-key: ${key}`, 'Content-Type: application/json', 'Content-Length: 2', 'Connection: close']
   for (const path of [
@@ -269,7 +269,7 @@ t.test('a path that could mean another one is refused, and reaches no upstream [
   t.equal(upstream.received.length, 0)
 })
 
-t.test('a header that decides something and stands twice is 400 [H12]', async t => {
+t.test('a repeated deciding header is 400 [H12]', async t => {
   const { url, key, upstream } = await startOpen(t)
   const body = JSON.stringify(good)
   const lines = [
@@ -316,7 +316,7 @@ t.test('a GET with a body and a POST without one are 400 [H16]', async t => {
   }
 })
 
-t.test('an upstream that is down is 502: nothing was sent, nothing is charged, and SDKs may try again', async t => {
+t.test('an upstream that is down is 502: nothing was sent, nothing is charged, and SDKs may retry', async t => {
   const { url, key, upstreams, charges, logs } = await startOpen(t)
   await upstreams['alpha']?.close()
   const openai = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 1 })
@@ -331,7 +331,7 @@ t.test('an upstream that is down is 502: nothing was sent, nothing is charged, a
   ])
 })
 
-t.test('an upstream that does not answer in time is 504, and says not to try again', async t => {
+t.test('an upstream that does not answer in time is 504, and forbids retries', async t => {
   const started = await startOpen(t, timeouts('connect: 5s, first_byte: 100ms, idle: 120s, total: 15m'))
   const { url, key, upstream, charges, logs } = started
   upstream.answer(() => undefined)
@@ -345,7 +345,7 @@ t.test('an upstream that does not answer in time is 504, and says not to try aga
   t.match(await charges(), [{ state: 'needs_review', amount: '0.00' }], 'nobody is charged for what nobody knows')
 })
 
-t.test('an upstream that breaks off before it answers is 502, and says not to try again', async t => {
+t.test('an upstream that breaks off before it answers is 502, and forbids retries', async t => {
   const { url, key, upstream, charges, logs } = await startOpen(t)
   const openai = new OpenAI({ baseURL: `${url}/v1`, apiKey: key })
   for (const how of ['end', 'reset'] as const) {
@@ -360,7 +360,7 @@ t.test('an upstream that breaks off before it answers is 502, and says not to tr
 })
 
 for (const [name, frame] of Object.entries(framings)) {
-  t.test(`an answer that breaks off, and whose end is told by ${name}, is complete to no client [U1, U2]`, async t => {
+  t.test(`a broken-off answer whose end is marked by ${name} is complete to no client [U1, U2]`, async t => {
     const started = await startOpen(t)
     const { upstream } = started
     const { length } = answerText
@@ -390,27 +390,24 @@ for (const [name, frame] of Object.entries(framings)) {
   })
 }
 
-t.test(
-  'an answer as long as it said is whole, although its upstream closes unannounced while it is read [U1]',
-  async t => {
-    const { post, upstream, charges } = await startOpen(t)
-    // Larger than what is taken in one turn of the event loop: the end of the connection is there before it is read.
-    const text = JSON.stringify({ created: 1, data: [{ b64_json: jpeg(1254, 1254, 3_000_000).toString('base64') }] })
-    const frame = framings['Content-Length'] as (typeof framings)[string]
-    for (const response_format of ['b64_json', 'url']) {
-      upstream.answer(res => sendRaw(res, frame(text, text.length)))
-      const answer = await post(generations, { ...good, response_format })
-      t.match(await answer.json(), { data: [{}] }, response_format)
-      t.match(
-        await charges(1),
-        [{ state: 'settled', amount: '0.04', delivery: 'confirmed', reason: null }],
-        caseName({ response_format }),
-      )
-    }
-  },
-)
+t.test('an answer of its declared length is whole, although its upstream closes unannounced [U1]', async t => {
+  const { post, upstream, charges } = await startOpen(t)
+  // Larger than what is taken in one turn of the event loop: the end of the connection is there before it is read.
+  const text = JSON.stringify({ created: 1, data: [{ b64_json: jpeg(1254, 1254, 3_000_000).toString('base64') }] })
+  const frame = framings['Content-Length'] as (typeof framings)[string]
+  for (const response_format of ['b64_json', 'url']) {
+    upstream.answer(res => sendRaw(res, frame(text, text.length)))
+    const answer = await post(generations, { ...good, response_format })
+    t.match(await answer.json(), { data: [{}] }, response_format)
+    t.match(
+      await charges(1),
+      [{ state: 'settled', amount: '0.04', delivery: 'confirmed', reason: null }],
+      caseName({ response_format }),
+    )
+  }
+})
 
-t.test('a 200 that is no JSON, and whose end nothing tells, is complete to no client [U2, U14]', async t => {
+t.test('a 200 that is no JSON and has no marked end is complete to no client [U2, U14]', async t => {
   const started = await startOpen(t)
   const head = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type:'
   for (const rest of ['text/html\r\n\r\n<html><body>5', 'application/json\r\n\r\n', 'text/plain\r\n\r\nok']) {
@@ -419,7 +416,7 @@ t.test('a 200 that is no JSON, and whose end nothing tells, is complete to no cl
   }
 })
 
-t.test('the SDK is told of a broken answer, and not given half of it', async t => {
+t.test('the SDK gets an error for a broken answer, not half of it', async t => {
   const { openai, upstream } = await startOpen(t)
   upstream.answer(res => sendRaw(res, (framings['Content-Length'] as (typeof framings)[string])(answerText, 7_000)))
   const error: unknown = await openai.images.generate(good).catch((cause: unknown) => cause)
@@ -449,7 +446,7 @@ for (const [name, limits, code] of [
   })
 }
 
-t.test('of an upstream’s headers only those that callers read pass [U9]', async t => {
+t.test('only those upstream headers pass that clients read [U9]', async t => {
   const { post, upstream } = await startOpen(t)
   const stripped = {
     'set-cookie': ['a=1', 'b=2'],
@@ -495,7 +492,7 @@ t.test('of an upstream’s headers only those that callers read pass [U9]', asyn
   }
 })
 
-t.test('a header that cannot be written stays away, and the picture that was paid for does not', async t => {
+t.test('a header that cannot be written is dropped, and the paid picture is delivered', async t => {
   const { post, upstream, charges } = await startOpen(t)
   upstream.answer(res =>
     sendRaw(
@@ -509,7 +506,7 @@ t.test('a header that cannot be written stays away, and the picture that was pai
   t.match(await charges(1), [{ state: 'settled', delivery: 'confirmed' }])
 })
 
-t.test('an answer in a coding that is not known is 502, and never counted as no pictures [U13]', async t => {
+t.test('an answer in an unknown coding is 502, and never counts as no pictures [U13]', async t => {
   const started = await startOpen(t)
   const { upstream, post, charges } = started
   for (const coding of ['compress', 'gzip, cow', 'aes128gcm']) {
@@ -532,23 +529,20 @@ t.test('an answer in a coding that is not known is 502, and never counted as no 
   t.equal(upstream.received[0]?.headers['accept-encoding'], 'identity')
 })
 
-t.test(
-  'a bare picture is not handed out, since nothing could be charged for it: its charge waits for a person',
-  async t => {
-    const { post, upstream, charges, logs } = await startOpen(t)
-    for (const type of ['image/jpeg', 'application/octet-stream']) {
-      upstream.answerOnce(res => void res.writeHead(200, { 'content-type': type }).end(jpeg(1254, 1254)))
-      const answer = await post(generations, good)
-      t.equal(answer.status, 502, caseName({ type }))
-      t.equal(answer.headers.get('x-should-retry'), 'false', caseName({ type }))
-      t.match(await answer.json(), { error: { code: 'upstream_answer_unrecognised' } }, caseName({ type }))
-      t.match(await charges(1), [{ state: 'needs_review', amount: '0.00', count: 0 }], caseName({ type }))
-      t.match(await logs(1), [{ status: 502, outcome: 'refused' }], caseName({ type }))
-    }
-  },
-)
+t.test('a bare picture is not delivered, because it could not be charged: its charge waits for a person', async t => {
+  const { post, upstream, charges, logs } = await startOpen(t)
+  for (const type of ['image/jpeg', 'application/octet-stream']) {
+    upstream.answerOnce(res => void res.writeHead(200, { 'content-type': type }).end(jpeg(1254, 1254)))
+    const answer = await post(generations, good)
+    t.equal(answer.status, 502, caseName({ type }))
+    t.equal(answer.headers.get('x-should-retry'), 'false', caseName({ type }))
+    t.match(await answer.json(), { error: { code: 'upstream_answer_unrecognised' } }, caseName({ type }))
+    t.match(await charges(1), [{ state: 'needs_review', amount: '0.00', count: 0 }], caseName({ type }))
+    t.match(await logs(1), [{ status: 502, outcome: 'refused' }], caseName({ type }))
+  }
+})
 
-t.test('a 200 without a picture costs nothing, whatever it holds [U14]', async t => {
+t.test('a 200 without a picture costs nothing, whatever it contains [U14]', async t => {
   const { post, upstream, charges } = await startOpen(t)
   for (const [name, type, body, state] of [
     ['no data', 'application/json', '{"created":1}', 'voided'],
@@ -566,7 +560,7 @@ t.test('a 200 without a picture costs nothing, whatever it holds [U14]', async t
   }
 })
 
-t.test('[6.2] a 200 of a shape that is not known is not handed out, and its charge waits with its hold', async t => {
+t.test('[6.2] a 200 of an unknown shape is not delivered, and its charge waits with its hold', async t => {
   const lines: string[] = []
   const log = createLog({ level: 'warn', pretty: false, destination: { write: line => void lines.push(line) } })
   const { post, upstream, charges, gateway, opsUrl } = await startOpen(t, { log })
@@ -604,7 +598,7 @@ t.test('[6.2] a 200 of a shape that is not known is not handed out, and its char
   t.equal((await gateway.storage.books.open()).find(one => one.state === 'needs_review')?.count, held)
 })
 
-t.test('a 200 that is no answer and holds no image costs nothing, and keeps no hold', async t => {
+t.test('a 200 that is no answer and has no image costs nothing, and keeps no hold', async t => {
   const { post, upstream, charges } = await startOpen(t)
   for (const [type, body] of [
     ['text/html', '<html><body>502 Bad Gateway</body></html>'],
@@ -621,7 +615,7 @@ t.test('a 200 that is no answer and holds no image costs nothing, and keeps no h
   }
 })
 
-t.test('a redirect is not followed: 502, wherever it points [U15]', async t => {
+t.test('a redirect is not followed: 502, whatever its target [U15]', async t => {
   const { post, upstreams, charges } = await startOpen(t)
   for (const status of [301, 302, 303, 307, 308]) {
     upstreams['alpha']?.answerOnce(
@@ -636,7 +630,7 @@ t.test('a redirect is not followed: 502, wherever it points [U15]', async t => {
   t.equal(upstreams['beta']?.received.length, 0)
 })
 
-t.test('an upstream’s refusal reaches the caller as it is, and costs nothing', async t => {
+t.test("an upstream's refusal reaches the client unchanged, and costs nothing", async t => {
   const { openai, upstream, charges } = await startOpen(t)
   // What is about our key is told as ours: see vendor-only-key.test.ts.
   for (const status of [400, 404, 409, 422, 429, 500, 503]) {
@@ -657,7 +651,7 @@ t.test('an upstream’s refusal reaches the caller as it is, and costs nothing',
   }
 })
 
-t.test('what is not HTTP is 502 [U5, U6, U7]', async t => {
+t.test('invalid HTTP is 502 [U5, U6, U7]', async t => {
   const { post, upstream, charges } = await startOpen(t)
   const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n'
   for (const bytes of [
@@ -683,7 +677,7 @@ t.test('what is not HTTP is 502 [U5, U6, U7]', async t => {
   t.equal((await post(generations, good)).status, 200, 'and the process lives')
 })
 
-t.test('a model that does not take what it is asked says what it takes', async t => {
+t.test('a model that does not support a request lists what it supports', async t => {
   const { url, key } = await startOpen(t)
   const ask = async (model: string) => {
     const { status, text } = await askOnce(url, { model, prompt: 'a boat' }, { key, path: generations })
@@ -695,8 +689,8 @@ t.test('a model that does not take what it is asked says what it takes', async t
       code: 'operation_unsupported',
       param: 'model',
       message:
-        /does not take POST \/v1\/images\/generations\. It takes POST \/v1\/chat\/completions, POST \/v1\/responses\.$/,
+        /does not support POST \/v1\/images\/generations\. It supports POST \/v1\/chat\/completions, POST \/v1\/responses\.$/,
     },
   })
-  t.match(await ask('sim-embedding'), { status: 400, error: { message: /It takes POST \/v1\/embeddings\.$/ } })
+  t.match(await ask('sim-embedding'), { status: 400, error: { message: /It supports POST \/v1\/embeddings\.$/ } })
 })

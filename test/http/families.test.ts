@@ -32,7 +32,7 @@ async function reference(width: number, height: number) {
   return toFile(png(width, height), 'reference.png', { type: 'image/png' })
 }
 
-t.test('family A: the picture that comes back sets the price, whatever size was asked for', async t => {
+t.test('family A: the returned picture sets the price, whatever size was requested', async t => {
   const { openai, upstreams, charges } = await startOnSimulator(t)
   for (const { size, actual } of familyA) {
     const answer = await openai.images.generate({
@@ -94,7 +94,7 @@ for (const send of ['resolution and aspect_ratio', 'size as sent'] as const) {
   const edit: StartOptions['edit'] =
     send === 'size as sent' ? [[/send: \{ resolution:.*?"\{ratio\}" \}/, 'send: { size: as-sent }']] : []
 
-  t.test(`family B, sending ${send}: the size asked for sets the price, and the two-knob table holds`, async t => {
+  t.test(`family B, sending ${send}: the requested size sets the price, and the two-field table applies`, async t => {
     const { openai, upstreams, charges, url } = await startOnSimulator(t, { edit })
     const simulated = { generated: 'generated', edited: 'edited' } as const
     for (const row of familyB) {
@@ -144,21 +144,24 @@ for (const send of ['resolution and aspect_ratio', 'size as sent'] as const) {
   })
 }
 
-t.test('[13.17] the log shows what size became: of family B resolution and aspect_ratio, of family A size', async t => {
-  const { openai, logs } = await startOnSimulator(t)
-  for (const [model, size, became] of [
-    ['beta-imagine-image', '1920x1080', 'size → resolution, aspect_ratio'],
-    ['beta-imagine-image', '2k', 'size → resolution'],
-    ['alpha-image-2', '1536x1024', 'size'],
-  ] as const) {
-    await openai.images.generate({ model, prompt: 'a boat', size })
-    t.match(await logs(1), [{ forwarded: ['model', 'prompt', became] }], caseName({ model, size }))
-  }
-  await openai.images.generate({ model: 'beta-imagine-image', prompt: 'a boat' })
-  t.match(await logs(1), [{ forwarded: ['model', 'prompt'] }], 'no size, and none in the log')
-})
+t.test(
+  '[13.17] the log shows the converted size: resolution and aspect_ratio for family B, size for family A',
+  async t => {
+    const { openai, logs } = await startOnSimulator(t)
+    for (const [model, size, became] of [
+      ['beta-imagine-image', '1920x1080', 'size → resolution, aspect_ratio'],
+      ['beta-imagine-image', '2k', 'size → resolution'],
+      ['alpha-image-2', '1536x1024', 'size'],
+    ] as const) {
+      await openai.images.generate({ model, prompt: 'a boat', size })
+      t.match(await logs(1), [{ forwarded: ['model', 'prompt', became] }], caseName({ model, size }))
+    }
+    await openai.images.generate({ model: 'beta-imagine-image', prompt: 'a boat' })
+    t.match(await logs(1), [{ forwarded: ['model', 'prompt'] }], 'no size, and none in the log')
+  },
+)
 
-t.test('family B: the labels 1k and 2k set resolution and tier, and nothing else', async t => {
+t.test('family B: the labels 1k and 2k set only resolution and tier', async t => {
   const { openai, upstreams, charges } = await startOnSimulator(t)
   for (const [size, tier, amount] of [
     ['1k', '1K', '0.02'],
@@ -207,7 +210,7 @@ t.test('family A renders response_format by itself: base64 by default, a data: U
   }
 })
 
-t.test('family B passes response_format on: links by default, base64 when asked for', async t => {
+t.test('family B forwards response_format: links by default, base64 on request', async t => {
   const { openai, charges } = await startOnSimulator(t)
   const link = await openai.images.generate({ model: 'beta-imagine-image', prompt: 'a boat', size: '1024x1024' })
   t.match(link.data?.[0]?.url, /^http/)

@@ -11,7 +11,7 @@ function valueOf(text: string, series: string): number {
   return Number(line?.slice(series.length + 1) ?? Number.NaN)
 }
 
-t.test('the figures tell what became of images, money, limits and upstreams', async t => {
+t.test('metrics report outcomes of images, money, limits and upstreams', async t => {
   const { gateway, opsUrl, upstreams, post, settled } = await start(t, {
     edit: [
       [
@@ -23,7 +23,7 @@ t.test('the figures tell what became of images, money, limits and upstreams', as
   const scrape = async (): Promise<string> => (await fetch(`${opsUrl}/metrics`)).text()
   const alpha = upstreams['alpha']
 
-  await t.test('images by tier and source, another size than was asked for, none that can be read', async t => {
+  await t.test('images by tier and source, with other sizes than requested, and unreadable ones', async t => {
     alpha?.answer({ data: [picture(1672, 941), { b64_json: 'bm90aGluZyBsaWtlIGFuIGltYWdl' }] })
     await post(path, { model: 'alpha-image-2', prompt: 'a', size: '3840x2160', n: 2 })
     await settled()
@@ -45,7 +45,7 @@ t.test('the figures tell what became of images, money, limits and upstreams', as
     t.match(text, /^tollgate_build_info\{version="[^"]+",node="v24/m)
   })
 
-  await t.test('what is held for a request under way, and what waits for a person', async t => {
+  await t.test('holds of current requests, and of charges in review', async t => {
     const go = Promise.withResolvers<void>()
     const came = Promise.withResolvers<void>()
     alpha?.answer(async (_res, _got, req) => {
@@ -68,7 +68,7 @@ t.test('the figures tell what became of images, money, limits and upstreams', as
     t.equal(valueOf(after, 'tollgate_review_held_micros{currency="USD"}'), 0)
   })
 
-  await t.test('[6.2] what is held for charges that wait for a person, in the figures and in the status', async t => {
+  await t.test('[6.2] holds of charges in review, in metrics and status', async t => {
     const { ledger, keys } = gateway.storage
     const request = holdOf(await keys.create(newKey()), 40_000)
     await ledger.hold(request)
@@ -82,7 +82,7 @@ t.test('the figures tell what became of images, money, limits and upstreams', as
     })
   })
 
-  await t.test('an upstream that is left alone, and limits that refuse', async t => {
+  await t.test('a paused upstream, and limits that refuse', async t => {
     alpha?.answer(res => void res.writeHead(503).end())
     for (let i = 0; i < 8; i++) await post(path, { model: 'alpha-image-2', prompt: 'a' })
     await settled()
@@ -93,7 +93,7 @@ t.test('the figures tell what became of images, money, limits and upstreams', as
     t.equal(valueOf(text, 'tollgate_limit_decisions_total{limit="user_rpm",decision="admitted"}'), 8)
   })
 
-  await t.test('names that callers make up make no series [X9]', async t => {
+  await t.test('client-chosen names create no series [X9]', async t => {
     const series = async (): Promise<number> => {
       await settled()
       return (await scrape()).split('\n').filter(line => line !== '' && !line.startsWith('#')).length

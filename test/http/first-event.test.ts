@@ -18,7 +18,7 @@ const stream =
 
 const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
 
-t.test('a stream whose first event is an error is a status and its JSON', async t => {
+t.test('a stream whose first event is an error becomes a status with its JSON', async t => {
   const { post, upstreams, logs, settled } = await start(t)
   const upstream = upstreams['text'] as Upstream
   const cases: readonly (readonly [what: string, text: string, status: number, body: object])[] = [
@@ -68,7 +68,7 @@ t.test('a stream whose first event is an error is a status and its JSON', async 
   t.equal(upstream.received.length, cases.length, 'nobody is asked twice')
 })
 
-t.test('what is no error at first is passed on as it came, whatever follows', async t => {
+t.test('a stream that does not begin with an error passes unchanged', async t => {
   const { post, upstreams, logs, settled } = await start(t)
   const upstream = upstreams['text'] as Upstream
   const good: readonly (readonly [string, string])[] = [
@@ -102,7 +102,7 @@ const withNext = [
   'sim-chat: { family: chat, upstreams: [{ upstream: text }, { upstream: beta, priority: 2 }],',
 ] as const
 
-t.test('a limit that a stream begins with is followed by the next upstream', async t => {
+t.test('a limit as first event leads to the next upstream', async t => {
   const { post, upstreams } = await start(t, { edit: [withNext] })
   const [text, beta] = [upstreams['text'], upstreams['beta']] as [Upstream, Upstream]
   text.answer(stream(data({ error: { code: 429, message: 'slow down' } }), true))
@@ -113,7 +113,7 @@ t.test('a limit that a stream begins with is followed by the next upstream', asy
   t.equal(beta.received.length, 1)
 })
 
-t.test('what a stream begins with and may have been sold is asked nowhere else', async t => {
+t.test('a first event that may have been sold is tried nowhere else', async t => {
   const cases: readonly (readonly [error: object, status: number])[] = [
     [{ type: 'error', error: { type: 'overloaded_error', message: 'x' } }, 503],
     [{ error: { code: 503, message: 'x' } }, 503],
@@ -129,7 +129,7 @@ t.test('what a stream begins with and may have been sold is asked nowhere else',
   }
 })
 
-t.test('pictures: an error at first is no charge, and the key that it quotes is shown to nobody', async t => {
+t.test('pictures: an initial error is not charged, and its quoted key is hidden', async t => {
   const { post, upstreams, charges } = await start(t, { env: { ALPHA_API_KEY: 'vendor-secret-alpha' } })
   const upstream = upstreams['alpha'] as Upstream
   const image = { model: 'alpha-image-2', prompt: 'a boat', stream: true }

@@ -63,7 +63,7 @@ async function readIn(shop: Shop, turns: number): Promise<string> {
 
 const gone = keeping(true)
 billed(
-  '[13.5] a large piece of an answer is freed once it is written, where every stage lets it go',
+  '[13.5] a large piece of an answer is freed once written, if every stage allows it',
   { plugins: [gone.plugin], edit: [[after, 'image-tier-billing, token-usage, keeping]']] },
   async (t, shop) => {
     const body = largeAnswer(1_500_000)
@@ -80,7 +80,7 @@ billed(
 
 const held = keeping(false)
 billed(
-  '[13.5] a stage that does not say that it lets go finds what it kept as it was',
+  '[13.5] a stage that does not allow it finds its stored bytes unchanged',
   { plugins: [held.plugin], edit: [[after, 'image-tier-billing, token-usage, keeping]']] },
   async (t, shop) => {
     const body = largeAnswer(1_500_000)
@@ -91,7 +91,7 @@ billed(
   },
 )
 
-billed('[13.5] an answer that is kept for its idempotency key is told again as it was', {}, async (t, shop) => {
+billed('[13.5] an answer stored for its idempotency key is repeated unchanged', {}, async (t, shop) => {
   const body = largeAnswer(300_000)
   answerWith(shop, body)
   const headers = { 'idempotency-key': 'large' }
@@ -103,7 +103,7 @@ billed('[13.5] an answer that is kept for its idempotency key is told again as i
   t.equal(again.text, first.text)
 })
 
-billed('[13.5] whoever listens to a request beside the gateway sees all of its body', {}, async (t, shop) => {
+billed('[13.5] another listener of a request sees all of its body', {}, async (t, shop) => {
   const seen: Buffer[] = []
   const server = createServer((req, res) => {
     shop.gateway.listener(req, res)
@@ -117,7 +117,7 @@ billed('[13.5] whoever listens to a request beside the gateway sees all of its b
   t.equal(Buffer.concat(seen).equals(body), true)
 })
 
-billed('[13.5] an answer that came packed arrives as it was', {}, async (t, shop) => {
+billed('[13.5] a compressed answer arrives unchanged', {}, async (t, shop) => {
   const body = largeAnswer(1_500_000)
   const packed = gzipSync(body)
   answerWith(shop, packed, { 'content-encoding': 'gzip', 'content-length': String(packed.length) })
@@ -126,7 +126,7 @@ billed('[13.5] an answer that came packed arrives as it was', {}, async (t, shop
   shop.overrule(readImages(text))
 })
 
-billed('[13.5] eight callers at once, some of them slow, each get their own bytes', {}, async (t, shop) => {
+billed('[13.5] eight concurrent clients, some of them slow, each get their own bytes', {}, async (t, shop) => {
   const bodies = Array.from({ length: 8 }, () => largeAnswer(1_000_000))
   let next = 0
   shop.upstreams['alpha']?.answer(res => void res.writeHead(200, json).end(bodies[next++]))
@@ -160,7 +160,7 @@ const largeRequest = (bytes: number) => ({ ...alpha, prompt: randomBytes(bytes).
 
 const sent = keepingBodies()
 billed(
-  '[13.5] the memory of a large JSON body is given back when its request has settled, and not before',
+  '[13.5] the memory of a large JSON body is freed when its request has settled, and not before',
   { plugins: [sent.plugin], edit: keepsBodies },
   async (t, shop) => {
     shop.upstreams['alpha']?.answer({ data: [picture(8, 8)] })
@@ -174,7 +174,7 @@ billed(
 
 const refused = keepingBodies()
 billed(
-  '[13.5] a body that one upstream refused reaches the next as it was',
+  '[13.5] a body that one upstream refused reaches the next unchanged',
   {
     plugins: [refused.plugin],
     edit: [...keepsBodies, ['{ family: alpha-image, upstream: alpha,', twoUpstreams]],
@@ -196,7 +196,7 @@ billed(
 
 const unread = keepingBodies()
 billed(
-  '[13.5] a body that its upstream has not taken to its end is not freed',
+  '[13.5] a body that its upstream has not read completely is not freed',
   { plugins: [unread.plugin], edit: keepsBodies },
   async (t, shop) => {
     // Answers the head alone: more than all buffers on the way hold is still to be written.

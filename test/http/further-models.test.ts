@@ -50,71 +50,68 @@ function answered(model: string | undefined) {
   return { id: 'c1', object: 'chat.completion', created: 1, ...(model !== undefined && { model }), choices, usage }
 }
 
-t.test(
-  'a model that a body names further is held against those that its caller may use, and told with its place',
-  async t => {
-    const { key: partner } = await shared.newKey({ group: 'partner' })
-    const { key: narrow } = await shared.newKey({ models: ['cheap', 'two'] })
-    upstream.answer(answered('vendor/cheap'))
-    const before = upstream.received.length
-    for (const { key, body, status, code, param } of [
-      { key: narrow, body: { models: ['cheap', 'dear'] }, status: 403, code: 'model_not_allowed', param: 'models[1]' },
-      { key: narrow, body: { models: 'dear' }, status: 403, code: 'model_not_allowed', param: 'models' },
-      {
+t.test('a further model in a body is checked against the allowed ones, and reported with its path', async t => {
+  const { key: partner } = await shared.newKey({ group: 'partner' })
+  const { key: narrow } = await shared.newKey({ models: ['cheap', 'two'] })
+  upstream.answer(answered('vendor/cheap'))
+  const before = upstream.received.length
+  for (const { key, body, status, code, param } of [
+    { key: narrow, body: { models: ['cheap', 'dear'] }, status: 403, code: 'model_not_allowed', param: 'models[1]' },
+    { key: narrow, body: { models: 'dear' }, status: 403, code: 'model_not_allowed', param: 'models' },
+    {
+      key: narrow,
+      body: { routing: { fallbacks: ['dear'] } },
+      status: 403,
+      code: 'model_not_allowed',
+      param: 'routing.fallbacks[0]',
+    },
+    {
+      key: narrow,
+      body: { tools: [{ type: 'a' }, { type: 'b', model: 'dear' }] },
+      status: 403,
+      code: 'model_not_allowed',
+      param: 'tools[1].model',
+    },
+    { key: partner, body: { models: ['dear', 'two'] }, status: 403, code: 'model_not_allowed', param: 'models[1]' },
+    {
+      key: shared.key,
+      body: { models: ['cheap', 'unheard'] },
+      status: 404,
+      code: 'model_not_found',
+      param: 'models[1]',
+    },
+    { key: shared.key, body: { models: ['gone'] }, status: 404, code: 'model_not_found', param: 'models[0]' },
+    { key: shared.key, body: { models: [7] }, status: 400, code: 'invalid_type', param: 'models[0]' },
+    { key: shared.key, body: { models: ['far'] }, status: 400, code: 'models_not_together', param: 'models[0]' },
+    {
+      key: shared.key,
+      body: { models: ['plain-one'] },
+      status: 400,
+      code: 'models_not_together',
+      param: 'models[0]',
+    },
+  ]) {
+    const answer = await ask({ model: 'cheap', ...body }, key)
+    t.equal(answer.status, status, caseName(body))
+    t.match(answer.json(), { error: { code, param } }, caseName(body))
+  }
+  t.equal(
+    (
+      await askOnce(shared.url, Buffer.from(`{"model":"cheap","messages":[],"tools":[{"mod\\u0065l":"dear"}]}`), {
+        path,
         key: narrow,
-        body: { routing: { fallbacks: ['dear'] } },
-        status: 403,
-        code: 'model_not_allowed',
-        param: 'routing.fallbacks[0]',
-      },
-      {
-        key: narrow,
-        body: { tools: [{ type: 'a' }, { type: 'b', model: 'dear' }] },
-        status: 403,
-        code: 'model_not_allowed',
-        param: 'tools[1].model',
-      },
-      { key: partner, body: { models: ['dear', 'two'] }, status: 403, code: 'model_not_allowed', param: 'models[1]' },
-      {
-        key: shared.key,
-        body: { models: ['cheap', 'unheard'] },
-        status: 404,
-        code: 'model_not_found',
-        param: 'models[1]',
-      },
-      { key: shared.key, body: { models: ['gone'] }, status: 404, code: 'model_not_found', param: 'models[0]' },
-      { key: shared.key, body: { models: [7] }, status: 400, code: 'invalid_type', param: 'models[0]' },
-      { key: shared.key, body: { models: ['far'] }, status: 400, code: 'models_not_together', param: 'models[0]' },
-      {
-        key: shared.key,
-        body: { models: ['plain-one'] },
-        status: 400,
-        code: 'models_not_together',
-        param: 'models[0]',
-      },
-    ]) {
-      const answer = await ask({ model: 'cheap', ...body }, key)
-      t.equal(answer.status, status, caseName(body))
-      t.match(answer.json(), { error: { code, param } }, caseName(body))
-    }
-    t.equal(
-      (
-        await askOnce(shared.url, Buffer.from(`{"model":"cheap","messages":[],"tools":[{"mod\\u0065l":"dear"}]}`), {
-          path,
-          key: narrow,
-        })
-      ).status,
-      403,
-      'however its name is written',
-    )
-    t.equal((await ask({ model: 'plain-one', models: ['dear'] }, shared.key)).status, 400, 'a family that says nothing')
-    t.equal(upstream.received.length, before, 'no upstream was asked')
-    await shared.settled()
-    t.same(await shared.charges(), [])
-  },
-)
+      })
+    ).status,
+    403,
+    'however its name is written',
+  )
+  t.equal((await ask({ model: 'plain-one', models: ['dear'] }, shared.key)).status, 400, 'a family that says nothing')
+  t.equal(upstream.received.length, before, 'no upstream was asked')
+  await shared.settled()
+  t.same(await shared.charges(), [])
+})
 
-t.test('upstreams get them by the names that they know', async t => {
+t.test('upstreams get further models by their own names', async t => {
   upstream.answer(answered('vendor/cheap'))
   const sent = async (body: { readonly model: string; readonly [name: string]: unknown }): Promise<unknown> => {
     t.equal((await ask(body)).status, 200, caseName(body))
@@ -148,7 +145,7 @@ t.test('upstreams get them by the names that they know', async t => {
   )
 })
 
-t.test('charged is the model that the answer names, and the dearest where it names none', async t => {
+t.test('charges the model that the answer names, and the most expensive if it names none', async t => {
   const { id, key } = await shared.newKey({ budget: 10_000_000 })
   const event = (told: object): string =>
     `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', ...told })}\n\n`
@@ -198,7 +195,7 @@ t.test('charged is the model that the answer names, and the dearest where it nam
   )
 })
 
-t.test('with the shipped file a key for some models gets no other by a tool that names it', async t => {
+t.test('with the shipped file a restricted key gets no other model through a tool', async t => {
   const edit = [
     ['vendor_tools: [web_search, ', 'vendor_tools: ["openrouter:advisor", image_generation, web_search, '],
     ['vendor_tools: ["web_search_*", ', 'vendor_tools: ["advisor_*", "web_search_*", '],

@@ -11,7 +11,7 @@ const allFields: Edits = [
   ['      image.generate: [model, prompt, n, size, response_format]\n', '      image.generate: { all: true }\n'],
 ]
 
-t.test('[6.2] an image in an answer of a status that says refused does not leave for nothing', async t => {
+t.test('[6.2] an image in an answer with an error status is not delivered unpaid', async t => {
   const { upstreams, post, charges, gateway } = await start(t)
   const whole = { created: 1, data: [picture(1254, 1254)] }
   const answers: readonly (readonly [status: number, type: string, body: string | Buffer])[] = [
@@ -59,7 +59,7 @@ t.test('[6.2] a refusal passes in its own words, and is free', async t => {
   t.same(await checkBooks(gateway), [])
 })
 
-t.test('[6.4] a number of images in the address is not sent on', async t => {
+t.test('[6.4] a number of images in the address is refused', async t => {
   const { upstreams, post, logs } = await start(t, { edit: allFields })
   upstreams['beta']?.answer({ created: 1, data: [{ url: link }] })
   for (const query of ['n=10', 'a=1&num%5Fimages=4', 'opt[max_images]=4', 'N=2&b=1'])
@@ -70,7 +70,7 @@ t.test('[6.4] a number of images in the address is not sent on', async t => {
   t.match(await logs(1), [{ status: 200 }])
 })
 
-t.test('[6.4] a number of images goes under many names', async t => {
+t.test('[6.4] recognises many names for a number of images', async t => {
   const { upstreams, post } = await start(t, { edit: allFields })
   upstreams['beta']?.answer({ created: 1, data: [{ url: link }] })
   const names = 'num_pictures imgNum output_num total_images image_number pic_count max_outputs imageQuantity num_imgs'
@@ -91,7 +91,7 @@ t.test('[6.4] a number of images goes under many names', async t => {
   t.match(sent, { num_inference_steps: 4, image: 'a', output_format: 'png', max_tokens: 5 })
 })
 
-t.test('[6.3] a report of nothing beside an answer that says something is none', async t => {
+t.test('[6.3] a report of 0 with an answer that has content does not count', async t => {
   const { upstreams, post, charges } = await start(t)
   const zeros = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
   const chat = { model: 'sim-chat', messages: [{ role: 'user', content: 'hello' }] }
@@ -108,13 +108,13 @@ t.test('[6.3] a report of nothing beside an answer that says something is none',
   t.match(await charges(1), [{ state: 'settled', flags: ['usage_missing', 'estimated'] }])
 })
 
-t.test('[6.2] who may spend no more for charges that wait for a person is told so', async t => {
+t.test('[6.2] a client whose budget is held by reviews gets that reason', async t => {
   const { upstreams, post, newKey } = await start(t)
   upstreams['beta']?.answer({ images: [{ url: link }] })
   const { key } = await newKey({ budget: 40_000 })
   const ask = () => post(generations, asked, { authorization: `Bearer ${key}` })
   t.equal((await ask()).status, 502)
   const refused = await ask()
-  const message = /0\.00 USD left \(0\.04 USD is held for requests under way or charges that need review\)/
+  const message = /0\.00 USD left \(0\.04 USD is held for running requests or charges that need review\)/
   t.match([refused.status, await refused.json()], [402, { error: { code: 'insufficient_quota', message } }])
 })

@@ -81,7 +81,7 @@ const streamed =
     res.write(text, () => (isCut ? res.destroy() : res.end()))
   }
 
-t.test('an image that a tool of a response makes is billed by its tier, and the tokens beside it [B20]', async t => {
+t.test('an image made by a tool of a response is billed by its tier, in addition to the tokens [B20]', async t => {
   shared.upstream.answer(answer(call('a', 1254, 1254), { type: 'message', content: [] }))
   const { id, images, status, text, use } = await ask(shared)
   t.equal(status, 200)
@@ -101,7 +101,7 @@ t.test('an image that a tool of a response makes is billed by its tier, and the 
   t.match(await (await shared.get(`/v1/charges/${id}.u`)).json(), { amount: usePrice })
 })
 
-t.test('two images are two lines, and none is none: the tokens are charged all the same [B20]', async t => {
+t.test('two images are two items, no image is none: the tokens are charged in either case [B20]', async t => {
   shared.upstream.answer(answer(call('a', 800, 600), call('b', 3000, 2000)))
   const two = await ask(shared, { max_tool_calls: 2 })
   t.match(two.images, { state: 'settled', n: 2, hold: 160_000, amount: 100_000 })
@@ -112,7 +112,7 @@ t.test('two images are two lines, and none is none: the tokens are charged all t
   t.match(none.use, { state: 'settled', amount: 35_000 })
 })
 
-t.test('a stream is billed by its finished images; neither previews nor repetitions cost [B20]', async t => {
+t.test('a stream is billed by its finished images; previews and repetitions are free [B20]', async t => {
   const one = call('a', 1254, 1254)
   const preview = { type: 'response.image_generation_call.partial_image', partial_image_b64: one.result }
   const text = events(preview, doneEvent(one), { type: 'response.completed', response: answer(one) })
@@ -124,7 +124,7 @@ t.test('a stream is billed by its finished images; neither previews nor repetiti
   t.match(use, { state: 'settled', amount: 35_000 })
 })
 
-t.test('the use in a last event that is larger than 1 MiB by its images is charged [B20]', async t => {
+t.test('the use in a last event larger than 1 MiB is charged [B20]', async t => {
   const one = call('a', 1254, 1254)
   const large = { ...one, result: Buffer.concat([png(1254, 1254), Buffer.alloc(2_000_000)]).toString('base64') }
   shared.upstream.answer(streamed(events(doneEvent(large), { type: 'response.completed', response: answer(large) })))
@@ -133,7 +133,7 @@ t.test('the use in a last event that is larger than 1 MiB by its images is charg
   t.match(use, { state: 'settled', amount: 35_000 })
 })
 
-t.test('a stream that is cut after its image costs that image, and one cut before it nothing [B20]', async t => {
+t.test('a stream cut after its image costs that image, and one cut before it nothing [B20]', async t => {
   const one = call('a', 1254, 1254)
   shared.upstream.answer(streamed(events(doneEvent(one)), true))
   const after = await ask(shared, { stream: true })
@@ -147,7 +147,7 @@ t.test('a stream that is cut after its image costs that image, and one cut befor
   t.notOk(before.text.includes(one.result), 'the image was not handed out')
 })
 
-t.test('an upstream that refuses costs nothing [B20]', async t => {
+t.test('a refusal of the upstream costs nothing [B20]', async t => {
   shared.upstream.answer(res => void res.writeHead(400, { 'content-type': 'application/json' }).end('{"error":{}}'))
   const { images, status, use } = await ask(shared)
   t.equal(status, 400)
@@ -156,7 +156,7 @@ t.test('an upstream that refuses costs nothing [B20]', async t => {
 })
 
 t.test(
-  'a budget that cannot bear the images is refused before the upstream, and holds nothing afterwards [B20]',
+  'a budget too small for the images refuses before the upstream is called, and holds nothing afterwards [B20]',
   async t => {
     const before = shared.upstream.received.length
     const poor = await shared.newKey({ budget: 50_000 })
@@ -175,7 +175,7 @@ t.test(
   },
 )
 
-t.test('a request without such a tool has no charge of images, only the one of its use [B20]', async t => {
+t.test('a request without such a tool has only the charge of its use [B20]', async t => {
   shared.upstream.answer(answer({ type: 'message', content: [] }))
   const { images, use } = await ask(shared, { tools: [{ type: 'web_search' }] })
   t.match(images, { state: 'settled', amount: 35_000, rule: { kind: 'usage' } })
@@ -188,7 +188,7 @@ t.test('a request without such a tool has no charge of images, only the one of i
   t.match(charge, { state: 'settled', amount: 35_000, rule: { kind: 'usage' } })
 })
 
-t.test('where nobody would charge the images the tool is refused, and nothing is sent [B20]', async t => {
+t.test('a tool whose images would not be charged is refused, and nothing is sent [B20]', async t => {
   const before = shared.upstream.received.length
   for (const more of [{ model: 'writes-one' }, { model: 'unsaid-one' }, { background: true }]) {
     const { images, status, text, use } = await ask(shared, more)
@@ -202,7 +202,7 @@ t.test('where nobody would charge the images the tool is refused, and nothing is
 
 t.test('a configuration that bills tools without tiers, or tiers without prices, is refused [B20]', async t => {
   const noTiers = [['token-usage: {}', 'token-usage: { image_tools: bill }']] as const
-  await t.rejects(start(t, { yaml, upstreams: ['text'], edit: noTiers }), /no tiers to bill them by/)
+  await t.rejects(start(t, { yaml, upstreams: ['text'], edit: noTiers }), /has no tiers for them/)
   const noPrice = [['prices: { 1K: "0.02", 2K: "0.04", 4K: "0.08",', 'prices: { 1K: "0.02",']] as const
   await t.rejects(start(t, { yaml, upstreams: ['text'], edit: noPrice }), /no price for tier 2K/)
 })

@@ -88,7 +88,7 @@ t.test('an image priced by area costs the size that the gateway sent when the an
   t.notMatch(JSON.stringify(said.charge), /untold/)
 })
 
-t.test('and then replay rates every charge as it was', async t => {
+t.test('replay rates every charge unchanged', async t => {
   const { replayCharge } = await import('../../src/index.ts')
   for (const charge of await gateway.storage.books.all(null, 100))
     t.strictSame(await replayCharge(charge), [], charge.id)

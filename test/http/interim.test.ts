@@ -39,7 +39,7 @@ const ways: { readonly [way: string]: (socket: Socket, before: string) => unknow
   'byte by byte': (socket, before) => drip(socket, before + final),
 }
 
-t.test('any interim answers before the answer are read over, in one packet or in many [6.5]', async t => {
+t.test('any interim answers before the answer are skipped, in one packet or in many [6.5]', async t => {
   let write = (socket: Socket): unknown => socket
   const url = await startRaw(t, socket => write(socket))
   const { post, settled, rows, faults } = await startEngine(t, { upstreams: [{ url }] })
@@ -58,7 +58,7 @@ t.test('any interim answers before the answer are read over, in one packet or in
   t.ok(rows.every(row => row.status === 200))
 })
 
-t.test('a paid picture behind an unsolicited 100 arrives and is charged once [6.5]', async t => {
+t.test('a paid picture after an unsolicited 100 arrives and is charged once [6.5]', async t => {
   const { upstream, post, charges } = await start(t)
   const body = JSON.stringify({ created: 1, data: [picture(1254, 1254)] })
   upstream.answerOnce(({ socket }) => {
@@ -71,7 +71,7 @@ t.test('a paid picture behind an unsolicited 100 arrives and is charged once [6.
   t.match(await charges(), [{ state: 'settled', amount: '0.04' }])
 })
 
-t.test('interim answers are read while a long body is still on its way [6.5]', async t => {
+t.test('interim answers are read during a long upload [6.5]', async t => {
   const { post, upstreams } = await startEngine(t)
   const long = { model: 'anything', text: 'x'.repeat(3_000_000) }
   upstreams[0]?.server.prependListener('request', (_req, { socket }) => socket?.write('HTTP/1.1 100 Continue\r\n\r\n'))
@@ -81,7 +81,7 @@ t.test('interim answers are read while a long body is still on its way [6.5]', a
   t.equal(await answer.text(), String(JSON.stringify(long).length))
 })
 
-t.test('an upstream that sends interim answers without end is given up, by their bytes [6.5]', async t => {
+t.test('an upstream with endless interim answers is abandoned, by their bytes [6.5]', async t => {
   const url = await startRaw(t, pour)
   const { post, settled } = await startEngine(t, { upstreams: [{ url }] })
   const answer = await post()
@@ -90,7 +90,7 @@ t.test('an upstream that sends interim answers without end is given up, by their
   await settled()
 })
 
-t.test('an interim answer behind an answer, on an idle connection, is nobody’s [6.5]', async t => {
+t.test('an interim answer after an answer, on an idle connection, reaches no client [6.5]', async t => {
   const evil = 'HTTP/1.1 100 Continue\r\n\r\n'
   const poison = final.replace('true', 'evil')
   const url = await startRaw(t, (socket, _request, count) =>

@@ -21,7 +21,7 @@ async function inviteBy(admin: Visitor, body: object = {}) {
   return { id: invitation.id, link, token: link.split('#')[1] ?? '' }
 }
 
-t.test('whoever is invited becomes a user once, in the role and group that were meant, and no other', async t => {
+t.test('an invited person becomes a user once, with the given role and group', async t => {
   const started = await start(t, { upstreams: [] })
   const admin = await enterAsAdmin(started)
   const { token, link, id } = await inviteBy(admin, { role: 'viewer', group: 'partner' })
@@ -61,46 +61,49 @@ t.test('whoever is invited becomes a user once, in the role and group that were 
   t.notMatch(JSON.stringify(rows), token)
 })
 
-t.test('an invitation ends: taken back, too old, its maker no administrator any more, its group gone', async t => {
-  const clock = movableClock()
-  const started = await start(t, { upstreams: [], clock })
-  const root = await enterAsAdmin(started, clock)
-  const second = await enterAsUser(started, root, 'second', 'admin')
-  const accept = async (token: string, name: string) =>
-    newVisitor(started.url).post('/api/invitation/accept', { token, name, password })
-  const back = await inviteBy(root)
-  t.equal((await root.ask('DELETE', `/api/invitations/${back.id}`)).status, 204)
-  t.equal((await root.ask('DELETE', `/api/invitations/${back.id}`)).status, 404)
-  t.match(await accept(back.token, 'a'), { status: 400, code: 'invitation_unknown' }, 'taken back')
+t.test(
+  'an invitation ends when revoked, expired, its creator no longer an administrator, or its group gone',
+  async t => {
+    const clock = movableClock()
+    const started = await start(t, { upstreams: [], clock })
+    const root = await enterAsAdmin(started, clock)
+    const second = await enterAsUser(started, root, 'second', 'admin')
+    const accept = async (token: string, name: string) =>
+      newVisitor(started.url).post('/api/invitation/accept', { token, name, password })
+    const back = await inviteBy(root)
+    t.equal((await root.ask('DELETE', `/api/invitations/${back.id}`)).status, 204)
+    t.equal((await root.ask('DELETE', `/api/invitations/${back.id}`)).status, 404)
+    t.match(await accept(back.token, 'a'), { status: 400, code: 'invitation_unknown' }, 'taken back')
 
-  const planted = await inviteBy(second, { role: 'admin' })
-  const partner = await inviteBy(root, { group: 'partner' })
-  await root.ask('PATCH', '/api/users/second', { role: 'user' })
-  clock.forward(60_000)
-  t.match(await accept(planted.token, 'b'), { code: 'invitation_unknown' }, 'of one who may not invite any more')
-  t.same(
-    ((await root.get('/api/invitations')).body as { invitations: { id: string }[] }).invitations.map(one => one.id),
-    [partner.id],
-  )
-  await started.reload([['  partner:', '  renamed:']])
-  clock.forward(60_000)
-  t.match(await accept(partner.token, 'c'), { status: 409, code: 'conflict' }, 'into a group that is gone')
+    const planted = await inviteBy(second, { role: 'admin' })
+    const partner = await inviteBy(root, { group: 'partner' })
+    await root.ask('PATCH', '/api/users/second', { role: 'user' })
+    clock.forward(60_000)
+    t.match(await accept(planted.token, 'b'), { code: 'invitation_unknown' }, 'of one who may not invite any more')
+    t.same(
+      ((await root.get('/api/invitations')).body as { invitations: { id: string }[] }).invitations.map(one => one.id),
+      [partner.id],
+    )
+    await started.reload([['  partner:', '  renamed:']])
+    clock.forward(60_000)
+    t.match(await accept(partner.token, 'c'), { status: 409, code: 'conflict' }, 'into a group that is gone')
 
-  const short = await inviteBy(root, { hours: 1 })
-  clock.forward(3_600_000)
-  t.match(await accept(short.token, 'd'), { code: 'invitation_unknown' }, 'too old')
-  const guesses = await Promise.all(Array.from({ length: 30 }, async (_, i) => accept(`${i}`.repeat(43), 'e')))
-  t.ok(
-    guesses.every(one => one.code === 'invitation_unknown' || one.code === 'slow_down'),
-    'guesses are slowed down',
-  )
-  t.ok(
-    guesses.some(one => one.code === 'slow_down'),
-    'some at least',
-  )
-})
+    const short = await inviteBy(root, { hours: 1 })
+    clock.forward(3_600_000)
+    t.match(await accept(short.token, 'd'), { code: 'invitation_unknown' }, 'too old')
+    const guesses = await Promise.all(Array.from({ length: 30 }, async (_, i) => accept(`${i}`.repeat(43), 'e')))
+    t.ok(
+      guesses.every(one => one.code === 'invitation_unknown' || one.code === 'slow_down'),
+      'guesses are slowed down',
+    )
+    t.ok(
+      guesses.some(one => one.code === 'slow_down'),
+      'some at least',
+    )
+  },
+)
 
-t.test('an invitation may be taken up by an issuer, and by nobody twice', async t => {
+t.test('an issuer can complete an invitation, and no one twice', async t => {
   const { started, issuer, admin, signIn, leave, comeBack } = await startSignIns(t)
   issuer.people.set('1', { preferred_username: 'dora' })
   const { token } = await inviteBy(admin, { name: 'dora@example.com', role: 'billing' })
@@ -145,7 +148,7 @@ t.test('an invitation may be taken up by an issuer, and by nobody twice', async 
   )
 })
 
-t.test('without passwords an invitation is taken up by an issuer alone', async t => {
+t.test('without passwords only an issuer can complete an invitation', async t => {
   const { started, issuer, signIn } = await startSignIns(t, {
     signIn: { passwords: false },
     own: { roles: { admins: 'admin' }, default_role: 'user', allow_sign_up: true },
@@ -163,7 +166,7 @@ t.test('without passwords an invitation is taken up by an issuer alone', async t
   )
 })
 
-t.test('the command line invites, lists and takes back', async t => {
+t.test('the command line invites, lists and revokes', async t => {
   const started = await start(t, { upstreams: [] })
   const made = await runCli(started, 'users', 'invite', '--role', 'billing', '--for', '12h')
   t.match(made.stdout, /^http:\/\/[^\s]+\/console\/invite#[\w-]{43}\n$/)

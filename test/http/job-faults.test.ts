@@ -222,7 +222,7 @@ faulty('a job whose model stays away is given up in its time, and its charge end
   await stand.reload(gone)
   stand.time.move(3_600_000)
   const again = await stand.reopen()
-  await until(() => stand.warned.includes('a job could not be asked for'))
+  await until(() => stand.warned.includes('a job could not be polled'))
   t.match(await tell(again, stand.key, id), { status: 'running' }, 'for a minute it may come back')
   stand.time.move(60_000)
   stand.time.look()
@@ -324,7 +324,7 @@ faulty('a job that ends while nothing can be written is asked for again when it 
   stand.vendor.says = () => ready
   await until(() => isAway && !stand.gateway.storage.ledger.healthy())
   stand.time.move(10_001)
-  await until(() => stand.warned.includes('a job could not be asked for'))
+  await until(() => stand.warned.includes('a job could not be polled'))
   await file.back()
   stand.time.look()
   t.match(await ended(stand, stand.key, id), { status: 'succeeded', response: { data: [{ b64_json: sample }] } })

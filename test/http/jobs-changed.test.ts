@@ -31,7 +31,7 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   throw new Error('it never came to that')
 }
 
-t.test('[10.5] a job whose model is gone ends, and its charge waits for a person', async t => {
+t.test('[10.5] a job whose model was removed ends, and its charge waits for a person', async t => {
   // What fails here is tried again for a minute, which passes faster than the test does.
   let ahead = 0
   const clock = { now: () => Date.now() + ahead, tick: () => performance.now() + ahead }

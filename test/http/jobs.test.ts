@@ -171,7 +171,7 @@ described('a job outlives the gateway that has taken it', async (t, started, wor
 const limited = (limits: string): Edits => [...job, ['rpm: 60, tpm: 500000, concurrency: 32', `rpm: 6000, ${limits}`]]
 const detached = { prefer: 'respond-async' }
 
-t.test('[10.5] a job whose client does not wait is a request at once until it has ended', async t => {
+t.test('[10.5] a job whose client does not wait counts as a concurrent request until it ends', async t => {
   const started = await start(t, { edit: limited('concurrency: 1'), upstreams: ['maker', 'text'] })
   const { post, get, charges } = started
   const works = working(started)
@@ -195,7 +195,7 @@ t.test('[10.5] a job whose client does not wait is a request at once until it ha
   t.equal((await post('/v1/images/generations', ask(), detached)).status, 202, 'it has ended')
 })
 
-t.test('[10.5] a key has as many open jobs as its group allows, and a restart forgets none', async t => {
+t.test('[10.5] a key has as many open jobs as its group allows, also after a restart', async t => {
   const started = await start(t, { edit: limited('jobs: 3'), upstreams: ['maker'] })
   const works = working(started)
   const askMany = async ({ post }: Started) => {
@@ -218,7 +218,7 @@ t.test('[10.5] a key has as many open jobs as its group allows, and a restart fo
 })
 
 t.test(
-  '[10.5] of two gateways on one storage and one counter store, both count the jobs of a key',
+  '[10.5] two gateways on one storage and one counter store both count the jobs of a key',
   { skip: redisMissing() },
   async t => {
     const redis = await startRedis(t)

@@ -53,7 +53,7 @@ async function filesWith(folder: string, text: string): Promise<string[]> {
   return found
 }
 
-t.test('a key is read from either header, in any case of header and scheme, blanks around it [A1]', async t => {
+t.test('a key is read from either header, in any case of header and scheme, with blanks around it [A1]', async t => {
   const { url, key } = await startWith(t, { edit: noLimits })
   for (const line of [
     `Authorization: Bearer ${key}`,
@@ -72,7 +72,7 @@ t.test('a key is read from either header, in any case of header and scheme, blan
   }
 })
 
-t.test('what is no key is 401, and the answer does not tell why [A1]', async t => {
+t.test('an invalid key is 401, without the reason [A1]', async t => {
   const started = await startWith(t, { edit: manyBadKeys })
   const { url, key } = started
   const other = createSecret()
@@ -125,7 +125,7 @@ t.test('what is no key is 401, and the answer does not tell why [A1]', async t =
   t.strictSame(await started.charges(), [])
 })
 
-t.test('of two keys the one that is known counts; two known ones are 400, and two unknown ones 401 [A1]', async t => {
+t.test('of two keys the known one counts; two known ones are 400, and two unknown ones 401 [A1]', async t => {
   const { url, key, newKey } = await startWith(t, { edit: manyBadKeys })
   const another = (await newKey()).key
   for (const [first, second, status] of [
@@ -169,7 +169,7 @@ t.test('of two keys the one that is known counts; two known ones are 400, and tw
     t.equal((await send(headers, query)).status, status, caseName({ headers, query }))
 })
 
-t.test('the OpenAI SDK raises its AuthenticationError, and does not try again', async t => {
+t.test('the OpenAI SDK raises its AuthenticationError, and does not retry', async t => {
   const { url, logs } = await startWith(t)
   const openai = new OpenAI({ baseURL: `${url}/v1`, apiKey: createSecret() })
   const error: unknown = await openai.images.generate(good).catch((cause: unknown) => cause)
@@ -178,7 +178,7 @@ t.test('the OpenAI SDK raises its AuthenticationError, and does not try again', 
   t.equal((await logs()).length, 1)
 })
 
-t.test('a key that fails its own checksum, or is too long or short, never reaches the storage [A2]', async t => {
+t.test('a key with a wrong checksum or length never reaches the storage [A2]', async t => {
   const { url, key, gateway } = await startWith(t, { edit: manyBadKeys })
   const { keys } = gateway.storage
   const find = keys.findByHash.bind(keys)
@@ -191,7 +191,7 @@ t.test('a key that fails its own checksum, or is too long or short, never reache
   t.equal(asked().length, 1, 'a well-formed one has to be looked up')
 })
 
-t.test('the secret of a key is in no file: its hash is, and what people may see of it [A3, A7]', async t => {
+t.test("no file contains a key's secret, only its hash and hint [A3, A7]", async t => {
   const started = await startWith(t)
   const { key, keyId, folder, openai, settled } = started
   await openai.images.generate(good)
@@ -235,7 +235,7 @@ t.test('a key revoked by the command line is refused soon after, and others are 
   t.equal((await ask(url, bearer(key))).status, 200)
 })
 
-t.test('a key expires on the millisecond [A5]', async t => {
+t.test('a key expires to the millisecond [A5]', async t => {
   const clock = new HandClock()
   const started = await startWith(t, { clock })
   const { url, gateway } = started
@@ -254,7 +254,7 @@ t.test('a key expires on the millisecond [A5]', async t => {
   t.equal((await ask(url, bearer(secret))).status, 401)
 })
 
-t.test('a group that leaves the configuration takes its keys along, and comes back with them [A5]', async t => {
+t.test('keys of a group that is removed from the configuration stop working, and return with it [A5]', async t => {
   const { url, newKey, reload } = await startWith(t)
   const { key } = await newKey({ group: 'partner' })
   t.equal((await ask(url, bearer(key))).status, 200)
@@ -266,7 +266,7 @@ t.test('a group that leaves the configuration takes its keys along, and comes ba
   t.equal((await ask(url, bearer(key))).status, 200)
 })
 
-t.test('a key in the address is no key: refused, and neither logged, kept nor sent on [A6]', async t => {
+t.test('a key in the address is refused, and neither logged, stored nor forwarded [A6]', async t => {
   const lines: string[] = []
   const log = createLog({ level: 'debug', pretty: false, destination: { write: line => void lines.push(line) } })
   const { url, key, folder, upstream, settled } = await startWith(t, { log, edit: noLimits })
@@ -282,7 +282,7 @@ t.test('a key in the address is no key: refused, and neither logged, kept nor se
 })
 
 t.test(
-  '1,000 requests with bad keys: 20 a minute are told so, the rest 429, and a good key is not locked out [A8]',
+  '1,000 requests with bad keys: 20 a minute get 401, the rest 429, and a good key is not locked out [A8]',
   async t => {
     const clock = new HandClock()
     const started = await startWith(t, { clock })
@@ -311,7 +311,7 @@ t.test(
   },
 )
 
-t.test('a bad key is refused before a byte of the body is read, and the connection serves on [A9]', async t => {
+t.test('a bad key is refused before a byte of the body is read, and the connection continues [A9]', async t => {
   const { gateway, key, upstream, url: ownUrl } = await startWith(t)
   // The gateway mounted in a server of our own, which knows how many bytes were taken when the answer left.
   const taken: number[] = []
@@ -355,7 +355,7 @@ t.test('a bad key is refused before a byte of the body is read, and the connecti
   t.equal(upstream.received.length, 0)
 })
 
-t.test('the OpenAI SDK sees 401 while it is sending 32 MiB [A9]', async t => {
+t.test('the OpenAI SDK sees 401 while it sends 32 MiB [A9]', async t => {
   const { url, logs } = await startWith(t)
   const openai = new OpenAI({ baseURL: `${url}/v1`, apiKey: createSecret() })
   const image = new File([new Uint8Array(png(8, 8)), new Uint8Array(32_000_000)], 'big.png', { type: 'image/png' })
@@ -364,7 +364,7 @@ t.test('the OpenAI SDK sees 401 while it is sending 32 MiB [A9]', async t => {
   t.equal((await logs()).length, 1, 'and does not try again')
 })
 
-t.test('a group bounds the models of its keys, whatever a key may beside that', async t => {
+t.test("a group limits the models of its keys, in addition to a key's own list", async t => {
   const started = await startWith(t, {
     edit: [[/partner: \{ /, 'partner: { models: ["beta-*", alpha-image-2], ']],
   })
@@ -437,7 +437,7 @@ t.test(
   },
 )
 
-t.test('a spent minute is 429 with Retry-After, as the OpenAI SDK reads it; who waits that long is let in', async t => {
+t.test('returns 429 with Retry-After when the per-key RPM is exceeded, and admits after that time', async t => {
   const clock = new HandClock()
   const started = await startWith(t, { clock, edit: [['rpm: 60,', 'rpm: 2,']] })
   const { openai, upstream, charges } = started
@@ -466,7 +466,7 @@ t.test('a spent minute is 429 with Retry-After, as the OpenAI SDK reads it; who 
   t.equal((await charges()).length, 3)
 })
 
-t.test('the OpenAI SDK waits as long as a 429 says, and its own next try goes through', async t => {
+t.test('the OpenAI SDK waits as long as a 429 asks, and its own retry succeeds', async t => {
   const clock = new HandClock()
   const started = await startWith(t, { clock, edit: [['limits: { rpm: 300 }', 'limits: { rpm: 1 }']] })
   const { url, key, upstreams } = started
@@ -491,7 +491,7 @@ t.test('the OpenAI SDK waits as long as a 429 says, and its own next try goes th
   t.equal(upstreams['beta']?.received.length, 2)
 })
 
-t.test('a model’s limit is of that model, and is named in the refusal', async t => {
+t.test("a model's limit applies to that model, and is named in the refusal", async t => {
   const { openai } = await startWith(t, { edit: [['limits: { rpm: 300 }', 'limits: { rpm: 1 }']] })
   await openai.images.generate({ ...good, model: 'beta-imagine-image' })
   const error: unknown = await openai.images
@@ -501,7 +501,7 @@ t.test('a model’s limit is of that model, and is named in the refusal', async 
   t.equal((await openai.images.generate(good).asResponse()).status, 200, 'another model has room')
 })
 
-t.test('a key that has used up its minute is refused before its body is read', async t => {
+t.test('a key that has used its minute is refused before its body is read', async t => {
   const { url, key, openai } = await startWith(t, { edit: [['rpm: 60,', 'rpm: 1,']] })
   await openai.images.generate(good)
   const wire = await openWire(url)
@@ -516,7 +516,7 @@ t.test('a key that has used up its minute is refused before its body is read', a
   wire.socket.destroy()
 })
 
-t.test('the caller’s key reaches no upstream, in no header, address or body', async t => {
+t.test("the client's key reaches no upstream, in no header, address or body", async t => {
   const { url, key, upstream } = await startWith(t, { edit: noLimits })
   const trick = {
     ...bearer(key),
@@ -550,7 +550,7 @@ t.test('the caller’s key reaches no upstream, in no header, address or body', 
   }
 })
 
-t.test('a secret in the path of an upstream is struck out where the upstream quotes what it was asked for', async t => {
+t.test("a secret in an upstream's path is removed when the upstream quotes the address", async t => {
   const secret = 'a1b2c3d4e5f6a7b8c9d0e1f2'
   const inPath = ['url: "${ALPHA_URL:-simulator:alpha}"', `url: "\${ALPHA_URL}/hook/${secret}"`] as const
   const { url, key, upstream } = await startWith(t, { edit: [...noLimits, inPath] })
@@ -563,7 +563,7 @@ t.test('a secret in the path of an upstream is struck out where the upstream quo
   t.match(error.message, /^Cannot POST \/hook\/\*{24}\/v1\/images\/generations$/)
 })
 
-t.test('the upstream’s key reaches no caller, log line or file, not even when the upstream quotes it', async t => {
+t.test("the upstream's key reaches no client, log line or file, even if the upstream quotes it", async t => {
   const lines: string[] = []
   const log = createLog({ level: 'debug', pretty: false, destination: { write: line => void lines.push(line) } })
   const { url, key, openai, upstream, folder, settled, opsUrl } = await startWith(t, { log, edit: noLimits })
@@ -608,7 +608,7 @@ t.test('the upstream’s key reaches no caller, log line or file, not even when 
   t.strictSame(await filesWith(folder, secret), [], 'no file')
 })
 
-t.test('prompts, pictures and file names are neither logged nor kept', async t => {
+t.test('prompts, pictures and file names are neither logged nor stored', async t => {
   const lines: string[] = []
   const log = createLog({ level: 'debug', pretty: false, destination: { write: line => void lines.push(line) } })
   const { url, openai, upstream, key, folder, settled } = await startWith(t, { log })

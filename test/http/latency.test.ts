@@ -20,7 +20,7 @@ function exact(rows: readonly LogRow[]): ReadonlyMap<string, readonly number[]> 
 const isNear = (found: number | null, wanted: number): boolean =>
   found !== null && found >= wanted && found <= Math.max(wanted * 1.11, wanted + 1)
 
-t.test('latencies of bound and loose pages are those of the rows, within a tenth', async t => {
+t.test('latencies of bound and loose pages equal those of the rows, within a tenth', async t => {
   const connection = open(t)
   const rows = Array.from({ length: 900 }, (_, i) => rowAt(noon + i * 1_000, i, { durationMs: (i * 7_919) % 40_000 }))
   write(connection, rows, 11, new UncompactedBatches(100))
@@ -45,7 +45,7 @@ t.test('latencies of bound and loose pages are those of the rows, within a tenth
   t.same(connection.run(sumLatency({ since: 0, until: noon + 100 * minute })), all)
 })
 
-t.test('what was asked, refused and looked up stands apart, and users see their own', async t => {
+t.test('requests, refusals and look-ups are separate, and users see their own', async t => {
   const started = await start(t, { upstreams: ['text'] })
   const { upstream, post, get, settled } = started
   const admin = await enterAsAdmin(started)
@@ -66,7 +66,7 @@ t.test('what was asked, refused and looked up stands apart, and users see their 
   t.equal((await admin.get('/api/latency?since=2020-01-01T00:00:00Z')).code, 'invalid')
 })
 
-t.test('what was looked up counts in no sum and no chart, and stands in the log', async t => {
+t.test('look-ups count in no sum and no chart, and are in the log', async t => {
   const started = await start(t, { upstreams: ['text'] })
   const { upstream, post, get, settled } = started
   const admin = await enterAsAdmin(started)
@@ -83,7 +83,7 @@ t.test('what was looked up counts in no sum and no chart, and stands in the log'
   t.match((await admin.get('/api/logs/totals?operation=models.list')).body, { requests: 5 })
 })
 
-t.test('sums of bound pages leave lookups out, whether or not they were counted apart', async t => {
+t.test('sums of bound pages exclude look-ups, whether or not they were counted separately', async t => {
   const connection = open(t)
   const lookup = {
     model: null,

@@ -37,7 +37,7 @@ async function begin(t: Test, cluster: RedisCluster): Promise<Started> {
 }
 
 t.test(
-  'two gateways on a cluster hold the limit of a model together, and who it refuses keeps the rest of his own [13.6]',
+  'two gateways on a cluster share the limit of a model, and a refused client keeps the rest of its own [13.6]',
   { skip },
   async t => {
     const cluster = await startRedisCluster(t)
@@ -81,7 +81,7 @@ t.test(
   },
 )
 
-t.test('of 20 keys each is refused for its own limit, and no node counts them all [13.6]', { skip }, async t => {
+t.test('each of 20 keys is refused for its own limit, and no node counts them all [13.6]', { skip }, async t => {
   const cluster = await startRedisCluster(t)
   const started = await begin(t, cluster)
   const edited = await started.reload([

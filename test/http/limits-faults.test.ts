@@ -121,12 +121,12 @@ async function leaksNothing(t: Test, options: StartOptions): Promise<void> {
   t.equal(last.headers.get('x-ratelimit-remaining-requests'), '99999')
 }
 
-t.test(`${requests} requests that end in every way leave every place and every token free [R8] [LIM-3]`, async t => {
+t.test(`${requests} requests with every outcome leave every slot and every token free [R8] [LIM-3]`, async t => {
   await leaksNothing(t, {})
 })
 
 t.test(
-  '1,000 requests at once at a limit of 100: 100 reach an upstream, the rest wait as long as they are told [R1] [R5]',
+  'of 1,000 concurrent requests at a limit of 100, 100 reach an upstream, and the rest wait as long as told [R1] [R5]',
   async t => {
     const clock = new HandClock()
     const started = await start(t, {
@@ -158,7 +158,7 @@ t.test(
 )
 
 t.test(
-  'two gateways on one Redis hold one limit; while it is gone each holds it by itself [R2] [R10]',
+  'two gateways on one Redis share one limit; while it is gone each applies it alone [R2] [R10]',
   { skip },
   async t => {
     const redis = await startRedis(t)
@@ -192,7 +192,7 @@ t.test(
   },
 )
 
-t.test('on_store_failure: refuse answers 503 while Redis is frozen, and goes on when it is back', { skip }, async t => {
+t.test('on_store_failure: refuse returns 503 while Redis is frozen, and recovers with it', { skip }, async t => {
   const redis = await startRedis(t)
   const refuse: Edits = [['[auth, ratelimit,', '[auth, { ratelimit: { on_store_failure: refuse } },']]
   const started = await start(t, { edit: refuse, env: { TOLLGATE_COUNTERS: redis.url } })
@@ -213,7 +213,7 @@ t.test('on_store_failure: refuse answers 503 while Redis is frozen, and goes on 
   await until(async () => (await post(path, body)).status === 200)
 })
 
-t.test('places in Redis are free again after requests that end in every way', { skip }, async t => {
+t.test('slots in Redis are free again after requests with every outcome', { skip }, async t => {
   const redis = await startRedis(t)
   const edit = limits('rpm: 100000, tpm: 100000000, concurrency: 22')
   const started = await start(t, { edit, counters: open(redis.url) })

@@ -10,7 +10,7 @@ import { caseName } from '../harness/case-name.ts'
 
 const generations = '/v1/images/generations'
 const edits = '/v1/images/edits'
-/** 32 MiB (`docs/rules.md#size-of-a-body`). */
+/** 32 MiB (`docs/rules.md#request-body-size`). */
 const bodyMax = 33_554_432
 const json = 'application/json'
 
@@ -128,7 +128,7 @@ for (const [name, sized] of [
   })
 }
 
-t.test('the OpenAI SDK sees 413, at once and once, while it is sending a body that is too large [L1, L3]', async t => {
+t.test('the OpenAI SDK sees 413 once and at once, while it sends a body that is too large [L1, L3]', async t => {
   const started = await startOpen(t)
   const { url, key, logs, upstream } = started
   // With the SDK's own retries: a broken connection would be tried three times.
@@ -186,33 +186,30 @@ t.test('a client that waits for 100 Continue is refused before it uploads [L1]',
   t.notOk(started.upstream.received[0]?.headers.expect, 'the upstream is not asked to expect anything')
 })
 
-t.test(
-  'a form that was refused before it was read leaves nothing behind: its time running out is no fault of ours',
-  async t => {
-    const { url, key, get } = await start(t)
-    const setReal = globalThis.setInterval
-    const now = performance.now.bind(performance)
-    const intervals: (() => void)[] = []
-    let later = 0
-    t.capture(globalThis, 'setInterval', (run: () => void, ms: number) => {
-      intervals.push(run)
-      return setReal(run, ms)
-    })
-    t.capture(performance, 'now', () => now() + later)
-    const wire = await openWire(url)
-    const lines = [`x-api-key: ${key}`, 'Content-Type: multipart/form-data', 'Content-Length: 1000']
-    await wire.write(requestHead('POST', edits, lines))
-    await wire.write('--')
-    t.equal((await wire.read()).status, 400)
-    // This once ended the process, half a minute after the answer.
-    later = 60_000
-    for (const run of intervals) run()
-    t.equal((await get('/v1/models')).status, 200)
-    wire.socket.destroy()
-  },
-)
+t.test('a form refused unread leaves nothing behind: its timeout is no fault of ours', async t => {
+  const { url, key, get } = await start(t)
+  const setReal = globalThis.setInterval
+  const now = performance.now.bind(performance)
+  const intervals: (() => void)[] = []
+  let later = 0
+  t.capture(globalThis, 'setInterval', (run: () => void, ms: number) => {
+    intervals.push(run)
+    return setReal(run, ms)
+  })
+  t.capture(performance, 'now', () => now() + later)
+  const wire = await openWire(url)
+  const lines = [`x-api-key: ${key}`, 'Content-Type: multipart/form-data', 'Content-Length: 1000']
+  await wire.write(requestHead('POST', edits, lines))
+  await wire.write('--')
+  t.equal((await wire.read()).status, 400)
+  // This once ended the process, half a minute after the answer.
+  later = 60_000
+  for (const run of intervals) run()
+  t.equal((await get('/v1/models')).status, 200)
+  wire.socket.destroy()
+})
 
-t.test('of a refused body no more than 64 MiB is taken', async t => {
+t.test('at most 64 MiB of a refused body are read', async t => {
   const started = await startOpen(t)
   const wire = await openWire(started.url)
   await wire.write(headOf(started, { path: generations, contentType: json }, `Content-Length: ${2 ** 40}`))
@@ -228,7 +225,7 @@ t.test('of a refused body no more than 64 MiB is taken', async t => {
   t.ok(pieces >= 64 && pieces < 200, 'the connection ends soon after')
 })
 
-t.test('a route may have a limit of its own, exact to the byte', async t => {
+t.test('a route may have its own limit, exact to the byte', async t => {
   const started = await startOpen(t, {
     edit: [
       ['dialect: openai, reuse: false', 'dialect: openai, body_max: 64KiB, reuse: false'],
@@ -265,7 +262,7 @@ t.test('bodies beyond the memory for all of them get 503 with Retry-After, befor
   t.equal((await post(started, sent)).status, 200, 'and its place is free again')
 })
 
-t.test('a key that announces bodies and does not send them leaves room for everybody else', async t => {
+t.test('a key that announces bodies without sending them leaves room for other keys', async t => {
   const started = await startOpen(t, { edit: [['body_max: 32MiB', 'memory_max: 16MiB\n  body_max: 4MiB']] })
   const sent = sizedJson(4 * 2 ** 20)
   const other = await createKey(started.gateway.storage, { name: 'other', user: 'local' })
@@ -285,7 +282,7 @@ t.test('a key that announces bodies and does not send them leaves room for every
   wires.at(-1)?.socket.destroy()
 })
 
-t.test('65 large forms at a time are more than the room for them: the 65th gets 503 [L5]', async t => {
+t.test('65 large forms at a time exceed the space: the 65th gets 503 [L5]', async t => {
   const started = await startOpen(t, { edit: [['body_max: 32MiB', 'spool_max: 2GiB\n  body_max: 32MiB']] })
   const contentType = sizedForm(2_000).contentType
   const wires: Wire[] = []
@@ -316,7 +313,7 @@ t.test('65 large forms at a time are more than the room for them: the 65th gets 
   t.equal(started.upstream.received.length, 0)
 })
 
-t.test('four reference images go on to family B, and its upstream’s error comes back [L7]', async t => {
+t.test("four reference images are forwarded to family B, and its upstream's error is returned [L7]", async t => {
   const started = await startOpen(t)
   const upstream = started.upstreams['beta']
   upstream?.answer(res => {
@@ -350,48 +347,34 @@ t.test('200 reference images reach family A, in the order sent, each byte for by
   t.strictSame(hashes, files.map(sha256))
 })
 
-t.test(
-  'image, image[] and image[N] may be mixed: the order sent is the order forwarded, and one mask is [L8]',
-  async t => {
-    const { url, key, upstream } = await startOpen(t)
-    const data = new FormData()
-    data.append('model', 'alpha-image-2')
-    data.append('prompt', 'make it blue')
-    const names = [
-      'image[1]',
-      'image',
-      'mask',
-      'image[0]',
-      'image[]',
-      'mask',
-      'image',
-      'image[7]',
-      'image[]',
-      'mask[0]',
-    ]
-    const bytes = names.map((_, i) => png(i + 1, 1))
-    for (const [i, name] of names.entries())
-      data.append(name, new Blob([new Uint8Array(bytes[i] as Buffer)]), `../../${i}.gif`)
-    const answer = await fetch(url + edits, { method: 'POST', headers: { authorization: `Bearer ${key}` }, body: data })
-    t.equal(answer.status, 200)
-    const form = (await upstream.received[0]?.form()) as FormData
-    const images = form.getAll('image[]') as File[]
-    const masks = form.getAll('mask') as File[]
-    const wanted = [0, 1, 3, 4, 6, 7, 8].map(i => sha256(bytes[i] as Buffer))
-    t.strictSame(await Promise.all(images.map(async file => sha256(Buffer.from(await file.arrayBuffer())))), wanted)
-    t.strictSame(await Promise.all(masks.map(async file => sha256(Buffer.from(await file.arrayBuffer())))), [
-      sha256(bytes[2] as Buffer),
-    ])
-    t.strictSame([...new Set(form.keys())].toSorted(), ['image[]', 'mask', 'model', 'prompt'])
-    t.strictSame(
-      images.map(file => file.name),
-      images.map((_, i) => `image-${i}.png`),
-      'no name of the caller’s making',
-    )
-  },
-)
+t.test('image, image[] and image[N] may be mixed: forwarded in the order sent, with one mask [L8]', async t => {
+  const { url, key, upstream } = await startOpen(t)
+  const data = new FormData()
+  data.append('model', 'alpha-image-2')
+  data.append('prompt', 'make it blue')
+  const names = ['image[1]', 'image', 'mask', 'image[0]', 'image[]', 'mask', 'image', 'image[7]', 'image[]', 'mask[0]']
+  const bytes = names.map((_, i) => png(i + 1, 1))
+  for (const [i, name] of names.entries())
+    data.append(name, new Blob([new Uint8Array(bytes[i] as Buffer)]), `../../${i}.gif`)
+  const answer = await fetch(url + edits, { method: 'POST', headers: { authorization: `Bearer ${key}` }, body: data })
+  t.equal(answer.status, 200)
+  const form = (await upstream.received[0]?.form()) as FormData
+  const images = form.getAll('image[]') as File[]
+  const masks = form.getAll('mask') as File[]
+  const wanted = [0, 1, 3, 4, 6, 7, 8].map(i => sha256(bytes[i] as Buffer))
+  t.strictSame(await Promise.all(images.map(async file => sha256(Buffer.from(await file.arrayBuffer())))), wanted)
+  t.strictSame(await Promise.all(masks.map(async file => sha256(Buffer.from(await file.arrayBuffer())))), [
+    sha256(bytes[2] as Buffer),
+  ])
+  t.strictSame([...new Set(form.keys())].toSorted(), ['image[]', 'mask', 'model', 'prompt'])
+  t.strictSame(
+    images.map(file => file.name),
+    images.map((_, i) => `image-${i}.png`),
+    'no name of the caller’s making',
+  )
+})
 
-t.test('one image goes as image', async t => {
+t.test('one image is sent as image', async t => {
   const { url, key, upstream } = await startOpen(t)
   for (const name of ['image', 'image[]', 'image[3]']) {
     const data = new FormData()
@@ -404,7 +387,7 @@ t.test('one image goes as image', async t => {
   }
 })
 
-t.test('JSON on edits and a form on generations are 415, and the message says what to send [L9]', async t => {
+t.test('JSON on edits and a form on generations are 415, with what to send instead [L9]', async t => {
   const started = await startOpen(t)
   const small = form({ model: 'alpha-image-2', prompt: '' })
   for (const [path, contentType, body, wanted] of [
@@ -452,7 +435,7 @@ t.test('the JSON of a content type with parameters or a suffix is JSON', async t
 })
 
 t.test(
-  'a caller who takes nothing is let go after the upstream’s idle time, what it held is free and its picture billed [S4]',
+  "a client that reads nothing is disconnected after the upstream's idle time; its memory is freed and its picture billed [S4]",
   async t => {
     const idleMs = 1_500
     const started = await startOpen(t, {
@@ -491,7 +474,7 @@ t.test(
   },
 )
 
-t.test('a form whose caller resets the connection when all of it has arrived is over at once', async t => {
+t.test('a form whose client resets the connection after sending all of it ends at once', async t => {
   const started = await startOpen(t)
   const sent = sizedForm(1_500_000)
   for (let i = 0; i < 40; i++) {

@@ -20,7 +20,7 @@ async function shownAt(url: string): Promise<string | undefined> {
   return String(subject.CN)
 }
 
-t.test('callers speak TLS, and are shown a new certificate without a restart', { skip: opensslMissing() }, async t => {
+t.test('clients use TLS, and get a new certificate without a restart', { skip: opensslMissing() }, async t => {
   const folder = t.testdir()
   const [one, two] = [await makeCertificate(folder, 'one'), await makeCertificate(folder, 'two')]
   const [cert, key] = [join(folder, 'shown.pem'), join(folder, 'shown.key')]
@@ -40,7 +40,7 @@ t.test('callers speak TLS, and are shown a new certificate without a restart', {
   await t.rejects(fetch(url), 'who does not know the signer does not trust it')
 
   await writeFile(cert, 'no certificate')
-  t.match(await gateway.reload(), { ok: true, changes: [/^server\.tls: the old certificate stays: /] })
+  t.match(await gateway.reload(), { ok: true, changes: [/^server\.tls: the old certificate stays in use: /] })
   t.equal(await shownAt(url), 'one')
   await copyFile(two.cert, cert)
   t.match(await gateway.reload(), { changes: [/old certificate stays/] }, 'a key that is of another is none')
@@ -55,7 +55,7 @@ t.test('callers speak TLS, and are shown a new certificate without a restart', {
   t.equal((await fetch(`${opsUrl}/healthz`)).status, 200, 'operators speak plain HTTP')
 })
 
-t.test('a gateway whose certificate cannot be read does not start, and says why', async t => {
+t.test('a gateway with an unreadable certificate does not start, and reports why', async t => {
   const edit = [['\nserver:\n', '\nserver:\n  tls: { cert: /none.pem, key: /none.key }\n']] as const
   await t.rejects(start(t, { simulated: true, edit }), /\/none\.pem cannot be read: ENOENT/)
 })
@@ -68,7 +68,7 @@ async function connectedTo(url: string): Promise<Socket> {
   return socket.resume()
 }
 
-t.test('the address of a caller is the last that no trusted proxy has', async t => {
+t.test("a client's address is the last one that is no trusted proxy", async t => {
   const trusted = ['10.0.0.0/8', '127.0.0.1', '2001:db8::/32']
   const cases: readonly (readonly [from: string, forwarded: string | undefined, address: string])[] = [
     ['203.0.113.9', '198.51.100.1', '203.0.113.9'],
@@ -88,7 +88,7 @@ t.test('the address of a caller is the last that no trusted proxy has', async t 
   t.equal(callerAddress('10.0.0.1', '198.51.100.1', undefined), '10.0.0.1')
 })
 
-t.test('a key that is bound to an address is judged by what a trusted proxy says, and by nobody else', async t => {
+t.test('a key bound to an address is checked by what a trusted proxy sends, and no one else', async t => {
   const asked = async (edit: readonly (readonly [string, string])[]): Promise<number> => {
     const { gateway, url } = await start(t, { simulated: true, edit })
     const { secret } = await createKey(gateway.storage, { name: 'bound', user: 'local', ips: ['198.51.100.0/24'] })
@@ -99,7 +99,7 @@ t.test('a key that is bound to an address is judged by what a trusted proxy says
   t.equal(await asked([['\nserver:\n', '\nserver:\n  trusted_proxies: [127.0.0.0/8]\n']]), 200)
 })
 
-t.test('connections beyond the bound are closed; those that are there are served', async t => {
+t.test('connections beyond the bound are closed; existing ones are served', async t => {
   for (const [word, trusts] of [
     ['connections_max: 3', ''],
     ['connections_per_address: 3', ''],

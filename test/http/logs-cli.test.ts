@@ -38,7 +38,7 @@ function follow(t: Test, folder: string, ...more: readonly string[]) {
   }
 }
 
-t.test('the log is filtered by everything that people ask for, shown in every format, and followed', async t => {
+t.test('the log has filters, formats and a follow mode', async t => {
   const shop = await openShop(t)
   shop.upstreams['alpha']?.answer({ data: [picture(1254, 1254)] })
   const cheap = await shop.ask({ model: 'alpha-image-2', prompt: 'a boat' })
@@ -82,23 +82,23 @@ t.test('the log is filtered by everything that people ask for, shown in every fo
     t.equal(listed[i]?.code, 0, caseName({ i, words, wanted }))
   }
 
-  await t.test('moments are told as they were understood, and what is no such word is refused', async t => {
+  await t.test('times are shown as understood, and invalid ones refused', async t => {
     const [dated] = await logs([['--since', '2026-11-01', '--zone', 'Europe/Berlin']])
     t.match(dated, { stderr: /^from 2026-11-01T00:00:00\+01:00 until now \(Europe\/Berlin\)$/m })
     const refusals: readonly (readonly [words: readonly string[], says: RegExp])[] = [
-      [['--since', 'soon'], /--since soon: a date .* read as of /],
-      [['--since', '1h', '--until', '2h'], /--since has to be before --until/],
-      [['--status', '999'], /--status 999: a status such as 429/],
-      [['--min-cost', 'much'], /--min-cost much: an amount/],
-      [['--zone', 'Mars'], /--zone Mars: a zone of the tz database/],
-      [['-f', '--until', 'now'], /--follow has no end/],
+      [['--since', 'soon'], /--since soon: expected a date .* the time zone is /],
+      [['--since', '1h', '--until', '2h'], /--since must be before --until/],
+      [['--status', '999'], /--status 999: expected a status such as 429/],
+      [['--min-cost', 'much'], /--min-cost much: expected an amount/],
+      [['--zone', 'Mars'], /--zone Mars: expected an IANA time zone/],
+      [['-f', '--until', 'now'], /--follow and --until cannot be combined/],
       [['--outcome', 'lost'], /Allowed choices are answered/],
     ]
     for (const [i, ran] of (await logs(refusals.map(([words]) => words))).entries())
       t.match(ran, { code: 2, stdout: '', stderr: refusals[i]?.[1] }, caseName({ words: refusals[i]?.[0] }))
   })
 
-  await t.test('a table for people, one for spreadsheets, and records for programs', async t => {
+  await t.test('prints a table for people, CSV for spreadsheets, and records for programs', async t => {
     const [table, sheet, records] = await logs([
       ['--format', 'table', '--zone', 'UTC', '--status', '200'],
       ['--format', 'csv', '--model', 'alpha-image-2'],
@@ -122,7 +122,7 @@ t.test('the log is filtered by everything that people ask for, shown in every fo
     )
   })
 
-  await t.test('what comes is followed beyond a restart of the gateway, until Ctrl-C', async t => {
+  await t.test('follows the log across a restart of the gateway, until Ctrl-C', async t => {
     const tail = follow(t, shop.folder, '--limit', '1', '--status', '200')
     await tail.until(1)
     t.strictSame(tail.ids(), [dear.id])
@@ -137,7 +137,7 @@ t.test('the log is filtered by everything that people ask for, shown in every fo
   })
 })
 
-t.test('what text cost is told in the words of the terminal, and as it is kept in data', async t => {
+t.test('the use of text is in English on a terminal, and as stored in data', async t => {
   const shop = await openShop(t)
   shop.upstreams['text']?.answer({ choices: [], usage: { prompt_tokens: 12, completion_tokens: 34 } })
   const asked = { model: 'sim-chat', messages: [{ role: 'user', content: 'hi' }] }

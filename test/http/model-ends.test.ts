@@ -24,29 +24,32 @@ async function notesOn(day: string, of = text) {
     : loaded
 }
 
-t.test('[10] check tells 60 days before that a model ends, and afterwards that it has; it refuses nothing', async t => {
-  const path = 'models.beta-imagine-image.ends'
-  for (const [day, code, message] of [
-    ['2026-10-02T00:00:00Z', 'model_ends', /ends in 60 days/],
-    ['2026-11-29T13:00:00Z', 'model_ends', /ends in 2 days/],
-    ['2026-11-30T23:59:59Z', 'model_ends', /ends in 1 day:/],
-    ['2026-12-01T00:00:00Z', 'model_ended', /has ended/],
-    ['2031-01-01T00:00:00Z', 'model_ended', /has ended/],
-  ] as const)
-    t.match(await notesOn(day), [{ code, message, path, severity: 'note' }], caseName({ day }))
-  t.strictSame(await notesOn('2026-10-01T23:59:59Z'), [], 'before that it says nothing')
-  const hidden = text.replace('ends: 2026-12-01', 'enabled: false, ends: 2026-12-01')
-  t.strictSame(await notesOn('2027-01-01T00:00:00Z', hidden), [], 'nor of a model that is not offered')
-})
+t.test(
+  '[10] check reports 60 days in advance that a model ends, and afterwards that it has; it refuses nothing',
+  async t => {
+    const path = 'models.beta-imagine-image.ends'
+    for (const [day, code, message] of [
+      ['2026-10-02T00:00:00Z', 'model_ends', /ends in 60 days/],
+      ['2026-11-29T13:00:00Z', 'model_ends', /ends in 2 days/],
+      ['2026-11-30T23:59:59Z', 'model_ends', /ends in 1 day:/],
+      ['2026-12-01T00:00:00Z', 'model_ended', /has ended/],
+      ['2031-01-01T00:00:00Z', 'model_ended', /has ended/],
+    ] as const)
+      t.match(await notesOn(day), [{ code, message, path, severity: 'note' }], caseName({ day }))
+    t.strictSame(await notesOn('2026-10-01T23:59:59Z'), [], 'before that it says nothing')
+    const hidden = text.replace('ends: 2026-12-01', 'enabled: false, ends: 2026-12-01')
+    t.strictSame(await notesOn('2027-01-01T00:00:00Z', hidden), [], 'nor of a model that is not offered')
+  },
+)
 
-t.test('[10] a day that is none is refused at its place', async t => {
+t.test('[10] an invalid day is refused at its place', async t => {
   const wrong = text.replace('2026-12-01', '2026-02-30')
   t.match(await notesOn('2026-10-01', wrong), {
     findings: [{ path: 'models.beta-imagine-image.ends', message: /not a day/, remedy: /2026-12-01/ }],
   })
 })
 
-t.test('[10] callers of a model that ends are told when: by a header, in lists and on the page of prices', async t => {
+t.test('[10] clients of a model that ends get its date in a header, in lists and on the price page', async t => {
   const { post, get, url } = await start(t, { edit: ending, simulated: true })
   const ask = (model: string) => post('/v1/images/generations', { model, prompt: 'a boat', size: '1024x1024' })
   const answer = await ask('beta-imagine-image')

@@ -6,7 +6,7 @@ type Api = { readonly paths: { readonly [path: string]: { readonly post?: object
 
 const verdict = { id: 'modr-1', model: 'm', results: [{ flagged: true, categories: { violence: true } }] }
 
-t.test('a moderation passes as it was sent, at every spelling of its path', async t => {
+t.test('a moderation passes unchanged, at every spelling of its path', async t => {
   const { post, upstreams } = await start(t)
   upstreams['text']?.answer(verdict)
   const body = { model: 'sim-moderation', input: ['a boat', { type: 'text', text: 'violence' }], extra: { kept: 1 } }
@@ -19,7 +19,7 @@ t.test('a moderation passes as it was sent, at every spelling of its path', asyn
   }
 })
 
-t.test('a moderation costs nothing and takes no tokens, though its family is charged for chats', async t => {
+t.test('a moderation is free and uses no tokens, although its family is charged for chats', async t => {
   const { post, upstreams, newKey, url, logs, charges } = await start(t, {
     edit: [
       [
@@ -55,7 +55,7 @@ t.test('the simulator finds what an input names', async t => {
   ])
 })
 
-t.test('the reference describes moderations by itself, in both languages', async t => {
+t.test('the reference describes moderations, in both languages', async t => {
   const { url } = await start(t, { simulated: true })
   for (const [language, summary] of [
     ['en', 'Find harmful content in texts and images'],

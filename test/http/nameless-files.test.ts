@@ -27,7 +27,7 @@ async function filesOf(started: Started, upstream = 'alpha'): Promise<[string, s
   )
 }
 
-t.test('a part under a declared file field is a file, whatever its headers say [6.8]', async t => {
+t.test('a part under a declared file field is a file, whatever its headers are [6.8]', async t => {
   const started = await start(t)
   const rows: { readonly [how: string]: readonly Row[] } = {
     'as openai-java sends it': [model, prompt, [part('image', octets), bytes]],
@@ -70,7 +70,7 @@ t.test('a part under a declared file field is a file, whatever its headers say [
   t.same(await filesOf(started, 'text'), [['file', 'audio/wav', 16]])
 })
 
-t.test('a sound whose bytes say nothing keeps the name and the type that it came with [15]', async t => {
+t.test('a sound of unknown type keeps the name and type that it was sent with [15]', async t => {
   const started = await start(t)
   const sounds: readonly (readonly [fileName: string, type: string, content: string])[] = [
     ['long.wav', 'audio/wav', 'RF64....WAVEds64'],
@@ -95,7 +95,7 @@ t.test('a sound whose bytes say nothing keeps the name and the type that it came
   }
 })
 
-t.test('texts of one name go upstream as often as they came, in either kind of family [15]', async t => {
+t.test('texts of one name are forwarded as often as they were sent, in either kind of family [15]', async t => {
   const lists = [
     '      image.edit: [model, prompt, n, size, response_format]',
     '      image.edit: [model, prompt, n, size, response_format, tag]',
@@ -142,7 +142,7 @@ t.test('a form of exactly 32 MiB reaches the upstream, and no more than that [15
 })
 
 t.test(
-  'a text under a file field is still told that it is none, and one that is no file field may not be one [6.8]',
+  'a text under a file field is refused as no file, and one under another name may not be a file [6.8]',
   async t => {
     const started = await start(t)
     const wrong: readonly (readonly [row: Row, code: string])[] = [
@@ -168,7 +168,7 @@ t.test(
   },
 )
 
-t.test('a text under the name of another family’s files stays the text that it is [6.8]', async t => {
+t.test("a text under the name of another family's file field stays text [6.8]", async t => {
   const other = [
     '  beta-image:\n    forward:\n      image.generate: [model, prompt, n, size, response_format]\n      image.edit: [model, prompt, n, size, response_format]\n    multipart-rewrite:\n      files: { image: { send_as: { one: image, many: "image[]" } }, mask: { keep: first } }',
     '  beta-image:\n    forward:\n      image.generate: [model, prompt, n, size, response_format]\n      image.edit: { all: true }\n    multipart-rewrite:\n      files: { picture: {} }',

@@ -96,7 +96,7 @@ for (const demand of demands)
       await checkBill(t, google, prompt)
     })
 
-t.test('[14.8] the SDK of the vendor reads through the gateway what the vendor has said', async t => {
+t.test("[14.8] the vendor's SDK reads the vendor's answer through the gateway", async t => {
   const { started, said } = google
   const { models } = new GoogleGenAI({ apiKey: started.key, httpOptions: { baseUrl: started.url } })
   const config = { imageConfig: { aspectRatio: '16:9', imageSize: '4K' } }
@@ -116,7 +116,7 @@ t.test('[14.8] the SDK of the vendor reads through the gateway what the vendor h
   await checkBill(t, google, 'streamed by SDK')
 })
 
-t.test('[14.8] the same family draws by the one canonical route as before', async t => {
+t.test('[14.8] the same family still serves the canonical route', async t => {
   const res = await google.started.post('/v1/images/generations', { model, prompt: 'canonical', n: 2 })
   t.match(await res.json(), { data: [{ b64_json: String }, { b64_json: String }] })
   await checkBill(t, google, 'canonical')
@@ -138,7 +138,7 @@ for (const demand of ['', '[[more 2]]', '[[words-only]]'])
       await checkBill(t, router, prompt)
     })
 
-t.test('[14.8] the SDK of chat completions sees the pictures', async t => {
+t.test('[14.8] the chat completions SDK sees the pictures', async t => {
   const { started } = router
   const messages = [{ role: 'user' as const, content: 'chat by SDK' }]
   const { choices } = await started.openai.chat.completions.create({ model: chatModel, messages })
@@ -146,22 +146,19 @@ t.test('[14.8] the SDK of chat completions sees the pictures', async t => {
   await checkBill(t, router, 'chat by SDK')
 })
 
-t.test(
-  '[14.8] words without a picture, of which nobody has said that they are free, are for a person to see',
-  async t => {
-    const answers = { generate: { refused: [{ if: { promptFeedback: 'any' } }] } }
-    const strict = await openRecipe(t, 'gemini-image.md', 'gemini', {
-      families: { 'gemini-image': { 'image-tier-billing': { answers } } },
-    })
-    const path = `/v1beta/models/${model}:generateContent`
-    const res = await strict.started.post(path, contents('strict [[words-only]]'))
-    t.equal(res.status, 502)
-    await strict.started.settled()
-    t.match(await strict.started.charges(1), [{ state: 'review' }])
-  },
-)
+t.test('[14.8] words without a picture that are not declared free wait for a person', async t => {
+  const answers = { generate: { refused: [{ if: { promptFeedback: 'any' } }] } }
+  const strict = await openRecipe(t, 'gemini-image.md', 'gemini', {
+    families: { 'gemini-image': { 'image-tier-billing': { answers } } },
+  })
+  const path = `/v1beta/models/${model}:generateContent`
+  const res = await strict.started.post(path, contents('strict [[words-only]]'))
+  t.equal(res.status, 502)
+  await strict.started.settled()
+  t.match(await strict.started.charges(1), [{ state: 'review' }])
+})
 
-t.test('[14.8] and then the books hold', async t => {
+t.test('[14.8] the books are valid afterwards', async t => {
   for (const [style, { started }] of Object.entries({ google, router }))
     t.strictSame(await checkBooks(started.gateway), [], style)
 })

@@ -8,23 +8,23 @@ import { prepareSite, runTollgate } from '../harness/child.ts'
 import { openOperated } from '../harness/operated.ts'
 import { caseName } from '../harness/case-name.ts'
 
-t.test('commands look at a running gateway and its storage', async t => {
+t.test('commands inspect a running gateway and its storage', async t => {
   const { gateway, tollgate } = await openOperated(t)
 
-  await t.test('healthcheck and doctor say that all is well', async t => {
+  await t.test('healthcheck and doctor report a healthy gateway', async t => {
     t.match(await tollgate('healthcheck'), { code: 0, stdout: '' })
     t.match(await tollgate('healthcheck', '--ready'), { code: 0 })
     const { code, stdout, stderr } = await tollgate('doctor')
     t.equal(code, 0, stdout + stderr)
     for (const line of [/^ok +node/m, /^ok +storage +reached, writable/m, /^ok +upstream alpha +reached/m])
       t.match(stdout, line, caseName({ line }))
-    t.match(stdout, /^ok +server\.listen +\S+ is held by the running gateway/m)
-    t.match(stdout, /^warn +upstream beta +is simulated/m)
+    t.match(stdout, /^ok +server\.listen +\S+ is in use by the running gateway/m)
+    t.match(stdout, /^warn +upstream beta +simulated/m)
   })
 
   await t.test('models test sends one small request each, and asks before it buys', async t => {
-    t.match(await tollgate('models', 'test', 'alpha-image-2'), { code: 2, stderr: /Say --yes/ })
-    t.match(await tollgate('models', 'test', 'no-such'), { code: 2, stderr: /no such model is offered/ })
+    t.match(await tollgate('models', 'test', 'alpha-image-2'), { code: 2, stderr: /Use --yes/ })
+    t.match(await tollgate('models', 'test', 'no-such'), { code: 2, stderr: /unknown model/ })
     const free = await tollgate('models', 'test', 'sim-chat', 'sim-transcription', 'sim-speech', '--format', 'json')
     t.equal(free.code, 0, free.stdout + free.stderr)
     t.equal(free.stdout.trim().split('\n').length, 3)
@@ -35,7 +35,7 @@ t.test('commands look at a running gateway and its storage', async t => {
     t.match((await tollgate('keys', 'list')).stdout, /models test.*revoked/, 'its key is gone')
   })
 
-  await t.test('models list says who is asked for each, and at what price', async t => {
+  await t.test('models list shows the upstreams and price of each', async t => {
     const { stdout } = await tollgate('models', 'list')
     t.match(stdout, /^MODEL +FAMILY +OPERATIONS +UPSTREAMS +PRICE \(USD\)\n/)
     t.match(stdout, /^alpha-image-2 +alpha-image +image\.generate image\.edit +alpha +1K 0\.02, 2K 0\.04, 4K 0\.08$/m)
@@ -44,7 +44,7 @@ t.test('commands look at a running gateway and its storage', async t => {
     t.match(JSON.parse(records[0] ?? ''), { name: 'alpha-image-2', free: false, upstreams: ['alpha'] })
   })
 
-  await t.test('usage adds up what was charged', async t => {
+  await t.test('usage adds up charges', async t => {
     const { stdout } = await tollgate('usage', '--by', 'model', '--format', 'csv')
     t.match(stdout, /^model,currency,requests,images,input_tokens,output_tokens,amount,refunded\n/)
     t.match(stdout, /^alpha-image-2,USD,1,1,0,0,0\.02,0\.00$/m)
@@ -56,10 +56,10 @@ t.test('commands look at a running gateway and its storage', async t => {
     })
     t.match(await tollgate('statement', '--month', '2020-01', '--user', 'local'), {
       code: 0,
-      stderr: /nothing was charged up to the end of that month/,
+      stderr: /no charges up to the end of that month/,
     })
-    t.match(await tollgate('users', 'erase', 'local', '--dry-run'), { code: 1, stderr: /local is nobody/ })
-    t.match(await tollgate('usage', '--since', 'soon'), { code: 2, stderr: /--since soon: a date/ })
+    t.match(await tollgate('users', 'erase', 'local', '--dry-run'), { code: 1, stderr: /'local' is not a person/ })
+    t.match(await tollgate('usage', '--since', 'soon'), { code: 2, stderr: /--since soon: expected a date/ })
   })
 
   await gateway.stop()
@@ -67,7 +67,7 @@ t.test('commands look at a running gateway and its storage', async t => {
   t.match(await tollgate('models', 'test', 'sim-chat'), { code: 4 })
 })
 
-t.test('doctor tells each fault with its remedy, and is exit 1', async t => {
+t.test('doctor reports each fault with its remedy, and exits with 1', async t => {
   const folder = t.testdir()
   const site = await prepareSite(folder, { upstreams: { alpha: 'http://127.0.0.1:9' } })
   const bad = await runTollgate(site, ['doctor', '-c', site.config], {
@@ -76,7 +76,7 @@ t.test('doctor tells each fault with its remedy, and is exit 1', async t => {
   })
   t.equal(bad.code, 1)
   t.match(bad.stdout, /^fail +upstream alpha +127\.0\.0\.1:9: .*→/m)
-  t.match(bad.stdout, /^fail +counters +redis does not answer .*→/m)
+  t.match(bad.stdout, /^fail +counters +redis does not respond .*→/m)
   const db = site.config.replace(/[^/]*$/, 'gone.db')
   const held = await openStorage({ url: `sqlite:${db}`, clock: systemClock, log: silentLog, role: 'tool' })
   await held.users.create({ name: 'ann', group: 'vip', role: 'user', passwordHash: null }, 'test')
@@ -88,6 +88,6 @@ t.test('doctor tells each fault with its remedy, and is exit 1', async t => {
   await writeFile(join(folder, 'broken.yaml'), 'version: 2\n')
   t.match(await runTollgate(site, ['doctor', '-c', join(folder, 'broken.yaml')], {}), {
     code: 1,
-    stdout: /^fail +configuration .*→ +tollgate check/m,
+    stdout: /^fail +configuration .*→ +run tollgate check/m,
   })
 })

@@ -4,12 +4,12 @@ import type { Status } from '../../src/index.ts'
 import { redisMissing } from '../harness/redis.ts'
 import { figure, startWorks, workersOf } from '../harness/works.ts'
 
-t.test('several processes answer their operators as one gateway does', { skip: redisMissing() }, async t => {
+t.test('several processes serve operators as one gateway', { skip: redisMissing() }, async t => {
   const { site, gateway } = await startWorks(t, 2)
   const ops = await gateway.ops
   const status = async (): Promise<Status> => (await (await fetch(`${ops}/status`)).json()) as Status
 
-  await t.test('the status is that of all of them', async t => {
+  await t.test('the status covers all workers', async t => {
     const now = await status()
     t.match(now, {
       pid: gateway.pid,
@@ -24,13 +24,13 @@ t.test('several processes answer their operators as one gateway does', { skip: r
     )
   })
 
-  await t.test('figures that say yes or no are not added up', async t => {
+  await t.test('boolean metrics are not added up', async t => {
     for (const series of [/tollgate_storage_up/, /tollgate_counters_up/, /tollgate_upstream_up\{upstream="alpha"\}/])
       t.equal(await figure(gateway, series), 1, String(series))
     t.equal(await figure(gateway, /tollgate_config_last_reload_successful/), 1)
   })
 
-  await t.test('a reload is asked for, and one that is refused is told', async t => {
+  await t.test('a reload is requested, and a refused one is reported', async t => {
     const good = await readFile(site.config, 'utf8')
     t.match(await (await fetch(`${ops}/reload`, { method: 'POST' })).json(), { ok: true, changes: [] })
     await writeFile(site.config, good.replace('version: 1', 'version: 3'))

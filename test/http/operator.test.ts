@@ -19,11 +19,11 @@ function post(url: string, headers: { [name: string]: string }): Promise<number 
   })
 }
 
-t.test('an operator reloads, looks and is told why not, at the terminal', async t => {
+t.test('an operator reloads, inspects and sees refusals at the terminal', async t => {
   const { site, gateway, url, ops, tollgate } = await openOperated(t)
   const good = await readFile(site.config, 'utf8')
 
-  await t.test('reload prints what has changed, prices first', async t => {
+  await t.test('reload prints changes, prices first', async t => {
     // The watch on the file may be faster; what it took over is then no change any more.
     const changed = good
       .replace('2K: "0.04", 4K: "0.08" } }', '2K: "0.05", 4K: "0.08" } }')
@@ -36,25 +36,25 @@ t.test('an operator reloads, looks and is told why not, at the terminal', async 
     t.match(reloaded.stderr, /^revision [0-9a-f]{12}: /)
   })
 
-  await t.test('a bad file is exit 3 with every finding, and nothing changes', async t => {
+  await t.test('a bad file exits with 3 and every finding, and nothing changes', async t => {
     const before = (await (await fetch(`${ops}/status`)).json()) as Status
     await writeFile(site.config, good.replace('version: 1', 'version: 1\nversion: 1'))
-    t.match(await tollgate('reload'), { code: 3, stderr: /old one stays\n[^]*'version' is set twice here/ })
+    t.match(await tollgate('reload'), { code: 3, stderr: /old one stays active\n[^]*'version' is set twice here/ })
     const status = (await (await fetch(`${ops}/status`)).json()) as Status
     t.equal(status.revision, before.revision)
     t.match(status.last_reload, { ok: false, findings: [/set twice/] })
-    t.match((await tollgate('status')).stdout, /reload +\S+ REFUSED; the old one stays\n +.*set twice/)
+    t.match((await tollgate('status')).stdout, /reload +\S+ REJECTED; the old one stays active\n +.*set twice/)
     const metrics = await (await fetch(`${ops}/metrics`)).text()
     t.match(metrics, /^tollgate_config_last_reload_successful 0$/m)
     t.match(metrics, /^tollgate_config_reload_failures_total [1-9]/m)
-    await gateway.hears(/a configuration was refused|a new configuration was refused/)
+    await gateway.hears(/the new configuration was rejected/)
     t.equal((await askOnce(url, { model: 'alpha-image-2', prompt: 'a' }, { key: site.key })).status, 200)
     await writeFile(site.config, good)
     t.match(await tollgate('reload', '--format', 'json'), { code: 0, stdout: /"ok":true/ })
     t.match(await (await fetch(`${ops}/metrics`)).text(), /^tollgate_config_last_reload_successful 1$/m)
   })
 
-  await t.test('status says how the process is, for people and for programs', async t => {
+  await t.test('status shows the process, for people and for programs', async t => {
     const { code, stdout } = await tollgate('status', '--format', 'json')
     t.equal(code, 0)
     t.match(JSON.parse(stdout), {
@@ -79,7 +79,7 @@ t.test('an operator reloads, looks and is told why not, at the terminal', async 
     t.equal(settings['upstreams.alpha.credential.header'], 'authorization')
   })
 
-  await t.test('a page in a browser may not ask for a reload', async t => {
+  await t.test('a page in a browser may not request a reload', async t => {
     t.equal(await post(`${ops}/reload`, { origin: 'https://evil.example' }), 403)
     t.equal(await post(`${ops}/reload`, { 'sec-fetch-site': 'cross-site' }), 403)
     t.equal(await post(`${ops}/reload`, { host: 'evil.example' }), 403, 'a name that was made to lead here')
@@ -93,10 +93,10 @@ t.test('an operator reloads, looks and is told why not, at the terminal', async 
   t.match(await tollgate('reload'), { code: 4, stderr: /no gateway answers/ })
   t.match(await tollgate('status'), { code: 4 })
   await rm(site.config)
-  t.match(await tollgate('status'), { code: 4, stderr: /gateway\.yaml is not there.*-c, or say --ops/ })
+  t.match(await tollgate('status'), { code: 4, stderr: /gateway\.yaml does not exist.*-c FILE or --ops/ })
 })
 
-t.test('an upstream that is left alone is seen to be', async t => {
+t.test('a paused upstream is shown', async t => {
   const { upstreams, opsUrl, post } = await start(t)
   upstreams['alpha']?.answer(res => void res.writeHead(503).end())
   for (let i = 0; i < 3; i++) await post('/v1/images/generations', { model: 'alpha-image-2', prompt: 'a' })
@@ -111,7 +111,7 @@ const own = Object.values(networkInterfaces())
   .find(one => one?.family === 'IPv4' && !one.internal)?.address
 
 t.test(
-  'who asks over the network may look and not change, nor read the configuration',
+  'a remote operator may read metrics and status, but not reload or read the configuration',
   { skip: own === undefined && 'this machine has no address but its own' },
   async t => {
     const { opsUrl } = await start(t, { simulated: true, env: { TOLLGATE_OPS: '0.0.0.0:0' } })

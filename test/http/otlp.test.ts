@@ -79,7 +79,7 @@ const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
 const parent = '00f067aa0ba902b7'
 const chat = { model: 'sim-chat', messages: [{ role: 'user', content: 'hello' }] }
 
-t.test('requests are told as spans and GenAI metrics, all of them when the gateway closes', async t => {
+t.test('requests are exported as spans and GenAI metrics, all of them when the gateway closes', async t => {
   const receiver = await startReceiver(t)
   const { gateway, upstreams, post, settled } = await start(t, { edit: withOtlp(receiver.url) })
   upstreams['text']?.answer({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 4 } })
@@ -135,7 +135,7 @@ t.test('requests are told as spans and GenAI metrics, all of them when the gatew
   )
 })
 
-t.test('a receiver that is not there costs spans and no requests, and both are counted', async t => {
+t.test('a missing receiver costs spans and no requests, and both are counted', async t => {
   const receiver = await startReceiver(t)
   receiver.answer(503)
   const { gateway, opsUrl, post, settled } = await start(t, { simulated: true, edit: withOtlp(receiver.url) })
@@ -159,7 +159,7 @@ t.test('a receiver that is not there costs spans and no requests, and both are c
   t.match(await (await fetch(`${more.opsUrl}/metrics`)).text(), /^tollgate_otlp_failures_total [1-9]/m)
 })
 
-t.test('upstreams are told of the trace where the operator wants it, and only there', async t => {
+t.test('upstreams get trace headers only if the operator wants it', async t => {
   const receiver = await startReceiver(t)
   for (const [more, told] of [
     ['', undefined],

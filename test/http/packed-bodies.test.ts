@@ -10,7 +10,7 @@ import { openWire, requestHead } from '../harness/wire.ts'
 const json = 'application/json'
 const chat = '/v1/chat/completions'
 const edits = '/v1/images/edits'
-/** 32 MiB (`docs/rules.md#size-of-a-body`). */
+/** 32 MiB (`docs/rules.md#request-body-size`). */
 const bodyMax = 33_554_432
 const mebibyte = 2 ** 20
 
@@ -64,7 +64,7 @@ async function startChat(t: Test): Promise<Started> {
   return started
 }
 
-t.test('a compressed chat reaches its upstream as it was before, and is charged', async t => {
+t.test('a compressed chat reaches its upstream decoded, and is charged', async t => {
   const started = await startChat(t)
   const upstream = started.upstreams['text']
   for (const body of [chatOf(100), chatOf(300_000)]) {
@@ -120,7 +120,7 @@ t.test('a compressed form is an edit like any other, as an upload and byte by by
   }
 })
 
-t.test('what cannot be unpacked is refused in the style of the caller, and nothing is bought', async t => {
+t.test("an undecodable body is refused in the client's format, and nothing is bought", async t => {
   const started = await startChat(t)
   const body = chatOf(200_000)
   const { body: upload, contentType } = form({
@@ -180,7 +180,7 @@ t.test('what cannot be unpacked is refused in the style of the caller, and nothi
   for (const [name, { received }] of Object.entries(started.upstreams)) t.equal(received.length, 0, name)
 })
 
-t.test('a body that swells beyond bounds is 413, and little of it was ever in memory', async t => {
+t.test('a body that expands beyond bounds is 413, and little of it was ever in memory', async t => {
   const started = await startChat(t)
   const { body: head, contentType } = form({ model: 'alpha-image-2', prompt: 'blue', image: png(8, 8) })
   const [quick, zeros, nothing] = [quickBrotli, Buffer.alloc(200 * mebibyte), gzipSync('')]
@@ -216,7 +216,7 @@ t.test('a body that swells beyond bounds is 413, and little of it was ever in me
   t.equal(started.gateway.open, 0)
 })
 
-t.test('the limit counts what a body comes to: exactly that passes, one byte more is 413', async t => {
+t.test('the limit counts decoded bytes: exactly that passes, one byte more is 413', async t => {
   const started = await startChat(t)
   started.upstream.answer({ created: 1, data: [picture(1254, 1254)] })
   const [begin, noise, end] = [
@@ -235,7 +235,7 @@ t.test('the limit counts what a body comes to: exactly that passes, one byte mor
   t.match(await more.json(), { error: { code: 'body_too_large', message: /32 MiB.*content-encoding/ } })
 })
 
-t.test('what a body comes to takes of the memory of all bodies', async t => {
+t.test('decoded bytes count in the memory of all bodies', async t => {
   const engine = await startEngine(t, { server: { memoryBytesMax: 1_000_000 } })
   t.equal((await post(engine, 'gzip', gzipSync(chatOf(500_000, modelName)))).status, 200)
   const large = await post(engine, 'gzip', gzipSync(chatOf(2_000_000, modelName)))
@@ -245,7 +245,7 @@ t.test('what a body comes to takes of the memory of all bodies', async t => {
   t.equal(engine.engine.heldBytes, 0)
 })
 
-t.test('a caller who leaves in the middle of a packed body leaves nothing behind', async t => {
+t.test('a client that leaves during a compressed body leaves nothing behind', async t => {
   const engine = await startEngine(t)
   const packed = gzipSync(chatOf(300_000, modelName))
   const wire = await openWire(engine.url)
@@ -262,36 +262,33 @@ t.test('a caller who leaves in the middle of a packed body leaves nothing behind
   t.equal(engine.upstreams[0]?.received.length, 0)
 })
 
-t.test(
-  'the same request, packed or not, is one request to whoever sends it again with its idempotency key',
-  async t => {
-    const started = await start(t)
-    started.upstream.answer({ created: 1, data: [picture(1254, 1254)] })
-    const body = Buffer.from('{"model":"alpha-image-2","prompt":"a boat"}')
-    const send = (coding: string, bytes: Buffer): Promise<Response> =>
-      fetch(`${started.url}/v1/images/generations`, {
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${started.key}`,
-          'content-type': json,
-          'content-encoding': coding,
-          'idempotency-key': 'one-boat-please',
-        },
-        body: new Uint8Array(bytes),
-      })
-    const first = await send('identity', body)
-    t.equal(first.status, 200)
-    await first.arrayBuffer()
-    await started.settled()
-    for (const [coding, pack] of packers) {
-      const again = await send(coding, pack(body))
-      t.not(again.status, 422, `${coding}: it is not another request`)
-      await again.arrayBuffer()
-    }
-    t.equal(started.upstream.received.length, 1)
-    t.equal((await started.charges()).length, 1)
-  },
-)
+t.test('the same request, compressed or not, is one request under its idempotency key', async t => {
+  const started = await start(t)
+  started.upstream.answer({ created: 1, data: [picture(1254, 1254)] })
+  const body = Buffer.from('{"model":"alpha-image-2","prompt":"a boat"}')
+  const send = (coding: string, bytes: Buffer): Promise<Response> =>
+    fetch(`${started.url}/v1/images/generations`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${started.key}`,
+        'content-type': json,
+        'content-encoding': coding,
+        'idempotency-key': 'one-boat-please',
+      },
+      body: new Uint8Array(bytes),
+    })
+  const first = await send('identity', body)
+  t.equal(first.status, 200)
+  await first.arrayBuffer()
+  await started.settled()
+  for (const [coding, pack] of packers) {
+    const again = await send(coding, pack(body))
+    t.not(again.status, 422, `${coding}: it is not another request`)
+    await again.arrayBuffer()
+  }
+  t.equal(started.upstream.received.length, 1)
+  t.equal((await started.charges()).length, 1)
+})
 
 function post({ url }: BareEngine, coding: string, bytes: Buffer): Promise<Response> {
   return ask({ url, key: 'any' }, chat, coding, bytes)

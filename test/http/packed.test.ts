@@ -37,7 +37,7 @@ const text = Buffer.from(
   JSON.stringify({ noise: randomBytes(150_000).toString('base64'), same: 'boat '.repeat(60_000) }),
 )
 
-t.test('an answer that was packed unasked arrives as it was before [6.5]', async t => {
+t.test('an answer compressed unasked arrives decoded [6.5]', async t => {
   const { post, upstreams, rows, settled } = await startEngine(t)
   for (const [name, pack] of Object.entries(packers)) {
     for (const framing of ['a length', 'chunks', 'the end of the connection'])
@@ -59,7 +59,7 @@ t.test('an answer that was packed unasked arrives as it was before [6.5]', async
   t.ok(rows.every(row => row.outcome === 'answered'))
 })
 
-t.test('several codings are undone in their order, each byte a packet [6.5]', async t => {
+t.test('several codings are decoded in order, each byte a packet [6.5]', async t => {
   const { post, upstreams } = await startEngine(t)
   const small = Buffer.from('{"a":"boat"}'.repeat(50))
   const lists: readonly (readonly [coding: string | string[], bytes: Buffer])[] = [
@@ -91,7 +91,7 @@ t.test('several codings are undone in their order, each byte a packet [6.5]', as
   }
 })
 
-t.test('events that were packed arrive one by one, as they are written [6.5]', async t => {
+t.test('compressed events arrive one by one, as they are written [6.5]', async t => {
   const { url, upstreams } = await startEngine(t)
   const steps: (() => void)[] = []
   upstreams[0]?.answerOnce(res => {
@@ -116,7 +116,7 @@ t.test('events that were packed arrive one by one, as they are written [6.5]', a
   t.ok(seen.length >= 6, `${seen.length} pieces`)
 })
 
-t.test('half of a packed answer is never a whole one, however it is framed [6.5]', async t => {
+t.test('half of a compressed answer is never a whole one, however it is framed [6.5]', async t => {
   const { url, upstreams } = await startEngine(t)
   for (const [name, pack] of Object.entries(packers)) {
     const packed = pack(text)
@@ -129,7 +129,7 @@ t.test('half of a packed answer is never a whole one, however it is framed [6.5]
   }
 })
 
-t.test('what breaks off while it is packed has told all that came before [6.5]', async t => {
+t.test('a compressed answer that breaks off delivers all that came before [6.5]', async t => {
   const { url, upstreams, rows, settled } = await startEngine(t)
   const event = (i: number): string => `data: {"i":${i}}\n\n`
   upstreams[0]?.answerOnce(res => {
@@ -148,7 +148,7 @@ t.test('what breaks off while it is packed has told all that came before [6.5]',
   t.match(rows, [{ outcome: 'upstream_cut', errorCode: 'upstream_cut' }])
 })
 
-t.test('bytes that are no such coding are 502 or a cut, and hang nobody [6.5]', async t => {
+t.test('invalid compressed bytes are 502 or a cut, and hang no client [6.5]', async t => {
   const { url, upstreams, faults } = await startEngine(t)
   for (const [name, pack] of Object.entries(packers)) {
     const packed = Buffer.from(pack(text))
@@ -165,7 +165,7 @@ t.test('bytes that are no such coding are 502 or a cut, and hang nobody [6.5]', 
   t.strictSame(faults, [])
 })
 
-t.test('what swells beyond bounds is cut, and little of it was ever in memory [6.5]', async t => {
+t.test('an answer that expands beyond bounds is cut, and little of it was ever in memory [6.5]', async t => {
   const { url, upstreams, rows, settled } = await startEngine(t)
   const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024))
   const nothing = gzipSync('')
@@ -194,7 +194,7 @@ t.test('what swells beyond bounds is cut, and little of it was ever in memory [6
   }
 })
 
-t.test('an endless answer is bounded in bytes, as it comes and as it is unpacked [6.9]', async t => {
+t.test('an endless answer is bounded in bytes, received and decoded [6.9]', async t => {
   const max = 1024 * 1024
   const { url, upstreams, rows, settled } = await startEngine(t, { upstreams: [{ answerBytesMax: max }] })
   const noise = randomBytes(65_536)
@@ -219,7 +219,7 @@ t.test('an endless answer is bounded in bytes, as it comes and as it is unpacked
   t.equal(told.status, 502, 'one that says its length beforehand is refused before it begins')
 })
 
-t.test('an endless answer whose caller has left ends, and its charge with it [6.9]', async t => {
+t.test('an endless answer whose client has left ends, and its charge with it [6.9]', async t => {
   const { url, key, upstream, charges, settled } = await start(t, {
     edit: [[/total: 15m \}/, 'total: 15m, after_leave: 300ms }']],
   })
@@ -252,7 +252,7 @@ t.test('an endless answer whose caller has left ends, and its charge with it [6.
   t.not(charge?.state, 'reserved')
 })
 
-t.test('a packed picture is charged, and arrives [6.5]', async t => {
+t.test('a compressed picture is charged, and arrives [6.5]', async t => {
   const { upstream, post, charges } = await start(t)
   const body = Buffer.from(JSON.stringify({ created: 1, data: [picture(1254, 1254)] }))
   for (const [name, pack] of Object.entries(packers)) {
@@ -264,7 +264,7 @@ t.test('a packed picture is charged, and arrives [6.5]', async t => {
   }
 })
 
-t.test('a caller who reads slowly stops a packed answer too [6.5]', async t => {
+t.test('a slow client also slows a compressed answer [6.5]', async t => {
   const { url, upstreams } = await startEngine(t, { upstreams: [{ timeouts: patient }] })
   let written = 0
   const stalled = Promise.withResolvers<void>()

@@ -85,7 +85,7 @@ function proseOf(page: string): string {
     .replaceAll(/<\/?(?:td|th|li|p|h\d|dt|dd|a|summary|option|button|label|div)\b[^>]*>/g, ' · ')
 }
 
-t.test('a Chinese reader meets no English sentence on a public page, and the words of the console', async t => {
+t.test('a Chinese reader sees no English sentence on a public page, and the words of the console', async t => {
   const { url } = await start(t, { simulated: true })
   for (const path of pages) {
     const page = readPage(proseOf(await (await fetch(`${url}${path}${path.includes('?') ? '&' : '?'}lang=zh`)).text()))
@@ -94,10 +94,10 @@ t.test('a Chinese reader meets no English sentence on a public page, and the wor
   }
 })
 
-t.test('per-tier prices are published on a page of their own, for every model (4.4)', async t => {
+t.test('per-tier prices are published on their own page, for every model (4.4)', async t => {
   const { url, plan } = await start(t, { simulated: true })
 
-  t.test('every model stands there with every price, without anybody being logged in', async t => {
+  t.test('lists every model with every price, without a sign-in', async t => {
     for (const language of languages) {
       const answer = await fetch(`${url}/pricing?lang=${language}`)
       const markup = await answer.text()
@@ -118,7 +118,7 @@ t.test('per-tier prices are published on a page of their own, for every model (4
     }
   })
 
-  t.test('every amount is the quote of explain', async t => {
+  t.test('every amount equals the quote of explain', async t => {
     const { models } = (await (await fetch(`${url}/api/pricing`)).json()) as PriceJson
     let compared = 0
     for (const { name, sizes, tiers } of models)
@@ -137,7 +137,7 @@ t.test('per-tier prices are published on a page of their own, for every model (4
     t.ok(compared > 20)
   })
 
-  t.test('family A never reaches 1K and practically never 4K, and the reason is told (4.4.7)', async t => {
+  t.test('explains why family A never reaches 1K and practically never 4K (4.4.7)', async t => {
     const { models } = (await (await fetch(`${url}/api/pricing`)).json()) as PriceJson
     const tiers = models.find(model => model.name === 'alpha-image-2')?.tiers
     t.match(tiers, [
@@ -153,11 +153,11 @@ t.test('per-tier prices are published on a page of their own, for every model (4
     t.match(await (await fetch(`${url}/pricing?lang=zh`)).text(), /不会出现：这类图片的长边不会小于 1254 像素/)
   })
 
-  t.test('who would pay 4K for a 2K image of family B is told the cheaper size (4.4)', async t => {
+  t.test('names the cheaper size for a 2K image of family B billed as 4K (4.4)', async t => {
     for (const [language, words] of [
       [
         'en',
-        /Charged 4K, but no more than 2K is made of it \(2816x1584\)\. Ask for 2048x1152: the same pixels, charged 2K/,
+        /Charged as 4K, but the image is no larger than 2K \(2816x1584\)\. Request 2048x1152 instead for the same pixels, charged as 2K/,
       ],
       ['zh', /按 4K 计费，但最多只生成 2K 的图片（2816x1584）。改为请求 2048x1152/],
     ] as const)
@@ -176,20 +176,20 @@ t.test('per-tier prices are published on a page of their own, for every model (4
     t.match(await page('model=alpha-image-2&operation=image.generate&size=512x512&n=2'), /2 × 0\.04 = 0\.08 USD/)
     t.match(
       await page('model=alpha-image-2&operation=image.edit&size=512x512&n=2'),
-      /≤ 0\.08 USD.*Only the image that comes back/s,
+      /≤ 0\.08 USD.*depends on the returned image/s,
     )
     t.match(
       await page('model=beta-imagine-image&size=large&n=1'),
-      /would refuse this request:.*is not a size of the model/s,
+      /would refuse this request:.*does not support the size/s,
     )
     t.match(await page('model=nobody&size=&n=1'), /would refuse this request:.*does not exist/s)
     for (const n of ['0', '-1', '1.5', 'many', ''])
-      t.match(await page(`model=alpha-image-2&n=${n}`), /whole number of 1 or more/, caseName({ n }))
+      t.match(await page(`model=alpha-image-2&n=${n}`), /whole number of images, 1 or more/, caseName({ n }))
     t.match(await page('model=alpha-image-2&n=1000000'), /would refuse this request/)
   })
 })
 
-t.test('names of models and what stands in an address are text on a page, whatever they hold', async t => {
+t.test('names of models and text of the address are escaped on a page', async t => {
   const name = `<img src=x onerror=alert(1)>"'&\u202egnp`
   const { url } = await start(t, {
     simulated: true,
@@ -225,7 +225,7 @@ t.test('names of models and what stands in an address are text on a page, whatev
   }
 })
 
-t.test('a page speaks the language that the address names, else the one that the browser prefers', async t => {
+t.test("a page uses the language of the address, else the browser's", async t => {
   const { url } = await start(t, { simulated: true })
   const language = async (path: string, accepted?: string) => {
     const page = await (
@@ -295,7 +295,7 @@ t.test('the OpenAPI document', async t => {
     }
   })
 
-  t.test('has every endpoint of the gateway and of the console, each under an id of its own', async t => {
+  t.test('has every endpoint of the gateway and the console, each with a unique id', async t => {
     const { paths } = await read('en')
     for (const { method, path, upstreamPath } of plan.routes) {
       const described = paths[upstreamPath]?.[method.toLowerCase()]
@@ -307,7 +307,7 @@ t.test('the OpenAPI document', async t => {
     t.equal(new Set(ids).size, ids.length)
   })
 
-  t.test('tells the fields of an edit as a form, its refusals, and which family drops what', async t => {
+  t.test('describes the fields of an edit as a form, its refusals, and which family drops what', async t => {
     const { paths } = await read('en')
     const edit = paths['/v1/images/edits']?.['post']
     const form = edit?.requestBody?.content['multipart/form-data']?.schema.properties ?? {}
@@ -316,18 +316,18 @@ t.test('the OpenAPI document', async t => {
       t.ok(edit?.responses[status], status)
     const generate =
       paths['/v1/images/generations']?.['post']?.requestBody?.content['application/json']?.schema.properties
-    t.match(generate?.['background']?.description, /Goes upstream for alpha-image only/)
-    t.equal(generate?.['prompt']?.description, 'What the image is to show.')
+    t.match(generate?.['background']?.description, /Forwarded only for alpha-image/)
+    t.equal(generate?.['prompt']?.description, 'Description of the image.')
   })
 
-  t.test('says what every endpoint is for in Chinese where Chinese is asked for', async t => {
+  t.test('describes every endpoint in Chinese on request', async t => {
     const { paths } = await read('zh')
     for (const [path, methods] of Object.entries(paths)) {
       for (const { summary } of Object.values(methods)) t.match(summary, /\p{Script=Han}/u, path)
     }
   })
 
-  t.test('its samples for Node run as they are, with the real SDKs', async t => {
+  t.test('its Node samples run unchanged, with the real SDKs', async t => {
     await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
     const { paths } = await read('en')
     const samples = Object.entries(paths).flatMap(([path, methods]) =>
@@ -348,7 +348,7 @@ t.test('the OpenAPI document', async t => {
     t.strictSame(await pictureIn(folder, 'edited.png'), true, 'the edited picture is a file')
   })
 
-  t.test('its samples for a shell run as they are, and what is no text becomes a file', async t => {
+  t.test('its shell samples run unchanged, and binary output becomes a file', async t => {
     const { paths } = await read('en')
     const shop = t.testdir({})
     const env: NodeJS.ProcessEnv = { ...process.env, API_KEY: key }
@@ -368,7 +368,7 @@ t.test('the OpenAPI document', async t => {
   })
 })
 
-t.test('what is long is zipped for who takes that, and means the same', async t => {
+t.test('long pages are compressed for clients that accept it, with the same content', async t => {
   const started = await start(t, { simulated: true })
   const { url, post, settled } = started
   const admin = await enterAsAdmin(started)
@@ -402,7 +402,7 @@ t.test('what is long is zipped for who takes that, and means the same', async t 
   t.equal(made.headers.get('vary'), null)
 })
 
-t.test('the reference is written once for a configuration, and follows it when it changes', async t => {
+t.test('the reference is rendered once for a configuration, and follows its changes', async t => {
   const { url, reload } = await start(t, { simulated: true })
   const read = async () => (await fetch(`${url}/docs`)).text()
   const first = await read()
@@ -429,7 +429,7 @@ t.test('the reference is written once for a configuration, and follows it when i
   t.match(await (await fetch(`${url}/pricing`)).text(), /sim-tomorrow[^]*?Free/)
 })
 
-t.test('the reference has every endpoint, the notes of every family and what sizes come to', async t => {
+t.test('the reference has every endpoint, the notes of every family and the results of sizes', async t => {
   const { url, plan } = await start(t, { simulated: true })
   for (const language of languages) {
     const page = await (await fetch(`${url}/docs?lang=${language}`)).text()

@@ -29,7 +29,7 @@ const here: Resolve = (_name, _options, done) => done(null, [{ address: '127.0.0
 const anywhere: PictureNetwork = { resolve: here, isAllowed: () => true }
 const fetchFrom = (url: string, network: PictureNetwork = anywhere) => fetchPicture(url, clock, nobodyLeft, network)
 
-t.test('a picture comes as what its own bytes say', async t => {
+t.test('a picture has the type of its own bytes', async t => {
   const url = await open(t, (_req, res) => res.writeHead(200, { 'content-type': 'text/html' }).end(picture))
   t.match(await fetchFrom(url), { kind: 'picture', type: 'image/png', body: picture })
 })
@@ -39,12 +39,12 @@ for (const [name, content] of [
   ['an SVG', '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'],
   ['nothing', ''],
 ] as const)
-  t.test(`${name} that calls itself a picture is none`, async t => {
+  t.test(`refuses ${name} that claims to be a picture`, async t => {
     const url = await open(t, (_req, res) => res.writeHead(200, { 'content-type': 'image/png' }).end(content))
     t.match(await fetchFrom(url), { kind: 'refused', why: 'it is no picture' })
   })
 
-t.test('nobody is followed anywhere else', async t => {
+t.test('follows no redirect', async t => {
   let asked = 0
   const url = await open(t, (req, res) => {
     asked++
@@ -55,7 +55,7 @@ t.test('nobody is followed anywhere else', async t => {
   t.equal(asked, 1)
 })
 
-t.test('a body without end is left at its bound', async t => {
+t.test('stops an endless body at its bound', async t => {
   const url = await open(t, (_req, res) => {
     const more = (): void => {
       while (res.write(Buffer.alloc(65_536, 1)));
@@ -66,14 +66,14 @@ t.test('a body without end is left at its bound', async t => {
   t.match(await fetchFrom(url, { ...anywhere, bytesMax: 1_000_000 }), { kind: 'refused', why: 'it is too large' })
 })
 
-t.test('an answer that never comes, or that nobody waits for, is left', async t => {
+t.test('abandons an answer that never comes, or that no one waits for', async t => {
   const url = await open(t, () => undefined)
   const atOnce = { after: (_ms: number, run: () => void) => systemTimers.after(0, run) }
   t.match(await fetchPicture(url, atOnce, nobodyLeft, anywhere), { why: 'it took too long' })
   t.match(await fetchPicture(url, clock, AbortSignal.abort(), anywhere), { why: 'nobody waits for it' })
 })
 
-t.test('what a name leads to is judged as it is dialled, once, and no address of a private network is', async t => {
+t.test("checks a name's address once, when it is dialled, and refuses private networks", async t => {
   let asked = 0
   const url = await open(t, (_req, res) => {
     asked++
@@ -106,11 +106,11 @@ for (const url of [
   'https://name:word@pictures.example/x.png',
   'https://pictures.example\\@127.0.0.1/x.png',
 ])
-  t.test(`${url} is never asked`, async t => {
+  t.test(`never calls ${url}`, async t => {
     t.match(await fetchPicture(url, clock, nobodyLeft), { kind: 'refused' })
   })
 
-t.test('only a link that an answer handed to this session is fetched, for whom it was handed to', async t => {
+t.test('only a link that an answer gave to this session is fetched, for that user', async t => {
   const started = await start(t, { upstreams: ['alpha'] })
   const admin = await enterAsAdmin(started)
   const ann = await enterAsUser(started, admin, 'ann')

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import t from 'tap'
 import { start } from '../harness/start.ts'
 
-t.test('answers /healthz and /readyz on the port of callers without a key, by GET and HEAD', async t => {
+t.test("answers /healthz and /readyz on the clients' port without a key, by GET and HEAD", async t => {
   const { url, logs } = await start(t, { simulated: true })
   for (const [path, text] of [
     ['/healthz', 'ok\n'],
@@ -22,7 +22,7 @@ t.test('answers /healthz and /readyz on the port of callers without a key, by GE
   t.strictSame(await logs(), [], 'nothing is logged')
 })
 
-t.test('answers a probe of HTTP/1.0 that names no host, as HAProxy sends it', async t => {
+t.test('answers an HTTP/1.0 probe without a host, as HAProxy sends it', async t => {
   const { url } = await start(t, { simulated: true })
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   socket.end('GET /readyz HTTP/1.0\r\n\r\n')
@@ -31,7 +31,7 @@ t.test('answers a probe of HTTP/1.0 that names no host, as HAProxy sends it', as
   t.match(text, /^HTTP\/1\.1 200 OK\r\n[^]*ready\n$/)
 })
 
-t.test('answers 503 at /readyz while the gateway goes, and 200 at /healthz until it has gone', async t => {
+t.test('returns 503 at /readyz while the gateway stops, and 200 at /healthz until it has stopped', async t => {
   const { url, gateway } = await start(t, {
     simulated: true,
     edit: [['heartbeat: 15s ', 'drain_wait: 1s\n  heartbeat: 15s ']],
@@ -47,7 +47,7 @@ t.test('answers 503 at /readyz while the gateway goes, and 200 at /healthz until
   await closing
 })
 
-t.test('leaves other methods and other paths to the routes, and a route of these paths goes before', async t => {
+t.test('leaves other methods and paths to the routes, and a route at these paths has precedence', async t => {
   const { url, key } = await start(t, { simulated: true })
   t.equal((await fetch(`${url}/healthz`, { method: 'POST' })).status, 404)
   t.equal((await fetch(`${url}/healthz/more`)).status, 404)

@@ -16,7 +16,7 @@ const post = (target: string, ...lines: readonly string[]): string =>
   ].join('\r\n')
 const chat = '/v1/chat/completions'
 
-t.test('a target in absolute form is the path that it names, and its host is the Host [6.9]', async t => {
+t.test('a target in absolute form is its path, and its host is the Host [6.9]', async t => {
   const { url, upstreams, settled } = await startEngine(t)
   for (const [target, ...lines] of [
     [`http://gateway.example${chat}`, 'Host: gateway.example'],
@@ -54,7 +54,7 @@ t.test('a target in absolute form is the path that it names, and its host is the
   t.equal(upstreams[0]?.received.length, count, 'none of these was taken')
 })
 
-t.test('the console, too, is found by a target in absolute form [6.9]', async t => {
+t.test('the console accepts a target in absolute form [6.9]', async t => {
   const { url, key } = await start(t, { upstreams: [] })
   const ask = (target: string, ...lines: readonly string[]) =>
     exchangeRaw(url, [`GET ${target} HTTP/1.1`, 'Host: gateway.example', ...lines, '', ''].join('\r\n'))
@@ -63,7 +63,7 @@ t.test('the console, too, is found by a target in absolute form [6.9]', async t 
   t.equal((await ask('http://gateway.example')).status, 404)
 })
 
-t.test('a Host that is none, or two, is 400 in the caller’s style, wherever it is for [6.9]', async t => {
+t.test("an invalid or repeated Host is 400 in the client's format, whatever the path [6.9]", async t => {
   const { url, upstreams } = await start(t, { upstreams: ['text'] })
   for (const path of [chat, '/console', '/openapi.json', '/nowhere'])
     for (const lines of [
@@ -133,7 +133,7 @@ t.test('CONNECT, TRACE, OPTIONS * and an upgrade are answered, and nothing hangs
   t.equal(upstreams[0]?.received.length, 2)
 })
 
-t.test('a CONNECT behind a request waits for the answer of that request [6.9]', async t => {
+t.test("a CONNECT after a request waits for that request's answer [6.9]", async t => {
   const { url, upstreams } = await startEngine(t)
   const go = Promise.withResolvers<void>()
   upstreams[0]?.answerOnce(async res => {

@@ -17,7 +17,7 @@ for (const proxy of [composeNginx, haproxy, ...bareProxies])
     },
   )
 
-t.test('whoever speaks to the gateway directly is delivered what was bought', async t => {
+t.test('a direct client gets what was bought', async t => {
   for await (const cell of walk(t, undefined, true)) t.ok(isRight(cell), lineOf(cell))
 })
 
@@ -46,7 +46,7 @@ t.test('people sign in by an issuer at a public address with a port', { skip: co
   t.equal((await visitor.get('/api/session')).status, 200)
 })
 
-t.test('a proxy that leaves out the port, or sends its own name, is corrected where it is trusted', async t => {
+t.test('a trusted proxy that omits the port, or sends its own name, is corrected', async t => {
   const edit = (trusted: string) =>
     [
       ['\nserver:\n', `\nserver:\n  public_url: https://ai.example.com:8443\n  trusted_proxies: [${trusted}]\n`],

@@ -16,7 +16,7 @@ const forms = {
 }
 const starred = (form: string): string => '*'.repeat(form.length)
 
-t.test('our key is struck out of an error in the middle or at the end of a stream, wherever it is cut', async t => {
+t.test('our key is removed from an error in or at the end of a stream, however it is split', async t => {
   const { post, upstreams } = await start(t, { env: { TEXT_API_KEY: secret } })
   for (const [name, form] of Object.entries(forms)) {
     const tell = (quoted: string): string =>
@@ -36,7 +36,7 @@ t.test('our key is struck out of an error in the middle or at the end of a strea
   }
 })
 
-t.test('our key is struck out of the headers and the JSON of an answer that is one', async t => {
+t.test('our key is removed from the headers and the JSON of an accepted answer', async t => {
   const { post, upstreams } = await start(t, { env: { TEXT_API_KEY: secret } })
   const upstream = upstreams['text'] as Upstream
   for (const [name, form] of Object.entries(forms)) {
@@ -57,7 +57,7 @@ t.test('our key is struck out of the headers and the JSON of an answer that is o
   }
 })
 
-t.test('a credential that may be a word is one in answers, and is struck out of errors', async t => {
+t.test('a credential that may be a word is kept in answers, and removed from errors', async t => {
   const { post, upstreams } = await start(t, { env: { TEXT_API_KEY: 'sk-no-key-required' } })
   const said = {
     id: 'c1',

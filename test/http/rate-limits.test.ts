@@ -117,7 +117,7 @@ const routes: { readonly [name: string]: RouteCase } = {
   },
 }
 
-t.test('on every route, streamed or not, what was used makes the next request wait for its minute [LIM-6]', async t => {
+t.test('on every route, streamed or not, used tokens delay the next request until its minute [LIM-6]', async t => {
   const started = await startLimited(t)
   const { clock, newKey, settled, url, upstreams } = started
   for (const [name, { path, body, answer }] of Object.entries(routes)) {
@@ -173,7 +173,7 @@ t.test('a form is counted by its text and its files [LIM-7]', async t => {
   t.equal((await post()).status, 429)
 })
 
-t.test('images, counting and lists cost no tokens, also for a key that has none left [LIM-8]', async t => {
+t.test('images, counting and lists use no tokens, also for a key without any left [LIM-8]', async t => {
   const started = await startLimited(t)
   const { key, post, get, upstreams } = started
   upstreams['text']?.answer({ choices: [], ...openaiUsage })
@@ -188,72 +188,69 @@ t.test('images, counting and lists cost no tokens, also for a key that has none 
   t.equal(await tokensUsed(started, key), used)
 })
 
-t.test('what could never be admitted is 400 and takes nothing', async t => {
+t.test('a request that could never be admitted is 400 and takes nothing', async t => {
   const started = await startLimited(t)
   const { key, post, upstream, upstreams } = started
   const answer = await post('/v1/chat/completions', { model: 'sim-chat', messages, max_tokens: 7_000 })
   t.equal(answer.status, 400)
   t.match(await answer.json(), {
-    error: { code: 'tokens_over_limit', message: /may use 70\d\d tokens, and the limit user_tpm admits 6000/ },
+    error: { code: 'tokens_over_limit', message: /may use 70\d\d tokens, more than the limit user_tpm of 6000/ },
   })
   t.equal(answer.headers.get('x-should-retry'), 'false')
   t.equal(await tokensUsed(started, key), 0)
   t.equal(upstream.received.length + (upstreams['text']?.received.length ?? 0), 1, 'the count of tokens alone')
 })
 
-t.test(
-  'what was reserved is settled: refused and failed requests cost nothing, cut ones what has passed [R8]',
-  async t => {
-    const started = await startLimited(t)
-    const { url, newKey, upstreams, settled } = started
-    const text = upstreams['text'] as NonNullable<(typeof upstreams)['text']>
-    const delta = { choices: [{ index: 0, delta: { content: 'word '.repeat(80) } }] }
-    const piece = `data: ${JSON.stringify(delta)}\n\n`
-    const cut: Reaction = async res => {
-      res.writeHead(200, { 'content-type': 'text/event-stream' })
-      for (let i = 0; i < 5; i++) if (!res.write(piece.replace('word', `word ${i}`))) await once(res, 'drain')
-      setImmediate(() => res.destroy())
-    }
-    const cases: readonly [string, Reaction, (tokens: number) => boolean][] = [
-      ['an upstream error', res => void res.writeHead(500).end('{}'), tokens => tokens === 0],
-      ['refused by the upstream', res => void res.writeHead(400).end('{"error":{}}'), tokens => tokens === 0],
-      ['a socket closed without an answer', res => void res.destroy(), tokens => tokens > 0 && tokens < 100],
-      ['a stream that the upstream cut', cut, tokens => tokens > 10 && tokens < 1_000],
-    ]
-    for (const [name, reaction, isRight] of cases) {
-      const { key } = await newKey({ name })
-      text.answerOnce(reaction)
-      const answer = await fetch(`${url}/v1/chat/completions`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ model: 'sim-chat', messages, stream: true }),
-      })
-      await answer.text().catch(() => 'cut')
-      const tokens = await tokensUsed(started, key)
-      t.ok(isRight(tokens), `${name}: ${tokens}`)
-    }
-    const { key } = await newKey({ name: 'leaves' })
-    const { held, reaction } = holdAll()
+t.test('reservations are settled: refused and failed requests cost nothing, cut ones what has passed [R8]', async t => {
+  const started = await startLimited(t)
+  const { url, newKey, upstreams, settled } = started
+  const text = upstreams['text'] as NonNullable<(typeof upstreams)['text']>
+  const delta = { choices: [{ index: 0, delta: { content: 'word '.repeat(80) } }] }
+  const piece = `data: ${JSON.stringify(delta)}\n\n`
+  const cut: Reaction = async res => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (let i = 0; i < 5; i++) if (!res.write(piece.replace('word', `word ${i}`))) await once(res, 'drain')
+    setImmediate(() => res.destroy())
+  }
+  const cases: readonly [string, Reaction, (tokens: number) => boolean][] = [
+    ['an upstream error', res => void res.writeHead(500).end('{}'), tokens => tokens === 0],
+    ['refused by the upstream', res => void res.writeHead(400).end('{"error":{}}'), tokens => tokens === 0],
+    ['a socket closed without an answer', res => void res.destroy(), tokens => tokens > 0 && tokens < 100],
+    ['a stream that the upstream cut', cut, tokens => tokens > 10 && tokens < 1_000],
+  ]
+  for (const [name, reaction, isRight] of cases) {
+    const { key } = await newKey({ name })
     text.answerOnce(reaction)
-    const leaving = request(`${url}/v1/chat/completions`, {
+    const answer = await fetch(`${url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'sim-chat', messages, stream: true }),
     })
-    leaving.end(JSON.stringify({ model: 'sim-chat', messages, stream: true }))
-    await until(() => held.length === 1)
-    held[0]?.writeHead(200, { 'content-type': 'text/event-stream' })
-    held[0]?.write(piece)
-    held[0]?.write(piece.replace('word', 'other words'))
-    const [answer] = (await once(leaving, 'response')) as [IncomingMessage]
-    await once(answer, 'data')
-    leaving.destroy()
-    await settled()
+    await answer.text().catch(() => 'cut')
     const tokens = await tokensUsed(started, key)
-    t.ok(tokens > 0 && tokens < 1_000, `left in the middle: ${tokens}`)
-  },
-)
+    t.ok(isRight(tokens), `${name}: ${tokens}`)
+  }
+  const { key } = await newKey({ name: 'leaves' })
+  const { held, reaction } = holdAll()
+  text.answerOnce(reaction)
+  const leaving = request(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+  })
+  leaving.end(JSON.stringify({ model: 'sim-chat', messages, stream: true }))
+  await until(() => held.length === 1)
+  held[0]?.writeHead(200, { 'content-type': 'text/event-stream' })
+  held[0]?.write(piece)
+  held[0]?.write(piece.replace('word', 'other words'))
+  const [answer] = (await once(leaving, 'response')) as [IncomingMessage]
+  await once(answer, 'data')
+  leaving.destroy()
+  await settled()
+  const tokens = await tokensUsed(started, key)
+  t.ok(tokens > 0 && tokens < 1_000, `left in the middle: ${tokens}`)
+})
 
-t.test('a key may have so many requests in flight, until the last byte of each [LIM-4] [LIM-9]', async t => {
+t.test('a key has a limited number of requests in flight, until the last byte of each [LIM-4] [LIM-9]', async t => {
   const edit: Edits = [['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { rpm: 60, concurrency: 2 }']]
   const { post, upstreams, settled } = await startLimited(t, { edit })
   const { held, reaction } = holdAll()
@@ -265,7 +262,7 @@ t.test('a key may have so many requests in flight, until the last byte of each [
   t.equal(third.status, 429)
   t.equal(third.headers.get('retry-after'), '1')
   t.equal(third.headers.get('x-ratelimit-scope'), 'key_concurrency')
-  t.match(await third.json(), { error: { message: /key_concurrency reached: 2 requests at once/ } })
+  t.match(await third.json(), { error: { message: /key_concurrency reached: 2 concurrent requests/ } })
   for (const res of held) res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: {}\n\n')
   await Promise.all([first, second])
   t.equal((await ask()).status, 429, 'a head that has come is no end')
@@ -295,38 +292,35 @@ routes:
   - { match: POST /v1/chat/completions, operation: chat, dialect: openai }
 `
 
-t.test(
-  'an upstream that is full is passed over for the next; when all are, it is 429 and nothing is consumed',
-  async t => {
-    const { post, upstreams, settled } = await startLimited(t, { yaml: two, edit: [], upstreams: ['one', 'two'] })
-    const [one, other] = [holdAll(), holdAll()]
-    upstreams['one']?.answer(one.reaction)
-    upstreams['two']?.answer(other.reaction)
-    const ask = (model = 'both') => post('/v1/chat/completions', { model, messages })
-    const asked = [ask(), ask(), ask()]
-    await until(() => one.held.length + other.held.length === 3)
-    t.same([one.held.length, other.held.length], [1, 2])
-    for (const model of ['both', 'alone']) {
-      const full = await ask(model)
-      t.equal(full.status, 429, caseName({ model }))
-      t.equal(full.headers.get('retry-after'), '1', caseName({ model }))
-      t.match(await full.json(), { error: { message: /upstream_concurrency reached/ } }, caseName({ model }))
-    }
-    for (const res of [...one.held, ...other.held]) res.writeHead(200, { 'content-type': 'application/json' }).end('{}')
-    for (const answer of await Promise.all(asked)) t.equal(answer.status, 200, caseName({ answer }))
-    await settled()
-    // The one upstream refuses and gives its place back; the other is asked.
-    upstreams['one']?.answer(res => void res.writeHead(503).end('{}'))
-    upstreams['two']?.answer({ choices: [] })
-    for (let i = 0; i < 5; i++) t.equal((await ask()).status, 200, caseName({ i }))
-    upstreams['one']?.answer({ choices: [] })
-    const alone = await ask('alone')
-    t.equal(alone.status, 200, 'its place is free')
-    t.equal(alone.headers.get('x-ratelimit-remaining-requests'), String(100 - 9))
-  },
-)
+t.test('a full upstream is skipped for the next; if all are full, it is 429 and nothing is consumed', async t => {
+  const { post, upstreams, settled } = await startLimited(t, { yaml: two, edit: [], upstreams: ['one', 'two'] })
+  const [one, other] = [holdAll(), holdAll()]
+  upstreams['one']?.answer(one.reaction)
+  upstreams['two']?.answer(other.reaction)
+  const ask = (model = 'both') => post('/v1/chat/completions', { model, messages })
+  const asked = [ask(), ask(), ask()]
+  await until(() => one.held.length + other.held.length === 3)
+  t.same([one.held.length, other.held.length], [1, 2])
+  for (const model of ['both', 'alone']) {
+    const full = await ask(model)
+    t.equal(full.status, 429, caseName({ model }))
+    t.equal(full.headers.get('retry-after'), '1', caseName({ model }))
+    t.match(await full.json(), { error: { message: /upstream_concurrency reached/ } }, caseName({ model }))
+  }
+  for (const res of [...one.held, ...other.held]) res.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+  for (const answer of await Promise.all(asked)) t.equal(answer.status, 200, caseName({ answer }))
+  await settled()
+  // The one upstream refuses and gives its place back; the other is asked.
+  upstreams['one']?.answer(res => void res.writeHead(503).end('{}'))
+  upstreams['two']?.answer({ choices: [] })
+  for (let i = 0; i < 5; i++) t.equal((await ask()).status, 200, caseName({ i }))
+  upstreams['one']?.answer({ choices: [] })
+  const alone = await ask('alone')
+  t.equal(alone.status, 200, 'its place is free')
+  t.equal(alone.headers.get('x-ratelimit-remaining-requests'), String(100 - 9))
+})
 
-t.test('a limit in shadow mode lets everybody pass and says once a minute how many it would have refused', async t => {
+t.test('a limit in shadow mode admits everyone and logs once a minute how many it would have refused', async t => {
   const kept = new KeptLog()
   const edit: Edits = [
     ['default: { rpm: 60, tpm: 500000, concurrency: 32 }', 'default: { rpm: 2, tpm: 9, shadow: [rpm, tpm] }'],

@@ -109,20 +109,23 @@ t.test('an operator applies corrected prices from the command line', async t => 
   const yaml = dearer(await readFile(new URL('../../gateway.yaml', import.meta.url), 'utf8'))
   const cli = (...args: string[]) => runCli({ folder: started.folder, yaml }, 'ledger', 'reprice', ...args)
 
-  t.match(await cli('--since', '1h'), { code: 2, stderr: /--dry-run shows the differences, --apply books them/ })
+  t.match(await cli('--since', '1h'), {
+    code: 2,
+    stderr: /use --dry-run to print the differences or --apply to book them/,
+  })
   t.match(await cli('--since', '1h', '--apply', '--dry-run'), { code: 2 })
   t.match(await cli('--apply'), { code: 2, stderr: /--since/ })
-  t.match(await cli('--since', 'never', '--dry-run'), { code: 2, stderr: /--since never: a date/ })
+  t.match(await cli('--since', 'never', '--dry-run'), { code: 2, stderr: /--since never: expected a date/ })
   t.match(await cli('--since', '1h', '--until', '2h', '--dry-run'), {
     code: 2,
-    stderr: /--since has to be before --until/,
+    stderr: /--since must be before --until/,
   })
 
   const dry = await cli('--since', '1h', '--dry-run')
   t.match(dry, {
     code: 0,
     stdout: /alpha-image-2 +1 +0\.06 +0\.08 +\+0\.02\n/,
-    stderr: /1 charge would be refunded and booked again: --apply does it/,
+    stderr: /1 charge would be refunded and charged again; use --apply/,
   })
   t.match(await storage.ledger.find(id), { refunded: 0 })
   const json = await cli('--since', '1h', '--apply', '--reason', 'the list was wrong', '--format', 'json')
@@ -153,12 +156,12 @@ t.test('an operator applies corrected prices from the command line', async t => 
   )
   const shown = await started.get(`/v1/charges/${repricedId(id)}`, { authorization: `Bearer ${key}` })
   t.match(await shown.json(), { amount: '0.08', state: 'settled' })
-  t.match(await cli('--since', '1h', '--apply'), { code: 0, stderr: /0 charges refunded and booked again/ }, 'once')
+  t.match(await cli('--since', '1h', '--apply'), { code: 0, stderr: /0 charges refunded and charged again/ }, 'once')
   const verified = await runCli({ folder: started.folder }, 'ledger', 'verify')
   t.match(verified, { code: 0, stderr: /2 charges, 4 lines, 3 entries: 0 problems/ })
 })
 
-t.test('a run that was cut off is repeated; two at once book each charge once', async t => {
+t.test('an interrupted run is repeated; two at once book each charge once', async t => {
   const started = await start(t, { upstreams: ['alpha', 'text'] })
   started.upstream.answer({ created: 1, data: [picture(1000, 1000)] })
   for (let i = 0; i < 12; i++)
@@ -189,7 +192,7 @@ t.test('a run that was cut off is repeated; two at once book each charge once', 
   t.equal(await isSound(t, storage, started.plan, 'repeated'), 120_000)
 })
 
-t.test('what became free is refunded, what was free is charged, and a refund stays one', async t => {
+t.test('a price that became free is refunded, a free one is charged, and a refund stays one', async t => {
   const started = await start(t, { upstreams: ['alpha', 'text'] })
   started.upstream.answer({ created: 1, data: [picture(1000, 1000)] })
   const ask = async () => {

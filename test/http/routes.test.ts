@@ -31,7 +31,7 @@ const generative: readonly (readonly [sent: string, asked: string])[] = [
 
 const streamed: Reaction = res => void res.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: {}\n\n')
 
-t.test('a path that a client doubles or shortens reaches the upstream as it is meant [6.8]', async t => {
+t.test('a path that a client doubles or shortens reaches the upstream as intended [6.8]', async t => {
   const { post, upstreams } = await start(t, { edit: [['rpm: 60,', 'rpm: 1000,']] })
   const upstream = upstreams['text']
   upstream?.answer({})
@@ -49,7 +49,7 @@ t.test('a path that a client doubles or shortens reaches the upstream as it is m
   t.equal(upstreams['alpha']?.received.at(-1)?.url, '/v1/images/generations')
 })
 
-t.test('a model in the path goes upstream under the name that the upstream knows, slashes and all', async t => {
+t.test("a model in the path is sent under the upstream's name, slashes included", async t => {
   const { post, upstreams } = await start(t, {
     edit: [
       [
@@ -65,7 +65,7 @@ t.test('a model in the path goes upstream under the name that the upstream knows
   }
 })
 
-t.test('a body that names another model than the path does reaches the upstream with the one that is paid', async t => {
+t.test('a body that names another model than the path is sent with the paid one', async t => {
   const { post, upstreams } = await start(t, { edit: [['sim-generative: {', 'sim-generative: { send_as: known,']] })
   for (const method of ['generateContent', 'streamGenerateContent'])
     for (const [model, sent] of [
@@ -90,13 +90,13 @@ t.test('a body that names another model than the path does reaches the upstream 
   t.equal(plain.upstreams['text']?.received.at(-1)?.json()['model'], 'sim-generative')
 })
 
-t.test('a response that is asked for in the background runs at once: its answer tells what it used', async t => {
+t.test('a response requested in the background runs at once: its answer reports the use', async t => {
   const { post, upstreams } = await start(t)
   await post('/v1/responses', { model: 'sim-chat', input: 'hi', background: true })
   t.same(upstreams['text']?.received.at(-1)?.json(), { model: 'sim-chat', input: 'hi' })
 })
 
-t.test('a stream is read for its usage however its upstream writes the type of it', async t => {
+t.test('a stream is read for its usage however its upstream writes its type', async t => {
   const { post, upstreams, charges } = await start(t)
   const usage = { prompt_tokens: 1000, completion_tokens: 1000 }
   upstreams['text']?.answer(res => {
@@ -109,7 +109,7 @@ t.test('a stream is read for its usage however its upstream writes the type of i
   t.match(await charges(), [{ amount: '0.002' }])
 })
 
-t.test('a model serves the operations of its family and no other', async t => {
+t.test('a model serves only the operations of its family', async t => {
   const { post, upstreams } = await start(t)
   for (const [path, model] of [
     ['/v1/chat/completions', 'sim-embedding'],
@@ -125,7 +125,7 @@ t.test('a model serves the operations of its family and no other', async t => {
   for (const upstream of Object.values(upstreams)) t.equal(upstream.received.length, 0, caseName({ upstream }))
 })
 
-t.test('models are listed in the style of whoever asks, at every spelling of the path', async t => {
+t.test("models are listed in the client's format, at every spelling of the path", async t => {
   const { get, key } = await start(t)
   const shapeOf = async (path: string, headers = {}): Promise<string> =>
     Object.keys((await (await get(path, headers)).json()) as object).join()
@@ -139,7 +139,7 @@ t.test('models are listed in the style of whoever asks, at every spelling of the
   t.match(await (await get('/v1beta/models/sim-chat')).json(), { name: 'models/sim-chat' })
 })
 
-t.test('web pages and heartbeats are taken over by a reload; what is opened once says that it waits', async t => {
+t.test('a reload applies web pages and heartbeats; settings that are read once are reported', async t => {
   const { get, reload } = await start(t)
   const origin = 'https://app.example'
   t.equal((await get('/v1/models', { origin })).headers.get('access-control-allow-origin'), null)

@@ -13,7 +13,7 @@ async function startSilent(upstream: Partial<typeof patient>, clock: HandTime) {
   return { ...started, asked }
 }
 
-await t.test('how long an upstream is waited for is decided by the clock that was handed in', async t => {
+await t.test('the injected clock decides how long an upstream is waited for', async t => {
   const clock = new HandTime()
   const { post, asked } = await startSilent({ firstByteMs: 3_600_000, totalMs: 7_200_000 }, clock)
   const asking = post()
@@ -24,7 +24,7 @@ await t.test('how long an upstream is waited for is decided by the clock that wa
   t.match(await (await asking).json(), { error: { code: 'upstream_timeout', message: /3600000 ms/ } })
 })
 
-await t.test('a body that does not come is given up by the clock that was handed in', async t => {
+await t.test('the injected clock ends the wait for a body', async t => {
   const clock = new HandTime()
   const { url, rows, settled } = await startEngine(t, { clock })
   const { hostname, port } = new URL(url)
@@ -47,7 +47,7 @@ await t.test('a body that does not come is given up by the clock that was handed
   t.match(rows, [{ status: 408, errorCode: 'body_too_slow' }])
 })
 
-await t.test('one gateway knows nothing of another one’s ids, and each makes them of what it was handed', async t => {
+await t.test('each gateway creates ids from its own injected sources', async t => {
   const ids = async (): Promise<string | null> => {
     const random = { bytes: (size: number) => Buffer.alloc(size, 5), unit: () => 0.5 }
     const { post } = await startEngine(t, { clock: new HandTime(), random })
@@ -60,7 +60,7 @@ await t.test('one gateway knows nothing of another one’s ids, and each makes t
   t.equal(one, two)
 })
 
-await t.test('which upstream is asked first is decided by the chance that was handed in', async t => {
+await t.test('the injected randomness decides which upstream is called first', async t => {
   for (const [unit, first] of [
     [[0.9, 0.1], 0],
     [[0.1, 0.9], 1],
@@ -73,7 +73,7 @@ await t.test('which upstream is asked first is decided by the chance that was ha
   }
 })
 
-await t.test('connections to upstreams are opened by whoever was handed in', async t => {
+await t.test('the injected connector opens connections to upstreams', async t => {
   const dialled: Dialled[] = []
   const open: Connect = (to, timeoutMs) => {
     dialled.push(to)
@@ -91,7 +91,7 @@ await t.test('connections to upstreams are opened by whoever was handed in', asy
   t.strictSame(dialled, [{ host: 'vendor.example', port: 80, isEncrypted: false }])
 })
 
-await t.test('a connection that cannot be opened is told as the engine’s own are', async t => {
+await t.test("a connection that cannot be opened is reported like the engine's own", async t => {
   for (const [code, told] of [
     ['ECONNREFUSED', 'upstream_unreachable'],
     ['ETIMEDOUT', 'upstream_connect_timeout'],

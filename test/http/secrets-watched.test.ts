@@ -34,7 +34,7 @@ async function mountVersion(folder: string, version: string, files: { readonly [
   await rename(join(folder, '..data_tmp'), join(folder, '..data'))
 }
 
-t.test('a secret is taken over from its file, however it gets there, and told of without its value', async t => {
+t.test('a secret is reloaded from its file, however it was replaced, and reported without its value', async t => {
   const upstream = await startUpstream({ choices: [{ message: { content: 'hi' } }] })
   t.teardown(() => upstream.close())
   const { folder } = await makeFolder(t)
@@ -72,7 +72,7 @@ t.test('a secret is taken over from its file, however it gets there, and told of
   t.equal(await sent(), '200 Bearer key-one second-one')
   t.equal(results.length, 0, 'nothing has changed')
 
-  await t.test('links that are swapped above it', async t => {
+  await t.test('a link above it is swapped', async t => {
     await mountVersion(secrets, 'v2', { vendor: 'key-two\n', second: 'second-one' })
     await watch.look()
     t.equal(await sent(), '200 Bearer key-two second-one')
@@ -84,42 +84,45 @@ t.test('a secret is taken over from its file, however it gets there, and told of
     t.match(JSON.stringify(lines), 'a new configuration is active')
   })
 
-  await t.test('another file renamed into its place', async t => {
+  await t.test('another file is renamed to its place', async t => {
     await writeFile(join(secrets, 'new'), 'key-three')
     await rename(join(secrets, 'new'), join(secrets, 'vendor'))
     await watch.look()
     t.equal(await sent(), '200 Bearer key-three second-one')
   })
 
-  await t.test('a file that is empty or missing for a moment: the old one stays, and that is told once', async t => {
-    const before = results.length
-    for (const [change, reason] of [
-      [() => writeFile(join(secrets, 'vendor'), ''), 'it is empty'],
-      [() => rm(join(secrets, 'vendor')), 'ENOENT'],
-    ] as const) {
-      lines.length = 0
-      await change()
-      await watch.look()
-      await watch.look()
-      t.equal(await sent(), '200 Bearer key-three second-one', caseName({ change, reason }))
-      t.match(
-        lines,
-        [[{ file: join(secrets, 'vendor'), reason }, /what was read from it stays in use/]],
-        caseName({ change, reason }),
-      )
-      t.equal(lines.length, 1, caseName({ change, reason }))
-      t.equal(results.length, before, 'nothing was read again')
-      await writeFile(join(secrets, 'vendor'), 'key-three')
-      await watch.look()
-      t.match(lines[1], [{}, /there again, as it was/], caseName({ change, reason }))
-      results.length = before
-    }
-  })
+  await t.test(
+    'a file that is empty or missing for a moment: the old secret stays, and it is reported once',
+    async t => {
+      const before = results.length
+      for (const [change, reason] of [
+        [() => writeFile(join(secrets, 'vendor'), ''), 'it is empty'],
+        [() => rm(join(secrets, 'vendor')), 'ENOENT'],
+      ] as const) {
+        lines.length = 0
+        await change()
+        await watch.look()
+        await watch.look()
+        t.equal(await sent(), '200 Bearer key-three second-one', caseName({ change, reason }))
+        t.match(
+          lines,
+          [[{ file: join(secrets, 'vendor'), reason }, /its previous value stays in use/]],
+          caseName({ change, reason }),
+        )
+        t.equal(lines.length, 1, caseName({ change, reason }))
+        t.equal(results.length, before, 'nothing was read again')
+        await writeFile(join(secrets, 'vendor'), 'key-three')
+        await watch.look()
+        t.match(lines[1], [{}, /readable again, with the same value/], caseName({ change, reason }))
+        results.length = before
+      }
+    },
+  )
 
-  await t.test('nor is an empty one taken over when somebody reloads meanwhile', async t => {
+  await t.test('an empty one is not applied by a reload meanwhile either', async t => {
     await writeFile(join(secrets, 'vendor'), '')
     const refused = await gateway.reload()
-    t.match(refused, { ok: false, findings: [{ code: 'file_unreadable', message: /vendor.*it is empty now/ }] })
+    t.match(refused, { ok: false, findings: [{ code: 'file_unreadable', message: /vendor.*it is now empty/ }] })
     t.equal(await sent(), '200 Bearer key-three second-one')
     await writeFile(join(secrets, 'vendor'), 'key-four')
     await watch.look()
@@ -131,7 +134,7 @@ t.test('a secret is taken over from its file, however it gets there, and told of
     t.notMatch(told, secret, caseName({ secret }))
 })
 
-t.test('the command that serves follows them: the next request has the new secret', async t => {
+t.test('serve follows them: the next request has the new secret', async t => {
   const upstream = await startUpstream()
   t.teardown(() => upstream.close())
   const { folder } = await makeFolder(t)

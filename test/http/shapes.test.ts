@@ -130,7 +130,7 @@ function membersAt(answer: unknown, at: string): readonly string[] {
   return typeof found === 'object' && found !== null ? Object.keys(found) : [`${at} is ${JSON.stringify(found)}`]
 }
 
-t.test('what is answered of keys, users, requests and charges has the names that it always had', async t => {
+t.test('answers about keys, users, requests and charges keep their member names', async t => {
   const { started, admin, made, key, log } = await furnish(t)
   t.strictSame(membersAt(made, ''), ['key', 'secret'])
   t.strictSame(membersAt(made, 'key'), keyMembers)
@@ -145,7 +145,7 @@ t.test('what is answered of keys, users, requests and charges has the names that
   t.strictSame(await head('/api/usage?format=csv'), usageMembers)
 })
 
-t.test('the audit log tells of a key by the names and in the words that the key is shown by', async t => {
+t.test('the audit log uses the names and words of the key itself', async t => {
   const { admin, key } = await furnish(t)
   await admin.ask('PATCH', `/api/keys/${key}`, {
     expires: '2099-01-31T00:00:00Z',
@@ -159,7 +159,7 @@ t.test('the audit log tells of a key by the names and in the words that the key 
   t.same(rows[1]?.after, { expires: '2099-01-31T00:00:00.000Z', budget: '2.50', budget_period: 'month' })
 })
 
-t.test('the command line prints keys, users and requests by the names that it always had', async t => {
+t.test('the command line keeps its member names of keys, users and requests', async t => {
   const { started, key, log } = await furnish(t)
   const keyLine = words(`id name user group hint status models ips limits expires old_key_until budget budget_period
     budget_used budget_renews spent held created last_used`)
@@ -183,7 +183,7 @@ t.test('the command line prints keys, users and requests by the names that it al
   t.match((await run('users', 'list'))[0], /^name +group +role +status$/)
 })
 
-t.test('the tables have the columns that they always had', async t => {
+t.test('the tables keep their columns', async t => {
   const { started } = await furnish(t)
   const db = new DatabaseSync(`${started.folder}/tollgate.db`, { readOnly: true })
   t.teardown(() => db.close())

@@ -7,57 +7,54 @@ import { enterAsUser, newVisitor, passwordOfTests } from '../harness/visitor.ts'
 const byGroup = { roles: { admins: 'admin', finance: 'billing', staff: 'user' }, allow_sign_up: true }
 const ann = { email: 'Ann@example.com', email_verified: true, groups: ['staff'] }
 
-t.test(
-  'whoever an issuer vouches for comes in, in the role that the groups give, with a session like any other',
-  async t => {
-    const { started, issuer, admin, signIn } = await startSignIns(t, { own: byGroup, signIn: { passwords: true } })
-    t.same((await newVisitor(started.url).get('/api/sign-in')).body, {
-      passwords: true,
-      issuers: [{ name: 'company', label: 'Company account' }],
-      at: started.url,
-    })
-    issuer.people.set('1', ann)
-    const first = await signIn('1', { body: { next: '/console/logs?model=x' } })
-    t.match(first.body, {
-      session: { user: { name: 'ann@example.com', role: 'user', has_password: false } },
-      next: '/console/logs?model=x',
-    })
-    const [session = '', trip = ''] = first.headers.getSetCookie()
-    t.match(session, /^tollgate=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/)
-    t.equal(trip, 'tollgate-trip=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0')
-    t.equal((await first.visitor.get('/api/keys')).status, 200)
+t.test('a verified sign-in at an issuer gets the role of its groups, and a session like any other', async t => {
+  const { started, issuer, admin, signIn } = await startSignIns(t, { own: byGroup, signIn: { passwords: true } })
+  t.same((await newVisitor(started.url).get('/api/sign-in')).body, {
+    passwords: true,
+    issuers: [{ name: 'company', label: 'Company account' }],
+    at: started.url,
+  })
+  issuer.people.set('1', ann)
+  const first = await signIn('1', { body: { next: '/console/logs?model=x' } })
+  t.match(first.body, {
+    session: { user: { name: 'ann@example.com', role: 'user', has_password: false } },
+    next: '/console/logs?model=x',
+  })
+  const [session = '', trip = ''] = first.headers.getSetCookie()
+  t.match(session, /^tollgate=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/)
+  t.equal(trip, 'tollgate-trip=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0')
+  t.equal((await first.visitor.get('/api/keys')).status, 200)
 
-    issuer.people.set('1', { ...ann, groups: ['staff', 'finance', 'unknown'] })
-    const second = await signIn('1')
-    t.match(second.body, { session: { user: { name: 'ann@example.com', role: 'billing' } }, next: null })
-    t.equal((await first.visitor.get('/api/session')).status, 401, 'another role is another session')
+  issuer.people.set('1', { ...ann, groups: ['staff', 'finance', 'unknown'] })
+  const second = await signIn('1')
+  t.match(second.body, { session: { user: { name: 'ann@example.com', role: 'billing' } }, next: null })
+  t.equal((await first.visitor.get('/api/session')).status, 401, 'another role is another session')
 
-    issuer.people.set('1', { ...ann, groups: ['unknown'] })
-    const third = await signIn('1')
-    t.match([third.status, third.code], [403, 'no_role'])
-    t.match(third.text, /Company account/)
-    t.equal((await second.visitor.get('/api/session')).status, 401, 'whoever has no role any more is out')
+  issuer.people.set('1', { ...ann, groups: ['unknown'] })
+  const third = await signIn('1')
+  t.match([third.status, third.code], [403, 'no_role'])
+  t.match(third.text, /Company account/)
+  t.equal((await second.visitor.get('/api/session')).status, 401, 'whoever has no role any more is out')
 
-    const { rows } = (await admin.get('/api/audit?subject=ann@example.com')).body as { rows: object[] }
-    t.match(rows.toReversed(), [
-      { actor: 'issuer company', action: 'user.create', after: { role: 'user', group: 'default' } },
-      { actor: 'issuer company', action: 'user.link' },
-      { actor: 'ann@example.com', action: 'session.begin', after: { issuer: 'company' } },
-      { actor: 'issuer company', action: 'user.change', before: { role: 'user' }, after: { role: 'billing' } },
-      { actor: 'ann@example.com', action: 'session.begin' },
-    ])
-    const { text, origins } = (await admin.get('/api/config')).body as {
-      text: string
-      origins: { path: string; value: string }[]
-    }
-    t.notMatch(text, issuer.secret)
-    const shown = new Map(origins.map(({ path, value }) => [path, value]))
-    t.equal(shown.get('sign_in.issuers.company.client_secret'), '***')
-    t.equal(shown.get('sign_in.passwords'), 'true', 'whether passwords are a way in is no secret')
-  },
-)
+  const { rows } = (await admin.get('/api/audit?subject=ann@example.com')).body as { rows: object[] }
+  t.match(rows.toReversed(), [
+    { actor: 'issuer company', action: 'user.create', after: { role: 'user', group: 'default' } },
+    { actor: 'issuer company', action: 'user.link' },
+    { actor: 'ann@example.com', action: 'session.begin', after: { issuer: 'company' } },
+    { actor: 'issuer company', action: 'user.change', before: { role: 'user' }, after: { role: 'billing' } },
+    { actor: 'ann@example.com', action: 'session.begin' },
+  ])
+  const { text, origins } = (await admin.get('/api/config')).body as {
+    text: string
+    origins: { path: string; value: string }[]
+  }
+  t.notMatch(text, issuer.secret)
+  const shown = new Map(origins.map(({ path, value }) => [path, value]))
+  t.equal(shown.get('sign_in.issuers.company.client_secret'), '***')
+  t.equal(shown.get('sign_in.passwords'), 'true', 'whether passwords are a way in is no secret')
+})
 
-t.test('the groups of an issuer give the group here, the first that fits, at each sign-in', async t => {
+t.test('the groups of an issuer set the group here, the first that matches, at each sign-in', async t => {
   const own = { ...byGroup, groups: { engineers: 'partner', staff: 'default', admins: 'partner' }, group: 'default' }
   const { started, issuer, admin, signIn } = await startSignIns(t, { own, issuer: { tellsAll: false } })
   const groupIn = async (...groups: string[]) => {
@@ -73,7 +70,7 @@ t.test('the groups of an issuer give the group here, the first that fits, at eac
   t.match(rows[0], { actor: 'issuer company', before: { group: 'partner' }, after: { group: 'default' } })
 })
 
-t.test('without groups of the issuer the group stays that was given here', async t => {
+t.test('without groups at the issuer the group set here stays', async t => {
   const { started, issuer, admin, signIn } = await startSignIns(t, { own: { ...byGroup, group: 'partner' } })
   issuer.people.set('1', ann)
   await signIn('1')
@@ -82,14 +79,14 @@ t.test('without groups of the issuer the group stays that was given here', async
   t.match(await started.gateway.storage.users.find('ann@example.com'), { group: 'default' })
 })
 
-t.test('an issuer that tells who it is alone is asked for the rest; groups may lie deeper', async t => {
+t.test("calls an issuer's userinfo for missing claims; groups may be nested", async t => {
   const own = { ...byGroup, groups_claim: 'realm_access.roles', client_auth: 'basic' }
   const { issuer, signIn } = await startSignIns(t, { own, issuer: { tellsAll: false, saysIss: true } })
   issuer.people.set('1', { ...ann, groups: ['admins'], realm_access: { roles: ['staff', 'finance'] } })
   t.match((await signIn('1')).body, { session: { user: { name: 'ann@example.com', role: 'billing' } } })
 })
 
-t.test('what comes back is good once, in the browser that left, for ten minutes', async t => {
+t.test("an issuer's answer works once, in the same browser, for ten minutes", async t => {
   let now = Date.now()
   const clock = { now: () => now, tick: () => performance.now() }
   const { started, issuer, leave, comeBack } = await startSignIns(t, { own: byGroup, clock })
@@ -145,7 +142,7 @@ t.test('what comes back is good once, in the browser that left, for ten minutes'
   t.equal(crossSite.code, 'cross_site', 'nobody is sent off by another page')
 })
 
-t.test('what is not what was asked for is refused: nonce, code, issuer, audience, signature, time', async t => {
+t.test('a mismatched nonce, code, issuer, audience, signature or time is refused', async t => {
   let now = Date.now()
   const clock = { now: () => now, tick: () => performance.now() }
   const { started, issuer, leave, comeBack } = await startSignIns(t, {
@@ -242,7 +239,7 @@ t.test('what is not what was asked for is refused: nonce, code, issuer, audience
   t.same(users, ['ann@example.com', 'local', 'root'], 'nobody else came in')
 })
 
-t.test('an issuer that is down is told in plain words, and passwords go on', async t => {
+t.test('an unavailable issuer is reported in plain words, and passwords still work', async t => {
   const lines: object[] = []
   const log = { ...quietLog(), warn: (fields: object) => void lines.push(fields) }
   const { started, issuer, leave, comeBack } = await startSignIns(t, { own: byGroup, log })
@@ -272,7 +269,7 @@ t.test('an issuer that is down is told in plain words, and passwords go on', asy
   t.equal((await visitor.post('/api/session', { name: 'root', password: passwordOfTests })).status, 200)
 })
 
-t.test('people are known by the subject, and by a verified e-mail where the operator says so', async t => {
+t.test('people are known by the subject, and by a verified e-mail if the operator allows it', async t => {
   const { issuer, admin, signIn, started } = await startSignIns(t, { own: { match: 'email' } })
   await enterAsUser(started, admin, 'ann@example.com', 'viewer')
   issuer.people.set('unverified', { ...ann, email_verified: false })
@@ -296,7 +293,7 @@ t.test('people are known by the subject, and by a verified e-mail where the oper
   t.match(await signIn('1'), { status: 403, code: 'account_disabled' })
 })
 
-t.test('whoever signs up takes nobody’s name', async t => {
+t.test('a sign-up never takes an existing name', async t => {
   const own = { allow_sign_up: true, default_role: 'user', email_domains: ['example.com'] }
   const { issuer, admin, signIn, started } = await startSignIns(t, { own })
   await enterAsUser(started, admin, 'boss@example.com')
@@ -325,7 +322,7 @@ t.test('whoever signs up takes nobody’s name', async t => {
   )
 })
 
-t.test('a user who is signed in ties an account to themselves, and unties it', async t => {
+t.test('a signed-in user links and unlinks their own account', async t => {
   const { issuer, admin, signIn, started, leave, comeBack } = await startSignIns(t)
   issuer.people.set('1', ann)
   t.match(await signIn('1'), { code: 'no_account' }, 'nobody is known yet')
@@ -356,7 +353,7 @@ t.test('a user who is signed in ties an account to themselves, and unties it', a
   t.match(await signIn('1'), { code: 'no_account' })
 })
 
-t.test('the only way in stays, and so does the last administrator’s', async t => {
+t.test("the only way to sign in cannot be removed, nor the last administrator's", async t => {
   const { issuer, admin, signIn, started } = await startSignIns(t, { own: byGroup })
   issuer.people.set('1', ann)
   const { visitor } = await signIn('1')
@@ -376,36 +373,39 @@ t.test('the only way in stays, and so does the last administrator’s', async t 
   t.equal(await started.gateway.storage.users.hasAdmin({ passwords: true, issuers: [`${issuer.url}/`] }), true)
 })
 
-t.test('without passwords an issuer lets people in; until it knows an administrator the setup link does', async t => {
-  const { issuer, signIn, started } = await startSignIns(t, { signIn: { passwords: false }, own: byGroup })
-  const visitor = newVisitor(started.url)
-  t.match((await visitor.get('/api/sign-in')).body, { passwords: false })
-  const refused = await visitor.post('/api/session', { name: 'root', password: passwordOfTests })
-  t.match([refused.status, refused.code], [403, 'passwords_off'])
-  t.match(
-    (await visitor.get('/api/session')).body,
-    { error: { setup_needed: true } },
-    'root has nothing but a password',
-  )
-  const { offerSetup, waysIn } = await import('../../src/index.ts')
-  const ways = waysIn(started.gateway.plan)
-  const token = await offerSetup(started.gateway.storage, undefined, undefined, ways)
-  const entered = await visitor.post('/api/setup', { token, name: 'root', password: passwordOfTests })
-  t.equal(entered.status, 200)
-  issuer.people.set('1', { groups: ['admins'] })
-  await signIn('1', { visitor, body: { link: true } })
-  t.match((await newVisitor(started.url).get('/api/session')).body, { error: { setup_needed: false } })
-  t.equal(await offerSetup(started.gateway.storage, undefined, undefined, ways), undefined)
-  t.match((await signIn('1')).body, { session: { user: { name: 'root', role: 'admin' } } })
-  const { links } = (await visitor.get('/api/account/links')).body as { links: { id: string }[] }
-  const untied = await visitor.ask('DELETE', `/api/account/links/${links[0]?.id}`)
-  t.match(untied, { status: 409, code: 'conflict' }, 'a password that nobody takes is no way in')
-  await started.gateway.storage.users.create({ name: 'spare', group: 'default', role: 'admin', passwordHash: 'x' })
-  const demoted = await visitor.ask('PATCH', '/api/users/root', { role: 'user' })
-  t.match(demoted, { status: 409, code: 'conflict' }, 'nor is an administrator one who cannot get in')
-})
+t.test(
+  'without passwords people sign in by an issuer; until it knows an administrator the setup link works',
+  async t => {
+    const { issuer, signIn, started } = await startSignIns(t, { signIn: { passwords: false }, own: byGroup })
+    const visitor = newVisitor(started.url)
+    t.match((await visitor.get('/api/sign-in')).body, { passwords: false })
+    const refused = await visitor.post('/api/session', { name: 'root', password: passwordOfTests })
+    t.match([refused.status, refused.code], [403, 'passwords_off'])
+    t.match(
+      (await visitor.get('/api/session')).body,
+      { error: { setup_needed: true } },
+      'root has nothing but a password',
+    )
+    const { offerSetup, waysIn } = await import('../../src/index.ts')
+    const ways = waysIn(started.gateway.plan)
+    const token = await offerSetup(started.gateway.storage, undefined, undefined, ways)
+    const entered = await visitor.post('/api/setup', { token, name: 'root', password: passwordOfTests })
+    t.equal(entered.status, 200)
+    issuer.people.set('1', { groups: ['admins'] })
+    await signIn('1', { visitor, body: { link: true } })
+    t.match((await newVisitor(started.url).get('/api/session')).body, { error: { setup_needed: false } })
+    t.equal(await offerSetup(started.gateway.storage, undefined, undefined, ways), undefined)
+    t.match((await signIn('1')).body, { session: { user: { name: 'root', role: 'admin' } } })
+    const { links } = (await visitor.get('/api/account/links')).body as { links: { id: string }[] }
+    const untied = await visitor.ask('DELETE', `/api/account/links/${links[0]?.id}`)
+    t.match(untied, { status: 409, code: 'conflict' }, 'a password that nobody takes is no way in')
+    await started.gateway.storage.users.create({ name: 'spare', group: 'default', role: 'admin', passwordHash: 'x' })
+    const demoted = await visitor.ask('PATCH', '/api/users/root', { role: 'user' })
+    t.match(demoted, { status: 409, code: 'conflict' }, 'nor is an administrator one who cannot get in')
+  },
+)
 
-t.test('whoever sets up takes a name with nothing of whoever had it', async t => {
+t.test('a setup takes a name without anything of its former user', async t => {
   const own = { allow_sign_up: true, default_role: 'user' }
   const { issuer, signIn, started } = await startSignIns(t, { signIn: { passwords: false }, own })
   issuer.people.set('1', { preferred_username: 'admin' })
@@ -419,26 +419,23 @@ t.test('whoever sets up takes a name with nothing of whoever had it', async t =>
   t.match(await signIn('1'), { code: 'conflict' }, 'nobody is the administrator because they were here first')
 })
 
-t.test(
-  'whoever opened the console elsewhere than people are sent back to is told where; and too many are sent away',
-  async t => {
-    const { started } = await startSignIns(t, { publicUrl: 'https://ai.example.com' })
-    const visitor = newVisitor(started.url)
-    const elsewhere = await visitor.post('/api/sign-in', { issuer: 'company' })
-    t.match([elsewhere.status, elsewhere.code], [409, 'sign_in_elsewhere'])
-    t.match(elsewhere.text, /https:\/\/ai\.example\.com\/console/)
-    const behind = { 'x-forwarded-proto': 'https', origin: 'https://ai.example.com' }
-    const spoofed = await visitor.post('/api/sign-in', { issuer: 'company' }, behind)
-    t.equal(spoofed.code, 'cross_site')
+t.test('a console opened at another address names the right one; and too many sign-ins are refused', async t => {
+  const { started } = await startSignIns(t, { publicUrl: 'https://ai.example.com' })
+  const visitor = newVisitor(started.url)
+  const elsewhere = await visitor.post('/api/sign-in', { issuer: 'company' })
+  t.match([elsewhere.status, elsewhere.code], [409, 'sign_in_elsewhere'])
+  t.match(elsewhere.text, /https:\/\/ai\.example\.com\/console/)
+  const behind = { 'x-forwarded-proto': 'https', origin: 'https://ai.example.com' }
+  const spoofed = await visitor.post('/api/sign-in', { issuer: 'company' }, behind)
+  t.equal(spoofed.code, 'cross_site')
 
-    const near = await startSignIns(t)
-    const asked = await Promise.all(
-      Array.from({ length: 70 }, () => visitor.ask('POST', '/api/sign-in', { issuer: 'company' })),
-    )
-    t.ok(asked.every(one => one.code === 'sign_in_elsewhere'))
-    const many = newVisitor(near.started.url)
-    const codes: (string | undefined)[] = []
-    for (let i = 0; i < 62; i++) codes.push((await many.post('/api/sign-in', { issuer: 'company' })).code)
-    t.same(codes, [...Array<undefined>(60).fill(undefined), 'slow_down', 'slow_down'])
-  },
-)
+  const near = await startSignIns(t)
+  const asked = await Promise.all(
+    Array.from({ length: 70 }, () => visitor.ask('POST', '/api/sign-in', { issuer: 'company' })),
+  )
+  t.ok(asked.every(one => one.code === 'sign_in_elsewhere'))
+  const many = newVisitor(near.started.url)
+  const codes: (string | undefined)[] = []
+  for (let i = 0; i < 62; i++) codes.push((await many.post('/api/sign-in', { issuer: 'company' })).code)
+  t.same(codes, [...Array<undefined>(60).fill(undefined), 'slow_down', 'slow_down'])
+})

@@ -7,7 +7,7 @@ const ann = { preferred_username: 'ann', email: 'ann@example.com', email_verifie
 const kept = /^tollgate-issuer=company\.[\w-]+; Path=\/; HttpOnly; SameSite=Strict$/
 const gone = 'tollgate-issuer=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0'
 
-t.test('whoever signs out signs out at the issuer too, where the configuration says so', async t => {
+t.test('signing out also signs out at the issuer if configured', async t => {
   const { started, issuer, leave, comeBack } = await startSignIns(t, { own: { ...byGroup, sign_out: 'issuer' } })
   issuer.people.set('1', ann)
   issuer.as = '1'
@@ -34,7 +34,7 @@ t.test('whoever signs out signs out at the issuer too, where the configuration s
   t.equal((await visitor.ask('DELETE', '/api/session')).status, 204, 'nobody is sent anywhere twice')
 })
 
-t.test('a session by a password ends here, also after one by an issuer in the same browser', async t => {
+t.test("signing out of a password session ends it here, also after an issuer's in the same browser", async t => {
   const { started, signIn, issuer } = await startSignIns(t, {
     own: { ...byGroup, sign_out: 'issuer' },
     signIn: { passwords: true },
@@ -50,7 +50,7 @@ t.test('a session by a password ends here, also after one by an issuer in the sa
   t.equal((await stranger.ask('DELETE', '/api/session')).status, 204, 'without a session nobody is sent away')
 })
 
-t.test('by default, and where the issuer has no such address or does not answer, it ends here', async t => {
+t.test('by default, and without an end-session address or answer, signing out ends the session here', async t => {
   const plain = await startSignIns(t, { own: byGroup })
   plain.issuer.people.set('1', ann)
   const first = await plain.signIn('1')
@@ -75,7 +75,7 @@ t.test('by default, and where the issuer has no such address or does not answer,
   t.equal((await second.visitor.get('/api/session')).status, 401)
 })
 
-t.test('an issuer that is gone keeps nobody from signing out', async t => {
+t.test('an unavailable issuer prevents no sign-out', async t => {
   let now = 0
   const clock = { now: () => Date.now(), tick: () => performance.now() + now }
   const { issuer, signIn } = await startSignIns(t, { own: { ...byGroup, sign_out: 'issuer' }, clock })

@@ -29,7 +29,7 @@ routes: [{ match: POST /v1/chat/completions, operation: chat, dialect: openai }]
 const ask = { model: 'm', messages: [{ role: 'user', content: 'hi' }] }
 const said = { id: 'x', choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } }
 
-t.test('a token is minted once for many requests, kept over a reload, and made again after a 401', async t => {
+t.test('a token is minted once for many requests, kept over a reload, and minted again after a 401', async t => {
   const mint = await startUpstream()
   t.teardown(() => mint.close())
   let minted = 0
@@ -62,7 +62,7 @@ t.test('a token is minted once for many requests, kept over a reload, and made a
   t.equal(one.upstream.received.at(-1)?.headers['authorization'], 'Bearer token-2-abcdef')
 })
 
-t.test('a token that ends before its time costs no request, and suspends no key', async t => {
+t.test('a token that ends early costs no request, and suspends no key', async t => {
   const mint = await startUpstream()
   t.teardown(() => mint.close())
   let minted = 0
@@ -137,7 +137,7 @@ t.test('a token that ends before its time costs no request, and suspends no key'
   t.equal(signed, 3)
 })
 
-t.test('while no token can be had nothing is sent and nothing is billed', async t => {
+t.test('without a token nothing is sent and nothing is billed', async t => {
   const mint = await startUpstream()
   t.teardown(() => mint.close())
   mint.answer(
@@ -161,7 +161,7 @@ t.test('while no token can be had nothing is sent and nothing is billed', async 
   t.equal(answer.status, 502)
   const { error } = (await answer.json()) as { readonly error: { readonly code: string; readonly message: string } }
   t.equal(error.code, 'upstream_unsigned')
-  t.match(error.message, /refused a token with status 400 \(invalid_client\)/)
+  t.match(error.message, /refused to issue a token, with status 400 \(invalid_client\)/)
   t.equal(one.upstream.received.length, 0)
   const charges = await one.charges()
   t.ok(
@@ -172,7 +172,7 @@ t.test('while no token can be had nothing is sent and nothing is billed', async 
   t.notMatch(told.join('\n'), /the-client-secret/)
 })
 
-t.test('a service account’s key is a file, and its tokens come from where the key says', async t => {
+t.test("a service account's key is a file, and its tokens come from the key's address", async t => {
   const mint = await startUpstream()
   t.teardown(() => mint.close())
   mint.answer({ access_token: 'ya29.a-token', expires_in: 3599, token_type: 'Bearer' })
@@ -190,7 +190,7 @@ t.test('a service account’s key is a file, and its tokens come from where the 
   t.equal(mint.received.length, 1)
 })
 
-t.test('a body that a signature is over arrives as it was signed', async t => {
+t.test('a signed body arrives as signed', async t => {
   const with_ = 'access_key: AKIAEXAMPLE, secret_key: "${SECRET}", region: us-east-1, service: bedrock'
   const one = await start(t, {
     yaml: yaml(`{ sign: aws-sigv4, with: { ${with_} } }`),
@@ -208,7 +208,7 @@ t.test('a body that a signature is over arrives as it was signed', async t => {
   )
 })
 
-t.test('a reload whose signer cannot be made changes nothing', async t => {
+t.test('a reload whose signer cannot be created changes nothing', async t => {
   const one = await start(t, { yaml: yaml('{ header: x-key, value: k }'), upstreams: ['one'] })
   const key = JSON.stringify({
     ...vectors.google.file,
@@ -225,7 +225,7 @@ t.test('a reload whose signer cannot be made changes nothing', async t => {
   t.equal(one.upstream.received[0]?.headers['x-key'], 'k')
 })
 
-t.test('a form is read once for its signature, and sent as it was signed', async t => {
+t.test('a form is read once for its signature, and sent as signed', async t => {
   const with_ = 'access_key: AKIAEXAMPLE, secret_key: "${SECRET}", region: us-east-1, service: bedrock'
   const sign = `credential: { sign: aws-sigv4, with: { ${with_} } }`
   const one = await start(t, {
@@ -254,7 +254,7 @@ t.test('a form is read once for its signature, and sent as it was signed', async
   }
 })
 
-t.test('code that no configuration in use names is not loaded for a text that somebody pasted', async t => {
+t.test('a pasted text does not load code that no configuration uses', async t => {
   const folder = t.testdir({ 'signs.js': 'globalThis.wasLoaded = true\nexport default {}\n' })
   const file = join(folder, 'gateway.yaml')
   const env = { ONE_URL: 'https://vendor.example' }

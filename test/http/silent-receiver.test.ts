@@ -2,7 +2,7 @@ import t from 'tap'
 import { openReceiver } from '../harness/receiver.ts'
 import { start } from '../harness/start.ts'
 
-t.test('the figures say how long a receiver of events takes nothing, and that another takes them', async t => {
+t.test('metrics report how long a receiver of events accepts nothing, and that another accepts them', async t => {
   const [away, there] = [await openReceiver(), await openReceiver()]
   await away.close()
   t.teardown(() => there.close())

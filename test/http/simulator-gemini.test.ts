@@ -17,7 +17,7 @@ registerHooks({
 const { at, eventsIn, openVendors, pictureIn } = await import('../harness/vendors.ts')
 const vendors = await openVendors()
 
-t.test('no vendor is loaded before it is asked, and then it alone', async t => {
+t.test("a vendor's simulator is loaded on first use, and only that one", async t => {
   const alpha = vendors.vendor('alpha', {})
   t.match(await alpha.post('/v1/images/generations', { model: 'a', prompt: 'a boat' }), { status: 200 })
   t.same(loaded, [])
@@ -26,7 +26,7 @@ t.test('no vendor is loaded before it is asked, and then it alone', async t => {
   t.notOk(loaded.includes('flux.ts'))
 })
 
-t.test('whoever asks is told what a prompt may demand, and so says the page', async t => {
+t.test('the simulator lists what a prompt may demand, and so does the page', async t => {
   const { pictureDemands } = await import('../../src/simulator/vendors/demands.ts')
   const page = await readFile(new URL('../../docs/simulated-vendors.md', import.meta.url), 'utf8')
   const { json } = await vendors.vendor('gemini', {}).get(new URL(vendors.simulator.url('gemini') ?? '').origin)
@@ -47,7 +47,7 @@ t.test('gemini: generateContent', async t => {
     generationConfig: { responseModalities: ['TEXT', 'IMAGE'], imageConfig },
   })
 
-  t.test('a picture stands in a part beside words, in the pixels of its size and ratio', async t => {
+  t.test('a picture is in a part next to words, in the pixels of its size and ratio', async t => {
     const answer = await gemini.post(path, body('g1', { aspectRatio: '16:9', imageSize: '2K' }))
     t.match(answer.json, {
       candidates: [{ content: { role: 'model', parts: [{ text: String }, {}] }, finishReason: 'STOP' }],
@@ -57,7 +57,7 @@ t.test('gemini: generateContent', async t => {
     t.match(await gemini.made('g1'), { pictures: 1, cost: '0.134', made: [{ pictures: [{ width: 2752 }] }] })
   })
 
-  t.test('either case of names is read, and pictures are sent as parts', async t => {
+  t.test('either case of names is accepted, and pictures are sent as parts', async t => {
     const inline_data = { mime_type: 'image/png', data: picture(9, 9).b64_json }
     const request = { contents: [{ parts: [{ text: 'g2' }, { inline_data }] }] }
     t.match(await gemini.post(path, request), { status: 200 })
@@ -65,7 +65,7 @@ t.test('gemini: generateContent', async t => {
     t.match(await gemini.post(path, request), { status: 400, json: { error: { status: 'INVALID_ARGUMENT' } } })
   })
 
-  t.test('what it does not know is refused in its own form, the wrong case of a size too', async t => {
+  t.test("an unknown field is refused in the vendor's format, also a size in the wrong case", async t => {
     for (const [request, message] of [
       [body('x', { imageSize: '1k' }), /1K, 2K, 4K/],
       [body('x', { aspectRatio: '1x1' }), /1:1/],
@@ -85,7 +85,7 @@ t.test('gemini: generateContent', async t => {
     t.match(await vendors.vendor('gemini', { authorization: 'Bearer x' }).post(cloud, body('x')), { status: 200 })
   })
 
-  t.test('refusals are of status 200, and nothing is made', async t => {
+  t.test('refusals have status 200, and nothing is made', async t => {
     const blocked = await gemini.post(path, body('g3 [[refused]]'))
     t.match(blocked, { status: 200, json: { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' } } })
     t.equal(at(blocked.json, 'candidates'), undefined)
@@ -97,7 +97,7 @@ t.test('gemini: generateContent', async t => {
       t.match(await gemini.made(`g3 [[${mark}]]`), { pictures: 0, cost: '0' }, mark)
   })
 
-  t.test('thoughts and repeats stand in the answer, and count as one', async t => {
+  t.test('thoughts and repetitions are in the answer, and count as one', async t => {
     const answer = await gemini.post(path, body('g4 [[thoughts 2]] [[twice]]'))
     const parts = at(answer.json, 'candidates.0.content.parts') as {
       thought?: boolean
@@ -112,7 +112,7 @@ t.test('gemini: generateContent', async t => {
     t.equal((await gemini.made('g4 [[thoughts 2]] [[twice]]')).pictures, 1)
   })
 
-  t.test('every second request of a prompt may fail, so that a part of a fan-out is lost', async t => {
+  t.test('every second request of a prompt may fail, to lose part of a fan-out', async t => {
     const statuses: unknown[] = []
     for (let i = 0; i < 4; i++) statuses.push((await gemini.post(path, body('g7 [[fail-every 2 503]]'))).status)
     t.same(statuses, [200, 503, 200, 503])
@@ -123,7 +123,7 @@ t.test('gemini: generateContent', async t => {
     t.match(await gemini.made('g7 [[fail-every 2 503]]'), { pictures: 2 })
   })
 
-  t.test('a stream is whole answers, the last with the reason it ended; without alt=sse it is one list', async t => {
+  t.test('a stream is whole answers, the last with its finish reason; without alt=sse it is one list', async t => {
     const streamed = '/v1beta/models/gemini-3.1-flash-image:streamGenerateContent'
     const answer = await gemini.post(`${streamed}?alt=sse`, body('g5'))
     const events = eventsIn(answer.text)
@@ -139,7 +139,7 @@ t.test('gemini: generateContent', async t => {
     await t.rejects(gemini.post(`${streamed}?alt=sse`, body('g5 [[cut]]')))
   })
 
-  t.test('the endpoint in the form of chat completions tells neither when nor what was used', async t => {
+  t.test('the chat completions endpoint reports neither time nor use', async t => {
     const compatible = vendors.vendor('gemini', { authorization: 'Bearer x' })
     const request = { model: 'gemini-2.5-flash-image', prompt: 'g6', n: 2, response_format: 'b64_json' }
     const { json } = await compatible.post('/v1beta/openai/images/generations', request)
@@ -147,7 +147,7 @@ t.test('gemini: generateContent', async t => {
     t.equal(pictureIn(at(json, 'data.1.b64_json')), '1024x1024 png')
   })
 
-  t.test('faults come on demand', async t => {
+  t.test('faults occur on demand', async t => {
     t.match(await gemini.post(path, body('[[status 429 3]]')), {
       status: 429,
       json: { error: { status: 'RESOURCE_EXHAUSTED' } },

@@ -14,7 +14,7 @@ t.test('flux: every request is a job', async t => {
   const poll = async (answer: { json: unknown }) => flux.get(String(at(answer.json, 'polling_url')))
 
   t.test(
-    'the submit tells the address to poll, the cost in cents and megapixels; the second poll has the link',
+    'the submit returns the polling address, the cost in cents and megapixels; the second poll has the link',
     async t => {
       const submitted = await submit('f1', { width: 1024, height: 1536 })
       t.match(submitted.json, { id: String, polling_url: /get_result\?id=/, cost: 4.5, input_mp: 0, output_mp: 2 })
@@ -35,7 +35,7 @@ t.test('flux: every request is a job', async t => {
     t.equal(await follow(at((await poll(submitted)).json, 'result.sample')), '1024x768 png')
   })
 
-  t.test('what it does not know is refused', async t => {
+  t.test('an unknown field is refused', async t => {
     for (const [more, field] of [
       [{ n: 2 }, 'n'],
       [{ size: '1024x1024' }, 'size'],
@@ -65,7 +65,7 @@ t.test('flux: every request is a job', async t => {
     t.match((await submit('f3 [[elsewhere 9]]')).json, { polling_url: /^http:\/\/localhost:9\/v1\/get_result/ })
   })
 
-  t.test('a job that nobody asks for is over by the clock, and its link ends after ten minutes', async t => {
+  t.test('an unpolled job ends by the clock, and its link ends after ten minutes', async t => {
     const submitted = await submit('f4')
     vendors.time.ms += 30_000
     t.match(await flux.made('f4'), { pictures: 1 })
@@ -83,7 +83,7 @@ t.test('fal: at once, and by its queue', async t => {
   const fal = vendors.vendor('fal', { authorization: 'Key any' })
   const queue = vendors.vendor('fal-queue', { authorization: 'Key any' })
 
-  t.test('at once: pictures with their pixels, or none told where the model tells none', async t => {
+  t.test('at once: pictures with their pixels, or without if the model reports none', async t => {
     const answer = await fal.post('/fal-ai/flux/dev', { prompt: 'a1', num_images: 2, image_size: 'square' })
     t.match(answer.json, {
       images: [{ width: 512, height: 512, content_type: 'image/jpeg' }, {}],
@@ -97,7 +97,7 @@ t.test('fal: at once, and by its queue', async t => {
     t.match((await fal.post('/fal-ai/esrgan', { image_url: dataUrl })).json, { image: { url: String } })
   })
 
-  t.test('refusals name the place; a flagged picture is of status 200', async t => {
+  t.test('refusals name the field; a flagged picture has status 200', async t => {
     const path = '/fal-ai/flux/dev'
     t.match(await fal.post(path, { prompt: 'x', n: 1 }), { status: 422, json: { detail: [{ loc: ['body', 'n'] }] } })
     t.match(await fal.post(path, { prompt: 'x [[refused]]' }), {
@@ -110,7 +110,7 @@ t.test('fal: at once, and by its queue', async t => {
     t.match(await fal.post('/fal-ai/nothing', { prompt: 'x' }), { status: 404 })
   })
 
-  t.test('the sub path is of the submit alone', async t => {
+  t.test('only the submit uses the sub path', async t => {
     const submitted = await queue.post('/fal-ai/flux/dev', { prompt: 'a2' })
     const id = String(at(submitted.json, 'request_id'))
     t.match(submitted.json, { status: 'IN_QUEUE', status_url: `${queue.url}/fal-ai/flux/requests/${id}/status` })
@@ -159,7 +159,7 @@ t.test('qwen: messages at once, and tasks', async t => {
     t.match(await qwen.made('q1'), { pictures: 2, cost: '0.07' })
   })
 
-  t.test('what is left out is dear: 2K of a size, the ratio of what is edited, four of Wan', async t => {
+  t.test('defaults are expensive: 2K of a size, the ratio of the edited picture, four of Wan', async t => {
     t.match((await qwen.post(atOnce, say('q2'))).json, {
       usage: { output_width: 2048, output_image_type: 'qima_output_2k' },
     })
@@ -169,7 +169,7 @@ t.test('qwen: messages at once, and tasks', async t => {
     t.match(wan.json, { output: { choices: [{}, {}, {}, {}] }, usage: { image_count: 4, size: '1024*1024' } })
   })
 
-  t.test('what it does not know is refused with code and message at the top', async t => {
+  t.test('an unknown field is refused with code and message at the top', async t => {
     for (const body of [
       say('x', { size: '1024x1024' }),
       say('x', { n: 9 }),
@@ -222,7 +222,7 @@ t.test('replicate: predictions', async t => {
   const path = '/v1/models/black-forest-labs/flux-schnell/predictions'
   const wait = { prefer: 'wait' }
 
-  t.test('who waits gets the output at once: a list of links, or one link', async t => {
+  t.test('a waiting client gets the output at once: a list of links, or one link', async t => {
     const input = { prompt: 'r1', num_outputs: 2, output_format: 'png', aspect_ratio: '16:9' }
     const answer = await replicate.post(path, { input }, wait)
     t.match(answer, { status: 201, json: { status: 'succeeded', output: [String, String], error: null } })
@@ -233,7 +233,7 @@ t.test('replicate: predictions', async t => {
     t.match(await replicate.made('r1'), { pictures: 3, cost: '0.046' })
   })
 
-  t.test('a request may turn into a job, which is polled at the address that it tells', async t => {
+  t.test('a request may turn into a job, which is polled at the returned address', async t => {
     const started = await replicate.post(path, { input: { prompt: 'r2 [[late]]' } }, wait)
     t.match(started, { status: 201, json: { status: 'starting', output: null } })
     const get = String(at(started.json, 'urls.get'))
@@ -262,7 +262,7 @@ t.test('replicate: predictions', async t => {
     t.match((await replicate.get(String(at(started.json, 'urls.get')))).json, { status: 'canceled' })
   })
 
-  t.test('what it does not know is refused', async t => {
+  t.test('an unknown field is refused', async t => {
     for (const body of [
       { prompt: 'x' },
       { input: { prompt: 'x', n: 2 } },

@@ -13,7 +13,7 @@ t.test('openai: GPT Image', async t => {
   const path = '/v1/images/generations'
   const model = 'gpt-image-2'
 
-  t.test('the answer echoes what `auto` came to, and details what was used', async t => {
+  t.test('the answer reports the result of `auto`, and details the use', async t => {
     const answer = await openai.post(path, { model, prompt: 'g1', n: 2, size: '1024x1024', quality: 'high' })
     t.match(answer.json, {
       size: '1024x1024',
@@ -46,7 +46,7 @@ t.test('openai: GPT Image', async t => {
     t.match(await openai.post('/v1/images/edits', formOf({ model, prompt: 'x' })), { status: 400 })
   })
 
-  t.test('in its stream partial pictures are none, and each completed one carries a picture', async t => {
+  t.test('partial pictures in its stream do not count, and each completed event has a picture', async t => {
     const { text } = await openai.post(path, { model, prompt: 'g3', n: 2, stream: true, partial_images: 1 })
     t.same(
       eventsIn(text).map(({ name }) => name),
@@ -58,7 +58,7 @@ t.test('openai: GPT Image', async t => {
     t.match(eventsIn((await openai.post('/v1/images/edits', form)).text), [{ name: 'image_edit.completed' }])
   })
 
-  t.test('what it does not know is refused', async t => {
+  t.test('an unknown field is refused', async t => {
     for (const [more, param] of [
       [{ response_format: 'url' }, 'response_format'],
       [{ size: '1000x1000' }, 'size'],
@@ -83,7 +83,7 @@ t.test('openai: GPT Image', async t => {
   })
 })
 
-t.test('azure: the deployment is in the path, and the version must be told', async t => {
+t.test('azure: the deployment is in the path, and the version is required', async t => {
   const azure = vendors.vendor('azure', { 'api-key': 'any' })
   const path = '/openai/deployments/mine/images/generations'
   const body = { prompt: 'z1' }
@@ -128,7 +128,7 @@ t.test('recraft: credits, and one object where a picture is worked on', async t 
   t.match(await vendors.vendor('recraft', {}).post(path, {}), { status: 401 })
 })
 
-t.test('ideogram: forms, the resolution told, and unsafe pictures without a link', async t => {
+t.test('ideogram: forms, the reported resolution, and unsafe pictures without a link', async t => {
   const ideogram = vendors.vendor('ideogram', { 'Api-Key': 'any' })
   const path = '/v1/ideogram-v3/generate'
   const ask = async (fields: { readonly [name: string]: string | Blob }, at = path) => ideogram.post(at, formOf(fields))
@@ -209,7 +209,7 @@ t.test('bedrock: plain base64, by model', async t => {
     imageGenerationConfig,
   })
 
-  t.test('Nova makes several, and tells in a string that some were blocked', async t => {
+  t.test('Nova makes several, and reports blocked ones in a text', async t => {
     const answer = await bedrock.post(
       nova,
       draw('b1', { numberOfImages: 2, width: 1280, height: 720, quality: 'premium' }),

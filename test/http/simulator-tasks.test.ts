@@ -57,7 +57,7 @@ t.test('kling: a token that lives, tasks below the path of the submit, and codes
     )
 })
 
-t.test('tencent: one address, the action in a header, refusals of status 200', async t => {
+t.test('tencent: one address, the action in a header, refusals with status 200', async t => {
   const signed = {
     authorization: 'TC3-HMAC-SHA256 Credential=a/b, SignedHeaders=host, Signature=0',
     'x-tc-timestamp': '1234567890',

@@ -11,7 +11,7 @@ const url = simulator.url('text') ?? ''
 const version = { 'anthropic-version': '2023-06-01' }
 const said = 'simulated answer to: a red boat'
 
-t.test('a chat completion answers its prompt, the same each time, and counts words as tokens', async t => {
+t.test('a chat completion answers its prompt, always the same, and counts words as tokens', async t => {
   const order = { model, messages: [{ role: 'system', content: 'be brief' }, ...say('a red boat')] }
   const answer = await json(post('/v1/chat/completions', order))
   t.match(answer, {
@@ -32,7 +32,7 @@ t.test('a chat completion answers its prompt, the same each time, and counts wor
   t.same(again['choices'], answer['choices'])
 })
 
-t.test('several choices are several answers, and count together', async t => {
+t.test('several choices are several answers, counted together', async t => {
   const answer = await json(post('/v1/chat/completions', { model, messages: say('a red boat'), n: 3 }))
   t.match(answer['choices'], [
     { index: 0, message: { content: said } },
@@ -42,7 +42,7 @@ t.test('several choices are several answers, and count together', async t => {
   t.match(answer['usage'], { completion_tokens: 6 + 7 + 7 })
 })
 
-t.test('a streamed chat completion tells usage last, with no choices, only when it was asked for', async t => {
+t.test('a streamed chat completion reports usage last, without choices, only on request', async t => {
   const order = { model, messages: say('a red boat [[cached 2]]'), stream: true }
   const plain = await records(post('/v1/chat/completions', order))
   t.equal(plain.at(-1)?.data, '[DONE]')
@@ -63,36 +63,33 @@ t.test('a streamed chat completion tells usage last, with no choices, only when 
   )
 })
 
-t.test(
-  'a tool is called when the prompt names it or the caller insists, and not when its result is the prompt',
-  async t => {
-    const schema = { type: 'object', properties: { city: { type: 'string' }, days: { type: 'integer' } } }
-    const tools = [{ type: 'function', function: { name: 'look_up', parameters: schema } }]
-    const ask = (content: string, more: object = {}) =>
-      json(post('/v1/chat/completions', { model, messages: say(content), tools, ...more }))
-    const calls = [
-      {
-        message: { content: null, tool_calls: [{ type: 'function', function: { name: 'look_up' } }] },
-        finish_reason: 'tool_calls',
-      },
-    ]
-    const answer = await ask('please look_up Rome')
-    t.match(answer['choices'], calls)
-    const [choice] = answer['choices'] as { message: { tool_calls: { function: { arguments: string } }[] } }[]
-    t.same(JSON.parse(choice?.message.tool_calls[0]?.function.arguments ?? ''), {
-      city: 'please look_up Rome',
-      days: 1,
-    })
-    t.match((await ask('Rome'))['choices'], [{ finish_reason: 'stop' }])
-    t.match((await ask('Rome', { tool_choice: 'required' }))['choices'], calls)
-    t.match((await ask('Rome', { tool_choice: { type: 'function', function: { name: 'look_up' } } }))['choices'], calls)
-    t.match((await ask('look_up', { tool_choice: 'none' }))['choices'], [{ finish_reason: 'stop' }])
-    const result = [...say('look_up Rome'), { role: 'tool', tool_call_id: 'call_1', content: 'look_up says rain' }]
-    t.match((await ask('', { messages: result }))['choices'], [{ message: { content: /look_up says rain$/ } }])
-  },
-)
+t.test('a tool is called if the prompt names it or the client insists, unless the prompt is its result', async t => {
+  const schema = { type: 'object', properties: { city: { type: 'string' }, days: { type: 'integer' } } }
+  const tools = [{ type: 'function', function: { name: 'look_up', parameters: schema } }]
+  const ask = (content: string, more: object = {}) =>
+    json(post('/v1/chat/completions', { model, messages: say(content), tools, ...more }))
+  const calls = [
+    {
+      message: { content: null, tool_calls: [{ type: 'function', function: { name: 'look_up' } }] },
+      finish_reason: 'tool_calls',
+    },
+  ]
+  const answer = await ask('please look_up Rome')
+  t.match(answer['choices'], calls)
+  const [choice] = answer['choices'] as { message: { tool_calls: { function: { arguments: string } }[] } }[]
+  t.same(JSON.parse(choice?.message.tool_calls[0]?.function.arguments ?? ''), {
+    city: 'please look_up Rome',
+    days: 1,
+  })
+  t.match((await ask('Rome'))['choices'], [{ finish_reason: 'stop' }])
+  t.match((await ask('Rome', { tool_choice: 'required' }))['choices'], calls)
+  t.match((await ask('Rome', { tool_choice: { type: 'function', function: { name: 'look_up' } } }))['choices'], calls)
+  t.match((await ask('look_up', { tool_choice: 'none' }))['choices'], [{ finish_reason: 'stop' }])
+  const result = [...say('look_up Rome'), { role: 'tool', tool_call_id: 'call_1', content: 'look_up says rain' }]
+  t.match((await ask('', { messages: result }))['choices'], [{ message: { content: /look_up says rain$/ } }])
+})
 
-t.test('an answer ends at the tokens that it may have, in every style', async t => {
+t.test('an answer ends at its token limit, in every format', async t => {
   const prompt = 'a red boat'
   const chat = await json(post('/v1/chat/completions', { model, messages: say(prompt), max_completion_tokens: 2 }))
   t.match(chat['choices'], [{ message: { content: /^simulated answer$/ }, finish_reason: 'length' }])
@@ -109,7 +106,7 @@ t.test('an answer ends at the tokens that it may have, in every style', async t 
   t.match(generated, { candidates: [{ finishReason: 'MAX_TOKENS' }], usageMetadata: { candidatesTokenCount: 2 } })
 })
 
-t.test('a schema that the answer shall have is followed', async t => {
+t.test('an answer follows a requested schema', async t => {
   const schema = { type: 'object', properties: { name: { enum: ['Ann'] }, tags: { type: 'array', items: {} } } }
   const chat = { model, messages: say('who'), response_format: { type: 'json_schema', json_schema: { schema } } }
   const { choices } = (await json(post('/v1/chat/completions', chat))) as {
@@ -141,7 +138,7 @@ const cooked = {
   note: 'a r',
 }
 
-t.test('[6.8] an answer satisfies the schema that it shall have, in every style', async t => {
+t.test('[6.8] an answer satisfies the requested schema, in every format', async t => {
   const prompt = 'a red boat'
   const chat = await json(
     post('/v1/chat/completions', {
@@ -166,7 +163,7 @@ t.test('[6.8] an answer satisfies the schema that it shall have, in every style'
   }
 })
 
-t.test('[6.8] an answer is a JSON object where only that is asked for', async t => {
+t.test('[6.8] an answer is a JSON object if only that is requested', async t => {
   const type = 'json_object'
   const order = { model, messages: say('a red boat'), response_format: { type } }
   const wanted = { answer: 'a red boat' }
@@ -178,7 +175,7 @@ t.test('[6.8] an answer is a JSON object where only that is asked for', async t 
   t.same(JSON.parse(textIn(await json(post('/v1/models/m:generateContent', config)))), wanted)
 })
 
-t.test('[6.8] a schema that branches into itself is answered at once, and one that holds itself ends', async t => {
+t.test('[6.8] a schema that branches into itself is answered at once, and a recursive one ends', async t => {
   const branches = { type: 'array', items: { $ref: '#/$defs/tree' }, minItems: 9 }
   const tree = { type: 'object', properties: { a: branches, b: branches }, required: ['a', 'b'] }
   const list = {
@@ -199,7 +196,7 @@ t.test('[6.8] a schema that branches into itself is answered at once, and one th
   }
 })
 
-t.test('[6.8] tokens that were written to a cache are told where the types of SDKs want them', async t => {
+t.test('[6.8] tokens written to a cache are reported where SDK types expect them', async t => {
   const chat = await json(post('/v1/chat/completions', { model, messages: say('a red boat') }))
   t.match(chat['usage'], { prompt_tokens_details: { cache_write_tokens: 0 } })
   const response = await json(post('/v1/responses', { model, input: 'a red boat' }))
@@ -248,6 +245,30 @@ t.test('a response has one message and its usage, and streams in the order of it
   t.match(values.at(-1), { response: { output: [message], usage } })
 })
 
+t.test('a mark calls a tool with its own arguments, and the call ends with the result of the tool', async t => {
+  const input = { command: 'echo [1]' }
+  const prompt = `Run it. [[call Bash ${JSON.stringify(input)}]]`
+  const reminder = { role: 'system', content: 'Agent is a tool' }
+  const tools = [{ name: 'Agent' }, { name: 'Bash', input_schema: { type: 'object' } }]
+  const ask = (messages: object[]) => json(post('/v1/messages', { model, max_tokens: 99, messages, tools }, version))
+  const first = [...say(prompt), reminder]
+  const answer = await ask(first)
+  t.match(answer, { content: [{ type: 'tool_use', name: 'Bash', input }], stop_reason: 'tool_use' })
+  const result = { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'done Bash' }] }
+  const end = await ask([...first, { role: 'assistant', content: answer['content'] }, result, reminder])
+  t.match(end, { content: [{ type: 'text', text: 'simulated answer to: done Bash' }], stop_reason: 'end_turn' })
+  const order = {
+    model,
+    input: [...say(prompt), { role: 'developer', content: 'Agent is a tool' }],
+    tools: [{ type: 'function', name: 'Bash', parameters: {} }],
+  }
+  const { output } = (await json(post('/v1/responses', order))) as { output: { arguments: string }[] }
+  t.same(JSON.parse(output[0]?.arguments ?? ''), input)
+  const custom = { type: 'custom_tool_call_output', call_id: 'call_1', output: 'done Bash' }
+  const ended = { ...order, input: [...order.input, { type: 'custom_tool_call' }, custom] }
+  t.match(await json(post('/v1/responses', ended)), { output: [{ type: 'message' }] })
+})
+
 t.test('a response calls the tool that its prompt names', async t => {
   const tools = [{ type: 'function', name: 'look_up', parameters: { properties: { city: {} } } }]
   const order = { model, input: [{ role: 'user', content: [{ type: 'input_text', text: 'look_up Rome' }] }], tools }
@@ -257,7 +278,7 @@ t.test('a response calls the tool that its prompt names', async t => {
   t.match(JSON.parse(events.at(-1)?.data ?? ''), { response: { output: [call] } })
 })
 
-t.test('a response with the image tool has a picture when its prompt speaks of one', async t => {
+t.test('a response with the image tool has a picture if its prompt mentions one', async t => {
   const order = { model, input: 'draw a boat', tools: [{ type: 'image_generation', size: '1536x1024' }] }
   const answer = await json(post('/v1/responses', order))
   const picture = { type: 'image_generation_call', status: 'completed', size: '1536x1024', result: /^iVBORw0KGgo/ }
@@ -306,7 +327,7 @@ t.test('a message counts its system prompt and what was cached, and streams with
   })
 })
 
-t.test('messages calls a tool, needs its version, and refuses what a version no longer takes', async t => {
+t.test('messages calls a tool, requires its version, and refuses what a version no longer accepts', async t => {
   const tools = [{ name: 'look_up', input_schema: { type: 'object', properties: { city: { type: 'string' } } } }]
   const order = { model, max_tokens: 99, messages: say('look_up Rome'), tools }
   const use = { type: 'tool_use', id: /^toolu_/, name: 'look_up', input: { city: 'look_up Rome' } }
@@ -329,7 +350,7 @@ t.test('messages calls a tool, needs its version, and refuses what a version no 
   t.equal((await post('/v1/messages', { ...order, temperature: 0.5 }, version)).status, 200)
 })
 
-t.test('embeddings come as floats or base64, of the dimensions asked for, one for each input', async t => {
+t.test('embeddings are floats or base64, of the requested dimensions, one for each input', async t => {
   const input = ['a red boat', 'a red ship', 'winter']
   const floats = await json(post('/v1/embeddings', { model, input, dimensions: 40 }))
   t.match(floats, { object: 'list', model, usage: { prompt_tokens: 7, total_tokens: 7 } })
@@ -394,7 +415,7 @@ t.test('generateContent calls a function', async t => {
   t.match(await json(post('/v1/models/m:generateContent', order)), { candidates: [{ content: { parts: [part] } }] })
 })
 
-t.test('speech is sound of the format asked for; formats that the simulator lacks are refused by name', async t => {
+t.test('speech has the requested format; formats that the simulator lacks are refused by name', async t => {
   const order = { model, voice: 'alloy', input: 'a red boat' }
   const speak = async (more: object) => {
     const answer = await post('/v1/audio/speech', { ...order, ...more })
@@ -421,7 +442,7 @@ t.test('speech is sound of the format asked for; formats that the simulator lack
   t.ok(Buffer.concat(values.map(({ audio = '' }) => Buffer.from(audio, 'base64'))).equals(wav.bytes))
 })
 
-t.test('a transcription comes in every format it has, and as a stream', async t => {
+t.test('a transcription has every format, and a stream', async t => {
   const sound = Buffer.from(
     await (
       await post('/v1/audio/speech', { model, voice: 'v', input: 'one two three', response_format: 'wav' })
@@ -499,7 +520,7 @@ const styles = {
 }
 const names = ['chat', 'responses', 'messages', 'generative'] as const
 
-t.test('a prompt can demand a refusal, in the words of each style', async t => {
+t.test('a prompt can demand a refusal, in the format of each API', async t => {
   const expected = {
     chat: { error: { type: 'requests', code: 'rate_limit_exceeded', param: null } },
     responses: { error: { type: 'requests', code: 'rate_limit_exceeded', param: null } },
@@ -535,7 +556,7 @@ t.test('a prompt can demand that the connection breaks off in the middle', async
   t.ok((await readUntilCut(speech)).cut)
 })
 
-t.test('a prompt can demand an error in the middle of a stream, in the words of each style', async t => {
+t.test('a prompt can demand an error in the middle of a stream, in the format of each API', async t => {
   const expected = {
     chat: [undefined, { error: { type: 'service_unavailable_error', code: 'server_is_overloaded' } }],
     responses: ['error', { type: 'error', code: 'server_is_overloaded', sequence_number: Number }],
@@ -566,7 +587,7 @@ t.test('a prompt can demand a slow head, pauses between events, and many words',
   t.match(answer, { usage: { completion_tokens: 500 } })
 })
 
-t.test('a caller that leaves a slow answer does no harm, and close does not wait for it', async t => {
+t.test('a client that leaves a slow answer does no harm, and close does not wait for it', async t => {
   const other = await startSimulator()
   const leave = new AbortController()
   const body = JSON.stringify({ model, messages: say('[[slow 60000]] boat') })
@@ -583,7 +604,7 @@ t.test('a caller that leaves a slow answer does no harm, and close does not wait
   await Promise.all([t.rejects(waiting), fetch(other.url('text') ?? '').then(() => other.close())])
 })
 
-t.test('whoever asks the simulator is told what a prompt may demand', async t => {
+t.test('the simulator lists what a prompt may demand', async t => {
   const { upstreams, demands } = await json(fetch(url))
   t.ok(((upstreams as { text: string[] }).text ?? []).includes('POST /v1/chat/completions'))
   t.ok(Object.keys(demands as object).includes('[[status N]]'))

@@ -17,7 +17,7 @@ t.test('seedream: one address for everything', async t => {
     sequential_image_generation_options: { max_images: count },
   })
 
-  t.test('a tier gives a size of its own, which the item tells', async t => {
+  t.test('a tier gives its own size, which the item reports', async t => {
     const answer = await ask('s1')
     t.match(answer.json, {
       data: [{ size: '1760x2368', output_format: 'jpeg' }],
@@ -30,7 +30,7 @@ t.test('seedream: one address for everything', async t => {
     t.match(await seedream.made('s1'), { pictures: 2, cost: '0.06' })
   })
 
-  t.test('in a set a picture that failed stands among the others, and is not counted', async t => {
+  t.test('in a set a failed picture is listed among the others, and is not counted', async t => {
     const answer = await ask('s2 [[half]]', set(4))
     t.match(answer.json, {
       data: [{ url: String }, { error: { code: String } }, { url: String }, { error: {} }],
@@ -71,7 +71,7 @@ t.test('seedream: one address for everything', async t => {
     })
   })
 
-  t.test('what it does not know is refused', async t => {
+  t.test('an unknown field is refused', async t => {
     for (const [more, param] of [
       [{ n: 2 }, 'n'],
       [{ quality: 'high' }, 'quality'],
@@ -86,12 +86,12 @@ t.test('seedream: one address for everything', async t => {
   })
 })
 
-t.test('xai: JSON alone, words for resolutions, and the cost told', async t => {
+t.test('xai: JSON only, words for resolutions, and a reported cost', async t => {
   const xai = vendors.vendor('xai', { authorization: 'Bearer any' })
   const path = '/v1/images/generations'
   const model = 'grok-imagine-image-2.0'
 
-  t.test('quality and resolution decide the price, which the usage tells in ticks', async t => {
+  t.test('quality and resolution decide the price, which the usage reports in ticks', async t => {
     const answer = await xai.post(path, {
       model,
       prompt: 'x1',
@@ -116,7 +116,7 @@ t.test('xai: JSON alone, words for resolutions, and the cost told', async t => {
     t.match(await xai.post('/v1/images/edits', { model, prompt: 'x2' }), { status: 400 })
   })
 
-  t.test('a withheld picture is of status 200 without a link', async t => {
+  t.test('a withheld picture has status 200 without a link', async t => {
     const refused = await xai.post(path, { model, prompt: 'x3 [[refused]]' })
     t.match(refused, { status: 200, json: { data: [{ url: '', respect_moderation: false }] } })
     const half = await xai.post(path, { model, prompt: 'x3 [[half]]', n: 2 })
@@ -124,7 +124,7 @@ t.test('xai: JSON alone, words for resolutions, and the cost told', async t => {
     t.match(await xai.made('x3 [[half]]'), { pictures: 1, failed: 1, cost: '0.06' })
   })
 
-  t.test('what it does not know is refused', async t => {
+  t.test('an unknown field is refused', async t => {
     for (const more of [{ size: '1024x1024' }, { resolution: '1K' }, { aspect_ratio: '5:4' }, { n: 11 }])
       t.match(
         await xai.post(path, { model, prompt: 'x', ...more }),
@@ -144,7 +144,7 @@ t.test('openrouter: an Image API of its own, and pictures in chat completions', 
   const path = '/api/v1/images'
   const model = 'google/gemini-3-pro-image'
 
-  t.test('pictures come with their media type, fewer than asked perhaps, and the cost in dollars', async t => {
+  t.test('pictures have their media type, may be fewer than requested, and the cost is in dollars', async t => {
     const answer = await openrouter.post(path, {
       model,
       prompt: 'o1 [[fewer 1]]',
@@ -172,7 +172,7 @@ t.test('openrouter: an Image API of its own, and pictures in chat completions', 
     t.match(await openrouter.made('o2'), { pictures: 1 })
   })
 
-  t.test('in chat completions pictures stand beside the content, streamed in a delta', async t => {
+  t.test('in chat completions pictures are next to the content, streamed in a delta', async t => {
     const body = {
       model,
       messages: [{ role: 'user', content: 'o3' }],
@@ -198,7 +198,7 @@ t.test('openrouter: an Image API of its own, and pictures in chat completions', 
     t.equal(at(words.json, 'choices.0.message.images'), undefined)
   })
 
-  t.test('what it does not know is refused', async t => {
+  t.test('an unknown field is refused', async t => {
     for (const more of [{ resolution: '1k' }, { n: 11 }, { model: 'plain' }, { images: [] }])
       t.match(
         await openrouter.post(path, { model, prompt: 'x', ...more }),
@@ -215,7 +215,7 @@ t.test('stability: forms, and the answer is the picture itself', async t => {
   const core = '/v2beta/stable-image/generate/core'
   const image = new Blob([Buffer.from(small, 'base64')], { type: 'image/png' })
 
-  t.test('bytes by default, JSON when it is accepted, the reason in a header or beside it', async t => {
+  t.test('bytes by default, JSON if accepted, the reason in a header or next to it', async t => {
     const answer = await stability.post(core, formOf({ prompt: 't1', aspect_ratio: '16:9', seed: '1' }), {
       accept: 'image/*',
     })
@@ -229,7 +229,7 @@ t.test('stability: forms, and the answer is the picture itself', async t => {
     t.match(await stability.made('t1'), { pictures: 2, cost: '0.06' })
   })
 
-  t.test('what is filtered comes blurred with status 200, and is not charged', async t => {
+  t.test('a filtered picture is blurred with status 200, and is not charged', async t => {
     const answer = await stability.post(core, formOf({ prompt: 't2 [[moderated]]' }))
     t.equal(answer.headers.get('finish-reason'), 'CONTENT_FILTERED')
     t.match(await stability.made('t2 [[moderated]]'), { pictures: 0, cost: '0' })
@@ -249,7 +249,7 @@ t.test('stability: forms, and the answer is the picture itself', async t => {
     t.equal((await stability.get('/v2beta/results/none')).status, 404)
   })
 
-  t.test('what it does not know is refused, a body of JSON too', async t => {
+  t.test('an unknown field is refused, also a JSON body', async t => {
     t.match(await stability.post(core, { prompt: 'x' }), { status: 400, json: { errors: [String] } })
     for (const fields of [
       { prompt: 'x', n: '2' },

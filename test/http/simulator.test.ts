@@ -72,7 +72,7 @@ t.test('prompts look different, and the same prompt looks the same', async t => 
   t.ok(meanDifference(decodePng(boat).rgb, decodePng(fox).rgb) > 5)
 })
 
-t.test('n is honoured, each picture is another, and more than ten are refused', async t => {
+t.test('n is honoured, each picture is different, and more than ten are refused', async t => {
   const five = await alpha.images.generate({ model, prompt: 'a boat', n: 5 })
   t.equal(new Set(five.data?.map(one => one.b64_json)).size, 5)
   const links = await beta.images.generate({ model, prompt: 'a boat', n: 3 })
@@ -85,7 +85,7 @@ t.test('n is honoured, each picture is another, and more than ten are refused', 
   }
 })
 
-t.test('family A refuses response_format as its vendor does', async t => {
+t.test('family A refuses response_format like its vendor', async t => {
   const response_format = 'url' as const
   const expected = { status: 400, code: 'unknown_parameter', type: 'invalid_request_error', param: 'response_format' }
   t.match(await refused(() => alpha.images.generate({ model, prompt: 'a boat', response_format })), expected)
@@ -93,7 +93,7 @@ t.test('family A refuses response_format as its vendor does', async t => {
   t.match(await refused(() => alpha.images.edit({ model, prompt: 'a boat', image, response_format })), expected)
 })
 
-t.test('family A streams partial pictures and one completed event a picture', async t => {
+t.test('family A streams partial pictures and one completed event per picture', async t => {
   const order = { model, prompt: 'a boat', size: '1536x1024', n: 2, partial_images: 2, stream: true } as const
   const events = []
   for await (const event of await alpha.images.generate(order)) events.push(event)
@@ -141,7 +141,7 @@ t.test('an edit of family A streams with events named for edits, each record wit
   }
 })
 
-t.test('an edit of family A follows the first reference image, whatever size says', async t => {
+t.test('an edit of family A follows the first reference image, whatever size is', async t => {
   for (const [width, height, output] of [
     [320, 180, '1672x941'],
     [180, 320, '941x1672'],
@@ -196,7 +196,7 @@ t.test('an edit takes image once or image[] any number of times, a mask once, an
   }
 })
 
-t.test('a malformed form is refused, so that a sloppy sender is found out', async t => {
+t.test('a malformed form is refused, to expose a sloppy sender', async t => {
   const part = 'Content-Disposition: form-data; name="model"\r\n\r\nm\r\n'
   const send = (body: string) =>
     post('alpha', '/v1/images/edits', body, { 'content-type': 'multipart/form-data; boundary=XX' })
@@ -278,13 +278,13 @@ t.test('family B returns a link by default, whose picture can be downloaded and 
   t.match(decode(jpeg), { width: 1024, height: 1024 })
 })
 
-t.test('family B returns base64 when a generation asks for it', async t => {
+t.test('family B returns base64 if a generation requests it', async t => {
   const answer = await beta.images.generate({ model, prompt: 'a boat', size: '1024x1024', response_format: 'b64_json' })
   t.same(Object.keys(answer.data?.[0] ?? {}), ['b64_json'])
   t.match(decode(inline(answer)), { width: 1024, height: 1024 })
 })
 
-t.test('an edit of family B always returns a link, follows the reference unless a size says otherwise', async t => {
+t.test('an edit of family B always returns a link, and follows the reference unless a size is set', async t => {
   const form = (width: number, height: number) =>
     postForm('beta', [...texts(), ['response_format', 'b64_json'], ['n', '2'], ['image', picture(width, height)]])
   const square = await form(30, 30)
@@ -333,7 +333,7 @@ t.test('family B takes three reference images and refuses a fourth', async t => 
   t.match(await postForm('beta', [...texts(), ...images(4)]), { status: 400, code: 'too_many_images' })
 })
 
-t.test('family B refuses fields it does not know, so that a gateway that forwards them is found out', async t => {
+t.test('family B refuses unknown fields, to expose a gateway that forwards them', async t => {
   for (const name of ['quality', 'output_format', 'background', 'moderation', 'output_compression', 'seed', 'stream']) {
     const expected = { status: 400, code: 'unknown_parameter', param: name }
     t.match(await postJson('beta', { model, prompt: 'a boat', [name]: 'auto' }), expected, caseName({ name }))
@@ -364,7 +364,7 @@ t.test('family B refuses a size it cannot read, a ratio it does not have, and bo
   }
 })
 
-t.test('values of the wrong kind are refused with the field to blame; null is no value', async t => {
+t.test("values of the wrong kind are refused with the field's name; null is no value", async t => {
   for (const [fields, param] of [
     [{ prompt: '' }, 'prompt'],
     [{ prompt: ['a boat'] }, 'prompt'],
@@ -407,7 +407,7 @@ t.test('a body above 40 MiB is refused', async t => {
   t.match(await postForm('alpha', [...texts(), ['image', image]]), { status: 413, code: 'body_too_large' })
 })
 
-t.test('everything says that it is simulated, and takes any credential or none', async t => {
+t.test('everything is marked as simulated, and any credential or none is accepted', async t => {
   t.same(simulator.names.slice(0, 3), ['alpha', 'beta', 'text'])
   t.equal(simulator.url('gamma'), undefined)
   t.equal(simulator.url('constructor'), undefined)
@@ -430,7 +430,7 @@ t.test('everything says that it is simulated, and takes any credential or none',
   t.equal((await post('alpha', '/v1/images/generations', body, { 'content-type': 'application/json' })).status, 200)
 })
 
-t.test('many callers at once each get the whole of their own picture', async t => {
+t.test('many concurrent clients each get the whole of their own picture', async t => {
   const answers = await Promise.all(
     Array.from({ length: 12 }, (_, i) => alpha.images.generate({ model, prompt: `boat ${i % 4}`, size: '1536x1024' })),
   )
@@ -439,7 +439,7 @@ t.test('many callers at once each get the whole of their own picture', async t =
   t.equal(new Set(pictures.slice(0, 4).map(png => decodePng(png).rgb.toString('base64'))).size, 4)
 })
 
-t.test('a caller that leaves in mid-stream does no harm', async t => {
+t.test('a client that leaves in mid-stream does no harm', async t => {
   const order = { model, prompt: 'somebody leaves', n: 10, partial_images: 3, stream: true } as const
   for await (const event of await alpha.images.generate(order)) {
     t.equal(event.type, 'image_generation.partial_image', caseName({ event }))
@@ -448,7 +448,7 @@ t.test('a caller that leaves in mid-stream does no harm', async t => {
   t.equal((await postJson('beta', { model, prompt: 'a boat' })).status, 200)
 })
 
-t.test('close cuts what runs and frees the port', async t => {
+t.test('close cuts running answers and frees the port', async t => {
   const own = await startSimulator()
   const url = String(own.url('alpha'))
   await fetch(url)

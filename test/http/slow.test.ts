@@ -52,7 +52,7 @@ async function watchMemory<T>(work: () => Promise<T>): Promise<{ readonly result
   }
 }
 
-t.test('who sends no request, or drips its head, is answered 408 after ten seconds [S1]', async t => {
+t.test('a client that sends no request, or drips its head, gets 408 after ten seconds [S1]', async t => {
   const { url } = await startEngine(t)
   const silent = await openWire(url)
   const dripping = await openWire(url)
@@ -76,7 +76,7 @@ t.test('who sends no request, or drips its head, is answered 408 after ten secon
   }
 })
 
-t.test('a body that drips is given up, and one that keeps the pace is not [S2]', async t => {
+t.test('a dripping body is abandoned, and one that keeps the pace is not [S2]', async t => {
   const { url, rows, settled, upstreams } = await startEngine(t, { callers: { bodyPace: { bytes: 1_000, ms: 400 } } })
   for (const [framing, piece] of [
     ['Content-Length: 100000', ' '],
@@ -109,7 +109,7 @@ t.test('a body that drips is given up, and one that keeps the pace is not [S2]',
   steady.socket.destroy()
 })
 
-t.test('500 callers who never end their heads do not keep others waiting [S3]', async t => {
+t.test('500 clients with unfinished heads do not block others [S3]', async t => {
   const { url, post } = await startEngine(t)
   const measure = async (): Promise<number> => {
     const times: number[] = []
@@ -132,7 +132,7 @@ t.test('500 callers who never end their heads do not keep others waiting [S3]', 
   for (const socket of slow) socket.destroy()
 })
 
-t.test('200 MB for a caller who does not read stay with the upstream, and he is given up [S4, STR-9]', async t => {
+t.test('200 MB for a client that does not read stay with the upstream, and it is disconnected [S4, STR-9]', async t => {
   const total = 200 * 1024 * 1024
   const { url, upstreams, rows, settled } = await startEngine(t, { callers: { writeIdleMs: 1_500 } })
   const { promise: poured, resolve: end } = Promise.withResolvers<number>()
@@ -157,7 +157,7 @@ t.test('200 MB for a caller who does not read stay with the upstream, and he is 
   t.equal(await countSockets(upstreams[0] as Upstream), 0, 'and the upstream is let go')
 })
 
-t.test('a caller who reads slowly gets everything, however long it takes [S5]', async t => {
+t.test('a slow client gets everything, however long it takes [S5]', async t => {
   const total = 12 * 1024 * 1024
   const { url, upstreams, rows, settled } = await startEngine(t, { callers: { writeIdleMs: 1_000 } })
   upstreams[0]?.answer(async res => {
@@ -187,7 +187,7 @@ t.test('a caller who reads slowly gets everything, however long it takes [S5]', 
   t.match(rows, [{ outcome: 'answered' }])
 })
 
-t.test('an answer that waits behind another one on its connection is not given up for it [S5]', async t => {
+t.test('an answer waiting for another on its connection is not abandoned for it [S5]', async t => {
   const total = 2 * 1024 * 1024
   const { url, upstreams, rows, settled } = await startEngine(t, { callers: { writeIdleMs: 150 } })
   const asked: ServerResponse[] = []
@@ -217,7 +217,7 @@ t.test('an answer that waits behind another one on its connection is not given u
   t.match(rows, [{ outcome: 'answered' }, { outcome: 'answered' }, { outcome: 'answered' }])
 })
 
-t.test('a caller who never reads his last bytes does not keep his request open [S4]', async t => {
+t.test('a client that never reads its last bytes does not keep its request open [S4]', async t => {
   // Said by a stage when the upstream is done, and larger than the buffers between us and a caller who does not read.
   const last = Buffer.alloc(16 * 1024 * 1024, 'x')
   const { url, upstreams, rows, settled } = await startEngine(t, {
@@ -237,7 +237,7 @@ t.test('a caller who never reads his last bytes does not keep his request open [
   t.match(rows, [{ outcome: 'caller_gone' }])
 })
 
-t.test('pictures for a caller who does not read are read to their end and paid for [S4]', async t => {
+t.test('pictures for a client that does not read are read to their end and paid for [S4]', async t => {
   const { url, key, upstream, charges, settled } = await start(t)
   const data = [picture(1254, 1254)]
   upstream.answer(async res => {
@@ -260,7 +260,7 @@ t.test('pictures for a caller who does not read are read to their end and paid f
   t.match(await charges(), [{ state: 'settled', count: 1, amount: '0.04' }])
 })
 
-t.test('a request that says where its body ends may be taken apart into single bytes', async t => {
+t.test('a request with a declared end of its body may arrive in single bytes', async t => {
   const { url, upstreams } = await startEngine(t)
   const wire = await openWire(url)
   for (const byte of whole) await wire.write(byte)

@@ -25,7 +25,7 @@ async function nextStatus(wire: Wire): Promise<number | 'closed' | 'silent'> {
   }
 }
 
-t.test('two readers of one request never read two: the battery of 83 [H1, H3, H4, H7, H8, H9, H11]', async t => {
+t.test('two parsers of one request never see two: the battery of 83 [H1, H3, H4, H7, H8, H9, H11]', async t => {
   const { url, upstreams, faults, settled } = await startEngine(t)
   const [upstream] = upstreams
   let desync = 0
@@ -69,7 +69,7 @@ t.test('two readers of one request never read two: the battery of 83 [H1, H3, H4
   t.strictSame(faults, [], 'and none of it was a fault of the engine')
 })
 
-t.test('what is refused before it is a request gets an error with an id, as JSON, and the connection ends', async t => {
+t.test('data that is no request gets a JSON error with an id, and the connection ends', async t => {
   const { url } = await startEngine(t)
   for (const [bytes, status, code] of [
     ['nonsense\r\n\r\n', 400, 'request_malformed'],
@@ -118,7 +118,7 @@ t.test(
   },
 )
 
-t.test('a body that is broken on its way is 400, never reaches an upstream, and is billed nothing [H8]', async t => {
+t.test('a body broken in transit is 400, never reaches an upstream, and is billed nothing [H8]', async t => {
   const { url, key, upstreams, charges, logs } = await start(t)
   const lines = ['Content-Type: application/json', `x-api-key: ${key}`, 'Transfer-Encoding: chunked']
   for (const rest of ['5\r\n{"mod\r\nzz\r\n', '5\r\n{"modXX', '5;\r\r\n{"mod\r\n']) {
@@ -130,7 +130,7 @@ t.test('a body that is broken on its way is 400, never reaches an upstream, and 
   t.equal(upstreams['alpha']?.received.length, 0)
 })
 
-t.test('an upstream gets our key and what is on the list, whatever the caller sends [H2, H10]', async t => {
+t.test('an upstream gets our key and the allowed headers, whatever the client sends [H2, H10]', async t => {
   const { url, key, upstream } = await start(t)
   const body = JSON.stringify({ model: 'alpha-image-2', prompt: 'a boat' })
   const lines = [
@@ -196,7 +196,7 @@ t.test('an upstream gets our key and what is on the list, whatever the caller se
   t.comment(`leaked headers = ${leaked}`)
 })
 
-t.test('header names that are traps are refused or dropped, and the process lives [H13]', async t => {
+t.test('dangerous header names are refused or dropped, and the process survives [H13]', async t => {
   const { url, upstreams, post } = await startEngine(t)
   const fixed = ['Content-Type: application/json', `Content-Length: ${carried.length}`]
   for (const [line, status] of [
@@ -216,7 +216,7 @@ t.test('header names that are traps are refused or dropped, and the process live
   t.equal((await post()).status, 200)
 })
 
-t.test('100 header lines are taken and 101 are 431; so are more than 16 KiB of them [H14]', async t => {
+t.test('100 header lines are accepted and 101 are 431; so are more than 16 KiB of them [H14]', async t => {
   const { url } = await startEngine(t)
   const fixed = ['Content-Type: application/json', `Content-Length: ${carried.length}`]
   const many = (count: number): string[] => Array.from({ length: count - 3 }, (_, i) => `X-${i}: y`)
@@ -267,7 +267,7 @@ t.test('a query that clients and servers may read differently is 400', async t =
   )
 })
 
-t.test('who expects anything but 100 Continue is told 417; who expects that is refused before he uploads', async t => {
+t.test('an Expect other than 100-continue is 417; one with it is refused before the upload', async t => {
   const { url, key, upstream } = await start(t)
   const line = `x-api-key: ${key}`
   const odd = await exchangeRaw(url, requestHead('POST', '/v1/images/generations', [line, 'Expect: the-moon']))

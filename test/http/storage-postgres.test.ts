@@ -35,7 +35,7 @@ billed(
 )
 
 t.test(
-  'while the database is away: 503 before an upstream is called, never 401; then it goes on by itself',
+  'while the database is away: 503 before an upstream is called, never 401; then it recovers by itself',
   async t => {
     const shop = await openShop(t, { env: { TOLLGATE_STORAGE: await postgres.createDatabase() } })
     shop.upstreams['alpha']?.answer({ data: [picture(1254, 1254)] })
@@ -58,7 +58,7 @@ t.test(
   },
 )
 
-t.test('a budget for ten images, asked for 200 times at once of three gateways: ten are made', async t => {
+t.test('three gateways make ten of 200 concurrently requested images on a budget for ten', async t => {
   const env = { TOLLGATE_STORAGE: await postgres.createDatabase() }
   const shops = await Promise.all([1, 2, 3].map(() => openShop(t, { env })))
   for (const shop of shops) shop.upstreams['beta']?.answer(link)

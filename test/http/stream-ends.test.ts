@@ -85,7 +85,7 @@ t.test('a client that closes after the last event has been served, whenever the 
     }
 })
 
-t.test('one that closes before it has not', async t => {
+t.test('a client that closes before it has not', async t => {
   for (const [name, { path, ask, events }] of Object.entries(streams)) {
     const started = await start(t)
     const upstream = started.upstreams['text'] as Upstream
@@ -95,7 +95,7 @@ t.test('one that closes before it has not', async t => {
   }
 })
 
-t.test('what an upstream says of another try is passed on', async t => {
+t.test('x-should-retry of an upstream is passed on', async t => {
   const { post, upstreams } = await start(t)
   const upstream = upstreams['text'] as Upstream
   for (const said of ['true', 'false']) {
@@ -108,7 +108,7 @@ t.test('what an upstream says of another try is passed on', async t => {
   }
 })
 
-t.test('whoever is refused for tokens that running requests have reserved waits for their end', async t => {
+t.test('a client refused for reserved tokens waits until their requests are expected to end', async t => {
   const clock = new HandTime()
   const { post, upstreams, settled } = await start(t, {
     clock: { now: clock.now, tick: clock.tick },

@@ -85,7 +85,7 @@ const odd: { readonly [what: string]: Buffer } = {
 
 for (const heartbeatMs of [undefined, 60_000]) {
   t.test(
-    `a stream’s bytes are those of the upstream, however they are cut${heartbeatMs ? ', with heartbeats on' : ''} [S9]`,
+    `a stream's bytes are those of the upstream, however they are split${heartbeatMs ? ', with heartbeats on' : ''} [S9]`,
     async t => {
       const { url, upstreams } = await startEngine(t, { server: { heartbeatMs } })
       let differences = 0
@@ -108,7 +108,7 @@ for (const heartbeatMs of [undefined, 60_000]) {
   )
 }
 
-t.test('the head of a stream and each of its events go on at once [STR-8]', async t => {
+t.test('the head of a stream and each of its events are passed on at once [STR-8]', async t => {
   const { url, upstreams } = await startEngine(t)
   const { promise: opened, resolve: open } = Promise.withResolvers<ServerResponse>()
   upstreams[0]?.answer(res => {
@@ -137,7 +137,7 @@ t.test('the head of a stream and each of its events go on at once [STR-8]', asyn
   t.ok((waits[50] as number) < 50, 'p50 below 50 ms')
 })
 
-t.test('a silent stream gets a heartbeat, and never inside an event [S8]', async t => {
+t.test('a silent stream gets heartbeats, never inside an event [S8]', async t => {
   const everyMs = 40
   const { url, upstreams } = await startEngine(t, { server: { heartbeatMs: everyMs } })
   const parts = ['data: {"a":', '1}\n', '\n', 'event: x\r\ndata: 2\r\n', '\r\n', 'data: 3\n\n']
@@ -182,7 +182,7 @@ t.test('a silent stream gets a heartbeat, and never inside an event [S8]', async
   t.equal(text.replaceAll(beat, ''), parts.join(''), 'and apart from them nothing is changed')
 })
 
-t.test('a stream that is not silent gets no heartbeat, nor does an answer that is no stream', async t => {
+t.test('only silent streams get heartbeats', async t => {
   const { url, upstreams, post } = await startEngine(t, { server: { heartbeatMs: 300 } })
   upstreams[0]?.answerOnce(async res => {
     res.writeHead(200, events)
@@ -201,7 +201,7 @@ t.test('a stream that is not silent gets no heartbeat, nor does an answer that i
   t.equal(await (await post()).text(), '{"a":1}')
 })
 
-t.test('while the head is waited for, 102 goes to those whose client understands it, and to nobody else', async t => {
+t.test('during the wait for the head, only clients that understand a 102 get one', async t => {
   const { url, upstreams } = await startEngine(t, { server: { heartbeatMs: 40, agentsAccepting102: ['Patient/'] } })
   upstreams[0]?.answer(res => void setTimeout(() => res.end('{}'), 400))
   for (const [agent, count] of [
@@ -222,7 +222,7 @@ t.test('while the head is waited for, 102 goes to those whose client understands
 
 const direct = { connection: 'keep-alive' }
 
-t.test('no 102 goes to who may be a proxy: by its address, its version, or what it adds and takes away', async t => {
+t.test('possible proxies get no 102: by address, version, or the headers that they add and remove', async t => {
   const server = { heartbeatMs: 40, agentsAccepting102: ['Patient/'] }
   const agent = { 'user-agent': 'Patient/1.2' }
   const { url, upstreams } = await startEngine(t, { server })
@@ -249,7 +249,7 @@ t.test('no 102 goes to who may be a proxy: by its address, its version, or what 
   t.strictSame((await openStream(behind.url, { ...direct, ...agent })).interim, [], 'a trusted proxy')
 })
 
-t.test('an error in the middle of a stream is one event of the style, then the end [STR-4]', async t => {
+t.test('an error in the middle of a stream is one event of the API format, then the end [STR-4]', async t => {
   const ways: { readonly [what: string]: (res: ServerResponse) => void } = {
     'the upstream ends inside its framing': res => void res.socket?.end(),
     'the upstream resets': res => void res.socket?.resetAndDestroy(),
@@ -296,7 +296,7 @@ t.test('an error in the middle of a stream is one event of the style, then the e
   }
 })
 
-t.test('the SDK raises the error that a stream ends with', async t => {
+t.test("the SDK raises the error at a stream's end", async t => {
   const { url, upstreams } = await startEngine(t)
   upstreams[0]?.answer(res => {
     res.writeHead(200, events).write('data: {"choices":[{"index":0,"delta":{"content":"hel"}}]}\n\n')
@@ -339,7 +339,7 @@ const states: {
 }
 
 for (const [state, { stream, react }] of Object.entries(states)) {
-  t.test(`a caller who leaves ${state} ends the upstream’s work at once [S7, STR-1]`, async t => {
+  t.test(`a client that leaves ${state} ends the upstream's work at once [S7, STR-1]`, async t => {
     const settledOnce: string[] = []
     const { url, upstreams, rows, settled } = await startEngine(t, {
       hooks: { onSettle: (_context, outcome) => void settledOnce.push(outcome.kind) },
@@ -373,7 +373,7 @@ for (const [state, { stream, react }] of Object.entries(states)) {
   })
 }
 
-t.test('a caller who leaves while he uploads never was an upstream’s business [STR-1]', async t => {
+t.test('a client that leaves during its upload never reached an upstream [STR-1]', async t => {
   const { url, upstreams, rows, settled, engine } = await startEngine(t)
   for (const lines of [{ 'content-length': '5000000' }, { 'transfer-encoding': 'chunked' }]) {
     const req = request(url + chat, {
@@ -392,7 +392,7 @@ t.test('a caller who leaves while he uploads never was an upstream’s business 
   t.equal(upstreams[0]?.received.length, 0)
 })
 
-t.test('a caller who leaves a detached answer does not end it: it is read to its end, and settled once', async t => {
+t.test('a client that leaves a detached answer does not end it: it is read to its end, and settled once', async t => {
   const outcomes: object[] = []
   const { url, upstreams, settled } = await startEngine(t, {
     hooks: {
@@ -430,7 +430,7 @@ t.test('a caller who leaves a detached answer does not end it: it is read to its
   ])
 })
 
-t.test('after 300 streams that were left the sockets are back where they were [S7]', async t => {
+t.test('after 300 abandoned streams the number of sockets is as before [S7]', async t => {
   const { url, upstreams, settled, engine }: BareEngine = await startEngine(t)
   upstreams[0]?.answer(res => void res.writeHead(200, events).write('data: 1\n\n'))
   for (let round = 0; round < 10; round++)

@@ -107,7 +107,7 @@ t.test('[14.10] lists, tables, statements and prices have every count', async t 
     t.match(page, new RegExp(words, 'i'), `the price page: ${words}`)
 })
 
-t.test('[14.10] the price list has the prices of text under conditions, and factors', async t => {
+t.test('[14.10] the price list has conditional text prices, and factors', async t => {
   const started = await start(t, {
     upstreams: ['text'],
     edit: [
@@ -168,7 +168,7 @@ t.test('[14.10] service tier, speed and region of a text are fields of its charg
 })
 
 t.test(
-  '[14.7] explain chat holds no less than what it says the counts cost, and takes the body of a request',
+  '[14.7] explain chat holds at least what it says the counts cost, and accepts the body of a request',
   async t => {
     const started = await start(t, { upstreams: ['text'] })
     const cli = (...args: string[]) =>
@@ -196,7 +196,7 @@ t.test(
   },
 )
 
-t.test('[14.1] what an aggregator says that a text costs is kept with its charge', async t => {
+t.test("[14.1] an aggregator's reported cost of a text is stored with its charge", async t => {
   const started = await start(t, { upstreams: ['text'] })
   const usage = { prompt_tokens: 12, completion_tokens: 34, cost: 0.0000426 }
   const choice = { index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }

@@ -107,7 +107,7 @@ async function ask(started: Started, style: Style, { stream = false, hasPicture 
 
 for (const style of styles) {
   const { page } = style
-  t.test(`words from an image model cost their tokens, and beside a picture nothing more: ${page}`, async t => {
+  t.test(`words from an image model cost their tokens, and nothing more with a picture: ${page}`, async t => {
     const started = await open(t, style)
     for (const stream of [false, true]) {
       const words = await ask(started, style, { stream })
@@ -124,7 +124,7 @@ for (const style of styles) {
   })
 
   t.test(
-    `a picture in pieces of text is charged as one, and so is a message that is nothing but a link: ${page}`,
+    `a picture in pieces of text is charged as one, and so is a message that consists of a link: ${page}`,
     async t => {
       const started = await open(t, style, { groups: { default: { tpm: 1_000_000_000 } } })
       const said = [`![image](data:image/png;base64,${picture})`, '![image](https://cdn.example/1.png)']
@@ -162,7 +162,7 @@ for (const style of styles) {
     },
   )
 
-  t.test(`a refusal whose message is nothing but a link is not handed out: ${page}`, async t => {
+  t.test(`a refusal that consists of a link is not delivered: ${page}`, async t => {
     const started = await open(t, style)
     const upstream = started.upstreams[style.vendor] as NonNullable<Started['upstreams'][string]>
     for (const message of ['https://cdn.example/1.png', '![a](https://cdn.example/1.png)', `see ${picture}`]) {
@@ -178,7 +178,7 @@ for (const style of styles) {
     }
   })
 
-  t.test(`with beside_images: bill tokens are charged beside a picture too: ${page}`, async t => {
+  t.test(`with beside_images: bill tokens are charged with a picture too: ${page}`, async t => {
     const family = style.vendor === 'gemini' ? 'gemini-image' : 'openrouter-chat-image'
     const started = await open(t, style, { families: { [family]: { 'token-usage': { beside_images: 'bill' } } } })
     for (const stream of [false, true]) {
@@ -188,7 +188,7 @@ for (const style of styles) {
     }
   })
 
-  t.test(`a price for the request is the least that an answer without a picture costs: ${page}`, async t => {
+  t.test(`a price for the request is the minimum of an answer without a picture: ${page}`, async t => {
     const prices = { ...pricesOf(style), request: '0.002' }
     const other = await open(t, style, { models: { [`${style.model}-least`]: modelOf(style, prices) } })
     const plain = { ...style, ...renamed(style, `${style.model}-least`) }
@@ -199,7 +199,7 @@ for (const style of styles) {
     t.equal(drawn.use, undefined)
   })
 
-  t.test(`both prices are held while a request runs, and given back: ${page}`, async t => {
+  t.test(`both prices are held while a request runs, and released: ${page}`, async t => {
     const started = await open(t, style)
     const poor = await started.newKey({ budget: style.image + 100 })
     t.equal((await ask(started, style, { key: poor.key })).status, 402, 'its words may cost more')
@@ -251,26 +251,23 @@ routes:
   - { match: POST /v1/chat/completions, operation: chat, dialect: openai }
 `
 
-t.test(
-  'a family that may answer in words and charges nothing for them starts as before, and check refuses it',
-  async t => {
-    const started = await start(t, { yaml: unpriced, upstreams: ['text'] })
-    t.match(started.gateway.plan.warnings, [/draws-one may answer in words alone \(chat\)/])
-    const env = { TEXT_URL: 'http://127.0.0.1:9', TOLLGATE_STORAGE: `sqlite:${started.folder}/other.db` }
-    const { code, stdout, stderr } = await runCli({ folder: started.folder, yaml: unpriced, env }, 'check')
-    t.equal(code, 3)
-    t.match(`${stdout}${stderr}`, /cli\.yaml:\d+:\d+.*draws-one may answer in words alone/)
-    t.match(`${stdout}${stderr}`, /add token-usage: \{ beside_images: free \}/)
-    for (const [section, prices] of [
-      ['token-usage: { beside_images: free }', 'input: "1", output: "2"'],
-      ['token-usage: { beside_images: free }', 'request: "0.001"'],
-      ['token-usage: { free_operations: [chat] }', 'request: "0"'],
-    ] as const) {
-      const text = unpriced
-        .replace('forward: { chat', `${section}\n    forward: { chat`)
-        .replace('1K: "0.04"', `1K: "0.04", ${prices}`)
-      const loaded = await checkConfig({ text }, { ...process.env, ...env })
-      t.same(loaded.ok && loaded.notes.filter(({ code: one }) => one !== 'price_unused'), [], section)
-    }
-  },
-)
+t.test('a family that may answer in words without a price starts as before, and check refuses it', async t => {
+  const started = await start(t, { yaml: unpriced, upstreams: ['text'] })
+  t.match(started.gateway.plan.warnings, [/draws-one may respond with text only \(chat\)/])
+  const env = { TEXT_URL: 'http://127.0.0.1:9', TOLLGATE_STORAGE: `sqlite:${started.folder}/other.db` }
+  const { code, stdout, stderr } = await runCli({ folder: started.folder, yaml: unpriced, env }, 'check')
+  t.equal(code, 3)
+  t.match(`${stdout}${stderr}`, /cli\.yaml:\d+:\d+.*draws-one may respond with text only/)
+  t.match(`${stdout}${stderr}`, /add token-usage: \{ beside_images: free \}/)
+  for (const [section, prices] of [
+    ['token-usage: { beside_images: free }', 'input: "1", output: "2"'],
+    ['token-usage: { beside_images: free }', 'request: "0.001"'],
+    ['token-usage: { free_operations: [chat] }', 'request: "0"'],
+  ] as const) {
+    const text = unpriced
+      .replace('forward: { chat', `${section}\n    forward: { chat`)
+      .replace('1K: "0.04"', `1K: "0.04", ${prices}`)
+    const loaded = await checkConfig({ text }, { ...process.env, ...env })
+    t.same(loaded.ok && loaded.notes.filter(({ code: one }) => one !== 'price_unused'), [], section)
+  }
+})

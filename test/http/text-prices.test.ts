@@ -346,7 +346,7 @@ t.test('text costs what its vendor charges, in whole answers and in streams', as
   t.same((await shared.gateway.storage.books.verify()).problems, [])
 })
 
-t.test('small requests of a key add up to what they cost', async t => {
+t.test('small requests of a key add up to their exact cost', async t => {
   const { upstream, newKey, post, charges } = shared
   upstream.answer({ object: 'list', data: [], usage: { prompt_tokens: 20, total_tokens: 20 } })
   const { key } = await newKey({})
@@ -359,7 +359,7 @@ t.test('small requests of a key add up to what they cost', async t => {
   t.equal(sum, 24)
 })
 
-t.test('what has no price is refused where the request asks for it', async t => {
+t.test('use without a price is refused if the request asks for it', async t => {
   const { upstream, post } = shared
   const before = upstream.received.length
   const asks: readonly (readonly [Members, RegExp])[] = [
@@ -383,7 +383,7 @@ t.test('what has no price is refused where the request asks for it', async t => 
   t.equal((await post('/v1/chat/completions', { ...plain, ...own })).status, 200, "a client's own function")
 })
 
-t.test('what only the answer reports is reviewed, or charged as its parent and flagged', async t => {
+t.test('use that only the answer reports is reviewed, or charged as its parent and flagged', async t => {
   const { upstream, post, charges } = shared
   const report = {
     choices: [],

@@ -229,7 +229,7 @@ sketched(
   },
 )
 
-t.test('a third family joins a running gateway by a reload, and explain tells of it', async t => {
+t.test('a reload adds a third family to a running gateway, and explain shows it', async t => {
   const { post, upstreams, charges, reload, gateway } = await startEdits(t, { upstreams: names })
   const request = { model: 'gamma-sketch-1', prompt: 'a boat', size: '1500x1200' }
   t.equal((await post('/v1/images/generations', request)).status, 404)
@@ -259,7 +259,7 @@ const inPipeline = (options: string): Edits => [
   ['size-normalize, image-tier-billing', `size-normalize, { "${houseRules}": ${options} }, image-tier-billing`],
 ]
 
-t.test('a plugin of somebody else’s, named by its path, acts with options and sections of its own', async t => {
+t.test('a third-party plugin, named by its path, uses its own options and sections', async t => {
   const section: Edits = [['\n  alpha-image:\n', '\n  alpha-image:\n    house-rules: { words: [dragon] }\n']]
   const { post, upstreams, charges, reload } = await startEdits(t, {
     edit: [...inPipeline('{ signature: tollgate-house }'), ...section],

@@ -49,7 +49,7 @@ async function run(t: Test) {
   return { ...project, gateway, url, key, ask, get, settled }
 }
 
-t.test('[8.1] a billing plugin of somebody else’s is quoted by explain and stands on the page of prices', async t => {
+t.test('[8.1] a third-party billing plugin is quoted by explain and listed on the price page', async t => {
   const { config, env, at, gateway, url } = await run(t)
   const explained = await explainRequest(gateway.plan, {
     model: 'sim-rerank',
@@ -74,7 +74,7 @@ t.test('[8.1] a billing plugin of somebody else’s is quoted by explain and sta
   t.match(stdout, `price      call: 0.05 USD each (${at})`)
 })
 
-t.test('[8.1] its charge is held, settled, and explained to caller, console and operator by its own words', async t => {
+t.test('[8.1] its charge is held, settled, and explained to client, console and operator in its own words', async t => {
   const { at, gateway, url, ask, get, settled, config, env } = await run(t)
   const answer = await ask()
   t.equal(answer.status, 200, await answer.text())
@@ -101,7 +101,7 @@ t.test('[8.1] its charge is held, settled, and explained to caller, console and 
   t.match(stdout, `#0  1 call × 0.05  →  0.05 USD  (${at})`)
 })
 
-t.test('[8.1] its charges are replayed by what is stored with them, and a forged one is found', async t => {
+t.test('[8.1] its charges are replayed from their stored facts, and a forged one is found', async t => {
   const { gateway, ask, settled, config, env } = await run(t)
   const id = (await ask()).headers.get('x-request-id') ?? ''
   await settled()
@@ -110,13 +110,13 @@ t.test('[8.1] its charges are replayed by what is stored with them, and a forged
   t.same(await replayCharge(charge, gateway.plan), [])
   const lines = charge.lines.map(line => ({ ...line, price: 1 }))
   t.match(await replayCharge({ ...charge, lines }, gateway.plan), [/the price of line 0 in micros is 1.*give 50000/])
-  t.match(await replayCharge(charge), [/no plugin of the configuration rates its rule 'call-fee' again/])
+  t.match(await replayCharge(charge), [/no configured plugin can recompute its rule 'call-fee'/])
   const cli = { env: { ...process.env, ...env } }
   const { stderr } = await promisify(execFile)(process.execPath, [bin, 'ledger', 'replay', '-c', config], cli)
   t.match(stderr, '1 charges replayed, 0 differ')
 })
 
-t.test('[8.1] a price that it misses is told at the model’s line by check', async t => {
+t.test("[8.1] check reports a missing price at the model's line", async t => {
   const { config, env } = await lay(t)
   await writeFile(
     config,

@@ -43,7 +43,7 @@ for (const [how, step] of [
   ['a package', name],
   ['a path', `./node_modules/${name}/index.js`],
 ] as const) {
-  t.test(`a plugin of somebody else’s is named as ${how}, beside the configuration`, async t => {
+  t.test(`a third-party plugin is named as ${how}, next to the configuration`, async t => {
     const project = await layProject(t.testdir(), guarded(step, words))
     await addPackage(project, example, name)
     const { gateway, post } = await ask(t, project)
@@ -106,47 +106,44 @@ for (const [file, code] of Object.entries(lonely))
       },
     )
 
-t.test(
-  'what a second copy of the package throws, puts and needs is understood like what the first one does',
-  async t => {
-    const load = (file: string): Promise<unknown> => import(`../../src/${file}?second`)
-    const second = (await load('domain/errors.ts')) as typeof import('../../src/domain/errors.ts')
-    const { SigningError: OtherSigning } = (await load(
-      'plugin-api/signer.ts',
-    )) as typeof import('../../src/plugin-api/signer.ts')
-    const { callerSlot: other } = (await load('domain/caller.ts')) as typeof import('../../src/domain/caller.ts')
-    t.not(second.Failure, Failure)
-    t.ok(new OtherSigning('no') instanceof SigningError)
-    t.notOk(new Error('no') instanceof SigningError)
-    t.notOk(new OtherSigning('no') instanceof Failure)
-    class Mine extends Failure {}
-    t.notOk(second.failures({ no: { status: 400, type: 'x', text: 'No.' } })('no') instanceof Mine)
-    const fail = second.failures({ closed: { status: 403, type: 'permission_error', text: 'Closed to {group}.' } })
-    const plugin = definePlugin({
-      name: 'second',
-      needs: [other],
-      create: () => ({
-        onTarget(context) {
-          throw fail('closed', { group: context.slots.need(other).group.name })
-        },
-      }),
-    })
-    const text = await editShipped([['ratelimit,', 'ratelimit, second,']])
-    const gateway = await createGateway({ text }, { env, log: quietLog(), plugins: [plugin] })
-    t.teardown(() => gateway.close())
-    const { url } = await gateway.listen()
-    const { secret } = await createKey(gateway.storage, { name: 'test', user: 'local' })
-    const answer = await fetch(`${url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'sim-chat', messages: [{ role: 'user', content: 'hi' }] }),
-    })
-    t.equal(answer.status, 403)
-    t.match(await answer.json(), { error: { code: 'closed', message: 'Closed to default.' } })
-  },
-)
+t.test('failures and slots of a second copy of the package are understood like those of the first', async t => {
+  const load = (file: string): Promise<unknown> => import(`../../src/${file}?second`)
+  const second = (await load('domain/errors.ts')) as typeof import('../../src/domain/errors.ts')
+  const { SigningError: OtherSigning } = (await load(
+    'plugin-api/signer.ts',
+  )) as typeof import('../../src/plugin-api/signer.ts')
+  const { callerSlot: other } = (await load('domain/caller.ts')) as typeof import('../../src/domain/caller.ts')
+  t.not(second.Failure, Failure)
+  t.ok(new OtherSigning('no') instanceof SigningError)
+  t.notOk(new Error('no') instanceof SigningError)
+  t.notOk(new OtherSigning('no') instanceof Failure)
+  class Mine extends Failure {}
+  t.notOk(second.failures({ no: { status: 400, type: 'x', text: 'No.' } })('no') instanceof Mine)
+  const fail = second.failures({ closed: { status: 403, type: 'permission_error', text: 'Closed to {group}.' } })
+  const plugin = definePlugin({
+    name: 'second',
+    needs: [other],
+    create: () => ({
+      onTarget(context) {
+        throw fail('closed', { group: context.slots.need(other).group.name })
+      },
+    }),
+  })
+  const text = await editShipped([['ratelimit,', 'ratelimit, second,']])
+  const gateway = await createGateway({ text }, { env, log: quietLog(), plugins: [plugin] })
+  t.teardown(() => gateway.close())
+  const { url } = await gateway.listen()
+  const { secret } = await createKey(gateway.storage, { name: 'test', user: 'local' })
+  const answer = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sim-chat', messages: [{ role: 'user', content: 'hi' }] }),
+  })
+  t.equal(answer.status, 403)
+  t.match(await answer.json(), { error: { code: 'closed', message: 'Closed to default.' } })
+})
 
-t.test('a plugin with import statements in a folder that says commonjs is told what to write', async t => {
+t.test('a plugin with import statements in a commonjs folder is reported with the remedy', async t => {
   const folder = t.testdir({
     'index.js': lonely['index.js'],
     'package.json': '{ "name": "somebodys", "type": "commonjs" }',
@@ -157,13 +154,13 @@ t.test('a plugin with import statements in a folder that says commonjs is told w
     findings: [
       {
         code: 'plugin_failed',
-        message: /package\.json says "type": "commonjs": say "module" there, or let the file's name end in \.mjs/,
+        message: /package\.json has "type": "commonjs": set "module" there, or let the file's name end in \.mjs/,
       },
     ],
   })
 })
 
-t.test('what is wrong with its options or its section is told at its line', async t => {
+t.test('errors in its options or its section are reported at their line', async t => {
   const project = await layProject(t.testdir())
   await addPackage(project, example, name)
   const right = await editShipped(guarded(name, words))
@@ -186,7 +183,7 @@ t.test('what is wrong with its options or its section is told at its line', asyn
   }
 })
 
-t.test('a plugin that is not there, or is none, is told at its place', async t => {
+t.test('a missing or invalid plugin is reported at its place', async t => {
   const project = await layProject(t.testdir(), [['ratelimit,', 'ratelimit, tollgate-nowhere,']])
   t.match(await loadConfig(project.config, env), {
     ok: false,
@@ -237,13 +234,13 @@ t.test('the signing plugin of docs/plugins.md signs each request to its upstream
   await writeFile(project.config, await editShipped([[/credential: \{ header: authorization.*/, signed('empty')]]))
   t.match(await loadConfig(project.config, env), {
     ok: false,
-    findings: [{ code: 'plugin_failed', message: /default export does not sign/ }],
+    findings: [{ code: 'plugin_failed', message: /default export is not a signer/ }],
   })
 })
 
 const signed = (name: string): string => `credential: { sign: ./${name}.js, with: { secret: a-shared-secret } }`
 
-t.test('the test of docs/plugins.md passes as it stands', async t => {
+t.test('the test of docs/plugins.md passes unchanged', async t => {
   const [code = ''] = (await readBlocks('plugins.md', 'js')).filter(block => block.includes('node:assert'))
   const { folder } = await layProject(t.testdir())
   await writeFile(join(folder, 'sample.js'), code)

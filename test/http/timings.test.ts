@@ -7,53 +7,44 @@ const sse = { 'content-type': 'text/event-stream' }
 const event = (content: string): string => `data: {"choices":[{"index":0,"delta":{"content":"${content}"}}]}\n\n`
 const secondMs = 1_000
 
-t.test(
-  'a request says when it was asked on, when its first and last byte came, and when its charge was safe',
-  async t => {
-    const clock = movableClock()
-    const { upstream, post, logs } = await start(t, { upstreams: ['text'], clock })
-    const { promise: read, resolve: goOn } = Promise.withResolvers<void>()
-    upstream.answer(async res => {
-      clock.forward(3 * secondMs)
-      res.writeHead(200, sse).write(event('a'))
-      await read
-      res.end(`${event('b')}data: [DONE]\n\n`)
-    })
-    const answer = await post('/v1/chat/completions', { model: 'sim-chat', stream: true, messages: [] })
-    const reader = (answer.body as ReadableStream<Uint8Array>).getReader()
-    await reader.read()
-    clock.forward(5 * secondMs)
-    goOn()
-    while (!(await reader.read()).done);
-    const [record] = await logs()
-    const { marks } = record ?? {}
-    if (!record || !marks) throw new Error('there are no marks')
-    const {
-      received_ms: received,
-      asked_ms: asked,
-      first_byte_ms: first,
-      last_byte_ms: last,
-      committed_ms: safe,
-    } = marks
-    t.ok(received !== null && asked !== null && received <= asked && asked < 3 * secondMs, `asked after ${asked} ms`)
-    t.ok(first !== null && first >= 3 * secondMs && first < 8 * secondMs, `its first byte after ${first} ms`)
-    t.ok(last !== null && last >= 8 * secondMs, `its last after ${last} ms`)
-    t.ok(safe !== null && last !== null && safe >= last && safe <= record.duration_ms, `safe after ${safe} ms`)
-    t.equal(marks.asked_again_ms, null)
-    const phases = phasesOf(record)
-    t.strictSame(
-      phases.map(({ name }) => name),
-      ['body', 'place', 'upstream', 'passing', 'commit', 'end'],
-    )
-    t.equal(
-      phases.reduce((sum, { ms }) => sum + ms, 0),
-      record.duration_ms,
-      'together they are the whole',
-    )
-  },
-)
+t.test("a request records when it was sent on, its first and last byte, and its charge's commit", async t => {
+  const clock = movableClock()
+  const { upstream, post, logs } = await start(t, { upstreams: ['text'], clock })
+  const { promise: read, resolve: goOn } = Promise.withResolvers<void>()
+  upstream.answer(async res => {
+    clock.forward(3 * secondMs)
+    res.writeHead(200, sse).write(event('a'))
+    await read
+    res.end(`${event('b')}data: [DONE]\n\n`)
+  })
+  const answer = await post('/v1/chat/completions', { model: 'sim-chat', stream: true, messages: [] })
+  const reader = (answer.body as ReadableStream<Uint8Array>).getReader()
+  await reader.read()
+  clock.forward(5 * secondMs)
+  goOn()
+  while (!(await reader.read()).done);
+  const [record] = await logs()
+  const { marks } = record ?? {}
+  if (!record || !marks) throw new Error('there are no marks')
+  const { received_ms: received, asked_ms: asked, first_byte_ms: first, last_byte_ms: last, committed_ms: safe } = marks
+  t.ok(received !== null && asked !== null && received <= asked && asked < 3 * secondMs, `asked after ${asked} ms`)
+  t.ok(first !== null && first >= 3 * secondMs && first < 8 * secondMs, `its first byte after ${first} ms`)
+  t.ok(last !== null && last >= 8 * secondMs, `its last after ${last} ms`)
+  t.ok(safe !== null && last !== null && safe >= last && safe <= record.duration_ms, `safe after ${safe} ms`)
+  t.equal(marks.asked_again_ms, null)
+  const phases = phasesOf(record)
+  t.strictSame(
+    phases.map(({ name }) => name),
+    ['body', 'place', 'upstream', 'passing', 'commit', 'end'],
+  )
+  t.equal(
+    phases.reduce((sum, { ms }) => sum + ms, 0),
+    record.duration_ms,
+    'together they are the whole',
+  )
+})
 
-t.test('a request that was refused says what it was at', async t => {
+t.test('a refused request records the phase in which it was refused', async t => {
   const { post, logs } = await start(t, { upstreams: ['text'] })
   t.equal((await post('/v1/chat/completions', { model: 'no-such', messages: [] })).status, 404)
   const [record] = await logs()
@@ -61,7 +52,7 @@ t.test('a request that was refused says what it was at', async t => {
   t.strictSame(record && phasesOf(record).map(({ name }) => name), ['body', 'place'])
 })
 
-t.test('phases leave out what a request never came to, and rows of earlier versions have none', async t => {
+t.test('phases omit what a request never reached, and rows of earlier versions have none', async t => {
   const none = {
     received_ms: null,
     asked_ms: null,

@@ -46,7 +46,7 @@ const gemini = vendor(
       stream: { each: answer }`,
 )
 
-t.test('[10] a simulated vendor is asked as its description says, and the bill is what it has made', async t => {
+t.test('[10] a simulated vendor is called as described, and the bill is what it made', async t => {
   const started = await start(t, { edit: gemini, upstreams: [] })
   const made = async (prompt: string) =>
     (await (await fetch(`${simulator.url('gemini')}/made?prompt=${encodeURIComponent(prompt)}`)).json()) as {

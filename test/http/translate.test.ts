@@ -550,7 +550,7 @@ described('a link to a host that nobody has named is not followed', vendor(linke
 
 const sent = '      request: { prompt: "{prompt}", n: "{n}" }\n'
 
-void t.test('[10.2] what costs nothing is not asked for without end', async t => {
+void t.test('[10.2] a free request is not repeated endlessly', async t => {
   const edit = vendor(`${sent}      fan_out: 2`).map(([find, put]): Edits[number] => [
     find,
     typeof put === 'string'

@@ -19,11 +19,11 @@ const slow = definePlugin({
   }),
 })
 
-t.test('[6.1] a request that keeps all others waiting is counted, and logged by its id', async t => {
+t.test('[6.1] a request that blocks the event loop is counted, and logged by its id', async t => {
   const warned: { readonly request?: string; readonly step?: string; readonly ms?: number }[] = []
   const log = {
     ...quietLog(),
-    warn: (facts: object, text: string) => void (text.includes('kept all others waiting') && warned.push(facts)),
+    warn: (facts: object, text: string) => void (text.includes('blocked the event loop') && warned.push(facts)),
   }
   const { post, get, opsUrl, settled } = await start(t, {
     plugins: [slow],

@@ -12,7 +12,7 @@ const send = async (url: string, text: string): Promise<string> => {
   return answer
 }
 
-t.test('counts what is refused before routing by its code, and keeps no request in flight', async t => {
+t.test('counts refusals before routing by code, and keeps no request in flight', async t => {
   const told: { facts: { code?: string; times?: number; path?: string; method?: string }; text: string }[] = []
   const log = { ...quietLog(), info: (facts: object, text: string) => void told.push({ facts, text }) }
   const { url, opsUrl, post } = await start(t, {
@@ -49,7 +49,7 @@ t.test('counts what is refused before routing by its code, and keeps no request 
   t.notMatch(JSON.stringify(told), secret)
 })
 
-t.test('says again after a minute how many were refused since', async t => {
+t.test('reports again after a minute how many were refused since', async t => {
   let ms = 0
   const told: { code?: string; times?: number }[] = []
   const log = {

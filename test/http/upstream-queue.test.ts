@@ -53,7 +53,7 @@ async function open(t: Test, own: string, clock?: HandTime) {
   return { ...started, held, has, next, ask, waits, figure }
 }
 
-t.test('256 slow requests of one key: another client is served with the first connection that is free', async t => {
+t.test('256 slow requests of one key: another client gets the first free connection', async t => {
   const { ask, has, next, waits, figure } = await open(t, '# 256 connections by default')
   const slow = Array.from({ length: 300 }, () => ask('slow'))
   await has(256)
@@ -84,7 +84,7 @@ t.test('clients take turns, however many requests each has waiting', async t => 
   for (const one of asked) t.equal((await one).status, 200, 'each is answered')
 })
 
-t.test('whoever waits for too long gets 429 with a time to wait, and pays nothing', async t => {
+t.test('a request that waits too long gets 429 with a time to wait, and costs nothing', async t => {
   const clock = new HandTime()
   const { ask, has, waits, next, figure, charges, logs } = await open(
     t,
@@ -112,7 +112,7 @@ t.test('whoever waits for too long gets 429 with a time to wait, and pays nothin
   t.equal((await charges()).length, 1, 'only the one that was served')
 })
 
-t.test('[13.9] whoever is turned away is told when the queue will have drained, at the rate of the last', async t => {
+t.test('[13.9] Retry-After is when the queue will have drained, at the latest rate', async t => {
   const clock = new HandTime()
   const { ask, has, waits, next } = await open(t, 'connections: 1\n    queue: { max: 2 }', clock)
   const served = [ask('a')]
@@ -138,7 +138,7 @@ t.test('[13.9] whoever is turned away is told when the queue will have drained, 
   for (const one of served) t.equal((await one).status, 200, 'each is answered')
 })
 
-t.test('where too many wait, the client with most of them loses a place, and a later one has it', async t => {
+t.test('if too many wait, the client with most of them loses a slot to a later one', async t => {
   const { ask, has, waits, next, figure } = await open(t, 'connections: 1\n    queue: { max: 3 }')
   const first = ask('a')
   await has(1)
@@ -159,7 +159,7 @@ t.test('where too many wait, the client with most of them loses a place, and a l
   t.equal((await other).status, 200)
 })
 
-t.test('a full queue asks the model’s next upstream, and is no failure of the first', async t => {
+t.test("with a full queue the model's next upstream is called, and it is no failure of the first", async t => {
   const started = await start(t, {
     edit: [
       unbound,
@@ -186,7 +186,7 @@ t.test('a full queue asks the model’s next upstream, and is no failure of the 
   t.equal(text.received.length, 2, 'it is asked again at once')
 })
 
-t.test('the error is in the format of the client', async t => {
+t.test("the error is in the client's API format", async t => {
   const { held, has, ask, post, newKey } = await open(t, 'connections: 1\n    queue: { max: 0 }')
   const first = ask('first')
   await has(1)

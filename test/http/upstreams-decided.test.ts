@@ -18,7 +18,7 @@ async function stateOf(admin: Visitor, name: string): Promise<unknown> {
   return upstreams.find(one => one.name === 'text')?.keys.find(key => key.name === name)
 }
 
-t.test('an administrator suspends a key, for a time too, resumes it, and is in the audit trail', async t => {
+t.test('an administrator suspends a key, optionally for a time, and resumes it, in the audit trail', async t => {
   const clock = new HandTime()
   const started = await startKeyed(t, { clock: { now: clock.now, tick: clock.tick } })
   const admin = await enterAsAdmin(started, clock)
@@ -69,7 +69,7 @@ t.test('an administrator suspends a key, for a time too, resumes it, and is in t
     t.equal((await admin.post(path, body)).status, status, path)
 })
 
-t.test('a free look says what came back, costs nothing, and brings back what was refused', async t => {
+t.test('a free probe reports its answer, costs nothing, and restores a refused key', async t => {
   const started = await startKeyed(t)
   const admin = await enterAsAdmin(started)
   started.refused.set('one', badKey)
@@ -90,7 +90,7 @@ t.test('a free look says what came back, costs nothing, and brings back what was
   t.match((await admin.post(pathOf('first', 'test'))).body, { result: 'good', answer: '200', key: { state: 'active' } })
   t.equal(started.callsOf('one', 'GET'), 3)
   t.equal((await started.charges(200)).length, before, 'nothing was bought')
-  t.match(await trailOf(started), [{ action: 'upstream_key.resume', reason: 'a free look found it good' }])
+  t.match(await trailOf(started), [{ action: 'upstream_key.resume', reason: 'a free test request succeeded' }])
   await admin.post(pathOf('first', 'suspend'), { reason: 'a rest' })
   t.match(
     (await admin.post(pathOf('first', 'test'))).body,
@@ -99,13 +99,13 @@ t.test('a free look says what came back, costs nothing, and brings back what was
   )
 })
 
-t.test('commands beside a running gateway do the same, and it takes them over', async t => {
+t.test('commands next to a running gateway do the same, and it applies them', async t => {
   const started = await startKeyed(t)
   const { tollgate, callsOf, chat } = started
   const admin = await enterAsAdmin(started)
   t.match(await tollgate('upstreams', 'suspend', 'text', 'first', '--reason', 'over its bill', '--for', '2h'), {
     code: 0,
-    stderr: /is suspended until 20/,
+    stderr: /Suspended key \S+ of \S+ until 20/,
   })
   const listed = await tollgate('upstreams', 'list', '--format', 'json')
   t.notMatch(listed.stdout, 'vendor-secret')
@@ -125,20 +125,20 @@ t.test('commands beside a running gateway do the same, and it takes them over', 
   )
   t.match(await stateOf(admin, 'first'), { state: 'suspended', note: 'over its bill' })
   t.match(await tollgate('upstreams', 'list'), {
-    stdout: /^text +first …-one +suspended +suspended by a person: over its bill, since .+, until 20.+$/m,
+    stdout: /^text +first …-one +suspended +suspended by an operator: over its bill, since .+, until 20.+$/m,
   })
   for (let i = 0; i < 8; i++) t.equal(await chat(), 200, caseName({ i }))
   t.equal(callsOf('one'), 0, 'the gateway has taken it over')
   t.match(await tollgate('upstreams', 'suspend', 'text', 'second', '--reason', 'x'), {
     code: 0,
-    stderr: /No key of text is left to ask with/,
+    stderr: /text has no usable key left/,
   })
-  t.match(await tollgate('upstreams', 'resume', 'text', 'first'), { code: 0, stderr: /is asked again/ })
+  t.match(await tollgate('upstreams', 'resume', 'text', 'first'), { code: 0, stderr: /Resumed key/ })
   started.refused.set('two', badKey)
   const tested = await tollgate('upstreams', 'test', 'text')
   t.equal(tested.code, 1)
-  t.match(tested.stdout, /^let in +text +first +GET \/v1\/models +200 .*\nREFUSED +text +second .* 401 invalid_api_key/)
-  t.match(tested.stderr, /nothing was bought, 0\.00 USD/)
+  t.match(tested.stdout, /^valid +text +first +GET \/v1\/models +200 .*\nREFUSED +text +second .* 401 invalid_api_key/)
+  t.match(tested.stderr, /free test requests?: 0\.00 USD/)
   t.match(await trailOf(started), [
     { actor: 'command line', action: 'upstream_key.resume', subject: 'text/first' },
     { action: 'upstream_key.suspend', subject: 'text/second', reason: 'x' },

@@ -29,7 +29,7 @@ async function chatUntil({ chat }: Keyed, isDone: () => boolean): Promise<void> 
   for (let i = 0; i < 60 && !isDone(); i++) await chat()
 }
 
-t.test('the interface says of each key of an upstream how it stands, and never its secret', async t => {
+t.test('the API reports the status of each upstream key, and never its secret', async t => {
   const clock = new HandTime()
   const keys = [
     'bare: { value: "vendor-secret-of-alpha-one", weight: 3 }',
@@ -76,7 +76,7 @@ t.test('the interface says of each key of an upstream how it stands, and never i
   t.match((await keysOf(admin))[1]?.budget, { spent: /^0\.0*[1-9]/ }, 'what was charged by way of it')
 })
 
-t.test('what is lately is of the last hour, and all outcomes have their names', async t => {
+t.test('recent outcomes cover the last hour, and all have names', async t => {
   const clock = new HandTime()
   const started = await startKeyed(t, {
     keys: 'only: { value: "vendor-secret-of-alpha-one" }',
@@ -108,7 +108,7 @@ t.test('what is lately is of the last hour, and all outcomes have their names', 
   t.match((await keysOf(admin))[0], { requests: 6, lately: { refused: 0, limited: 0 } })
 })
 
-t.test('who looks on sees it, and who counts the money does not', async t => {
+t.test('viewers see it, and billing does not', async t => {
   const started = await startKeyed(t)
   const admin = await enterAsAdmin(started)
   for (const [role, status] of [

@@ -180,7 +180,7 @@ t.test('a chat is charged by the tokens that the upstream counted, cached ones a
   t.same((await gateway.storage.books.verify()).problems, [])
 })
 
-t.test('the multiplier of the group is on every line, and a free model costs nothing but is counted', async t => {
+t.test("every item has the group's multiplier, and a free model costs nothing but is counted", async t => {
   const started = await begin()
   const { upstream, newKey, post, charges, logs } = started
   upstream.answer(answer)
@@ -194,7 +194,7 @@ t.test('the multiplier of the group is on every line, and a free model costs not
   t.match(await logs(1), [{ model: 'chat-free', billing: null, usage: { input_tokens: 12, output_tokens: 34 } }])
 })
 
-t.test('a chat stream tells its usage though the caller did not ask, who sees nothing of it [STR-6]', async t => {
+t.test('a chat stream reports its usage to the gateway alone if the client did not request it [STR-6]', async t => {
   const started = await begin()
   const { upstream, post, charges, logs } = started
   const shown = [content('Hel'), content('lo'), finished]
@@ -208,7 +208,7 @@ t.test('a chat stream tells its usage though the caller did not ask, who sees no
   }
 })
 
-t.test('a caller who asks for the usage gets every byte of the stream', async t => {
+t.test('a client that requests the usage gets every byte of the stream', async t => {
   const started = await begin()
   const { upstream, post, charges } = started
   const sent = [content('Hello'), usageEvent, finished]
@@ -220,7 +220,7 @@ t.test('a caller who asks for the usage gets every byte of the stream', async t 
   t.match(await charges(1), [{ amount: '0.0561' }])
 })
 
-t.test('where a family says so, upstreams are not asked for the usage, and its absence is no zero', async t => {
+t.test('a family may not request usage from upstreams, and missing usage is not 0', async t => {
   const started = await begin()
   const { upstream, post, charges, logs } = started
   upstream.answer(events(content('Hello'), finished))
@@ -233,7 +233,7 @@ t.test('where a family says so, upstreams are not asked for the usage, and its a
   t.match(charge, { flags: ['usage_missing', 'estimated'], text: /^输入 \d+, 输出 \d+, 请求 1$/ })
 })
 
-t.test('a stream that its caller leaves is charged by an estimate that is marked as one [STR-2]', async t => {
+t.test('a stream that its client leaves is charged by a marked estimate [STR-2]', async t => {
   const started = await begin()
   const { upstream, charges, settled } = started
   const words = Array.from({ length: 40 }, (_, i) => content(` word${i}`))
@@ -250,37 +250,34 @@ t.test('a stream that its caller leaves is charged by an estimate that is marked
   t.ok((output?.quantity ?? 0) >= 39 && (output?.quantity ?? 0) < 100, String(output?.quantity))
 })
 
-t.test(
-  'a messages stream that its caller leaves is charged what was reported, and the rest by an estimate',
-  async t => {
-    const started = await begin()
-    const { upstream, charges, settled, logs } = started
-    const delta = (text: string) =>
-      `event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${text}"}}\n\n`
-    const open = openEvents(
-      `event: message_start\ndata: {"type":"message_start","message":{"id":"m","usage":{"input_tokens":25,"output_tokens":1}}}\n\n`,
-      ...Array.from({ length: 20 }, (_, i) => delta(` word${i}`)),
-    )
-    upstream.answer(open.reaction)
-    await readAndLeave(
-      started,
-      '/v1/messages',
-      { model: 'messages-one', max_tokens: 99, messages, stream: true },
-      'word19',
-    )
-    await open.closed
-    await settled()
-    t.match(await charges(), [
-      {
-        lines: [
-          { tier: 'input', quantity: 25, flags: [] },
-          { tier: 'output', flags: ['estimated'] },
-        ],
-      },
-    ])
-    t.match(await logs(1), [{ outcome: 'caller_gone', usage: { input_tokens: 25 } }])
-  },
-)
+t.test('a messages stream that its client leaves is charged as reported, and the rest by an estimate', async t => {
+  const started = await begin()
+  const { upstream, charges, settled, logs } = started
+  const delta = (text: string) =>
+    `event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${text}"}}\n\n`
+  const open = openEvents(
+    `event: message_start\ndata: {"type":"message_start","message":{"id":"m","usage":{"input_tokens":25,"output_tokens":1}}}\n\n`,
+    ...Array.from({ length: 20 }, (_, i) => delta(` word${i}`)),
+  )
+  upstream.answer(open.reaction)
+  await readAndLeave(
+    started,
+    '/v1/messages',
+    { model: 'messages-one', max_tokens: 99, messages, stream: true },
+    'word19',
+  )
+  await open.closed
+  await settled()
+  t.match(await charges(), [
+    {
+      lines: [
+        { tier: 'input', quantity: 25, flags: [] },
+        { tier: 'output', flags: ['estimated'] },
+      ],
+    },
+  ])
+  t.match(await logs(1), [{ outcome: 'caller_gone', usage: { input_tokens: 25 } }])
+})
 
 t.test('a messages stream is charged by its last cumulative counts, and counting tokens is free', async t => {
   const started = await begin()
@@ -312,7 +309,7 @@ t.test('a generative stream is charged by its last chunk', async t => {
   t.match(await charges(), [{ text: '输入 4, 输出 6', amount: '0.0162' }])
 })
 
-t.test('embeddings, a rerank, a transcription and a speech are charged by what each is counted in', async t => {
+t.test('embeddings, a rerank, a transcription and a speech are charged by their units', async t => {
   const started = await begin()
   const { upstream, openai, post, charges } = started
   upstream.answer({
@@ -351,7 +348,7 @@ t.test('an error inside a stream of status 200 is logged as a failure and not es
   t.match(await logs(1), [{ outcome: 'upstream_cut', error: 'upstream_failed', status: 200 }])
 })
 
-t.test('a refusal, an upstream that cannot be reached and a stream that it cuts are not estimated', async t => {
+t.test('a refusal, an unreachable upstream and a stream that it cuts are not estimated', async t => {
   const started = await begin()
   const { upstream, post, charges } = started
   upstream.answerOnce(
@@ -368,7 +365,7 @@ t.test('a refusal, an upstream that cannot be reached and a stream that it cuts 
   t.same(await charges(), [])
 })
 
-t.test('a key with a budget holds an estimate before the upstream is called, and pays what was used', async t => {
+t.test('a key with a budget holds an estimate before the upstream is called, and pays the real use', async t => {
   const started = await begin()
   const { upstream, newKey, post, charges, gateway } = started
   const { key, id } = await newKey({ budget: 100_000 })
@@ -399,7 +396,7 @@ t.test('a key with a budget holds an estimate before the upstream is called, and
   t.same((await gateway.storage.books.verify()).problems, [])
 })
 
-t.test('[8.1] a quote of text is what its budget reserves, to the last micro-unit', async t => {
+t.test('[8.1] a quote of text equals what its budget reserves, to the last micro-unit', async t => {
   const { plan, post, newKey, upstream } = await begin()
   upstream.answer(answer)
   const unsaid = { size: undefined, quality: undefined }
@@ -443,7 +440,7 @@ function inTwo(first: readonly string[], rest: readonly string[]) {
   return { reaction, sent }
 }
 
-t.test('whoever leaves behind the last word pays what the upstream tells after it', async t => {
+t.test('a client that leaves after the last word pays the usage that the upstream then reports', async t => {
   const started = await begin()
   const last = content('there').replace('"finish_reason":null', '"finish_reason":"stop"')
   const quoted = content('"finish_reason":"stop" there')
@@ -468,7 +465,7 @@ t.test('whoever leaves behind the last word pays what the upstream tells after i
   }
 })
 
-t.test('a budget key that leaves a stream pays the estimate, and its hold ends', async t => {
+t.test('a key with a budget that leaves a stream pays the estimate, and its hold ends', async t => {
   const started = await begin()
   const { upstream, newKey, charges, settled, gateway } = started
   const { key, id } = await newKey({ budget: 10_000_000 })
@@ -506,7 +503,7 @@ t.test('a request whose tools make images is refused with a remedy: it is never 
   t.equal((await post('/v1/responses', { model: 'chat-one', input: 'x', tools: [{ type: 'web_search' }] })).status, 200)
 })
 
-t.test('every event is passed on as it comes, before the next one is sent', async t => {
+t.test('every event is passed on as it arrives, before the next one is sent', async t => {
   const started = await begin()
   const { upstream, post } = started
   const sent: (() => void)[] = []
@@ -537,7 +534,7 @@ function chatWith(usage: string): Reaction {
   }
 }
 
-t.test('[6.3] a 200 without usage, or with one that is no count, is charged by an estimate that says so', async t => {
+t.test('[6.3] a 200 without usage, or with an invalid one, is charged by a marked estimate', async t => {
   const { upstream, post, charges } = await begin()
   const usages = [
     '',
@@ -560,7 +557,7 @@ t.test('[6.3] a 200 without usage, or with one that is no count, is charged by a
   t.equal((await charges()).length, usages.length)
 })
 
-t.test('[6.3] in every style a whole answer without usage leaves a charge', async t => {
+t.test('[6.3] in every format a whole answer without usage leaves a charge', async t => {
   const { upstream, post, charges, openai } = await begin()
   const sse = (text: string) => events(text)
   const form = () => {
@@ -632,46 +629,43 @@ t.test('[6.3] in every style a whole answer without usage leaves a charge', asyn
   )
 })
 
-t.test(
-  '[6.3] a report that cannot be true is estimated and waits for a person, whose word books it or does not',
-  async t => {
-    const { upstream, post, charges, gateway, newKey } = await begin()
-    const rich = await newKey({ budget: 100_000_000 })
-    const keys = [undefined, { authorization: `Bearer ${rich.key}` }]
-    const usages = [
-      ',"usage":{"prompt_tokens":12,"completion_tokens":99999999}',
-      ',"usage":{"prompt_tokens":99999999,"completion_tokens":4}',
-      ',"usage":{"prompt_tokens":12,"completion_tokens":4,"prompt_tokens_details":{"cached_tokens":13}}',
-      ',"usage":{"prompt_tokens":9007199254740991,"completion_tokens":9007199254740991}',
-    ]
-    for (const headers of keys)
-      for (const usage of usages) {
-        upstream.answer(chatWith(usage))
-        t.equal((await post('/v1/chat/completions', { model: 'chat-one', messages }, headers)).status, 200, usage)
-        const [charge] = await charges(1)
-        t.match(charge, { state: 'needs_review', reason: 'usage_implausible' }, usage)
-        t.match(charge?.lines, [{ tier: 'input' }, { tier: 'output' }], usage)
-        t.ok(Number(charge?.amount) > 0 && Number(charge?.amount) < 1, `${charge?.amount} is the estimate`)
-        const how = headers ? 'settle' : 'void'
-        t.ok(await gateway.storage.books.resolve(charge?.id ?? '', how, 'ann', 'seen'), caseName({ headers, usage }))
-        const [ended] = await charges(1)
-        t.match(
-          ended,
-          how === 'settle' ? { state: 'settled', amount: charge?.amount } : { state: 'voided', amount: '0' },
-          caseName({ headers, usage }),
-        )
-      }
-    t.same((await gateway.storage.books.verify()).problems, [])
-    const spent = (await gateway.storage.keys.find(rich.id))?.spent ?? 0
-    t.equal(
-      spent,
-      (await charges()).slice(0, 4).reduce((sum, charge) => sum + Number(charge.amount) * 1e6, 0),
-    )
-    t.equal((await gateway.storage.keys.find(rich.id))?.held, 0)
-  },
-)
+t.test('[6.3] an implausible report is estimated and waits for a person, who books it or not', async t => {
+  const { upstream, post, charges, gateway, newKey } = await begin()
+  const rich = await newKey({ budget: 100_000_000 })
+  const keys = [undefined, { authorization: `Bearer ${rich.key}` }]
+  const usages = [
+    ',"usage":{"prompt_tokens":12,"completion_tokens":99999999}',
+    ',"usage":{"prompt_tokens":99999999,"completion_tokens":4}',
+    ',"usage":{"prompt_tokens":12,"completion_tokens":4,"prompt_tokens_details":{"cached_tokens":13}}',
+    ',"usage":{"prompt_tokens":9007199254740991,"completion_tokens":9007199254740991}',
+  ]
+  for (const headers of keys)
+    for (const usage of usages) {
+      upstream.answer(chatWith(usage))
+      t.equal((await post('/v1/chat/completions', { model: 'chat-one', messages }, headers)).status, 200, usage)
+      const [charge] = await charges(1)
+      t.match(charge, { state: 'needs_review', reason: 'usage_implausible' }, usage)
+      t.match(charge?.lines, [{ tier: 'input' }, { tier: 'output' }], usage)
+      t.ok(Number(charge?.amount) > 0 && Number(charge?.amount) < 1, `${charge?.amount} is the estimate`)
+      const how = headers ? 'settle' : 'void'
+      t.ok(await gateway.storage.books.resolve(charge?.id ?? '', how, 'ann', 'seen'), caseName({ headers, usage }))
+      const [ended] = await charges(1)
+      t.match(
+        ended,
+        how === 'settle' ? { state: 'settled', amount: charge?.amount } : { state: 'voided', amount: '0' },
+        caseName({ headers, usage }),
+      )
+    }
+  t.same((await gateway.storage.books.verify()).problems, [])
+  const spent = (await gateway.storage.keys.find(rich.id))?.spent ?? 0
+  t.equal(
+    spent,
+    (await charges()).slice(0, 4).reduce((sum, charge) => sum + Number(charge.amount) * 1e6, 0),
+  )
+  t.equal((await gateway.storage.keys.find(rich.id))?.held, 0)
+})
 
-t.test('[6.3] a stream whose last event tells nonsense waits for a person', async t => {
+t.test('[6.3] a stream with a nonsensical last event waits for a person', async t => {
   const { upstream, post, charges } = await begin()
   const nonsense = usageEvent.replace('"completion_tokens":34', '"completion_tokens":34000000')
   upstream.answer(events(content('Hello'), content(' there'), nonsense, finished))
@@ -681,7 +675,7 @@ t.test('[6.3] a stream whose last event tells nonsense waits for a person', asyn
   t.ok((charge?.lines[2]?.quantity ?? 0) < 100)
 })
 
-t.test('[6.3] a family may leave what has no usage to a person, or refuse it before it leaves', async t => {
+t.test('[6.3] a family may leave missing usage to a person, or refuse it before delivery', async t => {
   const { upstream, post, charges, reload, logs } = await begin()
   await reload([['token-usage: { include_usage: false }', 'token-usage: { missing_usage: review }']])
   upstream.answer(chatWith(''))

@@ -65,37 +65,34 @@ async function askUntil({ openai }: Pick<Started, 'openai'>, isDone: () => boole
 
 const invalid: [number, object] = [401, { error: { code: 'invalid_api_key' } }]
 
-t.test(
-  'a key that was refused comes back by itself when it is mended, tried for free, and buys nothing meanwhile',
-  async t => {
-    const gateway = await open(t)
-    const { openai, pass, bad, probed, callsOf } = gateway
-    bad.set('one', invalid)
-    for (let i = 0; i < 20; i++) t.ok(await openai.chat.completions.create(ask), caseName({ i }))
-    t.equal(callsOf('two'), 20)
-    t.equal(callsOf('one'), 1, 'one call wasted')
+t.test('a refused key returns by itself when it is fixed, probed for free, and buys nothing meanwhile', async t => {
+  const gateway = await open(t)
+  const { openai, pass, bad, probed, callsOf } = gateway
+  bad.set('one', invalid)
+  for (let i = 0; i < 20; i++) t.ok(await openai.chat.completions.create(ask), caseName({ i }))
+  t.equal(callsOf('two'), 20)
+  t.equal(callsOf('one'), 1, 'one call wasted')
 
-    let looked = probed()
-    await gateway.settled()
-    await pass(minute + 5_000)
-    await looked
-    t.equal(callsOf('one', 'GET'), 1)
-    t.equal(gateway.upstream.received.at(-1)?.url, '/v1/models')
-    await gateway.settled()
-    for (let i = 0; i < 10; i++) await openai.chat.completions.create(ask)
-    t.equal(callsOf('one'), 1, 'it is still refused, and nobody pays for knowing')
+  let looked = probed()
+  await gateway.settled()
+  await pass(minute + 5_000)
+  await looked
+  t.equal(callsOf('one', 'GET'), 1)
+  t.equal(gateway.upstream.received.at(-1)?.url, '/v1/models')
+  await gateway.settled()
+  for (let i = 0; i < 10; i++) await openai.chat.completions.create(ask)
+  t.equal(callsOf('one'), 1, 'it is still refused, and nobody pays for knowing')
 
-    bad.clear()
-    looked = probed()
-    await gateway.settled()
-    await pass(5 * minute + 5_000)
-    await looked
-    t.ok(await askUntil(gateway, () => callsOf('one') > 1), 'it is asked again')
-    t.equal(callsOf('two', 'GET'), 0, 'a sound key is not tried')
-  },
-)
+  bad.clear()
+  looked = probed()
+  await gateway.settled()
+  await pass(5 * minute + 5_000)
+  await looked
+  t.ok(await askUntil(gateway, () => callsOf('one') > 1), 'it is asked again')
+  t.equal(callsOf('two', 'GET'), 0, 'a sound key is not tried')
+})
 
-t.test('a restart knows what was known, and a changed secret is asked at once', async t => {
+t.test('a restart keeps the states, and a changed secret is used at once', async t => {
   const first = await open(t)
   first.bad.set('one', invalid)
   t.ok(await askUntil(first, () => first.callsOf('one') === 1))
@@ -106,7 +103,7 @@ t.test('a restart knows what was known, and a changed secret is asked at once', 
   t.ok(await askUntil(second, () => first.callsOf('new') > 0))
 })
 
-t.test('what a key’s budget has paid is kept', async t => {
+t.test("spending on a key's budget is stored", async t => {
   const first = await open(t, ', budget: { amount: "0.000001", per: day }')
   t.ok(await askUntil(first, () => first.callsOf('one') === 1))
   await first.settled()
@@ -122,7 +119,7 @@ for (const [storage, env] of [
   ['SQLite', {}],
   ['PostgreSQL', { TOLLGATE_STORAGE: await postgres.createDatabase() }],
 ] as const)
-  t.test(`a budget that a key is given begins at what was charged for it before, on ${storage}`, async t => {
+  t.test(`a new budget of a key begins with its earlier charges, on ${storage}`, async t => {
     const first = await open(t, '', env)
     t.ok(await askUntil(first, () => first.callsOf('one') > 0))
     await first.settled()
@@ -145,7 +142,7 @@ for (const [storage, env] of [
     t.ok(await askUntil(second, () => first.callsOf('one') > asked), 'and has room where it is raised')
   })
 
-t.test('what other processes have charged for a key counts as soon as it has a budget', async t => {
+t.test('charges of other processes count as soon as a key has a budget', async t => {
   const gateway = await open(t)
   const { vendorKeys } = gateway.gateway.storage
   await vendorKeys.spend({ upstream: 'text', key: 'first', amount: 2, at: 0 })

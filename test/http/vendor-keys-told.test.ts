@@ -27,7 +27,7 @@ async function readAll({ opsUrl }: Keyed, console: Awaited<ReturnType<typeof ent
 }
 
 t.test(
-  'a 401 on one of two keys: 20 calls, 20 answered, one wasted; all places say why; it comes back by itself',
+  'a 401 on one of two keys: 20 calls, 20 answered, one wasted; every report says why; it returns by itself',
   async t => {
     const clock = new HandTime()
     const started = await startKeyed(t, { clock })

@@ -75,7 +75,7 @@ t.test('a 401 on one of two keys: 20 calls, 20 answered, one call wasted', async
   t.equal((await charges()).length, 20, 'each is charged once')
 })
 
-t.test('a refusal that is compressed, though nobody asked for that, is read like any other', async t => {
+t.test('a refusal compressed unasked is read like any other', async t => {
   const refusal = { error: { code: 400, status: 'INVALID_ARGUMENT', details: [{ reason: 'API_KEY_INVALID' }] } }
   const text = JSON.stringify(refusal)
   const packed = {
@@ -97,7 +97,7 @@ t.test('a refusal that is compressed, though nobody asked for that, is read like
   }
 })
 
-t.test('a refusal that is too long unpacked is judged by its status, and is the caller’s', async t => {
+t.test('a refusal too long when decoded is judged by its status, and passed to the client', async t => {
   const { post, upstreams } = await open(t, { keys: 'first: { value: "${TEXT_KEY_1}" }' })
   const upstream = upstreams['text'] as Upstream
   const long = gzipSync(Buffer.alloc(200_000, ' '))
@@ -107,7 +107,7 @@ t.test('a refusal that is too long unpacked is judged by its status, and is the 
   t.equal((await answer.text()).length, 200_000)
 })
 
-t.test('credit that is told by a sentence alone is the vendor’s matter, and not the caller’s', async t => {
+t.test("missing credit reported only by a sentence is the vendor key's matter, not the client's", async t => {
   const { post, upstreams } = await open(t)
   const upstream = upstreams['text'] as Upstream
   const message =
@@ -122,7 +122,7 @@ t.test('credit that is told by a sentence alone is the vendor’s matter, and no
   }
 })
 
-t.test('the caller is never told that its key is bad when the vendor’s is, nor shown it', async t => {
+t.test("the client never reads that its key is bad when the vendor's is, nor sees the vendor's", async t => {
   const { post, upstreams, logs } = await open(t)
   const upstream = upstreams['text'] as Upstream
   answerBy(upstream, { one: badKey, two: badKey })
@@ -139,7 +139,7 @@ t.test('the caller is never told that its key is bad when the vendor’s is, nor
   for (const one of await logs()) t.match(one, { error: 'upstream_credentials', billing: null }, 'each row')
 })
 
-t.test('keys that are all limited are 429 with a Retry-After, of the first that may be asked again', async t => {
+t.test('if all keys are limited, returns 429 with the Retry-After of the first usable one', async t => {
   const clock = new HandTime()
   const { post, upstreams, settled, gateway } = await open(t, { clock: { now: clock.now, tick: clock.tick } })
   const upstream = upstreams['text'] as Upstream
@@ -170,7 +170,7 @@ async function renew({ reload }: Started, count: number): Promise<void> {
 
 const literal = 'first: { value: "vendor-secret-one" }, second: { value: "vendor-secret-two" }'
 
-t.test('what was not sold goes to the next key at once, and what may have been sold to nobody', async t => {
+t.test('what was not sold goes to the next key at once, and what may have been sold to none', async t => {
   const started = await open(t, { keys: literal })
   const { post, upstreams } = started
   const upstream = upstreams['text'] as Upstream
@@ -219,7 +219,7 @@ t.test('what was not sold goes to the next key at once, and what may have been s
   }
 })
 
-t.test('a stream whose first event is large comes whole, to its end', async t => {
+t.test('a stream whose first event is large arrives whole', async t => {
   const { post, upstreams } = await open(t)
   const upstream = upstreams['text'] as Upstream
   const long = `data: {"choices":[{"index":0,"delta":{"content":"${'x'.repeat(300_000)}"}}]}\n\ndata: [DONE]\n\n`
@@ -228,7 +228,7 @@ t.test('a stream whose first event is large comes whole, to its end', async t =>
   t.equal(await answer.text(), long)
 })
 
-t.test('on_unknown: pay_twice asks on for what may have been sold, and a charge in doubt stays one', async t => {
+t.test('on_unknown: pay_twice continues after a possible sale, and a charge in doubt stays one', async t => {
   const { post, upstreams, charges } = await start(t, {
     env: { ...secrets, ALPHA_KEY_1: 'vendor-secret-one', ALPHA_KEY_2: 'vendor-secret-two' },
     edit: keyed(
@@ -252,7 +252,7 @@ t.test('on_unknown: pay_twice asks on for what may have been sold, and a charge 
   t.equal((await charges())[0]?.state, 'needs_review', 'somebody may have sold it')
 })
 
-t.test('a picture beside an error is a sale: charged, and bought once', async t => {
+t.test('a picture with an error is a sale: charged, and bought once', async t => {
   const { post, upstreams, charges } = await start(t, {
     env: { ...secrets, ALPHA_KEY_1: 'vendor-secret-one', ALPHA_KEY_2: 'vendor-secret-two' },
     edit: keyed('ALPHA', 'first: { value: "${ALPHA_KEY_1}" }, second: { value: "${ALPHA_KEY_2}" }'),
@@ -267,7 +267,7 @@ t.test('a picture beside an error is a sale: charged, and bought once', async t 
   }
 })
 
-t.test('a caller takes no model from anybody: that a key does not serve it counts where another one does', async t => {
+t.test("a client cannot disable a model for others: a key's refusal counts if another key serves it", async t => {
   const toolModels = /^ +vendor_tools: \[web_search, .*\n/m
   const started = await open(t, { keys: literal, edit: [[toolModels, '']] })
   const { post, upstreams } = started
@@ -285,7 +285,7 @@ t.test('a caller takes no model from anybody: that a key does not serve it count
   t.equal(upstream.received.slice(before + 12).filter(one => keyOf(one) === 'one').length, 1, 'proved once')
 })
 
-t.test('where every key that serves a model has no weight its callers are told that none may be asked', async t => {
+t.test('if every key that serves a model has no weight its clients get that reason', async t => {
   const { post, upstreams } = await open(t, {
     keys: 'one: { value: "vendor-secret-one", weight: 0 }, two: { value: "vendor-secret-two", models: [sim-messages] }',
   })
@@ -295,7 +295,7 @@ t.test('where every key that serves a model has no weight its callers are told t
   t.equal(upstreams['text']?.received.length, 0)
 })
 
-t.test('keys are chosen by weight, by model, and by the room that they have', async t => {
+t.test('keys are chosen by weight, by model, and by free capacity', async t => {
   const keys = [
     'one: { value: "vendor-secret-one" }',
     'two: { value: "vendor-secret-two", rpm: 5 }',
@@ -327,7 +327,7 @@ t.test('keys are chosen by weight, by model, and by the room that they have', as
   t.equal(counts['one'], 54)
 })
 
-t.test('keys may stand in a parameter, and in several places at once', async t => {
+t.test('keys may be in a parameter, and in several places at once', async t => {
   const { post, upstreams } = await start(t, {
     env: secrets,
     edit: [
@@ -348,7 +348,7 @@ t.test('keys may stand in a parameter, and in several places at once', async t =
   t.notMatch(await (await post(chat, ask)).text(), 'vendor-secret', 'quoted to nobody')
 })
 
-t.test('an upstream that is refused is followed by the next, with keys and without', async t => {
+t.test('a refused upstream is followed by the next, with and without keys', async t => {
   const { post, upstreams } = await open(t, {
     edit: [
       [
@@ -367,7 +367,7 @@ t.test('an upstream that is refused is followed by the next, with keys and witho
   t.equal((await post(chat, ask)).status, 500)
 })
 
-t.test('what another upstream sells is not spent by the key that refused', async t => {
+t.test('what another upstream sells does not count as spending of the refused key', async t => {
   const { post, upstreams, gateway, settled } = await open(t, {
     keys: 'first: { value: "${TEXT_KEY_1}", budget: { amount: "1.00" } }',
     edit: [

@@ -48,7 +48,7 @@ const deadKeys: readonly (readonly [answer: Refusal, reason: string])[] = [
   [[200, { error: { code: 'invalid_api_key', message: 'no' } }], 'invalid'],
 ]
 
-t.test('a dead key of an upstream without a list is told as ours, and seen', async t => {
+t.test('a dead key of an upstream without a list is reported as ours, and shown', async t => {
   for (const [answer, reason] of deadKeys) {
     const name = caseName({ status: answer[0], reason })
     const { post, refusal, report } = await open(t)
@@ -67,7 +67,7 @@ t.test('a dead key of an upstream without a list is told as ours, and seen', asy
   }
 })
 
-t.test('where another upstream stands in, 20 calls are 20 answers and one wasted', async t => {
+t.test('if another upstream replaces it, 20 calls are 20 answers and one wasted', async t => {
   const { post, refusal, asked, other } = await open(t, { spare: true })
   refusal.now = badKey
   for (let i = 0; i < 20; i++) t.equal((await post(chat, chatRequest)).status, 200, caseName({ i }))
@@ -75,7 +75,7 @@ t.test('where another upstream stands in, 20 calls are 20 answers and one wasted
   t.equal(other.received.length, 20)
 })
 
-t.test('it comes back when one request is served, a minute later', async t => {
+t.test('it returns when one request is served, a minute later', async t => {
   const clock = new HandTime()
   const { post, refusal, asked, report } = await open(t, { spare: true, clock: { now: clock.now, tick: clock.tick } })
   refusal.now = badKey
@@ -93,7 +93,7 @@ t.test('it comes back when one request is served, a minute later', async t => {
   t.match(report(), { state: 'active', reason: null, asked: true })
 })
 
-t.test('what is not about the key suspends nothing', async t => {
+t.test('errors that are not about the key suspend nothing', async t => {
   const rows: readonly (readonly [Refusal, number, string | undefined])[] = [
     [[429, { error: { code: 'rate_limit_exceeded', message: 'slow' } }, { 'retry-after': '1' }], 429, 'slow'],
     [[429, { error: { message: 'slow' } }], 429, 'slow'],
@@ -119,7 +119,7 @@ t.test('what is not about the key suspends nothing', async t => {
   t.equal(asked(), rows.length, 'each is asked at once, whatever was said before')
 })
 
-t.test('a refusal that was not sold goes on to the next upstream', async t => {
+t.test('a refusal that was not sold goes to the next upstream', async t => {
   const rows: readonly Refusal[] = [
     [402, {}],
     [403, { error: { message: 'forbidden' } }],
@@ -137,7 +137,7 @@ t.test('a refusal that was not sold goes on to the next upstream', async t => {
   }
 })
 
-t.test('a person suspends, tries and resumes it as any other, and suspended it is asked by nobody', async t => {
+t.test('a person suspends, probes and resumes it like any other, and it is then not used', async t => {
   const clock = new HandTime()
   const started = await open(t, { clock: { now: clock.now, tick: clock.tick } })
   const { post, asked, refusal } = started
@@ -162,7 +162,7 @@ t.test('a person suspends, tries and resumes it as any other, and suspended it i
   )
 })
 
-t.test('an upstream that is sent nothing secret has no key, and its answers are the caller’s', async t => {
+t.test('an upstream without a secret has no key, and its answers pass to the client', async t => {
   const { post, refusal, gateway } = await open(t, { env: { TEXT_API_KEY: '' } })
   refusal.now = badKey
   t.equal((await post(chat, chatRequest)).status, 401)

@@ -13,11 +13,11 @@ const ask = { model: 'alpha-image-2', prompt: 'a boat' }
 const requests =
   /tollgate_requests_total\{operation="image.generate",model="alpha-image-2",status="2xx",outcome="answered"\}/
 
-t.test('several processes are one gateway: one address, one storage, one set of figures', { skip }, async t => {
+t.test('several processes are one gateway: one address, one storage, one set of metrics', { skip }, async t => {
   const { site, gateway, url, upstream } = await startWorks(t, 2)
   t.equal((await workersOf(gateway)).length, 2)
   t.equal(gateway.said().match(/^tollgate +http/gm)?.length, 1, 'it is announced once')
-  t.notMatch(gateway.said(), /A first key was made/, 'there is a key already')
+  t.notMatch(gateway.said(), /Created a first API key/, 'there is a key already')
 
   const answers = await Promise.all(Array.from({ length: 60 }, () => askOnce(url, ask, { key: site.key })))
   t.same(
@@ -31,7 +31,7 @@ t.test('several processes are one gateway: one address, one storage, one set of 
   t.equal(await figure(gateway, /tollgate_requests_in_flight/), 0)
   t.equal((await fetch(`${await gateway.ops}/readyz`)).status, 200)
 
-  await t.test('a key that is made or revoked beside them holds in each of them', async t => {
+  await t.test('a key created or revoked next to them applies in each of them', async t => {
     const storage = await openStorage({ url: `sqlite:${site.database}`, role: 'tool' })
     const { key, secret } = await createKey(storage, { name: 'second', user: 'local' })
     const ten = () => Promise.all(Array.from({ length: 10 }, () => askOnce(url, ask, { key: secret })))
@@ -42,7 +42,7 @@ t.test('several processes are one gateway: one address, one storage, one set of 
     t.pass()
   })
 
-  await t.test('another gateway on the same file is refused, be it one process or several', async t => {
+  await t.test('another gateway on the same file is refused, whether one process or several', async t => {
     for (const edit of [/ {2}workers: 2\n/, undefined]) {
       const text = await readFile(site.config, 'utf8')
       if (edit) await writeFile(site.config, text.replace(edit, ''))
@@ -53,7 +53,7 @@ t.test('several processes are one gateway: one address, one storage, one set of 
     }
   })
 
-  await t.test('SIGTERM lets every worker finish; then the books hold', async t => {
+  await t.test('SIGTERM lets every worker finish, and the books are valid', async t => {
     const go = Promise.withResolvers<void>()
     upstream.answer(async res => {
       await go.promise
@@ -63,7 +63,7 @@ t.test('several processes are one gateway: one address, one storage, one set of 
     const asked = Array.from({ length: 12 }, () => askOnce(url, ask, { key: site.key }))
     await until(async () => upstream.received.length === before + 12)
     gateway.signal('SIGTERM')
-    await gateway.hears(/^SIGTERM: finishing 12 requests, at most 30 s\. Again to end at once\.$/m)
+    await gateway.hears(/^SIGTERM: finishing 12 requests, for at most 30 s\. Repeat the signal to stop immediately\.$/m)
     t.equal((await fetch(`${await gateway.ops}/readyz`)).status, 503)
     go.resolve()
     t.same(
@@ -77,7 +77,7 @@ t.test('several processes are one gateway: one address, one storage, one set of 
   })
 })
 
-t.test('a reload is taken by every worker or by none', { skip }, async t => {
+t.test('a reload is applied by every worker or by none', { skip }, async t => {
   const { site, gateway, url, upstream } = await startWorks(t, 2)
   const good = await readFile(site.config, 'utf8')
   const models = async (): Promise<ReadonlySet<boolean>> => {
@@ -94,14 +94,14 @@ t.test('a reload is taken by every worker or by none', { skip }, async t => {
   t.same([...(await models())], [true], 'each of them has it as soon as it is said')
   t.equal(gateway.said().match(/^reloaded:/gm)?.length, 1, 'it is said once')
 
-  await t.test('a bad file stays without effect, on those too that are started while it is there', async t => {
+  await t.test('a bad file has no effect, also on workers started while it is there', async t => {
     await writeFile(site.config, renamed.replace('version: 1', 'version: 1\nversion: 2'))
-    await gateway.hears(/the new configuration is refused; the old one stays\n.*set twice/)
+    await gateway.hears(/the new configuration was rejected; the old one stays active\n.*set twice/)
     const before = await workersOf(gateway)
     for (const pid of before) {
       const from = gateway.said().length
       process.kill(pid, 'SIGKILL')
-      await gateway.hears(/a worker ended; another takes its place/, from)
+      await gateway.hears(/a worker ended; replacing it/, from)
       await until(async () => {
         const now = await workersOf(gateway)
         return now.length === 2 && !now.includes(pid) && (await figure(gateway, /tollgate_workers/)) === 2
@@ -122,6 +122,6 @@ t.test('a reload is taken by every worker or by none', { skip }, async t => {
     const from = gateway.said().length
     await writeFile(site.config, renamed)
     gateway.signal('SIGHUP')
-    t.ok(await gateway.hears(/^reloaded: .*nothing has changed$/m, from))
+    t.ok(await gateway.hears(/^reloaded: .*no changes$/m, from))
   })
 })

@@ -48,7 +48,7 @@ for (const { version, Sdk } of versions) {
 }
 
 async function callMessages(t: Test, client: Anthropic, gateway: SdkGateway): Promise<void> {
-  await t.test('messages, whole', async t => {
+  await t.test('messages, complete', async t => {
     const answer = await client.messages.create({
       ...order,
       system: 'be brief',
@@ -87,7 +87,7 @@ async function callMessages(t: Test, client: Anthropic, gateway: SdkGateway): Pr
     t.equal(stream.request_id, (await gateway.logs(1))[0]?.id)
   })
 
-  await t.test('a tool and its result, whole and streamed', async t => {
+  await t.test('a tool and its result, complete and streamed', async t => {
     const input_schema = { type: 'object' as const, properties: { city: { type: 'string' } } }
     const asking = { ...order, messages: say('look_up Rome'), tools: [{ name: 'look_up', input_schema }] }
     const use = { type: 'tool_use', name: 'look_up', input: { city: 'look_up Rome' } }
@@ -136,7 +136,7 @@ async function raiseErrors(
   gateway: SdkGateway,
   Sdk: typeof Anthropic,
 ): Promise<void> {
-  await t.test('every refusal is raised as its own class, with its type and the id in the log', async t => {
+  await t.test('every refusal is raised as its own class, with its type and the logged id', async t => {
     const client = connect({})
     const ask = (content: string) => () => client.messages.create({ ...order, messages: say(content) })
     const as = (apiKey: string) => () => connect({ apiKey }).messages.create(order)
@@ -178,7 +178,7 @@ async function raiseErrors(
 }
 
 async function breakStreams(t: Test, client: Anthropic, Sdk: typeof Anthropic): Promise<void> {
-  await t.test('a stream that the upstream cuts is raised, and what came before it is there', async t => {
+  await t.test('a stream that the upstream cuts raises an error, with what came before it', async t => {
     const cut = { ...order, messages: say('a red boat [[cut]]') }
     const raw = await readOut(await client.messages.create({ ...cut, stream: true }))
     t.type(raw.error, Sdk.APIError)

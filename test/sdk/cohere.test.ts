@@ -21,7 +21,7 @@ t.test('cohere 8', async t => {
   const first = new CohereClient(connect())
   const second = new CohereClientV2(connect())
 
-  await t.test('rerank of the first version takes objects and gives them back', async t => {
+  await t.test('rerank of the first version takes and returns objects', async t => {
     const documents = ['winter', { text: 'a red boat' }, { text: 'a boat' }]
     const answer = await first.rerank({ model, query, documents, topN: 2, returnDocuments: true })
     t.match(answer, {

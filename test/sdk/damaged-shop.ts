@@ -52,7 +52,7 @@ export async function openDamagedShop(t: Test): Promise<DamagedShop> {
         t.equal(charge?.flags.includes('parts_omitted') ?? false, isFlagged)
       })
     }
-    await t.test(`[13.2] the books balance after all of it: ${sdk}`, async t => {
+    await t.test(`[13.2] the books balance afterwards: ${sdk}`, async t => {
       t.same((await started.gateway.storage.books.verify()).problems, [])
     })
   }

@@ -169,7 +169,7 @@ async function breakStreams(
   Raised: typeof Error | typeof ApiError,
   version: string,
 ): Promise<void> {
-  await t.test('a stream that the upstream cuts is raised, and what came before it is there', async t => {
+  await t.test('a stream that the upstream cuts raises an error, with what came before it', async t => {
     const stream = await models.generateContentStream({ model, contents: 'a red boat [[cut]]' })
     const { error, count } = await readOut(stream)
     t.type(error, Raised)
@@ -177,7 +177,7 @@ async function breakStreams(
     await t.rejects(models.generateContent({ model, contents: '[[cut]]' }), 'an answer that is no stream too')
   })
 
-  await t.test('an error that the upstream sends within a stream passes as it is, for the SDK to raise', async t => {
+  await t.test("an upstream's error within a stream passes unchanged, for the SDK to raise", async t => {
     const stream = await models.generateContentStream({ model, contents: 'a red boat [[error-event]]' })
     const { error } = await readOut(stream)
     if (version === '3') t.match(error, { status: 503 })

@@ -94,7 +94,7 @@ async function callText(t: Test, client: OpenAI, gateway: SdkGateway, version: n
     t.equal(request_id, response.headers.get('request-id'))
   })
 
-  await t.test('chat completions, streamed: usage only for those who ask, and counted all the same', async t => {
+  await t.test('chat completions, streamed: usage only on request, and counted all the same', async t => {
     const plain = await collect(await client.chat.completions.create({ model, messages, stream: true }))
     t.equal(plain.map(({ choices }) => choices[0]?.delta.content ?? '').join(''), said)
     t.ok(plain.every(chunk => chunk.choices.length === 1))
@@ -309,7 +309,7 @@ async function raiseErrors(
 async function breakStreams(t: Test, client: OpenAI, Sdk: typeof OpenAI, version: number): Promise<void> {
   const prompt = (mark: string) => ({ model, messages: [{ role: 'user' as const, content: `a red boat ${mark}` }] })
 
-  await t.test('a stream that the upstream cuts is raised, and what came before it is there', async t => {
+  await t.test('a stream that the upstream cuts raises an error, with what came before it', async t => {
     const chat = await readOut(await client.chat.completions.create({ ...prompt('[[cut]]'), stream: true }))
     t.type(chat.error, Sdk.APIError)
     t.ok(chat.count > 0)
@@ -328,7 +328,7 @@ async function breakStreams(t: Test, client: OpenAI, Sdk: typeof OpenAI, version
     await t.rejects(client.embeddings.create({ model: 'sim-embedding', input: '[[cut]]' }))
   })
 
-  await t.test('an error that the upstream sends within a stream passes as it is, for the SDK to raise', async t => {
+  await t.test("an upstream's error within a stream passes unchanged, for the SDK to raise", async t => {
     const chat = await readOut(await client.chat.completions.create({ ...prompt('[[error-event]]'), stream: true }))
     t.match(chat.error, { code: 'server_is_overloaded' })
     const order = { model, input: 'a red boat [[error-event]]', stream: true } as const

@@ -50,7 +50,7 @@ await t.test('the SDKs for Python', async t => {
   t.comment(`Python: ${await gateway.requests()} requests`)
 })
 
-await t.test('damaged answers, by way of openai-python', async t => {
+await t.test('damaged answers, through openai-python', async t => {
   const shop = await openDamagedShop(t)
   const env = { ...process.env, GATEWAY_URL: shop.url, GATEWAY_KEY: shop.key }
   const child = spawn(python, [join(import.meta.dirname, 'python_damaged.py')], {

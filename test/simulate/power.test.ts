@@ -18,7 +18,7 @@ async function losePower(...args: readonly string[]): Promise<Omit<PowerResult, 
 
 const everything: Loss = { sectorBytes: 512, kept: 0, isGarbage: false }
 
-t.test('a disk that forgets all it may keeps what it was told to sync, and the names it was told to', async t => {
+t.test('a disk that forgets all it may keeps synced data and synced names', async t => {
   const disk = new UnsyncedDisk()
   disk.put('db', Buffer.from('old'))
   disk.apply({ do: 'create', file: 'db-wal' })
@@ -33,7 +33,7 @@ t.test('a disk that forgets all it may keeps what it was told to sync, and the n
   t.strictSame(disk.whole().get('db-wal'), Buffer.from('onetwo'), 'a process that dies leaves it to the system')
 })
 
-t.test('of what was not synced any sectors may be there, and others not', async t => {
+t.test('any unsynced sectors may be present, and others not', async t => {
   const seen = new Set<string>()
   for (let seed = 0; seed < 40; seed++) {
     const disk = new UnsyncedDisk()
@@ -50,14 +50,14 @@ t.test('of what was not synced any sectors may be there, and others not', async 
   t.equal(seen.size, 8, 'all that three sectors can come to')
 })
 
-t.test('no loss of power takes an acknowledged charge away', async t => {
+t.test('no power loss removes an acknowledged charge', async t => {
   const { losses, atStake, problems, during } = await losePower('--power', '60', '--from', '7')
   t.match({ losses, problems }, { losses: 60, problems: 0 })
   t.ok(atStake > 30)
   t.ok(during['write database'], 'some of them in the middle of a checkpoint')
 })
 
-t.test('a program that acknowledges before the disk has it is found out by losing power', async t => {
+t.test('a program that acknowledges before the disk has the data is detected by a power loss', async t => {
   const { problems } = await losePower('--power', '60', '--sabotage', 'told-before-the-disk')
   t.ok(problems > 0)
 })

@@ -138,7 +138,7 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: 'asked-again-in-doubt',
     oracle: 'phantom',
-    says: 'another upstream is asked although the first may have begun',
+    says: 'trying another upstream although the first may have begun',
     edits: [['src/engine/attempts.ts', ": isUntouched && !isLast ? 'next_upstream'", ": !isLast ? 'next_upstream'"]],
   },
   {

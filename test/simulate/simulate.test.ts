@@ -58,12 +58,12 @@ for (const { oracle, what, cause, open, planted, plan } of found) {
   })
 }
 
-t.test('planted faults fit the sources as they are', t => {
+t.test('planted faults match the sources', t => {
   t.strictSame(unfitting(), [])
   t.end()
 })
 
-t.test('a story that was written down is the one that was drawn', t => {
+t.test('a recorded story equals the drawn one', t => {
   for (const seed of [1, 2, 10]) {
     const plan = drawPlan(seed)
     const read = readRecorded(JSON.parse(JSON.stringify(recordPlan(plan))) as Recorded)
@@ -73,7 +73,7 @@ t.test('a story that was written down is the one that was drawn', t => {
   t.end()
 })
 
-t.test('what a seed reaches of the program is written down', async t => {
+t.test('the code that a seed reaches is recorded', async t => {
   const folder = t.testdir()
   await runSeed(1, { coverage: folder })
   const coverage = new Coverage(resolve(import.meta.dirname, '../..'))
@@ -82,7 +82,7 @@ t.test('what a seed reaches of the program is written down', async t => {
     t.ok(lines > linesAll / 3 && lines < linesAll, `${part}: ${lines} of ${linesAll}`)
 })
 
-t.test('a statement or a commit that fails, whichever it is, breaks no promise', async t => {
+t.test('any single failing statement or commit breaks no promise', async t => {
   const firstNth = 1 + (first % 60)
   for (const kind of ['statement', 'commit'] as const)
     for (let i = 0; i < fewNth; i++) {
@@ -91,7 +91,7 @@ t.test('a statement or a commit that fails, whichever it is, breaks no promise',
     }
 })
 
-t.test('what a seed decides happens once more in the same way, in another process whose threads are late', async t => {
+t.test('a seed gives the same run again, in another process whose threads are late', async t => {
   for (const seed of [1, 3, 10]) {
     const [one, two] = await Promise.all([runSeed(seed), runSeed(seed, { sluggish: true })])
     t.equal(one.trace, two.trace, `trace of seed ${seed}: what does time not stand still for? (world/time.ts)`)
@@ -109,7 +109,7 @@ t.test('random seeds keep every promise', async t => {
   for (const outcome of outcomes) t.strictSame(news(outcome), [], `npm run simulate -- --seed ${outcome.seed}`)
 })
 
-t.test('a planted fault whose seed is known is found by that', async t => {
+t.test('a known seed finds its planted fault', async t => {
   const proven = sabotages.filter(({ seed }) => seed !== undefined)
   const { name, oracle, seed = 0 } = proven[first % proven.length] ?? {}
   const { alarms } = await runSeed(seed, name === undefined ? {} : { sabotage: name })

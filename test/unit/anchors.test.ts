@@ -24,7 +24,7 @@ function setUp() {
   return { chains, lines, told, anchors, flushed: () => flushed, anchor }
 }
 
-t.test('[6.6] where the chains stand is told once, and again when they have moved', async t => {
+t.test('[6.6] the ends of the chains are logged once, and again after they have moved', async t => {
   const { chains, lines, told, anchors } = setUp()
   t.teardown(() => anchors.close())
   await anchors.run()
@@ -41,7 +41,7 @@ t.test('[6.6] where the chains stand is told once, and again when they have move
   t.equal(told.at(-1)?.chains.length, 1)
 })
 
-t.test('[6.6] many chains are told in lines of fifty, and a close tells what was written last', async t => {
+t.test('[6.6] many chains are logged in lines of fifty, and a close logs what was written last', async t => {
   const { chains, told, anchors, flushed } = setUp()
   for (let i = 0; i < 120; i++) chains.set(`c${i}`, 1)
   await anchors.close()
@@ -52,7 +52,7 @@ t.test('[6.6] many chains are told in lines of fifty, and a close tells what was
   )
 })
 
-t.test('[6.6] anchors are read one a line, and from a log of the gateway; anything else is told by its line', t => {
+t.test("[6.6] anchors are read one per line, and from a gateway's log; anything else is reported with its line", t => {
   const { chains, anchor, anchors } = setUp()
   t.teardown(() => anchors.close())
   chains.set('gateway', 3)
@@ -64,9 +64,9 @@ t.test('[6.6] anchors are read one a line, and from a log of the gateway; anythi
   t.same(parseAnchors(''), [])
   for (const [bad, says] of [
     [`${one}\nnot json`, /^line 2 is not JSON$/],
-    ['{"time":"x"}', /^line 1 is no anchor$/],
-    ['3', /^line 1 is no anchor$/],
-    [one.replace('"position":3', '"position":"3"'), /^line 1 is no anchor$/],
+    ['{"time":"x"}', /^line 1 is not an anchor$/],
+    ['3', /^line 1 is not an anchor$/],
+    [one.replace('"position":3', '"position":"3"'), /^line 1 is not an anchor$/],
   ] as const)
     t.throws(() => parseAnchors(bad), { message: says }, caseName({ bad, says }))
   t.end()

@@ -21,7 +21,7 @@ function answer(values: readonly number[]): {
   return { rows: next.value, statements, forms }
 }
 
-t.test('[9.4] many values are asked for in few statements of few forms, each value once', async t => {
+t.test('[9.4] many values are queried in few statements of few forms, each value once', async t => {
   const forms = new Set<string>()
   const tooMany: number[] = []
   for (let count = 0; count <= 2_100; count++) {

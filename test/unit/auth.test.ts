@@ -125,7 +125,7 @@ t.test('the hint of a key shows its first characters and its last four', async t
   t.ok(secret.endsWith(hintOfSecret(secret).slice(-4)))
 })
 
-t.test('a key is kept as its SHA-256', async t => {
+t.test('a key is stored as its SHA-256', async t => {
   t.equal(hashSecret('abc'), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
 })
 
@@ -144,7 +144,7 @@ t.test('a key is accepted as a bearer token and as x-api-key, in the spellings t
   }
 })
 
-t.test('what cannot be a key is 401 without the store being asked', async t => {
+t.test('an impossible key is 401 without a storage look-up', async t => {
   const { keys, secret, ask } = setUp(t, new MapKeys(), 1000)
   keys.put(secret, someKey())
   const flipped = secret.slice(0, -1) + (secret.endsWith('a') ? 'b' : 'a')
@@ -172,7 +172,7 @@ t.test('what cannot be a key is 401 without the store being asked', async t => {
   t.equal(keys.lookups, 0)
 })
 
-t.test('a key that another gateway made is looked up where such keys were taken over, and nowhere else', async t => {
+t.test('a key of another gateway is looked up only if such keys were imported', async t => {
   const { keys, clock, ask } = setUp(t, new MapKeys(), 1000)
   const foreign = `sk-${'x'.repeat(48)}`
   keys.put(foreign, someKey())
@@ -188,7 +188,7 @@ t.test('a key that another gateway made is looked up where such keys were taken 
   t.same([keys.lookups, keys.foreignAsked], [2, 2])
 })
 
-t.test('a missing key is told apart from a bad one', async t => {
+t.test('a missing key is distinguished from a bad one', async t => {
   const { ask } = setUp(t)
   t.match((await refusalOf(() => ask({}))).message, /is missing/)
   t.match((await refusalOf(() => ask(bearer('sk-x')))).message, /Incorrect API key provided/)
@@ -207,28 +207,25 @@ t.test('of two keys that differ the known one counts, and two known ones are 400
   t.match(unknown, { status: 401, code: 'invalid_api_key' })
 })
 
-t.test('a known key that is disabled is refused, whatever unknown one stands beside it', async t => {
+t.test('a known disabled key is refused, even with an unknown one next to it', async t => {
   const { keys, secret, ask } = setUp(t)
   keys.put(secret, someKey({ status: 'disabled' }))
   const failure = await refusalOf(() => ask({ ...bearer(createSecret()), 'x-api-key': secret }))
   t.match(failure, { status: 401, code: 'invalid_api_key' })
 })
 
-t.test(
-  'a disabled, revoked or expired key, one of a disabled user and one that never was get the same answer',
-  async t => {
-    const { keys, clock, ask } = setUp(t)
-    const secrets = Array.from({ length: 5 }, createSecret)
-    keys.put(secrets[0] as string, someKey({ status: 'disabled' }))
-    keys.put(secrets[1] as string, someKey({ status: 'revoked' }))
-    keys.put(secrets[2] as string, someKey({ expiresAt: clock.now() }))
-    keys.put(secrets[3] as string, someKey({ userStatus: 'disabled' }))
-    const failures = []
-    for (const secret of secrets) failures.push(await refusalOf(() => ask(bearer(secret))))
-    t.ok(failures.every(failure => failure.status === 401 && failure.code === 'invalid_api_key'))
-    t.equal(new Set(failures.map(failure => failure.message)).size, 1)
-  },
-)
+t.test('a disabled, revoked, expired or unknown key, and one of a disabled user, get the same answer', async t => {
+  const { keys, clock, ask } = setUp(t)
+  const secrets = Array.from({ length: 5 }, createSecret)
+  keys.put(secrets[0] as string, someKey({ status: 'disabled' }))
+  keys.put(secrets[1] as string, someKey({ status: 'revoked' }))
+  keys.put(secrets[2] as string, someKey({ expiresAt: clock.now() }))
+  keys.put(secrets[3] as string, someKey({ userStatus: 'disabled' }))
+  const failures = []
+  for (const secret of secrets) failures.push(await refusalOf(() => ask(bearer(secret))))
+  t.ok(failures.every(failure => failure.status === 401 && failure.code === 'invalid_api_key'))
+  t.equal(new Set(failures.map(failure => failure.message)).size, 1)
+})
 
 t.test('a key is refused from the moment at which it expires, cached or not', async t => {
   const { keys, clock, secret, ask } = setUp(t)
@@ -248,22 +245,19 @@ t.test("a key's own group wins over its user's", async t => {
   t.equal((await ask(bearer(users))).slots.need(callerSlot).group.name, 'default')
 })
 
-t.test(
-  'a key of a group that the configuration lacks is 403 with a clear text, and the operator hears it once',
-  async t => {
-    const { keys, log, secret, ask } = setUp(t)
-    keys.put(secret, someKey({ group: 'gone' }))
-    for (let i = 0; i < 3; i++)
-      t.match(
-        await refusalOf(() => ask(bearer(secret))),
-        { status: 403, code: 'group_unknown', message: /'gone'/ },
-        caseName({ i }),
-      )
-    t.equal(log.lines.filter(([level]) => level === 'warn').length, 1)
-  },
-)
+t.test('a key of a missing group is 403 with a clear text, and the operator is informed once', async t => {
+  const { keys, log, secret, ask } = setUp(t)
+  keys.put(secret, someKey({ group: 'gone' }))
+  for (let i = 0; i < 3; i++)
+    t.match(
+      await refusalOf(() => ask(bearer(secret))),
+      { status: 403, code: 'group_unknown', message: /'gone'/ },
+      caseName({ i }),
+    )
+  t.equal(log.lines.filter(([level]) => level === 'warn').length, 1)
+})
 
-t.test('a key may be used from its own addresses alone', async t => {
+t.test('a key works only from its own addresses', async t => {
   const { keys, secret, ask } = setUp(t)
   keys.put(
     secret,
@@ -275,11 +269,11 @@ t.test('a key may be used from its own addresses alone', async t => {
     t.match(await refusalOf(() => ask(bearer(secret), remote)), { status: 403, code: 'address_not_allowed' }, remote)
 })
 
-t.test('an address list of entries that cannot be read admits nobody', async t => {
+t.test('an address list of unreadable entries admits no one', async t => {
   t.notOk(listHas(readAddressList(['10.0.0.300', 'localhost', '']), '10.0.0.3'))
 })
 
-t.test('a key may use the models of its list alone', async t => {
+t.test('a key may use only the models of its list', async t => {
   const { keys, hooks, ask } = setUp(t)
   const [listed, none, all] = [createSecret(), createSecret(), createSecret()]
   keys.put(listed, someKey({ models: ['model-one'] }))
@@ -296,7 +290,7 @@ t.test('a key may use the models of its list alone', async t => {
   t.match(await refusalOf(() => target(none, 'model-two')), refused)
 })
 
-t.test('a storage that fails is 503, never 401, and is asked again', async t => {
+t.test('a failing storage is 503, never 401, and is tried again', async t => {
   const { keys, secret, ask } = setUp(t)
   keys.put(secret, someKey())
   const unavailable = { status: 503, code: 'storage_unavailable', retryAfterMs: 1000 }
@@ -328,7 +322,7 @@ t.test('a key is looked up once in 30 seconds, a bad one once in 5', async t => 
   t.equal(keys.lookups, 4)
 })
 
-t.test('requests that arrive while a key is looked up wait for that one lookup', async t => {
+t.test('requests that arrive during a key look-up wait for it', async t => {
   const { keys, secret, ask } = setUp(t)
   keys.put(secret, someKey())
   keys.answer = async key => key
@@ -336,7 +330,7 @@ t.test('requests that arrive while a key is looked up wait for that one lookup',
   t.equal(keys.lookups, 1)
 })
 
-t.test('made-up keys do not push real ones out of the cache', async t => {
+t.test('made-up keys do not evict real ones from the cache', async t => {
   const { keys, secret, ask } = setUp(t, new MapKeys(), 1)
   keys.put(secret, someKey())
   await ask(bearer(secret))
@@ -360,7 +354,7 @@ t.test('a key revoked by another process is refused within a second', async t =>
   t.equal((await refusalOf(() => ask(bearer(secret)))).status, 401)
 })
 
-t.test('a lookup that began before a revocation was seen is not kept', async t => {
+t.test('a look-up that began before a revocation was seen is not cached', async t => {
   mock.timers.enable({ apis: ['setInterval'] })
   t.teardown(() => mock.timers.reset())
   const { keys, secret, ask } = setUp(t)
@@ -377,7 +371,7 @@ t.test('a lookup that began before a revocation was seen is not kept', async t =
   t.equal((await refusalOf(() => ask(bearer(secret)))).status, 401)
 })
 
-t.test('while the storage cannot tell of changes, known keys stay good and the operator hears it once', async t => {
+t.test('while the storage cannot report changes, known keys stay valid and the operator is informed once', async t => {
   mock.timers.enable({ apis: ['setInterval'] })
   t.teardown(() => mock.timers.reset())
   const { keys, log, secret, ask } = setUp(t)
@@ -392,7 +386,7 @@ t.test('while the storage cannot tell of changes, known keys stay good and the o
   t.equal(log.lines.filter(([level]) => level === 'warn').length, 1)
 })
 
-t.test('of 1,000 bad keys a minute from one address 20 are told 401 and the rest 429', async t => {
+t.test('of 1,000 bad keys a minute from one address 20 get 401 and the rest 429', async t => {
   const { keys, log, secret, ask } = setUp(t)
   keys.put(secret, someKey())
   const statuses: number[] = []
@@ -406,7 +400,7 @@ t.test('of 1,000 bad keys a minute from one address 20 are told 401 and the rest
   t.equal(log.lines.length, 21, 'what is refused over and over is not logged over and over')
 })
 
-t.test('an address that waits as it was told gets 401 again instead of 429', async t => {
+t.test('an address that waits the reported time gets 401 again instead of 429', async t => {
   const { clock, ask } = setUp(t, new MapKeys(), 2)
   await refusalOf(() => ask(bearer('sk-bad')))
   clock.move(10_000)
@@ -419,7 +413,7 @@ t.test('an address that waits as it was told gets 401 again instead of 429', asy
   t.equal((await refusalOf(() => ask(bearer('sk-bad')))).status, 401)
 })
 
-t.test('a caller with a whole IPv6 network is one caller', async t => {
+t.test('counts an IPv6 /64 as one client', async t => {
   t.equal(networkOf('2001:db8:0:1::5'), networkOf('2001:0DB8::1:ffff:1:2:3'))
   t.not(networkOf('2001:db8:0:1::5'), networkOf('2001:db8:0:2::5'))
   t.equal(networkOf('::1'), '0:0:0:0::/64')
@@ -427,13 +421,13 @@ t.test('a caller with a whole IPv6 network is one caller', async t => {
   t.equal(networkOf('192.0.2.1'), '192.0.2.1')
 })
 
-t.test('failures are remembered of at most 10,000 networks', async t => {
+t.test('failures of at most 10,000 networks are remembered', async t => {
   const log = new BadKeyLog(new HandClock())
   for (let i = 0; i < 30_000; i++) log.count(`network ${i}`, 20)
   t.equal(log.size, 10_000)
 })
 
-t.test('keys made in a real storage are found by the secret alone, and neither log nor answer shows it', async t => {
+t.test('keys in a real storage are found only by the secret, which no log and no answer contains', async t => {
   const clock = new HandClock()
   const log = new KeptLog()
   const storage = await openStorage({ url: 'sqlite::memory:', role: 'gateway', clock, log })

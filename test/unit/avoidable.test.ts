@@ -123,7 +123,7 @@ async function compare(t: Test, storage: Storage, sold: readonly Sold[]): Promis
     }
 }
 
-t.test('what could have been saved is what the charges say, to the micro-unit', async t => {
+t.test('possible savings equal the charges, to the micro-unit', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-avoidable-'))
   const path = join(folder, 'tollgate.db')
   const clock = clockAt(from)

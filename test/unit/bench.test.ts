@@ -27,7 +27,7 @@ t.test('a configuration is the one of the bench with as many models and processe
   t.throws(() => describe('version: 1', { models: ['one'] }), /has nothing like/)
 })
 
-t.test('a minute is told by the least, the middle and the most of its seconds', async t => {
+t.test('a minute is reported by the minimum, the median and the maximum of its seconds', async t => {
   const samples = Array.from({ length: 90 }, (_, second) => ({
     second,
     megabytes: 100 + second,

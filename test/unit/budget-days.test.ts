@@ -12,7 +12,7 @@ for (const [name, harness] of [
   ['SQLite', sqliteHarness],
   ['PostgreSQL', postgresHarness(postgres)],
 ] as const)
-  t.test(`${name}: budgets are told of the day that is enforced when a clock was past midnight`, async t => {
+  t.test(`${name}: budgets show the enforced day when a clock was past midnight`, async t => {
     const base = await harness()
     const clock = clockAt(evening)
     const storage = await base.open('gateway', clock)

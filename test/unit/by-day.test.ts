@@ -12,7 +12,7 @@ import { clockAt, newKey, silentLog } from '../contract/storage.ts'
 const before = Date.UTC(2026, 9, 24, 12)
 const after = Date.UTC(2026, 9, 25, 12)
 
-t.test('what is of two days comes day after day, each in the order in which it was given', async t => {
+t.test('bookings of two days come day after day, each in its original order', async t => {
   const given = [after + 1, before + 2, after, before]
   t.same(
     byDay('UTC', given, at => at),
@@ -27,7 +27,7 @@ t.test('what is of two days comes day after day, each in the order in which it w
   )
 })
 
-t.test('rows are on the new day, with its sum, however days stand against the order of keys', async t => {
+t.test('rows are on the new day, with its sum, whatever the order of days and keys', async t => {
   const path = join(t.testdir(), 'tollgate.db')
   const clock = clockAt(before)
   const storage = await openStorage({ url: `sqlite:${path}`, clock, log: silentLog, role: 'gateway' })

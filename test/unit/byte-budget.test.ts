@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ByteBudget, ByteClaim } from '../../src/wire/index.ts'
 
-t.test('what claims hold is held of the budget, and a claim that is refused holds what it held', async t => {
+t.test('claims count in the budget, and a refused claim keeps what it held', async t => {
   const budget = new ByteBudget(100)
   const one = new ByteClaim(budget)
   const other = new ByteClaim(budget)
@@ -37,7 +37,7 @@ t.test(
   },
 )
 
-t.test('each claim goes by the bound that it was made with: a reload may lower it', async t => {
+t.test('each claim keeps the bound that it was made with: a reload may lower it', async t => {
   const budget = new ByteBudget()
   const before = new ByteClaim(budget, 100, 'a')
   t.ok(before.hold(50))

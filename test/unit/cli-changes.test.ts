@@ -32,6 +32,6 @@ const cases: readonly (readonly [find: string | RegExp, put: string, wanted: rea
 ]
 
 for (const [find, put, wanted] of cases)
-  t.test(`a change is told: ${wanted[0] ?? `none (${put.trim()})`}`, async t => {
+  t.test(`a change is reported: ${wanted[0] ?? `none (${put.trim()})`}`, async t => {
     t.same(await describeChanges(await planOf('', ''), await planOf(find, put)), wanted)
   })

@@ -4,7 +4,7 @@ import t from 'tap'
 import { findConfigKey, listConfigKeys } from '../../src/index.ts'
 import { makeFolder, root } from '../harness/folder.ts'
 
-t.test('fmt writes the layout, --check only says; a broken file is left as it is', async t => {
+t.test('fmt writes the layout, --check only reports; a broken file is unchanged', async t => {
   const place = await makeFolder(t)
   await place.write(
     'gateway.yaml',
@@ -14,7 +14,7 @@ t.test('fmt writes the layout, --check only says; a broken file is left as it is
   t.match(await place.run('fmt', '--check'), {
     code: 1,
     stdout: '',
-    stderr: /not formatted; tollgate fmt gateway\.yaml does it/,
+    stderr: /not formatted; run tollgate fmt gateway\.yaml/,
   })
   t.match(await place.run('fmt'), { code: 0, stderr: /has been formatted/ })
   t.equal(await readFile(place.path('gateway.yaml'), 'utf8'), await readFile(join(root, 'gateway.yaml'), 'utf8'))
@@ -28,7 +28,7 @@ t.test('fmt writes the layout, --check only says; a broken file is left as it is
   t.equal(await readFile(place.path('unset.yaml'), 'utf8'), 'version: 1\nstorage: "${UNSET_HERE}"\n')
 })
 
-t.test('check and lint speak to GitHub and to code scanning; exit codes stay', async t => {
+t.test('check and lint print GitHub and SARIF formats; exit codes stay', async t => {
   const place = await makeFolder(t)
   await place.write('bad.yaml', ['rpm: 60,', 'rpm: sixty,'])
   await place.write('risky.yaml', ['"${TOLLGATE_OPS:-127.0.0.1:9464}"', '0.0.0.0:9464'])
@@ -56,12 +56,12 @@ t.test('check and lint speak to GitHub and to code scanning; exit codes stay', a
     stderr: /1 error,/,
   })
   t.match(silenced, { code: 0, stdout: '' })
-  t.match(invalid, { code: 3, stderr: /is not valid, so it was not linted/ })
+  t.match(invalid, { code: 3, stderr: /is invalid, so it was not linted/ })
   t.match(rules, { code: 0, stdout: /^RULE .*\nliteral-secret +error /m })
   t.match(misspelt, { code: 2, stderr: /no rule 'ops-publik'/ })
 })
 
-t.test('config prints what is in effect and where it came from; secrets are covered', async t => {
+t.test('config prints the effective values and their origins; secrets are redacted', async t => {
   const place = await makeFolder(t)
   await place.write('gateway.yaml')
   const env = { ALPHA_URL: 'https://alpha.example', ALPHA_API_KEY: 'secret-of-alpha' }
@@ -91,7 +91,7 @@ t.test('config prints what is in effect and where it came from; secrets are cove
   t.match(missing, { code: 2, stdout: '', stderr: /no key 'serverr'\n\(Did you mean server\?\)/ })
 })
 
-t.test('docs tells of a key however it is named, and suggests', async t => {
+t.test('docs finds a key however it is named, and suggests', async t => {
   const place = await makeFolder(t)
   const [timeout, json, near] = await Promise.all([
     place.run('docs', 'upstreams.alpha.timeouts.connect'),

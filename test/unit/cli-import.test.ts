@@ -43,7 +43,7 @@ t.test('prices each become prices per million, exactly', async t => {
     t.equal(toDecimal(none), undefined, caseName({ none }))
 })
 
-t.test('a model list becomes upstreams, families and models with what each costs', async t => {
+t.test('a model list becomes upstreams, families and models with prices', async t => {
   const { plan, laidOut, text } = await translate(
     models(
       `{ model_name: gpt-4o, litellm_params: { model: azure/eu, api_base: os.environ/AZ_BASE, api_key: os.environ/AZ_KEY, rpm: 100, ${priced} } }`,
@@ -85,7 +85,7 @@ t.test('a model list becomes upstreams, families and models with what each costs
   t.notMatch(text, 'key-of')
 })
 
-t.test('a price that has no place here is told, and never makes a model free', async t => {
+t.test('an unsupported price is reported, and never makes a model free', async t => {
   const { plan, notes } = await translate(
     models(
       `{ model_name: a, litellm_params: { model: anthropic/a, cache_creation_input_token_cost: 3.75e-06, input_cost_per_token_above_200k_tokens: 9e-06, cache_read_input_token_cost_priority: 1e-06, input_cost_per_image: 0.01, output_cost_per_image: 0, ${priced} } }`,
@@ -95,7 +95,7 @@ t.test('a price that has no place here is told, and never makes a model free', a
     ),
   )
   const told = (model: string) => notes.filter(note => note.startsWith(`${model}: `) && note.includes('_cost'))
-  t.match(told('a'), [/input_cost_per_image \(no answer counts by it\) is not translated, and not charged/])
+  t.match(told('a'), [/input_cost_per_image \(no response reports it\) is not translated and not charged/])
   t.equal(plan.models.get('a')?.prices.get('cache_write')?.micros, 3_750_000)
   t.match(plan.models.get('a')?.overrides, [
     { if: { service_tier: ['priority', 'fast'], input_above: 200_000 } },
@@ -125,11 +125,11 @@ t.test('fallbacks of the same family become further upstreams', async t => {
       ['openrouter', 2, 'vendor/b'],
     ],
   )
-  t.ok(notes.some(note => note.includes('its fallback b answers is charged as a')))
+  t.ok(notes.some(note => note.includes('responses of its fallback b are charged as a')))
   t.ok(notes.some(note => note.includes('the fallback c is not translated')))
 })
 
-t.test('a secret in the file is not copied, and two are two variables', async t => {
+t.test('a secret in the file is not copied, and two secrets are two variables', async t => {
   const { plan, text, notes } = await translate(
     models(
       `{ model_name: a, litellm_params: { model: openai/a, api_key: sk-one-0123456789, ${priced} } }`,
@@ -150,7 +150,7 @@ t.test('a secret in the file is not copied, and two are two variables', async t 
   )
 })
 
-t.test('what cannot be translated is told, in the file too; a model without a price is a comment', async t => {
+t.test('unsupported settings are reported, in the file too; a model without a price is a comment', async t => {
   const { plan, text, notes } = await translate(
     `${models(
       '{ model_name: bed, litellm_params: { model: bedrock/x, aws_region_name: eu } }',
@@ -165,13 +165,13 @@ t.test('what cannot be translated is told, in the file too; a model without a pr
   t.match(text, '  # unpriced: { family: chat, upstream: openai, send_as: o1 }')
   for (const told of [
     'bedrock',
-    'a pattern is no model',
-    'unpriced: nothing says input_cost_per_token',
-    'unsaid: nothing says what it is for',
+    'a pattern is not a model',
+    'unpriced: it has no input_cost_per_token',
+    'unsaid: its mode is unknown',
     'one: tpm',
     'one: litellm_params.temperature',
     'model_list[5]',
-    'general_settings.master_key: make keys',
+    'general_settings.master_key: create keys',
     'drop_params',
   ])
     t.ok(
@@ -190,7 +190,7 @@ t.test('anchors and merge keys of the file are followed', async t => {
   t.equal(plan.models.get('a')?.prices.get('input')?.micros, 2_500_000)
 })
 
-t.test('a file of something else is refused at its place', async t => {
+t.test('another kind of file is refused at its place', async t => {
   const file = join(folder, 'other.yaml')
   await writeFile(file, 'services: {}\n')
   t.match(await importConfig(file, 'litellm'), { ok: false, findings: [{ code: 'model_list_missing', line: 1 }] })

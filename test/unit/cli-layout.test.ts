@@ -20,7 +20,7 @@ const valueOf = (text: string): unknown => {
   return root && toValue(root)
 }
 
-t.test('the shipped gateway.yaml is laid out as it should be', async t => {
+t.test('the shipped gateway.yaml is formatted', async t => {
   t.equal(format(shipped), shipped)
 })
 
@@ -59,12 +59,12 @@ for (const [title, given, wanted] of cases)
     t.equal(format(wanted), wanted, 'and once more changes nothing')
   })
 
-t.test('a file that cannot be read is left alone, and its faults are told', async t => {
+t.test('an unreadable file is unchanged, and its errors are reported', async t => {
   for (const text of ['a: [1', 'a: 1\na: 2', 'a: &x 1', '', 'a:\n\t- 1'])
     t.match(formatText(text), { ok: false, diagnostics: [{}] }, caseName({ text }))
 })
 
-t.test('whatever blanks a file has, the layout keeps its meaning and is found in one step', async t => {
+t.test('formatting keeps the meaning of any file and is stable', async t => {
   t.comment(`SEED=${seed}`)
   const random = createRandom(seed)
   const texts = [shipped, ...readdirSync(broken).map(name => readFileSync(new URL(name, broken), 'utf8'))]

@@ -26,7 +26,7 @@ async function lintOf(edits: readonly Edit[], env: NodeJS.ProcessEnv = {}, unask
   return { ...linted, shown }
 }
 
-t.test('the shipped gateway.yaml has nothing to be told of', async t => {
+t.test('the shipped gateway.yaml has no findings', async t => {
   t.same(await lintOf([]), { ok: true, findings: [], ignored: 0, shown: [] })
 })
 
@@ -147,7 +147,7 @@ t.test('every rule has a case, a reason and a remedy', async t => {
     t.ok(description.length > 20 && remedy.length > 10, caseName({ description, remedy }))
 })
 
-t.test('a comment beside a line or above it silences a rule there, with a reason', async t => {
+t.test('a comment on a line or above it silences a rule there, with a reason', async t => {
   const ops = '  ops: "${TOLLGATE_OPS:-127.0.0.1:9464}"'
   const open = '  ops: 0.0.0.0:9464'
   const beside = await lintOf([[ops, `${open} # tollgate-ignore: ops-public behind a firewall`]])
@@ -174,7 +174,7 @@ t.test('a comment beside a line or above it silences a rule there, with a reason
   t.match(await lintOf([[ops, open]], {}, ['ops-public']), { findings: [], ignored: 0 })
 })
 
-t.test('an upstream with several keys is sent one of them', async t => {
+t.test('one key of an upstream with several is checked', async t => {
   const { shown } = await lintOf([
     [alphaUrl, 'https://api.example.com'],
     [alphaCredential, pool],
@@ -182,7 +182,7 @@ t.test('an upstream with several keys is sent one of them', async t => {
   t.same(shown, [])
 })
 
-t.test('a rule is still silenced by its old name, and a note says the new one', async t => {
+t.test('a rule is still silenced by its old name, and a note gives the new one', async t => {
   const dear: Edit = [
     'output: "1.50", web_search: "10" } }',
     'output: "150.00", web_search: "10" } } # tollgate-ignore: dear-model-without-limits measured',
@@ -205,7 +205,7 @@ t.test('a listener behind a proxy that is named needs no certificate', async t =
   t.notOk(shown.some(one => one.code === 'listen-without-tls'))
 })
 
-t.test('what the environment says is looked at too', async t => {
+t.test('environment values are checked too', async t => {
   const { shown } = await lintOf([], {
     TOLLGATE_OPS: '0.0.0.0:9464',
     ALPHA_URL: 'http://api.example.com',
@@ -214,7 +214,7 @@ t.test('what the environment says is looked at too', async t => {
   t.match(shown, [{ code: 'ops-public' }, { code: 'credential-in-clear' }])
 })
 
-t.test('a file that is not valid is not linted: its errors are told', async t => {
+t.test('an invalid file is not linted: its errors are reported', async t => {
   await writeFile(file, shipped.replace('rpm: 60', 'rpm: sixty'))
   t.match(await lintConfig(file, [], {}), { ok: false, findings: [{ code: 'value_type' }] })
 })
@@ -231,7 +231,7 @@ const sample: LintFinding = {
   caret: '',
 }
 
-t.test('findings as annotations of GitHub Actions, one line each, escaped', async t => {
+t.test('findings as GitHub Actions annotations, one line each, escaped', async t => {
   t.equal(
     await reportFindings([sample, { ...sample, severity: 'note', file: 'a,b:c', path: '' }], 'github'),
     [

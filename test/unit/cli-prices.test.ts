@@ -33,46 +33,43 @@ models:
 routes: [{ match: POST /v1/chat/completions, operation: chat, dialect: openai }]
 `
 
-t.test('the command knows every table that there is a reader for', t => {
+t.test('the command knows every table with a reader', t => {
   t.same(priceSources, known)
   t.end()
 })
 
-t.test(
-  'a table of each of three sources becomes a file that a configuration takes, the same bytes each time',
-  async t => {
-    const place = await makeFolder(t)
-    for (const from of known) {
-      const text = await sourceOf(from)
-      const imported = await importPrices(text, { ...options, from })
-      const again = await importPrices(text, { ...options, from })
-      t.equal(again.text, imported.text, caseName({ from }))
-      t.match(imported.text, /^digest: "sha256:[0-9a-f]{64}"$/m, caseName({ from }))
-      const ids = [...imported.text.matchAll(/^ {2}("[^"]+"|[\w./-]+): \{/gm)].map(([, id = '']) =>
-        id.replaceAll('"', ''),
-      )
-      t.same(
-        ids,
-        imported.rows.map(row => row.id),
-        caseName({ from }),
-      )
-      t.same(ids, ids.toSorted(), caseName({ from }))
-      await writeFile(place.path('prices.yaml'), imported.text)
-      await writeFile(place.path('gateway.yaml'), config.replaceAll(/^ {2}(?:gpt-4o|sonnet|llama): .*\n/gm, ''))
-      t.match(await loadConfig(place.path('gateway.yaml'), {}), { ok: true }, caseName({ from }))
-      t.match(await place.run('fmt', 'prices.yaml', '--check'), { code: 0 }, caseName({ from }))
-    }
-  },
-)
+t.test('tables of three sources become files that a configuration accepts, always the same bytes', async t => {
+  const place = await makeFolder(t)
+  for (const from of known) {
+    const text = await sourceOf(from)
+    const imported = await importPrices(text, { ...options, from })
+    const again = await importPrices(text, { ...options, from })
+    t.equal(again.text, imported.text, caseName({ from }))
+    t.match(imported.text, /^digest: "sha256:[0-9a-f]{64}"$/m, caseName({ from }))
+    const ids = [...imported.text.matchAll(/^ {2}("[^"]+"|[\w./-]+): \{/gm)].map(([, id = '']) =>
+      id.replaceAll('"', ''),
+    )
+    t.same(
+      ids,
+      imported.rows.map(row => row.id),
+      caseName({ from }),
+    )
+    t.same(ids, ids.toSorted(), caseName({ from }))
+    await writeFile(place.path('prices.yaml'), imported.text)
+    await writeFile(place.path('gateway.yaml'), config.replaceAll(/^ {2}(?:gpt-4o|sonnet|llama): .*\n/gm, ''))
+    t.match(await loadConfig(place.path('gateway.yaml'), {}), { ok: true }, caseName({ from }))
+    t.match(await place.run('fmt', 'prices.yaml', '--check'), { code: 0 }, caseName({ from }))
+  }
+})
 
-t.test('what is left out is counted by its reason, with names; nothing is lost', async t => {
+t.test('omitted rows are counted by reason, with names; nothing is lost', async t => {
   const place = await makeFolder(t)
   await writeFile(place.path('table.json'), `\uFEFF${(await sourceOf('litellm')).replaceAll('\n', '\r\n')}`)
   const told = await place.run('prices', 'import', 'table.json', '--from', 'litellm', '--as-of', '2026-11-23')
   t.equal(told.code, 0, told.stderr)
-  t.match(told.stderr, "left out 1: nothing here counts what the mode 'video_generation' is priced by: veo-3")
-  t.match(told.stderr, /left out \d+: it says no price, or 0, which may mean that nobody knew: volcengine\/glm-4-7/)
-  t.match(told.stderr, /^table\.json: 14 rows, 8 left out, 0 not asked for$/m)
+  t.match(told.stderr, "left out 1: the mode 'video_generation' is priced by a unit that is not supported: veo-3")
+  t.match(told.stderr, /left out \d+: its price is missing or 0, which may mean unknown: volcengine\/glm-4-7/)
+  t.match(told.stderr, /^table\.json: 14 rows, 8 left out, 0 not selected$/m)
   const some = await place.run(
     'prices',
     'import',
@@ -104,17 +101,17 @@ t.test('what is left out is counted by its reason, with names; nothing is lost',
   })
 })
 
-t.test('a row that leaves out what costs is taken where that is said, and check tells of it each time', async t => {
+t.test('a row that omits a cost is accepted on request, and check reports it each time', async t => {
   const place = await makeFolder(t)
   await writeFile(place.path('table.json'), await sourceOf('openrouter'))
   const run = (...more: readonly string[]) =>
     place.run('prices', 'import', 'table.json', '--from', 'openrouter', '--only', 'openai/gpt-4o', ...more)
   t.match(await run('-o', 'prices.yaml'), {
     code: 1,
-    stderr: /left out 1: it would be undercharged: image \(no answer counts by it\).*nothing was written/s,
+    stderr: /left out 1: some of its use would not be charged: image \(no response reports it\).*nothing was written/s,
   })
   t.match(await run('-o', 'prices.yaml', '--allow-undercharge'), { code: 0 })
-  t.match(await readFile(place.path('prices.yaml'), 'utf8'), /unmapped: \["image \(no answer counts by it\)"\]/)
+  t.match(await readFile(place.path('prices.yaml'), 'utf8'), /unmapped: \["image \(no response reports it\)"\]/)
   await writeFile(place.path('gateway.yaml'), config.replaceAll(/^ {2}(?:sonnet|llama|gpt-4o): .*\n/gm, ''))
   const text = await readFile(place.path('gateway.yaml'), 'utf8')
   await writeFile(
@@ -126,7 +123,7 @@ t.test('a row that leaves out what costs is taken where that is said, and check 
   )
   const told = await place.run('check')
   t.equal(told.code, 0, told.stderr)
-  t.match(told.stdout + told.stderr, /prices\.yaml:\d+.*'gpt-4o' costs what the row openai\/gpt-4o says, .*image/)
+  t.match(told.stdout + told.stderr, /prices\.yaml:\d+.*'gpt-4o' uses the prices of row openai\/gpt-4o, .*image/)
 })
 
 t.test('a table comes from standard input, and is not fetched', async t => {
@@ -145,7 +142,7 @@ t.test('a table comes from standard input, and is not fetched', async t => {
   })
 })
 
-t.test('an import writes over what an import wrote, and over nothing else', async t => {
+t.test('an import overwrites only files of an import', async t => {
   const place = await makeFolder(t)
   await writeFile(place.path('a.json'), await sourceOf('litellm'))
   await writeFile(place.path('b.json'), oneRow('"input_cost_per_token": 3e-6, "output_cost_per_token": 1e-7'))
@@ -160,10 +157,10 @@ t.test('an import writes over what an import wrote, and over nothing else', asyn
   t.equal((await stat(place.path('prices.yaml'))).mode & 0o777, 0o640, 'it keeps its mode')
   t.equal(await ownershipOf(second.replaceAll('\n', '\r\n')), 'own', 'as git may check it out')
   await writeFile(place.path('prices.yaml'), second.replace('"3.00"', '"4.00"'))
-  t.match(await run('a.json'), { code: 1, stderr: /was changed since it was imported/ })
+  t.match(await run('a.json'), { code: 1, stderr: /was edited after its import/ })
   t.match(await readFile(place.path('prices.yaml'), 'utf8'), '"4.00"')
   await writeFile(place.path('prices.yaml'), 'version: 1\n')
-  t.match(await run('a.json'), { code: 1, stderr: /no file that an import wrote; --force/ })
+  t.match(await run('a.json'), { code: 1, stderr: /was not written by an import; use --force/ })
   t.match(await run('a.json', '--force'), { code: 0 })
   await symlink(place.path('prices.yaml'), place.path('link.yaml'))
   t.match(await place.run('prices', 'import', 'b.json', '--from', 'litellm', '-o', 'link.yaml'), { code: 0 })
@@ -175,7 +172,7 @@ t.test('an import writes over what an import wrote, and over nothing else', asyn
   )
 })
 
-t.test('prices are exact to the micro-unit, and what cannot be read is no price', async t => {
+t.test('prices are exact to the micro-unit, and an unreadable value is no price', async t => {
   const input = async (value: string): Promise<string> => {
     const { rows, left } = await importPrices(
       oneRow(`"input_cost_per_token": ${value}, "output_cost_per_token": 1e-6`),
@@ -191,27 +188,27 @@ t.test('prices are exact to the micro-unit, and what cannot be read is no price'
     ['0.00000015', '0.15'],
     ['7.499999999999999e-07', '0.75'],
     ['1.0000000000000001e-7', '0.10'],
-    ['1e-13', /no amount with at most six/],
-    ['1.2345678e-6', /no amount with at most six/],
+    ['1e-13', /not an amount with at most six/],
+    ['1.2345678e-6', /not an amount with at most six/],
     ['999', '999000000.00'],
-    ['1000', /no amount/],
-    ['1e400', /no amount/],
-    ['-1e-6', /is no amount/],
-    ['"-1"', /is no amount/],
-    ['"NaN"', /is no amount/],
-    ['"Infinity"', /is no amount/],
-    ['"1,5"', /is no amount/],
-    ['"0x10"', /is no amount/],
+    ['1000', /not an amount/],
+    ['1e400', /not an amount/],
+    ['-1e-6', /is not an amount/],
+    ['"-1"', /is not an amount/],
+    ['"NaN"', /is not an amount/],
+    ['"Infinity"', /is not an amount/],
+    ['"1,5"', /is not an amount/],
+    ['"0x10"', /is not an amount/],
     ['true', /it has no input_cost_per_token/],
     ['null', /it has no input_cost_per_token/],
-    ['[1e-6]', /no amount/],
-    ['1e-6, "cache_read_input_token_cost": -2e-7', /cache_read_input_token_cost is no amount/],
+    ['[1e-6]', /not an amount/],
+    ['1e-6, "cache_read_input_token_cost": -2e-7', /cache_read_input_token_cost is not an amount/],
     ['1e-6, "input_cost_per_token": 2e-6', /twice/],
   ]
   for (const [value, wanted] of cases) t.match(await input(value), wanted, value)
 })
 
-t.test('a name that stands twice, or can stand in no file, is left out with a word', async t => {
+t.test('a duplicate or impossible name is left out with a note', async t => {
   const good = '"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6'
   for (const id of [
     '"sure"',
@@ -259,8 +256,8 @@ t.test('a name that stands twice, or can stand in no file, is left out with a wo
       one.why.slice(0, 16),
     ]),
     [
-      ['a', 'it stands there '],
-      ['b', 'prompt is no amo'],
+      ['a', 'it, or a part of'],
+      ['b', 'prompt is not an'],
     ],
   )
   const ratios = '{ "ModelRatio": { "a": 1, "b": -1, "a": 2 }, "CompletionRatio": { "a": 1, "b": 1 } }'
@@ -277,17 +274,17 @@ t.test('long texts and deep lists are read, or refused, in their time', async t 
     t.equal(rows.length, 2, filler.slice(0, 4))
   }
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
-  await t.rejects(importPrices(oneRow(`${cost}, "some_cost": ${deep}`), options), /no JSON, or was cut short/)
+  await t.rejects(importPrices(oneRow(`${cost}, "some_cost": ${deep}`), options), /not valid JSON, or is truncated/)
 })
 
-t.test('what is no table, or was cut short, is refused whole', async t => {
+t.test('an invalid or truncated table is refused whole', async t => {
   const place = await makeFolder(t)
   const text = await sourceOf('litellm')
   const cases: readonly (readonly [text: string, why: RegExp])[] = [
-    [text.slice(0, -400), /no JSON, or was cut short/],
-    [text.replace('2.5e-6', 'NaN'), /no JSON/],
-    ['{}', /no table of litellm/],
-    ['', /no JSON/],
+    [text.slice(0, -400), /not valid JSON, or is truncated/],
+    [text.replace('2.5e-6', 'NaN'), /not valid JSON/],
+    ['{}', /not a price list of litellm/],
+    ['', /not valid JSON/],
   ]
   for (const [given, why] of cases) {
     await writeFile(place.path('table.json'), given)
@@ -299,7 +296,7 @@ t.test('what is no table, or was cut short, is refused whole', async t => {
   t.match(await place.run('prices', 'import', 'table.json', '--from', 'litellm', '--as-of', 'yesterday'), { code: 2 })
 })
 
-t.test('list says what every model costs, with the file and line of each price', async t => {
+t.test('list shows the prices of every model, with their file and line', async t => {
   const place = await makeFolder(t)
   await writeFile(place.path('prices.yaml'), (await importPrices(await sourceOf('litellm'), options)).text)
   await writeFile(place.path('gateway.yaml'), config)
@@ -351,7 +348,7 @@ t.test('list says what every model costs, with the file and line of each price',
   t.match(shipped.stdout, /^alpha-image-2 +4K +\S+ +USD +1 +gateway\.yaml:\d+$/m)
 })
 
-t.test('diff tells what a newer table changes, and exits as diff does', async t => {
+t.test('diff reports what a newer table changes, and exits like diff', async t => {
   const place = await makeFolder(t)
   const old = await sourceOf('litellm')
   const newer = old
@@ -386,7 +383,7 @@ t.test('diff tells what a newer table changes, and exits as diff does', async t 
       ['sonnet', 'input where input_above 200000', '6.00', null, null],
     ],
   )
-  t.match(told.stderr, 'ours: it has prices of its own, and the table has no row of it')
+  t.match(told.stderr, 'ours: it has its own prices, and the table has no row for it')
   t.match(
     (await place.run('prices', 'diff', 'newer.yaml', '--only', 'gpt-*')).stdout,
     /^gpt-4o +input +2\.50 +3\.00 +\+20\.0 +.*prices\.yaml:\d+ +newer\.yaml:\d+$/m,
@@ -405,9 +402,9 @@ t.test('diff tells what a newer table changes, and exits as diff does', async t 
   await writeFile(place.path('euros.yaml'), 'version: 1\ncurrency: EUR\nmodels: {}\n')
   t.match(await place.run('prices', 'diff', 'euros.yaml'), {
     code: 2,
-    stderr: /in USD are not held against prices in EUR/,
+    stderr: /in USD cannot be compared with prices in EUR/,
   })
-  t.match(await place.run('prices', 'diff', 'none.yaml'), { code: 2, stderr: /^none\.yaml is not there\n$/ })
+  t.match(await place.run('prices', 'diff', 'none.yaml'), { code: 2, stderr: /^none\.yaml does not exist\n$/ })
   await writeFile(place.path('bad.yaml'), 'version: 1\ncurrency: USD\nmodels: { a: { prices: { input: 1.5 } } }\n')
   t.match(await place.run('prices', 'diff', 'bad.yaml'), { code: 3, stderr: /bad\.yaml:3:\d+/ })
   await writeFile(place.path('gateway.yaml'), 'version: 2\n')

@@ -104,21 +104,21 @@ const generate = (url: string, key: string, body: object) =>
     body: JSON.stringify({ prompt: 'a boat', ...body }),
   })
 
-t.test('what cannot be understood is answered with a suggestion and exit 2, on standard error', async t => {
+t.test('an unknown argument gets a suggestion and exit 2, on standard error', async t => {
   const { run } = await makePlace(t)
   const cases: readonly (readonly [args: readonly string[], says: RegExp])[] = [
     [[], /Usage: tollgate/],
     [['serv'], /unknown command 'serv'\n\(Did you mean serve\?\)/],
-    [['keys', 'creat'], /unknown command 'creat'\n\(Did you mean create\?\)\n\(tollgate keys --help/],
+    [['keys', 'creat'], /unknown command 'creat'\n\(Did you mean create\?\)\n\(see tollgate keys --help/],
     [['keys', 'create', '--nam', 'x'], /unknown option '--nam'\n\(Did you mean --name\?\)/],
     [['keys', 'create'], /'--name <name>' not specified/],
     [['logs', 'shwo', 'x'], /unknown command 'shwo'\n\(logs has: show\)/],
-    [['logs', '--limit', '0'], /a whole number from 1 is needed/],
+    [['logs', '--limit', '0'], /expected a whole number from 1/],
     [
       ['explain', 'image', '--model', 'alpha-image-2', '--sise', '1x1'],
       /unknown option '--sise'\n\(Did you mean --size/,
     ],
-    [['keys', 'create', '--name', 'x', '--budget', 'much'], /--budget much: an amount such as 25\.00/],
+    [['keys', 'create', '--name', 'x', '--budget', 'much'], /--budget much: expected an amount such as 25\.00/],
     [['keys', 'create', '--name', 'x', '--group', 'none'], /--group none: the configuration has default, partner/],
     [['users', 'passwd', 'local'], /12 to 128 characters/],
   ]
@@ -131,7 +131,7 @@ t.test('what cannot be understood is answered with a suggestion and exit 2, on s
   }
 })
 
-t.test('commands that need no gateway print data to stdout and words to stderr', async t => {
+t.test('commands that need no gateway print data to stdout and messages to stderr', async t => {
   const { run, edit } = await makePlace(t)
   const [version, flag, schema, help, good, image, imageJson, edited] = await Promise.all([
     run('version'),
@@ -154,7 +154,7 @@ t.test('commands that need no gateway print data to stdout and words to stderr',
     /^request {4}POST \/v1\/images\/generations, model beta-imagine-image of family beta-image, to upstream beta$/m,
     /^dropped {4}quality$/m,
     /^sent .*resolution=2k {2}aspect_ratio=16:9$/m,
-    /^comes back 2816x1584$/m,
+    /^returned   2816x1584$/m,
     /^price {6}4K, 请求尺寸 \(request\): 0\.08 USD each \(gateway\.yaml:\d+\)$/m,
     /^bill {7}2 × 0\.08 = 0\.16 USD expected, at most 0\.16; no group multiplier applies$/m,
     /^note .*2048x1152 is billed 2K$/m,
@@ -195,7 +195,7 @@ t.test('commands that need no gateway print data to stdout and words to stderr',
   t.match(absent, { code: 3, stderr: /none\.yaml:1:1 .*cannot be read/ })
 })
 
-t.test('a gateway is served, and every command works beside it', async t => {
+t.test('every command works next to a serving gateway', async t => {
   const beta = await startUpstream()
   t.teardown(() => beta.close())
   const place = await makePlace(t, { BETA_URL: beta.url, BETA_API_KEY: 'secret-of-beta' })
@@ -207,12 +207,12 @@ t.test('a gateway is served, and every command works beside it', async t => {
   t.match(gateway.said(), /^SIMULATED {2}upstream 'alpha'/m)
   t.notMatch(gateway.said(), /^SIMULATED {2}upstream 'beta'/m)
   t.notMatch(gateway.said(), /secret-of-beta/)
-  const [, keyFile = ''] = await gateway.hears(/it is in (\S+) \(mode 600\)/)
+  const [, keyFile = ''] = await gateway.hears(/API key \(\S+\) in (\S+) \(mode 600\)/)
   const firstKey = (await readFile(keyFile, 'utf8')).trim()
   t.notMatch(gateway.said(), firstKey, 'nobody reads it in a log')
 
   const skip = spawnSync('curl', ['--version']).error !== undefined && 'curl is not installed'
-  await t.test('the request that the first start prints can be pasted', { skip }, async t => {
+  await t.test('the printed first request works when pasted', { skip }, async t => {
     const [command] = await gateway.hears(/^ {2}curl -s [^]*?\n(?=\nThen)/m)
     const shell = spawn('sh', ['-c', command], { cwd: place.folder, env: place.env })
     const [said] = await Promise.all([text(shell.stdout), once(shell, 'close')])
@@ -226,7 +226,7 @@ t.test('a gateway is served, and every command works beside it', async t => {
   t.equal(answered.status, 200)
   await answered.text()
 
-  await t.test('logs and explain log tell of a request and its bill', async t => {
+  await t.test('logs and explain log show a request and its bill', async t => {
     await until(async () => (await run('logs', 'show', id)).code === 0)
     const [list, listJson, show, showJson, explained, absent, other] = await Promise.all([
       run('logs'),
@@ -260,10 +260,10 @@ t.test('a gateway is served, and every command works beside it', async t => {
     t.match(show.stdout, /^charged {4}0\.08 USD, settled; no group multiplier applies$/m)
     t.strictSame(explained, show, 'explain log says the same')
     t.match(absent, { code: 1, stdout: '', stderr: /there is no request 'req_none'/ })
-    t.match(other, { code: 0, stdout: '', stderr: /no such request/ })
+    t.match(other, { code: 0, stdout: '', stderr: /no matching requests/ })
   })
 
-  await t.test('what a caller made up moves no cursor and begins no line of its own', async t => {
+  await t.test('client text moves no cursor and begins no line', async t => {
     const made = 'high\u001b[2J\r\n2026-11-20T00:00:00.000Z  req_forged  200 answered \u009b1A\u202e'
     const forger = await generate(url, firstKey, { model: 'alpha-image-2', quality: made, [`a\n${made}`]: 1 })
     await forger.text()
@@ -278,7 +278,7 @@ t.test('a gateway is served, and every command works beside it', async t => {
     }
   })
 
-  await t.test('keys made and revoked here hold at the running gateway', async t => {
+  await t.test('keys created and revoked here apply at the running gateway', async t => {
     const [made, plain] = await Promise.all([
       run('keys', 'create', '--name', 'cli', '--group', 'partner', '--budget', '0.10', '--format', 'json'),
       run('keys', 'create', '--name', 'words', '--models', 'alpha-image-2'),
@@ -286,7 +286,7 @@ t.test('a gateway is served, and every command works beside it', async t => {
     t.match(made, { code: 0, stderr: '' })
     const [created] = jsonLines(made.stdout) as { id: string; key: string }[]
     t.match(created, { id: /^key_/, key: /^sk-/, name: 'cli', user: 'local', group: 'partner', budget: '0.10' })
-    t.match(plain, { code: 0, stdout: /^sk-\S+\n$/, stderr: /'words' of local.*only time/ })
+    t.match(plain, { code: 0, stdout: /^sk-\S+\n$/, stderr: /'words' of local.*shown only now/ })
     const models = () => fetch(`${url}/v1/models`, { headers: { 'x-api-key': created?.key ?? '' } })
     t.equal((await models()).status, 200, 'taken at once')
     const [table, listed] = await Promise.all([run('keys', 'list'), run('keys', 'list', '--format', 'json')])
@@ -300,7 +300,7 @@ t.test('a gateway is served, and every command works beside it', async t => {
       { name: 'cli', status: 'active', spent: '0.00' },
     )
     t.notOk((table.stdout + listed.stdout).includes(created?.key ?? ''), 'a secret is shown once')
-    t.match(await run('keys', 'revoke', created?.id ?? ''), { code: 0, stdout: '', stderr: /is revoked/ })
+    t.match(await run('keys', 'revoke', created?.id ?? ''), { code: 0, stdout: '', stderr: /Revoked key/ })
     const since = performance.now()
     while ((await models()).status === 200 && performance.now() - since < 10_000);
     t.equal((await models()).status, 401)
@@ -308,10 +308,13 @@ t.test('a gateway is served, and every command works beside it', async t => {
     t.match(await run('keys', 'revoke', 'key_none'), { code: 1, stderr: /there is no key 'key_none'/ })
   })
 
-  await t.test('users are made, listed and given passwords', async t => {
+  await t.test('users are created, listed and given passwords', async t => {
     t.match(await run('users', 'create', 'ann', '--group', 'partner'), { code: 0, stderr: /User ann \(user\)/ })
     t.match(await run('users', 'create', 'ann'), { code: 1, stderr: /'ann' already/ })
-    t.match(await runIn(place, ['users', 'passwd', 'ann'], 'correct horse battery\n'), { code: 0, stderr: /is set/ })
+    t.match(await runIn(place, ['users', 'passwd', 'ann'], 'correct horse battery\n'), {
+      code: 0,
+      stderr: /^Set the password of/,
+    })
     const listed = await run('users', 'list', '--format', 'json')
     t.match(
       jsonLines(listed.stdout).find(user => user['name'] === 'ann'),
@@ -320,7 +323,7 @@ t.test('a gateway is served, and every command works beside it', async t => {
     t.notMatch(listed.stdout, /correct horse|scrypt/)
   })
 
-  await t.test('the ledger is verified, replayed, resolved and given back', async t => {
+  await t.test('the ledger is verified, replayed, resolved and refunded', async t => {
     // Cut after the request was sent: nobody knows whether an image was made.
     beta.answerOnce(res => void res.socket?.resetAndDestroy())
     const doubtful = await generate(url, firstKey, { model: 'beta-imagine-image' })
@@ -330,16 +333,19 @@ t.test('a gateway is served, and every command works beside it', async t => {
     t.match(await run('ledger', 'verify'), { code: 0, stdout: '', stderr: /0 problems/ })
     t.match(jsonLines((await run('ledger', 'verify', '--format', 'json')).stdout), [{ problems: [] }])
     t.match(await run('ledger', 'replay'), { code: 0, stdout: '', stderr: /0 differ/ })
-    t.match(await run('ledger', 'resolve', id), { code: 1, stderr: /not a charge that needs review/ })
+    t.match(await run('ledger', 'resolve', id), { code: 1, stderr: /not a charge waiting for review/ })
     t.match(await run('ledger', 'resolve', doubt, '--as', 'void', '--reason', 'asked'), { code: 0, stderr: /voided/ })
-    t.match(await run('ledger', 'refund', id, '--reason', 'kindness'), { code: 0, stderr: /^0\.08 USD of charge/ })
-    t.match(await run('ledger', 'refund', id), { code: 1, stderr: /nothing left to give back/ })
+    t.match(await run('ledger', 'refund', id, '--reason', 'kindness'), {
+      code: 0,
+      stderr: /^Refunded 0\.08 USD of charge/,
+    })
+    t.match(await run('ledger', 'refund', id), { code: 1, stderr: /nothing left to refund/ })
     t.match(await run('ledger', 'refund', 'req_none'), { code: 1, stderr: /there is no charge 'req_none'/ })
-    t.match(await run('logs', 'show', id), { stdout: /0\.08 given back/ })
+    t.match(await run('logs', 'show', id), { stdout: /0\.08 refunded/ })
     t.match(await run('ledger', 'verify'), { code: 0, stderr: /0 problems/ })
   })
 
-  await t.test('a second gateway on the storage or the address says what is in its way', async t => {
+  await t.test('a second gateway on the storage or the address reports the conflict', async t => {
     const elsewhere = await makePlace(t, { TOLLGATE_LISTEN: new URL(url).host })
     const [storage, address] = await Promise.all([run('serve'), elsewhere.run('serve')])
     t.match(storage, {
@@ -347,11 +353,11 @@ t.test('a gateway is served, and every command works beside it', async t => {
       stdout: '',
       stderr: /^another gateway already works on .*tollgate\.db \(\S+:\d+\); stop it/,
     })
-    t.match(address, { code: 1, stdout: '', stderr: `${new URL(url).host} is taken by another program` })
+    t.match(address, { code: 1, stdout: '', stderr: `${new URL(url).host} is in use by another program` })
     t.match(address.stderr, /TOLLGATE_LISTEN/)
   })
 
-  await t.test('a saved file and SIGHUP are taken over and told; a bad file keeps the old', async t => {
+  await t.test('a saved file and SIGHUP are applied and logged; a bad file keeps the old configuration', async t => {
     let from = gateway.said().length
     await place.edit(/(beta-imagine-image: .*2K: )"0.04"/, '$1"0.05"')
     await gateway.hears(
@@ -360,10 +366,13 @@ t.test('a gateway is served, and every command works beside it', async t => {
     )
     from = gateway.said().length
     await place.edit('rpm: 60,', 'rpm: sixty,')
-    await gateway.hears(/^the new configuration is refused; the old one stays\n[^]*groups\.default\.rpm/m, from)
+    await gateway.hears(
+      /^the new configuration was rejected; the old one stays active\n[^]*groups\.default\.rpm/m,
+      from,
+    )
     from = gateway.said().length
     gateway.process.kill('SIGHUP')
-    await gateway.hears(/^the new configuration is refused/m, from)
+    await gateway.hears(/^the new configuration was rejected/m, from)
     beta.answerOnce({ created: 1, data: [{ url: 'https://pictures.test/1.png' }] })
     const answered = await generate(url, firstKey, { model: 'beta-imagine-image' })
     t.equal(answered.status, 200)
@@ -376,13 +385,13 @@ t.test('a gateway is served, and every command works beside it', async t => {
     t.match(log, { billing: { tier: '2K', amount: '0.05' } }, 'billed by what is in force')
     from = gateway.said().length
     await place.edit('rpm: sixty,', 'rpm: 60,')
-    await gateway.hears(/^reloaded: .*nothing has changed$/m, from)
+    await gateway.hears(/^reloaded: .*no changes$/m, from)
     from = gateway.said().length
     gateway.process.kill('SIGHUP')
-    await gateway.hears(/^reloaded: .*nothing has changed$/m, from)
+    await gateway.hears(/^reloaded: .*no changes$/m, from)
   })
 
-  await t.test('SIGTERM lets a request in flight finish, takes no new one, and ends with 0', async t => {
+  await t.test('SIGTERM finishes a request in flight, accepts no new one, and exits with 0', async t => {
     const reached = Promise.withResolvers<void>()
     const go = Promise.withResolvers<void>()
     beta.answerOnce(async res => {
@@ -393,7 +402,7 @@ t.test('a gateway is served, and every command works beside it', async t => {
     const asked = generate(url, firstKey, { model: 'beta-imagine-image', response_format: 'b64_json' })
     await reached.promise
     gateway.process.kill('SIGTERM')
-    await gateway.hears(/^SIGTERM: finishing 1 request, at most 30 s\. Again to end at once\.$/m)
+    await gateway.hears(/^SIGTERM: finishing 1 request, for at most 30 s\. Repeat the signal to stop immediately\.$/m)
     // The door closes after the message: some milliseconds, more on a busy machine.
     const isShut = async (): Promise<boolean> =>
       fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${firstKey}` } }).then(
@@ -431,7 +440,7 @@ t.test('a second signal ends at once, whatever is in flight', async t => {
   t.teardown(() => beta.close())
   const place = await makePlace(t, { BETA_URL: beta.url })
   const gateway = await serve(t, place)
-  const [, keyFile = ''] = await gateway.hears(/it is in (\S+) \(mode 600\)/)
+  const [, keyFile = ''] = await gateway.hears(/API key \(\S+\) in (\S+) \(mode 600\)/)
   const key = (await readFile(keyFile, 'utf8')).trim()
   const reached = Promise.withResolvers<void>()
   beta.answer(() => reached.resolve())

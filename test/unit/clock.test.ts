@@ -9,7 +9,7 @@ t.teardown(async () => {
   await stays
 })
 
-t.test('work for later is done, once or each time, until it is cancelled', async t => {
+t.test('scheduled work runs once or repeatedly, until it is cancelled', async t => {
   const done: string[] = []
   systemClock.after(1, () => done.push('once'))
   systemClock.after(1, () => done.push('never')).cancel()
@@ -25,7 +25,7 @@ t.test('work for later is done, once or each time, until it is cancelled', async
   t.strictSame(done.toSorted(), ['each', 'each', 'each', 'once'])
 })
 
-t.test('a sleep ends when it is told to, without an error', async t => {
+t.test('a cancelled sleep ends without an error', async t => {
   const end = new AbortController()
   const slept = systemClock.sleep(3_600_000, end.signal)
   end.abort()
@@ -33,7 +33,7 @@ t.test('a sleep ends when it is told to, without an error', async t => {
   t.equal(await systemClock.sleep(3_600_000, end.signal), undefined, 'told before it began')
 })
 
-t.test('a clock that only tells the time leaves waiting to the system; one that waits by itself is asked', async t => {
+t.test('a clock with only the time leaves waiting to the system; one with timers is used', async t => {
   const asked: number[] = []
   const bare = completeClock({ now: () => 5, tick: () => 6 })
   t.equal(bare.now(), 5)
@@ -51,7 +51,7 @@ t.test('a clock that only tells the time leaves waiting to the system; one that 
   t.strictSame(asked, [400 * 86_400_000])
 })
 
-t.test('chance gives as many bytes as it is asked for, and numbers from 0 to less than 1', t => {
+t.test('randomness gives as many bytes as requested, and numbers from 0 to less than 1', t => {
   t.equal(systemRandom.bytes(9).length, 9)
   const numbers = Array.from({ length: 100 }, () => systemRandom.unit())
   t.ok(numbers.every(number => number >= 0 && number < 1))

@@ -35,7 +35,7 @@ const prices = (plan: CompiledConfig, name: string) => {
   return model && Object.fromEntries([...model.prices].map(([label, { micros }]) => [label, micros / 1e6]))
 }
 
-t.test('defaults are laid under every entry, in mappings too, and yield to what an entry says', async t => {
+t.test("defaults apply to every entry, also in mappings, and an entry's own values win", async t => {
   const plan = await planOf(
     t,
     `defaults:
@@ -59,7 +59,7 @@ model_lists:
   t.match(plan.groups.get('default')?.limits, { rpm: 60 })
 })
 
-t.test('a set of upstreams is named by its models, and one that is not there is told', async t => {
+t.test('models name a set of upstreams, and a missing one is reported', async t => {
   const lines = `route_sets: { cheap: [{ upstream: text, weight: 3 }, { upstream: beta, send_as: other }] }
 model_lists:
   a: { family: chat, routes: cheap, models: { one: { input: "1", output: "2" }, two: free } }
@@ -99,7 +99,7 @@ models:
   "given:free": { price: free }
 `
 
-t.test('a model without prices costs what a table says of the name that its upstream has for it', async t => {
+t.test("a model without prices uses the table's price for its upstream's name", async t => {
   const lines = `price_tables: [own.yaml, prices.yaml]
 model_lists:
   a: { family: chat, upstream: text, models: [listed, bare] }
@@ -125,7 +125,7 @@ defaults: { models: { limits: { rpm: 5 } } }
 })
 
 t.test(
-  'a price that no table has, that two upstreams have differently, or of a broken table is refused at its place',
+  'a price that is missing, contradictory between upstreams, or from a broken table is refused at its place',
   async t => {
     const lines = (model: string): string =>
       `price_tables: [prices.yaml]\nmodel_lists:\n  a: { family: chat, ${model} }\n`
@@ -161,7 +161,7 @@ t.test(
   },
 )
 
-t.test('a row gives a model its conditions and its end too; what the model says itself stands', async t => {
+t.test("a row also gives a model conditions and an end; the model's own values win", async t => {
   const rows = `version: 1
 currency: USD
 models:
@@ -170,7 +170,7 @@ models:
     overrides: [{ if: { input_above: 200000 }, input: "6.00" }]
     times: [{ if: { speed: fast }, by: "2" }]
     ends: 2020-01-01
-    unmapped: ["audio (no answer counts by it)"]
+    unmapped: ["audio (no response reports it)"]
 `
   const lines = 'price_tables: [prices.yaml]\nmodel_lists:\n  a: { family: chat, upstream: text, models: [bare] }\n'
   const { loaded, place } = await read(t, lines, { 'prices.yaml': rows })

@@ -51,7 +51,7 @@ async function planOf(upstream: string, env: { readonly [name: string]: string }
 const url = 'url: https://vendor.example'
 const sigv4 = 'access_key: "${ID}", secret_key: "${SECRET}", region: us-east-1, service: bedrock'
 
-t.test('one credential is a list of one, and a list is what it says', async t => {
+t.test('one credential is a list of one', async t => {
   const env = { KEY: 'a-key', ID: 'AKIA-id', SECRET: 'sig-secret' }
   const single = await planOf(`one: { ${url}, credential: { header: X-Key, value: "\${KEY}" } }`, env)
   t.same(single.upstreams.get('one')?.credential, [{ kind: 'header', header: 'x-key', value: 'a-key' }])
@@ -81,7 +81,7 @@ t.test('one credential is a list of one, and a list is what it says', async t =>
   ])
 })
 
-t.test('what is wrong with a credential is told at its place, with what would be right', async t => {
+t.test('an error in a credential is reported at its place, with the remedy', async t => {
   const rows: readonly (readonly [string, readonly string[]])[] = [
     ['{ value: k }', ['key_missing header']],
     ['{ header: x-key }', ['key_missing value']],
@@ -125,7 +125,7 @@ t.test('what is wrong with a credential is told at its place, with what would be
   }
 })
 
-t.test('a signing plugin’s defaults are filled in, and a name that is nearly one is suggested', async t => {
+t.test("a signing plugin's defaults are filled in, and a similar name is suggested", async t => {
   const plan = await planOf(`one: { ${url}, credential: { sign: jwt-hs256, with: { access_key: a, secret_key: b } } }`)
   t.match(plan.upstreams.get('one')?.credential, [{ options: { lifetime: '30m' } }])
   t.equal(plan.settings['upstreams.one.credential.with.lifetime'], '30m')
@@ -134,7 +134,7 @@ t.test('a signing plugin’s defaults are filled in, and a name that is nearly o
   ])
 })
 
-t.test('check makes what signs, and tells at its line what cannot be made', async t => {
+t.test('check creates the signer, and reports at its line what fails', async t => {
   const key = { ...vectors.google.file, private_key: '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n' }
   const text = withUpstream(`one: { ${url}, credential: { sign: google-token, with: { key: "\${KEY}" } } }`)
   const bad = await checkConfig({ text }, { KEY: JSON.stringify(key) })
@@ -142,7 +142,7 @@ t.test('check makes what signs, and tells at its line what cannot be made', asyn
   t.equal((await checkConfig({ text }, { KEY: JSON.stringify(vectors.google.file) })).ok, true)
 })
 
-t.test('nothing that shows a configuration shows what a credential is made of', async t => {
+t.test('nothing that shows a configuration shows the parts of a credential', async t => {
   const key = JSON.stringify(vectors.google.file)
   const env = {
     KEY: 'header-secret',
@@ -196,7 +196,7 @@ two: { ${url}, credential: { sign: google-token, with: { key: '\${GOOGLE}' } } }
   )
 })
 
-t.test('a changed secret is told as changed, and not shown', async t => {
+t.test('a changed secret is reported as changed, and not shown', async t => {
   const upstream = `one:
   ${url}
   query: { code: "\${CODE}" }
@@ -210,7 +210,7 @@ t.test('a changed secret is told as changed, and not shown', async t => {
   ])
 })
 
-t.test('lint finds a secret that stands in the file, wherever a credential may have it', async t => {
+t.test('lint finds a secret in the file, wherever a credential may have it', async t => {
   const { path: pathIn } = await makeFolder(t)
   const rows = [
     ['credential: [{ query: key, value: a-literal-secret }]', 'upstreams.one.credential[0].value'],
@@ -233,7 +233,7 @@ t.test('lint finds a secret that stands in the file, wherever a credential may h
   }
 })
 
-t.test('an editor knows what each signing plugin takes, and so does docs', async t => {
+t.test('an editor knows the options of each signing plugin, and so does docs', async t => {
   const fits = new Ajv({ strict: false }).compile(await configSchema())
   const valid = (credential: string): boolean => fits(parse(withUpstream(`one: { ${url}, credential: ${credential} }`)))
   t.ok(valid(`{ sign: aws-sigv4, with: { ${sigv4} } }`))
@@ -248,7 +248,7 @@ t.test('an editor knows what each signing plugin takes, and so does docs', async
   t.match(await findConfigKey('upstreams.query'), { ok: true })
 })
 
-t.test('lint finds a place that gets our secret in clear', async t => {
+t.test('lint finds an address that gets our secret in clear', async t => {
   const { path: pathIn } = await makeFolder(t)
   const file = pathIn('gateway.yaml')
   const sign = (where: string): string =>

@@ -135,7 +135,7 @@ function expected(before: Data, { path, value }: ConfigEdit): Data {
   return after
 }
 
-t.test('random edits of real configurations change what was meant, and not a letter of any comment', async t => {
+t.test('random edits of real configurations change only their target, and no comment', async t => {
   const texts = await realTexts()
   t.ok(texts.length > 8, `${texts.length} configurations`)
   t.comment(`SEED=${seed}`)
@@ -219,7 +219,7 @@ groups:
   partner: {}
 `
 
-t.test('an edit is made in its place, to the letter', async t => {
+t.test('an edit is made in place, to the letter', async t => {
   const cases: readonly (readonly [edit: ConfigEdit, find: string, put: string])[] = [
     [{ path: ['models', 'a', 'prices', 'input'], value: '0.3' }, "'0.1'", "'0.3'"],
     [{ path: ['models', 'a', 'prices', 'cached'], value: '0.3' }, '"0.2" }', '"0.2", cached: "0.3" }'],
@@ -270,7 +270,7 @@ t.test('an edit is made in its place, to the letter', async t => {
     }
 })
 
-t.test('a long list costs no more than what changes in it, and a request has an end', async t => {
+t.test('a long list costs no more than its changes, and requests are bounded', async t => {
   const numbers = (count: number, first: number) => Array.from({ length: count }, (_, i) => i + first)
   const text = (count: number) =>
     `models:\n  a: { family: f, upstream: u, limits: { shadow: [${numbers(count, 0).join(', ')}] } }\n`
@@ -279,7 +279,7 @@ t.test('a long list costs no more than what changes in it, and a request has an 
     applyEdits({ file: 'gateway.yaml', text: given, parts: {} }, env, edits)
   const edited = await edit(text(3_000), { path, value: [...numbers(2_999, 0), -1] })
   t.match(edited.ok && edited.texts.text, '2998, -1]', 'what stays is looked at, and read once')
-  const tooMuch = { ok: false, why: /too much is/ }
+  const tooMuch = { ok: false, why: /too many changes|too large/ }
   t.match(await edit(text(100), { path, value: numbers(100, 500) }), tooMuch)
   const some = (first: number): ConfigEdit => ({ path, value: numbers(25, first) })
   t.match(await edit(text(25), some(100), some(200)), { ok: true })
@@ -287,24 +287,21 @@ t.test('a long list costs no more than what changes in it, and a request has an 
   t.match(await edit(text(9_000), { path, value: numbers(9_000, 0).toReversed() }), tooMuch)
 })
 
-t.test(
-  'what is nested without end, and places and numbers that are odd, are refused or written as they are',
-  async t => {
-    const text = 'models:\n  a: { family: f, upstream: u, prices: { input: "1" }, upstreams: [{ upstream: u }] }\n'
-    const edit = (path: ConfigEdit['path'], value: unknown) =>
-      applyEdits({ file: 'gateway.yaml', text, parts: {} }, env, [{ path, value: value as never }])
-    const nested = (levels: number): unknown => JSON.parse(`${'['.repeat(levels)}1${']'.repeat(levels)}`)
-    t.match(await edit(['models', 'a', 'prices'], nested(100_000)), { ok: false, why: /stand in one another/ })
-    t.match(await edit(['models', 'new'], { family: nested(33) }), { ok: false, why: /stand in one another/ })
-    t.match(await edit(['models', 'a', 'limits'], nested(32)), { ok: true })
-    for (const step of [-1, 1.5, 2, 2 ** 32, 2 ** 53, Number.MAX_VALUE, 'length', '1e9'])
-      t.match(await edit(['models', 'a', 'upstreams', step], 'x'), { ok: false }, caseName({ step }))
-    for (const value of [0, 2 ** 53, 1e21, Number.MAX_VALUE, Number.MIN_VALUE])
-      t.match(await edit(['models', 'a', 'prices', 'input'], value), { ok: true }, caseName({ value }))
-  },
-)
+t.test('endless nesting and unusual paths and numbers are refused or written correctly', async t => {
+  const text = 'models:\n  a: { family: f, upstream: u, prices: { input: "1" }, upstreams: [{ upstream: u }] }\n'
+  const edit = (path: ConfigEdit['path'], value: unknown) =>
+    applyEdits({ file: 'gateway.yaml', text, parts: {} }, env, [{ path, value: value as never }])
+  const nested = (levels: number): unknown => JSON.parse(`${'['.repeat(levels)}1${']'.repeat(levels)}`)
+  t.match(await edit(['models', 'a', 'prices'], nested(100_000)), { ok: false, why: /are nested more than/ })
+  t.match(await edit(['models', 'new'], { family: nested(33) }), { ok: false, why: /are nested more than/ })
+  t.match(await edit(['models', 'a', 'limits'], nested(32)), { ok: true })
+  for (const step of [-1, 1.5, 2, 2 ** 32, 2 ** 53, Number.MAX_VALUE, 'length', '1e9'])
+    t.match(await edit(['models', 'a', 'upstreams', step], 'x'), { ok: false }, caseName({ step }))
+  for (const value of [0, 2 ** 53, 1e21, Number.MAX_VALUE, Number.MIN_VALUE])
+    t.match(await edit(['models', 'a', 'prices', 'input'], value), { ok: true }, caseName({ value }))
+})
 
-t.test('the text is read once for each change of it', async t => {
+t.test('the text is parsed once for each change', async t => {
   const list = Array.from({ length: 400 }, (_, i) => i)
   const splicer = new Splicer(`a: [${list.join(', ')}]\n`, new SpliceBudget())
   const before = splicer.root
@@ -332,7 +329,7 @@ const files = {
   '/etc/prices.yaml': 'version: 1\ncurrency: USD\nmodels:\n  row: { prices: { input: "7", output: "8" } }\n',
 }
 
-t.test('an edit lands in the file that says it, and what it takes away from elsewhere is told', async t => {
+t.test('an edit lands in the declaring file, and removals from other files are reported', async t => {
   const file = '/etc/gateway.yaml'
   const edit = async (...edits: readonly ConfigEdit[]) => applyEdits({ file, text: main, parts: files }, env, edits)
   const price = (name: string, unit: string, value?: string): ConfigEdit => ({
@@ -365,19 +362,19 @@ t.test('an edit lands in the file that says it, and what it takes away from else
   t.match(two.ok && two.texts.text, 'models: [one] }   # both')
 
   for (const [wrong, why] of [
-    [{ path: ['models', 'one', 'enabled'], value: false }, /shares this with the others of the list/],
+    [{ path: ['models', 'one', 'enabled'], value: false }, /shares this setting with the list/],
     [{ path: ['models', 'own', 'upstream'] }, /comes from \/etc\/gateway\.yaml:4/],
     [{ path: ['models', 'own', 'limits'] }, /there is no models\.own\.limits/],
     [{ path: ['models', 'nobody', 'enabled'], value: true }, /there is no model 'nobody'/],
-    [{ path: ['models', 'own', 'colour'], value: 'red' }, /no 'colour'/],
-    [{ path: ['models', 'own', 'send_as'], value: '${ALPHA_API_KEY}' }, /written by hand/],
-    [{ path: ['models', 'own', 'limits'], value: { rpm: '${file:/etc/passwd}' } }, /written by hand/],
-    [{ path: ['models', '${HOME}'], value: { family: 'f' } }, /no name/],
-    [{ path: ['upstreams', 'u', 'url'], value: 'https://evil.example' }, /all else in the file/],
-    [{ path: ['models', 'listed', 'upstreams', 99, 'weight'], value: 2 }, /no place 99 in this list/],
-    [{ path: ['models', 'listed', 'upstreams', -1], value: { upstream: 'v' } }, /no place -1 in this list/],
-    [{ path: ['models', 'listed', 'upstreams', 1] }, /no place 1 in this list/],
-    [{ path: ['groups', 'default'] }, /made and taken out in the file/],
+    [{ path: ['models', 'own', 'colour'], value: 'red' }, /no setting 'colour'/],
+    [{ path: ['models', 'own', 'send_as'], value: '${ALPHA_API_KEY}' }, /could read a secret/],
+    [{ path: ['models', 'own', 'limits'], value: { rpm: '${file:/etc/passwd}' } }, /could read a secret/],
+    [{ path: ['models', '${HOME}'], value: { family: 'f' } }, /not a valid name/],
+    [{ path: ['upstreams', 'u', 'url'], value: 'https://evil.example' }, /edit the rest in the file/],
+    [{ path: ['models', 'listed', 'upstreams', 99, 'weight'], value: 2 }, /no entry 99/],
+    [{ path: ['models', 'listed', 'upstreams', -1], value: { upstream: 'v' } }, /no entry -1/],
+    [{ path: ['models', 'listed', 'upstreams', 1] }, /no entry 1/],
+    [{ path: ['groups', 'default'] }, /added and removed in the file/],
   ] as const)
     t.match(await edit(wrong), { ok: false, why, edit: wrong }, caseName({ wrong }))
 
@@ -389,7 +386,7 @@ t.test('an edit lands in the file that says it, and what it takes away from else
   ])
     t.match(
       await applyEdits({ file, text, parts: {} }, env, [{ path: ['models', 'a', 'enabled'], value: false }]),
-      { ok: false, why: /cannot be read as it is|cannot be changed from here/ },
+      { ok: false, why: /configuration cannot be read|cannot be changed here/ },
       caseName({ text }),
     )
 })

@@ -26,7 +26,7 @@ async function findingsOf(text: string, env: { readonly [name: string]: string }
 }
 
 /** Each file says in its first lines what is wrong with it: `# expect LINE:COL code | remedy`. */
-t.test('every error is listed, at the place an editor shows, with what would be right', async t => {
+t.test('every error is listed at the place that an editor shows, with the remedy', async t => {
   for (const name of readdirSync(folder).sort()) {
     const text = readFileSync(new URL(name, folder), 'utf8')
     const expected = [...text.matchAll(/^# expect (.+)$/gm)].map(match => match[1])
@@ -37,7 +37,7 @@ t.test('every error is listed, at the place an editor shows, with what would be 
   }
 })
 
-t.test('a text that is nested without end is refused at a place, however it is nested and however deeply', async t => {
+t.test('an endlessly nested text is refused at a place, in every way of nesting', async t => {
   const units = ['b: ', '- ', '? ', '[', '{a: ', '- a: ', '? - ', '[{']
   for (const depth of [50, 300, 1_400, 5_461])
     for (const unit of units) {
@@ -48,19 +48,19 @@ t.test('a text that is nested without end is refused at a place, however it is n
   for (const depth of [120, 840, 1_400]) {
     const names = Array.from({ length: depth }, (_, i) => `${' '.repeat(i)}a:`).join('\n')
     const [deep] = (await findingsOf(`version: 1\n${names}`)).filter(({ code }) => code === 'yaml_deep')
-    t.match(deep, { line: Number, message: /more than 100 levels/, remedy: /take them out/ }, `${depth} names`)
+    t.match(deep, { line: Number, message: /more than 100 levels/, remedy: /remove them/ }, `${depth} names`)
     t.ok(deep && deep.line > 100, `${depth} names: where they are too deep`)
   }
 })
 
-t.test('a finding shows the line it is about, with a caret under the place', async t => {
+t.test('a finding shows its line, with a caret under the place', async t => {
   const [finding] = await findingsOf(readFileSync(new URL('not-a-whole-number.yaml', folder), 'utf8'))
   t.equal(finding?.path, 'groups.default.rpm')
   t.equal(finding?.message, "found 'sixty', which is not a whole number")
   t.equal(finding?.caret, 'groups: { default: { rpm: sixty } }\n                          ^~~~~')
 })
 
-t.test('a caret stands under its place behind wide characters and tabs', async t => {
+t.test('a caret is at its place after wide characters and tabs', async t => {
   const text = sampleText.replace('rpm: 60 }', 'rpm: 60, "大小\t": 1 }')
   const [finding] = await findingsOf(text, { ONE_KEY: 'k' })
   const [line = '', mark = ''] = finding?.caret.split('\n') ?? []
@@ -76,7 +76,7 @@ t.test('a long line is cut to the part around the caret', async t => {
   t.equal(line.slice(mark.indexOf('^'), mark.indexOf('^') + 10), 'background')
 })
 
-t.test('findings for a terminal: place, path, what was found, the line, the caret, what would be right', async t => {
+t.test('findings on a terminal: place, path, found value, line, caret, remedy', async t => {
   const findings = await findingsOf(readFileSync(new URL('family-unknown.yaml', folder), 'utf8'))
   t.equal(
     formatFindings(findings, { color: false }),
@@ -90,7 +90,7 @@ t.test('findings for a terminal: place, path, what was found, the line, the care
   t.match(formatFindings(findings, { color: true }), '\u001b[31m')
 })
 
-t.test('a file that is not there is one finding', async t => {
+t.test('a missing file is one finding', async t => {
   const loaded = await loadPlan({ file: 'no/such/gateway.yaml', env: {}, resolvePlugin: resolveSample })
   t.match(loaded, { ok: false, findings: [{ code: 'file_unreadable', line: 1, col: 1, message: /ENOENT/ }] })
 })
@@ -105,7 +105,7 @@ t.test('a note is not an error', async t => {
   t.equal(findings.length, 2)
 })
 
-t.test('a group may use models that there are, by name or by how they begin', async t => {
+t.test('a group may name existing models, or prefixes', async t => {
   const withModels = (models: string) => sampleText.replace('rpm: 60', `rpm: 60, models: [${models}]`)
   const [name = ''] = /(?<=^models:\n  )[\w-]+/m.exec(sampleText) ?? []
   t.ok(name.length > 2)
@@ -145,7 +145,7 @@ t.test('a secret never appears in a finding', async t => {
   }
 })
 
-t.test('a suggestion needs a known name of four letters, no further off than a third of its length', async t => {
+t.test('a suggestion needs a known name of four letters within a distance of a third of its length', async t => {
   const remedyFor = async (key: string): Promise<string | undefined> => {
     const [finding] = await findingsOf(sampleText.replace('rpm: 600', `${key}: 1`), { ONE_KEY: 'k' })
     return finding?.remedy
@@ -163,7 +163,7 @@ t.test('a suggestion needs a known name of four letters, no further off than a t
   )
 })
 
-t.test('a plugin that fails while it looks at a family is a finding, not a crash', async t => {
+t.test('a plugin that fails while it inspects a family is a finding, not a crash', async t => {
   const loaded = await loadPlan({
     file: 'gateway.yaml',
     text: sampleText,
@@ -180,7 +180,7 @@ t.test('a plugin that fails while it looks at a family is a finding, not a crash
   })
 })
 
-t.test("a plugin whose schema cannot be compiled is a finding at the plugin's place", async t => {
+t.test("a plugin with an invalid schema is a finding at the plugin's place", async t => {
   const loaded = await loadPlan({
     file: 'gateway.yaml',
     text: sampleText,
@@ -197,10 +197,10 @@ function raise(message: string): never {
   throw new Error(message)
 }
 
-t.test('a route where the console answers is refused with its line, unless the console is off [6.8]', async t => {
+t.test('a route at a console path is refused with its line, unless the console is off [6.8]', async t => {
   const text = readFileSync(new URL('route-shadowed.yaml', folder), 'utf8')
   t.match(await findingsOf(text), [
-    { line: 18, code: 'route_shadowed', message: "'GET /api/{name}' is never reached: the console answers there" },
+    { line: 18, code: 'route_shadowed', message: "'GET /api/{name}' is never reached: the console uses this path" },
     { line: 19 },
     { line: 20 },
   ])

@@ -41,7 +41,7 @@ async function makeSite(
 const chat = (name: string): string =>
   `models:\n  ${name}: { family: chat, upstream: text, prices: { input: "1", output: "2" } }\n`
 
-t.test('included files are read as if they stood there, each value with its own place', async t => {
+t.test('included files are read as if inline, each value with its own place', async t => {
   const site = await makeSite(t, '[vendors/*.yaml, more.yaml]', {
     'vendors/b.yaml': chat('of-b'),
     'vendors/a.yaml': `include: [deeper/x.yaml]\n${chat('of-a')}`,
@@ -95,22 +95,19 @@ t.test('a name that two files set is refused with both places', async t => {
   )
 })
 
-t.test(
-  'a fault in an included file is told by its own name, line and column, with a caret; nothing follows from it',
-  async t => {
-    const site = await makeSite(t, '[a.yaml]', {
-      'a.yaml': 'models:\n  one: { family: chats, upstream: text, price: free }\n',
-    })
-    const [finding, ...more] = await site.find()
-    t.match(finding, { at: 'a.yaml:2:18', code: 'family_unknown', caret: /\n {17}\^~~~~$/ })
-    t.same(more, [])
-    await writeFile(site.path('a.yaml'), 'upstreams: {\n')
-    t.match(await site.find(), [{ at: /^a\.yaml:2:1/, code: 'yaml_syntax' }])
-    t.equal((await site.find()).length, 1, 'what the file would have said is not missed')
-  },
-)
+t.test('an error in an included file has its file, line and column, with a caret; nothing follows from it', async t => {
+  const site = await makeSite(t, '[a.yaml]', {
+    'a.yaml': 'models:\n  one: { family: chats, upstream: text, price: free }\n',
+  })
+  const [finding, ...more] = await site.find()
+  t.match(finding, { at: 'a.yaml:2:18', code: 'family_unknown', caret: /\n {17}\^~~~~$/ })
+  t.same(more, [])
+  await writeFile(site.path('a.yaml'), 'upstreams: {\n')
+  t.match(await site.find(), [{ at: /^a\.yaml:2:1/, code: 'yaml_syntax' }])
+  t.equal((await site.find()).length, 1, 'what the file would have said is not missed')
+})
 
-t.test('files that are not there, lead back to themselves, or are no settings are refused at their place', async t => {
+t.test('missing, circular or invalid files are refused at their place', async t => {
   const at = shipped.split('\n').indexOf('server:') + 1
   const rows = [
     ['[gone.yaml]', {}, `gateway.yaml:${at}:11`, 'file_unreadable', /^gone\.yaml cannot be read: ENOENT$/],
@@ -122,8 +119,8 @@ t.test('files that are not there, lead back to themselves, or are no settings ar
       'include_circle',
       /a\.yaml → b\/b\.yaml → a\.yaml$/,
     ],
-    ['[a.yaml]', { 'a.yaml': '- one\n' }, 'a.yaml:1:1', 'include_not_settings', /names at its top/],
-    ['["${HERE}.yaml"]', {}, `gateway.yaml:${at}:11`, 'file_name_reference', /without references/],
+    ['[a.yaml]', { 'a.yaml': '- one\n' }, 'a.yaml:1:1', 'include_not_settings', /same top-level keys/],
+    ['["${HERE}.yaml"]', {}, `gateway.yaml:${at}:11`, 'file_name_reference', /cannot contain references/],
     ['[none/*.yaml]', {}, `gateway.yaml:${at}:11`, 'file_pattern_empty', /no file matches/],
     ['a.yaml', {}, `gateway.yaml:${at}:10`, 'value_type', /not a list/],
     ['[.]', {}, `gateway.yaml:${at}:11`, 'file_unreadable', /not a file|EISDIR/],
@@ -138,7 +135,7 @@ t.test('files that are not there, lead back to themselves, or are no settings ar
   )
 })
 
-t.test('secrets of included files are shown nowhere, while they are sound and while they are not', async t => {
+t.test('secrets of included files are never shown, in valid and invalid files', async t => {
   const secret = 'hush-hush-4711'
   const credential = `upstreams:\n  hidden:\n    url: https://x.example\n    headers: { x-own: ${secret} }\n    credential: { header: x-key, value: "${secret}" }\n`
   const site = await makeSite(t, '[a.yaml]', { 'a.yaml': credential })
@@ -167,7 +164,7 @@ t.test('secrets of included files are shown nowhere, while they are sound and wh
   }
 })
 
-t.test('a text that somebody pastes may name no file but those of the configuration in use', async t => {
+t.test('a pasted text may name only files of the current configuration', async t => {
   const site = await makeSite(t, '[a.yaml]', { 'a.yaml': chat('one'), 'other.yaml': chat('two') })
   const { loadPlan } = await import('../../src/config/index.ts')
   const { knownNames } = await import('../../src/gateway/known-names.ts')
@@ -191,7 +188,7 @@ t.test('a text that somebody pastes may name no file but those of the configurat
   t.same(await check('[/etc/passwd]'), ['file_unreadable'])
 })
 
-t.test('a reference to a secret file is read from beside the file that names it', async t => {
+t.test('a secret file is resolved relative to the file that names it', async t => {
   const site = await makeSite(t, '[parts/a.yaml]', {
     'parts/a.yaml': 'upstreams:\n  own: { url: "https://x.example", headers: { x-own: "${file:secret}" } }\n',
     'parts/secret': 'from beside\n',
@@ -200,7 +197,7 @@ t.test('a reference to a secret file is read from beside the file that names it'
   t.equal(loaded.ok && loaded.plan.upstreams.get('own')?.headers['x-own'], 'from beside')
 })
 
-t.test('lint looks at included files, and at the comments there that silence it', async t => {
+t.test('lint checks included files, and respects their silencing comments', async t => {
   const risky = 'groups:\n  open: {}\n  quiet: { shadow: [] } # tollgate-ignore: group-without-limits for a test\n'
   const site = await makeSite(t, '[a.yaml]', { 'a.yaml': risky })
   const { stdout, stderr } = await site.run('lint')

@@ -89,7 +89,7 @@ const samples: { readonly [name in FormatName]: Samples } = {
 }
 
 for (const [name, { fits, others }] of Object.entries(samples))
-  t.test(`${name}: what we take an editor takes too, and what is none of it is refused`, async t => {
+  t.test(`${name}: an editor accepts and refuses the same as check`, async t => {
     const format: Format = formats[name as FormatName]
     // As editors read patterns: by Unicode.
     const pattern = new RegExp(patternOf(format), 'u')

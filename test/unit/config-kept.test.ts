@@ -62,7 +62,7 @@ const keys = (one: string, two: string): string =>
 const hook = (own: string): string => `${family}\nevents: { webhooks: { h: { ${own}, kinds: [budget.*] } } }`
 const mail = 'format: email, from: a@x.example, to: [b@x.example]'
 
-t.test('one whose secrets are covered is read again', async t => {
+t.test('a configuration with redacted secrets can be read again', async t => {
   const cases: { readonly [name: string]: Partial<typeof ours> } = {
     plain: {},
     'a default': { credential: ours.credential.replace(':-', ':-ollama') },
@@ -99,7 +99,7 @@ t.test('one whose secrets are covered is read again', async t => {
   }
 })
 
-t.test('what a variable holds now is not taken for what it held', async t => {
+t.test('the current value of a variable does not replace its former value', async t => {
   const text = main({ ...ours, more: family, model: prices('${PRICE:-1.00}') })
   const then = await take(text, { MULT: '0.5', PRICE: '2.00' })
   t.strictSame(await again(then, then), termsOf(then.plan))
@@ -114,7 +114,7 @@ t.test('what a variable holds now is not taken for what it held', async t => {
   t.equal(await again({ kept: tripled }, then), 'not kept', 'another setting')
 })
 
-t.test('a key that is the name of something covers no name and no price', async t => {
+t.test('a key equal to a name redacts no name and no price', async t => {
   const parts = {
     'families.yaml': `# once ollama or api_key: hunter2hunter2\n${family}\n`,
     'keys.yaml':
@@ -149,7 +149,7 @@ const markFor = async (text: string) => {
   return markOf(plan, kept.files)
 }
 
-t.test('what is covered counts, and the address of a replica does not', async t => {
+t.test('redacted values count, and the address of a replica does not', async t => {
   const text = main({ ...ours, more: family, model: prices('1.00') })
   const mark = await markFor(text)
   t.equal(await markFor(text), mark)
@@ -168,7 +168,7 @@ t.test('what is covered counts, and the address of a replica does not', async t 
   t.not(await markFor(text.replace('rpm: 60', 'rpm: 61')), mark)
 })
 
-t.test('keys that changed names are told by their places, and no text of a key stands in a mark', async t => {
+t.test("swapped keys are reported by their places, and no mark contains a key's text", async t => {
   const text = (one: string, two: string) => main({ model: prices('1.00'), more: family, credential: keys(one, two) })
   const [a, b] = [await take(text('key-one', 'key-two')), await take(text('key-two', 'key-one'))]
   const [before, after] = [a, b].map(({ plan, kept }) => ({ settings: plan.settings, mark: markOf(plan, kept.files) }))
@@ -191,7 +191,7 @@ t.test('keys that changed names are told by their places, and no text of a key s
   t.strictSame(describeTaken({ ...before, mark: 'x y' }, after), ['secrets: changed'])
 })
 
-t.test('many changed lines are told as too long', async t => {
+t.test('too many changed lines are reported as too long', async t => {
   const files = (seed: string, count: number) =>
     Array.from({ length: count }, (_, i) => ({
       file: `${i}.yaml`,
@@ -216,7 +216,7 @@ t.test('many changed lines are told as too long', async t => {
   )
 })
 
-t.test('what waited for the storage while others went on is dropped', async t => {
+t.test('superseded configurations that waited for the storage are dropped', async t => {
   const takens = await Promise.all(
     ['60', '61', '62'].map(rpm =>
       take(main({ ...ours, more: family, model: prices('1.00') }).replace('rpm: 60', `rpm: ${rpm}`)),

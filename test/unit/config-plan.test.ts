@@ -25,7 +25,7 @@ async function planOf(
   return loaded.plan
 }
 
-t.test('the plan holds what the file says', async t => {
+t.test('the compiled config has what the file says', async t => {
   const plan = await planOf(sampleText)
   const origin = (line: number, col: number) => ({ file: 'gateway.yaml', line, col })
 
@@ -97,7 +97,7 @@ function route(method: string, path: string, operation: string, more: object, or
   return { method, path, operation, dialect: 'openai', origin, ...own }
 }
 
-t.test('what a file leaves out has the documented default', async t => {
+t.test('settings that a file omits have the documented default', async t => {
   const plan = await planOf(sampleText.replace(/^groups.*$/m, ''))
   t.same(plan.server, {
     listen: { host: '127.0.0.1', port: 8080 },
@@ -119,7 +119,7 @@ t.test('what a file leaves out has the documented default', async t => {
   t.same([...plan.groups.keys()], ['default'])
 })
 
-t.test('a plan cannot be changed', async t => {
+t.test('a compiled config cannot be changed', async t => {
   const plan = await planOf(sampleText)
   t.ok(Object.isFrozen(plan))
   t.ok(Object.isFrozen(plan.server.listen))
@@ -129,7 +129,7 @@ t.test('a plan cannot be changed', async t => {
   t.ok(Object.isFrozen(tiers.rows[0]))
 })
 
-t.test('server.body_max is the limit of every route that sets none itself', async t => {
+t.test('server.body_max is the limit of every route without its own', async t => {
   const plan = await planOf(`${sampleText}server: { listen: "[::1]:0", ops: off, body_max: 64KiB }\n`)
   t.same(plan.server.listen, { host: '::1', port: 0 })
   t.equal(plan.server.ops, undefined)
@@ -179,7 +179,7 @@ t.test(
   },
 )
 
-t.test('every spelling of a route is a route of its own that asks upstreams at the first', async t => {
+t.test('every spelling of a route is its own route that calls upstreams at the first', async t => {
   const google = [
     '  - match:',
     '      - POST /v1beta/models/{model}:streamGenerateContent',
@@ -215,7 +215,7 @@ t.test('every spelling of a route is a route of its own that asks upstreams at t
   )
 })
 
-t.test('a key under its old name means what its new name means, and a note says the new one', async t => {
+t.test('a setting under its old name works, and a note gives the new one', async t => {
   const file = (name: string) => `${sampleText}server: { ${name}: [One/JS] }\n`
   const old = file('patient_agents')
   const plan = await planOf(old)
@@ -250,7 +250,7 @@ t.test('heartbeats, callers that accept a 102, and web pages', async t => {
   ])
 })
 
-t.test('a name may be one that every object has, or hold a slash', async t => {
+t.test('a name may equal a built-in member, or contain a slash', async t => {
   const names = ['constructor', 'toString', 'vendor/model~1']
   const models = names.map(name => `  ${name}: { family: pictures, upstream: one, price: free }\n`).join('')
   const plan = await planOf(sampleText.replace('models:\n', `models:\n${models}`))
@@ -267,7 +267,7 @@ t.test('a hidden model needs no price', async t => {
   t.match(plan.models.get('alpha-image'), { free: false, enabled: false })
 })
 
-t.test('a literal path may stand beside the pattern that covers it, and a narrow pattern above a wide one', async t => {
+t.test('a literal path may accompany the pattern that covers it, and a narrow pattern precedes a wide one', async t => {
   const rest = [
     '/v1/models/{id}/versions',
     '/v1/models/{id}',
@@ -310,7 +310,7 @@ t.test('interpolation', async t => {
   t.equal(await storageOf('sqlite:${constructor:-x}'), 'sqlite:x', 'a name that every object has is not a variable')
 })
 
-t.test('a variable gives a number or a yes or no where one is wanted, and text where text is', async t => {
+t.test('a variable gives a number or a boolean if one is wanted, and otherwise text', async t => {
   const text = sampleText
     .replace('rpm: 300', 'rpm: "${RPM:-7}"')
     .replace('reuse: false', 'reuse: "${REUSE:-true}"')
@@ -360,13 +360,13 @@ t.test('the revision', async t => {
   t.equal(await moved(text => text, { ONE_URL: 'https://one.example' }), true, 'by what a variable holds')
 })
 
-t.test('a password is covered whole, though it holds what ends it in an address', async t => {
+t.test('a password is redacted whole, even with characters that end it in an address', async t => {
   const before = await planOf(`${sampleText}storage: postgres://u:first@part/rest@h/db\n`)
   const after = await planOf(`${sampleText}storage: postgres://u:other@part/rest@h/db2\n`)
   t.same(describeChanges(before, after), ['storage: postgres://u:***@h/db → postgres://u:***@h/db2'])
 })
 
-t.test('a reload says what changed, prices first, secrets not at all', async t => {
+t.test('a reload reports changes, prices first, without secrets', async t => {
   const before = await planOf(`${sampleText}storage: postgres://u:first-password@h/db\n`)
   const after = await planOf(
     `${sampleText}storage: postgres://u:other-password@h/db2\n`
@@ -466,7 +466,7 @@ t.test('the shipped gateway.yaml', async t => {
   }
 })
 
-t.test('every model of the shipped gateway.yaml serves what the contract says, and nothing else', async t => {
+t.test('every model of the shipped gateway.yaml serves exactly what the contract says', async t => {
   const text = readFileSync(shipped, 'utf8')
   const loaded = await loadPlan({ file: 'gateway.yaml', text, env: {}, resolvePlugin: resolveBuiltin, known })
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.findings, null, 2))
@@ -499,7 +499,7 @@ t.test('every model of the shipped gateway.yaml serves what the contract says, a
   t.same(new Set(upstream.map(route => route.operation)), served, 'every route has a model, every model a route')
 })
 
-t.test('a model needs no price when all that its family serves costs nothing', async t => {
+t.test('a model needs no price if its family serves only free operations', async t => {
   const text = readFileSync(shipped, 'utf8').replace(/(sim-rerank: \{.*), prices: \{.*\} \}/, '$1 }')
   const load = (operations: OperationsByName) =>
     loadPlan({ file: 'gateway.yaml', text, env: {}, resolvePlugin: resolveBuiltin, known: { operations } })
@@ -510,7 +510,7 @@ t.test('a model needs no price when all that its family serves costs nothing', a
   t.notOk(freed.ok && freed.plan.models.get('sim-chat')?.free)
 })
 
-t.test('the environment of the shipped gateway.yaml is read', async t => {
+t.test('reads the environment of the shipped gateway.yaml', async t => {
   const env = {
     TOLLGATE_LISTEN: '0.0.0.0:80',
     TOLLGATE_OPS: 'off',

@@ -29,7 +29,7 @@ const addresses = [
   ['https://me:hunter2@hunter3@vendor.example/v1', 'hunter2@hunter3'],
 ] as const
 
-t.test('what is secret in an address is in no finding, whatever writes it down', async t => {
+t.test('secrets in an address are in no finding, whatever writes it', async t => {
   const { path: pathIn } = await makeFolder(t)
   for (const [i, [address, secret]] of addresses.entries()) {
     const written = pathIn(`${i}.yaml`)
@@ -52,7 +52,7 @@ t.test('what is secret in an address is in no finding, whatever writes it down',
   }
 })
 
-t.test('lint, what is in effect and where it came from do not tell it either', async t => {
+t.test('lint, the effective values and their origins do not show them either', async t => {
   const { path: pathIn } = await makeFolder(t)
   const written = pathIn('gateway.yaml')
   const storage = 'postgres://me:hunter2@127.0.0.1/db?sslmode=disable&password=hunter3hunter3'
@@ -61,7 +61,7 @@ t.test('lint, what is in effect and where it came from do not tell it either', a
   const linted = await lintConfig(written, [], {})
   t.ok(linted.ok)
   t.match(JSON.stringify(linted), 'literal-secret')
-  t.match(JSON.stringify(linted), 'is asked unencrypted')
+  t.match(JSON.stringify(linted), 'is called without encryption')
   const loaded = await loadConfig(written, {})
   const settings = loaded.ok ? loaded.plan.settings : {}
   t.equal(settings['storage'], 'postgres://me:***@127.0.0.1/db?sslmode=disable&password=***')
@@ -72,7 +72,7 @@ t.test('lint, what is in effect and where it came from do not tell it either', a
       t.notMatch(JSON.stringify(told), secret, caseName({ secret }))
 })
 
-t.test('what is no secret stays readable, and a reference names its place', async t => {
+t.test('other values stay readable, and a reference names its place', async t => {
   const plain = [
     'https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash-image-preview:generateContent',
     'https://bedrock-runtime.us-east-1.amazonaws.com/model/anthropic.claude-sonnet-4-20250514-v1:0/invoke',
@@ -86,7 +86,7 @@ t.test('what is no secret stays readable, and a reference names its place', asyn
   t.match(shown.text, 'postgres://u:${PW}@h/d?password=${P2}')
 })
 
-t.test('a key that stands in a comment is covered, by what keys begin with, and words are not', async t => {
+t.test('a key in a comment is redacted by its prefix, and words are not', async t => {
   const made = 'Ab3dEf6hIj9lMn2p'
   const kinds = ['sk-', 'AIza', 'AKIA', 'xai-', 'gsk_', 'hf_', 'r8_', 'pplx-', 'ghp_', 'glpat-', 'whsec_', 'eyJ']
   const keys = kinds.map(kind => kind + made)
@@ -98,7 +98,7 @@ t.test('a key that stands in a comment is covered, by what keys begin with, and 
   t.match(text, words)
 })
 
-t.test('a default in an address, and what stands beside a reference, is as secret as the rest', async t => {
+t.test('a default in an address, and text next to a reference, is as secret as the rest', async t => {
   const cases = [
     ['"postgres://u:${PW:-hunter2}@h/db"', 'postgres://u:•••@h/db'],
     ['"postgres://u:${PW:-hun hunter2}@h/db"', 'storage: "•••"'],
@@ -130,7 +130,7 @@ t.test('a default in an address, and what stands beside a reference, is as secre
   }
 })
 
-t.test('what a call sends under a name of secrets is shown nowhere', async t => {
+t.test("a call's secret-named parameters are never shown", async t => {
   const call =
     'calls: { chat: { path: /x, query: { sig: S-sig, code: S-code, pw: S-pw, jwt: S-jwt, sas: S-sas, a: open } } }'
   const text = file('https://x.example').replace('" } }', `", ${call} } }`)
@@ -145,7 +145,7 @@ t.test('what a call sends under a name of secrets is shown nowhere', async t => 
   t.equal(new Set(secrets.filter(one => one.startsWith('S-'))).size, 5, 'and the log hides them')
 })
 
-t.test('names that operators choose, and settings about secrets, cover nothing', async t => {
+t.test('names that operators choose, and settings about secrets, redact nothing', async t => {
   const text = `version: 1
 upstreams:
   my-secret:
@@ -181,7 +181,7 @@ routes: [{ match: POST /v1/chat/completions, operation: chat, dialect: openai }]
   t.match(refused.ok ? '' : JSON.stringify(refused.findings), 'input: \\"4\\"', 'nor in findings')
 })
 
-t.test('a finding shows a plain reference as it is written, and hides what stands beside one', async t => {
+t.test('a finding shows a plain reference as written, and hides text next to one', async t => {
   const cases = [
     ['value: "${ONE}"', 'value: "${ONE}"'],
     ["value: '${file:/no/such}'", "value: '${file:/no/such}'"],
@@ -230,7 +230,7 @@ routes: [{ match: POST /v1/chat/completions, operation: chat, dialect: openai }]
 const unset = (loaded: Awaited<ReturnType<typeof loadConfig>>): readonly string[] =>
   loaded.ok ? [] : loaded.findings.map(({ code, path }) => `${code} ${path}`)
 
-t.test('whoever works on the storage alone needs no secret of vendors, receivers and issuers', async t => {
+t.test('commands on the storage need no secrets of vendors, receivers and issuers', async t => {
   const config = { text: fromOutside, file: 'gateway.yaml' }
   const books = await loadConfig(config, {}, { booksOnly: true })
   t.strictSame(unset(books), [])
@@ -241,7 +241,7 @@ t.test('whoever works on the storage alone needs no secret of vendors, receivers
   t.equal(missing.filter(one => one.startsWith('variable_unset ')).length, 12)
 })
 
-t.test('a key in JSON, files of like names and headers of calls need not be there either', async t => {
+t.test('a key in JSON, similarly named files and headers of calls are not needed either', async t => {
   const call = 'calls: { chat: { path: /x, headers: { x-api-key: "${A}", x-org: "${B}" } } }'
   const cases = [
     [
@@ -265,7 +265,7 @@ t.test('a key in JSON, files of like names and headers of calls need not be ther
   }
 })
 
-t.test('what the work on the storage hangs on is missed, and so is what is no secret', async t => {
+t.test('missing storage settings are reported, and so are other missing values', async t => {
   const cases = [
     ['storage', '"${BOOKS:-sqlite:./data/books.db}"', '"${BOOKS}"'],
     ['server.public_url', 'https://ai.example', '"${PUBLIC_URL}"'],

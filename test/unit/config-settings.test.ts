@@ -13,7 +13,7 @@ async function load(edit: (text: string) => string = text => text, env: NodeJS.P
 
 const under = (more: string) => (text: string) => `${text}\n${more}\n`
 
-t.test('what a plan says of its settings stands at a key of the file', async t => {
+t.test('every setting of the compiled config is at a key of the file', async t => {
   const { plan, trace } = await load()
   const traced = trace().map(({ path }) => path)
   const steps = plan.pipeline.map(({ plugin }) => plugin)
@@ -35,7 +35,7 @@ t.test('what a plan says of its settings stands at a key of the file', async t =
   )
 })
 
-t.test('a plan says each size, time and price in one spelling, whatever the file has', async t => {
+t.test('the compiled config normalises sizes, times and prices', async t => {
   const same = (text: string): string =>
     text
       .replace('body_max: 32MiB', 'body_max: 32768KiB')
@@ -51,7 +51,7 @@ t.test('a plan says each size, time and price in one spelling, whatever the file
   })
 })
 
-t.test('settings tell no secret, and a changed one of telemetry is no change that is told', async t => {
+t.test('settings contain no secret, and a changed telemetry secret is no reported change', async t => {
   const env = { ALPHA_API_KEY: 'k-alpha-secret' }
   const otlp = (value: string) =>
     under(`observability: { otlp: { endpoint: http://h:1, headers: { x-a: "${value}" } } }`)
@@ -62,7 +62,7 @@ t.test('settings tell no secret, and a changed one of telemetry is no change tha
   t.strictSame(await describeChanges(before.plan, after.plan), [])
 })
 
-t.test('a model that has prices no more is told as free, and the other way round', async t => {
+t.test('a model that loses its prices is reported as free, and the reverse', async t => {
   const free = (text: string) => text.replace(/(sim-rerank: .*)prices: \{ search_unit: "0\.002" \}/, '$1price: free')
   const [paid, gratis] = [(await load()).plan, (await load(free)).plan]
   t.strictSame(await describeChanges(paid, gratis), [
@@ -75,7 +75,7 @@ t.test('a model that has prices no more is told as free, and the other way round
   ])
 })
 
-t.test('what is a secret in one of two files is not shown of the other', async t => {
+t.test('a value that is secret in one of two files is not shown from the other', async t => {
   const { plan } = await load()
   const secret = { ...plan, settings: { ...plan.settings, 'upstreams.alpha.url': '***' } }
   t.strictSame(await describeChanges(plan, secret), ['upstreams.alpha.url: changed'])

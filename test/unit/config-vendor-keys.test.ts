@@ -68,7 +68,7 @@ t.test('each key is the upstream with that key; the upstream itself has none', a
   ])
 })
 
-t.test('without keys its credential is the only one; without a secret in it an upstream is what it was', async t => {
+t.test('without keys its credential is the only one; without a secret it has no key', async t => {
   const keyed = await planOf('credential: { header: authorization, value: "Bearer ${ONE}" }')
   const alone = keyed.upstreams.get('one')
   t.match(alone, { credential: [{ value: 'Bearer vendor-secret-one' }], probePath: '/v1/models' })
@@ -80,7 +80,7 @@ t.test('without keys its credential is the only one; without a secret in it an u
   t.notOk(Object.keys(plan.settings).some(path => /^upstreams\.one\.(?:keys|probe|on_unknown|outcomes)/.test(path)))
 })
 
-t.test('a key’s secret is one: it is shown nowhere, struck out everywhere, and told as changed', async t => {
+t.test("a key's secret is never shown, removed everywhere, and reported as changed", async t => {
   const plan = await planOf(`${mark}, keys: { ${first} }`)
   t.equal(plan.settings['upstreams.one.keys.first.value'], '***')
   t.ok([...secretsOf(plan)].includes('vendor-secret-one'))
@@ -92,7 +92,7 @@ t.test('a key’s secret is one: it is shown nowhere, struck out everywhere, and
   t.notMatch(JSON.stringify(await showConfig('gateway.yaml', written, env)), 'written-in-it')
 })
 
-t.test('what cannot be meant is told, with its place and remedy', async t => {
+t.test('meaningless settings are reported with place and remedy', async t => {
   const rows: readonly (readonly [string, string, string, string])[] = [
     [mark, 'keys_missing', 'upstreams.one.credential.value', 'error'],
     [`credential: { header: a, value: x }, keys: { ${first} }`, 'key_mark_missing', 'upstreams.one.keys', 'error'],

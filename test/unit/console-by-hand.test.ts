@@ -5,7 +5,7 @@ import { caseName } from '../harness/case-name.ts'
 
 const none = { altKey: false, ctrlKey: false, metaKey: false, repeat: false, isComposing: false }
 
-t.test('single keys ask for the list, the filter and, after g, for a page', async t => {
+t.test('single keys open the list, the filter and, after g, a page', async t => {
   let now = 0
   const read = createKeyReader(() => now)
   const press = (keys: readonly string[]) => keys.map(key => read({ ...none, key })).at(-1)
@@ -29,7 +29,7 @@ t.test('single keys ask for the list, the filter and, after g, for a page', asyn
   t.equal(press(['l']), null, 'a letter that comes late belongs to nothing')
 })
 
-t.test('no key is a shortcut while another is held, is repeated, or composes a character', async t => {
+t.test('no shortcut while another key is held, repeated, or composing', async t => {
   for (const held of ['altKey', 'ctrlKey', 'metaKey', 'repeat', 'isComposing']) {
     const read = createKeyReader(() => 0)
     t.equal(read({ ...none, key: '?', [held]: true }), null, held)
@@ -38,7 +38,7 @@ t.test('no key is a shortcut while another is held, is repeated, or composes a c
   }
 })
 
-t.test('of what a browser kept goes to the gateway what that has not, under a name that is free', async t => {
+t.test('views of a browser that the gateway lacks are moved there, under a free name', async t => {
   const [a, b]: [View, View] = [
     { name: 'a', query: '?model=a' },
     { name: 'b', query: '?model=b' },
@@ -64,7 +64,7 @@ t.test('of what a browser kept goes to the gateway what that has not, under a na
   t.strictSame(missingViews([a, b], many), [a], 'as many as there is room for')
 })
 
-t.test('what a browser has kept that is no view is none', async t => {
+t.test('invalid stored views are ignored', async t => {
   t.strictSame(readViews(undefined), [])
   for (const kept of ['', '{', 'null', '{}', '"?a=1"', '[null, 1, "a", {}]']) t.strictSame(readViews(kept), [], kept)
   for (const view of [

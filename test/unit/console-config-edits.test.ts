@@ -128,7 +128,7 @@ async function formOf(of: Case['of'], name: string, changes: readonly Staged[] =
 }
 
 for (const { of, name, typed, changes, becomes } of cases)
-  t.test(`what is typed of ${name} is what the file says then: ${JSON.stringify(typed)}`, async t => {
+  t.test(`typing ${name} changes the file's value: ${JSON.stringify(typed)}`, async t => {
     const { entry, fields } = await formOf(of, name)
     const root = pathText([of, name])
     const textOf = (field: string) => {
@@ -158,7 +158,7 @@ for (const { of, name, typed, changes, becomes } of cases)
     }
   })
 
-t.test('nothing typed is nothing to change, and what is no number is told at its field', async t => {
+t.test('an empty field changes nothing, and an invalid number is reported at its field', async t => {
   for (const [of, name] of [
     ['models', 'p.2'],
     ['groups', 'partner'],

@@ -26,7 +26,7 @@ import { caseName } from '../harness/case-name.ts'
 
 speakWith('en', english)
 
-t.test('the audit log links to what whoever reads it may open', async t => {
+t.test('the audit log links only to what its reader may open', async t => {
   const users = '/console/users'
   const rows: readonly (readonly [action: string, admin: string, viewer?: string, billing?: string])[] = [
     ['key.update', '/console/tokens/a%2Fb', '/console/tokens/a%2Fb', '/console/tokens/a%2Fb'],
@@ -45,7 +45,7 @@ t.test('the audit log links to what whoever reads it may open', async t => {
   t.equal(placeOf('ledger.verify', 'x', dutiesOf({ role: 'admin' })), undefined)
 })
 
-t.test('an alert names a key as people do, and says of a certificate that it is over', async t => {
+t.test("an alert uses a key's name, and reports an expired certificate", async t => {
   const data = { level: 'key', name: 'key_1', called: 'the bot', amount: '1', currency: 'USD' }
   t.match(textsOf(data), { name: 'the bot', level: english['budgets.level.key'] })
   t.equal(textsOf({ level: 'user', name: 'ada' })['name'], 'ada')
@@ -74,7 +74,7 @@ t.test('an alert names a key as people do, and says of a certificate that it is 
   t.match(textsOf({ ends })['ends'], /2026.*10:00|2026/, 'as moments are told')
 })
 
-t.test('a refusal of ceilings stands beside its own field', async t => {
+t.test('a refused bound is shown at its own field', async t => {
   for (const [field, own] of [
     ['budget', 'own_budget'],
     ['budget_period', 'own_budget_period'],
@@ -87,14 +87,14 @@ t.test('a refusal of ceilings stands beside its own field', async t => {
     t.equal(ceilingField(field), own, field)
 })
 
-t.test('amounts of ceilings are told in their currency', async t => {
+t.test('amounts of bounds are shown in their currency', async t => {
   t.match(tBound('budget', { amount: '5', currency: 'EUR', per: 'day' }), / 5 EUR a day$/)
   t.match(tBound('budget', { amount: '5', per: 'day' }), / 5 a day$/)
   const budget = { to: { amount: '5', per: 'month' }, by: 'ada' } as const
   t.match(tBounds({ budget }, 'EUR'), [{ field: 'budget', most: /5 EUR/ }])
 })
 
-t.test('the system page counts refusals of models that it does not list, too', async t => {
+t.test('the system page also counts refusals of unlisted models', async t => {
   const ms = { p50Ms: null, p95Ms: null, firstByteP50Ms: null, firstByteP95Ms: null }
   const row = (kind: 'call' | 'refusal', i: number) =>
     ({ kind, model: `m${i}`, operation: 'chat', requests: 2, errors: 0, ...ms }) as const
@@ -120,9 +120,9 @@ for (const [name, key, status] of [
     t.equal(keyStatus(shown), status)
   })
 
-t.test('the audit log tells values as people write them, not as programs do', async t => {
+t.test('the audit log shows values for people, not for programs', async t => {
   const told: readonly (readonly [name: string, value: unknown, text: string])[] = [
-    ['budget_period', 'month', 'Each month'],
+    ['budget_period', 'month', 'Monthly'],
     ['budget', '25.00', '25.00'],
     ['models', ['alpha-image-2', 'beta-imagine-image'], 'alpha-image-2, beta-imagine-image'],
     ['limits', { rpm: 60, tpm: null, concurrency: 2 }, 'Requests per minute 60 · Concurrent requests 2'],
@@ -139,7 +139,7 @@ t.test('the audit log tells values as people write them, not as programs do', as
   t.notOk(isNone(false), 'a no is something')
 })
 
-t.test('whoever comes back to the playground stands where they stood', async t => {
+t.test('the playground is restored for a returning user', async t => {
   t.strictSame(findPlace({}), { op: undefined, model: undefined, vs: undefined })
   const image = { op: 'image.generate', model: 'alpha-image-2', vs: 'beta-imagine-image' }
   const chat = { op: 'chat', model: 'sim-chat', vs: undefined }
@@ -153,7 +153,7 @@ t.test('whoever comes back to the playground stands where they stood', async t =
   t.equal(findPlace({}).op, undefined, 'and another person does not')
 })
 
-t.test('a refund is offered to whoever may make it', async t => {
+t.test('only users who may refund see the button', async t => {
   for (const [role, user, decides] of [
     ['admin', 'ada', 'yes'],
     ['billing', 'bob', 'yes'],
@@ -165,7 +165,7 @@ t.test('a refund is offered to whoever may make it', async t => {
     t.equal(decidesOn({ user }, { may: dutiesOf({ role }), name: 'ada' }), decides, caseName({ role, user }))
 })
 
-t.test('shares and changes are told as people read them', async t => {
+t.test('shares and changes are formatted for people', async t => {
   for (const [part, whole, told] of [
     [1n, 3n, '33.3%'],
     [1n, 100_000n, '< 0.1%'],
@@ -192,7 +192,7 @@ t.test('shares and changes are told as people read them', async t => {
     t.equal(changeOf(now, before), told, `${before} to ${now}`)
 })
 
-t.test('days that there are not leave the range as it is without them', async t => {
+t.test('invalid days leave the range unchanged', async t => {
   const today = '2026-11-21'
   for (const [from, to, found] of [
     ['2026-02-28', '2026-03-05', '2026-02-28'],
@@ -206,7 +206,7 @@ t.test('days that there are not leave the range as it is without them', async t 
     t.equal(readRange({ from, to }, today).from, found, caseName({ from, to }))
 })
 
-t.test('filters offer what there is, and each under a name of its own', async t => {
+t.test('filters offer existing values, each once', async t => {
   const priced = (...units: readonly string[]) => ({
     prices: units.map(unit => ({ unit, price: '1', currency: 'USD', per: 1, at: 'gateway.yaml:1' })),
   })
@@ -223,7 +223,7 @@ t.test('filters offer what there is, and each under a name of its own', async t 
   }
 })
 
-t.test('costs by key have the sessions of the playground as one', async t => {
+t.test('costs by key combine the playground sessions', async t => {
   const row = (what: string | null, net: string, bar = 0) => ({
     bar,
     what,
@@ -284,7 +284,7 @@ t.test('[14.10] the average cost of an image, of a unit, and of tokens', t => {
   t.end()
 })
 
-t.test('an hour that comes twice is told with its offset, and no other', async t => {
+t.test('only an hour that occurs twice is shown with its offset', async t => {
   const hours = (from: string, count: number) =>
     Array.from({ length: count }, (_, i) => new Date(Date.parse(from) + i * 3_600_000).toISOString())
   for (const [zone, from, count, twice] of [
@@ -301,7 +301,7 @@ t.test('an hour that comes twice is told with its offset, and no other', async t
   t.equal(barLabel('2026-10-24T22:00:00.000Z', 'day', 'Europe/Berlin'), '25 Oct')
 })
 
-t.test('after the door nobody is led out of the console', async t => {
+t.test('after signing in no address leads out of the console', async t => {
   for (const [next, to] of [
     [undefined, '/console'],
     ['/console', '/console'],
@@ -322,7 +322,7 @@ t.test('after the door nobody is led out of the console', async t => {
     t.equal(safeNext(next), to, caseName({ next }))
 })
 
-t.test('the rows of costs add up to their sum, in the days before too', t => {
+t.test('the rows of costs add up to their sum, also for the days before', t => {
   const sum = (net: string) => ({
     currency: 'USD',
     charges: 1,
@@ -368,7 +368,7 @@ t.test('the rows of costs add up to their sum, in the days before too', t => {
   t.end()
 })
 
-t.test('costs are of the days of the zone that the address names', t => {
+t.test('costs use the zone of the address', t => {
   t.equal(zoneOf('Asia/Tokyo'), 'Asia/Tokyo')
   t.equal(zoneOf('Mars/Base'), zoneOf(undefined), 'of whoever looks where there is no such zone')
   t.end()

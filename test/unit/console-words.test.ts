@@ -19,7 +19,7 @@ import { readErrorTables } from '../house/errors-page.ts'
 const han = /\p{Script=Han}/u
 const placesIn = (text: string) => new Set(text.match(/\{\w+\}/g))
 
-t.test('every reason of a refusal has words in both languages, of what the reason tells', async t => {
+t.test("every reason of a refusal has words in both languages, with the reason's values", async t => {
   for (const words of [english, chinese] as const)
     for (const [reason, text] of Object.entries(reasons)) {
       const told = (words as { readonly [word: string]: string })[`refusal.${reason}`]
@@ -48,7 +48,7 @@ const keptToo: { readonly [code: string]: readonly string[] } = {
   insufficient_quota: ['{budget}'],
 }
 
-t.test('every error that a row of the log may have is told in both languages', async t => {
+t.test('every error of a log row has words in both languages', async t => {
   const texts = new Map<string, string>()
   for (const table of (await readErrorTables()).values())
     for (const [code, { text }] of Object.entries(table)) texts.set(code, text)
@@ -63,7 +63,7 @@ t.test('every error that a row of the log may have is told in both languages', a
   for (const code of unlogged) t.ok(texts.has(code), `${code} is in a table`)
 })
 
-t.test('an error is told from what its row kept, or not as a sentence with holes', async t => {
+t.test('an error is shown from its stored values, never as a sentence with gaps', async t => {
   speakWith('zh', chinese)
   for (const [code, values, told] of [
     ['invalid_n', { field: 'n', max: 10, value: '128' }, '字段 n 应为 1 到 10 的整数，实际为 128。'],
@@ -75,7 +75,7 @@ t.test('an error is told from what its row kept, or not as a sentence with holes
   speakWith('en', english)
 })
 
-t.test('warnings that charges keep are told in Chinese, by the facts in them', async t => {
+t.test('stored warnings are shown in Chinese, by their facts', async t => {
   speakWith('zh', chinese)
   const facts = { asked: '3840x2160', billed: '4K', made: '2K', cheaper: null }
   const mismatches: readonly SizeMismatch[] = [
@@ -87,9 +87,11 @@ t.test('warnings that charges keep are told in Chinese, by the facts in them', a
   for (const mismatch of mismatches)
     t.equal(tWarning(describeMismatch(mismatch, 'beta-image')), tMismatch(mismatch), caseName({ mismatch }))
   for (const text of [
+    'this is the price of the images; other usage of the request is charged as req_1-use',
+    "charged by usage; the hold is the maximum that the request allows: 12 input 0.000006, 256 output 0.000384, times the group's multiplier",
     'this is the price of the images; what else the request used is charged as req_1-use',
-    "charged by what is used; the hold is the most that the request allows: 12 input 0.000006, 256 output 0.000384, times the group's multiplier",
     'charged by what is used; the hold is the most that the request allows: 3 character 0.000045, times 0.5 included',
+    'charged by usage; the hold is the maximum that the request allows: 3 character 0.000045, times 0.5 included',
   ])
     t.match(tWarning(text), han, text)
   t.equal(tWarning('what a plugin of somebody else says'), undefined)
@@ -98,7 +100,7 @@ t.test('warnings that charges keep are told in Chinese, by the facts in them', a
   t.equal(tWarning(describeMismatch({ ...facts, kind: 'other', returned: '1x1' }, 'f')), undefined, 'their own words')
 })
 
-t.test('what was used, and why a charge ended, is told in Chinese', async t => {
+t.test("use and the reason for a charge's end are shown in Chinese", async t => {
   speakWith('zh', chinese)
   const line = {
     tier: 'input',
@@ -137,44 +139,41 @@ t.test('what was used, and why a charge ended, is told in Chinese', async t => {
   )
   const decided = { ...told, tier: 'decided', why: 'decided by a person: seen in the bucket' }
   t.equal(tWhy({ size: null, rule }, decided), '由人工决定：seen in the bucket')
-  t.equal(tReason('answer_unrecognised: data.0.b64'), '应答的格式不是这里已知的：data.0.b64')
+  t.equal(tReason('answer_unrecognised: data.0.b64'), '响应的格式未知：data.0.b64')
   t.equal(tReason('what a person wrote: this'), 'what a person wrote: this')
   speakWith('en', english)
   t.equal(tWhy({ size: null, rule }, told), told.why)
   t.equal(tReason('caller_gone'), 'The client disconnected')
 })
 
-t.test('people are spoken to in one way', async t => {
+t.test('the console addresses people in one form', async t => {
   for (const [word, text] of Object.entries(chinese)) t.notMatch(text, /您/, word)
 })
 
-t.test(
-  'what a configuration changed is told in the language chosen, and in English as the gateway says it',
-  async t => {
-    const model = (price: string) => ({ 'models.a.prices.1K': price, currency: 'USD' })
-    const rows: readonly (readonly [line: string, told: string])[] = [
-      ['price of alpha-image-2 2K: 0.04 USD → 0.05 USD', 'alpha-image-2 2K 的价格：0.04 USD → 0.05 USD'],
-      ['price of a 1K: none → 0.01 USD', 'a 1K 的价格：无 → 0.01 USD'],
-      ['price of a: now free', 'a 的价格：改为免费'],
-      ['model a added (1K 0.01 USD)', '新增模型 a（1K 0.01 USD）'],
-      ['model a removed', '移除模型 a'],
-      ['upstreams.extra.url: absent → https://a.example', 'upstreams.extra.url：未设置 → https://a.example'],
-      ['upstreams.extra.credential.secret: changed', 'upstreams.extra.credential.secret：已更改'],
-    ]
-    speakWith('zh', chinese)
-    for (const [line, told] of rows) t.equal(tSettingChange(line), told, line)
-    const made = [
-      ...compareSettings(model('1'), model('2')),
-      ...compareSettings({}, model('2')),
-      ...compareSettings(model('2'), {}),
-    ]
-    for (const line of made) t.match(tSettingChange(line), /的价格：|模型|：未设置|→ 未设置/, line)
-    speakWith('en', english)
-    for (const [line] of rows) t.equal(tSettingChange(line), line, line)
-  },
-)
+t.test('configuration changes are shown in the chosen language, and in English as the gateway writes them', async t => {
+  const model = (price: string) => ({ 'models.a.prices.1K': price, currency: 'USD' })
+  const rows: readonly (readonly [line: string, told: string])[] = [
+    ['price of alpha-image-2 2K: 0.04 USD → 0.05 USD', 'alpha-image-2 2K 的价格：0.04 USD → 0.05 USD'],
+    ['price of a 1K: none → 0.01 USD', 'a 1K 的价格：无 → 0.01 USD'],
+    ['price of a: now free', 'a 的价格：改为免费'],
+    ['model a added (1K 0.01 USD)', '新增模型 a（1K 0.01 USD）'],
+    ['model a removed', '移除模型 a'],
+    ['upstreams.extra.url: absent → https://a.example', 'upstreams.extra.url：未设置 → https://a.example'],
+    ['upstreams.extra.credential.secret: changed', 'upstreams.extra.credential.secret：已更改'],
+  ]
+  speakWith('zh', chinese)
+  for (const [line, told] of rows) t.equal(tSettingChange(line), told, line)
+  const made = [
+    ...compareSettings(model('1'), model('2')),
+    ...compareSettings({}, model('2')),
+    ...compareSettings(model('2'), {}),
+  ]
+  for (const line of made) t.match(tSettingChange(line), /的价格：|模型|：未设置|→ 未设置/, line)
+  speakWith('en', english)
+  for (const [line] of rows) t.equal(tSettingChange(line), line, line)
+})
 
-t.test('what the audit log keeps of a change is told part by part', async t => {
+t.test('changes in the audit log are shown part by part', async t => {
   const limits = { rpm: 60, tpm: null, concurrency: 3 }
   speakWith('en', english)
   for (const [name, value, told] of [
@@ -193,19 +192,19 @@ t.test('what the audit log keeps of a change is told part by part', async t => {
   speakWith('en', english)
 })
 
-t.test('one of a kind is told in the singular', async t => {
+t.test('a count of one uses the singular', async t => {
   speakWith('en', english)
   t.equal(say('costs.before', { amount: '0.04', days: '1' }), '0.04 in the 1 day before')
   t.equal(say('costs.before', { amount: '0.04', days: '1,000' }), '0.04 in the 1,000 days before')
-  t.match(say('avoidable.row', { images: 1 }), /^1 image requested at .* was billed/)
-  t.match(say('avoidable.row', { images: 2 }), /^2 images requested at .* were billed/)
+  t.match(say('avoidable.row', { images: 1 }), /^1 image requested at .* was billed as/)
+  t.match(say('avoidable.row', { images: 2 }), /^2 images requested at .* were billed as/)
   t.equal(say('system.writes.text', { changes: 1, rows: 0, charges: 1 }), '1 change, 0 log rows, 1 charge')
   for (const [word, text] of Object.entries(english))
     if (!word.startsWith('refusal.range'))
       t.notMatch(text, /\{(?:count|days|images|charges|rows|changes|keys|waiting)\} [a-z]+s\b/, word)
 })
 
-t.test('an answer of which no page can be made is a refusal, not a fault of the page', async t => {
+t.test('an unusable answer is an error of the request, not of the page', async t => {
   for (const [status, body] of [
     [200, 'null'],
     [200, '7'],

@@ -347,7 +347,7 @@ function copyOld(path: string, old: string): void {
   db.close()
 }
 
-t.test('costs are what the ledger says, at every stage of adding up', async t => {
+t.test('costs equal the ledger, at every stage of summing', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-costs-'))
   const clock = quietClock()
   const path = join(folder, 'tollgate.db')
@@ -458,7 +458,7 @@ t.test('costs are what the ledger says, at every stage of adding up', async t =>
   t.same((await storage.journal.costs(everything)).rows, ask(everything).rows, 'as the storage answers')
 })
 
-t.test('a gateway adds up anew what a version before had added up without quantities', async t => {
+t.test('a gateway sums again what an earlier version summed without quantities', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-costs-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, 'tollgate.db')
@@ -505,7 +505,7 @@ t.test('a gateway adds up anew what a version before had added up without quanti
   t.same((await migrated.books.verify()).sums, [], 'and every sum is right')
 })
 
-t.test('the same on PostgreSQL, added up by three at once', async t => {
+t.test('the same on PostgreSQL, summed by three at once', async t => {
   const postgres = await startPostgres(['fsync=off'])
   t.teardown(() => postgres.close())
   const url = await postgres.createDatabase()

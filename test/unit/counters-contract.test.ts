@@ -27,7 +27,7 @@ t.test('redis', { skip: redisMissing() }, async t => {
   )
 })
 
-t.test('a cluster of Redis, each limit in a slot of its own [13.6]', { skip: redisMissing() }, async t => {
+t.test('a cluster of Redis, each limit in its own slot [13.6]', { skip: redisMissing() }, async t => {
   const { nodes } = await startRedisCluster(t)
   countersContract(
     t,

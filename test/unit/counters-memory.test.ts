@@ -2,7 +2,7 @@ import t from 'tap'
 import { MemoryCounters } from '../../src/storage/counters/memory.ts'
 import { HandClock } from '../harness/exchange.ts'
 
-t.test('windows of idle keys are dropped: a million keys hold the memory of one busy minute', async t => {
+t.test('windows of idle keys are dropped: a million keys use the memory of one busy minute', async t => {
   const clock = new HandClock()
   const counters = new MemoryCounters(clock)
   let most = 0

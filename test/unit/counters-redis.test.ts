@@ -48,7 +48,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((all, one) => all + one, 0)
 }
 
-t.test('1,000 at once in four processes at a limit of 100: exactly 100 [R2]', { skip }, async t => {
+t.test('four processes admit exactly 100 of 1,000 concurrent requests at a limit of 100 [R2]', { skip }, async t => {
   const redis = await startRedis(t)
   const file = fileURLToPath(new URL('../contract/counters-child.ts', import.meta.url))
   const children: ChildProcess[] = []
@@ -77,7 +77,7 @@ t.test('1,000 at once in four processes at a limit of 100: exactly 100 [R2]', { 
 })
 
 t.test(
-  'Redis killed: each process holds the limit by itself, nobody waits, and it goes on when it is back [R10]',
+  'Redis killed: each process applies the limit alone, no request waits, and it recovers [R10]',
   { skip },
   async t => {
     const redis = await startRedis(t)
@@ -110,58 +110,58 @@ t.test(
     const levels = replicas[0]?.log.lines
       .filter(([level]) => level !== 'debug')
       .map(([level, , text]) => `${level}: ${text}`)
-    t.same(levels, ['error: the store of the limits does not answer', 'info: the store of the limits answers again'])
+    t.same(levels, ['error: the counter store does not respond', 'info: the counter store responds again'])
   },
 )
 
-t.test('Redis frozen: under local limits hold, under refuse nobody gets in, and nobody hangs', { skip }, async t => {
-  const redis = await startRedis(t)
-  const { counters } = await open(t, redis.url, { commandMs: 200 })
-  const [local, strict] = [[window(10)], [window(10)]]
-  t.equal(await count(counters, 4, local), 4)
-  redis.freeze()
-  t.teardown(() => redis.thaw())
-  const askStrictly = async () => counters.take(strict, 'refuse')
-  const begun = performance.now()
-  const [admitted, refused] = await Promise.all([
-    count(counters, 50, local),
-    askStrictly().catch((error: unknown) => error),
-  ] as const)
-  t.equal(admitted, 6)
-  t.ok(refused instanceof CountersDown)
-  t.notOk(counters.healthy())
-  t.ok(performance.now() - begun < patienceMs, `${Math.round(performance.now() - begun)} ms`)
-  await t.rejects(askStrictly, { message: 'the counters do not answer' })
-  await t.rejects(async () => counters.peek(strict, 'refuse'), { message: 'the counters do not answer' })
-  t.match(await counters.peek(local, 'local'), [{ remaining: 0 }])
-  redis.thaw()
-  await until(() => counters.healthy())
-  t.equal(await count(counters, 20, strict, 'refuse'), 10, 'what was asked in vain has been taken back')
-  const { counters: other } = await open(t, redis.url)
-  t.equal(await count(other, 20, local), 6, 'and only what was counted there counts there')
-})
-
 t.test(
-  'Redis flushed in the middle: no error, and nobody gets more than one fresh window of it [D8]',
+  'Redis frozen: limits hold under local, nothing is admitted under refuse, and nothing hangs',
   { skip },
   async t => {
     const redis = await startRedis(t)
-    const replicas = await Promise.all(Array.from({ length: 4 }, () => open(t, redis.url)))
-    const [requests, place] = [[window(40)], [places(8)]]
-    const all = async (n: number, demands: readonly LimitRequest[]) =>
-      sum(await Promise.all(replicas.map(({ counters }) => count(counters, n, demands, 'refuse'))))
-    t.equal(await all(5, requests), 20)
-    t.equal(await all(5, place), 8)
-    await redis.command('FLUSHALL')
-    t.equal(await all(100, requests), 40, 'a fresh window, once')
-    t.equal(await all(100, requests), 0)
-    await redis.command('SCRIPT', 'FLUSH')
-    t.equal(await all(1, [window(100)]), 4, 'a server that has forgotten the script is sent it again')
+    const { counters } = await open(t, redis.url, { commandMs: 200 })
+    const [local, strict] = [[window(10)], [window(10)]]
+    t.equal(await count(counters, 4, local), 4)
+    redis.freeze()
+    t.teardown(() => redis.thaw())
+    const askStrictly = async () => counters.take(strict, 'refuse')
+    const begun = performance.now()
+    const [admitted, refused] = await Promise.all([
+      count(counters, 50, local),
+      askStrictly().catch((error: unknown) => error),
+    ] as const)
+    t.equal(admitted, 6)
+    t.ok(refused instanceof CountersDown)
+    t.notOk(counters.healthy())
+    t.ok(performance.now() - begun < patienceMs, `${Math.round(performance.now() - begun)} ms`)
+    await t.rejects(askStrictly, { message: 'the counters do not answer' })
+    await t.rejects(async () => counters.peek(strict, 'refuse'), { message: 'the counters do not answer' })
+    t.match(await counters.peek(local, 'local'), [{ remaining: 0 }])
+    redis.thaw()
+    await until(() => counters.healthy())
+    t.equal(await count(counters, 20, strict, 'refuse'), 10, 'what was asked in vain has been taken back')
+    const { counters: other } = await open(t, redis.url)
+    t.equal(await count(other, 20, local), 6, 'and only what was counted there counts there')
   },
 )
 
+t.test('Redis flushed: no error, and at most one fresh window for each client [D8]', { skip }, async t => {
+  const redis = await startRedis(t)
+  const replicas = await Promise.all(Array.from({ length: 4 }, () => open(t, redis.url)))
+  const [requests, place] = [[window(40)], [places(8)]]
+  const all = async (n: number, demands: readonly LimitRequest[]) =>
+    sum(await Promise.all(replicas.map(({ counters }) => count(counters, n, demands, 'refuse'))))
+  t.equal(await all(5, requests), 20)
+  t.equal(await all(5, place), 8)
+  await redis.command('FLUSHALL')
+  t.equal(await all(100, requests), 40, 'a fresh window, once')
+  t.equal(await all(100, requests), 0)
+  await redis.command('SCRIPT', 'FLUSH')
+  t.equal(await all(1, [window(100)]), 4, 'a server that has forgotten the script is sent it again')
+})
+
 t.test(
-  'places of a process that dies are free after their lease; those of a living one stay, also through a flush',
+  'slots of a dead process are free after their lease; those of a living one stay, also after a flush',
   { skip },
   async t => {
     const redis = await startRedis(t)
@@ -187,7 +187,7 @@ t.test(
   },
 )
 
-t.test('an answer that is lost on its way is asked for again and counts once [D9]', { skip }, async t => {
+t.test('a lost answer is requested again and counts once [D9]', { skip }, async t => {
   const redis = await startRedis(t)
   const port = Number(new URL(redis.url).port)
   let cuts = false
@@ -232,7 +232,7 @@ t.test('an answer that is lost on its way is asked for again and counts once [D9
 })
 
 t.test(
-  'the clock of the server is set back or forth by an hour: nobody is locked out, and what this process admitted stays [R9]',
+  "the server's clock is set by an hour: no client is locked out, and this process keeps its admissions [R9]",
   { skip },
   async t => {
     const redis = await startRedis(t)
@@ -254,32 +254,28 @@ t.test(
   },
 )
 
-t.test(
-  'whoever waits as long as told gets tokens, also where those of other processes stand before',
-  { skip },
-  async t => {
-    const redis = await startRedis(t)
-    const clock = new HandClock()
-    const serverTime = () => Math.round((1e9 + clock.tick()) * 1_000)
-    const [{ counters }, { counters: other }] = [
-      await open(t, redis.url, { clock, serverTime }),
-      await open(t, redis.url, { clock, serverTime }),
-    ]
-    const tokens = (amount: number) => [window(1_000, amount, { id: 'tokens' })]
-    ticketOf(await counters.take(tokens(200), 'refuse'))
-    clock.move(20_000)
-    ticketOf(await counters.take(tokens(500), 'refuse'))
-    clock.move(20_000)
-    ticketOf(await other.take(tokens(200), 'refuse'))
-    const { ticket, standings } = await counters.take(tokens(400), 'refuse')
-    t.equal(ticket, undefined)
-    t.match(standings, [{ remaining: 100, waitMs: 40_000 }])
-    clock.move(39_999)
-    t.equal((await counters.take(tokens(400), 'refuse')).ticket, undefined)
-    clock.move(1)
-    t.ok((await counters.take(tokens(400), 'refuse')).ticket)
-  },
-)
+t.test('a client that waits the reported time gets tokens, also behind those of other processes', { skip }, async t => {
+  const redis = await startRedis(t)
+  const clock = new HandClock()
+  const serverTime = () => Math.round((1e9 + clock.tick()) * 1_000)
+  const [{ counters }, { counters: other }] = [
+    await open(t, redis.url, { clock, serverTime }),
+    await open(t, redis.url, { clock, serverTime }),
+  ]
+  const tokens = (amount: number) => [window(1_000, amount, { id: 'tokens' })]
+  ticketOf(await counters.take(tokens(200), 'refuse'))
+  clock.move(20_000)
+  ticketOf(await counters.take(tokens(500), 'refuse'))
+  clock.move(20_000)
+  ticketOf(await other.take(tokens(200), 'refuse'))
+  const { ticket, standings } = await counters.take(tokens(400), 'refuse')
+  t.equal(ticket, undefined)
+  t.match(standings, [{ remaining: 100, waitMs: 40_000 }])
+  clock.move(39_999)
+  t.equal((await counters.take(tokens(400), 'refuse')).ticket, undefined)
+  clock.move(1)
+  t.ok((await counters.take(tokens(400), 'refuse')).ticket)
+})
 
 t.test('everything in Redis expires: a million keys leave nothing behind [R11]', { skip }, async t => {
   const redis = await startRedis(t)
@@ -300,7 +296,7 @@ t.test('everything in Redis expires: a million keys leave nothing behind [R11]',
   t.ok(Number(most.slice(1)) <= minute, most)
 })
 
-t.test('a password is used, and never told', { skip }, async t => {
+t.test('a password is used, and never shown', { skip }, async t => {
   const redis = await startRedis(t, '--requirepass', 'hunter2/hunter@')
   const at = (password: string) => redis.url.replace('://', `://:${encodeURIComponent(password)}@`)
   const { counters } = await open(t, at('hunter2/hunter@'))
@@ -312,7 +308,7 @@ t.test('a password is used, and never told', { skip }, async t => {
   t.notMatch(JSON.stringify(log.lines), /guessed-wrong|hunter/)
 })
 
-t.test('a Redis that answers and takes no writes is none: it is left alone until it does', { skip }, async t => {
+t.test('a read-only Redis is not used until it accepts writes', { skip }, async t => {
   const [redis, master] = await Promise.all([startRedis(t), startRedis(t)])
   const { counters, log } = await open(t, redis.url)
   const limit = [window(10)]
@@ -343,7 +339,7 @@ t.test('a Redis that is not there yet is no error at the start', { skip }, async
   t.equal(await count(counters, 9, [window(3)], 'refuse'), 3)
 })
 
-t.test('a cluster: all that a request asks for is in one slot', { skip }, async t => {
+t.test('a cluster: all counters of a request are in one Redis slot', { skip }, async t => {
   const redis = await startRedis(t, '--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1')
   await redis.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
   await until(async () => (await redis.command('SET', 'x', '1')) === '+OK')
@@ -354,7 +350,7 @@ t.test('a cluster: all that a request asks for is in one slot', { skip }, async 
   }
 })
 
-t.test('counters of another kind are refused, without what may be a password', async t => {
+t.test('counters of another kind are refused, without a possible password', async t => {
   const log = new KeptLog()
   await t.rejects(openCounters({ url: 'memcached://:hunter2@h', clock: systemClock, log }), {
     message: "there are no counters of the kind 'memcached:'; memory: and redis: are known",

@@ -55,34 +55,31 @@ const standing = async (counters: RedisCounters, demands: readonly LimitRequest[
   (await counters.peek(demands, 'refuse')).map(({ remaining }) => remaining)
 
 function sharedLimits(t: Test, connect: (t: Test) => Promise<string>): void {
-  t.test(
-    'of a crowd at all gateways exactly as many are admitted as the group may, and no user more than theirs',
-    async t => {
-      const all = await open(t, await connect(t))
-      for (let round = 0; round < 5; round++) {
-        const { users, callers } = newGroup()
-        // Nobody's place is in the way here: what is counted is requests.
-        const asked = callers.flatMap(caller =>
-          Array.from({ length: 30 }, async (_, i) => {
-            const own = demandsOf(caller, 1).filter(({ counts }) => counts !== 'places')
-            const { ticket } = await (all[i % gateways] as RedisCounters).take(own, 'refuse')
-            return ticket ? caller.key.user : undefined
-          }),
-        )
-        const admitted = (await Promise.all(asked)).filter(user => user !== undefined)
-        t.equal(admitted.length, limits.inAll.rpm, caseName({ round }))
-        for (const [at, user] of users.entries()) {
-          const used = admitted.filter(one => one === user).length
-          t.ok(used <= limits.perUser.rpm, caseName({ round, used }))
-          const own = demandsOf(callers[3 * at] as Caller, 0).filter(({ counts }) => counts === 'requests')
-          const left = await standing(all[round % gateways] as RedisCounters, own)
-          t.same(left, [limits.perUser.rpm - used, 0], 'what the group refused took nothing of the user')
-        }
+  t.test("all gateways together admit exactly the group's limit, and no user more than theirs", async t => {
+    const all = await open(t, await connect(t))
+    for (let round = 0; round < 5; round++) {
+      const { users, callers } = newGroup()
+      // Nobody's place is in the way here: what is counted is requests.
+      const asked = callers.flatMap(caller =>
+        Array.from({ length: 30 }, async (_, i) => {
+          const own = demandsOf(caller, 1).filter(({ counts }) => counts !== 'places')
+          const { ticket } = await (all[i % gateways] as RedisCounters).take(own, 'refuse')
+          return ticket ? caller.key.user : undefined
+        }),
+      )
+      const admitted = (await Promise.all(asked)).filter(user => user !== undefined)
+      t.equal(admitted.length, limits.inAll.rpm, caseName({ round }))
+      for (const [at, user] of users.entries()) {
+        const used = admitted.filter(one => one === user).length
+        t.ok(used <= limits.perUser.rpm, caseName({ round, used }))
+        const own = demandsOf(callers[3 * at] as Caller, 0).filter(({ counts }) => counts === 'requests')
+        const left = await standing(all[round % gateways] as RedisCounters, own)
+        t.same(left, [limits.perUser.rpm - used, 0], 'what the group refused took nothing of the user')
       }
-    },
-  )
+    }
+  })
 
-  t.test('places and tokens are never more than the bounds while requests come and go, and a gateway too', async t => {
+  t.test('slots and tokens never exceed the bounds while requests and gateways come and go', async t => {
     const url = await connect(t)
     const all = [...(await open(t, url))]
     const random = seeded(7)
@@ -142,7 +139,7 @@ function sharedLimits(t: Test, connect: (t: Test) => Promise<string>): void {
 
 const skip = redisMissing()
 t.test('one Redis', { skip }, async t => sharedLimits(t, async () => (await startRedis(t)).url))
-t.test('a cluster that is spread over [13.6]', { skip }, async t => {
+t.test('a spread cluster [13.6]', { skip }, async t => {
   const { nodes } = await startRedisCluster(t)
   sharedLimits(t, () => Promise.resolve(`${nodes[0]?.url}?cluster=spread`))
 })

@@ -31,7 +31,7 @@ async function startSigned(t: Test, sign: Signer['sign'], more: BareOptions = {}
 const codeOf = async (answer: Response): Promise<unknown> =>
   ((await answer.json()) as { readonly error: { readonly code: unknown } }).error.code
 
-t.test('every credential of a list goes with a request, and fixed parameters beside them', async t => {
+t.test('every credential of a list is sent with a request, and the fixed parameters', async t => {
   const { post, upstreams } = await startEngine(t, {
     upstreams: [
       {
@@ -52,7 +52,7 @@ t.test('every credential of a list goes with a request, and fixed parameters bes
   t.equal(upstreams[0]?.received[1]?.url, '/v1/chat/completions?api-version=2025-04-01-preview&key=a%20key%2F%2B%3D')
 })
 
-t.test('what an upstream quotes of any credential is struck out, packed or not', async t => {
+t.test("any quoted credential is removed from an upstream's answer, compressed or not", async t => {
   const { post, upstreams } = await startEngine(t, {
     upstreams: [
       {
@@ -78,7 +78,7 @@ t.test('what an upstream quotes of any credential is struck out, packed or not',
   }
 })
 
-t.test('a signer sees the request as it goes, and what it gives goes with it', async t => {
+t.test('a signer sees the final request, and its result is sent', async t => {
   const { post, upstream, seen } = await startSigned(
     t,
     ({ headers }) => ({
@@ -99,7 +99,7 @@ t.test('a signer sees the request as it goes, and what it gives goes with it', a
   t.equal(received?.rawHeaders.filter(name => name.toLowerCase() === 'content-type').length, 1, 'no line twice')
 })
 
-t.test('the digest of a large body is that of what is sent', async t => {
+t.test('the digest of a large body is that of the sent bytes', async t => {
   const { post, upstream } = await startSigned(t, async ({ digest }) => ({ headers: { 'x-digest': await digest() } }))
   upstream.answer({ ok: true })
   for (const chars of [10, 300_000, 3_000_000]) {
@@ -112,7 +112,7 @@ t.test('the digest of a large body is that of what is sent', async t => {
   }
 })
 
-t.test('a body that goes on as it comes is refused where its digest is signed, and nothing is sent', async t => {
+t.test('a streamed body is refused if its digest is signed, and nothing is sent', async t => {
   const { url, upstream, rows, settled } = await startSigned(t, async ({ digest }) => ({
     headers: { 'x-digest': await digest() },
   }))
@@ -126,7 +126,7 @@ t.test('a body that goes on as it comes is refused where its digest is signed, a
   t.match(rows, [{ errorCode: 'upstream_unsigned' }])
 })
 
-t.test('an upstream that cannot be signed for counts as failing, and the next is asked', async t => {
+t.test('an upstream whose signer fails counts as failing, and the next is called', async t => {
   const { post, upstreams, engine } = await startSigned(t, () => Promise.reject(new SigningError('no token now')), {
     upstreams: [{ credential: [signing], cooldown: { failures: 2, forMs: 60_000 } }, { priority: 2 }],
   })
@@ -136,11 +136,11 @@ t.test('an upstream that cannot be signed for counts as failing, and the next is
   t.ok(engine.isPaused('upstream-0'))
 })
 
-t.test('the caller is told why where it may be shown, and of a fault of the plugin only that it is one', async t => {
+t.test('the client gets a public reason, and for a plugin fault only that it is one', async t => {
   const rows = [
     [
-      new SigningError('login.example refused a token with status 401'),
-      'login.example refused a token with status 401',
+      new SigningError('login.example refused to issue a token, with status 401'),
+      'login.example refused to issue a token, with status 401',
     ],
     [new Error('secret key is k-123'), 'its signing plugin failed'],
   ] as const
@@ -162,7 +162,7 @@ t.test('the caller is told why where it may be shown, and of a fault of the plug
   }
 })
 
-t.test('what was made for a request is struck out of its error, and a 401 is told to whoever made it', async t => {
+t.test('the secrets of a request are removed from its error, and a 401 is reported to its signer', async t => {
   let refusals = 0
   const { post, upstream } = await startSigned(
     t,
@@ -177,25 +177,28 @@ t.test('what was made for a request is struck out of its error, and a 401 is tol
   t.equal(refusals, 1)
 })
 
-t.test('a caller who leaves while a token is made ends the request, and nothing is sent when it comes', async t => {
-  const gate = Promise.withResolvers<Signature>()
-  const { url, upstream, settled, seen, rows } = await startSigned(t, () => gate.promise)
-  const leaving = new AbortController()
-  const asking = fetch(`${url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: '{"model":"anything"}',
-    signal: leaving.signal,
-  })
-  while (seen.length === 0) await new Promise(resolve => setImmediate(resolve))
-  leaving.abort()
-  await t.rejects(asking)
-  await settled()
-  gate.resolve({ headers: { authorization: 'late' } })
-  await new Promise(resolve => setImmediate(resolve))
-  t.equal(upstream.received.length, 0)
-  t.equal(rows.length, 1)
-})
+t.test(
+  'a client that leaves during the minting of a token ends the request, and nothing is sent afterwards',
+  async t => {
+    const gate = Promise.withResolvers<Signature>()
+    const { url, upstream, settled, seen, rows } = await startSigned(t, () => gate.promise)
+    const leaving = new AbortController()
+    const asking = fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"model":"anything"}',
+      signal: leaving.signal,
+    })
+    while (seen.length === 0) await new Promise(resolve => setImmediate(resolve))
+    leaving.abort()
+    await t.rejects(asking)
+    await settled()
+    gate.resolve({ headers: { authorization: 'late' } })
+    await new Promise(resolve => setImmediate(resolve))
+    t.equal(upstream.received.length, 0)
+    t.equal(rows.length, 1)
+  },
+)
 
 t.test('the deadline of the answer runs while a request is signed', async t => {
   const timeouts = { connectMs: 1_000, firstByteMs: 20, idleMs: 1_000, totalMs: 1_000, afterLeaveMs: 1 }
@@ -208,13 +211,13 @@ t.test('the deadline of the answer runs while a request is signed', async t => {
   t.equal(upstream.received.length, 0)
 })
 
-t.test('what is to be signed is never sent without, whoever has forgotten the signer', async t => {
+t.test('a request to be signed is never sent unsigned', async t => {
   const { post, upstreams } = await startEngine(t, { upstreams: [{ credential: [signing] }] })
   t.equal((await post()).status, 500, 'that is a fault of ours')
   t.equal(upstreams[0]?.received.length, 0)
 })
 
-t.test('a signer’s own request is a bounded POST that follows nowhere', async t => {
+t.test("a signer's own request is a bounded POST without redirects", async t => {
   const { engine, upstreams } = await startEngine(t)
   const [place] = upstreams
   if (!place) throw new Error('no upstream')
@@ -229,7 +232,7 @@ t.test('a signer’s own request is a bounded POST that follows nowhere', async 
   await t.rejects(engine.post(`${place.url}/token`, ask), { code: 'upstream_answer_too_large' })
 })
 
-t.test('a body that was put together is signed as it is sent, whole in memory or not', async t => {
+t.test('an assembled body is signed as sent, in memory or not', async t => {
   const text = Buffer.from('a body that a plugin has made')
   for (const whole of [text, undefined]) {
     const { post, upstream } = await startSigned(
@@ -262,7 +265,7 @@ t.test('a body that was put together is signed as it is sent, whole in memory or
   }
 })
 
-t.test('what was made for a plugin’s requests is struck out of the error that it tells', async t => {
+t.test("secrets of a plugin's requests are removed from its error", async t => {
   const { post, upstream } = await startSigned(t, () => ({ headers: { authorization: 'Bearer minted-token-1' } }), {
     hooks: {
       onAsk: () => async asker => {

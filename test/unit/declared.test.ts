@@ -14,29 +14,26 @@ t.test('a tool that makes images is found in any spelling and at any depth', t =
   t.end()
 })
 
-t.test(
-  'what clients run themselves, and what they and their tools have written, declares no image and names no model',
-  t => {
-    for (const bodies of Object.values(clientBodies))
-      for (const body of bodies) {
-        const { tools, models } = declaredIn(JSON.stringify(body))
-        t.same(models, [], caseName({ body }))
-        t.notOk(
-          tools.some(({ draws }) => draws),
-          caseName({ body }),
-        )
-      }
-    t.end()
-  },
-)
+t.test('client-side tools and their output declare no image and name no model', t => {
+  for (const bodies of Object.values(clientBodies))
+    for (const body of bodies) {
+      const { tools, models } = declaredIn(JSON.stringify(body))
+      t.same(models, [], caseName({ body }))
+      t.notOk(
+        tools.some(({ draws }) => draws),
+        caseName({ body }),
+      )
+    }
+  t.end()
+})
 
-t.test('a tool that the upstream runs is found with its name and place', t => {
+t.test('a tool that the upstream runs is found with its name and path', t => {
   for (const [body, name, place] of vendorTools)
     t.match(declaredIn(JSON.stringify(body)).tools, [{ name, place }], caseName({ body }))
   t.end()
 })
 
-t.test('models are found wherever a request names them, and nowhere in schemas, arguments and results', t => {
+t.test('models are found wherever a request names them, and not in schemas, arguments and results', t => {
   const rows: readonly (readonly [body: object, place: string, runs?: string])[] = [
     [{ models: ['m'] }, 'models[0]'],
     [{ Model: 'm' }, 'Model'],
@@ -71,14 +68,14 @@ t.test('models are found wherever a request names them, and nowhere in schemas, 
   t.end()
 })
 
-t.test('a tool that says twice what it is is reported as such, but not in the schema of a function', t => {
+t.test('a tool with two types is reported as such, but not in the schema of a function', t => {
   t.match(declaredIn('{"tools":[{"type":"a","type":"a"}]}').tools[0], { isDoubled: true, place: 'tools[0].type' })
   const schema = '{"tools":[{"type":"function","parameters":{"tools":{"type":"a","type":"b"}}}]}'
   t.same(declaredIn(schema).tools, [])
   t.end()
 })
 
-t.test('more tools than anybody means are refused, in a body that may be read', t => {
+t.test('an excessive number of tools is refused, even in a readable body', t => {
   const many = `{"tools":[${Array.from({ length: 5000 }, () => '{"type":"x"}').join(',')}]}`
   t.throws(() => declaredIn(many), { code: 'body_too_complex' })
   const functions = `{"tools":[${Array.from({ length: 5000 }, () => '{"type":"function","name":"f"}').join(',')}]}`
@@ -86,7 +83,7 @@ t.test('more tools than anybody means are refused, in a body that may be read', 
   t.end()
 })
 
-t.test('what was changed or is not sent declares nothing', t => {
+t.test('changed or dropped fields declare nothing', t => {
   const json = scanObject(Buffer.from('{"tools":[{"type":"x","model":"m"}],"plugins":[{"id":"web"}]}'))
   t.equal(json.declared.tools.length, 2)
   t.match(json.pick(name => name === 'plugins').declared, { tools: [{ name: 'web' }], models: [] })

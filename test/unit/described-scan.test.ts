@@ -177,7 +177,7 @@ const bad: readonly (readonly [title: string, description: typeof parts, value: 
 ]
 
 for (const [title, description, value] of bad)
-  t.test(`[14.8] what is not described is not handed out: ${title}`, async t => {
+  t.test(`[14.8] undescribed content is not delivered: ${title}`, async t => {
     const text = JSON.stringify(value)
     for (const pieces of [[text], text]) {
       const chunks = Array.from(pieces, piece => Buffer.from(piece))
@@ -205,13 +205,13 @@ const doubtful = [
 ]
 
 for (const said of doubtful)
-  t.test(`[14.8] what two readers may read in two ways is charged, and flagged: ${said}`, async t => {
+  t.test(`[14.8] ambiguous content is charged, and flagged: ${said}`, async t => {
     const text = `{"candidates":[{"content":{"parts":[{"thought":${said},"inlineData":{"data":"${image(7)}"}}]}}]}`
     const told = leaveOut(new DescribedScanner(parts, words), [Buffer.from(text)])
     t.match(told, { isRefused: false, images: 1, out: text })
   })
 
-t.test('[14.8] of a member that comes twice the second is left out, its name as well', async t => {
+t.test('[14.8] the second of two members with one name is omitted with its name', async t => {
   const inner = `{"candidates":[{"content":{"parts":[{"inlineData":{"data":"${image(7)}","data":"${image(8)}"}}]}}]}`
   const one = `"inlineData":{"data":"${image(7)}"}`
   const outer = `{"candidates":[{"content":{"parts":[{${one},"inlineData":{"data":"${image(8)}"}}]}}]}`
@@ -224,13 +224,13 @@ t.test('[14.8] of a member that comes twice the second is left out, its name as 
     }
 })
 
-t.test('[14.8] a picture that comes in one piece, longer than any link, is a picture', async t => {
+t.test('[14.8] a picture in one piece, longer than any link, is a picture', async t => {
   const text = JSON.stringify(answer(inline(7, {}, 90_000)))
   t.same(scan(new DescribedScanner(parts, words), [Buffer.from(text)]), { out: text, done: [found(0, 7)] })
 })
 
 for (const [title, text, error] of broken)
-  t.test(`[14.8] nothing of the picture goes out where ${title}`, async t => {
+  t.test(`[14.8] nothing of the picture is delivered if ${title}`, async t => {
     const out: Buffer[] = []
     const scanner = new DescribedScanner(parts, words)
     t.throws(() => {
@@ -240,7 +240,7 @@ for (const [title, text, error] of broken)
     t.notMatch(Buffer.concat(out).toString(), image(7))
   })
 
-t.test('[14.8] of a picture the last 4 KiB wait until its item has told what it is', async t => {
+t.test('[14.8] the last 4 KiB of a picture wait until its item has been classified', async t => {
   for (const [title, more, images] of [
     ['a picture', ',"x":1', [found(0, 7)]],
     ['a thought', ',"thought":true', []],
@@ -256,7 +256,7 @@ t.test('[14.8] of a picture the last 4 KiB wait until its item has told what it 
   }
 })
 
-t.test('[14.8] nothing of a link goes before its item is over', async t => {
+t.test('[14.8] nothing of a link is delivered before its item ends', async t => {
   const scanner = new DescribedScanner(chat, words)
   const first = '{"choices":[{"message":{"images":[{"type":"image_url","image_url":{"url":"'
   const long = `https://a.example/${'a'.repeat(9_000)}`
@@ -270,7 +270,7 @@ t.test('[14.8] nothing of a link goes before its item is over', async t => {
   t.match(told, { isRefused: true, out: '', shape: /longer than any link/ })
 })
 
-t.test('[14.8] what is held does not grow with the picture, nor with how many there are', async t => {
+t.test('[14.8] held memory does not grow with the size or number of pictures', async t => {
   const heldOf = (pictures: number, bytes: number): number => {
     const scanner = new DescribedScanner(parts, words)
     const text = Buffer.from(JSON.stringify(answer(...Array.from({ length: pictures }, () => inline(7, {}, bytes)))))
@@ -291,7 +291,7 @@ t.test('[14.8] what is held does not grow with the picture, nor with how many th
   t.ok(heldOf(8, 100_000) <= small + 1_000)
 })
 
-t.test('[14.8] signatures of megabytes pass before a picture and behind it, and are no picture', async t => {
+t.test('[14.8] signatures of megabytes pass before and after a picture, and are no picture', async t => {
   const signature = 'CoMB'.repeat(500_000)
   const text = JSON.stringify(
     answer({ text: 'so', thoughtSignature: signature }, inline(7, { thoughtSignature: signature }), inline(8)),
@@ -327,7 +327,7 @@ t.test('[14.8] an item that never ends, and texts that never end before a pictur
   t.ok(gone > 500_000, 'so that a long answer is not gathered')
 })
 
-t.test('[14.8] what nobody says the end of is whole when its JSON closes', async t => {
+t.test('[14.8] an answer without a marked end is complete when its JSON closes', async t => {
   const text = JSON.stringify(answer(inline(7)))
   const options: DescribedOptions = { endUnknown: true, ...words }
   t.same(scan(new DescribedScanner(parts, options), [Buffer.from(text)]).done, [found(0, 7)])
@@ -335,7 +335,7 @@ t.test('[14.8] what nobody says the end of is whole when its JSON closes', async
   t.throws(() => scan(new DescribedScanner(parts, words), []), { name: 'Unrecognised', isNothing: true })
 })
 
-t.test('[14.8] of an event nothing goes before its end, and what was taken for it is given back', async t => {
+t.test('[14.8] nothing of an event is delivered before its end, and its memory is freed', async t => {
   const budget = new ByteBudget(100_000)
   const scanner = new DescribedEventScanner(parts, budget, words)
   const text = event(answer(inline(7, {}, 9_000)))
@@ -345,7 +345,7 @@ t.test('[14.8] of an event nothing goes before its end, and what was taken for i
   t.ok(budget.take(100_000))
 })
 
-t.test('[14.8] lines that no event has, and data that is no object, are not handed out', async t => {
+t.test('[14.8] invalid lines of an event, and data that is no object, are not delivered', async t => {
   for (const text of [
     'image: x\n\n',
     `: ${'x'.repeat(300)}\n\n`,

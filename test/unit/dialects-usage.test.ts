@@ -226,7 +226,7 @@ t.test('usage is what the upstream reports', async t => {
   }
 })
 
-t.test('usage that is missing, or is no usage, is unknown and not nothing', async t => {
+t.test('missing or invalid usage is unknown, not 0', async t => {
   const operations = [
     'chat',
     'responses',
@@ -379,7 +379,7 @@ const streams: readonly { title: string; dialect: string; operation: string; eve
     },
   ]
 
-t.test('later reports of a stream stand in for earlier ones, member by member', async t => {
+t.test('later reports of a stream replace earlier ones, member by member', async t => {
   for (const { title, dialect, operation, events, usage } of streams) {
     const reports = events.map(event => style(dialect).usageOfEvent(operation, event))
     const merged = reports.reduce((before, after) => mergeUsage(before, after), null)
@@ -387,7 +387,7 @@ t.test('later reports of a stream stand in for earlier ones, member by member', 
   }
 })
 
-t.test('[6.3] what is no count is no report; one that is too large is, for others to judge', async t => {
+t.test('[6.3] an invalid count is no report; one that is too large is passed on for judgement', async t => {
   const body = (count: unknown): Json => ({ usage: { prompt_tokens: count as Json, completion_tokens: 1 } })
   for (const count of [1e9 + 1, Number.MAX_SAFE_INTEGER])
     t.strictSame(style('openai').usageOf('chat', body(count)), told({ input: count, output: 1 }), caseName({ count }))

@@ -173,7 +173,7 @@ async function drain(stream: AsyncIterable<unknown>): Promise<unknown[]> {
   return events
 }
 
-t.test('every style accepts the key in Authorization and in x-api-key', async t => {
+t.test('every API format accepts the key in Authorization and in x-api-key', async t => {
   for (const dialect of dialects.values()) {
     const head = someHead({ headers: { authorization: 'bearer  one ', 'x-api-key': 'two' } })
     t.strictSame(dialect.credentials(head), ['one', 'two'], dialect.name)
@@ -182,13 +182,13 @@ t.test('every style accepts the key in Authorization and in x-api-key', async t 
   }
 })
 
-t.test('only the generative-language style takes x-goog-api-key and ?key=', async t => {
+t.test('only the Gemini format accepts x-goog-api-key and ?key=', async t => {
   const head = someHead({ query: 'alt=sse&key=two&pageToken=x&key=thr%65e&key=', headers: { 'x-goog-api-key': 'one' } })
   for (const dialect of dialects.values())
     t.strictSame(dialect.credentials(head), dialect.name === 'google' ? ['one', 'two', 'three'] : [], dialect.name)
 })
 
-t.test('whatever is read as a key in a query never goes upstream, and the rest of the query does', async t => {
+t.test('a query parameter that is read as a key is never forwarded, and the rest of the query is', async t => {
   const rows: readonly [string, readonly string[], string][] = [
     ['key=one', ['one'], ''],
     ['alt=sse&key=one', ['one'], 'alt=sse'],
@@ -208,7 +208,7 @@ t.test('whatever is read as a key in a query never goes upstream, and the rest o
   }
 })
 
-t.test('nothing in a query or a header asks an upstream for an answer without its usage', async t => {
+t.test('no query or header requests an answer without usage from an upstream', async t => {
   const rows: readonly [string, string][] = [
     ['fields=candidates', ''],
     ['alt=sse&%24fields=candidates&$.fields=x', 'alt=sse'],
@@ -222,7 +222,7 @@ t.test('nothing in a query or a header asks an upstream for an answer without it
   }
 })
 
-t.test("by-caller is the caller's own style", async t => {
+t.test("by-caller is the client's own format", async t => {
   const rows: readonly [string, Partial<Head>][] = [
     ['openai', {}],
     ['openai', { headers: { authorization: 'Bearer x' } }],
@@ -245,7 +245,7 @@ t.test("by-caller is the caller's own style", async t => {
   t.equal(findDialect('nobody', someHead({})), undefined)
 })
 
-t.test('before a route is known the path or a header may prove the style, and in doubt an error is hybrid', async t => {
+t.test('before a route is known the path or a header may show the format, and in doubt an error is hybrid', async t => {
   const rows: readonly [string, string, Head['headers']?][] = [
     ['hybrid', '/'],
     ['hybrid', '/v1/models?key=x'],
@@ -264,7 +264,7 @@ t.test('before a route is known the path or a header may prove the style, and in
   for (const [name, url, headers = {}] of rows) t.equal(guessDialect(url, headers).name, name, url)
 })
 
-t.test('the SDKs of the chat-completions style read every error whole', async t => {
+t.test('the OpenAI SDKs read every error completely', async t => {
   for (const failure of every) {
     const { status, body, headers } = style('openai').error(failure, id)
     t.equal(headers['content-type'], 'application/json', caseName({ failure }))
@@ -285,7 +285,7 @@ t.test('the SDKs of the chat-completions style read every error whole', async t 
   }
 })
 
-t.test('errors of the messages style name the words of their status', async t => {
+t.test('errors in the Anthropic format have the type of their status', async t => {
   const words: { [status: string]: string } = {
     400: 'invalid_request_error',
     401: 'authentication_error',
@@ -329,7 +329,7 @@ t.test('errors of the messages style name the words of their status', async t =>
   }
 })
 
-t.test('both SDKs of the messages style, and those of the chat-completions style, raise the hybrid error', async t => {
+t.test('both Anthropic SDKs, and the OpenAI SDKs, raise the hybrid error', async t => {
   const failure = fail('model_not_found', { model: 'm' })
   const { status, body } = style('hybrid').error(failure, id)
   for (const one of anthropics(network(status, body.toString())))
@@ -350,7 +350,7 @@ t.test('both SDKs of the messages style, and those of the chat-completions style
     )
 })
 
-t.test('errors of the generative-language style name the words of their status, and why', async t => {
+t.test('errors in the Gemini format have the word of their status, and the reason', async t => {
   const words: { [status: string]: string } = {
     400: 'INVALID_ARGUMENT',
     401: 'UNAUTHENTICATED',
@@ -383,7 +383,7 @@ t.test('errors of the generative-language style name the words of their status, 
   }
 })
 
-t.test('a bad key is API_KEY_INVALID, a limit tells its delay, a field its name', async t => {
+t.test('a bad key is API_KEY_INVALID, a limit has its delay, a field its name', async t => {
   const details = (failure: Failure): unknown =>
     (bodyOf(style('google').error(failure, id)) as { error: { details: unknown } }).error.details
   const rpc = 'type.googleapis.com/google.rpc'
@@ -404,7 +404,7 @@ t.test('a bad key is API_KEY_INVALID, a limit tells its delay, a field its name'
   ])
 })
 
-t.test('the SDK of the rerank style raises its own class of every status, with message and id', async t => {
+t.test('the Cohere SDK raises its own class for every status, with message and id', async t => {
   const classes: { [status: string]: string } = {
     400: 'BadRequestError',
     401: 'UnauthorizedError',
@@ -509,12 +509,12 @@ t.test('an error in a generative-language stream makes both SDKs throw it', asyn
   t.equal(style('google').heartbeat, undefined)
 })
 
-t.test('nothing streams in the rerank style', async t => {
+t.test('nothing streams in the rerank format', async t => {
   t.equal(style('cohere').streamError(fail('upstream_cut'), id, 'rerank'), undefined)
   t.equal(style('cohere').heartbeat, undefined)
 })
 
-t.test('limit headers are of the caller’s style', async t => {
+t.test("limit headers follow the client's format", async t => {
   const limits = [
     { kind: 'requests', limit: 60, remaining: 59, resetMs: 1_000 },
     { kind: 'tokens', limit: 150_000, remaining: 149_984, resetMs: 360_000 },
@@ -611,7 +611,7 @@ t.test('models are listed in the generative-language style in pages that its SDK
   }
 })
 
-t.test('the rerank style lists what ranks', async t => {
+t.test('the rerank format lists rerankers', async t => {
   t.match(style('cohere').modelList(models, ''), {
     models: [
       { name: 'a', endpoints: [] },
@@ -621,24 +621,21 @@ t.test('the rerank style lists what ranks', async t => {
   t.same(style('cohere').modelOne(models[1] as ListedModel), { name: 'b', endpoints: ['rerank'], finetuned: false })
 })
 
-t.test(
-  'upstreams of the messages style get a version, whoever tells it: the operator, the caller, or nobody',
-  async t => {
-    const upstream = { ...someTarget().upstream, credential: [] }
-    const sent = (head: Head, headers: Upstream['headers'], dialect = style('anthropic')): string[] =>
-      requestHeaders(head, dialect, { ...upstream, headers }, {}).filter((_, i, all) =>
-        all[i - (i % 2)]?.startsWith('anthropic-'),
-      )
-    const told = someHead({ headers: { 'anthropic-version': '2026-10-21', 'anthropic-beta': 'a,b', 'x-api-key': 'x' } })
-    t.strictSame(sent(someHead({}), {}), ['anthropic-version', '2023-06-01'])
-    t.strictSame(sent(someHead({ headers: { 'anthropic-version': '' } }), {}), ['anthropic-version', '2023-06-01'])
-    t.strictSame(sent(told, {}), ['anthropic-version', '2026-10-21', 'anthropic-beta', 'a,b'])
-    t.strictSame(sent(told, { 'anthropic-version': '2024-01-01' }), [
-      'anthropic-version',
-      '2024-01-01',
-      'anthropic-beta',
-      'a,b',
-    ])
-    t.strictSame(sent(told, {}, style('openai')), [])
-  },
-)
+t.test('upstreams in the Anthropic format get a version from the operator, the client, or by default', async t => {
+  const upstream = { ...someTarget().upstream, credential: [] }
+  const sent = (head: Head, headers: Upstream['headers'], dialect = style('anthropic')): string[] =>
+    requestHeaders(head, dialect, { ...upstream, headers }, {}).filter((_, i, all) =>
+      all[i - (i % 2)]?.startsWith('anthropic-'),
+    )
+  const told = someHead({ headers: { 'anthropic-version': '2026-10-21', 'anthropic-beta': 'a,b', 'x-api-key': 'x' } })
+  t.strictSame(sent(someHead({}), {}), ['anthropic-version', '2023-06-01'])
+  t.strictSame(sent(someHead({ headers: { 'anthropic-version': '' } }), {}), ['anthropic-version', '2023-06-01'])
+  t.strictSame(sent(told, {}), ['anthropic-version', '2026-10-21', 'anthropic-beta', 'a,b'])
+  t.strictSame(sent(told, { 'anthropic-version': '2024-01-01' }), [
+    'anthropic-version',
+    '2024-01-01',
+    'anthropic-beta',
+    'a,b',
+  ])
+  t.strictSame(sent(told, {}, style('openai')), [])
+})

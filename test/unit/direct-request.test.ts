@@ -59,7 +59,7 @@ async function open(t: Test, handle: Handle): Promise<{ readonly socket: Socket;
 const post = (body: string, more = ''): string =>
   `POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${Buffer.byteLength(body)}\r\n${more}\r\n${body}`
 
-t.test('bodies reach their taker whole, one request after the other on one connection', async t => {
+t.test('bodies reach their receiver whole, one request after the other on one connection', async t => {
   const told: Told[] = []
   const { socket, text } = await open(t, (req, res) => {
     const taker = new Told()
@@ -77,7 +77,7 @@ t.test('bodies reach their taker whole, one request after the other on one conne
   }
 })
 
-t.test('requests sent at once are answered in their order', async t => {
+t.test('pipelined requests are answered in order', async t => {
   const { socket, text } = await open(t, (req, res) => {
     const taker = new Told()
     req.handTo(taker)
@@ -103,7 +103,7 @@ t.test('chunked bodies, and bodies that come byte by byte', async t => {
   t.match(text(), /200 OK/)
 })
 
-t.test('a caller who leaves in the middle is told of once, and never as an end', async t => {
+t.test('a client that leaves in the middle is reported once, and never as an end', async t => {
   const taker = new Told()
   const { socket } = await open(t, req => void req.handTo(taker))
   socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\nabc')
@@ -113,7 +113,7 @@ t.test('a caller who leaves in the middle is told of once, and never as an end',
   t.same(taker.order, ['data', 'gone'])
 })
 
-t.test('a body that is given up flows as a stream, and the connection serves the next request', async t => {
+t.test('an abandoned body flows as a stream, and the connection serves the next request', async t => {
   let requests = 0
   const { socket, text } = await open(t, (req, res) => {
     const isFirst = ++requests === 1
@@ -132,7 +132,7 @@ t.test('a body that is given up flows as a stream, and the connection serves the
   t.equal(requests, 2)
 })
 
-t.test('what has come already is not handed over', async t => {
+t.test('a body that has begun to arrive is not handed over', async t => {
   const answers: boolean[] = []
   const { socket, text } = await open(t, (req, res) => {
     setImmediate(() => {
@@ -145,7 +145,7 @@ t.test('what has come already is not handed over', async t => {
   t.same(answers, [false])
 })
 
-t.test('a request whose body was handed over has ended like any other', async t => {
+t.test('a request whose body was handed over ends like any other', async t => {
   const closed = Promise.withResolvers<object>()
   const { socket, text } = await open(t, (req, res) => {
     const taker = new Told()

@@ -4,26 +4,22 @@ import { listRecipes } from '../../src/index.ts'
 import { makeFolder } from '../harness/folder.ts'
 
 t.test(
-  '[10] doctor --live buys the smallest picture of each operation when somebody says yes, and tells what came',
+  '[10] doctor --live buys the smallest picture of each operation after a confirmation, and reports the result',
   async t => {
     const place = await makeFolder(t)
     const begun = await place.run('init', '--vendor', 'xai-grok-imagine', '--vendor', 'fal')
     t.match(begun, { code: 0 })
 
     const nothing = await place.run('doctor', '--live-all', '--yes')
-    t.match(
-      nothing,
-      { code: 2, stdout: '', stderr: /no model of pictures has a real upstream/ },
-      'simulated ones are none',
-    )
+    t.match(nothing, { code: 2, stdout: '', stderr: /no image model has a real upstream/ }, 'simulated ones are none')
     const unknown = await place.run('doctor', '--live', 'nobody', '--simulated', '--yes')
-    t.match(unknown, { code: 2, stdout: '', stderr: /nobody: nothing to buy there; there are .*fal-ai\/flux\/dev/ })
+    t.match(unknown, { code: 2, stdout: '', stderr: /nobody: cannot be tested; available: .*fal-ai\/flux\/dev/ })
 
     const live = ['doctor', '--live', 'fal-ai/flux/dev', '--simulated']
     const asked = await place.run(...live)
     t.match(asked, { code: 2, stdout: '' }, 'nothing is bought unasked')
     t.match(asked.stderr, /^buys {2}fal-ai\/flux\/dev {2}image\.generate {2}at most \d.* USD$/m)
-    t.match(asked.stderr, /Nothing was sent\. Say --yes/)
+    t.match(asked.stderr, /Nothing was sent\. Use --yes/)
 
     const bought = await place.run(...live, '--yes', '--format', 'json')
     t.equal(bought.code, 0, bought.stderr)
@@ -52,7 +48,7 @@ t.test(
     t.match(told.stdout, /^ok {4}grok-imagine-\S+ {2}image\.generate {2}status 200 /m)
     t.match(
       told.stdout,
-      /charged {2}[\d.]+ USD \(settled\); the vendor says [\d.]+/,
+      /charged {2}[\d.]+ USD \(settled\); the vendor reported [\d.]+/,
       'what it charges beside what we do',
     )
 

@@ -26,12 +26,12 @@ function cursor(marked: string): { readonly text: string; readonly position: Pos
   }
 }
 
-t.test('an editor underlines nothing in the shipped configuration', async t => {
+t.test('an editor reports nothing in the shipped configuration', async t => {
   const { editor, config } = await openEditor(t)
   t.strictSame(await editor.show(config, await editShipped([])), [])
 })
 
-t.test('an editor underlines what `tollgate check` finds, at the same line and column', async t => {
+t.test('an editor reports what `tollgate check` finds, at the same line and column', async t => {
   const { editor, config } = await openEditor(t)
   const faults: readonly (readonly [find: string, put: string])[] = [
     ['rpm: 60,', 'rpmm: 60,'],
@@ -66,7 +66,7 @@ t.test('an editor underlines what `tollgate check` finds, at the same line and c
   }
 })
 
-t.test('an editor offers keys, values and the names of plugins where they belong', async t => {
+t.test('an editor offers keys, values and names of plugins where they belong', async t => {
   const { editor, config } = await openEditor(t)
   const offers: readonly (readonly [find: string, put: string, ...offered: string[]])[] = [
     ['\nserver:\n', '\nserver:\n  ▮\n', 'drain', 'drain_wait', 'memory_max'],
@@ -84,7 +84,7 @@ t.test('an editor offers keys, values and the names of plugins where they belong
   }
 })
 
-t.test('an editor tells of a key what the schema says of it', async t => {
+t.test("an editor shows the schema's description of a key", async t => {
   const { editor, config } = await openEditor(t)
   const { properties } = parse(await readFile(schema, 'utf8')) as {
     properties: { [key: string]: { description: string; properties?: { [key: string]: { description: string } } } }

@@ -24,7 +24,7 @@ function asking(converse: (asker: UpstreamClient) => Promise<PluginResponse>): H
   return { onAsk: () => converse }
 }
 
-t.test('a plugin that asks twice gives one answer of both', async t => {
+t.test('a plugin that calls twice makes one answer of both', async t => {
   const hooks = asking(async asker => {
     const [first, second] = await Promise.all([
       asker.ask({ body: none, path: '/one?x=1' }),
@@ -47,7 +47,7 @@ t.test('a plugin that asks twice gives one answer of both', async t => {
 })
 
 t.test(
-  'an answer that breaks off before anything was said is an error that reaches as far as its farthest request',
+  'an answer that breaks off before its first byte is an error that has come as far as its farthest request',
   async t => {
     const reached: unknown[] = []
     const hooks: Hooks = {
@@ -66,7 +66,7 @@ t.test(
   },
 )
 
-t.test('what no request of it could reach is asked of the next upstream', async t => {
+t.test('if none of its requests was sent, the next upstream is called', async t => {
   const hooks = asking(async asker => spoken(200, await textOf(await asker.ask({ body: none, path: '/one' }))))
   const closed = 'http://127.0.0.1:9'
   const { post, upstreams } = await startEngine(t, { hooks, upstreams: [{ url: closed }, { priority: 2 }] })
@@ -74,7 +74,7 @@ t.test('what no request of it could reach is asked of the next upstream', async 
   t.equal(await (await post()).text(), '/one')
 })
 
-t.test('a caller who leaves ends what is being asked, and what sleeps', async t => {
+t.test('a client that leaves ends calls and sleeps', async t => {
   const hooks = asking(async asker => {
     await asker.sleep(3_600_000)
     return spoken(200, 'never')
@@ -92,7 +92,7 @@ t.test('a caller who leaves ends what is being asked, and what sleeps', async t 
   await settled()
 })
 
-t.test('an address of another origin is not asked', async t => {
+t.test('an address of another origin is not called', async t => {
   const hooks = asking(async asker =>
     spoken(200, await textOf(await asker.ask({ body: none, url: 'https://elsewhere.example/x' }))),
   )
@@ -103,7 +103,7 @@ t.test('an address of another origin is not asked', async t => {
   t.strictSame(upstreams[0]?.received, [])
 })
 
-t.test("an address of the upstream's own origin is asked as it stands", async t => {
+t.test("an address of the upstream's own origin is called unchanged", async t => {
   const { post, upstreams } = await startEngine(t, {
     hooks: asking(async asker => {
       const { body } = await asker.ask({ body: none, path: '/where' })
@@ -117,7 +117,7 @@ t.test("an address of the upstream's own origin is asked as it stands", async t 
   t.equal(await (await post()).text(), '/there?job=1')
 })
 
-t.test('an answer is read no faster than its caller takes it, and no further ahead than a little', async t => {
+t.test('an answer is read no faster than its client reads it, and only slightly ahead', async t => {
   let given = 0
   const hooks = asking(async asker => {
     const heard = await asker.ask({ body: none, path: '/much' })
@@ -166,7 +166,7 @@ function endless(over: () => void): Hooks {
   })
 }
 
-t.test('[10] who reads an answer is told when the caller has left in the middle of it', async t => {
+t.test('[10] the reader of an answer is informed when the client leaves in the middle', async t => {
   const over = Promise.withResolvers<void>()
   const { url, upstreams, settled } = await startEngine(t, { hooks: endless(() => over.resolve()) })
   upstreams[0]?.answer(res => void res.write('something'))
@@ -183,7 +183,7 @@ t.test('[10] who reads an answer is told when the caller has left in the middle 
   t.equal(await over.promise, undefined)
 })
 
-t.test('[10] who would have spoken is told that nobody listens', async t => {
+t.test('[10] the writer of an answer is informed that the client has left', async t => {
   const over = Promise.withResolvers<void>()
   const hooks: Hooks = {
     ...endless(() => over.resolve()),
@@ -198,7 +198,7 @@ t.test('[10] who would have spoken is told that nobody listens', async t => {
   await over.promise
 })
 
-t.test('[10] an answer that nobody has read is let go with the exchange', async t => {
+t.test('[10] an unread answer is released with the request', async t => {
   const closed = Promise.withResolvers<void>()
   const hooks = asking(async asker => {
     await asker.ask({ body: none, path: '/unread' })

@@ -34,7 +34,7 @@ async function startForeign(t: Test, question: (url: string) => UpstreamRequest,
 const errorOf = async (answer: Response) =>
   ((await answer.json()) as { readonly error: { readonly code: string; readonly message: string } }).error
 
-t.test('a host that the file names is asked without anything of ours, on a connection of its own', async t => {
+t.test('a host that the file names gets nothing of ours, on its own connection', async t => {
   const { post, other } = await startForeign(t, url => ({ url: `${url}/picture?sig=1#part`, hosts: [url], body: none }))
   other.answer(res => void res.end('a picture'))
   for (const i of [0, 1]) t.equal(await (await post()).text(), 'a picture', caseName({ i }))
@@ -45,7 +45,7 @@ t.test('a host that the file names is asked without anything of ours, on a conne
   t.equal(received?.headers.connection, 'close')
 })
 
-t.test('the credential goes there where the file says so, and then all of it', async t => {
+t.test('the credential is sent there if the file says so, and then all of it', async t => {
   const { post, other } = await startForeign(t, url => ({
     url: `${url}/job?id=1`,
     hosts: [url],
@@ -60,7 +60,7 @@ t.test('the credential goes there where the file says so, and then all of it', a
   t.equal(received?.url, '/job?id=1&v=1&key=our-parameter')
 })
 
-t.test('the upstream’s own address is asked with its credential, whole or relative', async t => {
+t.test("the upstream's own address gets its credential, absolute or relative", async t => {
   const { post, upstream } = await startForeign(t, () => ({ url: '/jobs/1?x=1', body: none }))
   upstream.answer(res => void res.end('done'))
   t.equal(await (await post()).text(), 'done')
@@ -68,7 +68,7 @@ t.test('the upstream’s own address is asked with its credential, whole or rela
   t.match(upstream.received[0]?.headers, { 'x-key': 'our-key' })
 })
 
-t.test('what nobody names is not asked, and the caller learns no more of it than where it led', async t => {
+t.test('an unnamed address is not called, and the client sees only its origin', async t => {
   for (const [i, hosts] of [[], ['*.vendor.example'], ['https://127.0.0.1'], ['no pattern ']].entries()) {
     const { post, other, upstream } = await startForeign(t, url => ({ url: `${url}/?secret=s`, hosts, body: none }))
     const answer = await post()
@@ -80,7 +80,7 @@ t.test('what nobody names is not asked, and the caller learns no more of it than
   }
 })
 
-t.test('a name that the file gives and that leads to this machine is not dialled', async t => {
+t.test('a named host that resolves to this machine is not dialled', async t => {
   const { post, other } = await startForeign(t, url => {
     const named = url.replace('127.0.0.1', 'localhost')
     return { url: `${named}/picture`, hosts: [named], body: none }
@@ -91,7 +91,7 @@ t.test('a name that the file gives and that leads to this machine is not dialled
   t.equal(other.sockets, 0)
 })
 
-t.test('a redirect is not followed, a large answer is given up, a silent one too', async t => {
+t.test('redirects are not followed, and large or silent answers are abandoned', async t => {
   const redirected = await startForeign(t, url => ({ url: `${url}/a`, hosts: [url], body: none }))
   redirected.other.answer(res => void res.writeHead(302, { location: 'http://127.0.0.1:1/' }).end())
   t.match(await errorOf(await redirected.post()), { code: 'upstream_invalid', message: /a redirect \(302\)/ })
@@ -110,7 +110,7 @@ t.test('a redirect is not followed, a large answer is given up, a silent one too
   t.match(await errorOf(await silent.post()), { code: 'upstream_timeout' })
 })
 
-t.test('whoever dials in place of this machine is told that an address is a stranger’s', async t => {
+t.test('an injected connector is told that an address is foreign', async t => {
   const dialled: unknown[] = []
   const refuse = Object.assign(new Error('not here'), { code: 'ECONNREFUSED' })
   const { post } = await startForeign(
@@ -127,7 +127,7 @@ t.test('whoever dials in place of this machine is told that an address is a stra
   t.strictSame(dialled, [{ host: 'files.vendor.example', port: 443, isEncrypted: true, isForeign: true }])
 })
 
-t.test('a credential that goes encrypted does not go in clear because an answer says so', async t => {
+t.test('a credential sent encrypted is not sent in clear because an answer demands it', async t => {
   const { post, other } = await startForeign(t, url => ({ url, hosts: [url], withCredential: true, body: none }), {
     upstreams: [{ credential, url: 'https://api.vendor.example' }],
   })

@@ -62,14 +62,14 @@ t.test('among equals the first is drawn by weight, and the rest follow by theirs
   t.ok(Math.abs(seconds.a / firsts.c - 1 / 3) < 0.03, 'behind c, a takes a third')
 })
 
-t.test('an upstream that is left alone comes last, even before one of a better priority', async t => {
+t.test('a paused upstream comes last, even before one of a better priority', async t => {
   const candidates = [candidate('best', 1, 1), candidate('spare', 1, 2), candidate('closed too', 1, 1)]
   const order = orderCandidates(candidates, ({ upstream }) => upstream.name === 'spare', randomFrom(1))
   t.equal(names(order)[0], 'spare')
   t.equal(order.length, 3, 'but it is still there: a slim chance is better than none')
 })
 
-t.test('one upstream needs no drawing', async t => {
+t.test('one upstream needs no draw', async t => {
   const only = [candidate('only')]
   t.equal(
     orderCandidates(
@@ -81,38 +81,35 @@ t.test('one upstream needs no drawing', async t => {
   )
 })
 
-t.test(
-  'a circuit breaker opens after failures in a row, lets one request try, and closes with its success',
-  async t => {
-    const breaker = new CircuitBreaker()
-    const { upstream } = candidate('one')
-    breaker.failed(upstream, 0)
-    breaker.failed(upstream, 0)
-    t.ok(breaker.admits(upstream, 1), 'two of three')
-    breaker.succeeded(upstream)
-    breaker.failed(upstream, 0)
-    breaker.failed(upstream, 0)
-    t.ok(breaker.admits(upstream, 1), 'a success in between begins the count anew')
-    breaker.failed(upstream, 10)
-    t.notOk(breaker.admits(upstream, 1_009))
-    t.equal(breaker.countOpen(1_009), 1)
-    t.ok(breaker.admits(upstream, 1_010), 'the time is over')
-    t.equal(breaker.countOpen(1_010), 0)
-    breaker.began(upstream, 1_010)
-    t.notOk(breaker.admits(upstream, 1_010), 'and one request alone tries')
-    breaker.failed(upstream, 1_100)
-    t.notOk(breaker.admits(upstream, 2_099), 'its failure opens it for as long once more')
-    breaker.began(upstream, 2_100)
-    breaker.undecided(upstream)
-    t.ok(breaker.admits(upstream, 2_100), 'a trial whose caller left says nothing: the next one tries')
-    breaker.began(upstream, 2_100)
-    breaker.succeeded(upstream)
-    t.ok(breaker.admits(upstream, 2_101))
-    t.ok(breaker.admits(upstream, 2_101), 'for everybody')
-  },
-)
+t.test('a circuit breaker opens after consecutive failures, lets one request try, and closes on success', async t => {
+  const breaker = new CircuitBreaker()
+  const { upstream } = candidate('one')
+  breaker.failed(upstream, 0)
+  breaker.failed(upstream, 0)
+  t.ok(breaker.admits(upstream, 1), 'two of three')
+  breaker.succeeded(upstream)
+  breaker.failed(upstream, 0)
+  breaker.failed(upstream, 0)
+  t.ok(breaker.admits(upstream, 1), 'a success in between begins the count anew')
+  breaker.failed(upstream, 10)
+  t.notOk(breaker.admits(upstream, 1_009))
+  t.equal(breaker.countOpen(1_009), 1)
+  t.ok(breaker.admits(upstream, 1_010), 'the time is over')
+  t.equal(breaker.countOpen(1_010), 0)
+  breaker.began(upstream, 1_010)
+  t.notOk(breaker.admits(upstream, 1_010), 'and one request alone tries')
+  breaker.failed(upstream, 1_100)
+  t.notOk(breaker.admits(upstream, 2_099), 'its failure opens it for as long once more')
+  breaker.began(upstream, 2_100)
+  breaker.undecided(upstream)
+  t.ok(breaker.admits(upstream, 2_100), 'a trial whose caller left says nothing: the next one tries')
+  breaker.began(upstream, 2_100)
+  breaker.succeeded(upstream)
+  t.ok(breaker.admits(upstream, 2_101))
+  t.ok(breaker.admits(upstream, 2_101), 'for everybody')
+})
 
-t.test('an upstream that says for how long is paused for as long, at most a minute', async t => {
+t.test('an upstream that reports a time is paused for it, at most a minute', async t => {
   for (const [asked, rest] of [
     [5_000, 5_000],
     [600_000, 60_000],

@@ -13,7 +13,7 @@ function hear(...chunks: readonly string[]): string | null {
   return overheard.words
 }
 
-t.test('what is quoted at length is not kept, however the marks stand', t => {
+t.test('long quotations are not stored, whatever the quotes', t => {
   const said = [
     `Invalid prompt: "${prompt}"`,
     `Invalid prompt: "${prompt.repeat(20)}"`,
@@ -32,7 +32,7 @@ t.test('what is quoted at length is not kept, however the marks stand', t => {
   t.end()
 })
 
-t.test('words without end cost no more than in proportion', t => {
+t.test('endless words cost linear time', t => {
   for (const mark of ['"', "'", '`', '“', '«', '‘']) {
     const kept = clipSnippet(mark.repeat(100_000))
     t.ok(kept.length <= 301, caseName({ mark }))
@@ -40,7 +40,7 @@ t.test('words without end cost no more than in proportion', t => {
   t.end()
 })
 
-t.test('a key is struck out though JSON has written it in other signs', t => {
+t.test('a key is removed although JSON has escaped it', t => {
   const body = '{"error":{"message":"Incorrect API key ab\\/cd\\u002bef\\u003dgh\\/ij."}}'
   t.notMatch(hear(body), /ab\/cd/)
   t.match(hear(body), /Incorrect API key/)
@@ -48,7 +48,7 @@ t.test('a key is struck out though JSON has written it in other signs', t => {
   t.end()
 })
 
-t.test('of an answer that repeats the request what is before the repetition is kept', t => {
+t.test('of an answer that repeats the request, the text before the repetition is stored', t => {
   const long = '0123456789 '.repeat(1_000)
   const body = `{"detail":[{"type":"missing","msg":"Field required","input":{"message":"${prompt}","x":"${long}"}}]}`
   t.equal(hear(body), 'Field required')
@@ -57,7 +57,7 @@ t.test('of an answer that repeats the request what is before the repetition is k
   t.end()
 })
 
-t.test('what a request has said is not kept, quoted or not', t => {
+t.test("the request's words are not stored, quoted or not", t => {
   const own = `${prompt} ${'and more of it '.repeat(50)}`
   for (const [said, kept] of [
     [`Refused: ${prompt} is not allowed`, 'Refused: …is not allowed'],
@@ -71,7 +71,7 @@ t.test('what a request has said is not kept, quoted or not', t => {
   t.end()
 })
 
-t.test('the words of a request are those of all its fields but the name of the model', t => {
+t.test("the words of a request are those of all its fields except the model's name", t => {
   const text = JSON.stringify({ model: 'm-1', input: ['a', { text: 'b\n c' }], n: 2 })
   const bytes = Buffer.from(text)
   const value = JSON.parse(text) as { readonly [name: string]: never }

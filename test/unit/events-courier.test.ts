@@ -57,47 +57,44 @@ async function open(t: Test, more: Partial<WebhookConfig> = {}) {
 const revisionOf = ({ body }: Received): string => (JSON.parse(body) as { data: { revision: string } }).data.revision
 const idsOf = ({ received }: Receiver) => received.map(({ headers }) => headers['webhook-id'])
 
-await t.test(
-  'what is sent is what Standard Webhooks asks for: another’s library takes it, with either secret',
-  async t => {
-    const { receiver, tell, turn, clock } = await open(t, { secrets: [secret, oldSecret] })
-    await tell(1)
-    await turn()
-    const [one] = receiver.received as [Received]
-    const {
-      'webhook-id': id = '',
-      'webhook-timestamp': at = '',
-      'webhook-signature': signature = '',
-    } = one.headers as {
-      readonly [header: string]: string
-    }
-    t.match(id, /^evt_[0-9a-v]{22}$/)
-    t.equal(Number(at), Math.floor(clock.now() / 1_000))
-    t.match(one.headers, { 'content-type': 'application/json' })
-    t.strictSame(JSON.parse(one.body), {
-      type: 'config.applied',
-      timestamp: new Date(clock.now()).toISOString(),
-      data: { revision: 'a0' },
-    })
-    // Its own check of the time goes by the system's clock.
-    const now = Date.now
-    Date.now = () => clock.now()
-    t.teardown(() => (Date.now = now))
-    const headers = { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signature }
-    for (const one of [secret, oldSecret]) {
-      t.same(
-        new Webhook(one).verify(receiver.received[0]?.body ?? '', headers),
-        JSON.parse(receiver.received[0]?.body ?? ''),
-        caseName({ one }),
-      )
-      t.throws(() => new Webhook(one).verify(`${receiver.received[0]?.body} `, headers), /./, caseName({ one }))
-    }
-    t.throws(() => new Webhook(`whsec_${'A'.repeat(32)}`).verify(one.body, headers), 'another secret')
-  },
-)
+await t.test('messages follow Standard Webhooks: another library accepts them, with either secret', async t => {
+  const { receiver, tell, turn, clock } = await open(t, { secrets: [secret, oldSecret] })
+  await tell(1)
+  await turn()
+  const [one] = receiver.received as [Received]
+  const {
+    'webhook-id': id = '',
+    'webhook-timestamp': at = '',
+    'webhook-signature': signature = '',
+  } = one.headers as {
+    readonly [header: string]: string
+  }
+  t.match(id, /^evt_[0-9a-v]{22}$/)
+  t.equal(Number(at), Math.floor(clock.now() / 1_000))
+  t.match(one.headers, { 'content-type': 'application/json' })
+  t.strictSame(JSON.parse(one.body), {
+    type: 'config.applied',
+    timestamp: new Date(clock.now()).toISOString(),
+    data: { revision: 'a0' },
+  })
+  // Its own check of the time goes by the system's clock.
+  const now = Date.now
+  Date.now = () => clock.now()
+  t.teardown(() => (Date.now = now))
+  const headers = { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signature }
+  for (const one of [secret, oldSecret]) {
+    t.same(
+      new Webhook(one).verify(receiver.received[0]?.body ?? '', headers),
+      JSON.parse(receiver.received[0]?.body ?? ''),
+      caseName({ one }),
+    )
+    t.throws(() => new Webhook(one).verify(`${receiver.received[0]?.body} `, headers), /./, caseName({ one }))
+  }
+  t.throws(() => new Webhook(`whsec_${'A'.repeat(32)}`).verify(one.body, headers), 'another secret')
+})
 
 await t.test(
-  'what does not arrive is sent again by the schedule, under one id, and is given up and told at its end',
+  'undelivered events are retried on schedule, under one id, and finally abandoned and reported',
   async t => {
     const { receiver, tell, turn, clock, said, tries, events } = await open(t)
     receiver.answer = () => 500
@@ -113,7 +110,7 @@ await t.test(
     }
     t.equal(receiver.received.length, retryMs.length + 1)
     t.equal(new Set(idsOf(receiver)).size, 1)
-    t.same(said, ['an event was given up: its receiver did not take it'])
+    t.same(said, ['an event was dropped: its webhook did not accept it'])
     t.equal(tries.at(-1), 'given_up')
     t.match(await events.webhooks.list(), [{ webhook: 'finance', waiting: 0, givenUp: 1 }])
     clock.pass(1_000_000_000)
@@ -122,7 +119,7 @@ await t.test(
   },
 )
 
-await t.test('a receiver that asks for more time has it, and one that redirects is followed nowhere', async t => {
+await t.test('a receiver that asks for more time gets it, and one that redirects is not followed', async t => {
   const { receiver, tell, turn, clock } = await open(t)
   receiver.answer = () => 429
   receiver.headers = { 'retry-after': '60' }
@@ -141,7 +138,7 @@ await t.test('a receiver that asks for more time has it, and one that redirects 
   )
 })
 
-await t.test('one event that is not taken keeps none of the others', async t => {
+await t.test('one refused event blocks no other', async t => {
   const { receiver, tell, turn, clock } = await open(t)
   receiver.answer = one => (revisionOf(one) === 'a3' ? 500 : 204)
   await tell(20)
@@ -154,7 +151,7 @@ await t.test('one event that is not taken keeps none of the others', async t => 
   t.equal(revisionOf(receiver.received[20] as Received), 'a3')
 })
 
-await t.test('that a receiver takes nothing is said once, and once that it takes events again', async t => {
+await t.test('a receiver that accepts nothing is reported once, and once when it accepts events again', async t => {
   const { storage, plan, receiver, clock, tell } = await open(t)
   const said: string[] = []
   const note = (_facts: object, text: string): void => void said.push(text)
@@ -171,18 +168,18 @@ await t.test('that a receiver takes nothing is said once, and once that it takes
     await courier.turn(refused)
     clock.pass(1_000)
   }
-  t.match(courier.silence, { since, why: /127\.0\.0\.1 is no place of the open internet/ })
-  t.match(said, [/does not take events/])
+  t.match(courier.silence, { since, why: /127\.0\.0\.1 is not a public internet address/ })
+  t.match(said, [/does not accept events/])
   t.equal(said.length, 1)
   t.equal(receiver.received.length, 0)
   await tell(1, 'back')
   clock.pass(60 * 60_000)
   await courier.turn({ ...refused, allowPrivate: true })
   t.equal(courier.silence, undefined)
-  t.match(said[1], /takes events again/)
+  t.match(said[1], /accepts events again/)
 })
 
-await t.test('of a receiver that is away few events are tried, and all are told when it is back', async t => {
+await t.test('few events are tried for a receiver that is away, and all are sent when it is back', async t => {
   const { receiver, tell, turn, clock, events } = await open(t)
   receiver.answer = () => 503
   await tell(200)
@@ -204,7 +201,7 @@ await t.test('of a receiver that is away few events are tried, and all are told 
   t.match(await events.webhooks.list(), [{ waiting: 0, givenUp: 0 }])
 })
 
-await t.test('one that does not answer is left after a while, and tried again', async t => {
+await t.test('one that does not answer is abandoned after a while, and retried', async t => {
   const { receiver, tell, clock, courier, plan, events } = await open(t)
   receiver.answer = () => 'never'
   await tell(1)
@@ -216,7 +213,7 @@ await t.test('one that does not answer is left after a while, and tried again', 
   t.equal(waiting, 1)
 })
 
-await t.test('an address of a private network is dialled only where the configuration says so', async t => {
+await t.test('an address of a private network is dialled only if the configuration allows it', async t => {
   for (const host of ['127.0.0.1', '[::1]', 'localhost', '169.254.169.254', '2130706433']) {
     const { receiver, tell, turn, events, plan } = await open(t)
     const { port } = new URL(receiver.url)
@@ -232,7 +229,7 @@ await t.test('an address of a private network is dialled only where the configur
   }
 })
 
-await t.test('Slack is sent one text, in which no name becomes a link or calls people', async t => {
+await t.test('Slack gets one text in which no name becomes a link or a mention', async t => {
   const { receiver, turn, events } = await open(t, { format: 'slack', secrets: [] })
   await events.tell({
     kind: 'key.revoked',
@@ -244,7 +241,7 @@ await t.test('Slack is sent one text, in which no name becomes a link or calls p
   })
 })
 
-await t.test('a body stays below 20 kB, whatever somebody has told', t => {
+await t.test('a body stays below 20 kB, whatever its values', t => {
   const event: FeedEvent = {
     id: 'evt_x',
     at: 0,
@@ -257,7 +254,7 @@ await t.test('a body stays below 20 kB, whatever somebody has told', t => {
   t.end()
 })
 
-await t.test('a slow receiver keeps no other waiting, and each has its own kinds and its own place', async t => {
+await t.test('a slow receiver delays no other, and each has its own kinds and its own position', async t => {
   const { receiver: slow, plan, events, tell, clock } = await open(t)
   const quick = await openReceiver()
   t.teardown(() => quick.close())

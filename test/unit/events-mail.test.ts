@@ -58,7 +58,7 @@ const plan = (url: string, allowPrivate = true): WebhookConfig => {
 }
 const signal = new AbortController().signal
 
-await t.test('a letter says in one line what happened, and nothing in it becomes a header', async t => {
+await t.test('an e-mail describes the event in one line, and no value becomes a header', async t => {
   const { said, port } = await openPost(t)
   const mailer = new Mailer(systemClock)
   t.same(await mailer.send(plan(`smtp://me:p%40ss@127.0.0.1:${port}`), letter, signal), { kind: 'arrived' })
@@ -73,7 +73,7 @@ await t.test('a letter says in one line what happened, and nothing in it becomes
 })
 
 await t.test(
-  'a refusal, a server that is not there and a private address are failures, told without the address',
+  'a refusal, a missing server and a private address are failures, reported without the address',
   async t => {
     const { port } = await openPost(t, 'RCPT')
     const mailer = new Mailer(systemClock)

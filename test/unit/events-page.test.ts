@@ -6,7 +6,7 @@ const page = await readFile(new URL('../../docs/events.md', import.meta.url), 'u
 /** What others tell who are not built yet, or stand with what they are about. */
 const elsewhere = /^upstream\.|^user\.erased$/
 
-t.test('every kind that is told stands in the table of the page with its data', async t => {
+t.test("the page's table lists every kind of event with its data", async t => {
   const rows = new Map(
     [...page.matchAll(/^\| `([a-z]+\.[a-z_]+)` \| [^|]+ \| ([^|]+) \|$/gm)].map(([, kind, data]) => [kind, data]),
   )

@@ -38,16 +38,16 @@ function codesIn(): readonly string[] {
 /** A code of an answer to a caller, and no finding. */
 const isOfTheWire = new Set(['content_refused'])
 
-t.test('every code of a finding says in Chinese what kind it is', async t => {
+t.test('every finding code has Chinese words', async t => {
   const codes = codesIn()
   t.ok(codes.length > 150, `${codes.length} codes`)
   for (const code of codes) t.match(book.codes[code], /\p{Script=Han}/u, code)
 })
 
-t.test('a sentence is told with what stands in its places, a longer one before one that it fits too', async t => {
+t.test('a sentence is found with its values, the most specific one first', async t => {
   t.equal(tellSentence(book, "found 'sixty', which is not a whole number"), '此处为“sixty”，应为整数')
   t.equal(tellSentence(book, 'found the number 0, which is not a list or text'), '此处为数字 0，应为列表 或 文本')
-  t.equal(tellSentence(book, "'a list' is not known here"), '这里没有“a list”这一项', 'what is quoted stays')
+  t.equal(tellSentence(book, "unknown key 'a list'"), '这里没有“a list”这一项', 'what is quoted stays')
   t.equal(tellSentence(book, 'what a plugin of somebody else says'), undefined)
   const finding = { severity: 'error', line: 1, col: 1, path: '', message: 'something new', remedy: null } as const
   t.same(tellFinding(book, { ...finding, code: 'price_missing' }), {
@@ -62,7 +62,7 @@ t.test('a sentence is told with what stands in its places, a longer one before o
   })
 })
 
-t.test('a sentence is told whole or not at all', async t => {
+t.test('a sentence is translated completely or not at all', async t => {
   t.equal(tellSentence(book, "write 'a', or keep what nobody has words for"), undefined)
   t.match(
     tellSentence(book, 'the file cannot be read: nobody has words for this'),
@@ -71,7 +71,7 @@ t.test('a sentence is told whole or not at all', async t => {
   )
 })
 
-t.test('every sentence that the sources can say of a configuration is told whole in Chinese', async t => {
+t.test('every sentence about a configuration in the sources has a complete Chinese text', async t => {
   const sentences = findingSentences()
   t.ok(sentences.length > 450, `${sentences.length} sentences`)
   for (const { file, text } of sentences) {
@@ -81,7 +81,7 @@ t.test('every sentence that the sources can say of a configuration is told whole
   }
 })
 
-t.test('what is wrong with a configuration is told in Chinese: every case of its errors', async t => {
+t.test('errors of a configuration are shown in Chinese: every case', async t => {
   const folder = join(root, 'test/cases/config-errors')
   let told = 0
   for (const name of readdirSync(folder).sort()) {
@@ -113,7 +113,7 @@ t.test('what is wrong with a configuration is told in Chinese: every case of its
   t.ok(told > 120, `${told} findings`)
 })
 
-t.test('every form that a value may have has its name and its remedy in Chinese', async t => {
+t.test('every value format has its name and remedy in Chinese', async t => {
   for (const [name, format] of Object.entries(formats)) {
     const message = tellSentence(book, `found 'x', which is not ${format.name}`) ?? ''
     t.notMatch(unquoted(message), english, caseName({ name, message }))
@@ -124,7 +124,7 @@ t.test('every form that a value may have has its name and its remedy in Chinese'
   }
 })
 
-t.test('why an edit of the configuration cannot be made is told in Chinese', async t => {
+t.test('reasons against a configuration edit are shown in Chinese', async t => {
   const sentence = /EditError\(\s*(?:'([^'\n]+)'|"([^"\n]+)")/g
   const found = [...read('src/config/edit/apply-edits.ts').matchAll(sentence)].map(([, one, two]) => one ?? two ?? '')
   t.ok(found.length > 4, `${found.length} sentences`)

@@ -9,28 +9,21 @@ await once(another, 'listening')
 t.teardown(() => another.close())
 const { port: taken } = another.address() as AddressInfo
 
-t.test(
-  'a server of the tests whose port another took is started on another port',
-  { skip: redisMissing() },
-  async t => {
-    const ports = [taken, taken, await freePort()]
-    const server = await onFreePort(
-      port => startRedisOn(port, t),
-      async () => ports.shift() ?? 0,
-    )
-    t.equal(await server.command('PING'), '+PONG')
-    t.equal(ports.length, 0, 'both that were taken were tried')
-  },
-)
+t.test('a test server whose port is taken starts on another port', { skip: redisMissing() }, async t => {
+  const ports = [taken, taken, await freePort()]
+  const server = await onFreePort(
+    port => startRedisOn(port, t),
+    async () => ports.shift() ?? 0,
+  )
+  t.equal(await server.command('PING'), '+PONG')
+  t.equal(ports.length, 0, 'both that were taken were tried')
+})
 
-t.test(
-  'whatever else keeps it from starting is thrown at once, and a port that is always taken in the end',
-  async t => {
-    let starts = 0
-    const broken = onFreePort(() => Promise.reject(new Error(`broken ${++starts}`)))
-    await t.rejects(broken, { message: 'broken 1' })
-    starts = 0
-    const never = onFreePort(() => Promise.reject(new EndedEarly(`ended ${++starts}`)))
-    await t.rejects(never, { message: 'ended 5' })
-  },
-)
+t.test('any other start error is thrown at once, and a port that stays taken in the end', async t => {
+  let starts = 0
+  const broken = onFreePort(() => Promise.reject(new Error(`broken ${++starts}`)))
+  await t.rejects(broken, { message: 'broken 1' })
+  starts = 0
+  const never = onFreePort(() => Promise.reject(new EndedEarly(`ended ${++starts}`)))
+  await t.rejects(never, { message: 'ended 5' })
+})

@@ -4,7 +4,7 @@ import t from 'tap'
 import { handOver } from '../../src/cli/hand-over.ts'
 import { caseName } from '../harness/case-name.ts'
 
-t.test('two databases in one folder keep their first keys in files of their own', async t => {
+t.test('two databases in one folder keep their first keys in separate files', async t => {
   const folder = t.testdir()
   const config = join(folder, 'gateway.yaml')
   const postgres = 'postgres://tollgate@db.example/tollgate'

@@ -51,7 +51,7 @@ const spendAt = (request: HoldRequest, price: number, at = now): void => {
   connection.run(settle(self, { id, delivery: 'confirmed', reason: null }, at))
 }
 
-t.test('a hold takes its money from its own key, and is on the charge with who holds it', async t => {
+t.test('a hold takes its money from its own key, and the charge names its payers', async t => {
   const [key, other] = [makeKey(1_000), makeKey(1_000)]
   const request = { ...holdOf(key, 400), idempotency: { key: 'once', fingerprint: 'abc' } }
   t.same(holdAt(request, now + 5), { kind: 'held' })
@@ -72,7 +72,7 @@ t.test('a hold takes its money from its own key, and is on the charge with who h
   t.equal(heldOf(other.id), 0)
 })
 
-t.test('a charge that brings no budget to a threshold asks nothing for what could be told of it', async t => {
+t.test('a charge below every threshold runs no query for events', async t => {
   const asked = (steps: QueryProgram<unknown>): number => {
     let count = 0
     for (let next = steps.next(); next.done !== true; next = steps.next(connection.all(next.value))) count++
@@ -97,7 +97,7 @@ t.test('a charge that brings no budget to a threshold asks nothing for what coul
   t.equal(read(`SELECT count(*) AS n FROM event WHERE kind LIKE 'budget.%'`)?.['n'], 2)
 })
 
-t.test('a charge that an earlier version has held ends, and nothing is told of it', async t => {
+t.test('a charge held by an earlier version ends without events', async t => {
   const key = makeKey(100)
   const request = { ...holdOf(key, 100), levels: [{ kind: 'user', name: 'local', amount: 100, per: 'total' }] as const }
   holdAt(request)
@@ -110,7 +110,7 @@ t.test('a charge that an earlier version has held ends, and nothing is told of i
   t.equal(read(`SELECT held FROM account WHERE kind = 'user' AND name = 'local'`)?.['held'], 0)
 })
 
-t.test('a request without an idempotency key is never another one', async t => {
+t.test('a request without an idempotency key is never a repetition', async t => {
   const key = makeKey()
   const [first, second] = [holdOf(key, 1), holdOf(key, 1)]
   t.same([holdAt(first), holdAt(second)], [{ kind: 'held' }, { kind: 'held' }])
@@ -123,27 +123,24 @@ const renewals: readonly (readonly [BudgetPeriod, number | null])[] = [
   ['month', Date.UTC(2027, 5, 1)],
 ]
 for (const [period, renewsAt] of renewals)
-  t.test(
-    `who asks for too much of a budget (${period}) is told what is left, what is held and when it renews`,
-    async t => {
-      const key = makeKey(100, period)
-      spendAt(holdOf(key, 30), 30)
-      holdAt(holdOf(key, 20))
-      const request = holdOf(key, 51)
-      t.same(holdAt(request), { kind: 'overdrawn', level: 'key', availableMicros: 50, heldMicros: 20, renewsAt })
-      t.equal(chargeOf(request), undefined, 'it has no charge')
-      t.equal(heldOf(key.id), 20, 'and holds nothing')
-      t.same(holdAt(holdOf(key, 50)), { kind: 'held' }, 'all that is left can be held')
-    },
-  )
+  t.test(`a refusal by a budget (${period}) reports what is left, what is held and when it renews`, async t => {
+    const key = makeKey(100, period)
+    spendAt(holdOf(key, 30), 30)
+    holdAt(holdOf(key, 20))
+    const request = holdOf(key, 51)
+    t.same(holdAt(request), { kind: 'overdrawn', level: 'key', availableMicros: 50, heldMicros: 20, renewsAt })
+    t.equal(chargeOf(request), undefined, 'it has no charge')
+    t.equal(heldOf(key.id), 20, 'and holds nothing')
+    t.same(holdAt(holdOf(key, 50)), { kind: 'held' }, 'all that is left can be held')
+  })
 
-t.test('a budget that is overspent has nothing left, and never less than nothing', async t => {
+t.test('an overspent budget has 0 left, and never less', async t => {
   const key = makeKey(100)
   spendAt(holdOf(key, 100), 130)
   t.match(holdAt(holdOf(key, 1)), { kind: 'overdrawn', availableMicros: 0, heldMicros: 0 })
 })
 
-t.test('money of a key that is not there is not held: it is a fault that names the key', async t => {
+t.test('a hold for a missing key is a fault that names the key', async t => {
   const key = { ...makeKey(), id: 'key_none' }
   t.throws(() => holdAt(holdOf(key, 1)), /there is no key key_none/)
 })
@@ -154,7 +151,7 @@ const raises: readonly (readonly [string, number | null])[] = [
   ['without end', null],
 ]
 for (const [name, budget] of raises)
-  t.test(`a budget that is raised ${name} while a charge is refused lets it in`, async t => {
+  t.test(`a budget raised ${name} during a refusal admits the charge`, async t => {
     const key = makeKey(100)
     const steps = hold(self, holdOf(key, 150), now)
     // What PostgreSQL lets others do between two statements of a transaction.
@@ -193,7 +190,7 @@ t.test('an idempotency key', async t => {
   }
   const until = (id: string) => read('SELECT idem_until FROM charge WHERE id = ?', id)?.['idem_until']
 
-  t.test('of a charge that runs is running, however long', async t => {
+  t.test('of a running charge is running, however long', async t => {
     const { id, again } = start()
     for (const at of [now, now + day, now + 400 * day])
       t.same(again(at), { kind: 'running', chargeId: id }, caseName({ at }))
@@ -206,7 +203,7 @@ t.test('an idempotency key', async t => {
     t.same(again(now, 'abd'), { kind: 'mismatch', chargeId: id })
   })
 
-  t.test('gives the answer that was kept, or says that none was', async t => {
+  t.test('returns the stored answer, or that there is none', async t => {
     const [kept, none] = [start(), start()]
     const answer = { status: 201, headers: {}, body: Buffer.from('ok') }
     kept.settle(answer)
@@ -221,7 +218,7 @@ t.test('an idempotency key', async t => {
     ['a charge that a person settled', ({ review }) => review('settle')],
   ]
   for (const [name, end] of ends)
-    t.test(`of ${name} is free after 24 hours to the millisecond, and is then the next one's alone`, async t => {
+    t.test(`of ${name} is free after 24 hours to the millisecond, and then belongs to the next request`, async t => {
       const charge = start()
       end(charge)
       t.same(charge.again(now + day - 1), { kind: 'ended', chargeId: charge.id, answer: null })
@@ -230,13 +227,13 @@ t.test('an idempotency key', async t => {
       t.match(charge.again(now + day), { kind: 'running' })
     })
 
-  t.test('of a charge in review is kept until somebody has decided', async t => {
+  t.test('of a charge in review is kept until a person has decided', async t => {
     const { id, again, review } = start()
     review()
     t.same(again(now + 400 * day), { kind: 'ended', chargeId: id, answer: null })
   })
 
-  t.test('that is void as nothing was bought is free at once', async t => {
+  t.test('of a void charge without a purchase is free at once', async t => {
     const { id, again } = start()
     connection.run(endEmpty(self, { id, state: 'voided', reason: 'refused', at: now }))
     t.same(again(now), { kind: 'held' })
@@ -251,7 +248,7 @@ t.test('an idempotency key', async t => {
     t.match(again(now + hour + day), { kind: 'held' })
   })
 
-  t.test('of a clock further ahead is free 24 hours after it was first asked for', async t => {
+  t.test('of a clock further ahead is free 24 hours after its next use', async t => {
     const { id, again, settle } = start(now + 400 * day)
     settle()
     t.match(again(now), { kind: 'ended' })
@@ -262,7 +259,7 @@ t.test('an idempotency key', async t => {
     t.match(again(now + day), { kind: 'held' })
   })
 
-  t.test('of a clock that was ahead twice is free 24 hours after it is asked for by the right one', async t => {
+  t.test('of a clock that was ahead twice is free 24 hours after its use by the right one', async t => {
     const { id, again, settle } = start(now + 400 * day)
     settle()
     t.match(again(now + 100 * day), { kind: 'ended' })

@@ -4,7 +4,7 @@ import { firstIdAt, Ids, systemRandom } from '../../src/util/index.ts'
 const noon = Date.UTC(2026, 10, 20, 12)
 const day = 86_400_000
 
-t.test('ids are in the order in which they are made, however many in a millisecond', t => {
+t.test('ids are in order of creation, however many in a millisecond', t => {
   const ids = new Ids()
   const made = Array.from({ length: 5_000 }, (_, i) => ids.next('req_', noon + Math.floor(i / 2_500)))
   t.strictSame(made.toSorted(), made)
@@ -12,7 +12,7 @@ t.test('ids are in the order in which they are made, however many in a milliseco
   t.end()
 })
 
-t.test('[6.7] ids are of the time that it is once a clock that was ahead is right again', t => {
+t.test('[6.7] ids have the current time once a clock that was ahead is right again', t => {
   const ids = new Ids()
   ids.next('req_', noon)
   t.ok(ids.next('req_', noon + 400 * day) >= firstIdAt('req_', noon + 400 * day))
@@ -30,14 +30,14 @@ t.test('a clock that is set back by less than a second makes no id that sorts be
   t.end()
 })
 
-t.test('ids are made of the random bytes that are handed in', t => {
+t.test('ids use the injected random bytes', t => {
   const same = () => new Ids({ bytes: size => Buffer.alloc(size, 7) }).next('req_', noon)
   t.equal(same(), same())
   t.not(new Ids(systemRandom).next('req_', noon), same())
   t.end()
 })
 
-t.test('[6.7] ids are of the time that it is, whichever way the clock jumped', t => {
+t.test('[6.7] ids have the current time, whichever way the clock jumped', t => {
   const ids = new Ids()
   for (const jump of [400 * day, -400 * day]) {
     ids.next('req_', noon + jump)

@@ -131,9 +131,9 @@ function course(
   ])
   const facet = more.facet ?? byOutput
   const context = someExchange({ headers: more.headers ?? {} })
-  const chargesImages = imageTierBilling.chargesImages?.(context.route.operation, body, facet) === true
+  const chargesItems = imageTierBilling.chargesItems?.(context.route.operation, body, facet) === true
   const model = { ...some.model, prices, free: false }
-  const target = { ...some, stream: more.stream ?? false, model, chargesImages }
+  const target = { ...some, stream: more.stream ?? false, model, chargesItems }
   context.slots.put(callerSlot, { key: someKey(), group: someGroup() })
   context.slots.put(askedSizeSlot, { text: null, size: { kind: 'none' }, expected: null, resolution: null })
   return { context, target, facet, hooks, ledger, log }
@@ -162,30 +162,33 @@ const image = (width: number): string => Buffer.concat([pngHead(width, 10), Buff
 const answerOf = (...widths: number[]): string =>
   JSON.stringify({ data: widths.map(width => ({ b64_json: image(width) })) })
 
-t.test('an image goes out after its line is durable, the end of the answer after the charge is settled', async t => {
-  const on = course({ n: 2 })
-  await admit(on)
-  t.equal(on.context.notes.charge, true)
-  const { stage } = await replied(on)
-  const text = answerOf(1254, 3000)
-  const firstEnd = text.indexOf('"}')
-  t.equal(textOf(await stage.write(Buffer.from(text.slice(0, firstEnd)))).length, firstEnd - 4096)
-  const open = on.ledger.shut()
-  let out: string | undefined
-  const writing = Promise.resolve(stage.write(Buffer.from(text.slice(firstEnd)))).then(passed => {
-    out = textOf(passed)
-  })
-  await new Promise(resolve => setImmediate(resolve))
-  t.equal(out, undefined, 'nothing while the commit is open')
-  open()
-  await writing
-  t.equal(out, text.slice(firstEnd - 4096))
-  t.equal(textOf(await stage.end()), '')
-  await settle(on, answered)
-  t.same(on.ledger.asked, ['hold 8', 'line 0 2K 2', 'line 1 4K 4', 'settle unconfirmed', 'delivered'])
-})
+t.test(
+  'an image is delivered after its item is durable, the end of the answer after the charge is settled',
+  async t => {
+    const on = course({ n: 2 })
+    await admit(on)
+    t.equal(on.context.notes.charge, true)
+    const { stage } = await replied(on)
+    const text = answerOf(1254, 3000)
+    const firstEnd = text.indexOf('"}')
+    t.equal(textOf(await stage.write(Buffer.from(text.slice(0, firstEnd)))).length, firstEnd - 4096)
+    const open = on.ledger.shut()
+    let out: string | undefined
+    const writing = Promise.resolve(stage.write(Buffer.from(text.slice(firstEnd)))).then(passed => {
+      out = textOf(passed)
+    })
+    await new Promise(resolve => setImmediate(resolve))
+    t.equal(out, undefined, 'nothing while the commit is open')
+    open()
+    await writing
+    t.equal(out, text.slice(firstEnd - 4096))
+    t.equal(textOf(await stage.end()), '')
+    await settle(on, answered)
+    t.same(on.ledger.asked, ['hold 8', 'line 0 2K 2', 'line 1 4K 4', 'settle unconfirmed', 'delivered'])
+  },
+)
 
-t.test('a line that is not known to be durable cuts the caller, and its image stays', async t => {
+t.test('an item that is not known to be durable cuts the client off, and its image is withheld', async t => {
   for (const how of ['fails', 'fenced'] as const) {
     const on = course()
     await admit(on)
@@ -199,7 +202,7 @@ t.test('a line that is not known to be durable cuts the caller, and its image st
   }
 })
 
-t.test('what became of an exchange decides how its charge ends (4.4)', async t => {
+t.test('the outcome of a request decides how its charge ends (4.4)', async t => {
   const cut = (by: 'caller' | 'upstream' | 'deadline', reach: Outcome['reach']): Outcome => ({
     kind: 'cut',
     by,
@@ -239,7 +242,7 @@ t.test('an answer without images costs nothing, even as a 200', async t => {
   }
 })
 
-t.test('a charge ends although it cannot be read whether a line of it was written', async t => {
+t.test('a charge ends although its items cannot be read back', async t => {
   const on = course()
   await admit(on)
   const { stage } = await replied(on)
@@ -252,7 +255,7 @@ t.test('a charge ends although it cannot be read whether a line of it was writte
   t.equal(on.ledger.asked.at(-1), 'review line_not_recorded')
 })
 
-t.test('the end of the exchange waits for what is being written', async t => {
+t.test('the end of the request waits for pending writes', async t => {
   const on = course()
   await admit(on)
   const { stage } = await replied(on)
@@ -265,7 +268,7 @@ t.test('the end of the exchange waits for what is being written', async t => {
   t.match(await refusalOf(() => stage.end()), { code: 'charge_not_recorded' }, 'nothing is written afterwards')
 })
 
-t.test('[6.2] an answer that is not recognised is refused, and its charge waits with its hold', async t => {
+t.test('[6.2] an unrecognised answer is refused, and its charge waits with its hold', async t => {
   const rows: [string, string][] = [
     ['"https://images.example/1.png"', 'no JSON object'],
     ['{"images":["https://images.example/1.png"]}', 'images[] (a link)'],
@@ -325,7 +328,7 @@ t.test('[6.2] an answer that is not recognised is refused, and its charge waits 
   t.same(later.context.notes.unrecognised, { shape: 'more (a link)' })
 })
 
-t.test('an answer that cannot be followed, or was encoded, is not handed out', async t => {
+t.test('an answer that cannot be parsed, or was encoded, is not delivered', async t => {
   const bent = course()
   await admit(bent)
   const { stage } = await replied(bent)
@@ -348,7 +351,7 @@ t.test('an answer that cannot be followed, or was encoded, is not handed out', a
   })
 })
 
-t.test('a successful answer is looked into for its images, a refusal for none; events are by their type', async t => {
+t.test('a successful answer is scanned for images, a refusal for possible ones; events by their type', async t => {
   const on = course()
   await admit(on)
   const refused = await replied(on, { 'content-type': 'application/json' }, 500)
@@ -364,7 +367,7 @@ t.test('a successful answer is looked into for its images, a refusal for none; e
   )
 })
 
-t.test('response_format of a family that renders is ours (2.4)', async t => {
+t.test('response_format of a family that renders is handled here (2.4)', async t => {
   const on = course({ response_format: 'url' })
   await admit(on)
   const out = await on.hooks.onForward?.(
@@ -400,7 +403,7 @@ t.test('response_format of a family that renders is ours (2.4)', async t => {
   t.equal(kept.reply.headers['content-length'], '9')
 })
 
-t.test('a hold that cannot be made refuses before the upstream is called', async t => {
+t.test('a failed hold refuses before the upstream is called', async t => {
   const sick = course()
   sick.ledger.isHealthy = false
   t.match(await refusalOf(() => admit(sick)), { code: 'storage_unavailable', status: 503, retryAfterMs: 5000 })

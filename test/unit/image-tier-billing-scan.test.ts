@@ -190,7 +190,7 @@ t.test('every image of an answer is found once, and its last 4 KiB wait for its 
   t.ok(images > documents, `${images} images in ${documents} documents`)
 })
 
-t.test('an answer rendered as links says the same with data: URLs, and holds the same ends', async t => {
+t.test('an answer rendered as links has the same content in data: URLs, and holds the same ends', async t => {
   t.comment(`SEED=${seed}`)
   const random = seeded(seed + 1)
   let images = 0
@@ -268,13 +268,13 @@ t.test('an element counts once, whatever it has', async t => {
   }
 })
 
-t.test('an answer without a byte is refused as one that holds nothing', t => {
+t.test('an answer without a byte is refused as empty', t => {
   const nothing = { name: 'Unrecognised', isNothing: true }
   for (const text of ['', ' \n']) t.throws(() => scanBoth(text), nothing, caseName({ text }))
   t.end()
 })
 
-t.test('[6.2] what is known to hold no image passes', async t => {
+t.test('[6.2] content that is known to hold no image passes', async t => {
   const rows: [string, string][] = [
     ['no element', '{"data":[]}'],
     ['no element, with what vendors tell', '{"created":1,"model":"m","data":[],"usage":{"total_tokens":0}}'],
@@ -296,7 +296,7 @@ t.test('[6.2] what is known to hold no image passes', async t => {
   }
 })
 
-t.test('[6.2] what may hold an image at a place that is not known does not go out whole', async t => {
+t.test('[6.2] a possible image in an unknown place is not delivered whole', async t => {
   const small = pngHead(64, 64).toString('base64')
   const whole64 = Buffer.concat([pngHead(64, 64), Buffer.alloc(60)]).toString('base64')
   const rows: [string, string][] = [
@@ -350,7 +350,7 @@ t.test('[6.2] what may hold an image at a place that is not known does not go ou
   t.throws(() => run(new ImageScanner(), Buffer.from(png, 'base64'), () => 9, []), unrecognised)
 })
 
-t.test('[6.2] an image as a list of numbers is not known to be none', async t => {
+t.test('[6.2] a list of numbers may be an image', async t => {
   const bytes = [...jpegHead(64, 64), ...Buffer.alloc(1_000)]
   for (const answer of [{ image: bytes }, { data: [bytes] }, { image: { type: 'Buffer', data: bytes } }])
     t.throws(
@@ -365,7 +365,7 @@ t.test('[6.2] an image as a list of numbers is not known to be none', async t =>
   t.same(run(new ImageScanner(), Buffer.from(JSON.stringify(refused)), () => 100, []).done, [])
 })
 
-t.test('[6.2] in a member that the family declares as text a link is none, and a picture counts', async t => {
+t.test('[6.2] in a member declared as text a link is no image, and a picture counts', async t => {
   const options = { texts: ['request_url', 'note_text'] }
   for (const said of ['"request_url":"https://y"', '"note_text":"see https://y"']) {
     const text = `{"data":[{"url":"https://x"}],${said}}`
@@ -382,7 +382,7 @@ t.test('[6.2] in a member that the family declares as text a link is none, and a
   t.throws(() => run(new ImageScanner(options), Buffer.from(drawing), () => 9, []), unrecognised)
 })
 
-t.test('[6.2] a refusal in words of the vendor passes where the family declares its member', async t => {
+t.test("[6.2] a refusal in the vendor's words passes if the family declares its member", async t => {
   const options = { refusals: ['base_resp', 'code'] }
   const rows = [
     '{"base_resp":{"status_code":1026,"status_msg":"sensitive input, see https://docs.example"},"id":"r-1"}',
@@ -401,7 +401,7 @@ t.test('[6.2] a refusal in words of the vendor passes where the family declares 
     t.throws(() => run(new ImageScanner(options), Buffer.from(text), () => 9, []), unrecognised, text)
 })
 
-t.test('[6.2] a sentence may speak of a link and of a drawing, and be neither', async t => {
+t.test('[6.2] a sentence may mention a link and a drawing', async t => {
   const fine = '{"data":[{"url":"https://x","revised_prompt":"as on https://y"}],"message":"see <svg> and https://z"}'
   t.equal(run(new ImageScanner(), Buffer.from(fine), () => 9, []).out, fine)
   for (const text of [
@@ -412,12 +412,12 @@ t.test('[6.2] a sentence may speak of a link and of a drawing, and be neither', 
     t.notMatch(leaveOut(new ImageScanner(), inPieces(text, 9)).out, /images.example|svg/, text)
 })
 
-t.test('the image that follows its link tells its size', async t => {
+t.test('the image after its link gives its size', async t => {
   const { done } = scanBoth(`{"data":[{"url":"https://x","revised_prompt":"a","b64_json":"${png}"}]}`)
   t.same(done, [{ index: 0, kind: 'bytes', size: { width: 1254, height: 1254 } }])
 })
 
-t.test('a link goes only with its charge, and one that is a data: URL is measured and held by its end', async t => {
+t.test('a link is delivered only with its charge, and a data: URL is measured and held by its end', async t => {
   const scanner = new ImageScanner({ asUrl: false })
   t.same(scanner.write(Buffer.from('{"data":[{"url":"https://images')).out, [])
   t.same(scanner.write(Buffer.from('.example/1.png","a":1')).out, [])
@@ -432,7 +432,7 @@ t.test('a link goes only with its charge, and one that is a data: URL is measure
   t.same(long.write(Buffer.from('"}]}')).done, [{ index: 0, kind: 'bytes', size: { width: 3000, height: 5 } }])
 })
 
-t.test('as links: names change only where a string with something in it follows', async t => {
+t.test('as links: names change only before a non-empty string', async t => {
   const rows: [string, string][] = [
     ['{"data":[{"b64_json":null,"url":"https://x"}]}', '{"data":[{"b64_json":null,"url":"https://x"}]}'],
     [
@@ -457,7 +457,7 @@ t.test('as links: names change only where a string with something in it follows'
   for (const [text, expected] of rows) t.equal(scanBoth(text, true).out, expected, caseName({ text, expected }))
 })
 
-t.test('an answer that is cut or bent is never let through to its end', async t => {
+t.test('a cut or malformed answer is never passed to its end', async t => {
   const full = `{"data":[{"b64_json":"${Buffer.alloc(9_000).toString('base64')}"}]}`
   for (const length of [5, 20, 3_000, 8_000, full.length - 4, full.length - 1]) {
     const scanner = new ImageScanner({ asUrl: false })
@@ -481,7 +481,7 @@ t.test('an answer that is cut or bent is never let through to its end', async t 
   }
 })
 
-t.test('a 50 MB answer costs a chunk of memory', async t => {
+t.test('a 50 MB answer uses a chunk of memory', async t => {
   const scanner = new ImageScanner({ asUrl: true })
   const chunk = Buffer.alloc(65_536, 'A')
   let held = 0
@@ -546,7 +546,7 @@ t.test('only a completed event is an image; partial ones never are', async t => 
   }
 })
 
-t.test('nothing of a completed event goes before its charge', async t => {
+t.test('nothing of a completed event is delivered before its charge', async t => {
   const scanner = new EventScanner(new ByteBudget(1e6))
   const completed = event('image_generation.completed', { b64_json: png })
   for (const byte of completed.slice(0, -1)) t.same(scanner.write(Buffer.from(byte)).out, [], caseName({ byte }))
@@ -555,7 +555,7 @@ t.test('nothing of a completed event goes before its charge', async t => {
   t.same(done, [{ index: 0, kind: 'bytes', size: { width: 1254, height: 1254 } }])
 })
 
-t.test('a preview passes with the end of its event, and as it comes where there is no room to hold it', async t => {
+t.test('a preview passes with the end of its event, or as it arrives without memory to hold it', async t => {
   const text = event('image_generation.partial_image', { b64_json: 'A'.repeat(10_000) })
   const scanner = new EventScanner(new ByteBudget(1e6))
   t.same(scanner.write(Buffer.from(text.slice(0, -1))).out, [])
@@ -564,7 +564,7 @@ t.test('a preview passes with the end of its event, and as it comes where there 
   t.ok(Buffer.concat(crowded.write(Buffer.from(text.slice(0, 9_000))).out).length >= 9_000 - tailBytes)
 })
 
-t.test('[6.2] an event that may hold an image and is of no known kind does not go out', async t => {
+t.test('[6.2] an event of unknown kind with a possible image is not delivered', async t => {
   const rows: [string, string][] = [
     ['no type at all', `data: {"b64_json":"${png}"}\n\n`],
     ["another vendor's final event", event('image_generation.partial_succeeded', { b64_json: png, image_index: 0 })],
@@ -596,7 +596,7 @@ t.test('[6.2] an event that may hold an image and is of no known kind does not g
     }
 })
 
-t.test('[6.2] an image in small pieces over many events does not go out whole', async t => {
+t.test('[6.2] an image in small pieces over many events is not delivered whole', async t => {
   const whole = base64(seeded(7), pngHead(64, 64), 60_000)
   for (const length of [2, 20, 900]) {
     const pieces = [whole.slice(0, 2), ...(whole.slice(2).match(new RegExp(`.{1,${length}}`, 'g')) ?? [])]
@@ -618,7 +618,7 @@ t.test('[6.2] an image in small pieces over many events does not go out whole', 
   t.equal(runEvents(all, () => 4_096).out, all, 'what a model thinks beside its image is no image')
 })
 
-t.test('[6.2] what streams say beside images passes', async t => {
+t.test('[6.2] other content of streams passes', async t => {
   const text = [
     ': keep-alive\n\n',
     `:${' '.repeat(2_048)}\n\n`,
@@ -636,7 +636,7 @@ t.test('[6.2] what streams say beside images passes', async t => {
   }
 })
 
-t.test('[6.11] an index that comes again with the same bytes is the same image; with others it is another', async t => {
+t.test('[6.11] an index repeated with the same bytes is the same image; with others it is another', async t => {
   const one = (index: number, b64_json: string) => event('image_generation.completed', { index, b64_json })
   const rows: [string, string, number][] = [
     ['three of one index', one(0, png) + one(0, png2) + one(0, pngHead(7, 7).toString('base64')), 3],
@@ -648,7 +648,7 @@ t.test('[6.11] an index that comes again with the same bytes is the same image; 
   for (const [what, text, count] of rows) t.equal(runEvents(text, () => 9).done.length, count, what)
 })
 
-t.test('beyond the budget an event is held by its end, and what it took is given back', async t => {
+t.test('beyond the budget an event is held by its end, and its memory is released', async t => {
   t.comment(`SEED=${seed}`)
   const random = seeded(seed + 2)
   for (let i = 0; i < 300; i++) {
@@ -681,7 +681,7 @@ t.test('beyond the budget an event is held by its end, and what it took is given
   t.ok(budget.take(1_000))
 })
 
-t.test('a completed event whose JSON is cut is not let through', async t => {
+t.test('a completed event with cut JSON is not passed on', async t => {
   const text = `event: image_edit.completed\ndata: {"b64_json":"${png}\n\n`
   t.throws(() => runEvents(text, () => 9), unreadable)
   t.throws(() => runEvents(text.trimEnd(), () => 9), unreadable)

@@ -110,7 +110,7 @@ t.test('the long edge decides the tier: 1024 or less, 1025 to 2048, more (4.4.2)
   }
 })
 
-t.test('a header is believed and nothing is decoded; what no image has, and what is none, is undecodable', async t => {
+t.test('a header is accepted without decoding; impossible and non-images are undecodable', async t => {
   const cases: [string, Buffer, string][] = [
     ['a gigapixel', pngHead(65_535, 15_000), '65535x15000'],
     ['65535²', pngHead(65_535, 65_535), 'undecodable'],
@@ -268,7 +268,7 @@ function headOf(image: Buffer, step = 1460, text = image.toString('base64')): Im
   return head
 }
 
-t.test('[6.9] a JPEG is read whatever stands before its frame, and a TIFF wherever its directory is', async t => {
+t.test('[6.9] a JPEG is read whatever precedes its frame, and a TIFF wherever its directory is', async t => {
   for (const bytes of [1_100_000, 3_000_000]) {
     const image = jpegHead(1672, 941, { before: jpegProfiles(bytes) })
     t.equal(sizeOf(headOf(Buffer.concat([image, Buffer.alloc(5_000)])).end()), '1672x941', `${bytes} bytes`)
@@ -290,7 +290,7 @@ t.test('[6.9] a JPEG is read whatever stands before its frame, and a TIFF wherev
   t.match(endless.end(), { kind: 'undecodable', mime: 'image/jpeg' })
 })
 
-t.test('[6.9] a size that the bytes of the image cannot carry is not believed', async t => {
+t.test("[6.9] a size that the image's bytes cannot carry is rejected", async t => {
   const cases: [string, Buffer, string][] = [
     ['a PNG of 2147483647²', Buffer.concat([pngHead(2 ** 31 - 1, 2 ** 31 - 1), Buffer.alloc(3_000)]), 'implausible'],
     ['a PNG of 30000² in 3 kB', Buffer.concat([pngHead(30_000, 30_000), Buffer.alloc(3_000)]), 'implausible'],
@@ -320,7 +320,7 @@ t.test('[6.9] a size that the bytes of the image cannot carry is not believed', 
   })
 })
 
-t.test('[6.9] what is known and not measured is named', async t => {
+t.test('[6.9] known unmeasured formats are named', async t => {
   const box = (kind: string) =>
     Buffer.concat([Buffer.from([0, 0, 0, 24]), Buffer.from(`ftyp${kind}`), Buffer.alloc(60)])
   const cases: [Buffer, string | null][] = [
@@ -375,7 +375,7 @@ function modelAt(
 
 const { family, model } = modelAt({ '1K': 20_000, '2K': 40_000, '4K': 80_000 })
 
-t.test('family B is billed by the size asked for (4.4.4), 2K without one', async t => {
+t.test('family B is billed by the requested size (4.4.4), 2K without one', async t => {
   const cases: [AskedSize, string, 'request' | 'default'][] = [
     [noSize, '2K', 'default'],
     [label('1k'), '1K', 'request'],
@@ -394,7 +394,7 @@ t.test('family B is billed by the size asked for (4.4.4), 2K without one', async
   }
 })
 
-t.test('family A is billed by the image that came, whatever was asked for; one that cannot be read is 2K', async t => {
+t.test('family A is billed by the returned image, whatever was requested; an unreadable one is 2K', async t => {
   const { rule, atMost } = quote({ facet: ofOutput, family, model, asked: pixels(3840, 2160), n: 2 })
   t.equal(atMost, 160_000, 'the dearest tier is held')
   const terms = { rule, n: 2, overReturn: 'bill' as const }
@@ -440,14 +440,14 @@ t.test('the order of sources is data', async t => {
   t.equal(turned.atMost, 80_000)
 })
 
-t.test('more images than were asked for are billed and flagged, or capped', async t => {
+t.test('more images than requested are billed and flagged, or capped', async t => {
   const { rule } = quote({ facet: ofRequest, family, model, asked: noSize, n: 1 })
   const image = { index: 1, kind: 'link', size: null } as const
   t.match(rateImage(image, { rule, n: 1, overReturn: 'bill' }), { price: 40_000, flags: ['over_return'] })
   t.match(rateImage(image, { rule, n: 1, overReturn: 'cap' }), { price: 0, flags: ['over_return', 'capped'] })
 })
 
-t.test('a size that costs more than it gives is said, with the cheaper one (4.4)', async t => {
+t.test('a size that costs more than it returns is reported, with the cheaper one (4.4)', async t => {
   const dear = quote({
     facet: ofRequest,
     family,
@@ -479,7 +479,7 @@ t.test('a size that costs more than it gives is said, with the cheaper one (4.4)
   )
 })
 
-t.test('a model without the price of a tier is not used, a free one costs nothing', async t => {
+t.test("a model without a tier's price is not used, a free one costs nothing", async t => {
   const poor = modelAt({ '1K': 1 })
   t.throws(() => quote({ facet: ofOutput, ...poor, asked: noSize, n: 1 }), { code: 'price_missing', status: 503 })
   const free = modelAt({}, true)
@@ -509,7 +509,7 @@ const form = (...parts: (TextPart | FilePart)[]): Body => ({
   discard: () => undefined,
 })
 
-t.test('n is a whole number from 1 to what the family takes, 1 when absent', async t => {
+t.test("n is a whole number from 1 to the family's maximum, 1 if absent", async t => {
   const right: [Body, number][] = [
     [json({}), 1],
     [json({ n: null }), 1],
@@ -527,7 +527,7 @@ t.test('n is a whole number from 1 to what the family takes, 1 when absent', asy
   }
 })
 
-t.test('[6.8] empty text is no number, nor is the 0 that some clients write into every form', async t => {
+t.test('[6.8] empty text is no number, nor is the 0 that some clients send in every form', async t => {
   for (const n of ['', '0', '00']) t.equal(readCount(form(text('n', n)), 10), 1, `a form's ${JSON.stringify(n)}`)
   t.equal(readCount(json({ n: '' }), 10), 1)
   const sent = (body: Body) => {
@@ -554,7 +554,7 @@ t.test('[6.8] empty text is no number, nor is the 0 that some clients write into
   t.match(sent(json({ n: 2, size: '1x1', quality: null })), { left: { n: 2, size: '1x1', quality: null }, dropped: [] })
 })
 
-t.test('[6.4] the count is the highest that any declared place says', async t => {
+t.test('[6.4] the count is the highest value of any declared path', async t => {
   const paths = ['n', 'options.max_images', 'a.b.c']
   const right: [Body, number][] = [
     [json({}), 1],
@@ -586,7 +586,7 @@ t.test('[6.4] the count is the highest that any declared place says', async t =>
   }
 })
 
-t.test('[6.4] what names a number and is not declared does not go on, whatever it is called and wherever', async t => {
+t.test('[6.4] an undeclared field that names a number is not forwarded, at any depth', async t => {
   const drop = (body: Body, paths: readonly string[] = ['n']) => {
     const { body: left, dropped } = shapeFields(body, paths)
     return [left.kind === 'json' ? JSON.parse(left.json.bytes.toString()) : left.kind === 'form' && left.parts, dropped]
@@ -618,7 +618,7 @@ t.test('[6.4] what names a number and is not declared does not go on, whatever i
   t.same(drop(json(harmless)), [harmless, []])
 })
 
-t.test('[6.4] a declared number that two readers could read differently is refused', async t => {
+t.test('[6.4] an ambiguous declared number is refused', async t => {
   const raw = (value: string): Body => ({ kind: 'json', json: scanObject(Buffer.from(value)) })
   const paths = ['n', 'o.max']
   for (const body of ['{"o":{"max":10,"max":1}}', '{"o":{"m\u0061x":10,"max":1}}', '{"n":1,"o":{"max":1,"max":1}}'])
@@ -628,7 +628,7 @@ t.test('[6.4] a declared number that two readers could read differently is refus
   t.match(shaped, { parts: [text('o', '{"max":1}')] }, 'a text of a form is written anew')
 })
 
-t.test('[6.4] of the tools of a request, those that make images name no number', async t => {
+t.test('[6.4] tools that make images must not name a number', async t => {
   const tools = [
     { type: 'image_generation', n: 4, size: '1x1', o: { num_images: 2 } },
     { type: 'function', parameters: { properties: { n: 1, quantity: 2 } } },
@@ -638,7 +638,7 @@ t.test('[6.4] of the tools of a request, those that make images name no number',
   t.same(readField(body, 'tools'), [{ type: 'image_generation', size: '1x1', o: {} }, tools[1]])
 })
 
-t.test('two requests are one when path, fields and files are, whatever their bytes', async t => {
+t.test('two requests are equal if path, fields and files are, whatever their bytes', async t => {
   const one = await fingerprintOf('/v1/images/generations', json({ model: 'm', prompt: 'a', size: { a: 1, b: [2] } }))
   t.equal(await fingerprintOf('/v1/images/generations', json({ size: { b: [2], a: 1 }, prompt: 'a', model: 'm' })), one)
   t.not(await fingerprintOf('/v1/images/generations', json({ model: 'm', prompt: 'b', size: { a: 1, b: [2] } })), one)
@@ -664,7 +664,7 @@ t.test('two requests are one when path, fields and files are, whatever their byt
   }
 })
 
-t.test('[14.8] of a body in its vendor’s own style goes what means something else than a number of images', async t => {
+t.test("[14.8] in a vendor's own format fields with other meanings than a number of images are forwarded", async t => {
   const sent = (value: { readonly [name: string]: Json }, paths: readonly string[] = []) => {
     const { body, dropped } = shapeNative(json(value), paths)
     return { left: body.kind === 'json' ? JSON.parse(body.json.bytes.toString()) : body, dropped }
@@ -691,7 +691,7 @@ t.test('[14.8] of a body in its vendor’s own style goes what means something e
   t.throws(() => shapeNative({ kind: 'json', json: scanObject(twice) }, ['o.n']), { code: 'count_repeated' })
 })
 
-t.test('[14.8] a description of answers that cannot be right is refused', async t => {
+t.test('[14.8] an impossible description of answers is refused', async t => {
   const everything = { kind: 'all', except: new Set<string>() } as const
   const native = { ...family, forward: new Map([['generate', everything]]), streams: new Set(['generate']) }
   const codes = (answers: NonNullable<BillingFacet['answers']>) =>
@@ -760,7 +760,7 @@ t.test('a configuration that could bill wrongly is refused', async t => {
   t.same(codes(ofOutput, [modelAt({}, true).model]), [])
 })
 
-t.test('a stored charge is rated again from what was stored with it', async t => {
+t.test('a stored charge is rated again from its stored facts', async t => {
   const { rule } = quote({ facet: ofOutput, family, model, asked: noSize, n: 1 })
   const lines = [1254, 3000].map((width, index) =>
     rateImage({ index, kind: 'bytes', size: { width, height: 9 } }, { rule, n: 1, overReturn: 'cap' }),

@@ -119,7 +119,7 @@ for (const [title, text, images] of streams) {
   }
 }
 
-t.test('of an image in an answer the last 4 KiB wait until its object has told what it is', async t => {
+t.test("the last 4 KiB of an image in an answer wait until its object's type is known", async t => {
   const scanner = new ToolAnswerScanner()
   const head = `{"output":[{"result":"${image(7, 9_000)}`
   const first = scanner.write(Buffer.from(head))
@@ -131,7 +131,7 @@ t.test('of an image in an answer the last 4 KiB wait until its object has told w
 })
 
 t.test(
-  'of an event nothing passes before its end; with no room to hold it, all but the last 4 KiB of its image',
+  'nothing of an event passes before its end; without memory to hold it, all but the last 4 KiB of its image',
   async t => {
     const text = done(call('a', image(7, 9_000)))
     const cut = Buffer.from(text.slice(0, -2))
@@ -143,7 +143,7 @@ t.test(
   },
 )
 
-t.test('what was taken for whole events is given back', async t => {
+t.test('the memory of whole events is released', async t => {
   const budget = new ByteBudget(1_000)
   const scanner = new ToolEventScanner(budget)
   scanner.write(Buffer.from('data: {"type":"a"}\n\ndata: {"ty'))
@@ -153,7 +153,7 @@ t.test('what was taken for whole events is given back', async t => {
   t.ok(budget.take(1_000))
 })
 
-t.test('an answer or an event that is cut or bent is never let through to its end', async t => {
+t.test('a cut or malformed answer or event is never passed to its end', async t => {
   const answer = JSON.stringify({ output: [call('a', image(7))] })
   for (let at = 1; at < answer.length; at++)
     t.throws(() => scan(new ToolAnswerScanner(), [Buffer.from(answer.slice(0, at))]), unreadable, caseName({ at }))
@@ -163,7 +163,7 @@ t.test('an answer or an event that is cut or bent is never let through to its en
   t.throws(() => scan(new ToolEventScanner(new ByteBudget(1e6)), [Buffer.from('data: {"a":1]}\n\n')]), unreadable)
 })
 
-t.test('[6.2] an image of a tool that stands where none is known to stand does not go out', async t => {
+t.test('[6.2] an image of a tool in an unknown place is not delivered', async t => {
   const item = (more: object) => ({
     output: [{ id: 'a', type: 'image_generation_call', status: 'completed', ...more }],
   })
@@ -192,7 +192,7 @@ t.test('[6.2] an image of a tool that stands where none is known to stand does n
     t.match(leaveOut(new ToolAnswerScanner(), parts), { out: edited, images: 1 }, `${parts.length} pieces`)
 })
 
-t.test('[6.2] what a model wrote, and what is told again of the request, is no image of a tool', async t => {
+t.test("[6.2] a model's text, and the repeated request, are no image of a tool", async t => {
   const answer = JSON.stringify({
     instructions: `draw data:image/png;base64,${image(3)}`,
     tools: [{ type: 'image_generation', input_image_mask: { image_url: `data:image/png;base64,${image(3)}` } }],
@@ -212,7 +212,7 @@ t.test('[6.2] what a model wrote, and what is told again of the request, is no i
   }
 })
 
-t.test('[6.11] results without ids, or of one id, are one image as long as their bytes are the same', async t => {
+t.test('[6.11] results without ids, or with one id, are one image if their bytes are equal', async t => {
   const rows: [string, string, number][] = [
     ['one id, other bytes', done(call('a', image(7))) + done(call('a', image(8))), 2],
     ['no id, other bytes told again', done(call(undefined, image(7))) + completed([call(undefined, image(8))]), 2],
@@ -248,7 +248,7 @@ const places: readonly (readonly [name: string, text: string, count: number])[] 
   ['a list in place of the response', `{"response":[[${made}]]}`, 0],
 ]
 for (const [name, text, count] of places)
-  t.test(`a result of a tool counts where it is known to stand: ${name}`, async t => {
+  t.test(`a tool result counts in its known places: ${name}`, async t => {
     const scanned = scan(new ToolEventScanner(new ByteBudget(1e6)), [Buffer.from(`data: ${text}\n\n`)])
     t.same(
       scanned.done,
@@ -265,11 +265,11 @@ const wholePlaces: readonly (readonly [name: string, text: string, count: number
   ['the answer itself', made, 0],
 ]
 for (const [name, text, count] of wholePlaces)
-  t.test(`of an answer a result of a tool counts in its list alone: ${name}`, async t => {
+  t.test(`in an answer a tool result counts only in its list: ${name}`, async t => {
     t.equal(scan(new ToolAnswerScanner(), [Buffer.from(text)]).done.length, count)
   })
 
-t.test('what is bent or followed ends an answer or an event at once, and says why', async t => {
+t.test('malformed or trailing data ends an answer or an event at once, with the reason', async t => {
   const events = (text: string) => () => new ToolEventScanner(new ByteBudget(1e6)).write(Buffer.from(text))
   const answer = (text: string) => () => new ToolAnswerScanner().write(Buffer.from(text))
   t.throws(events('data: {"a":1]'), { ...unreadable, message: 'its brackets do not match' })
@@ -293,7 +293,7 @@ t.test('what is bent or followed ends an answer or an event at once, and says wh
   t.equal(scan(new ToolAnswerScanner(), [Buffer.from(' ')]).out, ' ', 'nothing is whole where its end is told')
 })
 
-t.test('an image is charged when its event goes: at its end, or at once where there is no room to hold it', async t => {
+t.test('an image is charged when its event is delivered: at its end, or at once without memory to hold it', async t => {
   const cut = done(call('a', image(7))).slice(0, -1)
   const held = new ToolEventScanner(new ByteBudget(1e6))
   t.same(held.write(Buffer.from(cut)), { out: [], done: [] })
@@ -301,7 +301,7 @@ t.test('an image is charged when its event goes: at its end, or at once where th
   t.same(new ToolEventScanner(new ByteBudget(0)).write(Buffer.from(cut)).done, [found(0, 7)])
 })
 
-t.test('each event is held whole where there is room for it, whatever came before', async t => {
+t.test('each event is held whole if there is memory for it, whatever came before', async t => {
   const text = done(call('a', image(7)))
   const scanner = new ToolEventScanner(new ByteBudget(text.length))
   t.equal(

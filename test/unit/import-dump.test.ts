@@ -34,7 +34,7 @@ const ways: { readonly [name: string]: DumpWay } = {
   'no comments': { comments: false },
 }
 
-t.test('a dump says the same as the file of SQLite, however it was made', async t => {
+t.test('a dump gives the same as the SQLite file, however it was made', async t => {
   t.ok(
     fromSqlite.adoption.users.some(user => user.name === nasty.replaceAll(/\p{Cc}/gu, '').trim()),
     'names that are hard to read are among it',
@@ -49,7 +49,7 @@ t.test('a dump says the same as the file of SQLite, however it was made', async 
   t.same(windows.adoption, fromSqlite.adoption, 'lines as Windows ends them')
 })
 
-t.test('a dump that was cut short is refused whole, wherever that was', async t => {
+t.test('a truncated dump is refused whole, wherever it was cut', async t => {
   for (const way of [{}, { comments: false }] as const) {
     const bytes = Buffer.from(dumpOf(made, way))
     // What is behind the last mark is white space, or a date.
@@ -67,27 +67,27 @@ t.test('a dump that was cut short is refused whole, wherever that was', async t 
   }
 })
 
-t.test('a dump without a mark of its end is taken only when somebody says that it is whole', async t => {
+t.test('a dump without an end mark is accepted only with --without-end', async t => {
   const text = dumpOf(made, { isCompact: true })
-  await t.rejects(ofDump(text), /no mark of its end.*--without-end/)
+  await t.rejects(ofDump(text), /no end marker.*--without-end/)
   t.same((await ofDump(text, true)).adoption, fromSqlite.adoption)
-  await t.rejects(ofDump(text.slice(0, -9), true), /has no end/)
+  await t.rejects(ofDump(text.slice(0, -9), true), /is incomplete/)
 })
 
-t.test('what cannot be read is refused with its line, and nothing is guessed', async t => {
+t.test('unreadable content is refused with its line, and nothing is guessed', async t => {
   const whole = dumpOf(made)
   const with_ = (text: string) => whole.replace('DELIMITER ;;', () => `${text}\nDELIMITER ;;`)
   const cases: readonly (readonly [text: string | Uint8Array, why: RegExp])[] = [
     [with_('INSERT INTO `tokens` VALUES (1,2);'), /line \d+ .*a row has 2 values for 16 columns/],
     [with_('INSERT INTO `tokens` SELECT 1;'), /VALUES is missing/],
-    [with_('UPDATE users SET quota = 5;'), /UPDATE is no statement of a dump/],
-    [with_("INSERT INTO `options` VALUES (concat('a'),'b');"), /no text, number or NULL/],
+    [with_('UPDATE users SET quota = 5;'), /UPDATE is not a statement of a dump/],
+    [with_("INSERT INTO `options` VALUES (concat('a'),'b');"), /not text, a number or NULL/],
     [with_('ALTER TABLE `users` ADD COLUMN `more` int;'), /changes the columns of users/],
-    [whole.replace('SET NAMES utf8mb4', 'SET NAMES gbk'), /it is in gbk/],
+    [whole.replace('SET NAMES utf8mb4', 'SET NAMES gbk'), /its encoding is gbk/],
     [`${whole}\n${dumpOf(made)}`.replaceAll(/DROP TABLE[^;]*;/g, ''), /a second table channels/],
-    [Buffer.concat([Buffer.from('-- '), Buffer.from([0xff, 0xfe]), Buffer.from(`\n${whole}`)]), /no UTF-8/],
-    [dumpOf(made.filter(table => table.name !== 'tokens')), /lacks one of the tables/],
-    ['{"no": "dump"}', /no end|no mark/],
+    [Buffer.concat([Buffer.from('-- '), Buffer.from([0xff, 0xfe]), Buffer.from(`\n${whole}`)]), /not UTF-8/],
+    [dumpOf(made.filter(table => table.name !== 'tokens')), /one of the tables .* is missing/],
+    ['{"no": "dump"}', /incomplete|no end marker/],
   ]
   for (const [text, why] of cases) await t.rejects(ofDump(text), why, caseName({ text, why }))
 })
@@ -112,7 +112,7 @@ t.test('texts keep every character, however they are escaped', async t => {
   }
 })
 
-t.test('a PostgreSQL says the same, in a transaction that cannot write', async t => {
+t.test('a PostgreSQL gives the same, in a read-only transaction', async t => {
   const postgres = await startPostgres()
   t.teardown(() => postgres.close())
   const url = await postgres.createDatabase()
@@ -123,6 +123,6 @@ t.test('a PostgreSQL says the same, in a transaction that cannot write', async t
   t.same(imported.sums, fromSqlite.sums)
   t.equal(imported.text, fromSqlite.text)
   await client.query('DROP TABLE channels')
-  await t.rejects(importBook(url, 'new-api', options), /lacks one of the tables/)
+  await t.rejects(importBook(url, 'new-api', options), /one of the tables .* is missing/)
   await client.end()
 })

@@ -60,7 +60,7 @@ const told = (t: { ok: (value: boolean, message: string) => unknown }, part: str
     part,
   )
 
-t.test('the cap of the whole gateway is told where it bounds one group of several', async t => {
+t.test('the cap of the whole gateway is reported if it bounds one group of several', async t => {
   const database = join(folder, 'dump.sql')
   const file = join(folder, 'capped.yaml')
   for (const [max, line] of [
@@ -72,7 +72,7 @@ t.test('the cap of the whole gateway is told where it bounds one group of severa
     const capped = await importConfig(file, 'litellm', { database })
     if (!capped.ok) throw new Error('nothing was imported')
     t.match(capped.text, line, caseName({ max, is: 'the line of the group' }))
-    const isTold = capped.notes.some(note => note.startsWith('max_budget: it bounds the whole gateway there'))
+    const isTold = capped.notes.some(note => note.startsWith('max_budget: it limits the whole gateway in LiteLLM'))
     t.equal(isTold, max > 0, caseName({ max, is: 'the note' }))
     t.notOk(
       capped.notes.some(note => /max_budget.*(?:left out|not taken)/.test(note)),
@@ -91,23 +91,23 @@ t.test('teams become groups with their budgets and limits', async t => {
     limitsInAll: { rpm: 60, tpm: 100_000 },
   })
   t.match(groups.get('design-2'), { budget: { amount: 7_700_001, per: 'total' } }, 'what is left, to the micro-unit')
-  told(t, 'team design: another group has its name, and it is design-2 here')
-  told(t, 'team t-4: its max_budget cannot be read, and its keys are taken over disabled')
-  told(t, 'a budget of 30d there is one of a month here: team design')
-  told(t, 'a budget of 7d there is one of a month here: user u-2, key weekly')
-  told(t, 'a budget of 365d there is one of what is left of it, for ever, here: key yearly')
+  told(t, 'team design: another group has its name, so it is named design-2 here')
+  told(t, 'team t-4: its max_budget cannot be read, so its keys are imported disabled')
+  told(t, 'a budget of 30d in LiteLLM is imported as a budget per month: team design')
+  told(t, 'a budget of 7d in LiteLLM is imported as a budget per month: user u-2, key weekly')
+  told(t, 'a budget of 365d in LiteLLM is imported as a total of what is left of it: key yearly')
   told(
     t,
-    'spent in the running time there, and counted as spent here: team design 12.50 of 100.00 for this month, user u-2 3.00 of 50.00 for this month, key monthly 4.00 of 9.00 for this month (until 2099-02-01T00:00:00.000Z there)',
+    'spent in the current period in LiteLLM, and counted as spent here: team design 12.50 of 100.00 for this month, user u-2 3.00 of 50.00 for this month, key monthly 4.00 of 9.00 for this month (until 2099-02-01T00:00:00.000Z there)',
   )
   told(
     t,
-    'spent in a time that is over there, and not counted here: key shared 2.00 of 5.00 (until 2020-01-01T00:00:00.000Z there)',
+    'spent in a past period in LiteLLM, and not counted here: key shared 2.00 of 5.00 (until 2020-01-01T00:00:00.000Z there)',
   )
   t.same(imported.adoption?.groups, [{ name: 'design', per: 'month', spentBefore: 12_500_000 }])
 })
 
-t.test('users have their budgets, and nobody is an administrator by it', async t => {
+t.test('users get their budgets, and none becomes an administrator', async t => {
   const users = new Map(imported.users.map(user => [user.name, user]))
   t.match(users.get('ada@example.com'), {
     group: 'design',
@@ -118,12 +118,12 @@ t.test('users have their budgets, and nobody is an administrator by it', async t
   t.match(users.get('u-3'), { status: 'disabled', budget: undefined })
   t.match(users.get('litellm'), { group: 'default' })
   t.match(users.get('team design-2'), { group: 'design-2' })
-  told(t, 'default_user_id: administrators there, users here')
+  told(t, 'default_user_id: administrators in LiteLLM, imported as users')
   told(t, 'user u-3: its max_budget cannot be read')
-  told(t, 'user u-2: is in 2 teams there')
+  told(t, 'user u-2: has 2 teams in LiteLLM')
 })
 
-t.test('keys go on, and none opens more than it did', async t => {
+t.test('keys continue to work, and none allows more than before', async t => {
   const { keys } = imported
   const of = (word: string) => keys.get(word)
   t.match(of('main'), {
@@ -165,15 +165,15 @@ t.test('keys go on, and none opens more than it did', async t => {
     'zero',
   ])
   t.equal(of('nan')?.budget, 0)
-  told(t, 'key zero: taken over disabled: its rpm_limit of 0 cannot be a limit')
-  told(t, 'key weekly: it may use gone-model there')
-  told(t, 'key no-hash: not taken over')
-  told(t, 'LiteLLM_VerificationToken: of these columns nothing was made: metadata (1)')
-  told(t, 'tables that stay where they are: LiteLLM_SpendLogs (2)')
+  told(t, 'key zero: imported disabled: its rpm_limit of 0 is not valid as a limit')
+  told(t, 'key weekly: it may use gone-model in LiteLLM')
+  told(t, 'key no-hash: not imported')
+  told(t, 'LiteLLM_VerificationToken: columns that are not imported: metadata (1)')
+  told(t, 'tables that are not imported: LiteLLM_SpendLogs (2)')
   t.notMatch([imported.text, ...imported.notes].join('\n'), /sk-made-up|sk-master/)
 })
 
-t.test('a live PostgreSQL says the same, in a schema of its own too', async t => {
+t.test('a live PostgreSQL gives the same, also in its own schema', async t => {
   const postgres = await startPostgres()
   t.teardown(() => postgres.close())
   const url = await postgres.createDatabase()
@@ -183,14 +183,14 @@ t.test('a live PostgreSQL says the same, in a schema of its own too', async t =>
   const live = await ofDatabase(url)
   t.same(live.adoption, imported.adoption)
   t.equal(live.text, imported.text)
-  await t.rejects(ofDatabase(`${url}?schema=Other`), /no database of a LiteLLM/)
+  await t.rejects(ofDatabase(`${url}?schema=Other`), /not a LiteLLM database/)
   await client.query('SET search_path = "Other"')
   for (const statement of statementsOf(madeLitellm())) await client.query(statement)
   t.same((await ofDatabase(`${url}?schema=Other`)).adoption, imported.adoption)
   await client.end()
 })
 
-t.test('a dump that was cut short, or cannot be read, is refused whole', async t => {
+t.test('a truncated or unreadable dump is refused whole', async t => {
   const bytes = Buffer.from(whole)
   const mark = '-- PostgreSQL database dump complete'
   const end = bytes.lastIndexOf(mark) + mark.length
@@ -206,7 +206,10 @@ t.test('a dump that was cut short, or cannot be read, is refused whole', async t
   t.same((await ofDump(whole.replaceAll('\n', '\r\n'))).adoption, imported.adoption, 'lines as Windows ends them')
   t.same((await ofDump(`\uFEFF${whole}`)).adoption, imported.adoption, 'a mark of bytes before it')
   const cases: readonly (readonly [text: string | Uint8Array, why: RegExp])[] = [
-    [whole.replace("client_encoding = 'UTF8'", "client_encoding = 'LATIN1'"), /line \d+ of the dump: it is in LATIN1/],
+    [
+      whole.replace("client_encoding = 'UTF8'", "client_encoding = 'LATIN1'"),
+      /line \d+ of the dump: its encoding is LATIN1/,
+    ],
     [
       whole.replace('sk-...main\tmain', 'sk-...main'),
       /line \d+ .*a row of LiteLLM_VerificationToken has \d+ values for \d+ columns/,
@@ -216,16 +219,16 @@ t.test('a dump that was cut short, or cannot be read, is refused whole', async t
       /without --inserts/,
     ],
     [`${whole}\n${whole}`, /a second table/],
-    [Buffer.concat([Buffer.from(whole), Buffer.from([0xff])]), /no UTF-8/],
+    [Buffer.concat([Buffer.from(whole), Buffer.from([0xff])]), /not UTF-8/],
     ['PGDMP\u0001', /--format=plain/],
-    [pgDumpOf([]), /no database of a LiteLLM/],
-    ['', /cut short, or is none/],
-    ['{"no": "dump"}', /cut short, or is none/],
+    [pgDumpOf([]), /not a LiteLLM database/],
+    ['', /truncated, or was not created/],
+    ['{"no": "dump"}', /truncated, or was not created/],
   ]
   for (const [text, why] of cases) await t.rejects(ofDump(text), why, caseName({ why }))
 })
 
-t.test('a client with its old key is answered, within what it may', async t => {
+t.test('a client with its old key is served within its limits', async t => {
   const place = await makeFolder(t)
   const database = place.path('dump.sql')
   await writeFile(
@@ -249,12 +252,15 @@ t.test('a client with its old key is answered, within what it may', async t => {
   t.match(await run(), { code: 2, stderr: /--out/ })
   t.match(await run('--out', 'gateway.yaml'), {
     code: 0,
-    stderr: /7 of 7 users and 22 of 22 keys were taken over[^]*4 budgets begin with what was already spent/,
+    stderr: /7 of 7 users and 22 of 22 keys were imported[^]*4 budgets start with the amount already spent/,
   })
   const again = await run('--out', 'gateway.yaml', '--users-only')
-  t.match(again, { code: 0, stderr: /0 of 7 users and 0 of 22 keys were taken over/ })
+  t.match(again, { code: 0, stderr: /0 of 7 users and 0 of 22 keys were imported/ })
   t.notMatch(again.stderr, /budgets? counts? what was spent/)
-  t.match(await place.run('import', 'new-api', database, '--database', database), { code: 2, stderr: /of litellm/ })
+  t.match(await place.run('import', 'new-api', database, '--database', database), {
+    code: 2,
+    stderr: /only for litellm/,
+  })
   const env = { ...storage, TOLLGATE_LISTEN: '127.0.0.1:0', TOLLGATE_OPS: 'off', KEY: 'made-up-vendor' }
   const gateway = await createGateway(place.path('gateway.yaml'), { env, log: quietLog() })
   t.teardown(() => gateway.close())
@@ -287,7 +293,7 @@ t.test('a client with its old key is answered, within what it may', async t => {
   t.same((await gateway.storage.books.verify()).problems, [])
 })
 
-t.test('what a team gives its members, soft budgets and raised ones are told, each by whose it is', async t => {
+t.test('member budgets, soft budgets and raised budgets of a team are reported with their owner', async t => {
   const tables = madeLitellm([
     {
       key_alias: 'raised',
@@ -326,15 +332,13 @@ t.test('what a team gives its members, soft budgets and raised ones are told, ea
   })
   const { notes } = await ofDump(pgDumpOf(tables))
   for (const part of [
-    'key raised: temp_budget_increase 100.5 (until 2099-01-01T00:00:00 there) is not taken over: its budget is the one without it',
-    'team members: what it gives each of its members is not taken over: max_budget 3, budget_duration 30d, rpm_limit 9. Give the users of the group budgets and limits of their own',
-    'team members: soft_budget 7 is not taken over: a soft budget refuses nothing; events tell of budgets that are nearly spent',
-    'key soft: soft_budget 4 is not taken over: a soft budget refuses nothing; events tell of budgets that are nearly spent',
-    'budgets that no key and no team names are not taken over: b-nobody (tpm_limit 8)',
+    'key raised: temp_budget_increase 100.5 (until 2099-01-01T00:00:00 there) is not imported: its budget does not include it',
+    'team members: settings per member are not imported: max_budget 3, budget_duration 30d, rpm_limit 9. Set budgets and limits for the users of the group',
+    'team members: soft_budget 7 is not imported: a soft budget refuses nothing; events report budgets that are nearly spent',
+    'key soft: soft_budget 4 is not imported: a soft budget refuses nothing; events report budgets that are nearly spent',
+    'budgets without a key or team are not imported: b-nobody (tpm_limit 8)',
   ])
     t.ok(notes.includes(part), part)
   t.notOk(notes.some(note => /b-member|soft_budget \(/.test(note)))
-  t.ok(
-    notes.some(note => note.startsWith('LiteLLM_VerificationToken: of these columns nothing was made: metadata (3)')),
-  )
+  t.ok(notes.some(note => note.startsWith('LiteLLM_VerificationToken: columns that are not imported: metadata (3)')))
 })

@@ -35,7 +35,7 @@ const one = (params: object, more: object = {}) => ({
   model_list: [{ model_name: 'm', litellm_params: params, ...more }],
 })
 
-t.test('public configurations: nine in ten of the lines that have a price or are local are active', async t => {
+t.test('public configurations: nine in ten of the lines with a price or a local server are active', async t => {
   t.ok(shapes.length >= 15)
   t.equal(new Set(shapes.map(shape => shape.source)).size, shapes.length, 'each names its repository')
   let [wanted, active] = [0, 0]
@@ -54,7 +54,7 @@ t.test('public configurations: nine in ten of the lines that have a price or are
   t.ok(active / wanted >= 0.9, `${active} of ${wanted}`)
 })
 
-t.test('no secret of a file stands in what is written or told; each is in a file of its own', async t => {
+t.test('no secret of a file is written or reported; each is in its own file', async t => {
   for (const { source, text, imported } of shapes) {
     const found = [...text.matchAll(/made-up-(?:key|master|secret|id)[\w-]*/g)].map(([word]) => word)
     for (const secret of found)
@@ -68,7 +68,7 @@ t.test('no secret of a file stands in what is written or told; each is in a file
   }
 })
 
-t.test('the table of docs/migration.md is what the import does', async t => {
+t.test('the table of docs/migration.md matches the import', async t => {
   const page = await readFile(migrationPage, 'utf8')
   const [, rest = ''] = page.split(marks[0])
   t.equal(rest.slice(0, rest.indexOf(marks[1])), writeShapes(shapes), 'node test/harness/import-shapes.ts writes it')
@@ -92,7 +92,7 @@ function* withOneMore(
   }
 }
 
-t.test('a setting that nobody knows is told, wherever in a file it stands', async t => {
+t.test('an unknown setting is reported, anywhere in a file', async t => {
   let tried = 0
   for (const { source, value } of shapes) {
     for (const [place, changed] of withOneMore(value)) {
@@ -116,7 +116,7 @@ t.test('a setting that nobody knows is told, wherever in a file it stands', asyn
   t.ok(tried > 150, `${tried} places`)
 })
 
-t.test('what a model is for is said by the line or the table, and never guessed', async t => {
+t.test('the purpose of a model comes from the line or the table, and is never guessed', async t => {
   const priced = { input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 }
   const family = async (params: object, more: object = {}, options: Options = {}) =>
     (await translate(one(params, more), options)).plan.models.get('m')?.family.name
@@ -133,7 +133,7 @@ t.test('what a model is for is said by the line or the table, and never guessed'
   t.equal(await family({ model: 'openai/gpt-4o', ...priced }, { model_info: { mode: 'video_generation' } }), undefined)
 })
 
-t.test('prices of a table are those of the vendor that is asked, and 0 in it is no price', async t => {
+t.test('table prices are those of the called vendor, and 0 in it is no price', async t => {
   const input = async (params: object, more: object = {}, options: Options = {}) =>
     (await translate(one({ max_tokens: 1, ...params }, more), options)).plan.models.get('m')?.prices.get('input')
       ?.micros
@@ -158,7 +158,7 @@ t.test('prices of a table are those of the vendor that is asked, and 0 in it is 
   t.match((await translate(one({ model: 'gemini/gemini-2.5-flash' }))).text, 'ends: 2027-06-30')
 })
 
-t.test('a server of your own is free when you say so, and not before', async t => {
+t.test('your own server is free only if you say so', async t => {
   const local = { model: 'ollama_chat/llama', api_base: 'http://ollama:11434' }
   t.notOk((await translate(one(local))).plan.models.has('m'))
   t.match((await translate(one(local), { localFree: true })).plan.models.get('m'), { free: true })
@@ -213,7 +213,7 @@ t.test('fallbacks, aliases, timeouts, cooldown and headers keep their meaning', 
   ])
   t.same(ways('c'), [['gpt-4o-mini', 1]])
   t.same(ways('local'), [['x', 1]], 'what is free does not lead to what is not')
-  t.ok(notes.some(note => note.includes('nobody would be charged')))
+  t.ok(notes.some(note => note.includes('its use would not be charged')))
   const upstream = plan.models.get('a')?.upstreams[0]?.upstream
   t.match(upstream, { concurrency: 4, timeouts: { firstByteMs: 20_000 }, headers: { 'x-team': 'a $x ${HOME}' } })
   t.match(upstream?.cooldown, { failures: 4 })
@@ -238,7 +238,7 @@ t.test('budgets of the file are those of its only group', async t => {
   t.same(await group({ max_budget: 100, budget_duration: '7d' }), ['{}', 2], 'a length that is not here is told')
 })
 
-t.test('several deployments of one name cost what the dearest does', async t => {
+t.test('several deployments of one name cost as much as the most expensive', async t => {
   const line = (cost: number) => ({
     model_name: 'm',
     litellm_params: {
@@ -362,7 +362,7 @@ t.test('deployments that differ by their key alone are one upstream with several
   ])
 })
 
-t.test('words of a foreign file are words here, whatever they say', async t => {
+t.test('words of a foreign file stay text', async t => {
   const nasty = 'x: ${file:/etc/hostname} # "\\\n- y'
   const key = 'made-up ${file:/etc/hostname} "key"'
   const { plan, text } = await translate({
@@ -393,7 +393,7 @@ async function cli(...args: readonly string[]) {
   return { out: stdout, err: stderr, code }
 }
 
-t.test('the command writes secrets for their owner alone, and says by its exit that nothing is active', async t => {
+t.test('the command writes secrets for their owner alone, and exits with 4 if nothing is active', async t => {
   const file = join(folder, 'cli.yaml')
   await writeFile(file, stringify(one({ model: 'openai/gpt-4o', api_key: 'made-up-key' })))
   const dry = await cli(file, '--prices', tablePath, '--out', 'made.yaml', '--secrets', 'keys', '--dry-run')
@@ -410,18 +410,18 @@ t.test('the command writes secrets for their owner alone, and says by its exit t
   t.match(JSON.parse(none.out), { models: { all: 0, active: 0 }, entries: { all: 1, active: 0, off: [{ name: 'm' }] } })
 })
 
-t.test('what a terminal would obey in the names of a file is written out', async t => {
+t.test('control characters in names of a file are escaped', async t => {
   const named = (name: string) => ({ ...one({ model: 'openai/gpt-4o' }).model_list[0], model_name: name })
   await writeFile(join(folder, 'obeyed.yaml'), stringify({ model_list: [named('a\u001b[31mred\nline')] }))
   const args = ['import', 'litellm', 'obeyed.yaml', '--dry-run']
   const { stderr } = await runCommand({ cwd: folder, env: process.env }, args)
-  t.match(stderr, 'a\\u001b[31mred\\u000aline: its name cannot stand in a configuration')
+  t.match(stderr, 'a\\u001b[31mred\\u000aline: its name is not valid in a configuration')
   t.notMatch(stderr, '\u001b')
 })
 
-t.test('a file that is to be written into a folder that is not there is told in a sentence', async t => {
+t.test('an output file in a missing folder is reported in a sentence', async t => {
   await writeFile(join(folder, 'known.yaml'), stringify(one({ model: 'openai/gpt-4o', api_key: 'os.environ/KEY' })))
-  const said = /nowhere[^ ]*: there is no folder nowhere to write it to/
+  const said = /nowhere[^ ]*: the folder nowhere does not exist/
   const place = { cwd: folder, env: process.env }
   const config = await runCommand(place, [
     'import',
@@ -457,11 +457,14 @@ t.test('a file whose aliases multiply is refused in a sentence, at once', async 
     )
   await writeFile(join(folder, 'aliases.yaml'), `${lines.join('\n')}\nmodel_list: *a9\n`)
   const refused = await cli('litellm', 'aliases.yaml', '--dry-run')
-  t.match(refused, { code: 3, err: /aliases\.yaml[^]*its aliases stand for one another[^]*write the values out/ })
+  t.match(refused, {
+    code: 3,
+    err: /aliases\.yaml[^]*its aliases expand to too many values[^]*write the values in each place/,
+  })
 })
 
 t.test(
-  'what is said of aliases and fallbacks is so: off is not told as charged or listed, and limits are not doubled unsaid',
+  'reports about aliases and fallbacks are true: disabled ones are not charged or listed, and limits not doubled silently',
   async t => {
     const priced = { max_tokens: 1, input_cost_per_token: 1e-6, output_cost_per_token: 2e-6, api_key: 'os.environ/KEY' }
     const line = (name: string, params: object) => ({
@@ -485,26 +488,30 @@ t.test(
     t.same([...plan.models.keys()].toSorted(), ['a', 'alias', 'b', 'some'])
     t.match(about('alias'), [
       /^alias: an alias cannot be hidden here; it is listed$/,
-      /^alias: it may be asked 10 times a minute beside a: there both together$/,
+      /^alias: its limit of 10 requests per minute is separate from a; in LiteLLM they share it$/,
     ])
-    t.same(about('gone'), ['gone: the alias of nowhere is not translated: there is no such model'])
-    t.ok(about('off').includes('off: once it has its prices, what its fallback b answers is charged as off'))
-    t.notOk(about('off').some(note => note.includes('b answers is charged as off') && !note.includes('once')))
-    t.ok(about('a').includes('a: what its fallback b answers is charged as a'))
+    t.same(about('gone'), ['gone: the alias of nowhere is not translated: the model does not exist'])
+    t.ok(about('off').includes('off: once it has its prices, responses of its fallback b are charged as off'))
+    t.notOk(
+      about('off').some(
+        note => note.includes('responses of its fallback b are charged as off') && !note.includes('once'),
+      ),
+    )
+    t.ok(about('a').includes('a: responses of its fallback b are charged as a'))
     t.ok(
       about('some').includes(
-        'some: rpm of some of its deployments is not translated: others say none, and are not bound',
+        'some: rpm of some of its deployments is not translated: others have none and are not limited',
       ),
     )
   },
 )
 
-t.test('a fallback to what is asked already adds nothing, and is told so', async t => {
+t.test('a fallback to an upstream already in use adds nothing, and is reported', async t => {
   const params = { model: 'openai/x', max_tokens: 1, input_cost_per_token: 1e-6, output_cost_per_token: 2e-6 }
   const { notes } = await translate({
     model_list: ['a', 'b'].map(model_name => ({ model_name, litellm_params: params })),
     router_settings: { fallbacks: [{ a: ['b'] }] },
   })
-  t.ok(notes.includes('a: its fallback b is asked at the same upstream for the same model, and adds nothing'))
-  t.notOk(notes.some(note => note.includes('answers is charged as')))
+  t.ok(notes.includes('a: its fallback b is the same model at the same upstream, so it has no effect'))
+  t.notOk(notes.some(note => note.includes('are charged as')))
 })

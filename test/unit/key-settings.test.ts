@@ -9,7 +9,7 @@ import { makeFolder } from '../harness/folder.ts'
 
 const end = Date.UTC(2099, 0, 31)
 
-t.test('what was set of a user is said, each thing by itself, and what was not is not', t => {
+t.test('each changed setting of a user is printed, and unchanged ones are not', t => {
   const by = 'command line'
   const user = {
     name: 'dora',
@@ -24,28 +24,28 @@ t.test('what was set of a user is said, each thing by itself, and what was not i
   }
   const cases = [
     [{}, [], []],
-    [{ models: 'm,n' }, ['Keys that dora makes may use m, n.'], ['Keys that dora makes are bound to no models.']],
+    [{ models: 'm,n' }, ['Keys created by dora may use m, n.'], ['Keys created by dora may use any model.']],
     [
       { ips: '10.0.0.0/8' },
-      ['Keys that dora makes are taken from 10.0.0.0/8 alone.'],
-      ['Keys that dora makes are bound to no addresses.'],
+      ['Keys created by dora may be used only from 10.0.0.0/8.'],
+      ['Keys created by dora may be used from any address.'],
     ],
     [
       { rpm: '5' },
-      ['Keys that dora makes may have rpm 5, concurrency 2 at most.'],
-      ['Keys that dora makes are bound to no limits.'],
+      ['Keys created by dora may have at most rpm 5, concurrency 2.'],
+      ['Keys created by dora may have any limits.'],
     ],
     [
       { budget: '2.5' },
-      ['Keys that dora makes may have a budget of 2.50 (month) at most, each of them.'],
-      ['Keys that dora makes are bound to no budget.'],
+      ['Keys created by dora may each have a budget of at most 2.50 (month).'],
+      ['Keys created by dora may have any budget.'],
     ],
     [
       { expires: '2099-01-31' },
-      ['Keys that dora makes end at 2099-01-31T00:00:00.000Z at the latest.'],
-      ['Keys that dora makes need not end.'],
+      ['Keys created by dora expire at 2099-01-31T00:00:00.000Z at the latest.'],
+      ['Keys created by dora may have no expiry.'],
     ],
-    [{ keysMax: '3' }, ['dora may have 3 keys at most.'], ['dora may make as many keys as the group says.']],
+    [{ keysMax: '3' }, ['dora may have at most 3 keys.'], ['dora may have as many keys as the group allows.']],
   ] as const
   for (const [told, bound, free] of cases) {
     t.strictSame(describeBounds(user, told), bound, caseName({ told }))
@@ -54,20 +54,20 @@ t.test('what was set of a user is said, each thing by itself, and what was not i
   t.equal(tellModels(['m'], undefined), 'It may use m.')
   const narrow = { name: 'narrow', models: ['sim-*'] }
   t.equal(tellModels(['sim-a'], undefined, narrow), 'It may use sim-a.')
-  t.equal(tellModels(['sim-a', 'b'], undefined, narrow), 'It may use sim-a; b is not among the models of group narrow.')
-  t.equal(
-    tellModels(['b', 'c'], undefined, narrow),
-    'It may use no model; b, c are not among the models of group narrow.',
-  )
+  t.equal(tellModels(['sim-a', 'b'], undefined, narrow), 'It may use sim-a; b is not allowed for group narrow.')
+  t.equal(tellModels(['b', 'c'], undefined, narrow), 'It may use no model; b, c are not allowed for group narrow.')
   t.equal(
     tellModels(['sim-*', 's*', 'b*'], undefined, narrow),
-    'It may use sim-*, s*; b* is not among the models of group narrow.',
+    'It may use sim-*, s*; b* is not allowed for group narrow.',
   )
-  t.match(tellModels(null, user), /every model that its group may\. Only keys that dora makes are bound to m, n/)
+  t.match(
+    tellModels(null, user),
+    /every model of its group\. The restriction to m, n only applies to keys created by dora/,
+  )
   t.end()
 })
 
-t.test('a pattern for models is taken where there is a model of it', async t => {
+t.test('a pattern for models is accepted if a model matches', async t => {
   const loaded = await loadConfig('gateway.yaml', {})
   if (!loaded.ok) throw new Error('the shipped file is not valid')
   const read = (models: string) => () => readSettings({ models }, loaded.plan, 0)
@@ -77,13 +77,13 @@ t.test('a pattern for models is taken where there is a model of it', async t => 
   t.throws(read('al*pha'), /^--models al\*pha: the configuration has /)
 })
 
-t.test('an address with port 0 is not asked', async t => {
+t.test('an address with port 0 is not called', async t => {
   const { path } = await makeFolder(t)
   await writeFile(path('a.yaml'), 'server: { ops: "127.0.0.1:0" }\n')
   for (const options of [{ config: path('a.yaml') }, { config: path('a.yaml'), ops: '127.0.0.1:0' }])
     await t.rejects(
       askOps(options, 'GET', '/status'),
-      { code: 4, message: /port 0 is any that is free.*--ops host:port/ },
+      { code: 4, message: /port 0 means any free port.*--ops host:port/ },
       caseName({ ops: options.ops }),
     )
 })

@@ -385,7 +385,7 @@ function draw(rows: readonly LogRow[], ledger: readonly Charge[], numRuns: numbe
   return new Map(drawn.map(match => [match, countAll(rows, ledger, match)]))
 }
 
-t.test('totals of a filter are what its requests were charged, however many answers they take', async t => {
+t.test('totals of a filter equal the charges of its requests, in any number of answers', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-totals-'))
   const path = join(folder, 'tollgate.db')
   const clock = clockAt(from)
@@ -464,7 +464,7 @@ t.test('the same on PostgreSQL', async t => {
   t.same(await storage.journal.totals({ user: 'ada' }), await ask({ user: 'ada' }), 'as the storage answers')
 })
 
-t.test('a page adds up what comes in several answers', async t => {
+t.test('a page adds up totals from several answers', async t => {
   const sum = (currency: string, amount: string, refunded: string, net: string) => ({ currency, amount, refunded, net })
   const counts = { requests: 3, errors: 1, charges: 2, images: 0 }
   const newer = { ...counts, sums: [sum('USD', '0.300001', '0.10', '0.200001')], since: 'b', next: 'req_b' }

@@ -22,7 +22,7 @@ import { startPostgres } from '../harness/postgres.ts'
 
 const bodiesOf = (given: readonly Rows[]): number => given.flat().filter(row => row['body'] !== undefined).length
 
-t.test('[9.4] a few old rows are deleted without a look at every page that is out of date', async t => {
+t.test('[9.4] deleting a few old rows does not read every outdated page', async t => {
   const connection = open(t)
   write(
     connection,
@@ -36,7 +36,7 @@ t.test('[9.4] a few old rows are deleted without a look at every page that is ou
   t.ok(bodiesOf(given) < 20, caseName({ bodies: bodiesOf(given) }))
 })
 
-t.test('[9.4] a page that somebody has damaged does not keep a gateway from starting', async t => {
+t.test('[9.4] a damaged page does not prevent a start', async t => {
   const path = makeFile(t)
   const start = () => openStorage({ url: `sqlite:${path}`, clock: systemClock, log: silentLog, role: 'gateway' })
   const first = await start()
@@ -51,7 +51,7 @@ t.test('[9.4] a page that somebody has damaged does not keep a gateway from star
   await t.resolves(start().then(storage => storage.close()))
 })
 
-t.test('[9.4] a loose page that somebody has damaged stays as it is, and the others are bound', async t => {
+t.test('[9.4] a damaged loose page stays, and the others are bound', async t => {
   const connection = open(t)
   const loose = new UncompactedBatches(30)
   write(connection, [rowAt(noon, 1)], 1, loose)
@@ -66,7 +66,7 @@ t.test('[9.4] a loose page that somebody has damaged stays as it is, and the oth
   t.equal(count(connection, 'SELECT count(*) AS n FROM log_page'), 0)
 })
 
-t.test('[9.4] rows that nobody else is like cost no more each the more of them there are', async t => {
+t.test('[9.4] unique rows cost no more each when there are more of them', async t => {
   const timeOf = (rows: number): number => {
     const list = Array.from({ length: rows }, (_, i) => rowAt(noon + i, 1, { dropped: [`own ${i}`] }))
     const beganAt = performance.now()
@@ -79,7 +79,7 @@ t.test('[9.4] rows that nobody else is like cost no more each the more of them t
   t.ok(many / few < 40, caseName({ few, many }))
 })
 
-t.test('[9.4] what is no whole id stands where it sorts, and no page is read in vain for it', async t => {
+t.test('[9.4] an incomplete id sorts correctly, and no page is read in vain for it', async t => {
   const connection = open(t)
   const rows = Array.from({ length: 300 }, (_, i) => rowAt(noon + i * minute, i))
   write(connection, rows, 10, new UncompactedBatches())
@@ -108,7 +108,7 @@ t.test('[9.4] what is no whole id stands where it sorts, and no page is read in 
   t.equal(bodiesOf(watch(connection, listLogs({ before: 'a_0', limit: 1 })).given), 0)
 })
 
-t.test('[9.4] a few rows by what their images were are found in as few pages', async t => {
+t.test('[9.4] a few rows selected by their images are found in as few pages', async t => {
   const connection = open(t)
   const rows = Array.from({ length: 1_000 }, (_, i) => rowAt(noon + i * minute, i))
   write(connection, rows, 10, new UncompactedBatches())
@@ -143,7 +143,7 @@ t.test('[9.4] several at once on PostgreSQL', async t => {
     Number((await first.query('SELECT sum(count) AS n FROM log_page')).rows[0].n)
   t.beforeEach(() => first.query('DELETE FROM log_page; DELETE FROM log_word; DELETE FROM log'))
 
-  t.test('what an older gateway writes while its rows are taken in stays', async t => {
+  t.test('rows that an older gateway writes during the move stay', async t => {
     const rows = Array.from({ length: 5 }, (_, i) => rowAt(noon + i, i, { clientRequestId: null }))
     for (const row of rows.slice(1)) await first.query(insertOld(row))
     await first.query('BEGIN')
@@ -160,7 +160,7 @@ t.test('[9.4] several at once on PostgreSQL', async t => {
     t.equal((await sumOf()) + left.rows.length, 5)
   })
 
-  t.test('two that take in what an older gateway wrote take each row once', async t => {
+  t.test("two processes that move an older gateway's rows take each once", async t => {
     for (let i = 0; i < 5; i++) await first.query(insertOld(rowAt(noon + i, i, { clientRequestId: null })))
     await Promise.all([first.query('BEGIN'), other.query('BEGIN')])
     await new Session(first).run(takeInRows())
@@ -174,7 +174,7 @@ t.test('[9.4] several at once on PostgreSQL', async t => {
     t.equal((await first.query('SELECT 1 FROM log')).rows.length, 0)
   })
 
-  t.test('a batch in doubt is looked for in pages that are being bound', async t => {
+  t.test('a batch in doubt is searched for in pages that are being bound', async t => {
     const rows = Array.from({ length: 40 }, (_, i) => rowAt(noon + i, i, { clientRequestId: null }))
     const loose = new UncompactedBatches(1_000)
     const page = (from: number, to: number) => ({ page: draftLogBatch(rows.slice(from, to)), again: false })
@@ -197,7 +197,7 @@ t.test('[9.4] several at once on PostgreSQL', async t => {
     t.equal(await sumOf(), 40)
   })
 
-  t.test('two that find what a third has left write its lost rows once', async t => {
+  t.test("two processes that recover a third one's lost rows write them once", async t => {
     const own = await postgres.createDatabase()
     const gone = await openStorage({ url: own, clock: systemClock, log: silentLog, role: 'gateway' })
     await gone.ledger.hold(holdOf(await gone.keys.create(newKey()), 40_000))
@@ -227,7 +227,7 @@ t.test('[9.4] several at once on PostgreSQL', async t => {
 
   for (const isBackFirst of [false, true])
     t.test(
-      `${isBackFirst ? 'once it has begun anew, ' : ''}one that was silent for too long writes no row twice`,
+      `${isBackFirst ? 'once it has begun again, ' : ''}a process that was silent for too long writes no row twice`,
       async t => {
         const own = await postgres.createDatabase()
         const client = await postgres.connect(own)

@@ -7,7 +7,7 @@ import { caseName } from '../harness/case-name.ts'
 
 const now = Date.parse('2026-03-29T12:00:00Z')
 
-t.test('a moment is read as a clock of its zone has it, across the nights when clocks are changed', async t => {
+t.test('a time is read in its zone, across changes of the clock', async t => {
   const cases: readonly (readonly [text: string, zone: string, wanted: string | undefined])[] = [
     ['2026-11-01', 'UTC', '2026-11-01T00:00:00.000Z'],
     ['2026-11-01', 'Europe/Berlin', '2026-10-31T23:00:00.000Z'],
@@ -40,7 +40,7 @@ t.test('a moment is read as a clock of its zone has it, across the nights when c
   }
 })
 
-t.test('a moment is shown with its distance from UTC, and every shown one is read again', async t => {
+t.test('a time is shown with its UTC offset, and every shown one can be read again', async t => {
   t.equal(formatIn('Asia/Kathmandu', now), '2026-03-29T17:45:00+05:45')
   t.equal(formatIn('America/St_Johns', now), '2026-03-29T09:30:00-02:30')
   t.equal(formatIn('UTC', now), '2026-03-29T12:00:00+00:00')
@@ -51,6 +51,6 @@ t.test('a moment is shown with its distance from UTC, and every shown one is rea
   t.ok(isZone('Europe/Berlin') && !isZone('Mars/Olympus') && !isZone(''))
 })
 
-t.test('the command line knows the outcomes that there are', async t => {
+t.test('the command line knows all outcomes', async t => {
   t.strictSame(outcomes, logMembers.outcome.schema.enum)
 })

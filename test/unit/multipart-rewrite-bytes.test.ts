@@ -105,7 +105,7 @@ const tricky = rawForm([
   [textHead('é'), 'ß漢🎈'],
 ])
 
-t.test('a form is read alike wherever its bytes are cut', async t => {
+t.test('a form is read alike however its bytes are split', async t => {
   const { read } = await startPlugin(t)
   const whole = await read(tricky)
   const expected = await seenByUs(whole.parts)
@@ -124,7 +124,7 @@ t.test('a form is read alike wherever its bytes are cut', async t => {
   whole.discard()
 })
 
-t.test('what is written is read alike by four readers', async t => {
+t.test('four parsers read the written form alike', async t => {
   const { read } = await startPlugin(t)
   const mixed = ['image', 'image[]', 'image[3]', 'image[0]', 'mask', 'image[]', 'image', 'image[12]', 'image[1]']
   const twelve = rawForm([
@@ -161,7 +161,7 @@ t.test('what is written is read alike by four readers', async t => {
   }
 })
 
-t.test('a model that comes after 31 MB of files is found, and the files are not held in memory', async t => {
+t.test('a model after 31 MB of files is found, and the files are not held in memory', async t => {
   const { read, leftovers } = await startPlugin(t)
   const megabyte = picture('png', MiB)
   const body = function* () {
@@ -191,7 +191,7 @@ t.test('a model that comes after 31 MB of files is found, and the files are not 
   t.same(await leftovers(), [])
 })
 
-t.test('a form whose memory is lent arrives whole at an upstream that reads slowly', async t => {
+t.test('a form in lent memory arrives whole at a slow upstream', async t => {
   const { read } = await startPlugin(t)
   const sizes = [0, 1, 100, 131_071, 131_072, 200_000, 262_144, 300_000, 1_000_000, 5_000_000]
   const images = sizes.map((size, index) => [fileHead('image'), picture('png', size, index + 1)] as const)
@@ -228,7 +228,7 @@ t.test('a form whose memory is lent arrives whole at an upstream that reads slow
   form.discard()
 })
 
-t.test('a form whose length was not announced goes to disk when it has grown', async t => {
+t.test('a form of unannounced length goes to disk when it has grown', async t => {
   const { read, leftovers } = await startPlugin(t)
   const content = picture('png', 3 * MiB)
   const form = await read(
@@ -246,7 +246,7 @@ t.test('a form whose length was not announced goes to disk when it has grown', a
 })
 
 t.test(
-  'a full disk is a Failure 503, whoever waits for it',
+  'a full disk is a 503 Failure for every waiter',
   { skip: !existsSync('/dev/full') && 'no /dev/full' },
   async t => {
     const dropped: number[] = []
@@ -271,7 +271,7 @@ t.test(
   },
 )
 
-t.test('a form that is discarded while it is read ends the reading, and its descriptor is not taken over', async t => {
+t.test('a form discarded during reading ends the reading, and its descriptor is not reused', async t => {
   const { read } = await startPlugin(t)
   const form = await read(
     rawForm([
@@ -285,7 +285,7 @@ t.test('a form that is discarded while it is read ends the reading, and its desc
   await t.rejects(readAll(stream), /discarded/)
 })
 
-t.test('[13.5] a file is used again while other uploads are under way, and none is left after the last', async t => {
+t.test('[13.5] a file is reused while other uploads run, and none is left after the last', async t => {
   const { read, leftovers } = await startPlugin(t)
   const open = async () => (process.platform === 'linux' ? (await leftovers()).length : -1)
   const expected = (count: number) => (process.platform === 'linux' ? count : -1)
@@ -321,7 +321,7 @@ t.test('[13.5] a file is used again while other uploads are under way, and none 
   await until(async () => (await leftovers()).length === 0)
 })
 
-t.test('[13.5] of what stood in a file before nothing can be read', async t => {
+t.test("[13.5] nothing of a file's earlier content can be read", async t => {
   const folder = new SpoolFolder(undefined, systemRandom)
   t.teardown(() => folder.close())
   const other = await folder.take(4 * MiB)
@@ -343,7 +343,7 @@ t.test('[13.5] of what stood in a file before nothing can be read', async t => {
   folder.give(other)
 })
 
-t.test('[13.5] what is kept of the disk counts, and gives way to an upload that is here', async t => {
+t.test('[13.5] reserved disk space counts, and yields to a current upload', async t => {
   const budget = new ByteBudget(10)
   const folder = new SpoolFolder(undefined, systemRandom, new ByteClaim(budget))
   t.teardown(() => folder.close())
@@ -375,41 +375,38 @@ t.test('[13.5] what is kept of the disk counts, and gives way to an upload that 
   for (const form of forms) form.discard()
 })
 
-t.test(
-  '[13.5] memory that was lent is used by others once its stream has been taken, but for what was filled last',
-  async t => {
-    // All that others have left.
-    const taken = Array.from({ length: 200 }, takeBlock)
-    const piece = {
-      bytes: 5 * blockBytes,
-      read: (_at: number, most: number, target?: () => Buffer) =>
-        Promise.resolve((target as () => Buffer)().subarray(0, most)),
-    }
-    const lent = new Set<ArrayBufferLike>()
-    const last: ArrayBufferLike[] = []
-    const stream = new PieceStream([piece, Buffer.from('end')], true)
-    stream.on('data', (chunk: Buffer) => {
-      if (chunk.length < blockBytes) return
-      lent.add(chunk.buffer)
-      last.push(chunk.buffer)
-    })
-    await until(() => stream.closed)
-    t.equal(lent.size, 3)
-    const after = new Set([takeBlock().buffer, takeBlock().buffer, takeBlock().buffer])
-    t.equal([...lent].filter(one => after.has(one)).length, 2)
-    t.notOk(after.has(last.at(-1) as ArrayBufferLike), 'a socket may have the last one yet')
+t.test('[13.5] lent memory is reused once its stream was read, except what was filled last', async t => {
+  // All that others have left.
+  const taken = Array.from({ length: 200 }, takeBlock)
+  const piece = {
+    bytes: 5 * blockBytes,
+    read: (_at: number, most: number, target?: () => Buffer) =>
+      Promise.resolve((target as () => Buffer)().subarray(0, most)),
+  }
+  const lent = new Set<ArrayBufferLike>()
+  const last: ArrayBufferLike[] = []
+  const stream = new PieceStream([piece, Buffer.from('end')], true)
+  stream.on('data', (chunk: Buffer) => {
+    if (chunk.length < blockBytes) return
+    lent.add(chunk.buffer)
+    last.push(chunk.buffer)
+  })
+  await until(() => stream.closed)
+  t.equal(lent.size, 3)
+  const after = new Set([takeBlock().buffer, takeBlock().buffer, takeBlock().buffer])
+  t.equal([...lent].filter(one => after.has(one)).length, 2)
+  t.notOk(after.has(last.at(-1) as ArrayBufferLike), 'a socket may have the last one yet')
 
-    const broken = new PieceStream([piece, Buffer.from('end')], true)
-    const [chunk] = (await once(broken, 'data')) as [Buffer]
-    broken.destroy()
-    await until(() => broken.closed)
-    const others = Array.from({ length: 10 }, () => takeBlock().buffer)
-    t.notOk(others.includes(chunk.buffer), 'nothing of a stream that was left is anybody’s')
-    for (const block of taken.slice(0, 8)) giveBlock(block)
-  },
-)
+  const broken = new PieceStream([piece, Buffer.from('end')], true)
+  const [chunk] = (await once(broken, 'data')) as [Buffer]
+  broken.destroy()
+  await until(() => broken.closed)
+  const others = Array.from({ length: 10 }, () => takeBlock().buffer)
+  t.notOk(others.includes(chunk.buffer), 'nothing of a stream that was left is anybody’s')
+  for (const block of taken.slice(0, 8)) giveBlock(block)
+})
 
-t.test('no mutation of a form breaks the reader, and what is well formed is read as other readers read it', async t => {
+t.test('no mutation of a form breaks the reader, and well-formed ones are read as by other parsers', async t => {
   t.comment(`seed ${seed}, ${rounds} rounds`)
   const random = randomFrom(seed)
   const { read, leftovers } = await startPlugin(t, { textBytesMax: '64' })

@@ -219,7 +219,7 @@ export function targetOf(body: Body): Target {
     limits: {},
     enabled: true,
   }
-  return { model, family, upstream, sendAs: 'm', body, stream: false, chargesImages: false }
+  return { model, family, upstream, sendAs: 'm', body, stream: false, chargesItems: false }
 }
 
 export const texts = (parts: readonly Part[]): readonly (readonly [string, string])[] =>

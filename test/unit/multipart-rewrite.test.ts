@@ -40,7 +40,7 @@ const facet: Admits<typeof facetSchema> = {
   },
 }
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
-t.test('a form that cannot be read, or that nobody can use, is refused with 400', async t => {
+t.test('an unreadable or unusable form is refused with 400', async t => {
   const plugin = await startPlugin(t)
   for (const [title, body, code, contentType] of refusedForms) {
     const started = performance.now()
@@ -54,7 +54,7 @@ t.test('a form that cannot be read, or that nobody can use, is refused with 400'
   t.same(await plugin.leftovers(), [], 'nothing is left behind')
 })
 
-t.test('a form that is odd and clear is read', async t => {
+t.test('an unusual but unambiguous form is read', async t => {
   const plugin = await startPlugin(t)
   for (const [title, body, contentType] of acceptedForms) {
     const form = await plugin.read(body, contentType === undefined ? {} : { contentType })
@@ -69,7 +69,7 @@ t.test('a form that is odd and clear is read', async t => {
   }
 })
 
-t.test('what busboy skips was not sent, and the rest is read', async t => {
+t.test('what busboy skips counts as not sent, and the rest is read', async t => {
   const plugin = await startPlugin(t)
   for (const [title, body, wanted, sizes] of skippingForms)
     for (const chunks of [[body], [...body].map(byte => Buffer.from([byte]))]) {
@@ -86,7 +86,7 @@ t.test('what busboy skips was not sent, and the rest is read', async t => {
     }
 })
 
-t.test('fields named like parts of every object are texts like any other', async t => {
+t.test('fields named like built-in members are ordinary texts', async t => {
   const { read } = await startPlugin(t)
   const form = await read(rawForm([[textHead('__proto__'), 'x'], [textHead('constructor'), 'y'], image]))
   t.same(texts(form.parts), [
@@ -131,7 +131,7 @@ t.test('an empty file input counts as absent, and an empty file does not [15]', 
   form.discard()
 })
 
-t.test('a form that comes byte by byte holds no more memory than its texts', async t => {
+t.test('a form that arrives byte by byte uses only the memory of its texts', async t => {
   const { read } = await startPlugin(t)
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
@@ -163,7 +163,7 @@ t.test('a form that comes byte by byte holds no more memory than its texts', asy
   form.discard()
 })
 
-t.test('a list of texts may repeat its name when it ends in brackets', async t => {
+t.test('a list of texts may repeat its name if it ends in brackets', async t => {
   const { read } = await startPlugin(t)
   const list = textHead('timestamp_granularities[]')
   const form = await read(rawForm([model, [list, 'word'], [list, 'segment']]))
@@ -174,7 +174,7 @@ t.test('a list of texts may repeat its name when it ends in brackets', async t =
   form.discard()
 })
 
-t.test('a body cut off by its caller or refused on its way', async t => {
+t.test('a body cut off by its client or refused in transit', async t => {
   t.test('ends reading with 400 when it just breaks off', async t => {
     const plugin = await startPlugin(t)
     for (const error of [undefined, new Error('ECONNRESET')]) {
@@ -187,7 +187,7 @@ t.test('a body cut off by its caller or refused on its way', async t => {
     t.same(await plugin.leftovers(), [])
   })
 
-  t.test('ends it with the very failure that it was destroyed with', async t => {
+  t.test('ends it with the failure that it was destroyed with', async t => {
     const plugin = await startPlugin(t)
     const failure = new Failure('body_too_large', { status: 413, type: 'x', text: '' }, 'too large')
     const source = new PassThrough()
@@ -201,7 +201,7 @@ t.test('a body cut off by its caller or refused on its way', async t => {
     t.same(await plugin.leftovers(), [])
   })
 
-  t.test('is not destroyed when it is refused: whoever answers may drain it', async t => {
+  t.test('is not destroyed when it is refused: the responder may drain it', async t => {
     const { read } = await startPlugin(t)
     const source = streamOf(headOf(textHead('')), Buffer.alloc(MiB), Buffer.alloc(MiB))
     await t.rejects(read(source), { code: 'form_malformed' })
@@ -210,7 +210,7 @@ t.test('a body cut off by its caller or refused on its way', async t => {
   })
 })
 
-t.test('what bodies hold together is limited before they are read', async t => {
+t.test('the total size of bodies is limited before they are read', async t => {
   const big = rawForm([model, [fileHead('image'), Buffer.alloc(2 * MiB)]])
 
   t.test('memory', async t => {
@@ -231,7 +231,7 @@ t.test('what bodies hold together is limited before they are read', async t => {
   })
 
   t.test(
-    'memory of one key, whose uploads take two MiB each while they come, one when they are on the disk',
+    'memory of one key, whose uploads take two MiB each while they arrive, one when they are on the disk',
     async t => {
       const { read } = await startPlugin(t, { memoryBytesMax: 8 * MiB })
       const coming = Array.from({ length: 3 }, () => new PassThrough())
@@ -259,7 +259,7 @@ t.test('what bodies hold together is limited before they are read', async t => {
     third.discard()
   })
 
-  t.test('and is given back by a form that was refused', async t => {
+  t.test('and is released by a refused form', async t => {
     const { read } = await startPlugin(t, { memoryBytesMax: 3 * MiB, spoolBytesMax: 3 * MiB })
     for (let i = 0; i < 5; i++) await t.rejects(read(big.subarray(0, -5)), { code: 'form_incomplete' }, caseName({ i }))
     const form = await read(big)
@@ -267,7 +267,7 @@ t.test('what bodies hold together is limited before they are read', async t => {
   })
 })
 
-t.test('a disk that cannot be written refuses the upload with 503', async t => {
+t.test('an unwritable disk refuses the upload with 503', async t => {
   const { read } = await startPlugin(t, { spoolDir: '/dev/null/spool' })
   const big = rawForm([model, [fileHead('image'), Buffer.alloc(3 * MiB)]])
   await t.rejects(read(big), { status: 503, code: 'form_spool_failed', retryAfterMs: 5000 })
@@ -276,7 +276,7 @@ t.test('a disk that cannot be written refuses the upload with 503', async t => {
   small.discard()
 })
 
-t.test('the form of an exchange is let go of when it settles', async t => {
+t.test('the form of a request is released when it settles', async t => {
   const plugin = await startPlugin(t)
   const exchange = plugin.begin()
   const form = await plugin.read(rawForm([model, [fileHead('image'), Buffer.alloc(3 * MiB)]]), { exchange })
@@ -287,13 +287,13 @@ t.test('the form of an exchange is let go of when it settles', async t => {
   await t.rejects(readAll(form.encode(form.parts).open()), /discarded/)
 })
 
-t.test('other bodies are none of its business', async t => {
+t.test('other bodies are left alone', async t => {
   const { hooks, begin } = await startPlugin(t)
   const body = { kind: 'none' } as const
   t.equal(await hooks.onBody?.(begin(), body), body)
 })
 
-t.test('a family says what becomes of files', async t => {
+t.test('a family declares how files are forwarded', async t => {
   const { hooks, read, begin } = await startPlugin(t)
 
   /** Reads a form and gives the parts that would go upstream, read back from the bytes that would be sent. */
@@ -325,7 +325,7 @@ t.test('a family says what becomes of files', async t => {
   const three = picture('webp', 20, 3).toString('latin1')
   const part = (name: string, content: string) => [fileHead(name, 'x.bmp'), Buffer.from(content, 'latin1')] as const
 
-  t.test('one image goes under the name for one, in all three naming styles', async t => {
+  t.test('one image is sent under the singular name, in all three naming styles', async t => {
     for (const name of ['image', 'image[]', 'image[0]', 'image[7]'])
       t.same(
         (await forward(rawForm([model, part(name, one)]))).parts,
@@ -337,7 +337,7 @@ t.test('a family says what becomes of files', async t => {
       )
   })
 
-  t.test('several images go under the name for many in the order sent, not in the order of their numbers', async t => {
+  t.test('several images are sent under the plural name in the order sent, not by their numbers', async t => {
     const body = rawForm([part('image[2]', one), model, part('image', two), part('image[0]', three)])
     t.same((await forward(body)).parts, [
       ['image[]', 'image-0.png', 'image/png', one],
@@ -356,7 +356,7 @@ t.test('a family says what becomes of files', async t => {
     ])
   })
 
-  t.test('other files are dropped, and the log is told', async t => {
+  t.test('other files are dropped and logged', async t => {
     const { parts, dropped } = await forward(
       rawForm([part('markup', one), part('markup', one), part('image', two), model]),
     )
@@ -367,7 +367,7 @@ t.test('a family says what becomes of files', async t => {
     t.same(dropped, ['markup'])
   })
 
-  t.test('names of what every object has are no rules', async t => {
+  t.test('names of built-in members are no rules', async t => {
     const { dropped } = await forward(rawForm([part('constructor', one), part('__proto__', one), model]))
     t.same(dropped, ['constructor', '__proto__'])
   })
@@ -381,7 +381,7 @@ t.test('a family says what becomes of files', async t => {
       )
   })
 
-  t.test('a file whose bytes say nothing keeps its name and type [15]', async t => {
+  t.test('a file of unknown type keeps its name and type [15]', async t => {
     const audio = `${fileHead('image', 'C:\\sounds\\tw%22o é.caf')}\r\nContent-Type: Audio/X-CAF; a=b`
     const { parts } = await forward(
       rawForm([
@@ -396,7 +396,7 @@ t.test('a family says what becomes of files', async t => {
     ])
   })
 
-  t.test('a file that is meant for a field of files and would be dropped is refused [15]', async t => {
+  t.test('a file intended for a file field that would be dropped is refused [15]', async t => {
     for (const name of ['image[a]', 'image[0][1]', 'image[', 'image[]x', 'mask[a]'])
       await t.rejects(
         forward(rawForm([model, part(name, one)])),
@@ -415,7 +415,7 @@ t.test('a family says what becomes of files', async t => {
     form.discard()
   })
 
-  t.test('texts of one name are sent as often as they came [15]', async t => {
+  t.test('texts of one name are sent as often as they were received [15]', async t => {
     const body = rawForm([model, [textHead('tag'), 'a'], [textHead('tag'), 'b'], part('image', one)])
     t.same((await forward(body)).parts.slice(0, 3), [
       ['model', 'm'],
@@ -424,7 +424,7 @@ t.test('a family says what becomes of files', async t => {
     ])
   })
 
-  t.test('a form does not grow that a common client has written [15]', async t => {
+  t.test('forms of common clients do not grow [15]', async t => {
     const clients = {
       'fetch of Node': '----formdata-undici-012345678901',
       httpx: '3f2a9c4d5e6f708192a3b4c5d6e7f809',
@@ -478,7 +478,7 @@ t.test('the same form can be written more than once', async t => {
   }
 })
 
-t.test('two fields that would be sent under one name are a fault of the configuration', async t => {
+t.test('two fields with one outgoing name are a configuration error', async t => {
   const clash = {
     files: { image: { send_as: 'picture', keep: 'all' }, mask: { send_as: 'picture', keep: 'first' } },
   } as const
@@ -488,7 +488,7 @@ t.test('two fields that would be sent under one name are a fault of the configur
   t.same(inspect(facet), [])
 })
 
-t.test('what a file is shows in its first bytes', async t => {
+t.test("a file's type is read from its first bytes", async t => {
   const rows: readonly (readonly [head: string, type: string, extension: string])[] = [
     ['\x89PNG\r\n\x1a\n', 'image/png', 'png'],
     ['\xff\xd8\xff\xdb', 'image/jpeg', 'jpg'],
@@ -513,7 +513,7 @@ t.test('what a file is shows in its first bytes', async t => {
     t.same(sniff(Buffer.from(head, 'latin1')), { type, extension }, caseName({ head, type, extension }))
 })
 
-t.test('forms are read as real clients send them', async t => {
+t.test('forms of real clients are read', async t => {
   const one = picture('png', 5000, 1)
   const two = picture('jpeg', 5000, 2)
   const mask = picture('png', 300, 3)

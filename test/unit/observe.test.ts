@@ -93,7 +93,7 @@ t.test('a secret is never written', async t => {
   }
 })
 
-t.test('a key of a caller is never written, though nobody listed it', async t => {
+t.test("a client's key is never written, although it is on no list", async t => {
   for (const text of ['sk-tg-0123456789abcdef', 'Bearer 0123456789abcdef', '/v1beta/models?key=0123456789abcdef']) {
     const { log, lines } = keptLog()
     log.warn({ text }, text)
@@ -108,7 +108,7 @@ t.test('a secret that is named later is hidden from then on', async t => {
   t.notMatch(lines.join(''), /rotated/)
 })
 
-t.test('a caller cannot forge a line or move the cursor', async t => {
+t.test('a client cannot forge a line or move the cursor', async t => {
   const text = 'a\r\nb\u001b[31mc\u009b2Jd\u2028e\u202ef'
   for (const pretty of [false, true]) {
     const { log, lines } = keptLog({ pretty })
@@ -134,7 +134,7 @@ t.test('a finished request is one line of JSON with the names of the log record'
   t.ok(lines.join('').length < 4096)
 })
 
-t.test('what was logged is written when the log is flushed, to a pipe as to a file', async t => {
+t.test('a flush writes all logged lines, to a pipe and to a file', async t => {
   const script = `
     const { createLog } = await import(${JSON.stringify(import.meta.resolve('../../src/observe/index.ts'))})
     const log = createLog({ level: 'info' })
@@ -159,7 +159,7 @@ t.test('metrics', async t => {
   metrics.know({ operations: ['image.generate'], models: ['model-one'], upstreams: ['alpha'] })
   metrics.gauge('bodies_memory_bytes', 'Bodies held in memory.', () => 42)
 
-  await t.test('count requests, images and what is odd about them', async t => {
+  await t.test('count requests, images and their anomalies', async t => {
     for (let i = 0; i < 3; i++) {
       metrics.began()
       metrics.upstreamAnswered('alpha', 200, 700)
@@ -188,7 +188,7 @@ t.test('metrics', async t => {
     }
   })
 
-  await t.test('100,000 made-up models make no series', async t => {
+  await t.test('100,000 made-up models create no series', async t => {
     const before = (await metrics.expose()).text.split('\n').length
     for (let i = 0; i < 100_000; i++) {
       metrics.began()

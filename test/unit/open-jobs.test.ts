@@ -2,7 +2,7 @@ import t from 'tap'
 import { refuseFull } from '../../plugins/ratelimit/open-jobs.ts'
 import { someExchange } from '../harness/exchange.ts'
 
-t.test('a count of open jobs that cannot be read is a 503, whether it fails at once or later', async t => {
+t.test('an unreadable count of open jobs is a 503, whether it fails at once or later', async t => {
   const cause = new Error('disk I/O error')
   for (const [name, openOf] of [
     ['later', () => Promise.reject(cause)],

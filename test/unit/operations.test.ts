@@ -12,7 +12,7 @@ function row(operation: string, model: string, sent: readonly string[]): Row {
   return { operation, model, billing: null, forwarded: sent, dropped: [] } as unknown as Row
 }
 
-t.test('every operation has words in both languages, and none of one is the other', async t => {
+t.test('every operation has words in both languages, different from each other', async t => {
   for (const { name, words, fields = {} } of operations) {
     for (const { label, summary } of [words.en, words.zh]) t.ok(label !== '' && summary !== '', name)
     t.not(words.en.summary, words.zh.summary, name)
@@ -21,7 +21,7 @@ t.test('every operation has words in both languages, and none of one is the othe
   }
 })
 
-t.test('what a request of an operation carries is what its smallest one and its samples do', async t => {
+t.test("the content of an operation's requests matches its smallest one and its samples", async t => {
   const call = { baseUrl: 'http://gateway', path: '/path', model: 'm' }
   for (const { name, body, fields, smallest, samples } of operations) {
     t.equal(fields === undefined, body === 'none', `${name}: fields`)
@@ -35,11 +35,11 @@ t.test('what a request of an operation carries is what its smallest one and its 
   }
 })
 
-t.test('styles are those that are spoken', async t => {
+t.test('formats are the supported ones', async t => {
   for (const { name, style } of operations) t.ok(dialects.has(style), name)
 })
 
-t.test('a model is tried with text before images, and not at all where no small request is known', async t => {
+t.test('a model is tested with text before images, and not at all without a small request', async t => {
   const asked = (...names: string[]) => smallestRequest(operations, 'm', names)?.operation
   t.equal(asked('image.edit', 'image.generate', 'responses', 'chat'), 'chat')
   t.equal(asked('generate.embed', 'generate.count', 'generate'), 'generate')
@@ -52,7 +52,7 @@ t.test('the console is built with plain data of each operation', async t => {
   t.equal(shownOperations.length, operations.length)
 })
 
-t.test('the command for a row of the log asks where its operation is asked for', async t => {
+t.test("the command for a log row uses its operation's path", async t => {
   const commandOf = (operation: string, sent: readonly string[] = []) => curlOf(row(operation, 'a/b', sent), 'http://g')
   t.match(commandOf('generate.count', ['contents']), 'http://g/v1beta/models/a%2Fb:countTokens ')
   t.match(commandOf('generate.embed', ['content']), 'http://g/v1beta/models/a%2Fb:embedContent ')
@@ -61,7 +61,7 @@ t.test('the command for a row of the log asks where its operation is asked for',
   t.notMatch(commandOf('models.list'), '-d')
 })
 
-t.test('first steps name the address, the key and a model that takes them', async t => {
+t.test('first steps name the address, the key and a model that accepts them', async t => {
   const models = [{ name: 'painter', operations: ['image.generate'] }] as unknown as Parameters<typeof snippets>[2]
   const steps = snippets('http://g', 'sk-1', models)
   t.same(

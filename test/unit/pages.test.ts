@@ -71,16 +71,16 @@ t.test(
     const english = pages.renderPricing({ language: 'en', list, calculation })
     t.match(
       english,
-      'The price of an image is that of its quality and tier; the tier is decided by what the answer reports, else by the image',
+      'The price of an image depends on its quality and tier; the tier is decided by what the response reports, or else by the returned image',
     )
     t.match(english, '× 0.5 where draft: true')
     t.match(english, /<th[^>]*>high 2k<\/th>/)
-    t.match(english, /first_megapixel<\/th>.*megapixel.*with each image.*0\.03/s)
+    t.match(english, /first_megapixel<\/th>.*megapixel.*for each image.*0\.03/s)
     t.match(english, /name="field\.quality" value="ultra"/)
     t.match(english, '<option value="low">')
     t.match(english, 'field.quality=ultra', 'the other language is asked the same')
     const chinese = pages.renderPricing({ language: 'zh', list, calculation })
-    t.match(chinese, '图片的价格由 quality 和 tier 决定；档位依据应答所述尺寸，其次为返回的图片。')
+    t.match(chinese, '图片的价格由 quality 和 tier 决定；档位依据响应中的尺寸，其次为返回的图片。')
     t.match(chinese, /每张图片.*0\.03/s)
   },
 )
@@ -109,7 +109,7 @@ t.test('[14.10] the page of prices shows the prices of text under conditions, an
     /Input tokens<.*?0\.5 .*?1M/s,
     /Input tokens<.*?more than 200,000 input tokens<.*?4\.44 .*?1M/s,
     /Web searches<.*?service tier flex or batch, on mon-fri, at 00:00-08:00, time zone Asia\/Shanghai<.*?7 .*?1K/s,
-    /Factor of token prices<.*?region us, speed fast, 9 or more input tokens<.*?× 1\.1/s,
+    /Token price factor<.*?region us, speed fast, at least 9 input tokens<.*?× 1\.1/s,
   ])
     t.match(english, row, String(row))
   const chinese = pages.renderPricing({ language: 'zh', list, calculation: undefined })
@@ -117,7 +117,7 @@ t.test('[14.10] the page of prices shows the prices of text under conditions, an
   t.match(chinese, /服务档位 flex 或 batch，星期 mon-fri，时段 00:00-08:00，时区 Asia\/Shanghai</)
   const plain = { ...model, overrides: [], times: [] }
   const without = pages.renderPricing({ language: 'en', list: { ...list, models: [plain] }, calculation: undefined })
-  t.notMatch(without, /Where<|condition/, 'no column and no text where nothing has conditions')
+  t.notMatch(without, /Condition<|condition/, 'no column and no text where nothing has conditions')
 })
 
 t.test('a page takes markup from nobody but itself', async t => {
@@ -137,15 +137,15 @@ t.test('marks that hide or turn a text are shown as what they are', async t => {
 t.test('a table leaves out a column that says nothing, and names each cell for those who see it alone', async t => {
   const reason = { en: 'It never comes.', zh: '不会出现。' }
   const bare = renderModel('a model', [{ kind: 'yes' }, { kind: 'yes' }])
-  t.notMatch(bare, /Remark/)
+  t.notMatch(bare, /Note/)
   t.match(bare, /<th role="rowheader" scope="row"[^>]*>1K<\/th><td role="cell" data-label="Long edge"/)
   const told = renderModel('a model', [{ kind: 'yes' }, { kind: 'never', reason }])
   t.match(
     told,
-    /<td role="cell" data-label="Remark" class="wide vacant"><\/td>/,
+    /<td role="cell" data-label="Note" class="wide vacant"><\/td>/,
     'a cell without a text is no line of a card',
   )
-  t.match(told, /<td role="cell" data-label="Remark" class="wide">It never comes\.<\/td>/)
+  t.match(told, /<td role="cell" data-label="Note" class="wide">It never comes\.<\/td>/)
 })
 
 t.test('where nothing was built the pages say so, and what to run', async t => {

@@ -6,7 +6,7 @@ import { imageToolOf } from '../../src/plugin-api/index.ts'
 const asksForImages = (text: string): boolean =>
   imageToolOf({ kind: 'json', json: scanObject(Buffer.from(text)) }) !== undefined
 
-t.test('a name with an escape is what it says, whatever was read before it [6.2]', async t => {
+t.test('an escaped name is its decoded text, whatever was read before it [6.2]', async t => {
   for (const [before, name] of [
     ['typ\\\\', 'typ\\u0065'],
     ['\\\\u00', '\\u0074ype'],
@@ -17,7 +17,7 @@ t.test('a name with an escape is what it says, whatever was read before it [6.2]
   }
 })
 
-t.test('where names have escapes the rest is read as JSON.parse reads it', async t => {
+t.test('with escaped names the rest is read like JSON.parse', async t => {
   const rows: [text: string, value: unknown][] = [
     ['{"\\n":1}', { '\n': 1 }],
     [' { "a" : [ ] , "\\u0062" : { } } ', { a: [], b: {} }],

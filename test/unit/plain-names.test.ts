@@ -20,7 +20,7 @@ const odd = [
   'line\u2028end',
 ]
 
-t.test('no door of the storage takes a name that a terminal would obey', async t => {
+t.test('the storage accepts no name with control characters from any source', async t => {
   const storage = await openStorage({ url: 'sqlite::memory:', clock: systemClock, log: silentLog, role: 'gateway' })
   const { users, keys, signIn, views } = storage
   await users.create({ name: 'ann', group: 'default', role: 'user', passwordHash: null })
@@ -57,7 +57,7 @@ t.test('no door of the storage takes a name that a terminal would obey', async t
   await storage.close()
 })
 
-t.test('what an older database holds steers no terminal', t => {
+t.test('names of an older database control no terminal', t => {
   for (const name of odd) {
     t.equal(writeOut(name), escapeUnprintable(name), caseName({ name: escapeUnprintable(name) }))
     t.equal(

@@ -16,7 +16,7 @@ async function namesOf(...statements: readonly string[]): Promise<readonly strin
   return names
 }
 
-t.test('two processes behind one pooler never mean two statements by one name', async t => {
+t.test('two processes behind one pooler never use one name for two statements', async t => {
   const [read, write] = ['SELECT value FROM meta WHERE name = ?', 'UPDATE meta SET value = ? WHERE name = ?']
   const [one, other] = await Promise.all([namesOf(read, write), namesOf(write, read)])
   t.same(one, other.toReversed(), 'the name follows from the text, not from what came before')

@@ -24,7 +24,7 @@ function read(from: PriceSource) {
   }
 }
 
-t.test('a table of LiteLLM: exact prices per million, by what the mode is priced by', t => {
+t.test('a LiteLLM table: exact prices per million, by the unit of the mode', t => {
   const { of } = read('litellm')
   t.same(of('gpt-4o'), {
     id: 'gpt-4o',
@@ -64,33 +64,33 @@ t.test('a table of LiteLLM: exact prices per million, by what the mode is priced
   t.end()
 })
 
-t.test('a price of 0 is not known, unless the name says free or the model runs on the machine', t => {
+t.test('a price of 0 is unknown, unless the name says free or the model runs locally', t => {
   const { of, why } = read('litellm')
   t.match(of('openrouter/z-ai/glm-4.5-air:free'), { prices: {}, free: true })
   t.match(of('ollama/llama3'), { prices: {}, free: true })
-  t.match(why('volcengine/glm-4-7'), /nobody knew/)
+  t.match(why('volcengine/glm-4-7'), /may mean unknown/)
   t.match(why('input-only-chat'), /output_cost_per_token/)
   t.end()
 })
 
-t.test('a model is left out, with the reason, where what it answers has a price that nothing counts', t => {
+t.test('a model is left out, with the reason, if its answers have an uncountable price', t => {
   const { why, rows, left } = read('litellm')
   t.match(why('tiny-embedding'), /six decimal places/)
   t.match(why('1024-x-1024/dall-e-3'), /one size/)
   t.match(why('dall-e-3'), /depends on the size/)
-  t.match(why('stability/sd3'), /what is sent, or of what is made/)
+  t.match(why('stability/sd3'), /of input or of output images/)
   t.match(why('veo-3'), /video_generation/)
   t.equal(rows.length + left.length, 22, 'nothing is lost without a word')
   t.end()
 })
 
-t.test('an answer of OpenRouter: decimals as text, a variable price and 0 are not known', t => {
+t.test('an OpenRouter answer: decimals as text; a variable price and 0 are unknown', t => {
   const { of, why } = read('openrouter')
   t.same(of('openai/gpt-4o'), {
     id: 'openai/gpt-4o',
     provider: 'openrouter',
     prices: { input: '2.50', cached_input: '1.25', output: '10.00' },
-    unmapped: ['image (no answer counts by it)'],
+    unmapped: ['image (no response reports it)'],
   })
   t.same(of('anthropic/claude-sonnet-4.5'), {
     id: 'anthropic/claude-sonnet-4.5',
@@ -100,54 +100,51 @@ t.test('an answer of OpenRouter: decimals as text, a variable price and 0 are no
   t.match(of('z-ai/glm-4.5-air:free'), { free: true })
   t.same(of('some/by-request')?.prices, { request: '0.005' })
   t.match(why('openrouter/auto'), /varies/)
-  t.match(why('some/unknown'), /nobody knew/)
+  t.match(why('some/unknown'), /may mean unknown/)
   t.match(why('some/half'), /completion/)
   t.match(of('google/gemini-2.5-flash-image')?.unmapped, [/^image_output/])
   t.end()
 })
 
-t.test(
-  'ratios of new-api: 1 is 2 USD a million, a price of a call comes first, what stands in its code is not guessed',
-  t => {
-    const { of, why } = read('new-api')
-    t.same(of('gpt-4o')?.prices, { input: '2.50', cached_input: '1.25', output: '10.00' })
-    t.same(of('claude-sonnet-4-5'), {
-      id: 'claude-sonnet-4-5',
-      provider: 'new-api',
-      prices: { input: '3.00', cached_input: '0.30', cache_write: '3.75', cache_write_1h: '6.00', output: '15.00' },
-    })
-    t.same(of('mj_imagine')?.prices, { request: '0.10' })
-    t.match(why('no-completion'), /CompletionRatio/)
-    t.match(why('unknown'), /nobody knew/)
-    t.match(why('gpt-4-gizmo-*'), /pattern/)
-    const options = readSourceTable('new-api', '{ "ModelRatio": { "a": 0.075 }, "CompletionRatio": { "a": 3.3333 } }')
-    t.same(
-      options?.rows,
-      [{ id: 'a', provider: 'new-api', prices: { input: '0.15', output: '0.499995' } }],
-      'its options',
-    )
-    const pricing = {
-      data: [
-        { model_name: 'a', quota_type: 0, model_ratio: 0.5, completion_ratio: 4 },
-        { model_name: 'b', quota_type: 1, model_price: 0.02 },
-      ],
-    }
-    t.same(
-      readSourceTable('new-api', JSON.stringify(pricing))?.rows.map(row => [row.id, row.prices]),
-      [
-        ['a', { input: '1.00', output: '4.00' }],
-        ['b', { request: '0.02' }],
-      ],
-      'what its page of prices is made of',
-    )
-    t.end()
-  },
-)
+t.test('new-api ratios: 1 is 2 USD a million, a price per call comes first, and built-in ratios are not guessed', t => {
+  const { of, why } = read('new-api')
+  t.same(of('gpt-4o')?.prices, { input: '2.50', cached_input: '1.25', output: '10.00' })
+  t.same(of('claude-sonnet-4-5'), {
+    id: 'claude-sonnet-4-5',
+    provider: 'new-api',
+    prices: { input: '3.00', cached_input: '0.30', cache_write: '3.75', cache_write_1h: '6.00', output: '15.00' },
+  })
+  t.same(of('mj_imagine')?.prices, { request: '0.10' })
+  t.match(why('no-completion'), /CompletionRatio/)
+  t.match(why('unknown'), /nobody knew/)
+  t.match(why('gpt-4-gizmo-*'), /pattern/)
+  const options = readSourceTable('new-api', '{ "ModelRatio": { "a": 0.075 }, "CompletionRatio": { "a": 3.3333 } }')
+  t.same(
+    options?.rows,
+    [{ id: 'a', provider: 'new-api', prices: { input: '0.15', output: '0.499995' } }],
+    'its options',
+  )
+  const pricing = {
+    data: [
+      { model_name: 'a', quota_type: 0, model_ratio: 0.5, completion_ratio: 4 },
+      { model_name: 'b', quota_type: 1, model_price: 0.02 },
+    ],
+  }
+  t.same(
+    readSourceTable('new-api', JSON.stringify(pricing))?.rows.map(row => [row.id, row.prices]),
+    [
+      ['a', { input: '1.00', output: '4.00' }],
+      ['b', { request: '0.02' }],
+    ],
+    'what its page of prices is made of',
+  )
+  t.end()
+})
 
 const fieldsText = readFileSync(new URL('../fixtures/prices/litellm-fields.json', import.meta.url), 'utf8')
 const fieldRows = JSON.parse(fieldsText) as { readonly [id: string]: { readonly [name: string]: unknown } }
 
-t.test('every price of every row of LiteLLM that comes out is charged, and what is refused says why', t => {
+t.test('every imported LiteLLM price is charged, and a refused one has a reason', t => {
   const { rows = [], left = [] } = readSourceTable('litellm', fieldsText) ?? {}
   t.equal(rows.length + left.length, Object.keys(fieldRows).length)
   const out = rows.filter(row => !row.unmapped)
@@ -160,7 +157,7 @@ t.test('every price of every row of LiteLLM that comes out is charged, and what 
   t.end()
 })
 
-t.test('what walks the prices sees one that is missing', t => {
+t.test('the price walk notices a missing one', t => {
   const { rows = [] } = readSourceTable('litellm', fieldsText) ?? {}
   for (const row of rows.filter(one => !one.unmapped)) {
     const own = fieldRows[row.id] ?? {}
@@ -176,7 +173,7 @@ t.test('what walks the prices sees one that is missing', t => {
   t.end()
 })
 
-t.test('conditions of LiteLLM: tiers before sizes, hours in the zone of the days, factors of tokens', t => {
+t.test('LiteLLM conditions: tiers before sizes, hours in the zone of the days, token factors', t => {
   const row = (id: string) => readSourceTable('litellm', fieldsText)?.rows.find(one => one.id === id)
   t.same(row('gpt-5.4')?.overrides, [
     {
@@ -227,14 +224,14 @@ t.test('conditions of LiteLLM: tiers before sizes, hours in the zone of the days
   t.end()
 })
 
-t.test('a table without what would be undercharged', t => {
+t.test('a table without undercharged rows', t => {
   const table = readSourceTable('litellm', fieldsText) ?? { rows: [], left: [] }
   const strict = withoutUndercharging(table)
   t.ok(strict.rows.every(row => !row.unmapped))
   t.equal(strict.rows.length + strict.left.length, table.rows.length + table.left.length)
   t.match(
     strict.left.find(one => one.id === 'perplexity/sonar')?.why,
-    /would be undercharged: search_context_cost_per_query \(it depends on the size/,
+    /of its use would not be charged: search_context_cost_per_query \(it depends on the size/,
   )
   t.ok(withoutUndercharging(table, true).rows.some(row => row.id === 'perplexity/sonar'))
   t.end()
@@ -253,12 +250,12 @@ t.test('OpenRouter: prices by the size of the prompt', t => {
       overrides: [{ if: { input_from: 200_000 }, prices: { input: '6.00', output: '22.50' } }],
     },
   ])
-  t.match(read([{ utc_start: 1200, prompt: '0.1' }])?.left, [{ why: /a condition that nothing here knows/ }])
-  t.match(read([{ min_prompt_tokens: 10, image: '0.1' }])?.left, [{ why: /image, and nothing here counts/ }])
+  t.match(read([{ utc_start: 1200, prompt: '0.1' }])?.left, [{ why: /a condition that is not supported/ }])
+  t.match(read([{ min_prompt_tokens: 10, image: '0.1' }])?.left, [{ why: /image, which is not supported/ }])
   t.end()
 })
 
-t.test('new-api: an expression is translated, or refused with the reason; its ratios are none of it then', t => {
+t.test('new-api: an expression is translated, or refused with the reason; its ratios then do not apply', t => {
   const read = (expression: string) =>
     readSourceTable(
       'new-api',
@@ -307,11 +304,11 @@ t.test('new-api: an expression is translated, or refused with the reason; its ra
     ['tier("base", p * 3)', /p and c are not both priced/],
     ['tier("base", max(p, 10) * 3 + c * 2)', /not known|not expected/],
     ['p <= 1000 ? tier("a", p * 1 + c * 1) : tier("b", p * 2 + c * 2)', /not expected/],
-    ['len <= 10 ? tier("a", fixed(1)) : tier("b", p * 2 + c * 2)', /stands beside others/],
-    ['len <= 10 ? tier("a", p*1+c*1) : len < 20 ? tier("b", p*2+c*2) : tier("c", p*3+c*3)', /compared in two ways/],
-    ['len > 10 ? tier("a", p*1+c*1) : len > 20 ? tier("b", p*2+c*2) : tier("c", p*3+c*3)', /do not rise/],
-    ['tier("base", p * 5 + c * 25)|||when(header("x") has "y") * 6', /not known here/],
-    ['tier("base", p * 5 + c * 25) * (param("n") == "2" ? 2 : 1)', /goes by the field n/],
+    ['len <= 10 ? tier("a", fixed(1)) : tier("b", p * 2 + c * 2)', /combined with others/],
+    ['len <= 10 ? tier("a", p*1+c*1) : len < 20 ? tier("b", p*2+c*2) : tier("c", p*3+c*3)', /compared inconsistently/],
+    ['len > 10 ? tier("a", p*1+c*1) : len > 20 ? tier("b", p*2+c*2) : tier("c", p*3+c*3)', /not in ascending order/],
+    ['tier("base", p * 5 + c * 25)|||when(header("x") has "y") * 6', /not supported/],
+    ['tier("base", p * 5 + c * 25) * (param("n") == "2" ? 2 : 1)', /depends on the field n/],
     ['tier("base", p * 5 + c * 25) * (hour("UTC") == "2" ? 2 : 1)', /not expected/],
     ['tier("base", p * 0.1234567 + c * 25)', /six decimal places/],
   ] as const)
@@ -319,7 +316,7 @@ t.test('new-api: an expression is translated, or refused with the reason; its ra
   t.end()
 })
 
-t.test('a text that is no such table is told from one', t => {
+t.test('another text is distinguished from such a table', t => {
   for (const from of ['litellm', 'openrouter', 'new-api'] as const)
     for (const text of ['', '[', '{}', '[]', 'null', '7', '{"data": {}}', '{"a": {"b": 1}}', '{"data": [{"id": "x"}]}'])
       t.equal(readSourceTable(from, text), undefined, `${from}: ${text}`)
@@ -346,7 +343,7 @@ t.test('decimals are moved and multiplied digit by digit', t => {
 })
 
 t.test(
-  'a row is found under its provider, its own name, or what is behind its prefixes; of others only where they agree',
+  'a row is found under its provider, its own name, or the name without prefixes; others only if they agree',
   t => {
     const row = (id: string, input: string) => ({ id, prices: { input } })
     const rows = new TableRows([

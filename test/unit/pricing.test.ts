@@ -46,7 +46,7 @@ function amountOf(rule: UsageRule, counts: Counts, facts: UsageFacts = {}, when 
   return rateUsage(rule, { uses: usesOf(counts, 'output'), facts, at: when }).amount / 1e6
 }
 
-t.test('a count without a price of its own costs what its nearest parent with a price costs', t => {
+t.test('a count without its own price costs what its nearest priced parent costs', t => {
   const rule = ruleOf({ input: '5', cache_write: '6.25', output: '25' })
   const counts = {
     input: 100_000,
@@ -71,7 +71,7 @@ t.test('a count without a price of its own costs what its nearest parent with a 
   t.end()
 })
 
-t.test('calls cost nothing without a price and are flagged; a price for prompts covers queries', t => {
+t.test('calls without a price are free and flagged; a price for prompts covers queries', t => {
   const counts = { input: 10, output: 10, web_search: 3 }
   const ask = { uses: usesOf(counts, 'output'), facts: {}, at }
   t.same(rateUsage(ruleOf({ input: '1', output: '1' }), ask).unpriced, ['web_search'])
@@ -105,7 +105,7 @@ t.test('the first override whose condition holds replaces prices for the whole r
   t.end()
 })
 
-t.test('factors apply where their conditions hold, all of them; a tier that no condition names is unpriced', t => {
+t.test('all factors whose conditions hold apply; a tier that no condition names is unpriced', t => {
   const rule = ruleOf(
     { input: '5', output: '25' },
     {
@@ -127,7 +127,7 @@ t.test('factors apply where their conditions hold, all of them; a tier that no c
   t.end()
 })
 
-t.test('factors are of tokens and time: a call costs what it costs, but for the factor of the group', t => {
+t.test("factors apply to tokens and time: calls have only the group's factor", t => {
   const times = [{ if: { speed: 'fast' }, by: '2', at: 'x:1' }]
   const rule = ruleOf({ input: '5', second: '0.01', web_search: '10', maps: '25' }, { times, multiplier: '0.5' })
   const counts = { input: 20_000, second: 10, web_search: 3, maps: 1 }
@@ -234,7 +234,7 @@ const anyFacts = fc.record(
 const half = partsPerMicro / 2
 const anyCarried = fc.integer({ min: -half, max: half - 1 })
 
-t.test('a hold counts the dearest region, and not all of them', t => {
+t.test('a hold counts the most expensive region, not all of them', t => {
   const times = ['us', 'eu', 'fedramp'].map((region, i) => ({ if: { region }, by: `1.${i + 1}`, at: 'x:1' }))
   const rule = ruleOf({ input: '1' }, { times: [...times, { if: { speed: 'fast' }, by: '2', at: 'x:2' }] })
   const uses = [{ unit: 'input', quantity: 1_000_000 }]
@@ -246,7 +246,7 @@ t.test('a hold counts the dearest region, and not all of them', t => {
   t.end()
 })
 
-t.test('a charge is never more than its hold while the answer stays within what the request allows', async () => {
+t.test("a charge never exceeds its hold while the answer stays within the request's limits", async () => {
   fc.assert(
     fc.property(anyRule, anyCounts, anyFacts, anyCarried, (some, counts, facts, carried) => {
       const rule: UsageRule = { kind: 'usage', warnings: [], ...some }
@@ -267,7 +267,7 @@ t.test('a charge is never more than its hold while the answer stays within what 
   )
 })
 
-t.test('every charge is replayed from its own facts, and none that was changed', async () => {
+t.test('every charge replays from its own facts, and no changed one does', async () => {
   fc.assert(
     fc.property(anyRule, anyCounts, anyFacts, anyCarried, (some, counts, facts, carried) => {
       const rule: UsageRule = { kind: 'usage', warnings: [], ...some }
@@ -283,7 +283,7 @@ t.test('every charge is replayed from its own facts, and none that was changed',
   )
 })
 
-t.test('the sum of leaves is the count that heads them', async () => {
+t.test("the sum of leaves is their parent's count", async () => {
   fc.assert(
     fc.property(anyCounts, counts => {
       const uses = usesOf(counts, 'output')

@@ -22,7 +22,7 @@ function check(t: Test, view: JsonObjectView, expected: Json, about: string): vo
   for (const name of view.names()) t.same(view.get(name), object[name], `${about}: ${name}`)
 }
 
-t.test('[6.4] members are left out at any depth, and every other byte stays', async t => {
+t.test('[6.4] members are removed at any depth, and every other byte stays', async t => {
   const rows: [text: string, left: string][] = [
     ['{"a":1}', '{"a":1}'],
     ['{"n":1}', '{}'],
@@ -43,7 +43,7 @@ t.test('[6.4] members are left out at any depth, and every other byte stays', as
   }
 })
 
-t.test('[6.4] a path is names with dots between them, and brackets for an element', async t => {
+t.test('[6.4] a path is names separated by dots, and brackets for an element', async t => {
   const paths: string[] = []
   scanObject(Buffer.from('{"a":{"b":[{"n":1},[{"n":2}]],"n":3},"n":4}')).prune((name, path) => {
     if (name === 'n') paths.push(path())
@@ -52,7 +52,7 @@ t.test('[6.4] a path is names with dots between them, and brackets for an elemen
   t.same(paths, ['a.b[].n', 'a.b[][].n', 'a.n', 'n'])
 })
 
-t.test('[6.4] random objects: what is left is what a plain reader leaves', async t => {
+t.test("[6.4] random objects: the rest equals a plain reader's", async t => {
   t.comment(`SEED=${seed}`)
   const random = seeded(seed)
   const pick = <T>(...of: readonly T[]): T => of[Math.floor(random() * of.length)] as T
@@ -76,7 +76,7 @@ t.test('[6.4] random objects: what is left is what a plain reader leaves', async
   }
 })
 
-t.test('[6.4] the cost grows as the length does, whatever stands in the strings', async t => {
+t.test('[6.4] the cost is linear in the length, whatever the strings contain', async t => {
   const kinds: [string, string][] = [
     ['plain', 'x'.repeat(64)],
     ['escaped quotes', '\\"'.repeat(32)],

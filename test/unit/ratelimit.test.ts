@@ -85,7 +85,7 @@ function count(n: number, ask: () => boolean): number {
   return admitted
 }
 
-t.test('of 1,000 requests at once at a limit of 100 exactly 100 are admitted, every time', async t => {
+t.test('admits exactly 100 of 1,000 concurrent requests at a limit of 100, every time', async t => {
   const admitted = new Set<number>()
   for (let i = 0; i < 100; i++) {
     const { ask } = setUp()
@@ -120,7 +120,7 @@ t.test('any 60 seconds of a random schedule of 10 minutes admit at most the limi
   }
 })
 
-t.test('whoever waits as long as Retry-After says is admitted, and nobody who waits a millisecond less', async t => {
+t.test('a client that waits for Retry-After is admitted, and none that waits a millisecond less', async t => {
   t.comment(`seed ${seed}`)
   const random = seeded(seed)
   let tried = 0
@@ -150,7 +150,7 @@ t.test('whoever waits as long as Retry-After says is admitted, and nobody who wa
   t.equal(tried, 2000)
 })
 
-t.test('a request that was refused consumes nothing', async t => {
+t.test('a refused request consumes nothing', async t => {
   const { ask, clock } = setUp()
   const who = caller({ rpm: 10 })
   t.equal(
@@ -169,7 +169,7 @@ t.test('a request that was refused consumes nothing', async t => {
   )
 })
 
-t.test("a request refused by the model's limit leaves the key's limit as it was", async t => {
+t.test("a refusal by the model's limit leaves the key's limit unchanged", async t => {
   const { ask } = setUp()
   const who = caller({ rpm: 10 })
   const target = someTarget({ limits: { rpm: 3 } })
@@ -183,7 +183,7 @@ t.test("a request refused by the model's limit leaves the key's limit as it was"
   )
 })
 
-t.test("a request refused by the key's limit leaves the model's limit as it was", async t => {
+t.test("a refusal by the key's limit leaves the model's limit unchanged", async t => {
   const { ask } = setUp()
   const target = someTarget({ limits: { rpm: 5 } })
   t.equal(
@@ -196,30 +196,27 @@ t.test("a request refused by the key's limit leaves the model's limit as it was"
   )
 })
 
-t.test(
-  'a request refused by somebody else before the upstream was touched gives back what it took, and nothing else does',
-  async t => {
-    const cases: readonly [string, Outcome, number][] = [
-      ['refused, untouched', refused(), 5],
-      ['refused by the upstream', refused('refused'), 4],
-      ['refused, perhaps received', refused('unknown'), 4],
-      ['answered', answered, 4],
-      ['the caller left', { kind: 'cut', by: 'caller', status: undefined, reach: 'unknown' }, 4],
-    ]
-    for (const [name, outcome, left] of cases) {
-      const { ask } = setUp()
-      const who = caller({ rpm: 5 })
-      ask(who, someTarget(), outcome)
-      t.equal(
-        count(10, () => ask(who)),
-        left,
-        name,
-      )
-    }
-  },
-)
+t.test('only a request refused before the upstream was called releases what it took', async t => {
+  const cases: readonly [string, Outcome, number][] = [
+    ['refused, untouched', refused(), 5],
+    ['refused by the upstream', refused('refused'), 4],
+    ['refused, perhaps received', refused('unknown'), 4],
+    ['answered', answered, 4],
+    ['the caller left', { kind: 'cut', by: 'caller', status: undefined, reach: 'unknown' }, 4],
+  ]
+  for (const [name, outcome, left] of cases) {
+    const { ask } = setUp()
+    const who = caller({ rpm: 5 })
+    ask(who, someTarget(), outcome)
+    t.equal(
+      count(10, () => ask(who)),
+      left,
+      name,
+    )
+  }
+})
 
-t.test('nothing leaks in 10,000 requests that fail in every way', async t => {
+t.test('10,000 requests that fail in every way leak nothing', async t => {
   t.comment(`seed ${seed}`)
   const random = seeded(seed)
   const { hooks, arrive, ask, clock } = setUp()
@@ -253,14 +250,14 @@ t.test('nothing leaks in 10,000 requests that fail in every way', async t => {
   )
 })
 
-t.test('a body is not read for a key that has used up its minute', async t => {
+t.test('the body of a key that has used its minute is not read', async t => {
   const { hooks, arrive, ask } = setUp()
   const who = caller({ rpm: 1 })
   ask(who)
   t.match(await refusalOf(() => hooks.onRequest?.(arrive(who))), { status: 429, code: 'rate_limit_exceeded' })
 })
 
-t.test('looking alone takes no place', async t => {
+t.test('peeking takes no slot', async t => {
   const { hooks, arrive, ask } = setUp()
   const who = caller({ rpm: 3 })
   for (let i = 0; i < 50; i++) void hooks.onRequest?.(arrive(who))
@@ -279,7 +276,7 @@ t.test('answers that need no upstream are not limited', async t => {
   t.same(context.limits, [])
 })
 
-t.test('a 429 names the limit that was hit, and when to come back', async t => {
+t.test('a 429 names the limit, and when to retry', async t => {
   const { hooks, arrive, ask, clock } = setUp()
   const admit = (who: Caller, target: Target) => {
     const context = arrive(who)
@@ -302,7 +299,7 @@ t.test('a 429 names the limit that was hit, and when to come back', async t => {
   t.equal(both.retryAfterMs, 59_000)
 })
 
-t.test('every limited answer says where the tightest limit stands, a 429 too', async t => {
+t.test('every limited answer reports the tightest limit, also a 429', async t => {
   const { hooks, arrive, clock } = setUp()
   const who = caller({ rpm: 5 })
   const target = someTarget({ limits: { rpm: 3 } })
@@ -327,7 +324,7 @@ t.test('every limited answer says where the tightest limit stands, a 429 too', a
   t.equal(headers(later), '5 2 40s')
 })
 
-t.test('without a limit nothing is counted and nothing said', async t => {
+t.test('without a limit nothing is counted or reported', async t => {
   const { hooks, arrive } = setUp()
   const context = arrive(caller({}))
   void hooks.onRequest?.(context)
@@ -362,7 +359,7 @@ t.test('limit_scope: user counts all keys of a user together', async t => {
   )
 })
 
-t.test("a key's own limit wins where it is tighter than its group's, and only there", async t => {
+t.test("a key's own limit wins only if it is tighter than its group's", async t => {
   const { ask } = setUp()
   t.equal(
     count(10, () => ask(caller({ rpm: 5 }, { key: 'tighter', own: { rpm: 2 } }))),
@@ -386,7 +383,7 @@ t.test("a key's own limit wins where it is tighter than its group's, and only th
   )
 })
 
-t.test("a model's limit counts the whole gateway's requests, or each key's where the file says so", async t => {
+t.test("a model's limit counts all requests of the gateway, or each key's if configured", async t => {
   const { ask } = setUp()
   const [ann, bob] = [caller({}, { key: 'key_1' }), caller({}, { key: 'key_2' })]
   const shared = someTarget({ model: 'shared', limits: { rpm: 4 } })
@@ -407,7 +404,7 @@ t.test("a model's limit counts the whole gateway's requests, or each key's where
     )
 })
 
-t.test('a reload grants nobody a fresh minute, and a limit that was lowered holds at once', async t => {
+t.test('a reload gives no fresh minute, and a lowered limit applies at once', async t => {
   const host = someHost({ clock: new HandClock() })
   const before = setUp(host)
   t.equal(
@@ -427,7 +424,7 @@ t.test('a reload grants nobody a fresh minute, and a limit that was lowered hold
   )
 })
 
-t.test('a request that began before a reload gives back what it took', async t => {
+t.test('a request that began before a reload releases what it took', async t => {
   const host = someHost({ clock: new HandClock() })
   const before = setUp(host)
   const who = caller({ rpm: 2 })
@@ -441,7 +438,7 @@ t.test('a request that began before a reload gives back what it took', async t =
   )
 })
 
-t.test('nothing leaks in 10,000 requests with tokens and places that end in every way [R8] [LIM-3]', async t => {
+t.test('10,000 requests with tokens and slots and every outcome leak nothing [R8] [LIM-3]', async t => {
   t.comment(`seed ${seed}`)
   const random = seeded(seed)
   const { hooks, arrive, clock } = setUp()
@@ -493,7 +490,7 @@ t.test('nothing leaks in 10,000 requests with tokens and places that end in ever
   ])
 })
 
-t.test('tokens: the tightest limit refuses, and a request that a place refuses takes no tokens [R6]', async t => {
+t.test('tokens: the tightest limit refuses, and a request refused for a slot takes no tokens [R6]', async t => {
   const { hooks, arrive } = setUp()
   const who = caller({ rpm: 10, tpm: 1_000 }, { own: { tpm: 500, concurrency: 1 } })
   const target = someTarget()
@@ -515,7 +512,7 @@ t.test('tokens: the tightest limit refuses, and a request that a place refuses t
   t.match(ask(500).limits[1], { remaining: 0 }, 'what was not used is free at once')
 })
 
-t.test('an upstream that is full is passed over while the model has another, and only then', async t => {
+t.test('a full upstream is skipped only while the model has another', async t => {
   const { hooks, arrive } = setUp()
   const who = caller({ rpm: 100 })
   const one = withPlaces(someTarget(), 1, 'one')
@@ -543,7 +540,7 @@ t.test('an upstream that is full is passed over while the model has another, and
   for (const target of [one, two]) void hooks.onSettle?.(admit(target), answered, undefined)
 })
 
-t.test('making keys multiplies nothing: all keys of a user, and all of a group, share what is theirs', async t => {
+t.test('more keys do not mean more: all keys of a user, and all of a group, share their limits', async t => {
   const { ask } = setUp()
   const group = someGroup({ name: 'team', limits: { rpm: 5 }, limitsPerUser: { rpm: 7 }, limitsInAll: { rpm: 10 } })
   const by = (user: string, id: string) => ask({ key: someKey({ id, user }), group })
@@ -568,7 +565,7 @@ t.test('making keys multiplies nothing: all keys of a user, and all of a group, 
   )
 })
 
-t.test('places and tokens of a user and of a group are shared too, and given back with the end', async t => {
+t.test('slots and tokens of a user and of a group are shared too, and released at the end', async t => {
   const { hooks, arrive } = setUp()
   const group = someGroup({ limitsPerUser: { concurrency: 2 }, limitsInAll: { concurrency: 3, tpm: 100 } })
   const enter = (user: string, id: string, estimate = 1) => {
@@ -611,7 +608,7 @@ t.test('places and tokens of a user and of a group are shared too, and given bac
   )
 })
 
-t.test('callers are told of the tightest, and a user with limits of their own stands with their keys', async t => {
+t.test('headers report the tightest limit, and a user with own limits is counted with their keys', async t => {
   const { hooks, arrive } = setUp()
   const group = someGroup({ limits: { rpm: 50 }, limitsPerUser: { rpm: 9 }, limitsInAll: { rpm: 20 } })
   const context = arrive({ key: someKey({ id: 'key_1', user: 'anna' }), group })

@@ -42,7 +42,7 @@ function verdictOf(bytes: Buffer, sliceBytes: number): string {
   return scan.members.map(({ name, start, valueStart, end }) => `${name} ${start} ${valueStart} ${end}`).join('\n')
 }
 
-t.test('[6.1] a body is read in slices of any size as it is read whole', t => {
+t.test('[6.1] a body read in slices of any size equals one read whole', t => {
   const bodies = jsonTexts.flatMap(([, text]) => [text, around('{"a":', text, ',"b":[', text, ']}')])
   for (const body of bodies) {
     const whole = verdictOf(body, body.length + 1)
@@ -95,7 +95,7 @@ function randomText(depth: number): string {
   return `{${members.join(`,${blank}`)}${blank}}`
 }
 
-t.test('[6.1] of thousands of made-up texts each is JSON exactly when JSON.parse says so', t => {
+t.test('[6.1] each of thousands of made-up texts is JSON exactly if JSON.parse accepts it', t => {
   let accepted = 0
   for (let i = 0; i < 4_000; i++) {
     const text = `{"first":${randomText(0)},"second":${randomText(0)}${pick(['}', '}', '}', '', ']', '}x'])}`
@@ -126,7 +126,7 @@ t.test('[6.1] of thousands of made-up texts each is JSON exactly when JSON.parse
   t.end()
 })
 
-t.test('[6.1] a fingerprint is what it was before, however long the body is', async t => {
+t.test('[6.1] a fingerprint is unchanged, however long the body is', async t => {
   const before = (bytes: Buffer): string =>
     createHash('sha256')
       .update(canonical(['/path', parseJson(bytes.toString())]))
@@ -143,7 +143,7 @@ t.test('[6.1] a fingerprint is what it was before, however long the body is', as
   }
 })
 
-t.test('[6.1] while a long body is read, others have their turns', async t => {
+t.test('[6.1] other work runs while a long body is read', async t => {
   const body = (jsonBodies['Chinese, escaped'] as (bytes: number) => Buffer)(8 * 1024 * 1024)
   let slices = 0
   let turns = 0
@@ -183,20 +183,17 @@ t.test('[6.1] changes to a body are written once, in the order they were sent', 
   t.end()
 })
 
-t.test(
-  '[6.1] a field that is too long to be parsed in one turn is refused where it is read, and passes where it is not',
-  t => {
-    const long = bodyOf(around('{"model":"', fill(4_200_000, 'm'), '","n":1}'))
-    t.throws(() => long.json.get('model', 4_194_304), { code: 'field_too_long', param: 'model' })
-    t.equal(long.json.get('n', 4_194_304), 1)
-    t.equal((long.json.get('model') as string).length, 4_200_000, 'without a bound it is read')
-    const crowded = bodyOf(around('{"model":[', fill(120_000, '1,'), '1]}'))
-    t.throws(() => crowded.json.get('model', 4_194_304), { code: 'body_too_complex', param: 'model' })
-    t.end()
-  },
-)
+t.test('[6.1] a field too long for one turn is refused if it is read, and passes if it is not', t => {
+  const long = bodyOf(around('{"model":"', fill(4_200_000, 'm'), '","n":1}'))
+  t.throws(() => long.json.get('model', 4_194_304), { code: 'field_too_long', param: 'model' })
+  t.equal(long.json.get('n', 4_194_304), 1)
+  t.equal((long.json.get('model') as string).length, 4_200_000, 'without a bound it is read')
+  const crowded = bodyOf(around('{"model":[', fill(120_000, '1,'), '1]}'))
+  t.throws(() => crowded.json.get('model', 4_194_304), { code: 'body_too_complex', param: 'model' })
+  t.end()
+})
 
-t.test('[6.1] a tool that makes images is found however it is written, and a long list of others is not parsed', t => {
+t.test('[6.1] a tool that makes images is found in any spelling, and a long list of others is not parsed', t => {
   const others = around('{"tools":[{"type":"function","name":"', fill(3_000_000, 'x'), '"}]}')
   t.equal(imageToolOf(bodyOf(others)), undefined)
   for (const type of ['image_generation', 'image\\u005fgeneration'])
@@ -205,7 +202,7 @@ t.test('[6.1] a tool that makes images is found however it is written, and a lon
   t.end()
 })
 
-t.test('[6.1] a text that comes byte by byte is put together, announced or not', t => {
+t.test('[6.1] a text that arrives byte by byte is assembled, announced or not', t => {
   const text = Buffer.from('a body that comes in pieces of many sizes '.repeat(4_000))
   for (const announced of [undefined, text.length])
     for (const sizes of [[1], [1, 3, 9_000], [4_096, 65_536, 1], [text.length]]) {
@@ -225,7 +222,7 @@ t.test('[6.1] a text that comes byte by byte is put together, announced or not',
   t.end()
 })
 
-t.test('[13.5] what is copied of a body is freed where nobody else has it, and nothing else is', t => {
+t.test('[13.5] a copied chunk is freed only if no other code has it', t => {
   const text = randomBytes(200_000)
   for (const announced of [undefined, text.length])
     for (const isOurs of [true, false]) {
@@ -245,7 +242,7 @@ t.test('[13.5] what is copied of a body is freed where nobody else has it, and n
   t.end()
 })
 
-t.test('[6.1] characters are counted as they are written, without parsing a long text', t => {
+t.test('[6.1] characters are counted without parsing a long text', t => {
   for (const unit of [
     'abc',
     '港口',
@@ -269,7 +266,7 @@ t.test('[6.1] characters are counted as they are written, without parsing a long
   t.end()
 })
 
-t.test('[6.1] what a long body holds is measured in turns as it is at once', async t => {
+t.test('[6.1] a long body measured in turns equals one measured at once', async t => {
   const file = fill(700_000, 'QUJD')
   const body = around('{"a":"', file, '","b":"', fill(900_000, 'word '), '","c":"', file, 'x"}')
   await measureInTurns(body)
@@ -278,7 +275,7 @@ t.test('[6.1] what a long body holds is measured in turns as it is at once', asy
   t.equal(measureInTurns(body.subarray(0, 1000)), undefined, 'a short one waits for nobody')
 })
 
-t.test('[13.5] a file ends at the same byte wherever it stands in memory, in whatever slices it is read', async t => {
+t.test('[13.5] a file ends at the same byte at any memory offset, in any slices', async t => {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=-_'
   for (let offset = 0; offset < 2; offset++)
     for (let more = 0; more < 12; more++)
@@ -294,7 +291,7 @@ t.test('[13.5] a file ends at the same byte wherever it stands in memory, in wha
       }
 })
 
-t.test('[6.1] a large event keeps what tells its use, and nothing that is long', t => {
+t.test('[6.1] a large event keeps its usage, and nothing long', t => {
   const event = {
     type: 'response.completed',
     candidates: [{ finishReason: 'STOP', content: 'x'.repeat(5_000) }],
@@ -320,7 +317,7 @@ t.test('[6.1] a large event keeps what tells its use, and nothing that is long',
   t.end()
 })
 
-t.test('[6.1] an event is looked at up to its whole bound, however it was cut', t => {
+t.test('[6.1] an event is read up to its whole bound, however it was split', t => {
   const data = Buffer.alloc(60_000, 'x')
   const stream = around('data: ', data, '\n\n')
   for (const chunkBytes of [1_000, 40_000, stream.length]) {
@@ -332,7 +329,7 @@ t.test('[6.1] an event is looked at up to its whole bound, however it was cut', 
   t.end()
 })
 
-t.test('[6.1] what two events have in common is found natively as it is byte by byte', t => {
+t.test('[6.1] the common part of two events is the same natively and byte by byte', t => {
   for (let i = 0; i < 2_000; i++) {
     const text = Buffer.alloc(Math.floor(random() * 1_000), pick(['abc', 'x']))
     const [a, b] = [damaged(text), damaged(text)] as const
@@ -363,7 +360,7 @@ function differing(a: Buffer, b: Buffer): number {
   return b.length - from - after
 }
 
-t.test('[6.1] a turn that a request took for too long is told, with its longest step', async t => {
+t.test('[6.1] a turn that a request blocked is reported, with its longest step', async t => {
   const told: LongTurn[] = []
   const turns = new EventLoopWatch(systemClock, turn => told.push(turn), 50)
   const ago = (ms: number): number => performance.now() - ms

@@ -37,7 +37,7 @@ function isUnexpected({ name }: Recipe): (one: { readonly code: string }) => boo
 
 for (const one of recipes)
   t.test(
-    `[10] ${one.name} alone is a valid configuration, laid out, and adds to the shipped one byte for byte`,
+    `[10] ${one.name} alone is a valid, formatted configuration, and adds to the shipped one byte for byte`,
     async t => {
       const { files } = await draftConfig(t.testdir(), { upstreams: new Map() }, [one])
       const text = files['gateway.yaml']
@@ -53,7 +53,7 @@ for (const one of recipes)
       const lines = example.split('\n')
       const unsaid = one.variables.filter(({ name, required: needed, means }) =>
         needed
-          ? !lines.includes(`${name}=`) || (means !== null && !lines.includes(`# Needed: ${means}`))
+          ? !lines.includes(`${name}=`) || (means !== null && !lines.includes(`# Required: ${means}`))
           : !lines.some(line => line.startsWith(`# ${name}=`)),
       )
       t.strictSame(unsaid, [], 'what may be set and what has to be stands in .env.example')
@@ -117,7 +117,7 @@ pipeline:
 routes: [{ match: "POST /v1/chat/completions", operation: chat, dialect: openai }]
 `
 
-t.test('[10] what says more of a family is laid over it, as if it had been written so', async t => {
+t.test('[10] an addition to a family is merged as if written that way', async t => {
   for (const { page, texts } of await readRecipes())
     for (const [i, text] of texts.entries())
       for (const base of texts.slice(0, i)) {
@@ -134,7 +134,7 @@ t.test('[10] what says more of a family is laid over it, as if it had been writt
   t.strictSame(parse(flow), { a: { b: 1, d: { e: 3 } }, c: 4 })
 })
 
-t.test('[10] a file that is written otherwise than the shipped one takes a recipe too', async t => {
+t.test('[10] a file in another style than the shipped one accepts a recipe too', async t => {
   const merged = await mergeRecipes(minimal, [recipe('fal')])
   const { plan, said } = await load(merged.text)
   t.strictSame(said, [])
@@ -166,7 +166,7 @@ t.test('[10] a file that is written otherwise than the shipped one takes a recip
   t.match((await mergeRecipes(empty, [recipe('fal')])).text, /\nmodels:\n {2}fal-ai\/nano/)
 })
 
-t.test('[10] what a recipe names and the file has already is left as it is, and said', async t => {
+t.test('[10] names of a recipe that the file has already stay unchanged, and are reported', async t => {
   const own = minimal.replace('{ mine:', '{ fal: { url: "https://proxy.example" }, mine:')
   const merged = await mergeRecipes(own, [recipe('fal')])
   t.strictSame(merged.left, ['upstreams.fal'])
@@ -182,17 +182,20 @@ t.test('[10] what a recipe names and the file has already is left as it is, and 
   t.match(merged.text, 'fal: { url: "https://proxy.example" }')
 })
 
-t.test('[10] a file that nothing can be added to is refused with the reason', async t => {
+t.test('[10] a file that cannot be extended is refused with the reason', async t => {
   await t.rejects(mergeRecipes('{ version: 1 }', [recipe('fal')]), {
     name: 'MergeError',
-    message: /one pair of braces/,
+    message: /written in braces/,
   })
   await t.rejects(mergeRecipes('a: [', [recipe('fal')]), { name: 'MergeError', message: /cannot be read/ })
   const commented = minimal.replace('{ m-1:', '{ # mine\n  m-1:')
-  await t.rejects(mergeRecipes(commented, [recipe('fal')]), { name: 'MergeError', message: /models is in braces/ })
+  await t.rejects(mergeRecipes(commented, [recipe('fal')]), {
+    name: 'MergeError',
+    message: /models is written in braces/,
+  })
 })
 
-t.test('[10] a vendor of jobs gets the route that tells of them', async t => {
+t.test('[10] a vendor with jobs gets the route that reports them', async t => {
   const job: Recipe = {
     ...recipe('fal'),
     texts: ['families:\n  j:\n    translate: { job: { id: id, state: s, done: d, poll: { path: /a } } }\n'],
@@ -203,7 +206,7 @@ t.test('[10] a vendor of jobs gets the route that tells of them', async t => {
   t.strictSame((await mergeRecipes(shipped, [job])).added, ['families.j'], 'where there is none')
 })
 
-t.test('[10] init --vendor makes a folder ready, and adds to one; the file before stays beside it', async t => {
+t.test('[10] init --vendor prepares a folder, or extends one and keeps the previous file', async t => {
   const place = await makeFolder(t)
   const first = await place.run('init', '--vendor', 'fal', '--vendor', 'gemini-image', '--currency', 'EUR')
   t.match(first, { code: 0, stdout: '', stderr: /npx tollgate serve\n[^]*FAL_URL: https:\/\/fal\.run \(simulated/ })
@@ -215,7 +218,7 @@ t.test('[10] init --vendor makes a folder ready, and adds to one; the file befor
   t.match(await place.run('fmt', '--check'), { code: 0 })
 
   const more = await place.run('init', '--vendor', 'seedream')
-  t.match(more, { code: 0, stderr: /added {6}families\.seedream\n[^]*as it was before: gateway\.yaml\.bak\n/ })
+  t.match(more, { code: 0, stderr: /added {6}families\.seedream\n[^]*backup: gateway\.yaml\.bak\n/ })
   t.match(more.stderr, /lacks {6}\S*\.env\.example does not have [^\n]*ARK_/)
   t.notMatch(more.stderr, /does not have [^\n]*FAL_/, 'what it has is not told')
   t.equal(await readFile(place.path('gateway.yaml.bak'), 'utf8'), written)
@@ -226,27 +229,27 @@ t.test('[10] init --vendor makes a folder ready, and adds to one; the file befor
 
   const before = await readFile(place.path('gateway.yaml'), 'utf8')
   const again = await place.run('init', '--vendor', 'fal')
-  t.match(again, { code: 0, stderr: /left {7}upstreams\.fal: it is there already[^]*nothing was written/ })
+  t.match(again, { code: 0, stderr: /kept {7}upstreams\.fal: it already exists[^]*nothing was written/ })
   t.equal(await readFile(place.path('gateway.yaml'), 'utf8'), before)
   t.equal((await readdir(place.folder)).filter(name => name.includes('.bak')).length, 2)
 })
 
-t.test('[10] init --vendor refuses what it cannot do, and writes nothing then', async t => {
+t.test('[10] init --vendor refuses what it cannot do, and then writes nothing', async t => {
   const place = await makeFolder(t)
   for (const [args, says] of [
-    [['--vendor', 'fol'], /no recipe 'fol'; there are anthropic, .*fal, /],
-    [['--vendor', 'fal', '--upstream', 'fal=https://x.example'], /--upstream is for the vendors that are made up/],
+    [['--vendor', 'fol'], /unknown recipe 'fol'; expected one of anthropic, .*fal, /],
+    [['--vendor', 'fal', '--upstream', 'fal=https://x.example'], /--upstream is only for the simulated vendors/],
     [['--vendor', 'fal', '--currency', 'dollars'], /currency/],
   ] as const)
     t.match(await place.run('init', ...args), { code: 2, stdout: '', stderr: says }, caseName({ args }))
   t.strictSame(await readdir(place.folder), [])
 
   await writeFile(place.path('gateway.yaml'), `${minimal}nonsense: 1\n`)
-  t.match(await place.run('init', '--vendor', 'fal'), { code: 3, stderr: /nonsense[^]*not valid as it is, so nothing/ })
+  t.match(await place.run('init', '--vendor', 'fal'), { code: 3, stderr: /nonsense[^]*it is invalid, so nothing/ })
   await writeFile(place.path('gateway.yaml'), minimal)
   t.match(await place.run('init', '--vendor', 'fal', '--currency', 'EUR'), {
     code: 2,
-    stderr: /--currency is for a new/,
+    stderr: /--currency is only for a new/,
   })
   const clash = minimal.replace('{ mine:', '{ fal: {}, mine:')
   await writeFile(place.path('gateway.yaml'), clash)
@@ -255,7 +258,7 @@ t.test('[10] init --vendor refuses what it cannot do, and writes nothing then', 
   t.equal(await readFile(place.path('gateway.yaml'), 'utf8'), clash)
 })
 
-t.test('[10] recipes lists what there is and what it needs, and prints the lines of one', async t => {
+t.test('[10] recipes lists all recipes and their needs, and prints the lines of one', async t => {
   const place = await makeFolder(t)
   const [list, json, one, none] = await Promise.all([
     place.run('recipes'),
@@ -283,5 +286,5 @@ t.test('[10] recipes lists what there is and what it needs, and prints the lines
   )
   const page = await readFile(new URL('../../docs/recipes/fal.md', import.meta.url), 'utf8')
   t.ok(page.includes(`\`\`\`yaml\n${one.stdout}\`\`\``), 'as they stand on its page')
-  t.match(none, { code: 2, stdout: '', stderr: /there is no recipe 'nobody'/ })
+  t.match(none, { code: 2, stdout: '', stderr: /unknown recipe 'nobody'/ })
 })

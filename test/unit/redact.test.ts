@@ -7,7 +7,7 @@ import { caseName } from '../harness/case-name.ts'
 
 const secret = 'abc/def/ghi+jkl==SECRET'
 
-t.test('a secret is struck out in whatever form it is quoted, and as many bytes are left', async t => {
+t.test('a secret is removed in whatever form it is quoted, keeping the number of bytes', async t => {
   const forms = {
     plain: secret,
     slashes: secret.replaceAll('/', '\\/'),
@@ -30,7 +30,7 @@ t.test('a secret is struck out in whatever form it is quoted, and as many bytes 
   }
 })
 
-t.test('a code that quotes our key goes nowhere as it is', async t => {
+t.test('a code that quotes our key is never passed on', async t => {
   const refusal = { status: 401, isInside: false, body: { error: { code: `bad ${secret}` } }, retryAfterMs: undefined }
   const { code } = classify(refusal, [], text => strikeOut(text, [secret]))
   t.match(code, /^401 bad_/)
@@ -49,7 +49,7 @@ const sent = (...value: string[]): Upstream =>
 const live = 'sk-live/9f8e7d6c5b4a+Quoted=='
 const guard = (...secrets: string[]): AnswerRedaction => new AnswerRedaction(soughtSecrets(sent(...secrets), []))
 
-t.test('of an answer what has no secret passes as it came, without a copy', t => {
+t.test('an answer without a secret passes unchanged, without a copy', t => {
   const stage = guard(live, `${live}more`)
   for (const text of [
     'data: {"a":"sk-live sk-live/ % %2"}\n\n',
@@ -66,7 +66,7 @@ t.test('of an answer what has no secret passes as it came, without a copy', t =>
   t.end()
 })
 
-t.test('of an answer only what may be the beginning of a secret is held back, in a memory of its own', t => {
+t.test('only a possible beginning of a secret is held, in its own memory', t => {
   const stage = guard(live)
   const chunk = Buffer.from(`data: ${live.slice(0, 12)}`)
   t.equal(stage.write(chunk).toString(), 'data: ')
@@ -78,7 +78,7 @@ t.test('of an answer only what may be the beginning of a secret is held back, in
   t.end()
 })
 
-t.test('of two secrets the one that begins as the other is struck out whole, wherever it is cut', t => {
+t.test('of two secrets with a common beginning the longer is removed whole, wherever it is split', t => {
   const longer = `${live}9more`
   const text = `a ${longer} b ${live} c ${encodeURIComponent(longer)}`
   const wanted = `a ${'*'.repeat(longer.length)} b ${'*'.repeat(live.length)} c ${'*'.repeat(encodeURIComponent(longer).length)}`
@@ -90,7 +90,7 @@ t.test('of two secrets the one that begins as the other is struck out whole, whe
   t.end()
 })
 
-t.test('in answers nothing is looked for that may be a word', t => {
+t.test('possible words are not searched for in answers', t => {
   t.ok(soughtSecrets(sent('Bearer ollama', 'sk-no-key-required', 'Bearer none', '0123456789'), ['lm-studio']).isEmpty)
   t.notOk(mayHave(soughtSecrets(sent('ollama'), []), 'ollama'))
   t.ok(mayHave(soughtSecrets(sent(`Bearer ${live}`), []), `x ${encodeURIComponent(live)}`))

@@ -8,7 +8,7 @@ import { openStorage } from '../../src/storage/index.ts'
 const day = 86_400_000
 const log = createLog({ level: 'silent' })
 
-t.test('rows of the log that are out of date go, some at a time; younger ones and all charges stay', async t => {
+t.test('outdated log rows are deleted some at a time; younger ones and all charges stay', async t => {
   const now = Date.UTC(2026, 10, 21)
   const clock = { now: () => now, tick: () => performance.now(), ...systemTimers }
   const storage = await openStorage({ url: 'sqlite::memory:', clock, log, role: 'gateway' })
@@ -51,7 +51,7 @@ t.test('rows of the log that are out of date go, some at a time; younger ones an
   t.equal((await storage.journal.list({ limit: 100 })).length, 7)
   t.equal(await retention.run(), 0)
 
-  await t.test('[6.7] a clock that jumps deletes nothing until it has gone on for an hour', async t => {
+  await t.test('[6.7] a clock jump delays deletions for an hour', async t => {
     const wall = { now, ticks: 0 }
     const asked: number[] = []
     const careful = new Retention({
@@ -81,7 +81,7 @@ t.test('rows of the log that are out of date go, some at a time; younger ones an
     t.equal(await pass(0), 2, 'a clock that stays where it went is believed')
   })
 
-  await t.test('while the storage has other work, or cannot be written, nothing is deleted', async t => {
+  await t.test('nothing is deleted while the storage is busy or cannot be written', async t => {
     let prunes = 0
     const asked = Promise.withResolvers<void>()
     const busy = new Retention({

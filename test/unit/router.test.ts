@@ -46,7 +46,7 @@ t.test('a model in a path is found whatever its name holds, as every SDK writes 
   t.end()
 })
 
-t.test('the method behind the colon decides, and each spelling of a path is its own', t => {
+t.test('the method after the colon decides, and each spelling of a path is separate', t => {
   t.match(find('POST', '/v1beta/models/m:streamGenerateContent'), ['/v1beta/models/{model}:streamGenerateContent'])
   t.match(find('POST', '/v1/models/m:generateContent'), ['/v1/models/{model}:generateContent', { model: 'm' }])
   t.match(find('POST', '/v1/v1/models/m:generateContent'), ['/v1/v1/models/{model}:generateContent', { model: 'm' }])
@@ -65,14 +65,14 @@ t.test('patterns are tried in the order written, and a literal path is found fir
   t.end()
 })
 
-t.test('HEAD finds what GET finds, and nothing of other methods [6.9]', t => {
+t.test('HEAD finds what GET finds, and not other methods [6.9]', t => {
   t.same(find('HEAD', '/v1/models'), find('GET', '/v1/models'))
   t.same(find('HEAD', '/v1/models/a'), find('GET', '/v1/models/a'))
   t.same(find('HEAD', '/v1/images/generations'), ['method', 'POST'])
   t.end()
 })
 
-t.test('a path under other methods says which', t => {
+t.test('a path with other methods lists them', t => {
   t.same(find('GET', '/v1/images/generations'), ['method', 'POST'])
   t.same(find('DELETE', '/v1/models'), ['method', 'GET', 'HEAD'])
   t.same(find('DELETE', '/v1/models/a/versions'), ['method', 'GET', 'HEAD'])
@@ -80,7 +80,7 @@ t.test('a path under other methods says which', t => {
   t.end()
 })
 
-t.test('what is no path of ours is none, and never an error', t => {
+t.test('an unknown path is not found, and never an error', t => {
   for (const path of ['', '/', '/v1', '/v1/models/', '/V1/models', '/v1/models/%', '/v1/models/%E5%A4', '/v1//models'])
     t.same(find('GET', path), ['none'], path)
   t.same(find('GET', '/v1/models/__proto__'), ['/v1/models/{id}', { id: '__proto__' }])

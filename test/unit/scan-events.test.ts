@@ -69,7 +69,7 @@ const passing: readonly (readonly [string, string, readonly (number | null)[]])[
   ['blanks around a comment', `:${' '.repeat(600)}a${' '.repeat(600)}\n\n`, []],
 ]
 for (const [name, text, widths] of passing)
-  t.test(`a stream passes as it came, and its images are found: ${name}`, async t => {
+  t.test(`a stream passes unchanged, and its images are found: ${name}`, async t => {
     for (const room of rooms)
       for (const step of stepsOf(text))
         t.same(scan(text, step, room), { out: text, widths }, `${step} at once, room ${room}`)
@@ -92,7 +92,7 @@ for (const [name, more, count] of numbered)
     t.equal(scan(done(more).repeat(2), 9, 1e9).widths.length, count)
   })
 
-t.test('images are told apart by number and bytes, and by both numbers where they have two', async t => {
+t.test('images are distinguished by number and bytes, and by both numbers if they have two', async t => {
   const count = (...more: readonly string[]) => scan(more.map(one => done(one)).join(''), 9, 1e9).widths.length
   t.equal(count(',"index":0,"image_index":1', ',"index":0,"image_index":2'), 2)
   t.equal(count(',"index":0,"image_index":1', ',"index":2,"image_index":1'), 2)
@@ -162,7 +162,7 @@ const refused: readonly (readonly [string, string, string])[] = [
   ['such words beside a refusal', data('"error":{},"job":"x"') + data('"work":"y"'), 'no image, but work'],
 ]
 for (const [name, text, shape] of refused)
-  t.test(`a stream does not go out as it came, and says why: ${name}`, async t => {
+  t.test(`a stream is altered, with the reason: ${name}`, async t => {
     for (const room of rooms)
       for (const step of stepsOf(text))
         t.equal(
@@ -180,11 +180,11 @@ const broken: readonly (readonly [string, string, number, RegExp])[] = [
   ['an image does not end for 1 MiB', done().slice(0, -1) + comments, 0, /an event with an image does not end/],
 ]
 for (const [name, text, room, message] of broken)
-  t.test(`a stream is bent: ${name}`, async t => {
+  t.test(`a stream is malformed: ${name}`, async t => {
     t.throws(() => scan(text, 9_999, room), { name: 'Unreadable', message })
   })
 
-t.test('an event goes when it is over, with the charges of its images', async t => {
+t.test('an event is delivered at its end, with the charges of its images', async t => {
   const text = done()
   t.same(follow([text.slice(0, 40), text.slice(40, -1), '\n', text.slice(0, -1), `\n${text.slice(0, 9)}`], 1e9), [
     [''],
@@ -195,7 +195,7 @@ t.test('an event goes when it is over, with the charges of its images', async t 
   ])
 })
 
-t.test('without room all but the last 4 KiB of an image goes, and what is behind it waits', async t => {
+t.test('without memory all but the last 4 KiB of an image are delivered, and what follows waits', async t => {
   const long = picture(100, 30_000)
   const head = `event: ${finished}\ndata: {"b64_json":"`
   t.same(follow([head, long.slice(0, 5_000), long.slice(5_000), '","seed":7', '}\n', '\n', ': a'], 0), [
@@ -209,7 +209,7 @@ t.test('without room all but the last 4 KiB of an image goes, and what is behind
   ])
 })
 
-t.test('without room a link waits whole, and for the image that follows it too', async t => {
+t.test('without memory a link waits whole, also for the image that follows it', async t => {
   const head = `event: ${finished}\ndata: {"url":"`
   t.same(follow([head, 'https://', 'x"', '}\n', '\n'], 0), [[head], [''], [''], [''], ['https://x"}\n\n', null]])
   const long = `https://x/${'y'.repeat(2 * tailBytes)}`
@@ -218,6 +218,6 @@ t.test('without room a link waits whole, and for the image that follows it too',
   t.same(follow([head, text.slice(0, 40), text.slice(40), '\n'], 0), [[head], [''], [''], [`${text}\n`, 100]])
 })
 
-t.test('without room a text waits until it is known to be none', async t => {
+t.test('without memory a text waits until it is verified', async t => {
   t.same(follow(['data: {"note":"a b', 'oat"', '}\n\n'], 0), [['data: {"note":'], ['"a boat"'], ['}\n\n']])
 })

@@ -82,7 +82,7 @@ const passing: readonly (readonly [string, string, readonly (number | null)[]])[
   ['numbers and no list', '{"created":1}', []],
 ]
 for (const [name, text, widths] of passing)
-  t.test(`an answer passes as it came, and its images are found: ${name}`, async t => {
+  t.test(`an answer passes unchanged, and its images are found: ${name}`, async t => {
     for (const step of stepsOf(text)) t.same(scan(text, step), { out: text, widths }, `${step} bytes at once`)
   })
 
@@ -137,7 +137,7 @@ const refused: readonly (readonly [string, string, string])[] = [
   ['words of nobody knows what', '{"data":[],"job":"x-1"}', 'no image, but job'],
 ]
 for (const [name, text, shape] of refused)
-  t.test(`an answer does not go out as it came, and says why: ${name}`, async t => {
+  t.test(`an answer is altered, with the reason: ${name}`, async t => {
     for (const step of stepsOf(text)) {
       const told = leaveOut(new ImageScanner(), inPieces(text, step))
       t.equal(told.shape, shape, `${step} bytes at once`)
@@ -167,12 +167,12 @@ const broken: readonly (readonly [string, string, ImageScannerOptions, RegExp])[
   ],
 ]
 for (const [name, text, options, message] of broken)
-  t.test(`an answer is bent: ${name}`, async t => {
+  t.test(`an answer is malformed: ${name}`, async t => {
     for (const step of stepsOf(text).slice(1))
       t.throws(() => scan(text, step, options), { name: 'Unreadable', message }, caseName({ step }))
   })
 
-t.test('what is known of an answer makes no room for what is not', async t => {
+t.test('known content of an answer does not increase the allowance for unknown content', async t => {
   const prompt = 'a boat '.repeat(3_000)
   const text = `{"data":[{"revised_prompt":"${prompt}","b64_json":"${picture(100, 9_000)}"}]${' '.repeat(30_000)}}`
   for (const step of stepsOf(text)) {
@@ -181,17 +181,17 @@ t.test('what is known of an answer makes no room for what is not', async t => {
   }
 })
 
-t.test('where the end is not told an object that closes is the end', async t => {
+t.test('without a marked end, a closing object is the end', async t => {
   const text = `{"data":[{"b64_json":"${png}"}]}`
   for (const step of stepsOf(text)) t.equal(scan(text, step, { endUnknown: true }).out, text, caseName({ step }))
 })
 
-t.test('without images nothing goes before the end', async t => {
+t.test('without images nothing is delivered before the end', async t => {
   t.same(follow(['{"created":1,', '"data":[', ']', '}']), [[''], [''], [''], ['']])
   t.equal(scan('{"created":1,"data":[]}', 3).out, '{"created":1,"data":[]}')
 })
 
-t.test('of an image all but the last 4 KiB goes as it comes, with what stands before it', async t => {
+t.test('all but the last 4 KiB of an image pass as they arrive, with what precedes it', async t => {
   const long = picture(100, 12_000)
   const head = '{"created":1,"data":[{"b64_json":"'
   const [first, rest] = [long.slice(0, tailBytes), long.slice(tailBytes)]
@@ -207,29 +207,26 @@ t.test('of an image all but the last 4 KiB goes as it comes, with what stands be
   ])
 })
 
-t.test(
-  '[13.5] of an image a large piece goes as it came, and is held whole as long as the tail begins in it',
-  async t => {
-    const long = picture(100, 90_000)
-    const head = '{"created":1,"data":[{"b64_json":"'
-    const pieces = [head + long.slice(0, 20_000), long.slice(20_000, 50_000), long.slice(50_000, 90_000)].map(text =>
-      Buffer.from(text),
-    )
-    const [, second, third] = pieces
-    const scanner = new ImageScanner()
-    const out = pieces.map(piece => scanner.write(piece).out)
-    t.equal(String(out[0]), head + long.slice(0, 20_000 - tailBytes), 'what stands before the image does not wait')
-    t.equal(String(out[1]), long.slice(20_000 - tailBytes, 20_000))
-    t.equal(out[2]?.length, 1)
-    t.equal(out[2]?.[0], second, 'the very piece, no copy and no part of it')
-    const rest = scanner.write(Buffer.from(`${long.slice(90_000)}"}]}`))
-    t.equal(rest.out[0], third)
-    t.equal(String(Buffer.concat(rest.out)), `${long.slice(50_000)}"}]}`)
-    t.match(rest.done, [{ kind: 'bytes' }])
-  },
-)
+t.test('[13.5] a large piece of an image passes unchanged, and is held whole while the tail begins in it', async t => {
+  const long = picture(100, 90_000)
+  const head = '{"created":1,"data":[{"b64_json":"'
+  const pieces = [head + long.slice(0, 20_000), long.slice(20_000, 50_000), long.slice(50_000, 90_000)].map(text =>
+    Buffer.from(text),
+  )
+  const [, second, third] = pieces
+  const scanner = new ImageScanner()
+  const out = pieces.map(piece => scanner.write(piece).out)
+  t.equal(String(out[0]), head + long.slice(0, 20_000 - tailBytes), 'what stands before the image does not wait')
+  t.equal(String(out[1]), long.slice(20_000 - tailBytes, 20_000))
+  t.equal(out[2]?.length, 1)
+  t.equal(out[2]?.[0], second, 'the very piece, no copy and no part of it')
+  const rest = scanner.write(Buffer.from(`${long.slice(90_000)}"}]}`))
+  t.equal(rest.out[0], third)
+  t.equal(String(Buffer.concat(rest.out)), `${long.slice(50_000)}"}]}`)
+  t.match(rest.done, [{ kind: 'bytes' }])
+})
 
-t.test('[13.5] a large piece that an image ends in is not held for the next one', async t => {
+t.test('[13.5] a large piece that ends an image is not held for the next one', async t => {
   const long = picture(100, 90_000)
   const open = '{"created":1,"data":[{"b64_json":"'
   const scanner = new ImageScanner()
@@ -243,7 +240,7 @@ t.test('[13.5] a large piece that an image ends in is not held for the next one'
 })
 
 t.test(
-  'a link goes with the end of its element, and what stands before it does not wait behind the first image',
+  'a link is delivered with the end of its element, and what precedes it does not wait for the first image',
   async t => {
     t.same(
       follow(['{"data":[{"url":"https://', 'x"', ',"seed":1', '},', '{"seed":2,"url":"htt', 'ps://y"', '}', ']}']),
@@ -261,7 +258,7 @@ t.test(
   },
 )
 
-t.test('an image that follows its link is found as soon as its size is known', async t => {
+t.test('an image after its link is found as soon as its size is known', async t => {
   const long = picture(100, 30_000)
   const told = follow([
     '{"data":[{"url":"https://x"',
@@ -275,7 +272,7 @@ t.test('an image that follows its link is found as soon as its size is known', a
   t.equal(told.map(([out]) => out).join(''), `{"data":[{"url":"https://x","b64_json":"${long}"}]}`)
 })
 
-t.test('a link beside its image waits for its own end, and its element is not counted again', async t => {
+t.test('a link next to its image waits for its own end, and its element is not counted again', async t => {
   t.same(follow([`{"data":[{"b64_json":"${png}"`, ',"url":"https://', 'x', '"', '}', ']}']), [
     [`{"data":[{"b64_json":"${png}"`, 100],
     [',"url":'],
@@ -286,7 +283,7 @@ t.test('a link beside its image waits for its own end, and its element is not co
   ])
 })
 
-t.test('a link is found for itself when the image has not come within 64 KiB', async t => {
+t.test('a link counts by itself if the image has not arrived within 64 KiB', async t => {
   const head = '{"data":[{"url":"'
   const link = 'https://x","revised_prompt":"'
   const words = 'ab '.repeat(30_000).slice(0, linkBytesMax - link.length)
@@ -305,7 +302,7 @@ t.test('a link is found for itself when the image has not come within 64 KiB', a
   t.equal(told.map(([out]) => out).join(''), `${head}${link}${words}c","b64_json":"${png}"}]}`)
 })
 
-t.test('a text beside an image waits until it is known to be none', async t => {
+t.test('a text next to an image waits until it is verified', async t => {
   t.same(follow([`{"data":[{"b64_json":"${png}"}],"note":"a b`, 'oat"', '}']), [
     [`{"data":[{"b64_json":"${png}"}],"note":`, 100],
     ['"a boat"'],

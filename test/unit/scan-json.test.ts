@@ -22,7 +22,7 @@ function read(text: Buffer | string, sliceBytes = Number.POSITIVE_INFINITY): rea
   )
 }
 
-t.test('members are found with where they stand, their tokens, and how many elements a list has', async t => {
+t.test("members are found with offsets, tokens, and the number of a list's elements", async t => {
   const text = ' {"a" : 1 ,"b":[ ],"c":[[],{}],"d":{"x":[1,2]},"\\u0065":"é,[",\n"f":[1,[2,3],4] } '
   const expected = [
     'a=1 from 2, 0 tokens, undefined elements',
@@ -36,7 +36,7 @@ t.test('members are found with where they stand, their tokens, and how many elem
     t.strictSame(read(text, sliceBytes), expected, `in slices of ${sliceBytes}`)
 })
 
-t.test('a text is refused with the same words at the same place, whatever slices it is read in', async t => {
+t.test('a text is refused with the same message and position, in any slices', async t => {
   for (const [name, text] of jsonTexts)
     for (const body of [
       text,
@@ -52,7 +52,7 @@ t.test('a text is refused with the same words at the same place, whatever slices
   t.pass(`${jsonTexts.length} texts`)
 })
 
-t.test('a text is read exactly when JSON.parse reads it as an object', async t => {
+t.test('a text is accepted exactly if JSON.parse reads it as an object', async t => {
   const isObject = (text: Buffer): boolean => {
     try {
       const value = JSON.parse(new TextDecoder('utf8', { fatal: true, ignoreBOM: true }).decode(text)) as unknown
@@ -72,19 +72,19 @@ t.test('a text is read exactly when JSON.parse reads it as an object', async t =
 const faults: readonly (readonly [text: string, why: string, at: number])[] = [
   ['', 'it ends too early', 0],
   [' ', 'it ends too early', 1],
-  ['[]', 'an object has to begin with {', 0],
-  ['{}x', 'more follows after the object', 2],
-  ['{} {}', 'more follows after the object', 3],
+  ['[]', 'an object must start with {', 0],
+  ['{}x', 'extra data follows the object', 2],
+  ['{} {}', 'extra data follows the object', 3],
   ['{"a"', 'it ends too early', 4],
   ['{"a" 1}', 'a colon is missing', 5],
   ['{"a":1 "b"}', 'a comma or } is missing', 7],
   ['{"a":[1 2]}', 'a comma or ] is missing', 8],
   ['{"a":[1}', 'a comma or ] is missing', 7],
-  ['{a:1}', 'a member has to begin with its name in quotes', 1],
-  ['{"a":1,}', 'a member has to begin with its name in quotes', 7],
-  ['{"a":"x', 'a string does not end', 5],
-  ['{"a', 'a string does not end', 1],
-  ['{"a":"xyz\n"}', 'a control character stands unescaped in a string', 9],
+  ['{a:1}', 'a member must start with a quoted name', 1],
+  ['{"a":1,}', 'a member must start with a quoted name', 7],
+  ['{"a":"x', 'a string is not terminated', 5],
+  ['{"a', 'a string is not terminated', 1],
+  ['{"a":"xyz\n"}', 'a string contains an unescaped control character', 9],
   ['{"a":"x\\y"}', 'an escape is malformed', 7],
   ['{"a":"x\\u00g0"}', 'an escape is malformed', 7],
   ['{"a":"x\\', 'an escape is malformed', 7],
@@ -105,7 +105,7 @@ const faults: readonly (readonly [text: string, why: string, at: number])[] = [
   ['{"a":1.5.5}', 'a comma or } is missing', 8],
 ]
 for (const [text, why, at] of faults)
-  t.test(`what is wrong is said, and where: ${JSON.stringify(text)}`, async t => {
+  t.test(`reports the error and its position: ${JSON.stringify(text)}`, async t => {
     for (const sliceBytes of [1, 2, 3, 7, 90]) {
       const told = read(text, sliceBytes)
       t.match(told, why, `in slices of ${sliceBytes}`)
@@ -113,7 +113,7 @@ for (const [text, why, at] of faults)
     }
   })
 
-t.test('bytes that are no UTF-8 are refused with where their slice begins', async t => {
+t.test('invalid UTF-8 is refused with the beginning of its slice', async t => {
   const text = Buffer.concat([Buffer.from('{"a":"éé'), Buffer.of(0xc3), Buffer.from('"}')])
   t.match(read(text), /not UTF-8.*\b0\b/)
   t.match(read(text, 9), /not UTF-8.*\b10\b/, 'behind a whole character')
@@ -122,7 +122,7 @@ t.test('bytes that are no UTF-8 are refused with where their slice begins', asyn
 /** Stretches that are read byte by byte, by words, and so long that they are searched natively. */
 const lengths = [...Array(34).keys(), ...Array.from({ length: 34 }, (_, i) => 262 + i)]
 
-t.test('a byte that may not stand in a string is found wherever it stands, and all others pass', async t => {
+t.test('a byte that a string may not contain is found anywhere, and all others pass', async t => {
   for (let offset = 0; offset < 4; offset++)
     for (const length of lengths) {
       const text = `{"a":"${'x'.repeat(length)}!${'y'.repeat(11)}","b":1}`
@@ -146,7 +146,7 @@ t.test('a byte that may not stand in a string is found wherever it stands, and a
   t.pass('all of ASCII')
 })
 
-t.test('the same words at any place of a long string, of more bytes than one each', async t => {
+t.test('the same message at any position of a long string, with multi-byte characters', async t => {
   for (const char of ['é', '港', '😀', '\u2028'])
     for (const length of lengths) {
       const text = `{"a":"${'x'.repeat(length)}${char.repeat(9)}"}`
@@ -155,7 +155,7 @@ t.test('the same words at any place of a long string, of more bytes than one eac
     }
 })
 
-t.test('[13.5] long stretches with anything between them are read as JSON.parse reads them, in any slices', async t => {
+t.test('[13.5] long stretches with anything between them are read like JSON.parse, in any slices', async t => {
   const random = seeded(13)
   const between = ['\\n', '\\"', '\\\\', 'é', '港', '","b":"', '\\u00e9', '\t', '\\x', '"', '']
   for (let round = 0; round < 400; round++) {
@@ -180,7 +180,7 @@ function parses(text: string): boolean {
   }
 }
 
-t.test('as deep and as much as is allowed is read, and no more', async t => {
+t.test('the maximum depth and size are read, and no more', async t => {
   const deep = (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
   t.type(read(deep(depthMax)), Array)
   t.match(read(deep(depthMax + 1)), /64 levels/)
@@ -190,7 +190,7 @@ t.test('as deep and as much as is allowed is read, and no more', async t => {
   t.match(read(wide(structuralTokensMax + 1)), /200000 brackets, colons and commas/)
 })
 
-t.test('a name counts once, however it is written; deeper ones and those of others do not', async t => {
+t.test('a name counts once, however it is escaped; deeper ones do not', async t => {
   t.match(read('{"a":1,"\\u0061":2}'), /"?a"?/)
   t.type(read('{"a":1,"\\u0061":2}'), 'string')
   t.type(read('{"a":1,"A":2,"b":{"a":1,"a":2}}'), Array)

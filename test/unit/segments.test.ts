@@ -55,7 +55,7 @@ const scribe = (chain: string) => ({
   loose: new UncompactedBatches(),
 })
 
-t.test('[9.4] a group whose commit is in doubt goes again as it went, and is written once', async t => {
+t.test('[9.4] a group whose commit is in doubt is sent again unchanged, and written once', async t => {
   const path = makeFile(t)
   const threads: ReturnType<StartThread>[] = []
   let deaf = false
@@ -101,7 +101,7 @@ t.test('[9.4] a group whose commit is in doubt goes again as it went, and is wri
   db.close()
 })
 
-t.test('[9.4] charges wait while nothing can be written, and are written once when it can', async t => {
+t.test('[9.4] charges wait while nothing can be written, and are then written once', async t => {
   const path = makeFile(t)
   const storage = await openStorage({
     url: `sqlite:${path}`,
@@ -129,7 +129,7 @@ t.test('[9.4] charges wait while nothing can be written, and are written once wh
   t.match(await storage.books.verify(), { charges: 600, problems: [] })
 })
 
-t.test('[9.4] a group that is written twice at once, on two connections, is there once', async t => {
+t.test('[9.4] a group written twice at once, on two connections, exists once', async t => {
   const postgres = await startPostgres(['fsync=off'])
   t.teardown(() => postgres.close())
   const url = await postgres.createDatabase()
@@ -158,7 +158,7 @@ t.test('[9.4] a group that is written twice at once, on two connections, is ther
   t.match(await storage.books.verify(), { charges: 25, problems: [] })
 })
 
-t.test('[9.4] a database of before segments goes on with what was in it, beside what comes', async t => {
+t.test('[9.4] a database from before segments keeps its content next to the new one', async t => {
   const path = makeFile(t)
   const source = makeFile(t)
   const first = await openStorage({ url: `sqlite:${source}`, clock: systemClock, log: silentLog, role: 'gateway' })
@@ -201,7 +201,7 @@ t.test('[9.4] a database of before segments goes on with what was in it, beside 
   t.equal(audit?.position, (anchor.chains[0]?.position ?? 0) + 3, 'one chain goes on')
 })
 
-t.test('[9.4] a segment is proved by hand: its hash is of a line and of its body', async t => {
+t.test('[9.4] a segment can be verified by hand: its hash covers a line and its body', async t => {
   const path = makeFile(t)
   const storage = await open(t, `sqlite:${path}`)
   const key = await storage.keys.create(newKey())
@@ -278,7 +278,7 @@ t.test('[9.4] a look-up reads as few segments of many as of few', t => {
   t.end()
 })
 
-t.test('[9.4] what is noted is known for as long as it is asked for, however many there are', t => {
+t.test('[9.4] added ids are known for the whole window, however many there are', t => {
   const ids = new Ids()
   const recent = new RecentIds(60_000)
   const from = Date.UTC(2026, 9, 1)
@@ -297,7 +297,7 @@ t.test('[9.4] what is noted is known for as long as it is asked for, however man
   t.end()
 })
 
-t.test('[9.4] what is shown again is known from then on, and so is what was taken for another', t => {
+t.test('[9.4] a repeated id is known from then on, and so is a false match', t => {
   const recent = new RecentIds(60_000)
   const from = Date.UTC(2026, 9, 1)
   recent.note('req_a', from)
@@ -307,33 +307,36 @@ t.test('[9.4] what is shown again is known from then on, and so is what was take
   t.end()
 })
 
-t.test('[9.4] a group that was in doubt and is then refused goes on as rows, each of which is looked for', async t => {
-  const storage = await open(t, `sqlite:${makeFile(t)}`)
-  const someKey = await storage.keys.create(newKey())
-  const queue = new ChargeQueue()
-  const all = [1, 2, 3].map(() => ({
-    facts: facts(someKey),
-    lines: used,
-    delivery: 'confirmed' as const,
-    at: Date.now(),
-  }))
-  for (const one of all) queue.append(one)
-  t.equal(queue.take()?.segment?.count, 3)
-  queue.giveBack()
-  t.equal(queue.take()?.segment?.count, 3, 'it goes as it went')
-  t.equal(queue.refused(), undefined)
-  for (const {
-    facts: { id },
-  } of all) {
-    const posted = queue.take()
-    t.equal(posted?.segment, null, id)
-    t.match(posted?.rows, id, id)
-    queue.done()
-  }
-  t.equal(queue.size, 0)
-})
+t.test(
+  '[9.4] a group that was in doubt and is then refused continues as rows, each of which is searched for',
+  async t => {
+    const storage = await open(t, `sqlite:${makeFile(t)}`)
+    const someKey = await storage.keys.create(newKey())
+    const queue = new ChargeQueue()
+    const all = [1, 2, 3].map(() => ({
+      facts: facts(someKey),
+      lines: used,
+      delivery: 'confirmed' as const,
+      at: Date.now(),
+    }))
+    for (const one of all) queue.append(one)
+    t.equal(queue.take()?.segment?.count, 3)
+    queue.giveBack()
+    t.equal(queue.take()?.segment?.count, 3, 'it goes as it went')
+    t.equal(queue.refused(), undefined)
+    for (const {
+      facts: { id },
+    } of all) {
+      const posted = queue.take()
+      t.equal(posted?.segment, null, id)
+      t.match(posted?.rows, id, id)
+      queue.done()
+    }
+    t.equal(queue.size, 0)
+  },
+)
 
-t.test('[9.4] charges whose sum with others could not be counted exactly have rows of their own', async t => {
+t.test('[9.4] charges too large for exact sums have rows of their own', async t => {
   const storage = await open(t, `sqlite:${makeFile(t)}`)
   const key = await storage.keys.create(newKey())
   const queue = new ChargeQueue()

@@ -92,7 +92,7 @@ const answerJson = (status: number, value: object): Fetched => ({
 const tokenOf = async (signer: Signer): Promise<string | undefined> =>
   (await signer.sign(someRequest())).headers?.['authorization']
 
-t.test('aws-sigv4 signs as botocore does', async t => {
+t.test('aws-sigv4 signs like botocore', async t => {
   for (const { method, url, body, token, authorization } of vectors.sigv4) {
     const options = {
       access_key: 'AKIAEXAMPLEEXAMPLE',
@@ -109,7 +109,7 @@ t.test('aws-sigv4 signs as botocore does', async t => {
   }
 })
 
-t.test('tc3-hmac signs as the vendor’s SDK does', async t => {
+t.test("tc3-hmac signs like the vendor's SDK", async t => {
   for (const { method, action, data, type, version, region, timestamp, authorization } of vectors.tc3) {
     const keys = { secret_id: 'AKIDexample', secret_key: 'example-secret', session_token: 'temporary' }
     const options = { ...keys, service: 'hunyuan', version, region }
@@ -138,20 +138,17 @@ t.test('tc3-hmac signs as the vendor’s SDK does', async t => {
   }
 })
 
-t.test(
-  'tc3-hmac takes the action of its options where a request names none, and refuses where neither does',
-  async t => {
-    const options = { secret_id: 'i', secret_key: 'k', service: 's', version: '1' }
-    const signer = await tc3Hmac.create({ ...options, action: 'Otherwise' }, someHost())
-    t.match(await signer.sign(someRequest()), { headers: { 'x-tc-action': 'Otherwise' } })
-    const bare = await tc3Hmac.create(options, someHost())
-    t.throws(() => bare.sign(someRequest()), {
-      message: 'it names no action: neither the call nor the credential does',
-    })
-  },
-)
+t.test('tc3-hmac takes the action of its options if a request names none, and refuses without either', async t => {
+  const options = { secret_id: 'i', secret_key: 'k', service: 's', version: '1' }
+  const signer = await tc3Hmac.create({ ...options, action: 'Otherwise' }, someHost())
+  t.match(await signer.sign(someRequest()), { headers: { 'x-tc-action': 'Otherwise' } })
+  const bare = await tc3Hmac.create(options, someHost())
+  t.throws(() => bare.sign(someRequest()), {
+    message: 'it has no action: set one in the call or in the credential',
+  })
+})
 
-t.test('jwt-hs256 makes the token that PyJWT makes', async t => {
+t.test('jwt-hs256 makes the same token as PyJWT', async t => {
   const { secret, token } = vectors.hs256
   const host = someHost()
   const signer = await jwtHs256.create({ access_key: 'an-access-key', secret_key: secret, lifetime: '30m' }, host)
@@ -162,7 +159,7 @@ t.test('jwt-hs256 makes the token that PyJWT makes', async t => {
   t.not(await tokenOf(signer), `Bearer ${token}`, 'and made again two minutes before its end')
 })
 
-t.test('google-token exchanges the assertion that google-auth signs', async t => {
+t.test('google-token exchanges the same assertion as google-auth', async t => {
   const { file, assertion } = vectors.google
   const host = someHost(async () =>
     answerJson(200, { access_token: 'ya29.token', expires_in: 3599, token_type: 'Bearer' }),
@@ -189,7 +186,7 @@ t.test('google-token exchanges the assertion that google-auth signs', async t =>
   }
 })
 
-t.test('what is no key file is told with the reason, and nothing of it', async t => {
+t.test('an invalid key file is reported with the reason, and none of its content', async t => {
   const { file } = vectors.google
   const faults = [
     ['{', 'it is not JSON'],
@@ -200,14 +197,14 @@ t.test('what is no key file is told with the reason, and nothing of it', async t
   for (const [key, fault] of faults)
     t.match(
       googleToken.inspectOptions?.({ key, scope: 's' }),
-      [{ code: 'key_unusable', message: `this is no key of a service account: ${fault}`, path: ['key'] }],
+      [{ code: 'key_unusable', message: `this is not a service account key: ${fault}`, path: ['key'] }],
       fault,
     )
   const broken = { ...file, private_key: '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n' }
   await t.rejects(async () => googleToken.create({ key: JSON.stringify(broken), scope: 's' }, someHost()))
 })
 
-t.test('oauth-client asks as RFC 6749 says, in the form or by Basic', async t => {
+t.test('oauth-client requests as in RFC 6749, in the form or by Basic', async t => {
   const host = someHost(async () => answerJson(200, { access_token: 'a-token', expires_in: 100 }))
   const options = { token_url: 'https://login.example/token', client_id: 'an id', client_secret: 'a:secret/+' }
   const inBody = await oauthClient.create({ ...options, scope: 'a b', authenticate: 'body' }, host)
@@ -226,36 +223,36 @@ t.test('oauth-client asks as RFC 6749 says, in the form or by Basic', async t =>
   t.equal(sent, 'an+id:a%3Asecret%2F%2B')
 })
 
-t.test(
-  'a refusal is told with its status and the word of the registry, and with nothing else that was said',
-  async t => {
-    const options = {
-      token_url: 'https://login.example/token',
-      client_id: 'i',
-      client_secret: 's',
-      authenticate: 'body',
-    } as const
-    const rows = [
-      [
-        answerJson(401, { error: 'invalid_client', error_description: 'secret s is wrong' }),
-        'login.example refused a token with status 401 (invalid_client)',
-      ],
-      [answerJson(400, { error: 'Secret "s"' }), 'login.example refused a token with status 400'],
-      [{ status: 502, headers: {}, body: Buffer.from('<html>') }, 'login.example refused a token with status 502'],
-      [answerJson(200, { token: 'x' }), 'login.example answered without a token'],
-      [answerJson(200, { access_token: 'two\r\nlines' }), 'login.example answered without a token'],
-    ] as const
-    for (const [answer, message] of rows) {
-      const signer = await oauthClient.create(
-        options,
-        someHost(async () => answer),
-      )
-      await t.rejects(Promise.resolve(signer.sign(someRequest())), { message }, message)
-    }
-  },
-)
+t.test('a refusal is reported with its status and the registered code, and nothing else', async t => {
+  const options = {
+    token_url: 'https://login.example/token',
+    client_id: 'i',
+    client_secret: 's',
+    authenticate: 'body',
+  } as const
+  const rows = [
+    [
+      answerJson(401, { error: 'invalid_client', error_description: 'secret s is wrong' }),
+      'login.example refused to issue a token, with status 401 (invalid_client)',
+    ],
+    [answerJson(400, { error: 'Secret "s"' }), 'login.example refused to issue a token, with status 400'],
+    [
+      { status: 502, headers: {}, body: Buffer.from('<html>') },
+      'login.example refused to issue a token, with status 502',
+    ],
+    [answerJson(200, { token: 'x' }), 'login.example responded without a token'],
+    [answerJson(200, { access_token: 'two\r\nlines' }), 'login.example responded without a token'],
+  ] as const
+  for (const [answer, message] of rows) {
+    const signer = await oauthClient.create(
+      options,
+      someHost(async () => answer),
+    )
+    await t.rejects(Promise.resolve(signer.sign(someRequest())), { message }, message)
+  }
+})
 
-t.test('whoever needs a token while one is made waits for the same', async t => {
+t.test('requests that need a token during its minting wait for the same one', async t => {
   const gate = Promise.withResolvers<undefined>()
   let made = 0
   const tokens = new Tokens({ now: () => 0 }, async () => {
@@ -270,7 +267,7 @@ t.test('whoever needs a token while one is made waits for the same', async t => 
   t.equal(made, 1)
 })
 
-t.test('a minting that fails fails for all who wait and for a second more, and then is tried again', async t => {
+t.test('a failed minting fails for all who wait and for a second more, and is then retried', async t => {
   let made = 0
   let now = 0
   const tokens = new Tokens({ now: () => now }, async () => {
@@ -286,7 +283,7 @@ t.test('a minting that fails fails for all who wait and for a second more, and t
   t.equal(await tokens.token(), 'later')
 })
 
-t.test('while the old token is good, a minting that fails changes nothing', async t => {
+t.test('while the old token is valid, a failed minting changes nothing', async t => {
   let now = 0
   const ends: (number | undefined)[] = [3_600_000, undefined, undefined, 9_999_999]
   const tokens = new Tokens({ now: () => now }, async () => {
@@ -303,7 +300,7 @@ t.test('while the old token is good, a minting that fails changes nothing', asyn
   t.equal(await tokens.token(), 'until 9999999')
 })
 
-t.test('a token that was refused is made again, but not one of this minute', async t => {
+t.test('a refused token is minted again, unless it is younger than a minute', async t => {
   let now = 0
   let made = 0
   const tokens = new Tokens({ now: () => now }, async () => ({ token: `t${++made}`, until: now + 3_600_000 }))

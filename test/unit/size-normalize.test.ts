@@ -85,7 +85,7 @@ async function pass(family: SizeFacet, body: Body, operation = 'image.generate')
 
 const written = (size: { width: number; height: number } | null) => size && `${size.width}x${size.height}`
 
-t.test('what family A returns for a size (4.3)', async t => {
+t.test('results of family A for a size (4.3)', async t => {
   const rows = [
     ['512x512', '1254x1254'],
     ['1024x1024', '1254x1254'],
@@ -97,7 +97,7 @@ t.test('what family A returns for a size (4.3)', async t => {
     t.equal(written(readAskedSize(familyA, 'image.generate', size).expected), expected, size)
 })
 
-t.test('what family A returns beyond the rows of its table', async t => {
+t.test('results of family A beyond its table', async t => {
   const rows: readonly [string | null, string | null][] = [
     // Fewer than 690,000 pixels, whatever the ratio; 690,000 are enough.
     ['1016x678', '1254x1254'],
@@ -121,7 +121,7 @@ t.test('what family A returns beyond the rows of its table', async t => {
   t.equal(readAskedSize(familyA, 'image.edit', '3840x2160').expected, null, 'in edits size has no effect')
 })
 
-t.test("family A's size is forwarded as it was sent, readable or not", async t => {
+t.test("family A's size is forwarded unchanged, readable or not", async t => {
   for (const size of ['3840x2160', ' 512X512 ', 'auto', 'tiny', '', '0x0', 1024, null, ['1x1'], true] as Json[])
     for (const operation of ['image.generate', 'image.edit']) {
       const body = jsonBody({ model: 'm', size })
@@ -165,7 +165,7 @@ t.test('what family B is sent and returns for a size (4.3)', async t => {
   }
 })
 
-t.test('a size that cannot be read is 400 for a family that snaps, and names what would be right', async t => {
+t.test('an unreadable size is 400 for a family that snaps, with valid ones', async t => {
   const unread: Json[] = [
     'tiny',
     '4k',
@@ -206,12 +206,12 @@ t.test('a size that cannot be read is 400 for a family that snaps, and names wha
     for (const family of [familyB, familyBAsSent]) {
       const failure = await refusalOf(() => pass(family, jsonBody({ model: 'm', size })))
       t.match(failure, { status: 400, code: 'invalid_size', param: 'size' }, JSON.stringify(size))
-      t.match(failure.message, /1024x1024, or one of 1k, 2k, or leave size out/, caseName({ size, family }))
+      t.match(failure.message, /1024x1024, or one of 1k, 2k, or omit size/, caseName({ size, family }))
     }
   t.equal((await refusalOf(() => pass(familyB, formBody({ size: 'tiny' }), 'image.edit'))).status, 400)
 })
 
-t.test('a very long size is neither echoed nor kept whole', async t => {
+t.test('a very long size is neither echoed nor stored whole', async t => {
   const size = 'x'.repeat(1_000_000)
   t.ok((await refusalOf(() => pass(familyB, jsonBody({ size })))).message.length < 400)
   const { asked, body } = await pass(familyA, jsonBody({ size }))
@@ -243,7 +243,7 @@ t.test('readable sizes', async t => {
   t.equal(readSize('auto', []).text, 'auto')
 })
 
-t.test('the nearest ratio is the nearest by logarithm, and of two equally near the first listed', async t => {
+t.test('the nearest ratio is nearest by logarithm, and of two equally near the first listed', async t => {
   const ratios = writtenB.ratios.map(text => parseRatio(text) ?? { text, value: NaN })
   const nearest = (width: number, height: number, list = ratios) => nearestRatio(width, height, list)?.text
   for (const { text, value } of ratios)
@@ -264,7 +264,7 @@ t.test('the nearest ratio is the nearest by logarithm, and of two equally near t
   t.equal(nearest(500, 500, pair.toReversed()), '2:3')
 })
 
-t.test('the long edge decides the resolution: 1024 is the smaller, 1025 the larger', async t => {
+t.test('the long edge decides the resolution: up to 1024 the smaller, from 1025 the larger', async t => {
   const rows = [
     { label: '1k', longEdgeMax: 1024 },
     { label: '2k', longEdgeMax: null },
@@ -280,7 +280,7 @@ t.test('the long edge decides the resolution: 1024 is the smaller, 1025 the larg
   t.equal((await pass(familyB, jsonBody({ size: '576x1025' }))).sent.resolution, '2k')
 })
 
-t.test('what is sent is data', async t => {
+t.test('the sent fields are data', async t => {
   const own = facet({
     rule: 'snap',
     resolutions: [{ label: 'small', long_edge_max: 512 }, { label: 'medium', long_edge_max: 1024 }, { label: 'large' }],
@@ -311,7 +311,7 @@ t.test('what is sent is data', async t => {
   t.same([...sendFields(both, 'image.generate', { kind: 'label', label: '1k' })], [['resolution', '1k']])
 })
 
-t.test('an operation to which the rule does not apply is left alone', async t => {
+t.test('an operation without the rule is left alone', async t => {
   for (const size of ['2k', 'tiny', '1024x1024', undefined]) {
     const body = jsonBody({ model: 'm', ...(size !== undefined && { size }) })
     const { body: sent, asked } = await pass(familyB, body, 'chat')
@@ -325,7 +325,7 @@ t.test('the rest of a form keeps its order and its files', async t => {
   t.same(body.kind === 'form' && body.parts.map(part => part.name), ['model', 'prompt', 'resolution', 'aspect_ratio'])
 })
 
-t.test('the schema refuses what cannot be a facet', async t => {
+t.test('the schema refuses an invalid section', async t => {
   for (const wrong of [
     {},
     { rule: 'crop', ratios: ['1:1'] },
@@ -340,7 +340,7 @@ t.test('the schema refuses what cannot be a facet', async t => {
     t.notOk(admits(structuredClone(wrong)), JSON.stringify(wrong))
 })
 
-t.test('meaning is checked when the configuration is read', async t => {
+t.test('the meaning is checked when the configuration is read', async t => {
   const family = { forward: new Map() }
   t.same(inspect(familyA, family), [])
   t.same(inspect(familyB, family), [])

@@ -16,7 +16,7 @@ const kinds: readonly (readonly [string, (random: () => number) => number])[] = 
   ['tokens', random => 1 + Math.floor(random() ** 2 * 40)],
 ]
 for (const [kind, draw] of kinds)
-  t.test(`a log of ${kind} says what a plain list of them says, whatever is added, changed and taken out`, async t => {
+  t.test(`a log of ${kind} equals a plain list, whatever is added, changed and removed`, async t => {
     t.comment(`seed ${seed}`)
     const random = seeded(seed)
     const log = new SlidingLog()
@@ -55,7 +55,7 @@ for (const [kind, draw] of kinds)
     }
   })
 
-t.test('what is 60 seconds old is outside, what is a moment younger is not', async t => {
+t.test('an entry of 60 seconds is outside, a younger one is not', async t => {
   const log = logOf([1_000, 1], [1_001, 1])
   log.forget(1_000 + minute - 1)
   t.equal(log.length, 2)
@@ -64,7 +64,7 @@ t.test('what is 60 seconds old is outside, what is a moment younger is not', asy
   t.equal(log.resetMs(1_000 + minute), 1)
 })
 
-t.test('what takes nothing never waits, what fits does not, what is one too much does', async t => {
+t.test('a demand of 0 never waits, a fitting one does not, one too many does', async t => {
   const log = logOf([0, 1], [10, 2])
   t.equal(log.waitMs(3, 0, 20), 0)
   t.equal(log.waitMs(1, 0, 20), 0, 'nor when a limit was lowered below what is there')
@@ -73,12 +73,12 @@ t.test('what takes nothing never waits, what fits does not, what is one too much
   t.equal(log.waitMs(5, 4, 20), minute - 10, 'for both')
 })
 
-t.test('what is more than the limit can ever be waits for a whole window', async t => {
+t.test('a demand above the limit waits for a whole window', async t => {
   t.equal(logOf().waitMs(5, 6, 20), minute)
   t.equal(logOf([0, 1]).waitMs(5, 6, 20), minute)
 })
 
-t.test('whoever has waited as long as was said fits, where the sum of two times is rounded down', async t => {
+t.test('a client that waits the reported time fits, even when the sum of two times is rounded down', async t => {
   // As near beyond a whole number as there is one; 60 seconds later there is none so near.
   const stamp = 6_000 + 2 ** -37
   const log = logOf([stamp, 1])
@@ -88,7 +88,7 @@ t.test('whoever has waited as long as was said fits, where the sum of two times 
   t.equal(log.length, 0)
 })
 
-t.test('requests that came before the first tokens count as one each', async t => {
+t.test('requests before the first tokens count as one each', async t => {
   const added = logOf([0, 1], [10, 1], [20, 7])
   added.forget(minute + 5)
   t.equal(added.used, 8)
@@ -98,7 +98,7 @@ t.test('requests that came before the first tokens count as one each', async t =
   t.equal(changed.used, 8)
 })
 
-t.test('what was taken out is gone, and so is what has left the window', async t => {
+t.test('removed entries are gone, and so are expired ones', async t => {
   const log = logOf([0, 1], [0, 1], [10, 1])
   t.equal(log.change(10, 1, 0), true)
   t.equal(log.change(10, 1, 0), false)
@@ -108,7 +108,7 @@ t.test('what was taken out is gone, and so is what has left the window', async t
   t.match(log, { length: 0, used: 0 })
 })
 
-t.test('of amounts of one moment the one that was taken is changed; another amount is none of them', async t => {
+t.test('of amounts of one moment the taken one is changed, and no other', async t => {
   const log = logOf([0, 3], [5, 2], [5, 4], [5, 6], [9, 4])
   t.equal(log.change(5, 5, 1), false)
   t.equal(log.change(4, 4, 1), false)

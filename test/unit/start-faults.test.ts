@@ -59,28 +59,28 @@ async function makePlace(t: Test): Promise<Place> {
 }
 
 /** The remedy that every fault of the storage's place has. */
-const another = /or name another place: storage in the configuration \(the shipped one reads TOLLGATE_STORAGE\)\n$/
+const another = /or use another location: storage in the configuration \(the shipped one reads TOLLGATE_STORAGE\)\n$/
 
-t.test('a configuration that cannot be read: exit 3, and what to do', async t => {
+t.test('an unreadable configuration: exit 3, and the remedy', async t => {
   const { folder, run } = await makePlace(t)
   t.match(await run({ args: ['serve', '-c', 'none.yaml'] }), {
     code: 3,
     stderr:
-      /none\.yaml:1:1 +the file cannot be read: ENOENT, it is not there\n +name another with -c, or make one here: tollgate init\n/,
+      /none\.yaml:1:1 +the file cannot be read: ENOENT, it does not exist\n +use -c FILE, or create one here with tollgate init\n/,
   })
   t.match(await run({ args: ['serve', '-c', '.'] }), {
     code: 3,
-    stderr: /the file cannot be read: EISDIR, it is a folder\n +name the file in it with -c/,
+    stderr: /the file cannot be read: EISDIR, it is a folder\n +use -c with the file in it/,
   })
   if (isRoot) await chown(join(folder, 'gateway.yaml'), 0, 0)
   await chmod(join(folder, 'gateway.yaml'), isRoot ? 0o600 : 0)
   t.match(await run(), {
     code: 3,
-    stderr: /EACCES, this user may not read it\n +give the user .* the right to read it/,
+    stderr: /EACCES, this user may not read it\n +let the user .* read it/,
   })
 })
 
-t.test('a place that no database can be made in: exit 1, one line', async t => {
+t.test('a path without a possible database: exit 1, one line', async t => {
   const { folder, run } = await makePlace(t)
   await writeFile(join(folder, 'file'), 'not a database '.repeat(400))
   await mkdir(join(folder, 'folder'))
@@ -98,7 +98,7 @@ t.test('a place that no database can be made in: exit 1, one line', async t => {
   }
 })
 
-t.test('a folder that can only be read, and a database that can only be read: exit 1, one line', async t => {
+t.test('a read-only folder, and a read-only database: exit 1, one line', async t => {
   const { folder, run } = await makePlace(t)
   const database = join(folder, 'kept.db')
   const storage = await openStorage({ url: `sqlite:${database}`, role: 'tool' })
@@ -117,7 +117,7 @@ t.test('a folder that can only be read, and a database that can only be read: ex
   t.equal(stderr.trim().split('\n').length, 1)
 })
 
-t.test('a disk that is full: exit 1, one line', async t => {
+t.test('a full disk: exit 1, one line', async t => {
   const { folder, run } = await makePlace(t)
   await mkdir(join(folder, 'small'))
   // A disk of 64 KiB, which this process alone sees.
@@ -136,7 +136,7 @@ t.test('a disk that is full: exit 1, one line', async t => {
   t.match(stderr, another)
 })
 
-t.test('an address that cannot be had: exit 1, the setting and its variable in one line', async t => {
+t.test('an unavailable address: exit 1, the setting and its variable in one line', async t => {
   const { run } = await makePlace(t)
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
@@ -146,21 +146,21 @@ t.test('an address that cannot be had: exit 1, the setting and its variable in o
   for (const [env, told] of [
     [
       { TOLLGATE_LISTEN: busy },
-      `${busy} is taken by another program: stop that one, or choose another address for server.listen in the configuration (the shipped one reads TOLLGATE_LISTEN).\n`,
+      `${busy} is in use by another program: stop that program, or choose another address for server.listen in the configuration (the shipped one reads TOLLGATE_LISTEN).\n`,
     ],
     [
       { TOLLGATE_OPS: busy },
-      `${busy} is taken by another program: stop that one, or choose another address for server.ops in the configuration (the shipped one reads TOLLGATE_OPS).\n`,
+      `${busy} is in use by another program: stop that program, or choose another address for server.ops in the configuration (the shipped one reads TOLLGATE_OPS).\n`,
     ],
     [
       { TOLLGATE_LISTEN: '192.0.2.1:8080' },
-      '192.0.2.1:8080 is no address of this machine: write 127.0.0.1 for this machine alone, or 0.0.0.0 for all of its addresses, for server.listen in',
+      '192.0.2.1:8080 is not an address of this machine: use 127.0.0.1 for this machine only, or 0.0.0.0 for all of its addresses, in server.listen in',
     ],
     ...(mayNotBind
       ? [
           [
             { TOLLGATE_LISTEN: '127.0.0.1:80' },
-            '127.0.0.1:80 may not be listened on by this user, as ports below 1024 may be by the system alone: choose a higher port',
+            '127.0.0.1:80 cannot be opened by this user; ports below 1024 are reserved for the system: choose a higher port',
           ] as const,
         ]
       : []),
@@ -173,7 +173,7 @@ t.test('an address that cannot be had: exit 1, the setting and its variable in o
   }
 })
 
-t.test('a clone without its packages, or without its console, says which command brings them', async t => {
+t.test('a clone without packages, or without a console, names the command that adds them', async t => {
   const { folder, run } = await makePlace(t)
   const clone = join(folder, 'clone')
   const console = join(root, 'src/console')
@@ -206,9 +206,9 @@ t.test('a clone without its packages, or without its console, says which command
   for await (const chunk of child.stderr.setEncoding('utf8')) {
     said += String(chunk)
     // Once: a second one would end it at once.
-    if (!child.killed && /^console /m.test(said) && /first key/.test(said)) child.kill('SIGTERM')
+    if (!child.killed && /^console /m.test(said) && /first API key/.test(said)) child.kill('SIGTERM')
   }
-  t.match(said, /^console +is not built here, .*: `npm ci` without --omit=dev builds them; everything else works$/m)
+  t.match(said, /^console +not built, .*; run `npm ci` without --omit=dev to build them\. Everything else works$/m)
   t.notMatch(said, /setup/, 'and no link is made that leads nowhere')
   t.strictSame(await ended, [0, null])
 })

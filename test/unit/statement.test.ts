@@ -13,160 +13,154 @@ type Account = ReturnType<typeof showAccount>
 const micros = (text: string): number => parseMoney(text) ?? Number.NaN
 const sum = (all: readonly Made[]): number => all.reduce((total, { amount }) => total + amount, 0)
 
-t.test(
-  `statements of random charges with refunds are what was charged, and what the ledger says (seed ${seed})`,
-  async t => {
-    const folder = t.testdir()
-    const clock = clockAt(Date.UTC(2026, 9, 30, 20))
-    const storage = await openStorage({ url: `sqlite:${folder}/tollgate.db`, clock, log: silentLog, role: 'gateway' })
-    t.teardown(() => storage.close())
-    const made = (await makeBooks(storage, clock, { seed, count: 400, stepMs: 14 * 60_000 })).filter(
-      one => one.amount > 0,
-    )
-    t.ok(
-      new Date(clock.now()).getUTCMonth() === 10 &&
-        made.some(one => (one.refundedAt ?? 0) > Date.UTC(2026, 10) && one.at < Date.UTC(2026, 10)),
-    )
+t.test(`statements of random charges with refunds equal the charges and the ledger (seed ${seed})`, async t => {
+  const folder = t.testdir()
+  const clock = clockAt(Date.UTC(2026, 9, 30, 20))
+  const storage = await openStorage({ url: `sqlite:${folder}/tollgate.db`, clock, log: silentLog, role: 'gateway' })
+  t.teardown(() => storage.close())
+  const made = (await makeBooks(storage, clock, { seed, count: 400, stepMs: 14 * 60_000 })).filter(
+    one => one.amount > 0,
+  )
+  t.ok(
+    new Date(clock.now()).getUTCMonth() === 10 &&
+      made.some(one => (one.refundedAt ?? 0) > Date.UTC(2026, 10) && one.at < Date.UTC(2026, 10)),
+  )
 
-    const asked = ['2026-09', '2026-10', '2026-11'].flatMap(month =>
-      ['UTC', 'Pacific/Auckland'].map(zone => [month, zone] as const),
+  const asked = ['2026-09', '2026-10', '2026-11'].flatMap(month =>
+    ['UTC', 'Pacific/Auckland'].map(zone => [month, zone] as const),
+  )
+  const command = (month: string, ...more: readonly string[]) => [
+    'statement',
+    '--month',
+    month,
+    '-c',
+    'CONFIG',
+    ...more,
+  ]
+  const ran = await runMany(
+    { folder },
+    asked.map(([month, zone]) => command(month, '--zone', zone, '--format', 'json')),
+  )
+  for (const [i, [month, zone]] of asked.entries()) {
+    const { from, until } = readMonth(month, zone) as { from: number; until: number }
+    const told = JSON.parse(ran[i]?.stdout ?? '') as { reconciled: boolean; accounts: readonly Account[] }
+    t.equal(ran[i]?.code, 0, caseName({ i, month, zone }))
+    t.ok(told.reconciled, caseName({ i, month, zone }))
+    const within = (at: number | undefined): boolean => at !== undefined && at >= from && at < until
+    t.match(
+      ran[i]?.stderr,
+      new RegExp(`reconciled: ${made.filter(one => within(one.at)).length} charges?"`),
+      caseName({ i, month, zone }),
     )
-    const command = (month: string, ...more: readonly string[]) => [
-      'statement',
-      '--month',
-      month,
-      '-c',
-      'CONFIG',
-      ...more,
-    ]
-    const ran = await runMany(
-      { folder },
-      asked.map(([month, zone]) => command(month, '--zone', zone, '--format', 'json')),
-    )
-    for (const [i, [month, zone]] of asked.entries()) {
-      const { from, until } = readMonth(month, zone) as { from: number; until: number }
-      const told = JSON.parse(ran[i]?.stdout ?? '') as { reconciled: boolean; accounts: readonly Account[] }
-      t.equal(ran[i]?.code, 0, caseName({ i, month, zone }))
-      t.ok(told.reconciled, caseName({ i, month, zone }))
-      const within = (at: number | undefined): boolean => at !== undefined && at >= from && at < until
-      t.match(
-        ran[i]?.stderr,
-        new RegExp(`reconciled: ${made.filter(one => within(one.at)).length} charges?"`),
-        caseName({ i, month, zone }),
+    const names = new Set(made.filter(one => one.at < until).map(one => `${one.user}\n${one.group}\n${one.currency}`))
+    t.ok(told.accounts.length <= names.size, caseName({ i, month, zone }))
+    for (const name of names) {
+      const own = made.filter(one => `${one.user}\n${one.group}\n${one.currency}` === name)
+      const before = own.filter(one => one.at < from)
+      const opening = sum(before) - sum(before.filter(one => (one.refundedAt ?? Infinity) < from))
+      const charged = sum(own.filter(one => within(one.at)))
+      const refunded = sum(own.filter(one => within(one.refundedAt)))
+      const account = told.accounts.find(one => `${one.user}\n${one.group}\n${one.currency}` === name)
+      if (opening + charged + refunded === 0) continue
+      const found = account && [account.opening, account.charged, account.refunded, account.closing].map(micros)
+      t.strictSame(found, [opening, charged, refunded, opening + charged - refunded], caseName({ month, zone, name }))
+      const lines = account?.lines ?? []
+      t.equal(
+        lines.reduce((all, one) => all + micros(one.charged), 0),
+        charged,
+        caseName({ name }),
       )
-      const names = new Set(made.filter(one => one.at < until).map(one => `${one.user}\n${one.group}\n${one.currency}`))
-      t.ok(told.accounts.length <= names.size, caseName({ i, month, zone }))
-      for (const name of names) {
-        const own = made.filter(one => `${one.user}\n${one.group}\n${one.currency}` === name)
-        const before = own.filter(one => one.at < from)
-        const opening = sum(before) - sum(before.filter(one => (one.refundedAt ?? Infinity) < from))
-        const charged = sum(own.filter(one => within(one.at)))
-        const refunded = sum(own.filter(one => within(one.refundedAt)))
-        const account = told.accounts.find(one => `${one.user}\n${one.group}\n${one.currency}` === name)
-        if (opening + charged + refunded === 0) continue
-        const found = account && [account.opening, account.charged, account.refunded, account.closing].map(micros)
-        t.strictSame(found, [opening, charged, refunded, opening + charged - refunded], caseName({ month, zone, name }))
-        const lines = account?.lines ?? []
-        t.equal(
-          lines.reduce((all, one) => all + micros(one.charged), 0),
-          charged,
-          caseName({ name }),
-        )
-        t.equal(
-          lines.reduce((all, one) => all + micros(one.refunded), 0),
-          refunded,
-          caseName({ name }),
-        )
-      }
+      t.equal(
+        lines.reduce((all, one) => all + micros(one.refunded), 0),
+        refunded,
+        caseName({ name }),
+      )
     }
+  }
 
-    await t.test('as a table, for spreadsheets, as a page: names are text everywhere', async t => {
-      const [table, sheet, page, own] = await runMany({ folder }, [
-        command('2026-11'),
-        command('2026-11', '--format', 'csv'),
-        command('2026-11', '--format', 'html'),
-        command('2026-11', '--format', 'csv', '--user', 'ada', '--group', 'default'),
-      ])
-      t.match(
-        table?.stdout,
-        /^2026-11 {2}<b>eve<\/b> in group \S+: opening \S+, charged \S+, refunded \S+, closing \S+ (?:USD|EUR)\n\nMODEL +TIER/,
-      )
-      const rows = sheet?.stdout.trim().split('\n') ?? []
-      t.equal(rows[0], 'month,user,group,currency,model,tier,images,quantity,opening,charged,refunded,closing')
-      t.ok(rows.some(row => row.startsWith("2026-11,'=cmd|calc,")))
-      t.notOk(rows.some(row => /(?:^|,)=/.test(row)))
-      t.match(page?.stdout, /^<!doctype html>[^]*&lt;b&gt;eve&lt;\/b&gt;[^]*@media print|@media print[^]*&lt;b&gt;eve/)
-      t.notMatch(page?.stdout, /<script|<b>eve|src=|href=/)
-      t.match(page?.stdout, /<p>reconciled: \d+ charges<\/p>/)
-      const others = own?.stdout
-        .trim()
-        .split('\n')
-        .slice(1)
-        .filter(row => !row.startsWith('2026-11,ada,default,'))
-      t.strictSame(others, [])
-      t.ok((own?.stdout.split('\n').length ?? 0) > 5)
-    })
-
-    await t.test(
-      'prepaid balances stand below, or alone, as a table, for spreadsheets, on the page and for programs',
-      async t => {
-        await storage.users.topUp('=cmd|calc', 2_500_000, 'cash', 'boss')
-        await storage.users.topUp('ada', 1_000_001, null, 'boss')
-        const month = new Date(clock.now()).toISOString().slice(0, 7)
-        const [table, alone, sheet, page, json, own] = await runMany({ folder }, [
-          command(month),
-          command(month, '--balances'),
-          command(month, '--balances', '--format', 'csv'),
-          command(month, '--format', 'html'),
-          command(month, '--balances', '--format', 'json', '--group', 'default'),
-          command(month, '--balances', '--user', 'bob'),
-        ])
-        t.match(table?.stdout, /MODEL +TIER[^]*prepaid balances in USD\n\nUSER +GROUP +OPENING +PAID IN/)
-        t.match(
-          alone?.stdout,
-          /^\n?\S+ {2}prepaid balances in USD\n\nUSER[^]*\nada +default +0\.00 +1\.000001 +0\.00 +0\.00 +1\.000001/,
-        )
-        t.notMatch(alone?.stdout, 'MODEL')
-        t.strictSame(sheet?.stdout.trim().split('\n'), [
-          'month,user,group,currency,opening,topups,topped_up,charged,refunded,closing',
-          `${month},'=cmd|calc,default,USD,0.00,1,2.50,0.00,0.00,2.50`,
-          `${month},ada,default,USD,0.00,1,1.000001,0.00,0.00,1.000001`,
-        ])
-        t.match(page?.stdout, /<h2>Prepaid balances<\/h2>[^]*<td>ada<\/td><td>default<\/td>.*1\.000001/)
-        t.match(JSON.parse(json?.stdout ?? ''), {
-          reconciled: true,
-          accounts: [],
-          currency: 'USD',
-          balances: [
-            { user: '=cmd|calc', topups: 1, topped_up: '2.50' },
-            { user: 'ada', closing: '1.000001' },
-          ],
-        })
-        t.match(own, { code: 0, stdout: '', stderr: /nothing was ever paid in/ })
-      },
+  await t.test('as a table, as CSV, as a page: names are text everywhere', async t => {
+    const [table, sheet, page, own] = await runMany({ folder }, [
+      command('2026-11'),
+      command('2026-11', '--format', 'csv'),
+      command('2026-11', '--format', 'html'),
+      command('2026-11', '--format', 'csv', '--user', 'ada', '--group', 'default'),
+    ])
+    t.match(
+      table?.stdout,
+      /^2026-11 {2}<b>eve<\/b> in group \S+: opening \S+, charged \S+, refunded \S+, closing \S+ (?:USD|EUR)\n\nMODEL +TIER/,
     )
+    const rows = sheet?.stdout.trim().split('\n') ?? []
+    t.equal(rows[0], 'month,user,group,currency,model,tier,images,quantity,opening,charged,refunded,closing')
+    t.ok(rows.some(row => row.startsWith("2026-11,'=cmd|calc,")))
+    t.notOk(rows.some(row => /(?:^|,)=/.test(row)))
+    t.match(page?.stdout, /^<!doctype html>[^]*&lt;b&gt;eve&lt;\/b&gt;[^]*@media print|@media print[^]*&lt;b&gt;eve/)
+    t.notMatch(page?.stdout, /<script|<b>eve|src=|href=/)
+    t.match(page?.stdout, /<p>reconciled: \d+ charges<\/p>/)
+    const others = own?.stdout
+      .trim()
+      .split('\n')
+      .slice(1)
+      .filter(row => !row.startsWith('2026-11,ada,default,'))
+    t.strictSame(others, [])
+    t.ok((own?.stdout.split('\n').length ?? 0) > 5)
+  })
 
-    await t.test('what is no month is refused, and books that do not agree are told with the difference', async t => {
-      await storage.flush()
-      const db = new DatabaseSync(`${folder}/tollgate.db`, { timeout: 5_000 })
-      db.exec('DROP TRIGGER entry_stays')
-      const row = db.prepare(
-        `SELECT charge_id, amount FROM entry WHERE kind = 'settle' AND created_at >= ? ORDER BY position LIMIT 1`,
-      )
-      const gone = row.get(Date.UTC(2026, 10)) as { charge_id: string; amount: number }
-      db.prepare('DELETE FROM entry WHERE charge_id = ?').run(gone.charge_id)
-      db.close()
-      const [wrong, left, differs] = await runMany({ folder }, [
-        command('2026-13'),
-        command('2026-11', '--zone', 'Mars'),
-        command('2026-11'),
-      ])
-      t.match(wrong, { code: 2, stderr: /--month 2026-13: a month such as 2026-11/ })
-      t.match(left, { code: 2, stderr: /--zone Mars/ })
-      t.match(differs, {
-        code: 1,
-        stderr: /^NOT reconciled\ncharges: the charges come to \d+, the ledger's entries to \d+\ncharged: /m,
-      })
+  await t.test('prepaid balances come last, or alone, as a table, as CSV, on the page and as JSON', async t => {
+    await storage.users.topUp('=cmd|calc', 2_500_000, 'cash', 'boss')
+    await storage.users.topUp('ada', 1_000_001, null, 'boss')
+    const month = new Date(clock.now()).toISOString().slice(0, 7)
+    const [table, alone, sheet, page, json, own] = await runMany({ folder }, [
+      command(month),
+      command(month, '--balances'),
+      command(month, '--balances', '--format', 'csv'),
+      command(month, '--format', 'html'),
+      command(month, '--balances', '--format', 'json', '--group', 'default'),
+      command(month, '--balances', '--user', 'bob'),
+    ])
+    t.match(table?.stdout, /MODEL +TIER[^]*prepaid balances in USD\n\nUSER +GROUP +OPENING +PAID IN/)
+    t.match(
+      alone?.stdout,
+      /^\n?\S+ {2}prepaid balances in USD\n\nUSER[^]*\nada +default +0\.00 +1\.000001 +0\.00 +0\.00 +1\.000001/,
+    )
+    t.notMatch(alone?.stdout, 'MODEL')
+    t.strictSame(sheet?.stdout.trim().split('\n'), [
+      'month,user,group,currency,opening,topups,topped_up,charged,refunded,closing',
+      `${month},'=cmd|calc,default,USD,0.00,1,2.50,0.00,0.00,2.50`,
+      `${month},ada,default,USD,0.00,1,1.000001,0.00,0.00,1.000001`,
+    ])
+    t.match(page?.stdout, /<h2>Prepaid balances<\/h2>[^]*<td>ada<\/td><td>default<\/td>.*1\.000001/)
+    t.match(JSON.parse(json?.stdout ?? ''), {
+      reconciled: true,
+      accounts: [],
+      currency: 'USD',
+      balances: [
+        { user: '=cmd|calc', topups: 1, topped_up: '2.50' },
+        { user: 'ada', closing: '1.000001' },
+      ],
     })
-  },
-)
+    t.match(own, { code: 0, stdout: '', stderr: /there are no prepaid balances/ })
+  })
+
+  await t.test('an invalid month is refused, and disagreeing books are reported with the difference', async t => {
+    await storage.flush()
+    const db = new DatabaseSync(`${folder}/tollgate.db`, { timeout: 5_000 })
+    db.exec('DROP TRIGGER entry_stays')
+    const row = db.prepare(
+      `SELECT charge_id, amount FROM entry WHERE kind = 'settle' AND created_at >= ? ORDER BY position LIMIT 1`,
+    )
+    const gone = row.get(Date.UTC(2026, 10)) as { charge_id: string; amount: number }
+    db.prepare('DELETE FROM entry WHERE charge_id = ?').run(gone.charge_id)
+    db.close()
+    const [wrong, left, differs] = await runMany({ folder }, [
+      command('2026-13'),
+      command('2026-11', '--zone', 'Mars'),
+      command('2026-11'),
+    ])
+    t.match(wrong, { code: 2, stderr: /--month 2026-13: a month such as 2026-11/ })
+    t.match(left, { code: 2, stderr: /--zone Mars/ })
+    t.match(differs, {
+      code: 1,
+      stderr: /^NOT reconciled\ncharges: the charges come to \d+, the ledger's entries to \d+\ncharged: /m,
+    })
+  })
+})

@@ -52,7 +52,7 @@ async function recovered({ ledger }: Storage): Promise<void> {
 
 const unavailable = { code: 'storage_unavailable' }
 
-await t.test('a second gateway on one file is refused and told what to do; the first goes on [D2]', async t => {
+await t.test('a second gateway on one file is refused with the remedy; the first continues [D2]', async t => {
   const path = makeFile(t)
   const { ledger, key } = await start(t, path)
   const second = openStorage({ url: `sqlite:${path}`, clock: systemClock, log: silentLog, role: 'gateway' })
@@ -75,7 +75,7 @@ await t.test('a storage in memory works and leaves nothing behind', async t => {
   await storage.close()
 })
 
-await t.test('an address of another kind is refused without showing its password', async t => {
+await t.test('another kind of address is refused without showing its password', async t => {
   const open = openStorage({ url: 'mysql://root:secret@host/db', clock: systemClock, log: silentLog, role: 'tool' })
   await t.rejects(open, { code: 'storage_url', message: /mysql:\/\/…@host/ })
 })
@@ -93,7 +93,7 @@ await t.test('a file of a newer version is refused [D12]', async t => {
   }
 })
 
-await t.test('a migration killed half-way is begun again [D12]', async t => {
+await t.test('a migration killed half-way starts again [D12]', async t => {
   const path = makeFile(t)
   const killed = new Connection(path)
   killed.db.exec('BEGIN IMMEDIATE')
@@ -103,7 +103,7 @@ await t.test('a migration killed half-way is begun again [D12]', async t => {
   t.same(await ledger.hold(holdOf(key, 1)), { kind: 'held' })
 })
 
-await t.test('[6.2] a database of before reviews kept their holds goes on with what was in it', async t => {
+await t.test('[6.2] a database from before kept review holds keeps its content', async t => {
   const path = makeFile(t)
   const old = new Connection(path)
   for (const statement of migrations.slice(0, 4).flat()) old.db.exec(statement)
@@ -129,7 +129,7 @@ await t.test('[6.2] a database of before reviews kept their holds goes on with w
   t.equal(statSync(`${path}.before-schema-${migrations.length}`).mode & 0o77, 0, "and nobody else's to read")
 })
 
-await t.test('[10.3] a database of before answers were kept with lines goes on, and its books hold', async t => {
+await t.test('[10.3] a database from before stored facts continues, and its books are valid', async t => {
   const path = makeFile(t)
   const { storage, ledger, key } = await start(t, path)
   const { facts } = holdOf(key, 40_000)
@@ -151,7 +151,7 @@ await t.test('[10.3] a database of before answers were kept with lines goes on, 
   late.close()
 })
 
-await t.test('a database of before bounds takes what administrators had set of keys for bounds', async t => {
+await t.test("a database from before bounds takes administrators' key settings as bounds", async t => {
   const path = makeFile(t)
   const old = new Connection(path)
   for (const statement of migrations.slice(0, 10).flat()) old.db.exec(statement)
@@ -191,7 +191,7 @@ await t.test('a database of before bounds takes what administrators had set of k
   t.match(await storage.users.change('ann', { role: 'billing' }, by), { role: 'billing' })
 })
 
-await t.test('without room for a copy the schema stays as it is, and the start says why', async t => {
+await t.test('without room for a copy the schema stays unchanged, and the start reports why', async t => {
   const path = makeFile(t)
   const old = new Connection(path)
   for (const statement of migrations.slice(0, 4).flat()) old.db.exec(statement)
@@ -221,7 +221,7 @@ await t.test('two processes that find an empty file both open it', async t => {
   for (const one of storages) await one.close()
 })
 
-await t.test('a full disk refuses holds at once, and room given back is found without a restart [D1]', async t => {
+await t.test('a full disk refuses holds at once, and freed room is noticed without a restart [D1]', async t => {
   const path = makeFile(t)
   const { storage, ledger, key, readKey } = await start(t, path, { bytesMax: 1_500_000 })
   const request = holdOf(key, 100)
@@ -244,7 +244,7 @@ await t.test('a full disk refuses holds at once, and room given back is found wi
   t.same((await storage.books.verify()).problems, [])
 })
 
-await t.test('a disk that is nearly full: no new charge, but those that are open are finished [D3]', async t => {
+await t.test('a nearly full disk: no new charge, but open ones are finished [D3]', async t => {
   const path = makeFile(t)
   const tool = await openStorage({ url: `sqlite:${path}`, clock: systemClock, log: silentLog, role: 'tool' })
   const key = await tool.keys.create(newKey())
@@ -257,7 +257,7 @@ await t.test('a disk that is nearly full: no new charge, but those that are open
   t.equal((await storage.journal.list({ limit: 5 })).length, 1)
 })
 
-await t.test('a folder that cannot be made is told by its name', async t => {
+await t.test('a folder that cannot be created is reported by its name', async t => {
   const open = openStorage({
     url: 'sqlite:/dev/null/x/tollgate.db',
     clock: systemClock,
@@ -267,7 +267,7 @@ await t.test('a folder that cannot be made is told by its name', async t => {
   await t.rejects(open, { ...unavailable, message: /\/dev\/null\/x/ })
 })
 
-await t.test('a foreign writer that keeps the lock: commits wait, then are refused, then work again [D2]', async t => {
+await t.test('another writer holds the lock: commits wait, then are refused, then work again [D2]', async t => {
   const path = makeFile(t)
   const { storage, ledger, key } = await start(t, path, { busyMs: 200 })
   const request = holdOf(key, 100)
@@ -308,35 +308,32 @@ await t.test('the end of a charge that could not be written is written when writ
   t.match(await readKey(), { held: 0, spent: 40_000 })
 })
 
-await t.test(
-  'the end of a charge that failed by itself is tried again: no hold stays while its gateway lives',
-  async t => {
-    mock.timers.enable({ apis: ['setInterval'] })
-    t.teardown(() => mock.timers.reset())
-    const path = makeFile(t)
-    const { ledger, key, readKey } = await start(t, path)
-    const [lined, empty] = [holdOf(key, 100_000), holdOf(key, 100_000)]
-    await ledger.hold(lined)
-    await ledger.hold(empty)
-    await ledger.line(lined.facts.id, line(0))
-    const foreign = new DatabaseSync(path, { timeout: 5_000 })
-    foreign.exec(
-      `CREATE TRIGGER in_the_way BEFORE UPDATE OF state ON charge BEGIN SELECT RAISE(ABORT, 'in the way'); END`,
-    )
-    await t.rejects(ledger.settle({ id: lined.facts.id, delivery: 'partial', reason: null }), /in the way/)
-    await t.rejects(ledger.void(empty.facts.id, 'not_sent'), /in the way/)
-    t.equal(ledger.healthy(), true, 'others are not refused for it')
-    foreign.exec('DROP TRIGGER in_the_way')
-    foreign.close()
-    mock.timers.tick(60_000)
-    while ((await readKey())?.held !== 0) await new Promise(resolve => setTimeout(resolve, 20))
-    t.match(await ledger.find(lined.facts.id), { state: 'settled', delivery: 'partial' })
-    t.match(await ledger.find(empty.facts.id), { state: 'voided' })
-    t.match(await readKey(), { held: 0, spent: 40_000 })
-  },
-)
+await t.test('a failed end of a charge is retried: no hold stays while its gateway lives', async t => {
+  mock.timers.enable({ apis: ['setInterval'] })
+  t.teardown(() => mock.timers.reset())
+  const path = makeFile(t)
+  const { ledger, key, readKey } = await start(t, path)
+  const [lined, empty] = [holdOf(key, 100_000), holdOf(key, 100_000)]
+  await ledger.hold(lined)
+  await ledger.hold(empty)
+  await ledger.line(lined.facts.id, line(0))
+  const foreign = new DatabaseSync(path, { timeout: 5_000 })
+  foreign.exec(
+    `CREATE TRIGGER in_the_way BEFORE UPDATE OF state ON charge BEGIN SELECT RAISE(ABORT, 'in the way'); END`,
+  )
+  await t.rejects(ledger.settle({ id: lined.facts.id, delivery: 'partial', reason: null }), /in the way/)
+  await t.rejects(ledger.void(empty.facts.id, 'not_sent'), /in the way/)
+  t.equal(ledger.healthy(), true, 'others are not refused for it')
+  foreign.exec('DROP TRIGGER in_the_way')
+  foreign.close()
+  mock.timers.tick(60_000)
+  while ((await readKey())?.held !== 0) await new Promise(resolve => setTimeout(resolve, 20))
+  t.match(await ledger.find(lined.facts.id), { state: 'settled', delivery: 'partial' })
+  t.match(await ledger.find(empty.facts.id), { state: 'voided' })
+  t.match(await readKey(), { held: 0, spent: 40_000 })
+})
 
-await t.test('a charge that can never be written gives its hold back, and a person hears of it', async t => {
+await t.test('a charge that can never be written releases its hold, and is reported', async t => {
   const { storage, ledger, key, readKey } = await start(t, makeFile(t))
   const request = holdOf(key, 100_000)
   await ledger.hold(request)
@@ -346,7 +343,7 @@ await t.test('a charge that can never be written gives its hold back, and a pers
   t.match(await ledger.find(request.facts.id), { state: 'needs_review', reason: 'not_recordable', amount: 0 })
 })
 
-await t.test('a deleted file is noticed: nothing is written where nobody would find it [D2]', async t => {
+await t.test('a deleted file is noticed: nothing is written to it [D2]', async t => {
   const path = makeFile(t)
   const { storage, ledger, key } = await start(t, path)
   renameSync(path, `${path}.away`)
@@ -357,7 +354,7 @@ await t.test('a deleted file is noticed: nothing is written where nobody would f
   t.same(await ledger.hold(holdOf(key, 1)), { kind: 'held' })
 })
 
-await t.test('a writer that dies rejects what it had, is replaced, and no hold in doubt stays', async t => {
+await t.test('a dead writer rejects its operations, is replaced, and no hold in doubt stays', async t => {
   const workers: Worker[] = []
   const watch = (worker: Worker) => workers.push(worker)
   process.on('worker', watch)
@@ -381,7 +378,7 @@ await t.test('a writer that dies rejects what it had, is replaced, and no hold i
   t.same((await storage.books.verify()).problems, [])
 })
 
-await t.test('lines in doubt when the writer died leave no charge open', async t => {
+await t.test("items in doubt at the writer's death leave no charge open", async t => {
   const workers: Worker[] = []
   const watch = (worker: Worker) => workers.push(worker)
   process.on('worker', watch)
@@ -427,7 +424,7 @@ await t.test('log rows wait while writing fails, and are written afterwards', as
   )
 })
 
-await t.test('the logQueue is bounded: the oldest rows go, and are counted', async t => {
+await t.test('the logQueue is bounded: the oldest rows are dropped, and counted', async t => {
   const logQueue = new LogQueue()
   const row = logRow()
   for (let i = 0; i < 60_000; i++) logQueue.append(row)

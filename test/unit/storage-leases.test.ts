@@ -102,7 +102,7 @@ for (const [name, open] of [
 
     for (const jump of [400 * day, -400 * day])
       await t.test(
-        `[6.7] a jump by ${jump / day} days ends nobody’s charges who is there, and those of who is gone`,
+        `[6.7] a jump by ${jump / day} days ends no charges of living processes, and those of dead ones`,
         async t => {
           const { ada, ben, beats, isOpen } = await start(t)
           await beats(now + 5_000, ada, ben)
@@ -115,7 +115,7 @@ for (const [name, open] of [
         },
       )
 
-    await t.test('[6.7] after a pause of all of them who comes first ends nobody else', async t => {
+    await t.test('[6.7] after a pause of all processes the first one back ends no other', async t => {
       const { ada, ben, beats, isOpen } = await start(t)
       await beats(now + 600_000, ada)
       await beats(now + 604_000, ben)
@@ -124,7 +124,7 @@ for (const [name, open] of [
       t.equal(await isOpen('gone'), false)
     })
 
-    await t.test('who is silent while others keep watch loses its charges and begins anew', async t => {
+    await t.test('a process that is silent while others keep watch loses its charges and begins again', async t => {
       const { base, ada, ben, beats, isOpen } = await start(t)
       for (let at = 5_000; at <= 60_000; at += 5_000) await beats(now + at, ada)
       t.equal(await isOpen('ben'), false)
@@ -132,7 +132,7 @@ for (const [name, open] of [
     })
   })
 
-await t.test('[6.6] one gateway on a file is there for as long as it has the file, by whatever clock', async t => {
+await t.test('[6.6] one gateway on a file lives as long as it has the file, by any clock', async t => {
   const harness = await sqliteHarness()
   const clock = clockAt(now)
   const storage = await harness.open('gateway', clock)
@@ -151,43 +151,36 @@ await t.test('[6.6] one gateway on a file is there for as long as it has the fil
   t.match((await storage.books.verify()).problems, [/is still reserved by a gateway that is gone/])
 })
 
-await t.test(
-  '[6.6] a copy made with requests in flight is sound: it can be verified and restored at any time',
-  async t => {
-    const folder = t.testdir()
-    for (const role of ['gateway', 'worker'] as const) {
-      const [live, copy, back] = ['live', 'copy', 'back'].map(name => join(folder, `${role}-${name}.db`)) as [
-        string,
-        string,
-        string,
-      ]
-      const storage = await openStorage({ url: `sqlite:${live}`, clock: systemClock, log: silentLog, role })
-      await storage.ledger.hold(holdOf(await storage.keys.create(newKey()), 10))
-      await backupStorage({ url: `sqlite:${live}`, to: copy })
-      await storage.close()
-      const db = new DatabaseSync(copy)
-      // As if the copy were a day old.
-      db.exec('UPDATE replica SET lease_until = 1 WHERE lease_until < 9007199254740991')
-      db.close()
-      const tool = await openStorage({ url: `sqlite:${copy}`, clock: systemClock, log: silentLog, role: 'tool' })
-      t.match(await tool.books.verify(), { problems: [], left: role === 'worker' ? 1 : 0 }, caseName({ role }))
-      await tool.close()
-      t.match(
-        (await restoreStorage({ url: `sqlite:${back}`, from: copy })).audit,
-        { problems: [], charges: 1 },
-        caseName({ role }),
-      )
-      const again = await openStorage({ url: `sqlite:${back}`, clock: systemClock, log: silentLog, role: 'gateway' })
-      t.match(
-        await again.books.all(null, 5),
-        [{ state: 'needs_review', reason: 'gateway_stopped' }],
-        caseName({ role }),
-      )
-      t.match(await again.keys.list(), [{ held: 0 }], caseName({ role }))
-      await again.close()
-    }
-  },
-)
+await t.test('[6.6] a copy with requests in flight is sound: it can be verified and restored at any time', async t => {
+  const folder = t.testdir()
+  for (const role of ['gateway', 'worker'] as const) {
+    const [live, copy, back] = ['live', 'copy', 'back'].map(name => join(folder, `${role}-${name}.db`)) as [
+      string,
+      string,
+      string,
+    ]
+    const storage = await openStorage({ url: `sqlite:${live}`, clock: systemClock, log: silentLog, role })
+    await storage.ledger.hold(holdOf(await storage.keys.create(newKey()), 10))
+    await backupStorage({ url: `sqlite:${live}`, to: copy })
+    await storage.close()
+    const db = new DatabaseSync(copy)
+    // As if the copy were a day old.
+    db.exec('UPDATE replica SET lease_until = 1 WHERE lease_until < 9007199254740991')
+    db.close()
+    const tool = await openStorage({ url: `sqlite:${copy}`, clock: systemClock, log: silentLog, role: 'tool' })
+    t.match(await tool.books.verify(), { problems: [], left: role === 'worker' ? 1 : 0 }, caseName({ role }))
+    await tool.close()
+    t.match(
+      (await restoreStorage({ url: `sqlite:${back}`, from: copy })).audit,
+      { problems: [], charges: 1 },
+      caseName({ role }),
+    )
+    const again = await openStorage({ url: `sqlite:${back}`, clock: systemClock, log: silentLog, role: 'gateway' })
+    t.match(await again.books.all(null, 5), [{ state: 'needs_review', reason: 'gateway_stopped' }], caseName({ role }))
+    t.match(await again.keys.list(), [{ held: 0 }], caseName({ role }))
+    await again.close()
+  }
+})
 
 await t.test('anchors on a file of SQLite', t => anchorsContract(t, sqliteHarness))
 await t.test('anchors on PostgreSQL', t => anchorsContract(t, postgresHarness(postgres)))

@@ -14,7 +14,7 @@ import { holdOf, line, newKey } from '../contract/storage.ts'
 import { someKey } from '../harness/exchange.ts'
 import { startPostgres } from '../harness/postgres.ts'
 
-t.test('who bounds a request', async t => levelsOfCallers(t, someKey))
+t.test('payers that limit a request', async t => levelsOfCallers(t, someKey))
 await t.test('on SQLite', async t => {
   await levelsContract(t, sqliteHarness)
   await zonesContract(t, sqliteHarness)
@@ -36,7 +36,7 @@ await t.test('on PostgreSQL', async t => {
   await mixedContract(t, make)
   await toldContract(t, make, 3)
 
-  await t.test('where nothing is bounded nobody waits for another gateway to commit', async t => {
+  await t.test("without limits no gateway waits for another's commit", async t => {
     const harness = await make()
     const storage = await harness.open('gateway')
     const others = await postgres.connect(harness.url)
@@ -66,7 +66,7 @@ await t.test('on PostgreSQL', async t => {
     t.same((await storage.books.verify()).problems, [])
   })
 
-  await t.test('what a gateway that is gone has booked apart is added up, and counts the same', async t => {
+  await t.test('separate bookings of a dead gateway are added up, and count the same', async t => {
     const harness = await make()
     const first = await harness.open('gateway')
     const key = await first.keys.create(newKey())

@@ -52,7 +52,7 @@ async function versionIn(url: string): Promise<number> {
   }
 }
 
-t.test('a command or a worker refuses an older schema, says what to do, and changes nothing', async t => {
+t.test('a command or a worker refuses an older schema with the remedy, and changes nothing', async t => {
   const refused = {
     code: 'storage_older',
     message: /older version \(19; this version needs \d+\).*stop every older gateway.*tollgate storage migrate/s,
@@ -67,7 +67,7 @@ t.test('a command or a worker refuses an older schema, says what to do, and chan
   t.equal(await versionIn(url), older)
 })
 
-t.test('a migration of a file waits for the gateway that has it, and says which', async t => {
+t.test('a migration of a file waits for the gateway that has it, and names it', async t => {
   const path = oldFile(t)
   const url = `sqlite:${path}`
   // As every version claims a file.
@@ -110,7 +110,7 @@ t.test('a gateway does not migrate a file that another process has open', async 
   t.equal(versionOf(path), known)
 })
 
-t.test('a migration of PostgreSQL waits for leases and for connections of older processes, and says which', async t => {
+t.test('a migration of PostgreSQL waits for leases and connections of older processes, and names them', async t => {
   const url = await oldDatabase()
   const session = new Client({ connectionString: url, application_name: 'tollgate' })
   await session.connect()
@@ -160,19 +160,19 @@ for (const [name, harness] of [
     await base.close()
   })
 
-  t.test(`${name}: an error of the storage keeps what it names`, async t => {
+  t.test(`${name}: an error of the storage keeps its names`, async t => {
     const base = await harness()
     const storage = await base.open('gateway')
     await t.rejects(async () => storage.keys.create(newKey({ user: 'nobody' })), {
       code: 'user_unknown',
       params: { name: 'nobody' },
-      message: 'there is no user named nobody; create it first',
+      message: 'the user nobody does not exist; create it first',
     })
     await storage.close()
     await base.close()
   })
 
-  t.test(`${name}: budgets are corrected by their charges, beside a gateway that books`, async t => {
+  t.test(`${name}: budgets are corrected by their charges, next to a gateway that books`, async t => {
     const base = await harness()
     const storage = await base.open('gateway')
     await storage.users.create({ name: 'ann', group: 'team', role: 'user', passwordHash: null })

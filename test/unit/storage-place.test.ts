@@ -6,7 +6,7 @@ import { systemClock } from '../../src/util/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { silentLog } from '../contract/storage.ts'
 
-t.test('the folders made for a new database have names that a loss of power does not take away', async t => {
+t.test('the folders of a new database have names that survive a loss of power', async t => {
   const top = fs.realpathSync(t.testdir())
   const opened = new Map<number, string>()
   const synced: string[] = []

@@ -78,7 +78,7 @@ for (const [name, filter, wanted] of indexed)
     )
   })
 
-t.test('a charge in a segment is looked for in an index alone, and so is what overlaps it', async t => {
+t.test('a charge in a segment, and overlapping segments, are found by an index alone', async t => {
   const found = findBooked(['req_01kabcdefg0000000000']).next()
   t.match(
     found.done ? '' : planOf(found.value.sql),
@@ -108,7 +108,7 @@ t.test('a page of keys walks them in order, however many there are', async t => 
   }
 })
 
-t.test('where keys stand is read from the accounts above them, however many there are', async t => {
+t.test("a key's budgets are read from its accounts, however many there are", async t => {
   const insert = prepare(`INSERT INTO account (kind, name, part) VALUES (?, ?, ?)`)
   for (let i = 0; i < 1_000; i++)
     for (const kind of ['user', 'balance', 'group']) insert.run(kind, `n${i}`, `p${i % 3}`)
@@ -126,12 +126,12 @@ t.test('where keys stand is read from the accounts above them, however many ther
   t.equal(next.value.length, of.length)
 })
 
-t.test('what is open is found by an index, however much has ended', async t => {
+t.test('open charges are found by an index, however many have ended', async t => {
   const step = sumOpen().next()
   t.match(step.done ? '' : planOf(step.value.sql), /^SEARCH charge USING INDEX charge_unsettled \(state=\?\)/)
 })
 
-t.test('a secret is looked up by an index, the present one and the one before', async t => {
+t.test('a secret is looked up by an index, the current one and the previous one', async t => {
   const steps = findKeyByHash('x')
   const present = steps.next()
   const before = steps.next([])

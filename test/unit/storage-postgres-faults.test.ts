@@ -86,7 +86,7 @@ async function agrees(t: Test, storage: Storage, acknowledged: readonly string[]
 }
 
 await t.test(
-  'a server that crashes under load: only 503, then it goes on by itself, and the books agree [D6]',
+  'a server that crashes under load: only 503, then it recovers by itself, and the books agree [D6]',
   async t => {
     const said: string[] = []
     const note = (...words: unknown[]): void => void said.push(inspect(words, { depth: 9 }))
@@ -111,7 +111,7 @@ await t.test(
   },
 )
 
-await t.test('connections cut at any moment, commits among them: nothing is written twice or lost', async t => {
+await t.test('connections cut at any moment, also during commits: nothing is written twice or lost', async t => {
   const { url, storage, key, readKey } = await start(t)
   const work = load(storage, key)
   const knife = await postgres.connect(url)
@@ -130,7 +130,7 @@ await t.test('connections cut at any moment, commits among them: nothing is writ
 })
 
 await t.test(
-  'a row that stays locked: its key is refused, others go on, and what was opened late is ended [D10]',
+  'a row that stays locked: its key is refused, others continue, and late charges are ended [D10]',
   async t => {
     const { url, storage, ledger, key, readKey } = await start(t)
     const other = await storage.keys.create(newKey())
@@ -154,7 +154,7 @@ await t.test(
 )
 
 await t.test(
-  'a table that stays locked: nothing is opened, keys are looked up, and it goes on by itself [D10]',
+  'a table that stays locked: nothing is opened, keys are looked up, and it recovers by itself [D10]',
   async t => {
     const { url, storage, ledger, key, readKey } = await start(t)
     const keys = await Promise.all(Array.from({ length: 12 }, async () => storage.keys.create(newKey())))
@@ -173,24 +173,21 @@ await t.test(
   },
 )
 
-await t.test(
-  'a server that is frozen: holds and lookups are refused, not left waiting; thawed, it goes on [D10]',
-  async t => {
-    const { storage, ledger, key, readKey } = await start(t)
-    postgres.signal('SIGSTOP')
-    try {
-      await Promise.all([t.rejects(ledger.hold(holdOf(key, 100)), unavailable), t.rejects(readKey(), unavailable)])
-    } finally {
-      postgres.signal('SIGCONT')
-    }
-    await recovered(storage)
-    await until(async () => (await readKey())?.held === 0)
-    t.same(await ledger.hold(holdOf(key, 100)), { kind: 'held' })
-    t.same((await storage.books.verify()).problems, [])
-  },
-)
+await t.test('a frozen server: holds and look-ups are refused at once, and recover when it thaws [D10]', async t => {
+  const { storage, ledger, key, readKey } = await start(t)
+  postgres.signal('SIGSTOP')
+  try {
+    await Promise.all([t.rejects(ledger.hold(holdOf(key, 100)), unavailable), t.rejects(readKey(), unavailable)])
+  } finally {
+    postgres.signal('SIGCONT')
+  }
+  await recovered(storage)
+  await until(async () => (await readKey())?.held === 0)
+  t.same(await ledger.hold(holdOf(key, 100)), { kind: 'held' })
+  t.same((await storage.books.verify()).problems, [])
+})
 
-await t.test('a transaction that somebody else was in the way of is made again [D11]', async t => {
+await t.test('a conflicting transaction is repeated [D11]', async t => {
   const { url, storage, ledger, key } = await start(t)
   const foreign = await postgres.connect(url)
   for (const table of ['charge', 'line', 'entry']) {
@@ -223,7 +220,7 @@ await t.test('a transaction that somebody else was in the way of is made again [
   })
 })
 
-await t.test('conflicts in bursts are waited out: none of what a caller waits for counts as failed', async t => {
+await t.test('bursts of conflicts are waited out: no awaited operation fails', async t => {
   const { url, storage, ledger, key } = await start(t)
   const foreign = await postgres.connect(url)
   t.teardown(() => foreign.end())
@@ -248,7 +245,7 @@ await t.test('conflicts in bursts are waited out: none of what a caller waits fo
   t.match(await storage.books.verify(), { charges: 60, lines: 60, problems: [] })
 })
 
-await t.test('[7.6] a charge that others are in the way of each time is written when they are not', async t => {
+await t.test('[7.6] a charge with repeated conflicts is written when they end', async t => {
   const { url, storage, ledger, key } = await start(t)
   const foreign = await postgres.connect(url)
   t.teardown(() => foreign.end())
@@ -263,7 +260,7 @@ await t.test('[7.6] a charge that others are in the way of each time is written 
   t.match(await storage.books.verify(), { charges: 1, lines: 1, entries: 1, problems: [] })
 })
 
-await t.test('the database keeps history as it is, whoever writes', async t => {
+await t.test('the database keeps history unchanged, whoever writes', async t => {
   const { url, storage, ledger, key } = await start(t)
   const [settled, open] = [holdOf(key, 100), holdOf(key, 100)]
   for (const request of [settled, open]) {
@@ -292,38 +289,35 @@ await t.test('the database keeps history as it is, whoever writes', async t => {
   t.same((await storage.books.verify()).problems, [])
 })
 
-await t.test('several that find an empty database at once all open it; it is made once', async t => {
+await t.test('several processes open an empty database at once; it is created once', async t => {
   const url = await postgres.createDatabase()
   const storages = await Promise.all([open(url), open(url), open(url, 'tool'), open(url)])
   t.same(await Promise.all(storages.map(async one => (await one.users.list()).length)), [1, 1, 1, 1])
   for (const one of storages) await one.close()
 })
 
-await t.test(
-  'a migration takes as long as it takes, and so long do those wait that find somebody else at it [D12]',
-  async t => {
-    const url = await postgres.createDatabase()
-    const migrating = await postgres.connect(url)
-    await migrating.query('SELECT pg_advisory_lock($1)', [0x74_6f_6c_6c])
-    t.teardown(() => migrating.end())
-    const opening = open(url)
-    opening.catch(() => undefined)
-    // Longer than any other statement may take, as the server tells it.
-    await until(async () => {
-      const { rows } = await migrating.query(
-        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'
+await t.test('a migration may take any time, and other processes wait for it [D12]', async t => {
+  const url = await postgres.createDatabase()
+  const migrating = await postgres.connect(url)
+  await migrating.query('SELECT pg_advisory_lock($1)', [0x74_6f_6c_6c])
+  t.teardown(() => migrating.end())
+  const opening = open(url)
+  opening.catch(() => undefined)
+  // Longer than any other statement may take, as the server tells it.
+  await until(async () => {
+    const { rows } = await migrating.query(
+      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'
          AND now() - query_start > interval '8 seconds'`,
-      )
-      return rows.length === 1
-    })
-    await migrating.query('SELECT pg_advisory_unlock_all()')
-    const storage = await opening
-    t.equal((await storage.users.list()).length, 1)
-    await storage.close()
-  },
-)
+    )
+    return rows.length === 1
+  })
+  await migrating.query('SELECT pg_advisory_unlock_all()')
+  const storage = await opening
+  t.equal((await storage.users.list()).length, 1)
+  await storage.close()
+})
 
-await t.test('a migration killed half-way is begun again [D12]', async t => {
+await t.test('a migration killed half-way starts again [D12]', async t => {
   const url = await postgres.createDatabase()
   const killed = await postgres.connect(url)
   await killed.query('BEGIN')
@@ -336,7 +330,7 @@ await t.test('a migration killed half-way is begun again [D12]', async t => {
   await storage.close()
 })
 
-await t.test('a database of a newer version is refused, and says where without the password [D12]', async t => {
+await t.test('a database of a newer version is refused, with its address but without the password [D12]', async t => {
   const { url } = await start(t)
   const foreign = await postgres.connect(url)
   await foreign.query('UPDATE tollgate_schema SET version = 99')
@@ -352,7 +346,7 @@ await t.test('a database of a newer version is refused, and says where without t
     )
 })
 
-await t.test('a database that is not there is told at the start, without the password', async t => {
+await t.test('a missing database is reported at the start, without the password', async t => {
   const url = await postgres.createDatabase()
   const none = url.replace(/test\d+$/, 'none')
   const told = { code: 'storage_unavailable', message: /^(?!.*a-password).*\/none: there is no such database/ }
@@ -364,7 +358,7 @@ await t.test('a database that is not there is told at the start, without the pas
   })
 })
 
-await t.test('the lease of a worker that died is ended by whoever started it', async t => {
+await t.test('the process that started a worker ends its lease when it dies', async t => {
   const url = await postgres.createDatabase()
   const claim = await claimStorage({ url, clock: systemClock, log: silentLog })
   const [dead, other] = await Promise.all(

@@ -95,7 +95,7 @@ t.test('keys of charges with and without a hold are locked in one order', async 
 const day = 24 * 3_600_000
 const yesterday = Math.floor(Date.now() / day) * day - day / 2
 
-t.test('an ending of yesterday that was owed hides nothing of today from whoever waited for it', async t => {
+t.test('a late settlement of yesterday hides nothing of today from waiting transactions', async t => {
   const { url, other, waits } = await open(t)
   const clock = clockAt(yesterday)
   const [late, now] = await Promise.all(
@@ -152,7 +152,7 @@ t.test('an ending of yesterday that was owed hides nothing of today from whoever
   t.match(await now.keys.find(one.id), { spentIn: { day: { spent: 100 } } })
 })
 
-t.test('what a gateway left is ended in one order, whatever becomes of it', async t => {
+t.test('the charges of a dead gateway are ended in one order, whatever their end', async t => {
   const { url, clock, storage, other, keyOf, waits } = await open(t)
   const { ledger } = storage
   for (const user of ['anna', 'ben']) {
@@ -173,7 +173,7 @@ t.test('what a gateway left is ended in one order, whatever becomes of it', asyn
   await heir.close()
 })
 
-t.test('two who take over the same at once count what was spent before once', async t => {
+t.test('two concurrent imports count earlier spending once', async t => {
   const { url, clock, storage, other, waits } = await open(t)
   const second = await openStorage({ url, clock, log: silentLog, role: 'gateway' })
   t.teardown(() => second.close())

@@ -17,7 +17,7 @@ t.test('a thread that was started ahead is the one that writes, and is taken onc
   await again.close()
 })
 
-t.test('a thread that nobody takes is ended, and given to nobody afterwards', async t => {
+t.test('an unused thread is ended, and cannot be taken afterwards', async t => {
   const release = prepareThread()
   await release()
   const next = startThread('writer-thread', undefined)

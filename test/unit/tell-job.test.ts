@@ -12,7 +12,7 @@ async function told(body: string | null): Promise<string> {
 const head =
   '{"id":"req_1","object":"job","status":"succeeded","created":5,"ended":9,"model":"m","operation":"image.generate"'
 
-t.test('a job is told with its answer byte for byte, however large', async t => {
+t.test('a job is returned with its answer byte for byte, however large', async t => {
   const answers = ['{"created":1,"data":[ {"b64_json":"AAAA"} ]}', `{"data":[{"b64_json":"${'A'.repeat(300_000)}"}]}`]
   for (const answer of answers) {
     const text = await told(answer)
@@ -21,7 +21,7 @@ t.test('a job is told with its answer byte for byte, however large', async t => 
   }
 })
 
-t.test('an answer that is no JSON object is null, so that what is told stays JSON', async t => {
+t.test('an answer that is no JSON object is null, so that the result stays JSON', async t => {
   for (const answer of ['<html>', '', '[1', '{"a":"\n"}', `{"a":"${'A'.repeat(100_000)}"`, '{"a":1} {"b":2}'])
     t.equal(await told(answer), `${head},"response_status":200,"response":null}`, JSON.stringify(answer.slice(0, 20)))
   t.equal(await told(null), `${head},"response_status":null,"response":null}`)

@@ -116,7 +116,7 @@ function cut(text: string, length: number): string[] {
 
 for (const { name, description, event, last } of channels)
   for (const { name: title, text, images } of texts)
-    t.test(`a picture in a text counts, however the text is cut: ${name}: ${title}`, async t => {
+    t.test(`a picture in a text counts, however the text is split: ${name}: ${title}`, async t => {
       for (const length of [1, 2, 7, 60, 100, 1_000_000])
         for (const room of [1e7, 0]) {
           const events = [...cut(text, length).map(piece => event(piece, 0)), last].map(eventOf)
@@ -125,7 +125,7 @@ for (const { name, description, event, last } of channels)
         }
     })
 
-t.test('texts of two choices are read apart, their index first or last', async t => {
+t.test('texts of two choices are read separately, their index first or last', async t => {
   const [first, second] = [`![a](${inline(7)})`, 'So many words, and no picture at all. '.repeat(40)]
   const orders = [
     (content: string, index: number) => ({ choices: [{ index, delta: { content } }] }),
@@ -160,7 +160,7 @@ t.test('a picture in a text of one answer counts, long or in parts', async t => 
   t.same(scan(new DescribedScanner(chat, words), chunks), { out: large, done: [found(0, 7)] })
 })
 
-t.test('a picture that a text and the list of pictures both have counts once', async t => {
+t.test('a picture in both a text and the list of pictures counts once', async t => {
   const images = [{ type: 'image_url', image_url: { url: inline(7) } }]
   const linked = [{ type: 'image_url', image_url: { url: 'https://cdn.example/1.png' } }]
   const rows = [
@@ -187,7 +187,7 @@ t.test('a picture that a text and the list of pictures both have counts once', a
     }
 })
 
-t.test('of a picture in deltas the end waits for its charge', async t => {
+t.test('the end of a picture in deltas waits for its charge', async t => {
   const scanner = new DescribedEventScanner(chat, new ByteBudget(1e7), words)
   const pieces = cut(`![a](${inline(7)}`, 80)
   const first = pieces.map(content => eventOf({ choices: [{ delta: { content } }] }))
@@ -206,7 +206,7 @@ t.test('of a picture in deltas the end waits for its charge', async t => {
   )
 })
 
-t.test('what would be too much to hold is charged before its end', async t => {
+t.test('a picture too large to hold is charged before its end', async t => {
   const scanner = new DescribedEventScanner(chat, new ByteBudget(1e8), words)
   const padding = 'so '.repeat(5_000)
   let held = 0
@@ -222,7 +222,7 @@ t.test('what would be too much to hold is charged before its end', async t => {
   t.equal(done.length, 1)
 })
 
-t.test('a picture cut over members that are no text is left out', async t => {
+t.test('a picture split over members that are no text is omitted', async t => {
   for (const name of ['note2', 'message', 'id']) {
     const pieces = cut(image(7), 60)
     const events = [
@@ -251,7 +251,7 @@ t.test('an event whose two names differ is refused', async t => {
     }
 })
 
-t.test('several pictures in one string are as many, however it is cut', async t => {
+t.test('several pictures in one string are as many, however it is split', async t => {
   const rows: readonly (readonly [text: string, images: readonly FoundImage[]])[] = [
     [`${image(7)}${image(8)}`, [found(0, 7), found(1, 8)]],
     [`${image(7)},${image(8)}`, [found(0, 7), found(1, 8)]],

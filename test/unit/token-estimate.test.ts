@@ -8,7 +8,7 @@ const longest = (fields: { readonly [name: string]: Json }, traits?: OperationTr
 
 const chat = { answerLimits: ['max_completion_tokens', 'max_tokens'] }
 
-t.test('words of another style, and text, never make a hold smaller', async t => {
+t.test('fields of another format, and text, never reduce a hold', async t => {
   const rows: [string, { readonly [name: string]: Json }, number][] = [
     ['its own', { max_tokens: 7 }, 7],
     ['another style alone', { max_output_tokens: 1 }, 4096],
@@ -23,7 +23,7 @@ t.test('words of another style, and text, never make a hold smaller', async t =>
   for (const [what, fields, tokens] of rows) t.equal(longest(fields, chat), tokens, what)
 })
 
-t.test('[6.3] what is held for an answer is the longest that the request admits, in every spelling', async t => {
+t.test('[6.3] the hold is for the longest answer that the request allows, in every spelling', async t => {
   const rows: [string, { readonly [name: string]: Json }, number][] = [
     ['nothing said', {}, 4096],
     ['choices alone', { n: 3 }, 3 * 4096],

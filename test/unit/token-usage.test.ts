@@ -145,7 +145,7 @@ t.test('an amount too large for doubles is as exact as a small one', t => {
   t.end()
 })
 
-t.test('cached input has a line of its own, at its own price or at that of the input', t => {
+t.test('cached input is an item of its own, at its own price or that of the input', t => {
   const usage = used({ input: 100, cached_input: 40, output: 10 })
   t.same(told(rateExchange(ended({ usage }))), [
     'input 60 30 output',
@@ -161,7 +161,7 @@ t.test('cached input has a line of its own, at its own price or at that of the i
   t.end()
 })
 
-t.test('[6.3] a whole answer that does not tell its usage is charged by an estimate, marked as one', t => {
+t.test('[6.3] a whole answer without usage is charged by a marked estimate', t => {
   const rated = rateExchange(ended({ byLength: 20 }))
   t.same(told(rated), ['input 7 4 default usage_missing estimated', 'output 20 30 default usage_missing estimated'])
   t.match(rated, { missing: ['input', 'output'], reason: 'usage_missing' })
@@ -171,7 +171,7 @@ t.test('[6.3] a whole answer that does not tell its usage is charged by an estim
   t.end()
 })
 
-t.test('[6.3] what a request is counted in besides tokens is estimated by the request', t => {
+t.test('[6.3] units other than tokens are estimated by the request', t => {
   const form = { kind: 'form', parts: [file(48_000)], encode: neverSent, discard: () => undefined } as const
   const prices = [{ unit: 'second', price: 100, per: 1, at: 'x:1' }]
   t.same(told(rateExchange(ended({ rule: { ...rule, prices }, body: form }))), [
@@ -188,7 +188,7 @@ t.test('[6.3] what a request is counted in besides tokens is estimated by the re
   t.end()
 })
 
-t.test('[6.3] a report beyond what the bytes can carry is not believed, one of reasoning is', t => {
+t.test('[6.3] a report beyond what the bytes can carry is rejected, one of reasoning is not', t => {
   const body = jsonBody({ model: 'm', messages: [] })
   const sent = body.kind === 'json' ? body.json.bytes.length : 0
   const judged = (usage: Counts, more: Partial<UsageFacet> = {}, of: Body = body) =>
@@ -221,7 +221,7 @@ t.test('[6.3] a report beyond what the bytes can carry is not believed, one of r
   t.end()
 })
 
-t.test('[6.3] what was not believed is charged by its length, although it was counted', async t => {
+t.test('[6.3] a rejected report is charged by length', async t => {
   const options = { dialect: openai, operation: 'chat', bytesPerToken: 4, removesUsage: false }
   const events = new EventReading(options)
   const event = (text: string) => `data: {"choices":[{"delta":{"content":${JSON.stringify(text)}}}]}\n\n`
@@ -253,7 +253,7 @@ t.test('[6.3] an answer of a family that refuses waits for its end, up to 8 MiB'
   t.end()
 })
 
-t.test('a price per request is charged for every whole answer, though nothing else is known', t => {
+t.test('a price per request is charged for every whole answer, even if nothing else is known', t => {
   const prices = [{ unit: 'request', price: 2_000, per: 1, at: 'x:1' }]
   t.same(told(rateExchange(ended({ rule: { ...rule, prices } }))), ['request 1 2000 request'])
   const both = { ...rule, prices: [...rule.prices, ...prices] }
@@ -265,7 +265,7 @@ t.test('a price per request is charged for every whole answer, though nothing el
   t.end()
 })
 
-t.test('characters are those of the field that the family names, an emoji being one', t => {
+t.test('characters are those of the field that the family names; an emoji is one', t => {
   const body = jsonBody({ model: 'm', input: 'aé😀 b' })
   t.equal(countCharacters(body, 'input'), 5)
   t.equal(countCharacters(body, 'text'), null)
@@ -276,7 +276,7 @@ t.test('characters are those of the field that the family names, an emoji being 
   t.end()
 })
 
-t.test('of an answer that the caller cut, what nobody counted is estimated and marked', t => {
+t.test('the uncounted part of an answer that the client cut is estimated and marked', t => {
   const cut = rateExchange(ended({ outcome: left, uncounted: 50 }))
   t.same(told(cut), ['input 7 4 default estimated', 'output 50 75 default estimated'])
   const reported = used({ input: 25, output: 1 })
@@ -287,7 +287,7 @@ t.test('of an answer that the caller cut, what nobody counted is estimated and m
   t.end()
 })
 
-t.test('of an answer that the upstream cut or failed, only what it reported is charged', t => {
+t.test('an answer that the upstream cut or failed is charged only as reported', t => {
   const usage = used({ input: 25, output: 1 })
   const cut: Outcome = { kind: 'cut', by: 'upstream', status: 200, reach: 'truncated' }
   t.same(told(rateExchange(ended({ outcome: cut, usage, uncounted: 50 }))), ['input 25 13 output', 'output 1 1 output'])
@@ -296,7 +296,7 @@ t.test('of an answer that the upstream cut or failed, only what it reported is c
   t.end()
 })
 
-t.test('what never became an answer costs nothing', t => {
+t.test('a request without an answer costs nothing', t => {
   for (const reach of ['untouched', 'refused', 'unknown'] as const) {
     const usage = used({ input: 9, output: 9 })
     t.same(rateExchange(ended({ outcome: { kind: 'answered', status: 500, reach }, usage })).lines, [], reach)
@@ -358,7 +358,7 @@ t.test('a charge of use is explained by its quantities, and replayed from its ow
   t.end()
 })
 
-t.test('every model of the family has a price that its use can be charged by', t => {
+t.test('every model of the family has a price for its use', t => {
   const origin = { file: 'gateway.yaml', line: 7, col: 1 }
   const problems = (prices: readonly string[], more: Partial<UsageFacet> = {}) => {
     const { model, family } = someTarget()
@@ -377,7 +377,7 @@ t.test('every model of the family has a price that its use can be charged by', t
   t.end()
 })
 
-t.test('members are found at the top level alone, however the text is split', t => {
+t.test('only top-level members are found, however the text is split', t => {
   const text = JSON.stringify({
     id: 'x"},"usage":{"a":1}\\',
     'us\\age': 1,
@@ -404,7 +404,7 @@ t.test('members are found at the top level alone, however the text is split', t 
   t.end()
 })
 
-t.test('a list stands for a stream: the members of each of its objects are found', t => {
+t.test('a list replaces a stream: the members of each of its objects are found', t => {
   const found: [string, Json][] = []
   const reader = new MemberReader({ members: new Set(['usage']) }, (name, value) => void found.push([name, value]))
   reader.write(Buffer.from('[{"a":[{"usage":9}],"usage":1}\n,\r\n{"usage":{"b":2}}]'))
@@ -415,7 +415,7 @@ t.test('a list stands for a stream: the members of each of its objects are found
   t.end()
 })
 
-t.test('megabytes without usage are read without being kept', t => {
+t.test('megabytes without usage are read without being stored', t => {
   const reading = new JsonReading({ dialect: openai, operation: 'embeddings', bytesPerToken: 4, removesUsage: false })
   const row = Buffer.from(`{"embedding":[${'0.0123456789,'.repeat(5_000)}0],"index":0},`)
   reading.write(Buffer.from('{"object":"list","data":['))
@@ -438,7 +438,7 @@ for (const [name, end] of [
   ['carriage returns and line feeds', '\r\n'],
   ['carriage returns', '\r'],
 ] as const) {
-  t.test(`the usage event is taken out and every other byte stays, split anywhere, with ${name}`, t => {
+  t.test(`the usage event is removed and every other byte stays, split anywhere, with ${name}`, t => {
     const before = `: hello\n\n${chunk('Hello "usage":{ ü')}event: x\ndata: {"choices":[],\ndata: "usage":null}\n\n${chunk('b')}`
     const after = `data: [DONE]\n\n`
     const withEnds = (text: string) => text.replaceAll('\n', end)
@@ -466,7 +466,7 @@ for (const [name, end] of [
   })
 }
 
-t.test('a stream whose caller asked for the usage passes as it is, chunk for chunk', t => {
+t.test('a stream whose client requested the usage passes unchanged, chunk for chunk', t => {
   const reading = readingOf(false)
   for (const text of [chunk('a').slice(0, 30), chunk('a').slice(30), usageChunk]) {
     const bytes = Buffer.from(text)
@@ -484,7 +484,7 @@ t.test('a whole event is never held back', t => {
   t.end()
 })
 
-t.test('an event without end is held no longer than 64 KiB, and one of megabytes is passed unread', t => {
+t.test('an endless event is held up to 64 KiB, and one of megabytes passes unread', t => {
   const reading = readingOf(true)
   const long = Buffer.alloc(40_000, 'x')
   t.same(reading.write(long), [])
@@ -496,7 +496,7 @@ t.test('an event without end is held no longer than 64 KiB, and one of megabytes
   t.end()
 })
 
-t.test('usage at the last content of a stream is read, and the event stays', t => {
+t.test('usage with the last content of a stream is read, and the event stays', t => {
   const last = `data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":6}}\n\n`
   const reading = readingOf(true)
   t.equal(passed(stageOf(reading), Buffer.from(last), [20]), last)
@@ -504,7 +504,7 @@ t.test('usage at the last content of a stream is read, and the event stays', t =
   t.end()
 })
 
-t.test('the last record counts though its blank line is missing', t => {
+t.test('the last record counts although its blank line is missing', t => {
   const reading = readingOf(true)
   t.equal(passed(stageOf(reading), Buffer.from(chunk('a') + usageChunk.trimEnd()), []), chunk('a'))
   t.match(reading.usage()?.counts, { output: 3 })
@@ -533,7 +533,7 @@ t.test('a generative stream as one list of objects is read like its events', t =
   t.end()
 })
 
-t.test('a stream without usage is estimated by what differs between its events, at least a token each', t => {
+t.test('a stream without usage is estimated by the differences of its events, at least a token each', t => {
   const reading = readingOf(false)
   const words = ['Hello', ' there', ',', ' how', ' are', ' you', ' doing', ' today', '?', '?']
   for (const word of words) reading.write(Buffer.from(chunk(word)))
@@ -543,7 +543,7 @@ t.test('a stream without usage is estimated by what differs between its events, 
   t.end()
 })
 
-t.test('what comes after a report is estimated on top of it', t => {
+t.test('what follows a report is estimated in addition to it', t => {
   const reading = readingOf(false, anthropic, 'messages')
   reading.write(
     Buffer.from(`data: {"type":"message_start","message":{"usage":{"input_tokens":10,"output_tokens":1}}}\n\n`),
@@ -581,7 +581,7 @@ const errors: readonly (readonly [string, string, string])[] = [
   ],
 ]
 for (const [name, text, fault] of errors) {
-  t.test(`an error ${name} inside a stream of status 200 is seen, and passes`, t => {
+  t.test(`an error ${name} inside a stream of status 200 is detected, and passes`, t => {
     for (const cuts of [[], [3], [40]]) {
       const reading = readingOf(true)
       t.equal(passed(stageOf(reading), Buffer.from(chunk('a') + text), cuts), chunk('a') + text, caseName({ cuts }))
@@ -598,7 +598,7 @@ t.test('an error that is null is none', t => {
   t.end()
 })
 
-t.test('random streams in random pieces: what passes is what came, less the usage events', t => {
+t.test('random streams in random pieces pass unchanged, except usage events', t => {
   t.comment(`SEED=${seed}`)
   const random = seeded(seed)
   const records = [chunk('x'), chunk('"usage":{'), ': ping\n\n', '\n', 'event: a\n\n', usageChunk, 'data: [DONE]\n\n']
@@ -617,7 +617,7 @@ t.test('random streams in random pieces: what passes is what came, less the usag
   t.end()
 })
 
-t.test('records are told with their event and their lines joined', t => {
+t.test('records have their event and their joined lines', t => {
   const seen: [string, string][] = []
   const reader = new EventReader((data, event) => (seen.push([event, data.toString()]), false), { removes: false })
   reader.write(Buffer.from('\uFEFFdata: a\ndata:b\nid: 1\n\nevent: e\nretry: 5\ndata\n\n: c\n\ndata: z'))
@@ -630,7 +630,7 @@ t.test('records are told with their event and their lines joined', t => {
   t.end()
 })
 
-t.test('a file written as base64 is estimated as one, not as so many letters of text', async t => {
+t.test('a base64 file is estimated as one file, not as letters of text', async t => {
   const text = 'what is on this picture? '.repeat(200)
   const picture = Buffer.alloc(900_000, 7).toString('base64')
   const body = Buffer.from(
@@ -643,12 +643,12 @@ t.test('a file written as base64 is estimated as one, not as so many letters of 
   t.same(measureText(two), { textBytes: 5, files: 2 }, 'also where they go over many pieces')
 })
 
-t.test('what was put in does not shrink when a later report leaves out what was cached', async t => {
+t.test('input does not shrink when a later report omits cached tokens', async t => {
   const merged = mergeUsage(used({ input: 150_010, cached_input: 50_000 }), used({ input: 10, output: 7 }))
   t.same(merged?.counts, { input: 150_010, cached_input: 50_000, output: 7 })
 })
 
-t.test('[6.3] a charge that cannot be left to a person is settled by its lines, or posted with them', async t => {
+t.test('[6.3] a charge that cannot be left to a person is settled by its items, or posted with them', async t => {
   const facts = { id: 'req_1', upstream: 'beta' } as ChargeFacts
   const { lines } = rateExchange(ended({ byLength: 20 }))
   const down = (): Promise<never> => Promise.reject(new Error('disk full'))

@@ -57,18 +57,18 @@ function heard(answer: string, bytes: number, type: string): UpstreamResponse {
   }
 }
 
-t.test('[10] a link whose slashes are escaped is a link, wherever it is cut', async t => {
+t.test('[10] a link with escaped slashes is a link, however it is split', async t => {
   const answer = String.raw`{"data":[{"url":"https:\/\/cdn.example\/a.png"}]}`
   const { text } = await read({}, [answer])
   t.strictSame(JSON.parse(text), { created: 1, data: [{ url: 'https://cdn.example/a.png' }] })
 })
 
-t.test('[10] base64 whose slashes are escaped is base64, wherever it is cut', async t => {
+t.test('[10] base64 with escaped slashes is base64, however it is split', async t => {
   const { text } = await read({}, [String.raw`{"data":[{"\u006264_json":"\/9j\/4AAQ"}]}`])
   t.strictSame(JSON.parse(text), { created: 1, data: [{ b64_json: '/9j/4AAQ' }] })
 })
 
-t.test('[10] two places whose items are open together give two whole pictures', async t => {
+t.test('[10] two places with open items give two whole pictures', async t => {
   const section = {
     answer: [
       { at: '.', picture: 'image' },
@@ -83,7 +83,7 @@ t.test('[10] two places whose items are open together give two whole pictures', 
   t.strictSame(JSON.parse(text), { created: 1, data: pictures })
 })
 
-t.test('[10] an item within an item gives its own picture', async t => {
+t.test('[10] a nested item gives its own picture', async t => {
   const section = {
     answer: [
       { at: 'data', picture: 'b64', text: { note: 'note' } },
@@ -102,7 +102,7 @@ t.test('[10] duplicate members are two pictures, and both are counted', async t 
   t.equal((JSON.parse(text) as { data: unknown[] }).data.length, 2)
 })
 
-t.test('[10] an item whose member for failures is empty has not failed', async t => {
+t.test('[10] an item whose error member is empty has not failed', async t => {
   const section = { answer: { at: 'data', picture: 'b64', error: 'error' } }
   for (const error of ['', null, false, 0]) {
     const { count } = await read(section, [JSON.stringify({ data: [{ error, b64: picture }] })])
@@ -110,20 +110,20 @@ t.test('[10] an item whose member for failures is empty has not failed', async t
   }
 })
 
-t.test('[10] of several answers of which one counts nothing, none is uncounted', async t => {
+t.test('[10] if one of several answers has no count, none is uncounted', async t => {
   const one = (more: object) => JSON.stringify({ data: [{ b64_json: picture }], ...more })
   const { told } = await read({ count: 'usage.images' }, [one({ usage: { images: 1 } }), one({})])
   t.equal(told.count, 2)
 })
 
-t.test('[10] what an answer says last is known, however often it says it', async t => {
+t.test('[10] the last value of an answer is known, however often it is repeated', async t => {
   const values = new AnswerValues()
   for (let i = 0; i < 1_000; i++) values.add('usage.total', String(i))
   t.equal(values.last('usage.total'), '999')
   t.ok(values.of('usage.total').length <= 64, 'and what is kept of it is bounded')
 })
 
-t.test('what SDKs read of an answer beside its pictures is in the one that callers get', async t => {
+t.test("other members that SDKs read are in the client's answer", async t => {
   const section = {
     usage: {
       input_tokens: 'usage.input_tokens',
@@ -140,7 +140,7 @@ t.test('what SDKs read of an answer beside its pictures is in the one that calle
   t.same(JSON.parse((await read({}, [odd])).text), { created: 1, data: [{ b64_json: picture }] })
 })
 
-t.test('the event of a picture has what its answer says was used, and waits for that alone', async t => {
+t.test("the event of a picture has its answer's usage, and waits for that alone", async t => {
   const section = { usage: { input_tokens: 'usage.in' }, answer: { at: 'data', picture: 'b64_json' } }
   const answers = [4, 5].map(used =>
     JSON.stringify({ data: [{ b64_json: picture }, { b64_json: picture }], usage: { in: used } }),
@@ -154,7 +154,7 @@ t.test('the event of a picture has what its answer says was used, and waits for 
   t.same(events, [event, { ...event, usage: { input_tokens: 4 } }, event, { ...event, usage: { input_tokens: 5 } }])
 })
 
-t.test('a picture that came before its answer broke off has an event that is whole', async t => {
+t.test('a picture before its answer broke off has a complete event', async t => {
   const seen: string[] = []
   const broken = `{"data":[{"b64_json":"${picture}"},`
   await t.rejects(read({}, [broken], 9, { event: 'image_generation.completed', waits: true, seen }))
@@ -165,7 +165,7 @@ const streamed = { type: 'text/event-stream', event: 'image_generation.completed
 const eventsOf = (...all: readonly object[]): string => all.map(one => `data: ${JSON.stringify(one)}\n\n`).join('')
 const roles = { stream: { events: { done: 'image' }, picture: 'b64' } }
 
-t.test('[13.2] what no description covers does not cut a stream whose picture has gone', async t => {
+t.test('[13.2] undescribed content does not cut a stream whose picture was delivered', async t => {
   for (const [strange, shape] of [
     [eventsOf({ type: 'strange', b64: picture }), "a picture in an event 'strange'"],
     ['data: ["https://cdn.example/a.png"]\n\n', 'an event whose data is no JSON object'],
@@ -183,12 +183,12 @@ t.test('[13.2] what no description covers does not cut a stream whose picture ha
     }
 })
 
-t.test('[13.2] where there is nothing else, what no description covers waits for a person', async t => {
+t.test('[13.2] undescribed content without a picture waits for a person', async t => {
   const reading = read(roles, [eventsOf({ type: 'strange', b64: picture })], 7, streamed)
   await t.rejects(reading, { code: 'upstream_answer_undescribed', message: /a picture in an event 'strange'/ })
 })
 
-t.test('[13.7] a picture that comes again in one stream is written once, numbered or not', async t => {
+t.test('[13.7] a picture repeated in one stream is written once, numbered or not', async t => {
   const again = eventsOf({ type: 'done', b64: picture }, { type: 'done', b64: picture })
   t.equal((await read(roles, [again], 7, streamed)).count, 1, 'in events')
   const whole = eventsOf({ data: [{ b64_json: picture }] }, { data: [{ b64_json: picture }] })
@@ -203,7 +203,7 @@ t.test('[13.7] a picture that comes again in one stream is written once, numbere
   )
 })
 
-t.test('[13.7] where no memory is left, the pictures of a stream of answers go on as they come', async t => {
+t.test('[13.7] without memory, the pictures of a stream of answers pass as they arrive', async t => {
   const whole = eventsOf({ data: [{ b64_json: picture }, { url: 'https://cdn.example/a.png' }] })
   const { text, count } = await read({ stream: { each: 'answer' } }, [whole], 7, { ...streamed, hasRoom: false })
   t.equal(count, 2)

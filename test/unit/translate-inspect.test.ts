@@ -165,11 +165,11 @@ for (const [title, rows] of Object.entries({
   'what the vendor is sent': requests,
   'how jobs end': jobs,
 }))
-  t.test(`[10] what a description cannot mean is refused at its place: ${title}`, async t => {
+  t.test(`[10] a meaningless description is refused at its place: ${title}`, async t => {
     for (const [wrong, finding] of rows) t.strictSame(found(wrong), finding === '' ? [] : [finding], wrong)
   })
 
-t.test('[10] every finding says what would be right', async t => {
+t.test('[10] every finding has a remedy', async t => {
   for (const [wrong] of [...answers, ...streams, ...requests, ...jobs]) {
     const family = familyOf()
     for (const { message, remedy = '' } of inspect(facetOf(wrong), family, [modelOf(family)]))
@@ -189,7 +189,7 @@ t.test('[10] placeholders of a size need a section that reads sizes', async t =>
   t.strictSame(found(fixed, none), [], 'or its values say what stands there')
 })
 
-t.test('[10] what callers may ask for as a stream is described, where the vendor is asked for one', async t => {
+t.test('[10] streams that clients may request are described if the vendor streams them', async t => {
   const streams = new Set(['image.edit'])
   const { forward } = familyOf()
   const more = new Map([...forward, ['image.edit', only('model', 'prompt', 'n', 'size', 'image', 'stream')] as const])
@@ -223,7 +223,7 @@ families:
       answer: { at: "data[0]", picture: url }
 `
 
-t.test('[10] check shows the line and the place of what a description cannot mean', async t => {
+t.test('[10] check shows the line and the place of a meaningless description', async t => {
   const text = await editShipped([
     ['size-normalize, image-tier-billing, token-usage]', 'size-normalize, translate, image-tier-billing, token-usage]'],
     ['\nfamilies:\n', described],

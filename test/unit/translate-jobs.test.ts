@@ -59,7 +59,7 @@ function answering(value: object): { readonly asker: UpstreamClient; readonly as
   return { asker, asked }
 }
 
-t.test('[10.5] a job whose time has passed while nobody asked is asked for once more', async t => {
+t.test('[10.5] a job whose time passed unpolled is polled once more', async t => {
   const { asker, asked } = answering({ status: 'Ready' })
   t.match(await awaitJob(asker, { id: 'a' }, polling({}, 0)), { status: 200 })
   t.equal(asked.length, 1)
@@ -68,7 +68,7 @@ t.test('[10.5] a job whose time has passed while nobody asked is asked for once 
   t.equal(still.asked.length, 1)
 })
 
-t.test('[10.5] an id leads nowhere but to the job', async t => {
+t.test('[10.5] an id leads only to its job', async t => {
   for (const id of ['../../v1/keys', 'a/../b', '..', './x', 'a/..']) {
     const { asker, asked } = answering({ status: 'Ready' })
     await t.rejects(awaitJob(asker, { id }, polling({}, 9_000)), { code: 'upstream_answer_undescribed' }, id)
@@ -79,7 +79,7 @@ t.test('[10.5] an id leads nowhere but to the job', async t => {
   t.equal(asked[0]?.path, '/v1/tasks/models/%7Bmodel%7D/op..1%3Fx%23y')
 })
 
-t.test('[10.5] what a refusal costs is known of one that a job ends with', async t => {
+t.test('[10.5] the cost of a refusal is known for one that ends a job', async t => {
   const section = { refused: [{ if: { status: 'Moderated' }, charge: 'refusal', code: 'moderated', status: 400 }] }
   const { asker } = answering({ status: 'Moderated', message: 'no' })
   const terms = polling(section, 9_000)
@@ -87,7 +87,7 @@ t.test('[10.5] what a refusal costs is known of one that a job ends with', async
   t.equal(terms.told.refusalPrice, 'refusal')
 })
 
-t.test('[10.5] an answer without pictures that says that a job runs is no refusal', async t => {
+t.test('[10.5] an answer without pictures that reports a running job is no refusal', async t => {
   const section = { refused: [{ if: { result: 'none' }, code: 'refused', status: 400 }] }
   t.match(await readTaken(heard({ id: 'j1', status: 'Pending' }), polling(section, 9_000)), {
     kind: 'job',
@@ -130,7 +130,7 @@ async function textOf(heard: UpstreamResponse): Promise<string> {
   return text
 }
 
-t.test('[10.5] an answer about a job is billed while it is held, and handed on as it came', async t => {
+t.test('[10.5] an answer about a job is billed while it is held, and passed on unchanged', async t => {
   const picture = 'A'.repeat(300_000)
   const running = JSON.stringify({ noise: Array.from({ length: 20_000 }, (_, i) => i), status: 'Pending' })
   const done = JSON.stringify({ picture, status: 'Ready' })
@@ -143,7 +143,7 @@ t.test('[10.5] an answer about a job is billed while it is held, and handed on a
   t.equal(held(), 0, 'what was read again is given back')
 })
 
-t.test('[10.5] of an answer about a job whose result is elsewhere only the words of an error are held', async t => {
+t.test("[10.5] of an answer about a job with its result elsewhere only an error's words are held", async t => {
   const own = { ...job, result: { path: '/result/{id}' } }
   const large = JSON.stringify({ log: 'x'.repeat(500_000), status: 'Ready' })
   const { asker, asked } = polled(large, '{"data":[]}')
@@ -155,7 +155,7 @@ t.test('[10.5] of an answer about a job whose result is elsewhere only the words
   t.equal(held(), 0)
 })
 
-t.test('[10.5] a job is asked for again when there was no memory for what came', async t => {
+t.test('[10.5] a job is polled again if there was no memory for its answer', async t => {
   const done = JSON.stringify({ picture: 'A'.repeat(300_000), status: 'Ready' })
   const { asker, asked } = polled(done)
   const { claim, held } = budgetOf(400_000)
@@ -176,7 +176,7 @@ t.test('[10.5] a job is asked for again when there was no memory for what came',
   t.equal(held(), 0)
 })
 
-t.test('[10.5] what a job says is found wherever it stands, however it is written and cut', async t => {
+t.test("[10.5] a job's values are found anywhere, however they are written and split", async t => {
   const answers = {
     'behind everything': '{"a":[{"status":"Failed"},[1,"Failed"]],"status":"Ready"}',
     'in a list': '[{"status":"Ready"}]',
@@ -198,7 +198,7 @@ t.test('[10.5] what a job says is found wherever it stands, however it is writte
   }
 })
 
-t.test('a request with more pictures than any vendor takes is refused before any is read', t => {
+t.test('a request with more pictures than any vendor accepts is refused before any is read', t => {
   const section = { request: { images: [{ url: '{image.url}' }] } } as unknown as Section
   const shape = (count: number): unknown => {
     const images = Array.from({ length: count }, (_, i) => `https://a.example/${i}`)

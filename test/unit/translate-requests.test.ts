@@ -16,13 +16,13 @@ function shape(section: object, body: object | string): { readonly value: unknow
   return { value: shaped.value, text: (shaped.body.whole ?? Buffer.alloc(0)).toString() }
 }
 
-t.test('[10.4] no word of a caller reaches beyond the values that the file names', async t => {
+t.test('[10.4] no client text reaches beyond the values that the file names', async t => {
   const section = { request: { quality: '{quality}' }, values: { quality: { low: '1K', otherwise: '2K' } } }
   for (const quality of ['constructor', '__proto__', 'toString', 'hasOwnProperty'])
     t.strictSame(JSON.parse(shape(section, { quality }).text), { quality: '2K' }, quality)
 })
 
-t.test('[10.4] texts of a caller stay texts, whatever stands in them', async t => {
+t.test('[10.4] client texts stay texts, whatever they contain', async t => {
   const section = { request: { p: '{prompt}', q: 'say {prompt}!' } }
   for (const prompt of ['{model}', '{{', '"}],"x":[{"', '\u0000\n\r', '{image.base64}']) {
     const { text } = shape(section, { prompt })
@@ -30,7 +30,7 @@ t.test('[10.4] texts of a caller stay texts, whatever stands in them', async t =
   }
 })
 
-t.test('[10.4] fields of inherited names are fields like others', async t => {
+t.test('[10.4] fields with inherited names are ordinary fields', async t => {
   const { text } = shape(
     { request: { p: '{prompt}' }, rest: '.' },
     '{"prompt":"x","constructor":1,"__proto__":{"y":1}}',

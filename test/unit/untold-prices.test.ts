@@ -19,7 +19,7 @@ function withModel(family: string, prices: string, from = shipped): string {
   return from.replace('\nmodels:\n', `\nmodels:\n  probe: { family: ${family}, upstream: text, ${prices} }\n`)
 }
 
-t.test('what answers with tokens has a price for them, and one for what it is asked', async t => {
+t.test('a model that answers with tokens has a price for them, and one for its input', async t => {
   const rows: readonly (readonly [string, string, readonly string[]])[] = [
     ['chat', 'prices: { input: "1" }', ['warning output']],
     ['chat', 'prices: { output: "1" }', ['warning input']],
@@ -49,26 +49,23 @@ t.test('what answers with tokens has a price for them, and one for what it is as
   }
 })
 
-t.test('an operation that the family gives away needs no price for its answers', async t => {
+t.test('an operation that the family makes free needs no price for its answers', async t => {
   const family = 'given: { forward: { chat: { all: true } }, token-usage: { free_operations: [chat] } }'
   const from = shipped.replace('\nfamilies:\n', `\nfamilies:\n  ${family}\n`)
   t.same(await findingsOf('given', 'prices: { input: "1" }', from), [])
 })
 
-t.test(
-  'a gateway with such a model starts; check tells the place and the remedy, and refuses it with --strict',
-  async t => {
-    const text = withModel('chat', 'prices: { input: "1" }')
-    const line = text.split('\n').findIndex(one => one.includes('probe')) + 1
-    const loaded = await loadConfig({ text, file: 'gateway.yaml' }, {})
-    t.equal(loaded.ok, true)
-    t.match(loaded.ok && loaded.plan.warnings, [new RegExp(`^gateway.yaml:${line}:.*add output, per million tokens`)])
-    const place = await makeFolder(t)
-    await place.write('gateway.yaml', [
-      '\nmodels:\n',
-      '\nmodels:\n  probe: { family: chat, upstream: text, prices: { input: "1" } }\n',
-    ])
-    t.match(await place.run('check'), { code: 0, stderr: /warning: .*no price for output[\s\S]*add output/ })
-    t.match(await place.run('check', '--strict'), { code: 3, stderr: /1 warning, refused by --strict/ })
-  },
-)
+t.test('a gateway with such a model starts; check reports place and remedy, and refuses it with --strict', async t => {
+  const text = withModel('chat', 'prices: { input: "1" }')
+  const line = text.split('\n').findIndex(one => one.includes('probe')) + 1
+  const loaded = await loadConfig({ text, file: 'gateway.yaml' }, {})
+  t.equal(loaded.ok, true)
+  t.match(loaded.ok && loaded.plan.warnings, [new RegExp(`^gateway.yaml:${line}:.*add output, per million tokens`)])
+  const place = await makeFolder(t)
+  await place.write('gateway.yaml', [
+    '\nmodels:\n',
+    '\nmodels:\n  probe: { family: chat, upstream: text, prices: { input: "1" } }\n',
+  ])
+  t.match(await place.run('check'), { code: 0, stderr: /warning: .*no price for output[\s\S]*add output/ })
+  t.match(await place.run('check', '--strict'), { code: 3, stderr: /1 warning, treated as errors by --strict/ })
+})

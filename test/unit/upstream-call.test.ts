@@ -66,7 +66,7 @@ async function pass(server: Server, ms: number): Promise<void> {
   }
 }
 
-t.test('[9.3] a call is untouched until its first byte is written, and what waits stays so', async t => {
+t.test('[9.3] a call is unsent until its first byte is written, also while it waits', async t => {
   const server = await startServer(t, 1)
   const first = call(server)
   t.equal(first.reach, 'untouched')
@@ -84,7 +84,7 @@ t.test('[9.3] a call is untouched until its first byte is written, and what wait
   t.equal(server.asked.length, 1, 'none of those that waited was ever asked')
 })
 
-t.test('[9.3] silence between two pieces ends a call, and what is not read is not silence', async t => {
+t.test('[9.3] silence between two pieces ends a call, and unread time is not silence', async t => {
   const server = await startServer(t)
   const silent = call(server)
   await say(server, 0, `${head}abc`)
@@ -119,7 +119,7 @@ t.test('[9.3] silence between two pieces ends a call, and what is not read is no
   t.strictSame(slow.words, ['abc', 'def', 'end'])
 })
 
-t.test('[9.3] all of it has an end, read or not, and a shorter one when its caller has left', async t => {
+t.test('[9.3] the whole call has a deadline, read or not, and a shorter one after its client has left', async t => {
   for (const [isLeft, ms] of [
     [false, 60_000],
     [true, 2_000],
@@ -139,7 +139,7 @@ t.test('[9.3] all of it has an end, read or not, and a shorter one when its call
   }
 })
 
-t.test('[9.3] of an answer that nobody has begun to take little is read, and nothing of it is lost', async t => {
+t.test('[9.3] little of an unread answer is read ahead, and nothing of it is lost', async t => {
   const server = await startServer(t)
   const one = call(server)
   const size = 20_000_000
@@ -160,7 +160,7 @@ t.test('[9.3] of an answer that nobody has begun to take little is read, and not
   t.equal(bytes, size)
 })
 
-t.test('[9.3] nothing is told twice, or after the end, or of somebody else’s answer', async t => {
+t.test('[9.3] no callback is repeated, late, or of another answer', async t => {
   const server = await startServer(t)
   const one = call(server)
   await say(server, 0, `${head}abcdef`)
@@ -192,7 +192,7 @@ t.test('[9.3] nothing is told twice, or after the end, or of somebody else’s a
   t.strictSame(none.words, [], 'what was given up is told nothing')
 })
 
-t.test('[9.3] what cannot be written is a fault of ours, and nothing is sent', async t => {
+t.test('[9.3] an unwritable request is a fault of ours, and nothing is sent', async t => {
   const { post, upstreams, faults } = await startEngine(t, {
     hooks: { onForward: (_context, out) => ({ ...out, headers: { 'x-trace': 'a\r\nx-evil: b' } }) },
   })

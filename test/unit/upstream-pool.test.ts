@@ -35,13 +35,13 @@ async function turns(): Promise<void> {
 const open = ({ sockets }: Client): number =>
   sockets.filter(socket => !socket.readableEnded && !socket.destroyed).length
 
-t.test('[9.3] one after the other is asked over one connection', async t => {
+t.test('[9.3] consecutive requests use one connection', async t => {
   const client = await startClient(t, say())
   for (let i = 0; i < 20; i++) t.equal((await client.answer()).body.toString(), '{}', caseName({ i }))
   t.equal(client.sockets.length, 1)
 })
 
-t.test('[9.3] what was used last is used first, and a connection carries one request at a time', async t => {
+t.test('[9.3] the last used connection is used first, and carries one request at a time', async t => {
   const client = await startSlow()
   const three = [client.ask(), client.ask(), client.ask()]
   await until(() => client.waiting.length === 3, 'all')
@@ -63,7 +63,7 @@ t.test('[9.3] what was used last is used first, and a connection carries one req
   t.equal(client.sockets.length, 3)
 })
 
-t.test('[9.3] of more than there may be connections the rest waits, in order', async t => {
+t.test('[9.3] requests beyond the maximum of connections wait in order', async t => {
   const client = await startSlow({ connectionsMax: 2 })
   const begun: number[] = []
   const asked = Array.from({ length: 7 }, (_, i) => client.ask({ onStart: () => void begun.push(i) }))
@@ -73,7 +73,7 @@ t.test('[9.3] of more than there may be connections the rest waits, in order', a
   t.equal(client.sockets.length, 2)
 })
 
-t.test('how many connections are busy is told, and how long requests waited for one, for five minutes', async t => {
+t.test('reports busy connections, and waits of the last five minutes', async t => {
   const clock = new HandTime()
   const client = await startSlow({ connectionsMax: 1, clock })
   const { pool } = client
@@ -95,7 +95,7 @@ t.test('how many connections are busy is told, and how long requests waited for 
   t.match(pool.status, { waits: { count: 0, p50Ms: null } })
 })
 
-t.test('[9.3] who leaves the line leaves it at once, from any place, and no byte of his is sent', async t => {
+t.test('[9.3] a request leaves the queue at once, from any position, and none of its bytes is sent', async t => {
   const client = await startSlow({ connectionsMax: 1 })
   const asked = ['one', 'two', 'three', 'four', 'five'].map(name => client.ask({ path: `/${name}` }))
   await until(() => client.waiting.length === 1, 'the first')
@@ -117,7 +117,7 @@ t.test('[9.3] who leaves the line leaves it at once, from any place, and no byte
   t.notMatch(text.join(''), /two|four|five/)
 })
 
-t.test('[9.3] a connection that is to end, or whose answer says nothing of it and is old, carries no more', async t => {
+t.test('[9.3] a connection that will close, or an old one without a keep-alive, carries no more', async t => {
   const cases: readonly (readonly [what: string, answer: string, connections: number])[] = [
     ['close', answer.replace('Content', 'Connection: close\r\nContent'), 3],
     ['close in a list', answer.replace('Content', 'Connection: x-a, Close\r\nContent'), 3],
@@ -165,7 +165,7 @@ t.test('[9.3] an idle connection is closed after four seconds, or before its ups
   }
 })
 
-t.test('[9.3] a connection past its time is not used, though nobody has looked at it yet', async t => {
+t.test('[9.3] an expired connection is not used, although it was not checked yet', async t => {
   const client = await startClient(t, say())
   await client.answer()
   await turns()
@@ -174,7 +174,7 @@ t.test('[9.3] a connection past its time is not used, though nobody has looked a
   t.equal(client.sockets.length, 2)
 })
 
-t.test('[9.3] what an upstream says unasked ends the connection, and is nobodyâ€™s answer', async t => {
+t.test('[9.3] unasked data of an upstream ends the connection, and reaches no request', async t => {
   const client = await startClient(t, (socket, text) => {
     socket.write(answer.replace('{}', text.includes('/b') ? '[]' : '{}'))
     // It comes by itself, behind the answer.
@@ -196,7 +196,7 @@ t.test('[9.3] what an upstream says unasked ends the connection, and is nobodyâ€
   }
 })
 
-t.test('[9.3] a connection that was idle is listened to before it is used: one that has ended is not', async t => {
+t.test('[9.3] an idle connection is checked before use: an ended one is not used', async t => {
   const client = await startClient(t, say())
   let failed = 0
   for (let i = 0; i < 50; i++) {
@@ -212,7 +212,7 @@ t.test('[9.3] a connection that was idle is listened to before it is used: one t
   t.equal(client.sockets.length, 50)
 })
 
-t.test('[9.3] who wants a connection of his own gets one that has carried nothing, and leaves none behind', async t => {
+t.test('[9.3] a request for a new connection gets an unused one, and leaves none behind', async t => {
   const client = await startClient(t, say(), { connectionsMax: 2 })
   await Promise.all([client.answer(), client.answer()])
   await turns()
@@ -227,7 +227,7 @@ t.test('[9.3] who wants a connection of his own gets one that has carried nothin
   for (const one of await Promise.all(many)) t.equal(one.error, undefined, 'answered')
 })
 
-t.test('[9.3] a connection that cannot be opened is told to one who waits, and the others are tried for', async t => {
+t.test('[9.3] a connection that cannot be opened fails one waiting request, and others are tried', async t => {
   let dials = 0
   const server = await listenRaw(t, socket => void socket.on('data', () => socket.write(answer)))
   const { connect } = await import('node:net')
@@ -249,7 +249,7 @@ t.test('[9.3] a connection that cannot be opened is told to one who waits, and t
   }
 })
 
-t.test('[9.3] a connection that cannot be opened is not told to one whom another will serve', async t => {
+t.test('[9.3] a connection that cannot be opened does not fail a request that another will serve', async t => {
   let dials = 0
   const server = await listenRaw(t, socket => void socket.on('data', () => socket.write(answer)))
   const { connect } = await import('node:net')
@@ -270,7 +270,7 @@ t.test('[9.3] a connection that cannot be opened is not told to one whom another
   t.equal(dials, 2)
 })
 
-t.test('[9.3] a connection that is not there in time is given up by the clock that was handed in', async t => {
+t.test('[9.3] the injected clock ends the wait for a connection', async t => {
   // It takes the connection, and does not greet.
   const server = await listenRaw(t, socket => void socket.resume())
   const client = openClient(t, server, { timeoutMs: 1_000, origin: `https://127.0.0.1:${server.port}` })
@@ -285,7 +285,7 @@ t.test('[9.3] a connection that is not there in time is given up by the clock th
   await until(() => open(client) === 0, 'its end')
 })
 
-t.test('[9.3] a process that was stopped past the time takes the connection that came meanwhile', async t => {
+t.test('[9.3] a process stopped past the timeout uses the connection opened meanwhile', async t => {
   const client = await startClient(t, say(), { timeoutMs: 1_000 })
   const asked = client.ask()
   // All at once, as for whoever was frozen: the timer is due, and nothing of the network has been looked at.
@@ -293,20 +293,17 @@ t.test('[9.3] a process that was stopped past the time takes the connection that
   t.strictSame((await asked.over.promise).told, ['start', '200', 'data', 'end'])
 })
 
-t.test(
-  '[9.3] who wants a connection of his own gets it beside one who takes the dial that was made for him',
-  async t => {
-    const client = await startClient(t, say())
-    await client.answer()
-    // Idle for long enough to be listened to before it is used.
-    client.clock.pass(100)
-    const [shared, own] = [client.ask(), client.ask({ fresh: true })]
-    await until(() => shared.told.includes('end') && own.told.includes('end'), 'both, without waiting for anything')
-    t.strictSame([shared.error, own.error], [undefined, undefined])
-  },
-)
+t.test('[9.3] a request for a new connection gets it next to one that takes the dial made for it', async t => {
+  const client = await startClient(t, say())
+  await client.answer()
+  // Idle for long enough to be listened to before it is used.
+  client.clock.pass(100)
+  const [shared, own] = [client.ask(), client.ask({ fresh: true })]
+  await until(() => shared.told.includes('end') && own.told.includes('end'), 'both, without waiting for anything')
+  t.strictSame([shared.error, own.error], [undefined, undefined])
+})
 
-t.test('[9.3] a request that fails while it is written fails alone', async t => {
+t.test('[9.3] a request that fails during its write fails alone', async t => {
   const client = await startClient(t, say(), { connectionsMax: 1 })
   const onStart = (): void => {
     throw new Error('its form is gone')
@@ -318,14 +315,14 @@ t.test('[9.3] a request that fails while it is written fails alone', async t => 
   )
 })
 
-t.test('[9.3] of a name with several addresses one that answers is enough', async t => {
+t.test('[9.3] one reachable address of a name is enough', async t => {
   // It listens at 127.0.0.1 alone; where `localhost` is [::1] too, that one refuses.
   const server = await listenRaw(t, socket => void socket.on('data', () => socket.write(answer)))
   const client = openClient(t, server, { origin: `http://localhost:${server.port}` })
   t.equal((await client.answer()).body.toString(), '{}')
 })
 
-t.test('[9.3] a pool that closes tells everybody, and asks nobody any more', async t => {
+t.test('[9.3] a closing pool informs every request, and opens nothing more', async t => {
   const client = await startSlow({ connectionsMax: 1 })
   const asked = [client.ask(), client.ask(), client.ask()]
   await until(() => client.waiting.length === 1, 'the first')

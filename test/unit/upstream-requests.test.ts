@@ -46,7 +46,7 @@ function counted(port: number) {
   return { sizes, sockets, open }
 }
 
-t.test('[9.3] a head is written as it always was: host, connection, the list in its order, the length', t => {
+t.test('[9.3] a head is written as before: host, connection, the list in order, the length', t => {
   t.equal(
     writeHead({ ...plain, headers: ['user-agent', 'tollgate', 'X-Tab', 'a\tb', 'x-word', 'caf\u00e9', 'x-empty', ''] }),
     'POST /v1/x HTTP/1.1\r\nhost: vendor.example\r\nconnection: keep-alive\r\nuser-agent: tollgate\r\nX-Tab: a\tb\r\nx-word: caf\u00e9\r\nx-empty: \r\n',
@@ -62,7 +62,7 @@ t.test('[9.3] a head is written as it always was: host, connection, the list in 
   t.end()
 })
 
-t.test('[9.3] nothing that is asked with can become another line, or frame the body otherwise', t => {
+t.test('[9.3] no part of a request can become another line, or frame the body otherwise', t => {
   const odd: { readonly [what: string]: Partial<RequestHead> } = {
     'a path that is none': { path: 'x' },
     'an empty path': { path: '' },
@@ -90,7 +90,7 @@ t.test('[9.3] nothing that is asked with can become another line, or frame the b
   t.end()
 })
 
-t.test('[9.3] how long a body is stands in a request once, and only where one is sent or expected', async t => {
+t.test('[9.3] the length of a body is in a request once, and only if one is sent or expected', async t => {
   const framing = (text: string): readonly string[] =>
     text.match(/(?:content-length|transfer-encoding): [^\r]*/gi) ?? []
   const stream = (...chunks: string[]): Readable => Readable.from(chunks.map(chunk => Buffer.from(chunk)))
@@ -109,7 +109,7 @@ t.test('[9.3] how long a body is stands in a request once, and only where one is
   for (const [what, question, expected] of cases) t.strictSame(framing(await sent(t, question)), expected, what)
 })
 
-t.test('[9.3] bodies arrive as they are, whatever their length and way', async t => {
+t.test('[9.3] bodies arrive unchanged, whatever their length and source', async t => {
   for (const size of [0, 1, 300, 16_000, 16_384, 65_536, 65_537, 262_144, 300_000, 1_000_003]) {
     const body = Buffer.from(Array.from({ length: size }, (_, i) => 97 + (i % 23)))
     const text = body.toString('latin1')
@@ -148,7 +148,7 @@ t.test('[9.3] a request whose body is small is one write', async t => {
   }
 })
 
-t.test('[9.3] of a body that is not taken little lies with the socket', async t => {
+t.test('[9.3] the socket buffers little of an unread body', async t => {
   const server = await listenRaw(t, socket => void socket.pause())
   const { sockets, open } = counted(server.port)
   const client = openClient(t, server, { connect: open })
@@ -172,7 +172,7 @@ t.test('[9.3] of a body that is not taken little lies with the socket', async t 
   t.ok(endless.destroyed, 'and who makes it is told to stop')
 })
 
-t.test('[9.3] what is answered before it was asked to its end is read, and its connection carries no more', async t => {
+t.test('[9.3] an early answer is read, and its connection carries no more', async t => {
   const refusal = 'HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno'
   for (const how of ['stays', 'ends', 'resets later'] as const)
     for (const kind of ['at hand', 'as it comes'] as const) {
@@ -199,7 +199,7 @@ t.test('[9.3] what is answered before it was asked to its end is read, and its c
     }
 })
 
-t.test('[9.3] an answer that lies there when a write fails is read', async t => {
+t.test('[9.3] an answer in the receive buffer is read after a failed write', async t => {
   const refusal = 'HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno'
   for (const code of ['EPIPE', 'ECONNRESET'])
     for (const size of [10, 100_000]) {
@@ -229,7 +229,7 @@ t.test('[9.3] an answer that lies there when a write fails is read', async t => 
     }
 })
 
-t.test('[9.3] a body that breaks off, or is not as long as was said, is a whole request to nobody', async t => {
+t.test('[9.3] a body that breaks off, or has another length than declared, is never a whole request', async t => {
   const begun = (): PassThrough => {
     const source = new PassThrough()
     source.on('error', () => undefined).write('abc')
@@ -275,7 +275,7 @@ t.test('[9.3] a body that breaks off, or is not as long as was said, is a whole 
   }
 })
 
-t.test('[9.3] an upstream that goes while it is asked stops whoever makes the body', async t => {
+t.test('[9.3] an upstream that closes early stops the source of the body', async t => {
   for (const how of ['end', 'reset'] as const) {
     const client: Client = openClient(
       t,

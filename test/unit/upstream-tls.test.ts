@@ -15,7 +15,7 @@ const missing = opensslMissing()
 
 type Greeted = { readonly name: string | false; readonly protocol: string | false; readonly isResumed: boolean }
 
-t.test('[9.3] upstreams are asked over TLS', { skip: missing }, async t => {
+t.test('[9.3] upstreams are called over TLS', { skip: missing }, async t => {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-tls-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const { cert, key, ca } = await makeCertificate(folder, 'upstream')
@@ -47,7 +47,7 @@ t.test('[9.3] upstreams are asked over TLS', { skip: missing }, async t => {
   const raw = { server, port, sockets }
   const open = (origin: string) => openClient(t, raw, { origin })
 
-  await t.test('whom nobody vouches for is not asked', async t => {
+  await t.test('an upstream with an untrusted certificate is not called', async t => {
     const { error, told } = await open(`https://localhost:${port}`).answer()
     t.match((error as NodeJS.ErrnoException).code, /SELF_SIGNED|UNABLE_TO_VERIFY|DEPTH_ZERO/)
     t.strictSame(told, ['error'])
@@ -57,7 +57,7 @@ t.test('[9.3] upstreams are asked over TLS', { skip: missing }, async t => {
   setDefaultCACertificates([ca.toString()])
   t.teardown(() => setDefaultCACertificates(before))
 
-  await t.test('by name, and in HTTP/1.1 alone; a second greeting is a short one', async t => {
+  await t.test('by name, and only in HTTP/1.1; a second handshake resumes the session', async t => {
     const client = open(`https://localhost:${port}`)
     greeted.length = 0
     for (let i = 0; i < 3; i++) {
@@ -78,7 +78,7 @@ t.test('[9.3] upstreams are asked over TLS', { skip: missing }, async t => {
     t.match(greeted, [{ name: false, protocol: 'http/1.1' }])
   })
 
-  await t.test('one after the other over one connection, bodies of any length both ways', async t => {
+  await t.test('one after the other on one connection, with bodies of any length both ways', async t => {
     const client = open(`https://localhost:${port}`)
     const { length } = sockets
     for (const size of [0, 10, 20_000, 100_000, 5_000_000]) {
@@ -91,14 +91,14 @@ t.test('[9.3] upstreams are asked over TLS', { skip: missing }, async t => {
     t.equal(sockets.length, length + 1)
   })
 
-  await t.test('an answer that ends with its connection is whole when that says that it ends', async t => {
+  await t.test('an answer that ends with its connection is whole after a TLS close', async t => {
     const client = open(`https://localhost:${port}`)
     say = socket => socket.end('HTTP/1.1 200 OK\r\n\r\nhello')
     const { body, error } = await client.answer()
     t.match([body.toString(), error], ['hello', undefined])
   })
 
-  await t.test('a name is asked for as it is at the address that was judged for it', async t => {
+  await t.test('a name is requested unchanged at the address that was checked for it', async t => {
     const client = open(`https://localhost:${port}`)
     const resolved: string[] = []
     const lookup = guardedLookup(
@@ -120,7 +120,7 @@ t.test('[9.3] upstreams are asked over TLS', { skip: missing }, async t => {
     t.match(greeted, [{ name: 'localhost' }])
   })
 
-  await t.test('another name than the certificate has is refused', async t => {
+  await t.test("another name than the certificate's is refused", async t => {
     const client = open(`https://localhost:${port}`)
     const address = addressOf(new URL(`https://localhost:${port}`), 'elsewhere.example:1')
     const pool = new Pool(new Dialler(address, 5_000, client.clock, undefined), client.deadlines, 4)

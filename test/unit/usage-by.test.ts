@@ -12,7 +12,7 @@ import { seed } from '../harness/seed.ts'
 
 const from = Date.UTC(2026, 9, 30, 20)
 
-t.test('what an amount is shared out into is whole, and comes to the amount', async t => {
+t.test('parts of an amount are whole, and add up to it', async t => {
   fc.assert(
     fc.property(fc.nat(), fc.array(fc.nat(10 ** 12), { minLength: 1, maxLength: 9 }), (amount, weights) => {
       const parts = shareOut(amount, weights)
@@ -28,7 +28,7 @@ t.test('what an amount is shared out into is whole, and comes to the amount', as
   t.strictSame(shareOut(5, [0, 0]), [0, 5])
 })
 
-t.test(`every sum of random charges with refunds is that of the ledger, to the micro-unit (seed ${seed})`, async t => {
+t.test(`every sum of random charges with refunds equals the ledger's, to the micro-unit (seed ${seed})`, async t => {
   const folder = t.testdir()
   const clock = clockAt(from)
   const storage = await openStorage({ url: `sqlite:${folder}/tollgate.db`, clock, log: silentLog, role: 'gateway' })

@@ -45,7 +45,7 @@ t.test('every count and fact of a report is read, from whole answers of any leng
   }
 })
 
-t.test('a number that no reader knows is reported by its name', async t => {
+t.test('an unknown count is reported by its name', async t => {
   const report = (usage: Json) => (dialects.get('openai') as ApiFormat).usageOf('chat', { usage })
   t.same(report({ prompt_tokens: 1, completion_tokens: 2, hologram_tokens: 3, more: { a: 1 } })?.unread, [
     'hologram_tokens',

@@ -4,7 +4,7 @@ import { openStorage } from '../../src/storage/index.ts'
 import { clockAt, facts, holdOf, line, newKey, silentLog } from '../contract/storage.ts'
 import { runCli } from '../harness/cli.ts'
 
-t.test('usage by day is of the days of the zone that is named', async t => {
+t.test('usage by day uses the days of the given zone', async t => {
   const folder = t.testdir()
   const clock = clockAt(Date.UTC(2026, 9, 24, 21, 30))
   const storage = await openStorage({ url: `sqlite:${folder}/tollgate.db`, clock, log: silentLog, role: 'gateway' })

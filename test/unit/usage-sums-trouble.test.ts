@@ -51,7 +51,7 @@ function sumAll(connection: Connection, at: number): number {
   }
 }
 
-t.test('[9.4] a charge that comes while its chain is added up counts once', async t => {
+t.test('[9.4] a charge that arrives while its chain is summed counts once', async t => {
   const { connection, clock, post } = await open(t)
   await post(3)
   const at = clock.now() + day
@@ -71,7 +71,7 @@ t.test('[9.4] a charge that comes while its chain is added up counts once', asyn
   t.equal(spentIn(connection), 400)
 })
 
-t.test('[9.4] a chain that somebody has damaged does not keep the others from being added up', async t => {
+t.test('[9.4] a damaged chain does not prevent summing the others', async t => {
   const { connection, clock, post } = await open(t)
   await post(12)
   connection.db.exec(
@@ -82,14 +82,14 @@ t.test('[9.4] a chain that somebody has damaged does not keep the others from be
   t.equal(sumAll(connection, clock.now() + day), 2 * 3 + 2)
 })
 
-t.test('[9.4] a page of the log that somebody has damaged keeps nothing from being added up', async t => {
+t.test('[9.4] a damaged page of the log does not prevent summing', async t => {
   const { connection, clock, post } = await open(t)
   await post(20)
   connection.db.exec(`UPDATE log_page SET body = 'no page' WHERE number = (SELECT min(number) FROM log_page)`)
   t.equal(sumAll(connection, clock.now() + day), 20)
 })
 
-t.test('[9.4] charges of a clock that was years ahead do not keep those after them from being added up', async t => {
+t.test('[9.4] charges of a clock years ahead do not prevent summing those after them', async t => {
   const { connection, clock, post } = await open(t)
   await post(2)
   clock.set(noon + 4_000 * day)
@@ -100,7 +100,7 @@ t.test('[9.4] charges of a clock that was years ahead do not keep those after th
   t.equal(spentIn(connection), 500)
 })
 
-t.test('[9.4] whoever finds nothing to add up writes nothing', async t => {
+t.test('[9.4] a process that finds nothing to sum writes nothing', async t => {
   const { connection, clock, post } = await open(t)
   await post(2)
   sumAll(connection, clock.now() + day)
@@ -110,7 +110,7 @@ t.test('[9.4] whoever finds nothing to add up writes nothing', async t => {
   t.equal(changes(), before)
 })
 
-t.test('[9.4] charges that are few among many requests are added up without a look at all of those', async t => {
+t.test('[9.4] few charges among many requests are summed without reading all of those', async t => {
   const { connection, clock, post } = await open(t)
   await post(1)
   connection.db.exec('BEGIN')

@@ -37,7 +37,7 @@ function apply(value: Mapping, { at, to, how }: Change): void {
   else if (Array.isArray(holder)) holder.push(structuredClone(holder[Number(key)]))
 }
 
-t.test('the build compiles every schema that the gateway brings', async t => {
+t.test('the build compiles every built-in schema', async t => {
   const ahead = compiledAhead()
   t.type(ahead[digestOf(coreSchema)], 'function', 'the core')
   for (const plugin of builtins)
@@ -45,7 +45,7 @@ t.test('the build compiles every schema that the gateway brings', async t => {
       if (schema) t.type(ahead[digestOf(schema)], 'function', plugin.name)
 })
 
-t.test('a file is held against the parts of its schema as against the whole', async t => {
+t.test('validation by parts of a schema equals validation by the whole', async t => {
   const plugins = new Map(builtins.map(plugin => [plugin.name, plugin]))
   const steps = builtins.map((plugin, i) => ({ name: plugin.name, path: ['pipeline', i], plugin }))
   const report = new Report(new Source('gateway.yaml', ''))
@@ -83,7 +83,7 @@ t.test('a file is held against the parts of its schema as against the whole', as
   t.ok(unfit > 100, `most changes cause other errors (${unfit} of 200)`)
 })
 
-t.test('an error in a schema that refers to itself has its schema', async t => {
+t.test('an error in a recursive schema names its schema', async t => {
   const node = { type: 'object', properties: { kind: { enum: ['leaf'] }, next: { $ref: '#/definitions/node' } } }
   const whole = { type: 'object', properties: { tree: { $ref: '#/definitions/node' } }, definitions: { node } }
   t.match(createValidator(whole)({ tree: { next: { kind: 'tree' } } }), [
@@ -91,7 +91,7 @@ t.test('an error in a schema that refers to itself has its schema', async t => {
   ])
 })
 
-t.test('a step that is in the pipeline twice is validated once', async t => {
+t.test('a repeated pipeline step is validated once', async t => {
   const plugin = builtins.find(({ name }) => name === 'ratelimit') as (typeof builtins)[number]
   const steps = [0, 1].map(i => ({ name: plugin.name, path: ['pipeline', i], plugin }))
   const report = new Report(new Source('gateway.yaml', ''))

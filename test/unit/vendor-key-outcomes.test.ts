@@ -11,7 +11,7 @@ const refuse = (status: number, body: unknown = {}, wait?: number) =>
 const noCredit =
   'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.'
 
-t.test('every row of the table says what it says, by each of its statuses and codes', async t => {
+t.test('every row of the table applies to each of its statuses and codes', async t => {
   for (const { status, says = [], class: saleClass, key } of outcomes)
     for (const one of status)
       for (const message of says)
@@ -37,7 +37,7 @@ t.test('every row of the table says what it says, by each of its statuses and co
       }
 })
 
-t.test('what vendors are known to answer means what it means there', async t => {
+t.test('known vendor answers have their meaning', async t => {
   const rows: readonly (readonly [string, number, unknown, string, string, number?])[] = [
     [
       'a key that is wrong',
@@ -147,7 +147,7 @@ t.test('what vendors are known to answer means what it means there', async t => 
     t.match(refuse(status, body, wait), { class: saleClass, key }, what)
 })
 
-t.test('an operator’s rows come before the table, and read where they say', async t => {
+t.test("an operator's rows precede the table, and read the given member", async t => {
   const own = [
     { status: [400], at: 'fault.kind', codes: ['E17'], class: 'not_sold', key: 'invalid' },
     { status: [401], class: 'final', key: 'none' },
@@ -160,13 +160,13 @@ t.test('an operator’s rows come before the table, and read where they say', as
   t.match(classify(readRefusal(401, Buffer.from(''), undefined), own), { class: 'final' }, 'the first that fits')
 })
 
-t.test('what stands in a log of it is a word, whatever a vendor writes', async t => {
+t.test('a logged code is a single word, whatever a vendor writes', async t => {
   const { code } = refuse(401, { error: { code: 'bad key sk-123\n"x"' } })
   t.equal(code, '401 bad_key_sk-123__x_')
   t.equal(refuse(401, { error: { code: 'x'.repeat(101) } }).code, '401')
 })
 
-t.test('an answer of status 200 is a refusal only where it holds an error and nothing else', async t => {
+t.test('an answer of status 200 is a refusal only if it holds only an error', async t => {
   const inside = (body: unknown) => {
     const refusal = refusalInside(body)
     return refusal && classify(refusal)
@@ -209,7 +209,7 @@ t.test('an answer of status 200 is a refusal only where it holds an error and no
   for (const code of limitCodes) t.match(inside({ error: { code } }), { class: 'not_sold', key: 'cooling' }, code)
 })
 
-t.test('of an answer no more is heard than shows whether it is one', async t => {
+t.test('only as much of an answer is read as classifies it', async t => {
   const hear = (kind: 'json' | 'events', ...chunks: readonly string[]) => {
     const words = new FirstEventReader(kind, 65_536)
     const at = chunks.findIndex(chunk => words.add(Buffer.from(chunk)))

@@ -40,7 +40,7 @@ function open(_t: Test) {
   return { clock, states, changes, kind }
 }
 
-t.test('a key that is limited cools for as long as its vendor says, at most an hour', async t => {
+t.test('a limited key cools for as long as its vendor reports, at most an hour', async t => {
   const { clock, states, kind } = open(t)
   t.equal(kind(), 'open')
   t.equal(states.refused(key, { ...limited, retryAfterMs: 7_000 }), false)
@@ -53,26 +53,23 @@ t.test('a key that is limited cools for as long as its vendor says, at most an h
   t.match(states.admission(key, model), { waitMs: 3_600_000 })
 })
 
-t.test(
-  'without a word it cools for 15 s, twice as long each time, five minutes at most, until it is served',
-  async t => {
-    const { clock, states, kind } = open(t)
-    for (const seconds of [15, 30, 60, 120, 240, 300, 300]) {
-      states.refused(key, limited)
-      states.refused(key, limited)
-      t.match(states.admission(key, model), { waitMs: seconds * 1_000 }, `${seconds} s, though two were under way`)
-      states.succeeded(key, model, false)
-      t.equal(kind(), 'shut', 'one that began before proves nothing')
-      clock.pass(seconds * 1_000)
-    }
-    states.succeeded(key, model, false)
-    t.same(states.of(key), [])
+t.test('without a time it cools for 15 s, doubled each time up to five minutes, until it is served', async t => {
+  const { clock, states, kind } = open(t)
+  for (const seconds of [15, 30, 60, 120, 240, 300, 300]) {
     states.refused(key, limited)
-    t.match(states.admission(key, model), { waitMs: 15_000 })
-  },
-)
+    states.refused(key, limited)
+    t.match(states.admission(key, model), { waitMs: seconds * 1_000 }, `${seconds} s, though two were under way`)
+    states.succeeded(key, model, false)
+    t.equal(kind(), 'shut', 'one that began before proves nothing')
+    clock.pass(seconds * 1_000)
+  }
+  states.succeeded(key, model, false)
+  t.same(states.of(key), [])
+  states.refused(key, limited)
+  t.match(states.admission(key, model), { waitMs: 15_000 })
+})
 
-t.test('a key that is invalid is looked after, for free, after 1, 5, 15 and 60 minutes and each hour', async t => {
+t.test('an invalid key is probed for free after 1, 5, 15 and 60 minutes and each hour', async t => {
   const { clock, states, changes, kind } = open(t)
   t.equal(states.refused(key, invalid), true)
   t.equal(states.refused(key, invalid), false, 'told once')
@@ -90,7 +87,7 @@ t.test('a key that is invalid is looked after, for free, after 1, 5, 15 and 60 m
   t.match(changes.at(-1), { state: 'active', reason: null })
 })
 
-t.test('where no look can tell, one request tries it every half hour', async t => {
+t.test('if no probe can verify it, one request tries it every half hour', async t => {
   const { clock, states, kind } = open(t)
   states.refused(key, invalid)
   clock.pass(minute)
@@ -109,7 +106,7 @@ t.test('where no look can tell, one request tries it every half hour', async t =
   t.equal(kind(), 'open')
 })
 
-t.test('a key without credit is tried by one request each half hour, and by no look', async t => {
+t.test('a key without credit is tried by one request each half hour, and by no probe', async t => {
   const { clock, states, kind } = open(t)
   t.equal(states.refused(key, poor), true)
   clock.pass(30 * minute - 1)
@@ -124,7 +121,7 @@ t.test('a key without credit is tried by one request each half hour, and by no l
   t.equal(kind(), 'open')
 })
 
-t.test('a changed secret is another key: it is asked at once', async t => {
+t.test('a changed secret is another key: it is used at once', async t => {
   const { states, kind } = open(t)
   states.refused(key, invalid)
   t.equal(kind(keyOf('first', 'another')), 'open')
@@ -132,7 +129,7 @@ t.test('a changed secret is another key: it is asked at once', async t => {
   t.equal(kind(keyOf('second', 'hash')), 'open')
 })
 
-t.test('what an operator has suspended stays so until he says otherwise, whatever it is answered', async t => {
+t.test('a key suspended by an operator stays so, whatever the answers', async t => {
   const { clock, states, kind } = open(t)
   states.learn(word({ until: null }))
   t.match(states.admission(key, model), { kind: 'shut', reason: 'operator', waitMs: null })
@@ -147,24 +144,21 @@ t.test('what an operator has suspended stays so until he says otherwise, whateve
   t.equal(kind(), 'open')
 })
 
-t.test(
-  'what an operator has suspended for a time is asked when that is over, and is refused as any other then',
-  async t => {
-    const { clock, states, kind } = open(t)
-    states.refused(key, limited)
-    states.learn(word({ until: clock.now() + minute, changedAt: clock.now() - 1 }))
-    t.match(states.admission(key, model), { reason: 'operator' }, 'whatever was found meanwhile')
-    t.equal(states.isReleased(key), false)
-    clock.pass(minute)
-    t.equal(kind(), 'open')
-    t.equal(states.isReleased(key), true)
-    t.same(states.of(key), [])
-    t.equal(states.refused(key, invalid), true)
-    t.match(states.of(key), [{ state: 'suspended', reason: 'invalid' }])
-  },
-)
+t.test('a key suspended by an operator for a time is then used, and refused like any other', async t => {
+  const { clock, states, kind } = open(t)
+  states.refused(key, limited)
+  states.learn(word({ until: clock.now() + minute, changedAt: clock.now() - 1 }))
+  t.match(states.admission(key, model), { reason: 'operator' }, 'whatever was found meanwhile')
+  t.equal(states.isReleased(key), false)
+  clock.pass(minute)
+  t.equal(kind(), 'open')
+  t.equal(states.isReleased(key), true)
+  t.same(states.of(key), [])
+  t.equal(states.refused(key, invalid), true)
+  t.match(states.of(key), [{ state: 'suspended', reason: 'invalid' }])
+})
 
-t.test('a model that it does not serve is not asked of it for ten minutes, and others are', async t => {
+t.test('a model that a key does not serve is not requested for ten minutes, and others are', async t => {
   const { clock, states, kind } = open(t)
   states.modelRefused(key, model, '404 model_not_found')
   t.equal(kind(), 'shut')
@@ -173,7 +167,7 @@ t.test('a model that it does not serve is not asked of it for ten minutes, and o
   t.equal(kind(), 'open')
 })
 
-t.test('of what others have found the later word counts', async t => {
+t.test('of findings of other processes the later one counts', async t => {
   const { clock, states, kind, changes } = open(t)
   const found: KeyStatus = {
     upstream: 'up',
@@ -198,7 +192,7 @@ t.test('of what others have found the later word counts', async t => {
   t.equal(changes.length, 1, 'what was learnt is not told on')
 })
 
-t.test('a clock that is set back keeps nobody away for longer', async t => {
+t.test('a clock that is set back prolongs no pause', async t => {
   const { clock, states, kind } = open(t)
   states.refused(key, { ...limited, retryAfterMs: 20_000 })
   clock.ms -= 24 * 3_600_000
@@ -212,7 +206,7 @@ t.test('a clock that is set back keeps nobody away for longer', async t => {
   t.equal(states.isDue(key), true)
 })
 
-t.test('a day of a budget is one of the zone that budgets go by', async t => {
+t.test('a day of a budget is in the zone of budgets', async t => {
   // Noon in UTC, nine in the evening in Tokyo.
   const clock = new HandTime()
   const daily = { ...key, budget: { amount: 10, per: 'day' } } as const
@@ -229,7 +223,7 @@ t.test('a day of a budget is one of the zone that budgets go by', async t => {
   t.same(hasRoom(), [false, false], 'what the storage has is named by the same day')
 })
 
-t.test('a budget is spent until its day or month is over, and what others spent counts', async t => {
+t.test("a budget is spent until its day or month is over, and others' spending counts", async t => {
   const clock = new HandTime()
   const budgets = new KeyBudgets(clock)
   const daily = { ...key, budget: { amount: 10, per: 'day' } } as const

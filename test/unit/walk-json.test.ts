@@ -20,7 +20,7 @@ function walk(text: string, cut: number): { readonly walk: JsonWalk; readonly sc
 
 const long = `0.${'1'.repeat(254)}`
 
-t.test('numbers and words of JSON are read whole wherever the pieces are cut', async t => {
+t.test('numbers and words of JSON are read whole however they are split', async t => {
   for (const value of ['true', 'false', 'null', '0', '-0', '10', '1.25', '1e10', '1E+100', '2.5e-300', long]) {
     const text = `{"a":${value},"b":[${value}]}`
     for (let cut = 0; cut <= text.length; cut++) {
@@ -30,7 +30,7 @@ t.test('numbers and words of JSON are read whole wherever the pieces are cut', a
   }
 })
 
-t.test('what is neither a number nor a word of JSON ends the walk', async t => {
+t.test('any other token ends the walk', async t => {
   for (const value of ['01', '1.', '.5', '1e', '1e+', '+1', '--1', 'tru', 'NaN', 'True', '0x10', `${long}1`])
     t.ok(walk(`{"a":${value}}`, 7).walk.fault, value)
 })
@@ -62,7 +62,7 @@ function tell(text: Buffer | string, cuts: readonly number[], read: 'skip' | 'by
 
 const every = (text: Buffer | string): number[] => Array.from({ length: Buffer.from(text).length }, (_, i) => i)
 
-t.test('every value is told at its place, wherever the pieces are cut', async t => {
+t.test('every value is reported at its place, however it is split', async t => {
   const text = String.raw`{"a" : "\\\"x", "b":[ {"c\u0064":true},"",[0]],"e":{}}`
   const expected = [
     'a named 1-4',
@@ -100,7 +100,7 @@ t.test('a string may begin and end anywhere, with any backslashes', async t => {
   }
 })
 
-t.test('strings that are skipped are told of where they begin, and no more', async t => {
+t.test('skipped strings are reported only with their beginning', async t => {
   t.strictSame(tell('{"a":"\\"x","b":["y"]}', [8], 'skip').told, [
     'a named 1-4',
     'a string 5',
@@ -112,7 +112,7 @@ t.test('strings that are skipped are told of where they begin, and no more', asy
   ])
 })
 
-t.test('who needs not all is told what he asks for', async t => {
+t.test('a selective visitor gets only what it requests', async t => {
   const texts: string[] = []
   const visitor: JsonVisitor = {
     string: () => 'bytes',
@@ -124,7 +124,7 @@ t.test('who needs not all is told what he asks for', async t => {
   t.strictSame([texts, walked.complete], [['x'], true])
 })
 
-t.test('what is JSON by its grammar is walked to its end, and nothing else is', async t => {
+t.test('valid JSON is walked to its end, and nothing else is', async t => {
   const isObject = (text: string): boolean => {
     try {
       // What stands inside strings is nobody's business here.
@@ -179,25 +179,22 @@ const faults: readonly (readonly [string, string])[] = [
   [`{"a":${'['.repeat(64)}`, 'it is nested deeper than 64 levels'],
 ]
 for (const [text, why] of faults)
-  t.test(
-    `what cannot be JSON is said as soon as it is seen, and nothing is told after it: ${text.slice(0, 12)}`,
-    async t => {
-      for (const cuts of [[], every(text)]) {
-        const { walk } = tell(text, cuts)
-        t.equal(walk.foreign ? 'no object' : walk.fault, why, caseName({ cuts }))
-        t.equal(tell(text.slice(0, -1), []).walk.fault, undefined, 'not before')
-        const more = tell(`${text}"x":1,{"y":2}]}`, cuts)
-        t.strictSame(more.told, tell(text, cuts).told, caseName({ cuts }))
-      }
-    },
-  )
+  t.test(`invalid JSON is reported at once, and nothing after it: ${text.slice(0, 12)}`, async t => {
+    for (const cuts of [[], every(text)]) {
+      const { walk } = tell(text, cuts)
+      t.equal(walk.foreign ? 'no object' : walk.fault, why, caseName({ cuts }))
+      t.equal(tell(text.slice(0, -1), []).walk.fault, undefined, 'not before')
+      const more = tell(`${text}"x":1,{"y":2}]}`, cuts)
+      t.strictSame(more.told, tell(text, cuts).told, caseName({ cuts }))
+    }
+  })
 
 t.test('64 levels are walked', async t => {
   const text = `{"a":${'['.repeat(63)}${']'.repeat(63)}}`
   t.match(tell(text, []).walk, { fault: undefined, complete: true, depth: 0 })
 })
 
-t.test('what begins as no object is foreign, and what follows one is seen', async t => {
+t.test('a text that is no object is foreign, and trailing data is noticed', async t => {
   for (const text of ['[', 'x', '"', '1', ':', '\0', '\ufeff[', '\xa0{}', '{"a"\0:1}', '{\0']) {
     const { walk, told } = tell(`${text}{"a":1}`, [])
     t.equal(walk.foreign, true, JSON.stringify(text))
@@ -211,7 +208,7 @@ t.test('what begins as no object is foreign, and what follows one is seen', asyn
       t.match(tell(text, cuts).walk, { foreign: false, complete: true, followed: true }, JSON.stringify(text))
 })
 
-t.test('a name is what it says, up to 192 characters, and where it is escaped wrongly nothing', async t => {
+t.test('a name is its decoded text, up to 192 characters, and empty if it is escaped wrongly', async t => {
   const nameOf = (raw: string, isCut = false): string => {
     const text = `{"${raw}":`
     return tell(text, isCut ? every(text) : []).walk.name
@@ -285,7 +282,7 @@ const passed: readonly (readonly [name: string, text: string, told: readonly str
   ],
 ]
 for (const [name, text, told] of passed)
-  t.test(`what is passed over is not told, wherever the pieces are cut: ${name}`, async t => {
+  t.test(`skipped content is not reported, however it is split: ${name}`, async t => {
     for (const cuts of [[], every(text), ...every(text).map(cut => [cut])]) {
       const { walk, told: found } = tellPassed(text, cuts)
       t.match(walk, { complete: true, fault: undefined, followed: false }, caseName({ cuts }))
@@ -294,7 +291,7 @@ for (const [name, text, told] of passed)
     }
   })
 
-t.test('a loose walk takes a list too, and one text after another', async t => {
+t.test('a loose walk accepts a list too, and several texts', async t => {
   const text = '\ufeff[{"a":1},2]\n{"b":3}\r\n[4]'
   for (const cuts of [[], every(text), ...every(text).map(cut => [cut])]) {
     const { walk, told } = tellPassed(text, cuts, true)
@@ -309,7 +306,7 @@ t.test('a loose walk takes a list too, and one text after another', async t => {
   t.equal(tellPassed('"a"', [], true).walk.foreign, true)
 })
 
-t.test('it is known at each byte whether a name is due its value, and whether the object is open', async t => {
+t.test('at each byte it is known whether a name awaits its value, and whether the object is open', async t => {
   const text = ' { "a" : 1 ,"b":[ "c", true ],"d":{"e":"f" } } '
   const wanted = '   nnnnnn   nnnn              nnnn nnnn        '
   for (const [i] of Array.from(text).entries()) {

@@ -3,7 +3,7 @@ import type { EndedCharge, Key, Ledger } from '../../src/domain/index.ts'
 import { watchCharges } from '../../src/observe/watch-charges.ts'
 import { facts, line } from '../contract/storage.ts'
 
-t.test('a charge is told with the upstream that sold it, where that is another than was to be asked', async t => {
+t.test('a charge event has the upstream that sold it, if it is another than the first', async t => {
   const told: EndedCharge[] = []
   const ledger: Partial<Ledger> = {
     hold: async () => ({ kind: 'held' }) as never,

@@ -31,7 +31,7 @@ async function mountVersion(folder: string, version: number, text: string): Prom
   await rename(join(folder, '..data_tmp'), join(folder, '..data'))
 }
 
-t.test('a file that is a link is read again when what it leads to is swapped, as Kubernetes does', async t => {
+t.test('a linked file is read again when its target is swapped, as Kubernetes does', async t => {
   const folder = await makeFolder(t)
   const file = join(folder, 'gateway.yaml')
   await mountVersion(folder, 1, 'one')
@@ -43,7 +43,7 @@ t.test('a file that is a link is read again when what it leads to is swapped, as
   t.same(await told(2), ['two', 'three'])
 })
 
-t.test('a file is told of once for a change, however it is saved, and its neighbours are not', async t => {
+t.test('a file is reported once for a change, however it is saved, and its neighbours are not', async t => {
   const folder = await makeFolder(t)
   const file = join(folder, 'gateway.yaml')
   await writeFile(file, 'one')

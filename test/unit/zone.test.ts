@@ -33,7 +33,7 @@ for (const [zone, moment, date, begins, ends] of days)
     t.equal(dateIn(zone, at(begins) - 1), name - 86_400_000, 'and not before')
   })
 
-t.test('a month is of the zone too, and named alike in all', async t => {
+t.test('a month is in the zone too, and has the same name in all', async t => {
   const moment = at('2027-10-31T23:30Z')
   t.same(spellsAt(moment, 'UTC'), { day: at('2027-10-31'), month: at('2027-10-01') })
   t.same(spellsAt(moment, 'Europe/Berlin'), { day: at('2027-11-01'), month: at('2027-11-01') })
@@ -42,7 +42,7 @@ t.test('a month is of the zone too, and named alike in all', async t => {
   t.equal(renewalAt('total', moment, 'UTC'), null)
 })
 
-t.test('zones in any spelling keep no more than so many of what is read by them', async t => {
+t.test('zones in any spelling keep a bounded number of formatters', async t => {
   const { DateTimeFormat } = Intl
   let made = 0
   const counted = new Proxy(DateTimeFormat, {

@@ -17,7 +17,7 @@ for (const row of rows)
     }
   })
 
-t.test('a recipe runs as it stands, without an address and without a key', async t => {
+t.test('a recipe runs unchanged, without an address and without a key', async t => {
   const bare = await openMarket(pages, {}, false)
   for (const row of rows) {
     const own = 'cannot' in row.generation ? row.edit : row.generation
@@ -27,7 +27,7 @@ t.test('a recipe runs as it stands, without an address and without a key', async
   }
 })
 
-t.test('the page of recipes says what was tried, and what cannot be had', async t => {
+t.test('the recipes page lists what was tried, and what is unavailable', async t => {
   const recipes = new Map(await Promise.all(pages.map(async page => [page, await readRecipe(page)] as const)))
   const table = writeTable(({ page, model }) => {
     const { texts = [], fragments = [] } = recipes.get(page) ?? {}
@@ -39,7 +39,7 @@ t.test('the page of recipes says what was tried, and what cannot be had', async 
   t.ok(text.includes(table), `docs/recipes/README.md has this table:\n${table}`)
 })
 
-t.test('and then the books hold', async t => {
+t.test('the books are valid afterwards', async t => {
   await market.started.settled()
   t.strictSame(await checkBooks(market.started.gateway), [])
 })

@@ -33,8 +33,8 @@ export type Row = {
   readonly model: string
 } & { readonly [name in OperationName]: Try | Cannot }
 
-const noJob = { cannot: 'answers at once' }
-const noStream = { cannot: 'has none' }
+const noJob = { cannot: 'synchronous' }
+const noStream = { cannot: 'not offered' }
 const flat = { cannot: 'one price for all' }
 
 export const rows: readonly Row[] = [
@@ -200,9 +200,9 @@ export const rows: readonly Row[] = [
     page: 'stability.md',
     simulator: 'stability',
     model: 'stable-upscale-creative',
-    generation: { cannot: 'works on pictures' },
+    generation: { cannot: 'edits only' },
     edit: { sends: 1, looks: '40x30 png' },
-    several: { cannot: 'one of each' },
+    several: { cannot: 'one per image' },
     stream: noStream,
     refusal: { sends: 1, demand: '[[moderated]]' },
     price: flat,
@@ -293,7 +293,7 @@ export const rows: readonly Row[] = [
     simulator: 'minimax',
     model: 'image-01',
     generation: { size: '1920x1080', looks: '1280x720 jpg' },
-    edit: { cannot: 'takes a face alone' },
+    edit: { cannot: 'accepts only a face' },
     several: { n: 3, demand: '[[half]]', more: { response_format: 'b64_json' }, comes: 2, looks: '1024x1024 jpg' },
     stream: noStream,
     refusal: { demand: '[[moderated]]' },
@@ -371,7 +371,7 @@ export const rows: readonly Row[] = [
     simulator: 'luma',
     model: 'photon-1',
     generation: { size: '1920x1080', looks: '1888x1056 png' },
-    edit: { cannot: 'takes links alone' },
+    edit: { cannot: 'accepts only links' },
     several: { size: '1024x1024', n: 2, looks: '1408x1408 png' },
     stream: noStream,
     refusal: { demand: '[[refused]]' },
@@ -397,7 +397,7 @@ export const rows: readonly Row[] = [
     simulator: 'leonardo',
     model: 'leonardo-phoenix',
     generation: { size: '1024x768', looks: '1024x768 jpg' },
-    edit: { cannot: 'takes uploads alone' },
+    edit: { cannot: 'accepts only uploads' },
     several: { n: 2, looks: '1024x1024 jpg' },
     stream: noStream,
     refusal: { demand: '[[refused]]' },
@@ -434,7 +434,7 @@ export const rows: readonly Row[] = [
 
 /** The table of docs/recipes: what was tried, and why something cannot be had. `linesOf` counts the lines of YAML. */
 export function writeTable(linesOf: (row: Row) => number): string {
-  const head = ['pictures of', ...operations, 'lines']
+  const head = ['vendor', ...operations, 'lines']
   const lines = rows.map(row => {
     const cells = operations.map(name => ('cannot' in row[name] ? `– ${row[name].cannot}` : 'yes'))
     return [`[${row.vendor}](${row.page})`, ...cells, String(linesOf(row))]

@@ -66,7 +66,7 @@ const market = await openMarket(
   },
 )
 
-t.test('[10] every trap has a test, or a sentence why not', async t => {
+t.test('[10] every trap has a test, or a reason why not', async t => {
   t.strictSame(
     traps.map(({ number }) => number),
     Array.from({ length: 44 }, (_, i) => i + 1),
@@ -90,19 +90,19 @@ t.test('[10] every trap has a test, or a sentence why not', async t => {
   }
 })
 
-t.test('[10] the same picture twice in other bytes is charged once', async t => {
+t.test('[10] the same picture twice in different bytes is charged once', async t => {
   const { pictures } = await market.ask({ model: 'gemini-3-pro-image', prompt: 'a [[twice]]', size: '1024x1024' })
   t.equal(pictures.length, 2)
   t.match(await market.charge(), { amount: '0.134' })
 })
 
-t.test('[10] words in place of a picture are a refusal in those words', async t => {
+t.test('[10] words instead of a picture are a refusal in those words', async t => {
   const asked = market.ask({ model: 'gemini-3-pro-image', prompt: 'b [[words-only]]' })
   await t.rejects(asked, { status: 400, code: 'content_refused', message: /rather talk/ })
   t.match(await market.charge(), { state: 'voided' })
 })
 
-t.test('[10] the pixels that came decide, whatever was asked', async t => {
+t.test('[10] the returned pixels decide, whatever was requested', async t => {
   const asked = { model: 'gemini-3.1-flash-image', prompt: 'c [[pixels 2048 2048]]', size: '1024x1024' }
   t.strictSame((await market.ask(asked)).pictures, ['2048x2048 png'])
   t.match(await market.charge(), { amount: '0.101', tier: '2K' })
@@ -115,19 +115,19 @@ t.test('[10] an answer without created and usage is charged by the image', async
   t.match(await market.made('gemini', 'd'), { pictures: 2, cost: '0.268' })
 })
 
-t.test('[10] one link and a list of links are the same', async t => {
+t.test('[10] one link and a list of links are equal', async t => {
   const { pictures } = await market.ask({ model: 'one-link', prompt: 'e', n: 2 })
   t.equal(pictures.length, 2)
   t.match(await market.charge(), { amount: '0.08' })
 })
 
-t.test('[10] a refusal in JSON of a stream that was asked is an error, and free', async t => {
+t.test('[10] a JSON refusal of a requested stream is an error, and free', async t => {
   const asked = { model: 'seedream-4-0', prompt: 'f [[refused]]', size: '1024x1024', stream: true }
   await t.rejects(market.ask(asked), { status: 400, message: /sensitive/ })
   t.match(await market.charge(), { state: 'voided' })
 })
 
-t.test('[10] a list at the top of an answer is none that is described, and goes nowhere', async t => {
+t.test('[10] a list at the top of an answer is undescribed, and not delivered', async t => {
   await t.rejects(market.ask({ model: 'list', prompt: 'g', stream: true }), {
     status: 502,
     code: 'upstream_answer_undescribed',
@@ -142,44 +142,44 @@ t.test('[10] each layer of a picture is a picture, at half the price', async t =
   t.match(await market.made('seedream', 'p'), { pictures: 4, cost: '0.09' })
 })
 
-t.test('[10] an id that tells no family is charged as its model entry says', async t => {
+t.test('[10] an id that names no family is charged by its model entry', async t => {
   const { pictures } = await market.ask({ model: 'endpoint', prompt: 'h', size: '1024x1024' })
   t.strictSame(pictures, ['1024x1024 jpg'])
   t.match(await market.charge(), { amount: '0.03' })
 })
 
-t.test('[10] a page in place of a picture is no picture, and costs nothing', async t => {
+t.test('[10] a page instead of a picture is no picture, and costs nothing', async t => {
   const asked = market.ask({ model: 'qwen-image-3.0', prompt: 'i [[html]]' })
   await t.rejects(asked, { status: 502, code: /^upstream_answer_/ })
   t.match(await market.charge(), { state: 'voided' })
 })
 
-t.test('[10] a job is asked for at no address of another origin, and no credential goes there', async t => {
+t.test('[10] a job is polled at no other origin, and no credential is sent there', async t => {
   const { port, asked } = await listen(t)
   const made = market.ask({ model: 'flux-2-pro', prompt: `l [[elsewhere ${port}]]` })
   await t.rejects(made, { status: 502, code: 'upstream_address_refused' })
   t.equal(asked(), 0)
 })
 
-t.test('[10] done is no success where the answer says what failed', async t => {
+t.test('[10] done is no success if the answer reports a failure', async t => {
   const made = market.ask({ model: 'fal-ai/nano-banana-pro', prompt: 'm [[failed]]' })
   await t.rejects(made, { status: 400, message: /worker failed/ })
   t.match(await market.charge(), { state: 'voided' })
 })
 
-t.test('[10] a job that has been forgotten is over, and free', async t => {
+t.test('[10] a forgotten job is over, and free', async t => {
   const made = market.ask({ model: 'wan2.7-image', prompt: 'n [[expired]]' })
   await t.rejects(made, { status: 422, code: 'job_failed' })
   t.match(await market.charge(), { state: 'voided' })
 })
 
-t.test('[10] what moderation stops behind the work is a refusal', async t => {
+t.test('[10] a moderation stop after the work is a refusal', async t => {
   const made = market.ask({ model: 'flux-2-pro', prompt: 'o [[moderated]]' })
   await t.rejects(made, { status: 422, code: 'job_failed' })
   t.match(await market.charge(), { state: 'voided' })
 })
 
-t.test('[10] edits may come as JSON, where the route takes them', async t => {
+t.test('[10] edits may be JSON if the route accepts them', async t => {
   const image = `data:image/png;base64,${png(40, 30).toString('base64')}`
   const body = { model: 'gemini-3-pro-image', prompt: 'k', images: [{ image_url: image }], size: '1024x1024' }
   const answer = await market.started.post('/v1/images/edits', body)
@@ -187,7 +187,7 @@ t.test('[10] edits may come as JSON, where the route takes them', async t => {
   t.match(await market.charge(), { amount: '0.134' })
 })
 
-t.test('[10] and then the books hold', async t => {
+t.test('[10] the books are valid afterwards', async t => {
   const { books } = market.started.gateway.storage
   for (const { id, state } of await market.started.charges())
     if (state === 'needs_review') await books.resolve(id, 'void', 'a person', 'looked at')

@@ -40,16 +40,13 @@ export const traps: readonly Trap[] = [
     number: 3,
     trap: 'one picture arrives in two or three events',
     by: [
-      [
-        'test/http/image-tools.test.ts',
-        'a stream is billed by its finished images; neither previews nor repetitions cost',
-      ],
+      ['test/http/image-tools.test.ts', 'a stream is billed by its finished images; previews and repetitions are free'],
     ],
   },
   {
     number: 4,
     trap: 'previews are no pieces of the final picture, which comes last',
-    by: [['test/unit/image-tool-scan.test.ts', 'each event is held whole where there is room for it']],
+    by: [['test/unit/image-tool-scan.test.ts', 'each event is held whole if there is memory for it']],
     rows: [['OpenAI', 'stream']],
   },
   {
@@ -64,12 +61,12 @@ export const traps: readonly Trap[] = [
   {
     number: 6,
     trap: 'the same picture twice in other bytes',
-    by: [[here, 'the same picture twice in other bytes is charged once']],
+    by: [[here, 'the same picture twice in different bytes is charged once']],
   },
   {
     number: 7,
     trap: 'words or nothing under status 200',
-    by: [[here, 'words in place of a picture are a refusal in those words']],
+    by: [[here, 'words instead of a picture are a refusal in those words']],
     rows: [
       ['Gemini', 'refusal'],
       ['Vertex', 'refusal'],
@@ -98,12 +95,12 @@ export const traps: readonly Trap[] = [
   {
     number: 11,
     trap: 'two rates of output in one usage',
-    by: [[prices, 'steps, seconds, tokens and requests, as request or answer says how many']],
+    by: [[prices, 'steps, seconds, tokens and requests, by the count of the request or answer']],
   },
   {
     number: 12,
     trap: 'a price does not rise with the pixels',
-    by: [[prices, 'a price goes by several fields of the request, in any case']],
+    by: [[prices, 'a price depends on several fields of the request, in any case']],
     rows: [['OpenAI', 'price']],
   },
   {
@@ -116,8 +113,8 @@ export const traps: readonly Trap[] = [
     number: 14,
     trap: 'the size asked is not the size given',
     by: [
-      [here, 'the pixels that came decide, whatever was asked'],
-      [prices, 'the size that the answer tells may come first, and stands with the line'],
+      [here, 'the returned pixels decide, whatever was requested'],
+      [prices, 'the size that the answer reports may come first, and is stored with the item'],
     ],
   },
   {
@@ -180,7 +177,7 @@ export const traps: readonly Trap[] = [
   {
     number: 23,
     trap: 'one key, two types',
-    by: [[here, 'one link and a list of links are the same']],
+    by: [[here, 'one link and a list of links are equal']],
     rows: [['Replicate', 'several']],
   },
   {
@@ -198,7 +195,7 @@ export const traps: readonly Trap[] = [
     by: [
       [
         'test/unit/image-tier-billing.test.ts',
-        'a header is believed and nothing is decoded; what no image has, and what is none, is undecodable',
+        'a header is accepted without decoding; impossible and non-images are undecodable',
       ],
     ],
     rows: [['Bedrock', 'generation']],
@@ -208,7 +205,7 @@ export const traps: readonly Trap[] = [
     trap: 'a page of status 200 where bytes of a picture are expected',
     by: [
       [translate, 'a page of status 200 is no picture, and a head that says no is a refusal'],
-      [here, 'a page in place of a picture is no picture, and costs nothing'],
+      [here, 'a page instead of a picture is no picture, and costs nothing'],
     ],
   },
   {
@@ -221,8 +218,8 @@ export const traps: readonly Trap[] = [
     number: 28,
     trap: 'an address of an answer leads to another host',
     by: [
-      [here, 'a job is asked for at no address of another origin, and no credential goes there'],
-      ['test/http/foreign-jobs.test.ts', 'a job whose address nobody names is not asked about, with a key or without'],
+      [here, 'a job is polled at no other origin, and no credential is sent there'],
+      ['test/http/foreign-jobs.test.ts', 'a job at an unnamed host is not polled, with or without a key'],
       [translate, 'a link to a host that nobody has named is not followed'],
     ],
   },
@@ -235,9 +232,9 @@ export const traps: readonly Trap[] = [
     number: 30,
     trap: 'done is no success, unknown is final, and a status may be the state',
     by: [
-      [here, 'done is no success where the answer says what failed'],
-      [here, 'a job that has been forgotten is over, and free'],
-      [here, 'what moderation stops behind the work is a refusal'],
+      [here, 'done is no success if the answer reports a failure'],
+      [here, 'a forgotten job is over, and free'],
+      [here, 'a moderation stop after the work is a refusal'],
     ],
     rows: [['Stability, upscaling', 'job']],
   },
@@ -258,14 +255,14 @@ export const traps: readonly Trap[] = [
     number: 33,
     trap: 'a retry repeats the charge',
     by: [
-      ['test/http/billing-retries.test.ts', 'an outcome that nobody knows keeps the Idempotency-Key'],
+      ['test/http/billing-retries.test.ts', 'an unknown outcome keeps the Idempotency-Key'],
       ['test/http/billing-retries.test.ts', 'no second picture'],
     ],
   },
   {
     number: 34,
     trap: 'the first byte is late, with comments before it',
-    by: [['test/http/streams.test.ts', 'a silent stream gets a heartbeat, and never inside an event']],
+    by: [['test/http/streams.test.ts', 'a silent stream gets heartbeats, never inside an event']],
     rows: [
       ['OpenRouter', 'stream'],
       ['MiniMax H3', 'stream'],
@@ -274,7 +271,7 @@ export const traps: readonly Trap[] = [
   {
     number: 35,
     trap: 'a stream that was asked is refused in JSON',
-    by: [[here, 'a refusal in JSON of a stream that was asked is an error, and free']],
+    by: [[here, 'a JSON refusal of a requested stream is an error, and free']],
   },
   {
     number: 36,
@@ -300,7 +297,7 @@ export const traps: readonly Trap[] = [
   {
     number: 39,
     trap: 'pictures that are sent cost',
-    by: [[prices, 'pictures that the caller sends cost, but for those that are free']],
+    by: [[prices, 'pictures that the client sends cost, except free ones']],
     rows: [
       ['xAI', 'edit'],
       ['FLUX', 'edit'],
@@ -320,24 +317,24 @@ export const traps: readonly Trap[] = [
     by: [
       [
         'test/http/model-ends.test.ts',
-        'check tells 60 days before that a model ends, and afterwards that it has; it refuses nothing',
+        'check reports 60 days in advance that a model ends, and afterwards that it has; it refuses nothing',
       ],
     ],
   },
   {
     number: 42,
     trap: 'price lists disagree',
-    by: [['test/house/house.test.ts', 'no price stands in code']],
+    by: [['test/house/house.test.ts', 'no code contains a price']],
   },
   {
     number: 43,
     trap: 'an answer in parts of a form, or a list at its top',
-    by: [[here, 'a list at the top of an answer is none that is described, and goes nowhere']],
+    by: [[here, 'a list at the top of an answer is undescribed, and not delivered']],
   },
   {
     number: 44,
     trap: 'ids of endpoints hide the family',
-    by: [[here, 'an id that tells no family is charged as its model entry says']],
+    by: [[here, 'an id that names no family is charged by its model entry']],
     rows: [['Azure OpenAI', 'generation']],
   },
 ]

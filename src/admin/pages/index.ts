@@ -38,7 +38,7 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
     method: 'GET',
     url: '/api/pricing',
     access: 'anyone',
-    summary: 'The price list: per tier, per unit, and for sizes often asked for.',
+    summary: 'Get the price list: per tier, per unit, and for common sizes.',
     handle: (ask: PageAsk) =>
       sendKept(ask, json, 'prices', plan => JSON.stringify(toPriceJson(ask.parts.prices(plan)))),
   })
@@ -63,7 +63,7 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
       method: 'GET',
       url: '/pricing',
       access: 'anyone',
-      summary: 'The page of prices.',
+      summary: 'The pricing page.',
       contentType: 'text/html',
       query,
       async handle(ask: PageAsk) {
@@ -82,7 +82,7 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
       method: 'GET',
       url: '/docs',
       access: 'anyone',
-      summary: 'The reference for people.',
+      summary: 'The API reference page.',
       contentType: 'text/html',
       query,
       async handle(ask: PageAsk) {

@@ -13,7 +13,7 @@ export const accountRoutes = [
     method: 'POST',
     url: '/api/account/password',
     access: 'user',
-    summary: "Changes one's own password; every other session of the user ends.",
+    summary: 'Change your own password. Your other sessions end.',
     body: {
       type: 'object',
       additionalProperties: false,
@@ -42,7 +42,7 @@ export const accountRoutes = [
     method: 'GET',
     url: '/api/account/sessions',
     access: 'user',
-    summary: "One's own sessions.",
+    summary: 'List your own sessions.',
     answer: openSessionsAnswer,
     async handle(ask) {
       const { user, session: own } = sessionUserOf(ask)
@@ -63,7 +63,7 @@ export const accountRoutes = [
     method: 'DELETE',
     url: '/api/account/sessions/:id',
     access: 'user',
-    summary: "Ends one of one's own sessions.",
+    summary: 'End one of your own sessions.',
     status: 204,
     async handle(ask) {
       const { user } = sessionUserOf(ask)

@@ -52,7 +52,7 @@ export const alertRoutes = [
     method: 'GET',
     url: '/api/alerts',
     access: 'readers',
-    summary: 'What needs somebody: budgets, keys of vendors, webhooks, the ledger, the configuration, the certificate.',
+    summary: 'List alerts: budgets, vendor keys, webhooks, the ledger, the configuration, the certificate.',
     answer: alertsAnswer,
     handle: alertsFor,
   }),
@@ -60,7 +60,7 @@ export const alertRoutes = [
     method: 'POST',
     url: '/api/alerts/dealt',
     access: 'admin',
-    summary: 'Says for everybody that somebody has dealt with an alert, or takes that back.',
+    summary: 'Acknowledge an alert for everyone, or reopen it.',
     body: {
       type: 'object',
       additionalProperties: false,

@@ -59,7 +59,7 @@ export const auditRoutes = [
     method: 'GET',
     url: '/api/audit',
     access: 'readers',
-    summary: 'Who changed what, newest first.',
+    summary: 'List the audit log, newest first.',
     query: {
       type: 'object',
       additionalProperties: false,
@@ -85,7 +85,7 @@ export const auditRoutes = [
     method: 'GET',
     url: '/api/audit/totals',
     access: 'readers',
-    summary: 'How many changes a filter has, by what was done.',
+    summary: 'Count the audit log entries of a filter, by action.',
     query: { type: 'object', additionalProperties: false, properties: filterQuery },
     answer: auditTotalsAnswer,
     async handle(ask) {
@@ -97,7 +97,7 @@ export const auditRoutes = [
     method: 'GET',
     url: '/api/audit/sign-ins',
     access: 'operators',
-    summary: 'Refused sign-ins by hour, name and address, the latest first.',
+    summary: 'List refused sign-ins by hour, name and address, newest first.',
     query: {
       type: 'object',
       additionalProperties: false,

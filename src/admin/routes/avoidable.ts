@@ -16,7 +16,7 @@ export const avoidableRoutes = [
     url: '/api/costs/avoidable',
     access: 'user',
     summary:
-      'What images cost more than they had to, by what should have been asked for instead: of everybody for administrators, else of oneself.',
+      "Get the avoidable cost of images and the size to request instead. Administrators get everyone's, others their own.",
     query: { type: 'object', additionalProperties: false, properties: costQuery },
     answer: avoidableAnswer,
     async handle(ask) {

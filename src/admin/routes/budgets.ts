@@ -24,7 +24,7 @@ export const budgetRoutes = [
     method: 'GET',
     url: '/api/budgets',
     access: 'user',
-    summary: 'Where budgets and balances stand: administrators see all of them, others their own.',
+    summary: 'List budgets and balances. Administrators get all of them, others their own.',
     answer: budgetsAnswer,
     async handle(ask) {
       const owner = ownerOf(ask)
@@ -49,7 +49,7 @@ export const budgetRoutes = [
     method: 'GET',
     url: '/api/users/:name/balance',
     access: 'user',
-    summary: 'What was paid in for a user, and what is left of it; of oneself, for who is no administrator.',
+    summary: 'Get the top-ups and the balance of a user. Users who are not administrators get only their own.',
     answer: balanceAnswer,
     async handle(ask) {
       const { parts, params } = ask
@@ -80,7 +80,7 @@ export const budgetRoutes = [
     method: 'POST',
     url: '/api/users/:name/topups',
     access: 'admin',
-    summary: 'Pays in for a user, whose requests are taken from the balance from then on.',
+    summary: 'Top up the balance of a user. Later requests are charged to the balance.',
     body: {
       type: 'object',
       additionalProperties: false,

@@ -18,7 +18,7 @@ export const ceilingRoutes = [
     method: 'GET',
     url: '/api/users/:name/ceilings',
     access: 'user',
-    summary: 'How far a user may go, as was set for the user or for their group; of oneself, for who reads not all.',
+    summary: 'Get the ceilings of a user and of their group. Users who cannot read everything get only their own.',
     answer: ceilingsAnswer,
     async handle(ask) {
       const { parts, params } = ask

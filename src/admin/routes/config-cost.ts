@@ -22,7 +22,7 @@ export function configCostRoutes() {
       url: '/api/config/cost',
       access: 'admin',
       summary:
-        'What the charges of some time, the month before by default, would have cost by a text as the configuration, or by a change of its files; nothing changes.',
+        'Calculate what the charges of a period would cost under another configuration text or a change to the files. The default is the previous month. Nothing is changed.',
       body: {
         type: 'object',
         additionalProperties: false,

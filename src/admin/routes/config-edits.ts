@@ -26,7 +26,8 @@ export function configEditRoutes() {
       method: 'GET',
       url: '/api/config/editable',
       access: 'admin',
-      summary: 'Models and groups that can be edited, where each stands, and whether changes may be written from here.',
+      summary:
+        'List the models and groups that can be edited, their locations in the files, and whether the console may write changes.',
       answer: editableAnswer,
       async handle({ parts }) {
         const whyNot = await parts.edits.whyNot()
@@ -44,8 +45,7 @@ export function configEditRoutes() {
       method: 'POST',
       url: '/api/config/propose',
       access: 'admin',
-      summary:
-        "What a change of the configuration's files would be: its difference, its meaning and what the check says.",
+      summary: 'Preview a change to the configuration files: its diff, its meaning and the findings of the check.',
       body: { type: 'object', additionalProperties: false, required: ['edits'], properties: { edits: editsOf } },
       answer: proposalAnswer,
       async handle({ parts, body }) {
@@ -65,7 +65,7 @@ export function configEditRoutes() {
       method: 'POST',
       url: '/api/config/write',
       access: 'admin',
-      summary: 'Writes a change that was proposed, and has it taken over; or nothing is changed.',
+      summary: 'Write a proposed change and activate it. On an error, nothing is changed.',
       body: {
         type: 'object',
         additionalProperties: false,

@@ -27,7 +27,7 @@ export function configHistoryRoutes() {
       url: '/api/config/history',
       access: 'operators',
       summary:
-        'Configurations that took effect on this storage, newest first: when, who or what brought them, what changed.',
+        'List the configurations that were activated on this storage, newest first: time, actor, trigger and changes.',
       query: {
         type: 'object',
         additionalProperties: false,
@@ -44,8 +44,7 @@ export function configHistoryRoutes() {
       method: 'GET',
       url: '/api/config/history/:id',
       access: 'operators',
-      summary:
-        'What a configuration that took effect changed of the one before it, or of another: lines, and what they mean.',
+      summary: 'Compare an activated configuration with the previous one, or with another: lines and their meaning.',
       query: {
         type: 'object',
         additionalProperties: false,
@@ -69,7 +68,7 @@ export function configHistoryRoutes() {
       url: '/api/config/history/:id/cost',
       access: 'admin',
       summary:
-        'What the charges of some time, the month before by default, would have cost under a configuration that took effect once; nothing changes.',
+        'Calculate what the charges of a period would cost under an earlier configuration. The default is the previous month. Nothing is changed.',
       body: {
         type: 'object',
         additionalProperties: false,

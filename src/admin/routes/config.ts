@@ -18,7 +18,7 @@ export const configRoutes = [
     method: 'GET',
     url: '/api/config',
     access: 'operators',
-    summary: 'The configuration file as it stands, its secrets redacted, and where each value came from.',
+    summary: 'Get the current configuration file with its secrets redacted, and the origin of each value.',
     answer: configAnswer,
     async handle({ parts }) {
       const { file, revision } = parts.plan()
@@ -46,7 +46,7 @@ export const configRoutes = [
     method: 'POST',
     url: '/api/config/check',
     access: 'admin',
-    summary: 'Says what is wrong with a text as the configuration; nothing changes.',
+    summary: 'Check a configuration text. Nothing is changed.',
     body: {
       type: 'object',
       additionalProperties: false,
@@ -64,7 +64,7 @@ export const configRoutes = [
     method: 'POST',
     url: '/api/config/reload',
     access: 'admin',
-    summary: 'Reads the configuration file again: all of it takes effect, or none.',
+    summary: 'Reload the configuration file. All of it is activated, or nothing.',
     answer: reloadAnswer,
     async handle(ask) {
       const { parts } = ask

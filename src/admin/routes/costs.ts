@@ -19,7 +19,7 @@ export const costRoutes = [
     url: '/api/costs',
     access: 'user',
     summary:
-      'What was charged in a range of days of a time zone, split by one thing and compared with as many days before: of everybody for administrators, else of oneself.',
+      "Get the costs of a range of dates in a time zone, split by one dimension and compared with the previous period. Administrators get everyone's, others their own.",
     query: {
       type: 'object',
       additionalProperties: false,

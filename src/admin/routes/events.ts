@@ -11,7 +11,7 @@ export const eventRoutes = [
     method: 'GET',
     url: '/api/events',
     access: 'user',
-    summary: 'What happened, charges among it, oldest first, behind an event: for whoever asks again and again.',
+    summary: 'List events, including charges, after a given event, oldest first. Suitable for polling.',
     query: {
       type: 'object',
       additionalProperties: false,

@@ -34,7 +34,7 @@ export const invitationRoutes = [
     method: 'GET',
     url: '/api/invitations',
     access: 'admin',
-    summary: 'The invitations that are good still, newest first.',
+    summary: 'List the open invitations, newest first.',
     answer: invitationsAnswer,
     handle: async ({ parts }) => ({ invitations: (await parts.storage.signIn.invitations()).map(show) }),
   }),
@@ -42,7 +42,7 @@ export const invitationRoutes = [
     method: 'POST',
     url: '/api/invitations',
     access: 'admin',
-    summary: 'Invites somebody, who becomes a user once by the link: it is in this answer alone.',
+    summary: 'Create an invitation. Its link works once and is only in this response.',
     body: {
       type: 'object',
       additionalProperties: false,
@@ -77,7 +77,7 @@ export const invitationRoutes = [
     method: 'DELETE',
     url: '/api/invitations/:id',
     access: 'admin',
-    summary: 'Takes an invitation back.',
+    summary: 'Revoke an invitation.',
     status: 204,
     async handle(ask) {
       const { parts, params } = ask
@@ -90,7 +90,7 @@ export const invitationRoutes = [
     method: 'POST',
     url: '/api/invitation',
     access: 'anyone',
-    summary: 'What an invitation is for, told to whoever has its token.',
+    summary: 'Get the details of an invitation by its token.',
     body: { type: 'object', additionalProperties: false, required: ['token'], properties: { token } },
     answer: invitationAnswer,
     handle: async ask => show(await needInvitation(ask, hashToken(ask.body.token))),
@@ -99,7 +99,7 @@ export const invitationRoutes = [
     method: 'POST',
     url: '/api/invitation/accept',
     access: 'anyone',
-    summary: 'Becomes a user by an invitation and a password, once; the answer sets the session cookie.',
+    summary: 'Accept an invitation with a password. Works once; the response sets the session cookie.',
     body: {
       type: 'object',
       additionalProperties: false,

@@ -94,7 +94,7 @@ export const keyRoutes = [
     method: 'GET',
     url: '/api/keys',
     access: 'user',
-    summary: 'Keys, newest first.',
+    summary: 'List API keys, newest first.',
     query: {
       type: 'object',
       additionalProperties: false,
@@ -121,7 +121,7 @@ export const keyRoutes = [
     method: 'GET',
     url: '/api/keys/totals',
     access: 'user',
-    summary: 'How many keys there are, and what they have spent and hold together.',
+    summary: 'Get the number of API keys, and their total spend and holds.',
     query: { type: 'object', additionalProperties: false, properties: { user: { type: 'string', maxLength: 64 } } },
     answer: keyTotalsAnswer,
     async handle(ask) {
@@ -140,7 +140,7 @@ export const keyRoutes = [
     method: 'POST',
     url: '/api/keys',
     access: 'keys',
-    summary: 'Makes a key. Its secret is in this answer and nowhere else.',
+    summary: 'Create an API key. Its secret is only in this response.',
     body: {
       type: 'object',
       additionalProperties: false,
@@ -170,7 +170,7 @@ export const keyRoutes = [
     method: 'GET',
     url: '/api/keys/:id',
     access: 'user',
-    summary: 'One key.',
+    summary: 'Get an API key.',
     answer: keyAnswer,
     handle: async ask => show(ask, await findKey(ask)),
   }),
@@ -178,7 +178,7 @@ export const keyRoutes = [
     method: 'PATCH',
     url: '/api/keys/:id',
     access: 'keys',
-    summary: 'Changes a key; fields that are not sent stay as they are.',
+    summary: 'Update an API key. Fields that are not sent stay unchanged.',
     body: {
       type: 'object',
       additionalProperties: false,
@@ -201,7 +201,7 @@ export const keyRoutes = [
     method: 'POST',
     url: '/api/keys/:id/rotate',
     access: 'keys',
-    summary: 'Gives a key a new secret; the old one is taken for a while longer.',
+    summary: 'Rotate an API key. The old secret stays valid for a time.',
     body: {
       type: 'object',
       additionalProperties: false,
@@ -221,7 +221,7 @@ export const keyRoutes = [
     method: 'DELETE',
     url: '/api/keys/:id',
     access: 'keys',
-    summary: 'Revokes a key, for ever: the next request with it is refused.',
+    summary: 'Revoke an API key permanently. The next request with it is refused.',
     status: 204,
     async handle(ask) {
       const { id } = await findKey(ask)

@@ -29,7 +29,7 @@ export const latencyRoutes = [
     url: '/api/latency',
     access: 'user',
     summary:
-      'How long requests took by model and operation, within a tenth, refusals and lookups apart: of everybody for those who see all, else of oneself.',
+      "Get the latency of requests by model and operation, accurate to within 10%, with refusals and lookups separate. Users who can read everything get everyone's, others their own.",
     query: {
       type: 'object',
       additionalProperties: false,

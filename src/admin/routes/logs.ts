@@ -68,7 +68,7 @@ const list = defineRoute({
   method: 'GET',
   url: '/api/logs',
   access: 'user',
-  summary: 'Requests, newest first: of everybody for those who see all, else of oneself.',
+  summary: "List requests, newest first. Users who can read everything get everyone's, others their own.",
   query: { ...filterOnly, properties: { ...logQuery, limit: pageLimit, before: rowId } },
   answer: logsAnswer,
   async handle(ask) {
@@ -94,7 +94,7 @@ const histogram = defineRoute({
   method: 'GET',
   url: '/api/logs/histogram',
   access: 'user',
-  summary: 'How many requests in each step of time; of the last 24 hours by default.',
+  summary: 'Count requests per time step. The default is the last 24 hours.',
   query: filterOnly,
   answer: histogramAnswer,
   async handle(ask) {
@@ -116,7 +116,8 @@ const totals = defineRoute({
   method: 'GET',
   url: '/api/logs/totals',
   access: 'user',
-  summary: 'What requests come to: how many, and what they were charged; of very many the newest, and where to go on.',
+  summary:
+    'Get the number and the charges of the matching requests. Very large results return the newest part first, and where to continue.',
   query: { ...filterOnly, properties: { ...logQuery, before: rowId } },
   answer: logTotalsAnswer,
   async handle(ask) {
@@ -144,7 +145,7 @@ const tailOf = (tails: Tails) =>
     method: 'GET',
     url: '/api/logs/tail',
     access: 'user',
-    summary: 'Requests as they end, as server-sent events named `log`.',
+    summary: 'Stream requests as they end, as server-sent events named `log`.',
     query: filterOnly,
     contentType: 'text/event-stream',
     handle(ask) {
@@ -158,7 +159,7 @@ const exportBy = (exports: Semaphore) =>
     method: 'GET',
     url: '/api/logs/export',
     access: 'user',
-    summary: 'Requests as a file, newest first: a table for spreadsheets, or one record a line.',
+    summary: 'Export requests as a file, newest first: CSV, or one JSON record per line.',
     query: {
       ...filterOnly,
       properties: { ...logQuery, format: { type: 'string', enum: ['csv', 'jsonl'], default: 'csv' } },
@@ -181,7 +182,7 @@ const one = defineRoute({
   method: 'GET',
   url: '/api/logs/:id',
   access: 'user',
-  summary: 'One request, with the explanation of its charge.',
+  summary: 'Get a request and the explanation of its charge.',
   answer: logDetailAnswer,
   handle: async ask => showDetail(ask, await findRow(ask)),
 })
@@ -190,7 +191,7 @@ const refund = defineRoute({
   method: 'POST',
   url: '/api/logs/:id/refund',
   access: 'money',
-  summary: 'Gives back what a settled charge cost.',
+  summary: 'Refund a settled charge.',
   body: { type: 'object', additionalProperties: false, required: ['reason'], properties: { reason } },
   answer: logDetailAnswer,
   handle: ask =>
@@ -201,7 +202,7 @@ const resolve = defineRoute({
   method: 'POST',
   url: '/api/logs/:id/resolve',
   access: 'money',
-  summary: 'Ends a charge that needs review.',
+  summary: 'Resolve a charge that needs review.',
   body: {
     type: 'object',
     additionalProperties: false,

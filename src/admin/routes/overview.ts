@@ -30,7 +30,7 @@ export const overviewRoutes = [
     url: '/api/overview',
     access: 'user',
     summary:
-      'Requests, tokens, images and money of a stretch of time: of everybody for those who see all, else of oneself.',
+      "Get the requests, tokens, images and costs of a period. Users who can read everything get everyone's, others their own.",
     query: {
       type: 'object',
       additionalProperties: false,

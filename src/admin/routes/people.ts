@@ -54,7 +54,7 @@ export const peopleRoutes = [
     method: 'GET',
     url: '/api/users',
     access: 'readers',
-    summary: 'All users, by name.',
+    summary: 'List all users, by name.',
     answer: usersAnswer,
     handle: async ({ parts }) => ({ users: (await parts.storage.users.list()).map(userView.show) }),
   }),
@@ -62,7 +62,7 @@ export const peopleRoutes = [
     method: 'POST',
     url: '/api/users',
     access: 'admin',
-    summary: 'Makes a user; without a password they cannot log in yet.',
+    summary: 'Create a user. Without a password, the user cannot sign in yet.',
     body: {
       type: 'object',
       additionalProperties: false,
@@ -94,7 +94,7 @@ export const peopleRoutes = [
     url: '/api/users/:name',
     access: 'admin',
     summary:
-      "Changes a user's group, role, status, budget, or what their own keys may have; who is disabled or gets another role loses sessions at once.",
+      'Update the group, role, status, budget or ceilings of a user. Disabling a user or changing the role ends their sessions immediately.',
     body: {
       type: 'object',
       additionalProperties: false,
@@ -137,7 +137,7 @@ export const peopleRoutes = [
     url: '/api/users/:name',
     access: 'admin',
     summary:
-      'Erases a person: all that is about them goes, but what the ledger has to prove. Refused while something of theirs runs.',
+      'Erase a user and all their data, except what the ledger must prove. Refused while requests of the user are in progress.',
     body: {
       type: 'object',
       additionalProperties: false,
@@ -158,7 +158,7 @@ export const peopleRoutes = [
     method: 'POST',
     url: '/api/users/:name/password',
     access: 'admin',
-    summary: "Sets another user's password; their sessions end. One's own: POST /api/account/password.",
+    summary: 'Set the password of another user, whose sessions end. For your own, use POST /api/account/password.',
     body: { type: 'object', additionalProperties: false, required: ['password'], properties: { password } },
     status: 204,
     async handle(ask) {
@@ -177,7 +177,7 @@ export const peopleRoutes = [
     method: 'GET',
     url: '/api/groups',
     access: 'readers',
-    summary: 'The groups of the configuration, and how many users and keys are in each.',
+    summary: 'List the configured groups, with their numbers of users and API keys.',
     answer: groupsAnswer,
     async handle({ parts }) {
       const [users, keys] = await Promise.all([parts.storage.users.list(), parts.storage.keys.list()])

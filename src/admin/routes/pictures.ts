@@ -22,8 +22,7 @@ export function pictureRoutes() {
       method: 'GET',
       url: '/api/playground/picture',
       access: 'keys',
-      summary:
-        'The picture behind a link that an answer at the playground has handed to this session, and no other link.',
+      summary: 'Get the image of a link that a playground response returned to this session. Other links are refused.',
       query: {
         type: 'object',
         additionalProperties: false,

@@ -24,7 +24,7 @@ export const sessionRoutes = [
     method: 'GET',
     url: '/api/session',
     access: 'anyone',
-    summary: 'Who is logged in, and at which gateway.',
+    summary: 'Get the signed-in user and the gateway.',
     answer: sessionAnswer,
     async handle(ask) {
       if (ask.sessionUser) return describeSession(ask, ask.sessionUser.user)
@@ -38,7 +38,8 @@ export const sessionRoutes = [
     method: 'POST',
     url: '/api/setup',
     access: 'anyone',
-    summary: 'Makes the first administrator with the token of the link that the gateway printed at its start.',
+    summary:
+      'Create the first administrator with the token of the setup link that the gateway printed when it started.',
     body: {
       type: 'object',
       additionalProperties: false,
@@ -73,7 +74,7 @@ export const sessionRoutes = [
     method: 'POST',
     url: '/api/session',
     access: 'anyone',
-    summary: 'Logs in: the answer sets the session cookie.',
+    summary: 'Sign in. The response sets the session cookie.',
     body: {
       type: 'object',
       additionalProperties: false,
@@ -112,7 +113,7 @@ export const sessionRoutes = [
     url: '/api/session',
     access: 'anyone',
     summary:
-      'Logs out: the session and the keys made for it end. Where `sign_out` of the issuer says so, 200 with `location`: the browser goes there.',
+      'Sign out. The session and its API keys end. If `sign_out` of the identity provider requires it, the response is a 200 with `location` for the browser.',
     status: 204,
     async handle(ask) {
       const { parts, sessionUser, scheme } = ask

@@ -32,7 +32,7 @@ export const signInRoutes = [
     method: 'GET',
     url: '/api/sign-in',
     access: 'anyone',
-    summary: 'The ways into the console: whether passwords are one, and which issuers of identities.',
+    summary: 'List the sign-in methods: whether passwords are allowed, and the identity providers.',
     answer: signInAnswer,
     handle({ parts }) {
       const issuers = [...(parts.plan().signIn?.issuers.values() ?? [])]
@@ -47,7 +47,8 @@ export const signInRoutes = [
     method: 'POST',
     url: '/api/sign-in',
     access: 'anyone',
-    summary: 'Begins to sign in by an issuer: the browser goes to `location`, and comes back within ten minutes.',
+    summary:
+      'Start to sign in with an identity provider. The browser goes to `location` and must return within ten minutes.',
     body: {
       type: 'object',
       additionalProperties: false,
@@ -85,7 +86,7 @@ export const signInRoutes = [
     method: 'POST',
     url: '/api/sign-in/:issuer',
     access: 'anyone',
-    summary: 'Finishes what was begun, with what the issuer sent back: the answer sets the session cookie.',
+    summary: "Complete the sign-in with the identity provider's response. The response sets the session cookie.",
     body: {
       type: 'object',
       additionalProperties: false,
@@ -118,7 +119,7 @@ export const signInRoutes = [
     method: 'GET',
     url: '/api/account/links',
     access: 'user',
-    summary: 'The issuers that know who one is.',
+    summary: 'List the identity providers that are linked to you.',
     answer: linksAnswer,
     async handle(ask) {
       const links = await ask.parts.storage.signIn.links(sessionUserOf(ask).user.name)
@@ -135,7 +136,7 @@ export const signInRoutes = [
     method: 'DELETE',
     url: '/api/account/links/:id',
     access: 'user',
-    summary: 'One is known by it no more; the only way in stays.',
+    summary: 'Unlink an identity provider. Your only sign-in method cannot be removed.',
     status: 204,
     async handle(ask) {
       const { user } = sessionUserOf(ask)
@@ -154,7 +155,7 @@ export const signInRoutes = [
     method: 'DELETE',
     url: '/api/users/:name/links',
     access: 'admin',
-    summary: 'No issuer knows who a user is any more, and their sessions end.',
+    summary: 'Unlink a user from all identity providers. Their sessions end.',
     status: 204,
     async handle(ask) {
       const { signIn } = ask.parts.storage

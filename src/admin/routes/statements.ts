@@ -30,7 +30,7 @@ export function statementRoutes() {
       url: '/api/statements',
       access: 'user',
       summary:
-        "A month's statement by user and group, held against the ledger: of everybody for administrators, else one's own.",
+        "Get the statement of a month by user and group, reconciled with the ledger. Administrators get everyone's, others their own.",
       query: {
         type: 'object',
         additionalProperties: false,

@@ -48,7 +48,7 @@ export function systemRoutes() {
       url: '/api/system',
       access: 'operators',
       summary:
-        'How this process, its stores and its upstreams are, and what the gateways on the storage have done in the last five minutes.',
+        'Get the state of this process, its stores and its upstreams, and the last five minutes of traffic of all gateways on the storage.',
       answer: systemAnswer,
       async handle({ parts }) {
         const { storage, facts } = parts

@@ -34,7 +34,7 @@ export const upstreamRoutes = [
     method: 'GET',
     url: '/api/upstreams',
     access: 'operators',
-    summary: 'The upstreams, and how each of their keys stands: why it is not asked, since when and until when.',
+    summary: 'List the upstreams and the status of each key: why it is not used, since when and until when.',
     answer: upstreamsAnswer,
     async handle(ask) {
       const { parts } = ask
@@ -48,7 +48,7 @@ export const upstreamRoutes = [
     method: 'POST',
     url: '/api/upstreams/:upstream/keys/:key/suspend',
     access: 'admin',
-    summary: 'Asks a key of an upstream no more, in every gateway on the storage, for a time or until it is resumed.',
+    summary: 'Suspend an upstream key in every gateway on the storage, for a time or until it is resumed.',
     body: {
       type: 'object',
       additionalProperties: false,
@@ -76,7 +76,7 @@ export const upstreamRoutes = [
     method: 'POST',
     url: '/api/upstreams/:upstream/keys/:key/resume',
     access: 'admin',
-    summary: 'Asks a key of an upstream again, whatever kept it away.',
+    summary: 'Resume an upstream key, whatever the reason for its suspension.',
     answer: upstreamKeyAnswer,
     async handle(ask) {
       const key = keyOf(ask)
@@ -88,7 +88,7 @@ export const upstreamRoutes = [
     method: 'POST',
     url: '/api/upstreams/:upstream/keys/:key/test',
     access: 'admin',
-    summary: 'Takes a free look whether a key is let in; one that was refused, and is let in, is asked again.',
+    summary: 'Test for free whether the upstream accepts a key. A rejected key that is accepted again is resumed.',
     answer: keyTrialAnswer,
     async handle(ask) {
       const { parts } = ask
@@ -96,7 +96,7 @@ export const upstreamRoutes = [
       const { result, answer, path, ms } = await parts.upstreams.test(key)
       const before = await recordOf(ask, key)
       if (result === 'good' && before.state === 'suspended' && before.reason === 'invalid')
-        await decide(ask, key, { state: 'active', until: null, note: 'a free look found it good' })
+        await decide(ask, key, { state: 'active', until: null, note: 'a free test request succeeded' })
       return {
         result,
         answer,

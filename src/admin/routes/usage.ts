@@ -14,7 +14,7 @@ export const usageRoutes = [
     method: 'GET',
     url: '/api/usage',
     access: 'user',
-    summary: 'What was used and charged, by day, key and model; of the last 30 days by default.',
+    summary: 'Get usage and charges by day, API key and model. The default is the last 30 days.',
     query: {
       type: 'object',
       additionalProperties: false,

@@ -25,7 +25,7 @@ export const viewRoutes = [
     method: 'GET',
     url: '/api/account/views',
     access: 'user',
-    summary: 'What one has filtered pages of the console by and given a name.',
+    summary: 'List your saved views of console pages.',
     answer: savedViewsAnswer,
     handle: showViews,
   }),
@@ -33,7 +33,7 @@ export const viewRoutes = [
     method: 'POST',
     url: '/api/account/views',
     access: 'user',
-    summary: 'Keeps a view of a page, in the place of one of the same name, or of the one called `before`.',
+    summary: 'Save a view of a page. It replaces the view with the same name, or the one named in `before`.',
     body: {
       type: 'object',
       additionalProperties: false,
@@ -58,7 +58,7 @@ export const viewRoutes = [
     method: 'DELETE',
     url: '/api/account/views/:id',
     access: 'user',
-    summary: "Deletes one of one's own views.",
+    summary: 'Delete one of your own views.',
     status: 204,
     async handle(ask) {
       const { user } = sessionUserOf(ask)

@@ -13,8 +13,8 @@ export async function addVendors(folder: string, recipes: readonly Recipe[]): Pr
   const file = join(folder, 'gateway.yaml')
   const text = await readFile(file, 'utf8')
   const { text: merged, added, left } = await merge(file, text, recipes)
-  for (const path of left) say(`left       ${path}: it is there already, and stays as it is`)
-  if (added.length === 0) return say(`${file} has all of it; nothing was written`)
+  for (const path of left) say(`kept       ${path}: it already exists`)
+  if (added.length === 0) return say(`${file} is already up to date; nothing was written`)
   await refuseInvalid(file, text, merged, recipes)
   const backup = await keep(file)
   // A gateway that watches the file sees the old one or the new one.
@@ -22,7 +22,7 @@ export async function addVendors(folder: string, recipes: readonly Recipe[]): Pr
   await writeFile(fresh, merged)
   await rename(fresh, file)
   for (const path of added) say(`added      ${path}`)
-  say(`written to ${file}; as it was before: ${backup}`)
+  say(`updated ${file}; backup: ${backup}`)
   tellNeeds(recipes)
   await tellLacking(join(folder, '.env.example'), recipes)
 }
@@ -69,7 +69,7 @@ async function refuseInvalid(file: string, before: string, after: string, recipe
   const loaded = await loadConfig({ file, text: after }, env)
   if (loaded.ok) return
   const was = await loadConfig({ file, text: before }, env)
-  const why = was.ok ? 'with these lines it would not be valid' : 'it is not valid as it is'
+  const why = was.ok ? 'the result would be invalid' : 'it is invalid'
   throw new Exit(
     exitCodes.configInvalid,
     `${await showFindings(was.ok ? loaded.findings : was.findings)}\n${file}: ${why}, so nothing was written`,
@@ -87,5 +87,5 @@ async function keep(file: string): Promise<string> {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     }
   }
-  throw new Exit(exitCodes.failure, `${file}.bak is there ${backupsMax} times; clear them away. Nothing was written`)
+  throw new Exit(exitCodes.failure, `${file} has ${backupsMax} backups already; delete some. Nothing was written`)
 }

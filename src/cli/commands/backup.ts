@@ -10,9 +10,7 @@ export async function backup(to: string, options: { readonly config: string }): 
   await withProgress(`copying to ${to}`, progress =>
     explained(backupStorage({ url: storage, to, onProgress: text => progress.tell(text) })),
   )
-  say(
-    `${to} is a copy of the whole database as it was a moment ago. It holds hashes of keys and what was charged: keep it safe.`,
-  )
+  say(`Backed up the database to ${to}. It contains key hashes and charges: keep it safe.`)
 }
 
 /** Puts a copy in the place of the database, once its books have been verified. */
@@ -22,8 +20,8 @@ export async function restore(from: string, options: { readonly config: string }
   const { aside, audit } = await withProgress(`reading ${from}`, progress =>
     explained(restoreStorage({ url: storage, from, onProgress: text => progress.tell(text) })),
   )
-  say(`${from} is the database now: ${audit.charges} charges, ${audit.entries} entries, 0 problems.`)
-  if (aside !== undefined) say(`What was there before is ${aside}.`)
+  say(`Restored ${from}: ${audit.charges} charges, ${audit.entries} entries, 0 problems.`)
+  if (aside !== undefined) say(`The previous database is ${aside}.`)
 }
 
 async function explained<T>(work: Promise<T>): Promise<T> {

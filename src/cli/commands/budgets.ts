@@ -10,7 +10,7 @@ export async function listBudgets(options: Options): Promise<void> {
   await withStorage(options.config, async (storage, plan) => {
     const [users, keys, sums] = await Promise.all([storage.users.list(), storage.keys.list(), storage.books.levels()])
     const all = budgetStatuses({ plan, users, keys, sums, now: Date.now() })
-    if (all.length === 0) say('Nobody has a budget: nothing bounds what keys, users and groups spend.')
+    if (all.length === 0) say('There are no budgets: spending of keys, users and groups is not limited.')
     if (options.format === 'json') for (const one of all) print(JSON.stringify(budgetView.show(one)))
     else if (all.length > 0) print(formatBudgets(all, plan.currency))
   })
@@ -22,11 +22,11 @@ export async function topUp(
   options: { readonly config: string; readonly note?: string },
 ): Promise<void> {
   const amount = parseMoney(text) ?? 0
-  if (amount === 0) throw new Exit(exitCodes.usage, `${text}: an amount over 0 such as 25.00 is needed`)
+  if (amount === 0) throw new Exit(exitCodes.usage, `${text}: expected an amount over 0, such as 25.00`)
   await withStorage(options.config, async (storage, plan) => {
     const made = await storage.users.topUp(name, amount, options.note ?? null, actor)
     if (!made) throw unknownUser(name)
-    say(`${made.id}: ${formatMoney(amount)} ${plan.currency} were paid in for ${name}.`)
+    say(`${made.id}: ${formatMoney(amount)} ${plan.currency} added to the balance of ${name}.`)
   })
 }
 
@@ -48,7 +48,7 @@ export async function showBalance(name: string, options: Options): Promise<void>
     }))
     if (options.format === 'json')
       return print(JSON.stringify({ balance: balance ? budgetView.show(balance) : null, topups: told }))
-    if (!balance) return print(`Nothing was paid in for ${name}: their requests need no balance.`)
+    if (!balance) return print(`${name} has no prepaid balance: their requests do not need one.`)
     print(formatBudgets([balance], plan.currency))
     print('')
     print(

@@ -13,12 +13,15 @@ export async function check(file: string, { format, strict }: Options): Promise<
   const count = (severity: string): number => findings.filter(finding => finding.severity === severity).length
   if (!loaded.ok) throw new Exit(exitCodes.configInvalid, `${file}: ${countOf(count('error'), 'error')}`)
   if (strict && count('warning') > 0)
-    throw new Exit(exitCodes.configInvalid, `${file}: ${countOf(count('warning'), 'warning')}, refused by --strict`)
+    throw new Exit(
+      exitCodes.configInvalid,
+      `${file}: ${countOf(count('warning'), 'warning')}, treated as errors by --strict`,
+    )
   const refused = findings.filter(({ code }) => refusedByCheck.has(code)).length
   if (refused > 0)
     throw new Exit(
       exitCodes.configInvalid,
-      `${file}: ${countOf(refused, 'warning')}, with which a gateway starts and which is refused here`,
+      `${file}: ${countOf(refused, 'warning')} treated as errors here; a gateway would start with them`,
     )
   const { models, families, routes, revision } = loaded.plan
   say(

@@ -23,10 +23,10 @@ export async function configCost(file: string, options: Options): Promise<void> 
     const now = Date.now()
     const asked = readSpan(options, now, zone)
     const span = spanOf(asked, zone, now)
-    const costs = await withProgress('rating charges again', async progress =>
+    const costs = await withProgress('recomputing charges', async progress =>
       replayCosts(plan, storage.books, span, {
         inUse,
-        onProgress: charges => progress.tell(`${charges.toLocaleString('en')} charges rated again`),
+        onProgress: charges => progress.tell(`${charges.toLocaleString('en')} charges recomputed`),
       }),
     )
     say(`charges ${describeSpan({ ...span, zone })}`)

@@ -12,7 +12,7 @@ const hows: { readonly [how in ConfigHow]: string } = {
   file: 'the saved file',
   signal: 'SIGHUP',
   command: 'tollgate reload',
-  secret: 'a file of a secret',
+  secret: 'a secret file',
   console: 'a reload in the console',
   edit: 'an edit in the console',
   program: 'a program',
@@ -44,7 +44,7 @@ export async function listConfigHistory(options: Options & { readonly limit: num
 }
 
 function summaryOf({ id, changes: [first], changeCount }: ConfigTaken): string {
-  if (first === undefined) return id === 1 ? 'first one kept' : 'no effect: only its text'
+  if (first === undefined) return id === 1 ? 'first stored version' : 'no effect: only the text changed'
   return changeCount === 1 ? first : `${first}, and ${changeCount - 1} more`
 }
 
@@ -71,13 +71,13 @@ export async function diffConfigHistory(id: number, other: number | undefined, o
       const name = writeOut(file)
       if (i > 0 || changes.length > 0) print('')
       if (!kept) {
-        print(`${name}: too long to be kept`)
+        print(`${name}: too long to store`)
         continue
       }
       print(`--- ${name}${before ? ` of ${before.id}` : ''}\n+++ ${name} of ${later.id}`)
       // After its own heads, and without the end of the last line.
       for (const line of patch.split('\n').slice(2, -1)) print(writeOut(line))
     }
-    if (changes.length + files.length === 0) say('They say the same.')
+    if (changes.length + files.length === 0) say('No differences.')
   })
 }

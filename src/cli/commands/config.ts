@@ -26,8 +26,7 @@ function isBelow(path: string, key: string): boolean {
 
 async function describeMissing(key: string, file: string): Promise<string> {
   const found = await findConfigKey(key)
-  if (found.ok)
-    return `error: ${key} is not set in ${file}, and has no default\n(tollgate docs ${key} tells more of it)`
+  if (found.ok) return `error: ${key} is not set in ${file}, and has no default\n(see tollgate docs ${key})`
   const [near] = found.near
   return near === undefined
     ? `error: there is no key '${key}'`

@@ -23,7 +23,7 @@ export async function diff(file: string, options: Options): Promise<void> {
   const changes = await describeSettingChanges(running.settings, plan)
   const than = `the running gateway (${running.file})`
   tell(changes, { before: running.revision, after: plan.revision, than }, file, options.format)
-  say('Credentials and other secrets are not compared: a gateway does not tell them.')
+  say('Credentials and other secrets are not compared: a gateway does not return them.')
 }
 
 type Running = {
@@ -38,5 +38,5 @@ function tell(changes: readonly string[], { before, after, than }: Ends, file: s
   if (format === 'json') return print(JSON.stringify({ before, after, changes }))
   if (changes.length === 0) return say(`${file} and ${than}: no differences, revision ${after}`)
   print(changes.join('\n'))
-  say(`${file} (revision ${after}) changes ${changes.length} of ${than} (revision ${before})`)
+  say(`${file} (revision ${after}) has ${changes.length} changes from ${than} (revision ${before})`)
 }

@@ -19,14 +19,14 @@ function toRow({ path, description }: KeyFacts): readonly string[] {
 
 function describeNear(name: string, near: readonly string[]): string {
   const [only, ...more] = near
-  if (only === undefined) return `error: there is no key '${name}'\n(tollgate docs lists those at the top)`
+  if (only === undefined) return `error: there is no key '${name}'\n(tollgate docs lists the top-level keys)`
   if (more.length === 0) return `error: there is no key '${name}'\n(Did you mean ${only}?)`
   return `error: '${name}' is not the path of one key\n(Did you mean one of ${near.join(', ')}?)`
 }
 
 function describe(facts: KeyFacts): string {
   const rows: readonly (readonly [string, string | undefined])[] = [
-    ['type', facts.required ? `${facts.type} (needed)` : facts.type],
+    ['type', facts.required ? `${facts.type} (required)` : facts.type],
     ['default', facts.default],
     ['allowed', facts.allowed],
     ['keys', facts.keys.length > 0 ? facts.keys.join(', ') : undefined],

@@ -31,9 +31,9 @@ function choose(trials: readonly LiveTrial[], { live, liveAll }: LiveOptions): r
   const names = [...new Set(trials.map(({ model }) => model))]
   const unknown = live.filter(name => !names.includes(name))
   if (unknown.length > 0 || names.length === 0) {
-    const what = unknown.length > 0 ? `${unknown.join(', ')}: nothing to buy there; ` : ''
-    const there = names.length > 0 ? `there are ${names.join(', ')}` : 'no model of pictures has a real upstream'
-    throw new Exit(exitCodes.usage, `${what}${there}. --simulated takes simulated upstreams too.`)
+    const what = unknown.length > 0 ? `${unknown.join(', ')}: cannot be tested; ` : ''
+    const there = names.length > 0 ? `available: ${names.join(', ')}` : 'no image model has a real upstream'
+    throw new Exit(exitCodes.usage, `${what}${there}. Use --simulated to include simulated upstreams.`)
   }
   return liveAll ? trials : trials.filter(({ model }) => live.includes(model))
 }
@@ -43,14 +43,14 @@ async function needConsent(plan: CompiledConfig, trials: readonly LiveTrial[], y
   for (const { model, operation, atMost } of trials)
     say(
       writeOut(
-        `buys  ${model}  ${operation}  ${atMost === null ? 'at no known price' : `at most ${atMost} ${plan.currency}`}`,
+        `buys  ${model}  ${operation}  ${atMost === null ? 'at an unknown price' : `at most ${atMost} ${plan.currency}`}`,
       ),
     )
   if (yes) return
-  if (!process.stdin.isTTY) throw new Exit(exitCodes.usage, 'Nothing was sent. Say --yes to buy these.')
+  if (!process.stdin.isTTY) throw new Exit(exitCodes.usage, 'Nothing was sent. Use --yes to request these.')
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   try {
-    const said = await lines.question('By your prices; the vendor charges its own. Go on? [y/N] ')
+    const said = await lines.question('These are your prices; the vendor charges its own. Continue? [y/N] ')
     if (!/^y(?:es)?$/i.test(said.trim())) throw new Exit(exitCodes.usage, 'nothing was sent')
   } finally {
     lines.close()
@@ -59,15 +59,16 @@ async function needConsent(plan: CompiledConfig, trials: readonly LiveTrial[], y
 
 function formatResult({ model, operation, status, ms, pictures, charge, unrecognised, error }: LiveResult): string {
   const lines = [`${error === null ? 'ok  ' : 'fail'}  ${model}  ${operation}  status ${status ?? '-'}  ${ms} ms`]
-  if (pictures.length > 0) lines.push(`      came     ${pictures.join(', ')}`)
+  if (pictures.length > 0) lines.push(`      returned ${pictures.join(', ')}`)
   if (charge) {
-    const cost = charge.vendor_cost === null ? 'the vendor does not say' : `the vendor says ${charge.vendor_cost}`
+    const cost =
+      charge.vendor_cost === null ? 'the vendor did not report a cost' : `the vendor reported ${charge.vendor_cost}`
     lines.push(
       `      charged  ${charge.amount} ${charge.currency} (${charge.state}); ${cost}`,
       `      why      ${charge.text}`,
     )
   }
   if (unrecognised !== null) lines.push(`      unknown  ${unrecognised}`)
-  if (error !== null) lines.push(`      said     ${error}`)
+  if (error !== null) lines.push(`      error    ${error}`)
   return lines.map(writeOut).join('\n')
 }

@@ -13,7 +13,7 @@ export async function doctor(options: Options): Promise<void> {
     if (checked.state === 'fail') failed++
     print(options.format === 'json' ? JSON.stringify(checked) : formatLine(checked))
   }
-  if (failed > 0) throw new Exit(exitCodes.failure, `${failed} ${failed === 1 ? 'thing fails' : 'things fail'}`)
+  if (failed > 0) throw new Exit(exitCodes.failure, `${failed} ${failed === 1 ? 'check failed' : 'checks failed'}`)
 }
 
 function formatLine({ name, state, text, remedy }: Checked): string {

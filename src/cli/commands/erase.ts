@@ -23,13 +23,13 @@ export async function eraseUser(name: string, { dryRun, yes, config, format }: O
       if (name === 'local')
         throw new Exit(
           exitCodes.failure,
-          'local is nobody: keys are made for it that nobody else has. Revoke those (tollgate keys revoke)',
+          "'local' is not a person: it owns the keys without another owner. Revoke those keys instead (tollgate keys revoke)",
         )
       if (format === 'json') return print(JSON.stringify({ name, ...traces }))
       print(formatRows(traces.tables))
       say(tellKept(traces.kept))
       if (traces.running > 0)
-        say(`${countOf(traces.running, 'request or job')} of theirs have not ended: it is refused until they have.`)
+        say(`${countOf(traces.running, 'request or job')} of theirs still running: erasing is refused until they end.`)
       return
     }
     // A person who is gone already may have rows left in the log: the erasing process may have been killed.
@@ -38,7 +38,7 @@ export async function eraseUser(name: string, { dryRun, yes, config, format }: O
     if (!erasure) throw unknownUser(name)
     if (format === 'json') return print(JSON.stringify(erasure))
     print(formatRows(erasure.tables))
-    say(`They are called ${erasure.pseudonym} from now on.`)
+    say(`The user is now called ${erasure.pseudonym}.`)
     if (erasure.kept) say(tellKept(erasure.kept))
   })
 }
@@ -46,7 +46,7 @@ export async function eraseUser(name: string, { dryRun, yes, config, format }: O
 function tellKept({ charges, topups, openings }: Traces['kept']): string {
   const entries = [countOf(charges, 'charge'), countOf(topups, 'payment')]
   if (openings > 0) entries.push(`${countOf(openings, 'sum')} spent elsewhere before`)
-  return `The name stays in the ledger, whose hashes vouch for it: ${entries.join(', ')}.`
+  return `The name remains in ledger entries that are covered by hashes: ${entries.join(', ')}.`
 }
 
 function formatRows(tables: Traces['tables']): string {
@@ -58,11 +58,11 @@ function formatRows(tables: Traces['tables']): string {
 
 /** @throws Exit 2 when the name is not typed */
 async function needConsent(name: string): Promise<void> {
-  const text = `This erases ${name} for good (--dry-run counts what goes).`
-  if (!process.stdin.isTTY) throw new Exit(exitCodes.usage, `${text} Say --yes to do so.`)
+  const text = `This permanently erases ${name} (--dry-run counts the rows).`
+  if (!process.stdin.isTTY) throw new Exit(exitCodes.usage, `${text} Use --yes to confirm.`)
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   try {
-    const said = await lines.question(`${text} Type the name to go on: `)
+    const said = await lines.question(`${text} Type the name to continue: `)
     if (said.trim() !== name) throw new Exit(exitCodes.usage, 'nothing was erased')
   } finally {
     lines.close()

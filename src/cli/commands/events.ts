@@ -34,14 +34,15 @@ export async function listEvents(options: ListOptions): Promise<void> {
       from = page.next
       if (page.isOver || shown >= limit) break
     }
-    if (shown === 0) say('nothing of the kind has happened')
+    if (shown === 0) say('no matching events')
   })
 }
 
 /** Kinds, or all of a sort (`budget.*`), as webhooks name them. @throws Exit 2 for a word that names none */
 function readKinds(words: readonly string[]): readonly EventKind[] {
   for (const word of words)
-    if (!kindWords.includes(word)) throw new Exit(exitCodes.usage, `--kind ${word}: one of ${kindWords.join(', ')}`)
+    if (!kindWords.includes(word))
+      throw new Exit(exitCodes.usage, `--kind ${word}: expected one of ${kindWords.join(', ')}`)
   return kindsOf(words)
 }
 
@@ -62,7 +63,7 @@ type RedeliverOptions = {
 
 /** Sends one event to a receiver again, or all after one. A running gateway does it. */
 export async function redeliver({ config, webhook, after, id }: RedeliverOptions): Promise<void> {
-  if ((after === undefined) === (id === undefined)) throw new Exit(exitCodes.usage, 'say --after ID or --id ID')
+  if ((after === undefined) === (id === undefined)) throw new Exit(exitCodes.usage, 'use --after ID or --id ID')
   const which = id === undefined ? { after: checkId('after', after ?? '') } : { id: checkId('id', id) }
   await withStorage(config, async ({ events }, plan) => {
     const { webhooks } = plan
@@ -71,14 +72,14 @@ export async function redeliver({ config, webhook, after, id }: RedeliverOptions
       throw new Exit(exitCodes.failure, `there is no webhook '${webhook}' in ${config}${known && `; it has ${known}`}`)
     }
     if ('id' in which && !(await events.find(which.id)))
-      throw new Exit(exitCodes.failure, `there is no event ${which.id}, or it is out of date and gone`)
+      throw new Exit(exitCodes.failure, `there is no event ${which.id}, or it has expired`)
     if (!(await events.webhooks.again(webhook, which)))
-      throw new Exit(exitCodes.failure, `no gateway has told ${webhook} of anything yet: start one first`)
-    say(`${webhook} is told again, by the gateway that runs or the next that starts`)
+      throw new Exit(exitCodes.failure, `no gateway has sent events to ${webhook} yet: start one first`)
+    say(`the events are sent to ${webhook} again by the running gateway, or by the next one that starts`)
   })
 }
 
 function checkId(option: string, id: string): string {
   if (eventIdText.test(id)) return id
-  throw new Exit(exitCodes.usage, `--${option} ${id}: the id of an event, as events list has it`)
+  throw new Exit(exitCodes.usage, `--${option} ${id}: expected an event id, as listed by tollgate events list`)
 }

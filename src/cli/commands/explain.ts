@@ -72,7 +72,7 @@ export async function explainChat(options: ChatOptions): Promise<void> {
   if (offered.length > 0 && operation === undefined)
     throw new Exit(
       exitCodes.usage,
-      `${options.model} makes images alone: tollgate explain image --model ${options.model}`,
+      `${options.model} only makes images; use tollgate explain image --model ${options.model}`,
     )
   const uses = {
     ...(inputTokens !== undefined && { input: inputTokens }),
@@ -136,14 +136,14 @@ function refuse(error: unknown): never {
 type Quoted = NonNullable<RequestExplanation['quote']>
 
 function describeBeside({ name, per, price, price_at, once }: NonNullable<Quoted['beside']>[number]): string {
-  const measure = per === 'token' ? 'million tokens' : per === 'input_image' ? 'picture sent' : per
-  return `beside     ${name}: ${price} per ${measure}, ${once ? 'once' : 'for each image'} (${price_at})`
+  const measure = per === 'token' ? 'million tokens' : per === 'input_image' ? 'input image' : per
+  return `plus       ${name}: ${price} per ${measure}, ${once ? 'once' : 'for each image'} (${price_at})`
 }
 
 const describeUnit =
   (currency: string) =>
   ({ unit, price, per, price_at, quantity, amount }: NonNullable<Quoted['units']>[number]): string => {
-    const asked = quantity === null ? '' : `: ${quantity} come to ${amount} ${currency}`
+    const asked = quantity === null ? '' : `: ${quantity} cost ${amount} ${currency}`
     return `unit       ${unit} at ${price} for ${per === 1 ? 'one' : per.toLocaleString('en')} (${price_at})${asked}`
   }
 
@@ -156,7 +156,7 @@ function describe(found: RequestExplanation): string {
     `forwarded  ${found.forwarded.join(' ') || '-'}`,
     `dropped    ${found.dropped.join(' ') || '-'}`,
     `sent       ${sent.join('  ')}`,
-    `comes back ${found.expected_size ?? 'what the upstream decides'}`,
+    `returned   ${found.expected_size ?? 'decided by the upstream'}`,
   ]
   const { quote } = found
   if (quote) {
@@ -166,18 +166,18 @@ function describe(found: RequestExplanation): string {
     lines.push(
       quote.tier === null
         ? rows.length === 0
-          ? 'price      by what is used'
-          : `price      by what comes back: ${rows
+          ? 'price      by usage'
+          : `price      by the returned image: ${rows
               .map(([tier, price]) => `${tier} ${price}`)
               .join(', ')} ${quote.currency} each`
         : `price      ${quote.tier}${source}: ${quote.price} ${quote.currency} each (${quote.price_at})`,
       ...(quote.units ?? []).map(describeUnit(quote.currency)),
       ...(quote.beside ?? []).map(describeBeside),
       quote.units && quote.expected !== null
-        ? `bill       ${quote.expected} ${quote.currency}; before it is asked ${quote.at_most} are held`
+        ? `bill       ${quote.expected} ${quote.currency}; hold ${quote.at_most} before the call`
         : quote.expected === null
           ? `bill       at most ${quote.at_most} ${quote.currency} for ${quote.n}`
-          : `bill       ${quote.n} × ${quote.price}${quote.beside ? ' and what is beside it' : ''} = ${quote.expected} ${quote.currency} expected, at most ${quote.at_most}${quote.source === null ? '' : '; no group multiplier applies'}`,
+          : `bill       ${quote.n} × ${quote.price}${quote.beside ? ' plus the items above' : ''} = ${quote.expected} ${quote.currency} expected, at most ${quote.at_most}${quote.source === null ? '' : '; no group multiplier applies'}`,
     )
   }
   lines.push(...found.warnings.map(warning => `note       ${warning}`))

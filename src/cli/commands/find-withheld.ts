@@ -36,9 +36,9 @@ export async function findWithheld({ refund, reason, config, format }: Options):
     if (format === 'json') for (const charge of found) print(JSON.stringify(show(charge)))
     else if (found.length > 0) print(formatTable(headings, found.map(rowOf)))
     const sum = tellSums(found)
-    if (found.length === 0) say('No charge was settled for an answer that was cut off so.')
-    else if (refund) say(`${countOf(found.length, 'charge')}, ${sum} given back.`)
-    else say(`${countOf(found.length, 'charge')}, ${sum}. \`tollgate ledger find-withheld --refund\` gives it back.`)
+    if (found.length === 0) say('No charges were settled for responses that were cut off for unknown content.')
+    else if (refund) say(`${countOf(found.length, 'charge')}, ${sum} refunded.`)
+    else say(`${countOf(found.length, 'charge')}, ${sum}. \`tollgate ledger find-withheld --refund\` refunds it.`)
   })
 }
 

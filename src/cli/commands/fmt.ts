@@ -8,7 +8,7 @@ export async function fmt(file: string, { check }: { readonly check: boolean }):
   const formatted = await formatConfig(file)
   if (!formatted.ok) throw new Exit(exitCodes.configInvalid, await showFindings(formatted.findings))
   if (!formatted.changed) return say(`${file} is formatted`)
-  if (check) throw new Exit(exitCodes.failure, `${file} is not formatted; tollgate fmt ${file} does it`)
+  if (check) throw new Exit(exitCodes.failure, `${file} is not formatted; run tollgate fmt ${file}`)
   await replace(file, formatted.text)
   say(`${file} has been formatted`)
 }

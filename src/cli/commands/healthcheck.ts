@@ -11,7 +11,7 @@ export async function healthcheck(options: OpsOptions & { readonly ready: boolea
   if (url === undefined) throw new Exit(exitCodes.failure, whyNowhere(options.config))
   const path = options.ready ? '/readyz' : '/healthz'
   const response = await fetch(url + path, { signal: AbortSignal.timeout(answerMs) }).catch((error: unknown) => {
-    throw new Exit(exitCodes.failure, `${url}${path} does not answer: ${reasonOf(error)}`)
+    throw new Exit(exitCodes.failure, `${url}${path} does not respond: ${reasonOf(error)}`)
   })
   if (!response.ok) throw new Exit(exitCodes.failure, `${url}${path}: ${(await response.text()).trim()}`)
 }

@@ -10,7 +10,7 @@ export async function importFromBook(source: string, from: 'new-api' | 'one-api'
   if (!dryRun && (out === undefined || secrets === undefined))
     throw new Exit(
       exitCodes.usage,
-      'name a gateway.yaml with --out and a folder for the keys of vendors with --secrets; --dry-run tells what there would be',
+      'use --out for gateway.yaml and --secrets for the folder of vendor keys; --dry-run reports what would happen',
     )
   const secretsAt = placeOfSecrets(secrets ?? 'secrets', out)
   const imported = await withProgress(`reading ${nameOf(source)}`, () =>
@@ -35,7 +35,9 @@ function tellBook(source: string, imported: ImportedBook, made: Made | undefined
   tellImported(nameOf(source), imported, options)
   const { adoption, sums } = imported
   tellPeople(adoption, made)
-  say(`balances: ${sums.there} USD there, ${sums.here} USD here${sums.there === sums.here ? '' : ': they differ'}`)
+  say(
+    `balances: ${sums.there} USD in the source, ${sums.here} USD imported${sums.there === sums.here ? '' : ': they differ'}`,
+  )
 }
 
 function recordOf(imported: ImportedBook, made: Made | undefined, options: ImportFlags) {

@@ -15,16 +15,17 @@ export async function importFrom(
   options: ImportFlags & { readonly from: Gateway },
 ): Promise<void> {
   const named = gateways.find(name => name === first)
-  if (second !== undefined && !named) throw new Exit(exitCodes.usage, `${first}: there are ${gateways.join(', ')}`)
+  if (second !== undefined && !named)
+    throw new Exit(exitCodes.usage, `${first}: unknown gateway; expected one of ${gateways.join(', ')}`)
   const [from, source] = named && second !== undefined ? [named, second] : [options.from, first]
   if (from !== 'litellm' && options.database !== undefined)
-    throw new Exit(exitCodes.usage, `--database is of litellm: of ${from} the source is the database`)
+    throw new Exit(exitCodes.usage, `--database is only for litellm; for ${from} the source is the database`)
   if (from !== 'litellm') return (await import('./import-book.ts')).importFromBook(source, from, options)
   const { secrets, out, database, dryRun } = options
   if (database !== undefined && !dryRun && out === undefined)
     throw new Exit(
       exitCodes.usage,
-      'name a gateway.yaml with --out, whose storage takes the keys; --dry-run tells what there would be',
+      'use --out for a gateway.yaml whose storage receives the keys; --dry-run reports what would happen',
     )
   const secretsAt = secrets === undefined ? undefined : placeOfSecrets(secrets, out)
   const imported = await withProgress(`reading ${source}`, () => importConfig(source, from, { ...options, secretsAt }))

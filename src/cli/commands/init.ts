@@ -29,7 +29,7 @@ export async function init(folder: string, options: Options): Promise<void> {
   if (unknown !== undefined)
     throw new Exit(
       exitCodes.usage,
-      `error: there is no upstream '${unknown}' to begin with; there are ${names.join(', ')}. Others are added in gateway.yaml.`,
+      `error: unknown upstream '${unknown}'; expected one of ${names.join(', ')}. Add others in gateway.yaml.`,
     )
   refuseSecret('storage', 'TOLLGATE_STORAGE', flags.storage)
   refuseSecret('counters', 'TOLLGATE_COUNTERS', flags.counters)
@@ -47,13 +47,16 @@ async function initVendors(folder: string, options: Options): Promise<void> {
   if (upstream.size > 0)
     throw new Exit(
       exitCodes.usage,
-      'error: --upstream is for the vendors that are made up. Where a vendor of --vendor is, its variable says (tollgate recipes NAME).',
+      'error: --upstream is only for the simulated vendors. The URL of a --vendor is set by its variable (tollgate recipes NAME).',
     )
   const recipes = await Promise.all([...new Set(vendor)].map(findRecipe))
   if (!force && (await isThere(join(folder, 'gateway.yaml')))) {
     const [flag] = Object.keys(flags)
     if (flag !== undefined)
-      throw new Exit(exitCodes.usage, `error: --${flag} is for a new file; ${join(folder, 'gateway.yaml')} is there`)
+      throw new Exit(
+        exitCodes.usage,
+        `error: --${flag} is only for a new file; ${join(folder, 'gateway.yaml')} already exists`,
+      )
     return addVendors(folder, recipes)
   }
   refuseSecret('storage', 'TOLLGATE_STORAGE', flags.storage)
@@ -83,7 +86,7 @@ async function refuseToOverwrite(folder: string, force: boolean): Promise<void> 
   if (force) return
   for (const name of ['gateway.yaml', '.env.example']) {
     if (await isThere(join(folder, name)))
-      throw new Exit(exitCodes.failure, `${join(folder, name)} is there already; --force writes over it`)
+      throw new Exit(exitCodes.failure, `${join(folder, name)} already exists; use --force to overwrite it`)
   }
 }
 
@@ -99,7 +102,7 @@ function refuseSecret(flag: string, variable: string, url = ''): void {
   if (!URL.canParse(url) || new URL(url).password === '') return
   throw new Exit(
     exitCodes.usage,
-    `error: --${flag} holds a password, which would stand in files that are shared. Leave it out, and start with ${variable} set to all of it.`,
+    `error: --${flag} contains a password, which would be written to files that are shared. Omit it, and set ${variable} to the full URL when you start the gateway.`,
   )
 }
 

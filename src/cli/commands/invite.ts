@@ -20,18 +20,18 @@ export async function invite(options: InviteOptions): Promise<void> {
   const validMs = readSpan(options.for)
   const { name = null, group } = options
   if (name !== null && !/^[\p{L}\p{N}][\p{L}\p{N}_.@-]{0,63}$/u.test(name))
-    throw new Exit(exitCodes.usage, `--name ${name}: letters, digits, _ . @ or -, at most 64`)
+    throw new Exit(exitCodes.usage, `--name ${name}: expected at most 64 letters, digits, _ . @ or -`)
   await withStorage(options.config, async (storage, plan) => {
     needGroup(plan, group)
     if (name !== null && (await storage.users.find(name)))
-      throw new Exit(exitCodes.failure, `there is a user '${name}' already`)
+      throw new Exit(exitCodes.failure, `the user '${name}' already exists`)
     const token = randomBytes(32).toString('base64url')
     const hash = createHash('sha256').update(token).digest('hex')
     const made = await storage.signIn.invite({ hash, name, role, group, expiresAt: Date.now() + validMs }, actor)
     const link = `${consoleUrl(plan)}/console/invite#${token}`
     if (options.format === 'json') return print(JSON.stringify({ ...show(made), link }))
     print(link)
-    say(`Lets ${name ?? 'somebody'} in once, as ${role} in group ${group}, until ${show(made).expires}.`)
+    say(`Valid for one sign-up of ${name ?? 'any person'} as ${role} in group ${group}, until ${show(made).expires}.`)
   })
 }
 
@@ -53,7 +53,7 @@ export async function revokeInvitation(id: string, options: { readonly config: s
   await withStorage(options.config, async storage => {
     if (!(await storage.signIn.revokeInvitation(id, actor)))
       throw new Exit(exitCodes.failure, `there is no invitation '${id}' (tollgate users invitations)`)
-    say(`The invitation ${id} is taken back.`)
+    say(`Revoked invitation ${id}.`)
   })
 }
 
@@ -66,7 +66,7 @@ function show({ id, name, role, group, by, createdAt, expiresAt }: Invitation) {
 function readSpan(text: string): number {
   const span = parseDuration(text)
   if (span === undefined || span <= 0 || span > invitationMsMax)
-    throw new Exit(exitCodes.usage, `--for ${text}: a time such as 12h or 7d is needed, at most 90d`)
+    throw new Exit(exitCodes.usage, `--for ${text}: expected a duration such as 12h or 7d, at most 90d`)
   return span
 }
 

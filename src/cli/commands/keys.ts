@@ -31,13 +31,13 @@ export async function createKey(options: CreateOptions): Promise<void> {
     if (!owner)
       throw new Exit(
         exitCodes.usage,
-        `--user ${user}: there are ${users.map(one => one.name).join(', ')} (tollgate users create)`,
+        `--user ${user}: unknown user; there are ${users.map(one => one.name).join(', ')} (tollgate users create adds one)`,
       )
     const { key, secret } = await makeKey(storage, { ...settings, name, user }, actor)
     tellSecret(plan, key, secret, options)
     if (options.format !== 'json')
       say(
-        `Key ${key.id} '${key.name}' of ${key.user}. ${tellModels(key.models, owner, groupOf(plan, key))} This is the only time that it is shown.`,
+        `Key ${key.id} '${key.name}' of ${key.user}. ${tellModels(key.models, owner, groupOf(plan, key))} The secret is shown only now.`,
       )
   })
 }
@@ -82,10 +82,13 @@ export async function updateKey(id: string, options: UpdateOptions): Promise<voi
     const settings = readSettings(options, plan, Date.now(), key)
     const change = { ...settings, ...(options.name !== undefined && { name: options.name }) }
     if (Object.keys(change).length === 0)
-      throw new Exit(exitCodes.usage, 'nothing to change was told (tollgate keys update --help lists what can be)')
+      throw new Exit(
+        exitCodes.usage,
+        'nothing to change; name at least one setting (tollgate keys update --help lists them)',
+      )
     needBudget('budget' in settings ? settings.budget : key.budget, settings.budgetPeriod)
     await changeKey(storage, id, change)
-    say(`Key ${id} is changed.`)
+    say(`Changed key ${id}.`)
     if (!('models' in settings) && !('group' in settings)) return
     const changed = await findKey(storage, id)
     if (tellBarred(changed.models, groupOf(plan, changed)) !== undefined)
@@ -96,36 +99,36 @@ export async function updateKey(id: string, options: UpdateOptions): Promise<voi
 export async function disableKey(id: string, options: Place): Promise<void> {
   await withStorage(options.config, async storage => {
     await changeKey(storage, id, { status: 'disabled' })
-    say(`Key ${id} is disabled until it is enabled again (tollgate keys enable ${id}).`)
+    say(`Disabled key ${id}. Enable it again with tollgate keys enable ${id}.`)
   })
 }
 
 export async function enableKey(id: string, options: Place): Promise<void> {
   await withStorage(options.config, async storage => {
     await changeKey(storage, id, { status: 'active' })
-    say(`Key ${id} is enabled.`)
+    say(`Enabled key ${id}.`)
   })
 }
 
 export async function rotateKey(id: string, options: Options & { readonly overlap: string }): Promise<void> {
   const overlapMs = parseDuration(options.overlap)
   if (overlapMs === undefined)
-    throw new Exit(exitCodes.usage, `--overlap ${options.overlap}: a time such as 24h or 30m is needed; 0s for none`)
+    throw new Exit(exitCodes.usage, `--overlap ${options.overlap}: expected a duration such as 24h or 30m; 0s for none`)
   await withStorage(options.config, async (storage, plan) => {
     const rotated = await giveNewSecret(storage, id, overlapMs, actor)
     if (!rotated) throw await whyNot(storage, id)
     const { key, secret } = rotated
     tellSecret(plan, key, secret, options)
     if (options.format === 'json') return
-    say(`The new secret of key ${id}. This is the only time that it is shown.`)
-    say(overlapMs === 0 ? 'The old one is over.' : `The old one is taken until ${formatMoment(key.oldUntil)}.`)
+    say(`The new secret of key ${id}. The secret is shown only now.`)
+    say(overlapMs === 0 ? 'The old one no longer works.' : `The old one works until ${formatMoment(key.oldUntil)}.`)
   })
 }
 
 export async function revokeKey(id: string, options: Place): Promise<void> {
   await withStorage(options.config, async storage => {
     if (!(await storage.keys.revoke(id, actor))) throw await whyNot(storage, id)
-    say(`Key ${id} is revoked.`)
+    say(`Revoked key ${id}.`)
   })
 }
 
@@ -143,13 +146,13 @@ async function findKey(storage: Storage, id: string): Promise<Key> {
 
 async function whyNot(storage: Storage, id: string): Promise<Exit> {
   await findKey(storage, id)
-  return new Exit(exitCodes.failure, `key '${id}' was revoked, which is for good`)
+  return new Exit(exitCodes.failure, `key '${id}' is revoked, which cannot be undone`)
 }
 
 /** A day or month without an amount would bound nothing. @throws Exit 2 */
 function needBudget(budget: number | null | undefined, period: string | undefined): void {
   if (period !== undefined && period !== 'total' && (budget ?? null) === null)
-    throw new Exit(exitCodes.usage, `--budget-period ${period}: --budget has to say how much may be spent in it`)
+    throw new Exit(exitCodes.usage, `--budget-period ${period}: also set --budget to the amount per period`)
 }
 
 /** The secret, this once: alone on a line, or in an object with what there is to know of its key. */

@@ -26,13 +26,14 @@ export async function verify(options: VerifyOptions): Promise<void> {
     if (options.format === 'json') print(JSON.stringify(audit))
     else {
       for (const problem of [...audit.problems, ...audit.sums]) print(problem)
-      if (audit.sums.length > 0) say('the charges are sound: `tollgate ledger replay --rebuild-sums` adds them up anew')
+      if (audit.sums.length > 0)
+        say('the charges are correct; `tollgate ledger replay --rebuild-sums` rebuilds their sums')
       if (audit.budgets > 0)
         say(
-          `${audit.budgets} budgets are not what their charges say: \`tollgate ledger replay --rebuild-sums\` corrects them`,
+          `${audit.budgets} budgets do not match their charges: \`tollgate ledger replay --rebuild-sums\` corrects them`,
         )
-      if (audit.left > 0) say(`${audit.left} charges are open and no gateway runs: its next start ends them`)
-      if (options.anchor !== undefined) say(`held against ${anchors.length} anchors`)
+      if (audit.left > 0) say(`${audit.left} charges are open and no gateway runs; the next start resolves them`)
+      if (options.anchor !== undefined) say(`compared with ${anchors.length} anchors`)
       say(`${audit.charges} charges, ${audit.lines} lines, ${audit.entries} entries: ${audit.problems.length} problems`)
     }
     await tellFound(storage, audit)
@@ -66,7 +67,7 @@ async function readAnchors(file: string): Promise<readonly Anchor[]> {
   } catch (error) {
     throw new Exit(exitCodes.usage, `--anchor ${file}: ${error instanceof Error ? error.message : String(error)}`)
   }
-  if (anchors.length === 0) throw new Exit(exitCodes.usage, `--anchor ${file}: there is no anchor in it`)
+  if (anchors.length === 0) throw new Exit(exitCodes.usage, `--anchor ${file}: the file contains no anchor`)
   return anchors
 }
 
@@ -84,7 +85,7 @@ async function rebuildSums(options: Options) {
         state = await storage.books.rebuildCosts(state)
       )
         progress.tell(
-          `${state.added.toLocaleString('en')} of ${state.all.toLocaleString('en')} places of the ledger added up`,
+          `${state.added.toLocaleString('en')} of ${state.all.toLocaleString('en')} ledger positions added up`,
         )
     })
     say('costs are read from the new sums')
@@ -92,7 +93,7 @@ async function rebuildSums(options: Options) {
     if (!corrections)
       throw new Exit(
         exitCodes.failure,
-        'budgets were not corrected: the charges are not sound themselves (tollgate ledger verify says why)',
+        'budgets were not corrected: the charges have problems (see tollgate ledger verify)',
       )
     const budgets = corrections.map(({ payer, spent, held }) => ({
       ...payer,
@@ -100,7 +101,7 @@ async function rebuildSums(options: Options) {
       held: formatMoney(held),
     }))
     for (const { kind, name, spent, held } of budgets)
-      say(`${kind} ${name}: ${spent} ${currency} added to what it has spent, ${held} ${currency} to what it holds`)
+      say(`${kind} ${name}: ${spent} ${currency} added to its spending, ${held} ${currency} to its holds`)
     return budgets
   })
 }
@@ -152,14 +153,14 @@ export async function resolve(
 ): Promise<void> {
   const amount = options.amount === undefined ? 0 : parseMoney(options.amount)
   if (amount === undefined || (amount > 0 && options.as === 'void'))
-    throw new Exit(exitCodes.usage, `--amount ${options.amount}: an amount such as 0.04 is needed, and --as settle`)
+    throw new Exit(exitCodes.usage, `--amount ${options.amount}: expected an amount such as 0.04, with --as settle`)
   await withStorage(options.config, async (storage, plan) => {
     if (!(await storage.books.resolve(id, options.as, 'command line', options.reason, amount))) {
       const charge = await storage.ledger.find(id)
       const why =
         charge?.state === 'needs_review'
-          ? `${formatMoney(charge.hold)} ${plan.currency} was held for charge ${id}: it cannot cost more`
-          : `'${id}' is not a charge that needs review`
+          ? `${formatMoney(charge.hold)} ${plan.currency} was held for charge ${id}; it cannot be settled for more`
+          : `'${id}' is not a charge waiting for review`
       throw new Exit(exitCodes.failure, why)
     }
     const cost = amount > 0 ? ` at ${formatMoney(amount)} ${plan.currency}` : ''
@@ -174,9 +175,9 @@ export async function refund(id: string, options: { readonly reason: string; rea
       throw new Exit(
         exitCodes.failure,
         (await storage.ledger.find(id))
-          ? `charge ${id} has nothing left to give back`
+          ? `charge ${id} has nothing left to refund`
           : `there is no charge '${id}' (tollgate logs lists them)`,
       )
-    say(`${formatMoney(micros)} ${plan.currency} of charge ${id} given back.`)
+    say(`Refunded ${formatMoney(micros)} ${plan.currency} of charge ${id}.`)
   })
 }

@@ -18,7 +18,7 @@ export async function lint(file: string, options: Options): Promise<void> {
     throw new Exit(exitCodes.usage, `error: there is no rule '${unknown}'; tollgate lint --rules lists them`)
   const linted = await lintConfig(file, options.ignore)
   await printFindings(linted.findings, options.format)
-  if (!linted.ok) throw new Exit(exitCodes.configInvalid, `${file} is not valid, so it was not linted`)
+  if (!linted.ok) throw new Exit(exitCodes.configInvalid, `${file} is invalid, so it was not linted`)
   const { findings, ignored } = linted
   const count = (severity: string): number => findings.filter(finding => finding.severity === severity).length
   const told = `${file}: ${countOf(count('error'), 'error')}, ${countOf(count('warning'), 'warning')}, ${countOf(count('note'), 'note')}, ${ignored} ignored; ${rules.length - options.ignore.length} rules`

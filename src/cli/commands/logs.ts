@@ -66,9 +66,7 @@ export async function listLogs(options: ListOptions): Promise<void> {
     }
     if (records.length === 0)
       say(
-        Object.keys(asked.match).length + asked.minCost === 0
-          ? 'the log is empty'
-          : 'there is no such request in the log',
+        Object.keys(asked.match).length + asked.minCost === 0 ? 'the log is empty' : 'no matching requests in the log',
       )
     write(records)
   })
@@ -79,13 +77,14 @@ function readAsked(options: ListOptions): Asked {
   const { status, user, model, key, outcome, follow } = options
   const zone = readZone(options.zone)
   const span = readSpan(options, Date.now(), zone)
-  if (follow && span.until !== undefined) throw new Exit(exitCodes.usage, '--follow has no end: leave --until out')
+  if (follow && span.until !== undefined)
+    throw new Exit(exitCodes.usage, '--follow and --until cannot be combined: remove one')
   if (span.since !== undefined || span.until !== undefined) say(describeSpan(span))
   if (status !== undefined && !/^(?:[1-5]\d\d|[2-5]xx)$/.test(status))
-    throw new Exit(exitCodes.usage, `--status ${status}: a status such as 429, or a class of them such as 4xx`)
+    throw new Exit(exitCodes.usage, `--status ${status}: expected a status such as 429, or a class such as 4xx`)
   const minCost = options.minCost === undefined ? 0 : parseMoney(options.minCost)
   if (minCost === undefined)
-    throw new Exit(exitCodes.usage, `--min-cost ${options.minCost}: an amount such as 0.04 is needed`)
+    throw new Exit(exitCodes.usage, `--min-cost ${options.minCost}: expected an amount such as 0.04`)
   const match: LogMatch = {
     ...(span.since !== undefined && { since: span.since }),
     ...(span.until !== undefined && { until: span.until }),
@@ -131,7 +130,7 @@ async function follow(
     left: left.signal,
     known,
     onFault(error: unknown) {
-      if (!isAway) say(`the storage does not answer, and is asked again each second: ${String(error)}`)
+      if (!isAway) say(`the storage does not respond; retrying every second: ${String(error)}`)
       isAway = true
     },
   }
@@ -237,7 +236,7 @@ function formatDetails(record: LogRecord): string {
     `request    ${record.id} at ${record.time}`,
     `outcome    ${record.outcome}, status ${record.status ?? '-'}${record.error ? ` (${record.error})` : ''}, ${record.duration_ms} ms`,
     ...formatError(record),
-    `caller     key ${record.key_id ?? '-'}, user ${record.user ?? '-'}, group ${record.group ?? '-'}`,
+    `client     key ${record.key_id ?? '-'}, user ${record.user ?? '-'}, group ${record.group ?? '-'}`,
     `model      ${record.model ?? '-'} (${record.operation}) at upstream ${record.upstream ?? '-'}, configuration ${record.config_revision}`,
     `forwarded  ${record.forwarded.join(' ') || '-'}`,
     `dropped    ${record.dropped.join(' ') || '-'}`,
@@ -258,9 +257,9 @@ function formatError({ error_values: values, upstream_said: said }: LogRecord): 
 const phaseWords: { readonly [name in Phase['name']]: string } = {
   body: 'request body',
   place: 'checks, limits, hold',
-  retries: 'earlier tries',
-  upstream: 'first byte of upstream',
-  passing: 'passing on',
+  retries: 'earlier attempts',
+  upstream: 'first byte from upstream',
+  passing: 'sending to client',
   commit: 'commit',
   end: 'end',
 }
@@ -296,7 +295,7 @@ export function formatBill(billing: BillingRecord): readonly string[] {
         `  #${line.index}  ${line.why}  →  ${line.price} ${billing.currency}${line.at ? `  (${line.at})` : ''}${line.flags.length > 0 ? `  [${line.flags.join(', ')}]` : ''}`,
     ),
     ...(facts === '' ? [] : [`facts      ${facts}`]),
-    `charged    ${billing.amount} ${billing.currency}, ${billing.state}${billing.reason ? ` (${billing.reason})` : ''}${billing.held === '0.00' ? '' : `, ${billing.held} held`}${billing.refunded === '0.00' ? '' : `, ${billing.refunded} given back`}${plain}`,
+    `charged    ${billing.amount} ${billing.currency}, ${billing.state}${billing.reason ? ` (${billing.reason})` : ''}${billing.held === '0.00' ? '' : `, ${billing.held} held`}${billing.refunded === '0.00' ? '' : `, ${billing.refunded} refunded`}${plain}`,
     ...billing.warnings.map(warning => `note       ${warning}`),
   ]
 }

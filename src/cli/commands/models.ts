@@ -131,7 +131,7 @@ async function chooseModels(
   if (unknown.length > 0)
     throw new Exit(
       exitCodes.usage,
-      `${unknown.join(', ')}: no such model is offered; there are ${offered.map(({ name }) => name).join(', ')}`,
+      `${unknown.join(', ')}: unknown model; available: ${offered.map(({ name }) => name).join(', ')}`,
     )
   return offered.flatMap(({ name, operations }) => {
     const model = plan.models.get(name)
@@ -147,7 +147,7 @@ function planTrial(
   const small = smallestRequest(operations, model.name, model.operations)
   const route = plan.routes.find(one => one.operation === small?.operation && one.stream !== 'always')
   if (!small || !route) {
-    say(`${model.name}: no small request is known for ${model.operations.join(', ') || 'it'}; it is left out`)
+    say(`${model.name}: no test request exists for ${model.operations.join(', ') || 'it'}; skipped`)
     return []
   }
   return [{ model, ...small, path: route.path.replace('{model}', encodeURIComponent(model.name)) }]
@@ -163,7 +163,7 @@ async function needGateway(url: string): Promise<void> {
   await fetch(`${url}/v1/models`, { signal: AbortSignal.timeout(answerMs) }).catch((error: unknown) => {
     throw new Exit(
       exitCodes.noGateway,
-      `no gateway answers at ${url} (${reasonOf(error)}). Is it running? --url says where.`,
+      `no gateway answers at ${url} (${reasonOf(error)}). Is it running? Set its address with --url.`,
     )
   })
 }
@@ -175,11 +175,11 @@ function costs(model: Model): boolean {
 
 /** @throws Exit 2 without a confirmation */
 async function needConsent(names: readonly string[]): Promise<void> {
-  const text = `This buys one small request each of ${names.join(', ')}.`
-  if (!process.stdin.isTTY) throw new Exit(exitCodes.usage, `${text} Say --yes to do so.`)
+  const text = `This sends one paid request to each of ${names.join(', ')}.`
+  if (!process.stdin.isTTY) throw new Exit(exitCodes.usage, `${text} Use --yes to confirm.`)
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   try {
-    const said = await lines.question(`${text} Go on? [y/N] `)
+    const said = await lines.question(`${text} Continue? [y/N] `)
     if (!/^y(?:es)?$/i.test(said.trim())) throw new Exit(exitCodes.usage, 'nothing was sent')
   } finally {
     lines.close()

@@ -39,7 +39,7 @@ export async function importTable(file: string, options: ImportFlags): Promise<v
   const { from, only, provider: providers, source, out, format, allowUndercharge } = options
   const asOf = options.asOf ?? new Date().toISOString().slice(0, 10)
   if (!/^\d{4}-\d\d-\d\d$/.test(asOf) || !Date.parse(asOf))
-    throw new Exit(exitCodes.usage, `--as-of ${asOf}: write a day, such as 2026-11-23`)
+    throw new Exit(exitCodes.usage, `--as-of ${asOf}: expected a date such as 2026-11-23`)
   const text = await readTable(file)
   const name = source ?? (file === '-' ? from : `${from} ${basename(file)}`)
   const imported = await importPrices(text, { from, source: name, asOf, only, providers, allowUndercharge }).catch(
@@ -63,10 +63,13 @@ export async function importTable(file: string, options: ImportFlags): Promise<v
 /** @throws Exit 1 */
 async function readTable(file: string): Promise<string> {
   if (/^https?:/.test(file))
-    throw new Exit(exitCodes.usage, `${file} is not fetched: curl -sSf ${file} | tollgate prices import - --from …`)
+    throw new Exit(
+      exitCodes.usage,
+      `${file}: URLs are not fetched; use curl -sSf ${file} | tollgate prices import - --from …`,
+    )
   const text = await (file === '-' ? textOf(process.stdin) : readText(file))
   if (text.length > bytesMax)
-    throw new Exit(exitCodes.failure, `${file} is larger than 64 MiB, which no table of prices is`)
+    throw new Exit(exitCodes.failure, `${file} is larger than 64 MiB, the limit for price lists`)
   return text
 }
 
@@ -90,8 +93,8 @@ async function writeTable(file: string, text: string, force: boolean): Promise<v
     throw new Exit(
       exitCodes.failure,
       whose === 'changed'
-        ? `${file} was changed since it was imported: put what was changed into a table before it, then say --force`
-        : `${file} is no file that an import wrote; --force writes over it`,
+        ? `${file} was edited after its import: move the edits to a table listed before it, then use --force`
+        : `${file} was not written by an import; use --force to overwrite it`,
     )
   const path = await realpath(file)
   const beside = `${path}.${process.pid}.tmp`
@@ -101,7 +104,7 @@ async function writeTable(file: string, text: string, force: boolean): Promise<v
 }
 
 function tellCount({ rows, left, unasked }: ImportedPrices): string {
-  return `${countOf(rows.length, 'row')}, ${left.length} left out, ${unasked} not asked for`
+  return `${countOf(rows.length, 'row')}, ${left.length} left out, ${unasked} not selected`
 }
 
 /** One line for each reason, the most frequent first. */

@@ -8,8 +8,8 @@ export async function recipes(name: string | undefined, { format }: { readonly f
   const all = await listRecipes()
   if (format === 'json') return print(JSON.stringify(all.map(tell), undefined, 2))
   print(formatTable(['recipe', 'models', 'operations', 'needs'], all.map(rowOf)))
-  say('\nThose with an address are simulated until it is set. tollgate recipes NAME prints the lines;')
-  say('tollgate init --vendor NAME writes a gateway.yaml with them, or adds them to the one that is there.')
+  say('\nRecipes with an address are simulated until you set it. tollgate recipes NAME prints the lines;')
+  say('tollgate init --vendor NAME writes a gateway.yaml with them, or adds them to an existing one.')
 }
 
 /** @throws Exit 2 when there is none of that name */
@@ -19,7 +19,7 @@ export async function findRecipe(name: string): Promise<Recipe> {
   if (found) return found
   throw new Exit(
     exitCodes.usage,
-    `error: there is no recipe '${name}'; there are ${all.map(recipe => recipe.name).join(', ')}`,
+    `error: unknown recipe '${name}'; expected one of ${all.map(recipe => recipe.name).join(', ')}`,
   )
 }
 

@@ -22,14 +22,14 @@ export async function reload(options: OpsOptions & { readonly format: string }):
     const findings = await showFindings(result.findings)
     throw new Exit(
       exitCodes.configInvalid,
-      `the new configuration is refused; the old one stays${options.format === 'json' ? '' : `\n${findings}`}`,
+      `the new configuration was rejected; the old one stays active${options.format === 'json' ? '' : `\n${findings}`}`,
     )
   }
   const earlier = result.changes.length === 0 ? takenBefore(result.before) : undefined
   const changes = earlier?.changes ?? result.changes
   if (options.format !== 'json') for (const change of changes) print(change)
-  const count = changes.length === 0 ? 'nothing has changed' : countOf(changes.length, 'change')
-  const when = earlier ? `, taken ${Math.round(earlier.ago / 1000)} s ago, when the file changed` : ''
+  const count = changes.length === 0 ? 'no changes' : countOf(changes.length, 'change')
+  const when = earlier ? `, applied ${Math.round(earlier.ago / 1000)} s ago, when the file changed` : ''
   say(`revision ${result.revision}: ${count}${when}`)
 }
 

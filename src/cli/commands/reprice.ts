@@ -21,10 +21,7 @@ type Options = {
 export async function reprice(options: Options): Promise<void> {
   const isApplied = options.apply === true
   if (isApplied === (options.dryRun === true))
-    throw new Exit(
-      exitCodes.usage,
-      'ledger reprice: --dry-run shows the differences, --apply books them; give one of them',
-    )
+    throw new Exit(exitCodes.usage, 'ledger reprice: use --dry-run to print the differences or --apply to book them')
   await withStorage(options.config, async (storage, plan) => {
     const zone = readZone(options.zone, plan.timeZone)
     const now = Date.now()
@@ -44,9 +41,9 @@ export async function reprice(options: Options): Promise<void> {
     say(`charges ${describeSpan({ since, until, zone })}`)
     if (options.format === 'json') print(JSON.stringify({ ...showWhatIf(report), changed, booked }))
     else printCosts(report, options.config)
-    if (isApplied) say(`${countOf(booked, 'charge')} refunded and booked again`)
-    else if (changed > 0) say(`${countOf(changed, 'charge')} would be refunded and booked again: --apply does it`)
+    if (isApplied) say(`${countOf(booked, 'charge')} refunded and charged again`)
+    else if (changed > 0) say(`${countOf(changed, 'charge')} would be refunded and charged again; use --apply`)
     if (isApplied && booked < changed)
-      say(`${countOf(changed - booked, 'charge')} left: refunded or repriced by someone else meanwhile`)
+      say(`${countOf(changed - booked, 'charge')} skipped: refunded or repriced by another process in the meantime`)
   })
 }

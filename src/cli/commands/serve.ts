@@ -45,7 +45,7 @@ function announce({ url, opsUrl, plan, simulated }: Served, config: string): voi
   for (const warning of plan.warnings ?? []) say(`WARNING    ${warning}`)
   for (const name of simulated)
     say(
-      `SIMULATED  upstream '${name}' is a simulator: answers are made up here, nothing is bought. Give it a real url in ${config}.`,
+      `SIMULATED  upstream '${name}' is simulated: responses are made up and cost nothing. Set its real url in ${config}.`,
     )
 }
 
@@ -73,14 +73,14 @@ function handleSignals(served: Served, follow: (files: ConfigFiles) => void): vo
     const { drainMs, drainWaitMs } = served.plan.server
     const work = `${open} ${open === 1 ? 'request' : 'requests'}`
     const seconds = Math.round((drainWaitMs + drainMs) / 1000)
-    say(`${signal}: finishing ${work}, at most ${seconds} s. Again to end at once.`)
+    say(`${signal}: finishing ${work}, for at most ${seconds} s. Repeat the signal to stop immediately.`)
   }
   process.on('SIGTERM', signal => void end(signal)).on('SIGINT', signal => void end(signal))
   process.on('SIGHUP', () => void reload(served, 'signal').then(follow))
   void served.failed.then(error => {
     if (ending) return
     ending = true
-    say(`workers do not start any more: ${error.message}`)
+    say(`workers cannot be started: ${error.message}`)
     close(exitCodes.failure)
   })
 }
@@ -92,13 +92,13 @@ async function reload(served: Served, how: ConfigHow): Promise<ConfigFiles> {
     if (result.ok)
       say(
         result.changes.length === 0
-          ? `reloaded: revision ${result.revision}, nothing has changed`
+          ? `reloaded: revision ${result.revision}, no changes`
           : [`reloaded: revision ${result.revision}`, ...result.changes.map(change => `  ${change}`)].join('\n'),
       )
-    else say(`the new configuration is refused; the old one stays\n${await showFindings(result.findings)}`)
+    else say(`the new configuration was rejected; the old one stays active\n${await showFindings(result.findings)}`)
     return filesOf(served.plan.files, result.ok ? undefined : result.files)
   } catch (error) {
-    say(`reload failed; the old configuration stays: ${String(error)}`)
+    say(`reload failed; the old configuration stays active: ${String(error)}`)
     return filesOf(served.plan.files)
   }
 }

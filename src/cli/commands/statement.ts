@@ -36,9 +36,9 @@ type Options = {
 export async function statement(options: Options): Promise<void> {
   const { user, group, format } = options
   const month = readMonth(options.month, readZone(options.zone, 'UTC'))
-  if (!month) throw new Exit(exitCodes.usage, `--month ${options.month}: a month such as 2026-11 is needed`)
+  if (!month) throw new Exit(exitCodes.usage, `--month ${options.month}: expected a month such as 2026-11`)
   await withStorage(options.config, async (storage, { currency }) => {
-    const found = await withProgress('going through the ledger', async () => storage.books.statement(month))
+    const found = await withProgress('reading the ledger', async () => storage.books.statement(month))
     const accounts = options.balances ? [] : accountsOf(found, { user, group })
     const balances = balancesOf(found.balances, { user, group })
     if (user !== undefined && accounts.length + balances.length === 0) await needSomebody(storage, user)
@@ -63,9 +63,9 @@ export async function statement(options: Options): Promise<void> {
       if (accounts.length > 0) print(formatAccounts(month, accounts))
       if (balances.length > 0) print(formatBalances(month, currency, balances))
     }
-    if (options.balances && balances.length === 0) say('nothing was ever paid in')
-    if (!options.balances && accounts.length === 0) say('nothing was charged up to the end of that month')
-    if (month.until > Date.now()) say(`${month.month} is not over yet: more may come`)
+    if (options.balances && balances.length === 0) say('there are no prepaid balances')
+    if (!options.balances && accounts.length === 0) say('no charges up to the end of that month')
+    if (month.until > Date.now()) say(`${month.month} has not ended yet; more charges may follow`)
     if (differences.length > 0) throw new Exit(exitCodes.failure, [told, ...differences].join('\n'))
     say(told)
   })

@@ -20,10 +20,10 @@ function formatStatus(status: Status): string {
     `gateway    ${status.ready ? 'ready' : 'NOT READY'}, version ${status.version} on Node ${status.node}, process ${status.pid}`,
     `since      ${status.started} (${timeText(status.uptime_s)})`,
     `config     ${status.file}, revision ${status.revision}, in use since ${status.loaded_at}`,
-    ...(last ? [`reload     ${last.at} ${last.ok ? 'taken' : 'REFUSED; the old one stays'}`] : []),
+    ...(last ? [`reload     ${last.at} ${last.ok ? 'applied' : 'REJECTED; the old one stays active'}`] : []),
     ...(last?.findings ?? []).map(finding => `           ${finding}`),
     `requests   ${status.open_requests} open`,
-    `memory     ${Math.round(status.memory / 1_048_576)} MiB, event loop late by ${status.event_loop_p99_ms} ms (p99)`,
+    `memory     ${Math.round(status.memory / 1_048_576)} MiB, event loop delay ${status.event_loop_p99_ms} ms (p99)`,
     `storage    ${health(storage)}${storage.trouble ? `: ${storage.trouble}` : ''}`,
     `counters   ${health(counters)}`,
     `review     ${reviewText(status.reviews)}`,
@@ -39,7 +39,7 @@ function formatStatus(status: Status): string {
   if (away.length > 0)
     lines.push(
       '',
-      'Keys of upstreams that are not asked now (tollgate upstreams list tells all of them):',
+      'Upstream keys not in use (tollgate upstreams list shows all keys):',
       formatTable(
         ['UPSTREAM', 'KEY', 'STATE', 'WHY'],
         away.map(({ name, key }) => [
@@ -54,7 +54,7 @@ function formatStatus(status: Status): string {
   if (silent.length > 0)
     lines.push(
       '',
-      'Webhooks that do not take what they are told (it waits for them):',
+      'Webhooks that do not accept events (the events are queued):',
       formatTable(
         ['WEBHOOK', 'SINCE', 'WHY'],
         silent.map(({ name, since, why }) => [name, since, why]),
@@ -63,7 +63,7 @@ function formatStatus(status: Status): string {
   if (status.unrecognised.length > 0)
     lines.push(
       '',
-      'Answers that were not recognised, and not handed out (tollgate ledger resolve ends their charges):',
+      'Unrecognized responses, withheld from clients (resolve their charges with tollgate ledger resolve):',
       formatTable(
         ['MODEL', 'UPSTREAM', 'OPERATION', 'TIMES', 'LAST', 'SHAPE'],
         status.unrecognised.map(one => [
@@ -101,10 +101,10 @@ function upstreamText({ resting_ms: restingMs, simulated, keys = [] }: Status['u
 }
 
 function reviewText(reviews: Status['reviews']): string {
-  if (reviews === null) return 'not known: the storage does not answer'
-  if (reviews.count === 0) return 'nothing waits'
+  if (reviews === null) return 'unknown: the storage does not respond'
+  if (reviews.count === 0) return 'none'
   const held = reviews.held.map(({ currency, amount }) => `${amount} ${currency}`).join(', ')
-  return `${reviews.count} charges WAIT for a person, ${held} held for them (tollgate ledger resolve)`
+  return `${reviews.count} charges WAIT for review, ${held} held (tollgate ledger resolve)`
 }
 
 function timeText(seconds: number): string {

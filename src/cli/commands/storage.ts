@@ -21,18 +21,16 @@ export async function copy({ to, snapshot, config, format, ...options }: Options
   const { tables, rows, textsChanged, audit, sums } = copied
   if (format === 'json') print(JSON.stringify(copied))
   say(
-    `${copied.to} is a copy of ${copied.from}: ${countOf(rows, 'row')} of ${tables.length} tables, each with the same digest on both sides.`,
+    `Copied ${copied.from} to ${copied.to}: ${countOf(rows, 'row')} of ${tables.length} tables, with equal digests on both sides.`,
   )
-  const before = sums.spentBefore > 0 ? `, spent elsewhere before ${formatMoney(sums.spentBefore)}` : ''
+  const before = sums.spentBefore > 0 ? `, spent in another gateway before ${formatMoney(sums.spentBefore)}` : ''
   say(
-    `Its ledger holds: ${countOf(audit.charges, 'charge')}, ${audit.entries} entries, 0 problems. Charged ${formatMoney(sums.charged)}, given back ${formatMoney(sums.refunded)}, paid in ${formatMoney(sums.toppedUp)}${before}: the same on both sides.`,
+    `Its ledger is valid: ${countOf(audit.charges, 'charge')}, ${audit.entries} entries, 0 problems. Charged ${formatMoney(sums.charged)}, refunded ${formatMoney(sums.refunded)}, paid in ${formatMoney(sums.toppedUp)}${before}: the same on both sides.`,
   )
   if (textsChanged > 0)
-    say(`In ${countOf(textsChanged, 'text')} the character 0, which PostgreSQL does not keep, is U+FFFD now.`)
-  if (snapshot) say('It is as the source was when the copy began; what was charged later is not in it.')
-  say(
-    `To work on it, name it in 'storage' of ${config}. ${copied.from} is as it was: keep it until you will not go back.`,
-  )
+    say(`In ${countOf(textsChanged, 'text')} the NUL character, which PostgreSQL cannot store, was replaced by U+FFFD.`)
+  if (snapshot) say('It contains the source as of the start of the copy; later charges are not included.')
+  say(`To use it, set 'storage' in ${config}. ${copied.from} is unchanged: keep it as long as you may need to go back.`)
 }
 
 /** Brings the schema up to date, once no process of an older version works on the storage. */
@@ -47,13 +45,13 @@ export async function migrate({ config, format }: Pick<Options, 'config' | 'form
         if (processes === said) return
         said = processes
         progress.clear()
-        say(`Waiting until this has stopped: ${processes}`)
+        say(`Waiting for these processes to stop: ${processes}`)
         progress.tell(`waiting for ${processes}`)
       },
     }),
   )
   if (format === 'json') print(JSON.stringify({ from, to }))
   if (from === to) say(`The schema is up to date (${to}).`)
-  else if (from === 0) say(`The storage was empty, and has the schema of this version now (${to}).`)
-  else say(`The schema was ${from} and is ${to} now.`)
+  else if (from === 0) say(`The storage was empty; its schema is now that of this version (${to}).`)
+  else say(`Migrated the schema from ${from} to ${to}.`)
 }

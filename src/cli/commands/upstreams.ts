@@ -36,7 +36,7 @@ function formatUpstreams(all: readonly UpstreamShown[], currency: string): strin
     return keys.map(key => [
       name,
       `${key.name} ${key.hint}`.trim(),
-      key.state === 'active' && !key.asked ? 'not asked' : key.state,
+      key.state === 'active' && !key.asked ? 'not used' : key.state,
       whyNotAsked(key),
       String(key.weight),
       key.serves?.join(', ') ?? served,
@@ -55,22 +55,19 @@ export async function suspendKey(
 ): Promise<void> {
   const reason = (options.reason ?? '').trim()
   if (reason === '' || reason.length > reasonCharsMax || /\p{Cc}/u.test(reason))
-    throw new Exit(
-      exitCodes.usage,
-      `--reason: one line is needed that says why, of at most ${reasonCharsMax} characters`,
-    )
+    throw new Exit(exitCodes.usage, `--reason: expected one line of at most ${reasonCharsMax} characters`)
   const forMs = options.for === undefined ? undefined : parseDuration(options.for)
   if (options.for !== undefined && (forMs === undefined || forMs === 0))
-    throw new Exit(exitCodes.usage, `--for ${options.for}: a time such as 2h or 30m is needed`)
+    throw new Exit(exitCodes.usage, `--for ${options.for}: expected a duration such as 2h or 30m`)
   await withVendorKeys(options.config, async (storage, plan) => {
     const key = findKey(plan, upstream, name)
     const until = forMs === undefined ? null : Date.now() + forMs
     await storage.vendorKeys.decide(decisionOn(plan, key, { state: 'suspended', until, note: reason }), actor)
     const end =
       until === null ? `until it is resumed (tollgate upstreams resume ${upstream} ${name})` : `until ${iso(until)}`
-    say(`Key ${name} of ${upstream} is suspended ${end}. Running gateways know within five seconds.`)
+    say(`Suspended key ${name} of ${upstream} ${end}. Running gateways apply this within five seconds.`)
     const left = (await readUpstreams(plan, storage.vendorKeys)).find(one => one.name === upstream)?.keys_asked
-    if (left === 0) say(`No key of ${upstream} is left to ask with: what has no other upstream is refused.`)
+    if (left === 0) say(`${upstream} has no usable key left: requests without another upstream are refused.`)
   })
 }
 
@@ -79,7 +76,7 @@ export async function resumeKey(upstream: string, name: string, options: { reado
     const key = findKey(plan, upstream, name)
     const word = { state: 'active', until: null, note: null } as const
     const isChanged = await storage.vendorKeys.decide(decisionOn(plan, key, word), actor)
-    if (isChanged) say(`Key ${name} of ${upstream} is asked again. Running gateways know within five seconds.`)
+    if (isChanged) say(`Resumed key ${name} of ${upstream}. Running gateways apply this within five seconds.`)
     else say(`Key ${name} of ${upstream} is active already.`)
   })
 }
@@ -94,9 +91,9 @@ async function bringBack(config: string, keys: readonly VendorKey[]): Promise<vo
       const { name, upstream } = key
       const known = standings.find(one => one.upstream === upstream.name && one.key === name && one.model === '')
       if (known?.state !== 'suspended' || known.reason !== 'invalid' || known.hash !== key.hash) continue
-      const word = { state: 'active', until: null, note: 'a free look found it good' } as const
+      const word = { state: 'active', until: null, note: 'a free test request succeeded' } as const
       await storage.vendorKeys.decide(decisionOn(plan, key, word), actor)
-      say(`Key ${name} of ${upstream.name} is asked again.`)
+      say(`Resumed key ${name} of ${upstream.name}.`)
     }
   })
 }
@@ -117,14 +114,14 @@ export async function testKeys(
   }
   await bringBack(options.config, good)
   say(
-    `${keys.length === 1 ? 'One free look was' : `${keys.length} free looks were`} taken: nothing was bought, ${formatMoney(0)} ${plan.currency}.`,
+    `${keys.length === 1 ? 'Sent 1 free test request' : `Sent ${keys.length} free test requests`}: ${formatMoney(0)} ${plan.currency}.`,
   )
-  if (bad > 0) throw new Exit(exitCodes.failure, `${bad} of ${keys.length} are refused`)
+  if (bad > 0) throw new Exit(exitCodes.failure, `${bad} of ${keys.length} keys were refused`)
 }
 
 function formatTrial({ upstream, key, result, answer, path, ms }: KeyTrial): string {
-  const words = { good: 'let in ', bad: 'REFUSED', unclear: 'unclear' }[result]
-  const why = result === 'unclear' ? ` (${path} is not there, which proves nothing: set probe.path)` : ''
+  const words = { good: 'valid  ', bad: 'REFUSED', unclear: 'unclear' }[result]
+  const why = result === 'unclear' ? ` (${path} does not exist, so the key is not verified: set probe.path)` : ''
   return writeOut(`${words}  ${upstream}  ${key}  GET ${path}  ${answer}  ${ms} ms${why}`)
 }
 
@@ -153,8 +150,7 @@ function findKey(plan: CompiledConfig, upstream: string, name: string): VendorKe
 }
 
 function noKeys({ upstreams, file }: CompiledConfig, upstream: string): string {
-  if (upstreams.has(upstream))
-    return `${upstream} is sent no credential in ${file}, and so has none that could be suspended or tried alone`
+  if (upstreams.has(upstream)) return `${upstream} has no credential in ${file}, so there is no key to suspend or test`
   return `there is no upstream '${upstream}'; there are ${[...upstreams.keys()].join(', ')}`
 }
 

@@ -68,7 +68,7 @@ export async function usage(options: UsageOptions): Promise<void> {
         : by === 'day'
           ? await sumDays(storage, { since, until }, zone)
           : addUp(await storage.journal.usage({ since, until }), by)
-    if (sums.length === 0) say('nothing was charged in that time')
+    if (sums.length === 0) say('no charges in that period')
     // A tier of tokens is shown by its name and quantity.
     const counts = by === 'tier' ? (['quantity'] as const) : (['input_tokens', 'output_tokens'] as const)
     const records = sums.map(sum => ({
@@ -117,7 +117,7 @@ const costHeadings = ['day', 'model', 'currency', 'charges', 'untold', 'ours', '
 
 /** Our amount and the vendor's, of charges with a reported cost; `untold` counts those without. */
 function printCosts(format: string, rows: readonly VendorRow[]): void {
-  if (rows.length === 0) say('no vendor told its cost in that time')
+  if (rows.length === 0) say('no vendor reported a cost in that period')
   const records = rows.map(({ ours, theirs, ...rest }) => {
     return { ...rest, ours: formatMoney(ours), vendor: formatMoney(theirs), difference: formatMoney(ours - theirs) }
   })

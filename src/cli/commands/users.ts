@@ -24,7 +24,7 @@ export async function createUser(
   await withStorage(options.config, async (storage, plan) => {
     needGroup(plan, options.group)
     const users = await storage.users.list()
-    if (users.some(user => user.name === name)) throw new Exit(exitCodes.failure, `there is a user '${name}' already`)
+    if (users.some(user => user.name === name)) throw new Exit(exitCodes.failure, `the user '${name}' already exists`)
     await storage.users.create({ name, group: options.group, role, passwordHash: null }, actor)
     say(`User ${name} (${role}) in group ${options.group}.`)
   })
@@ -56,10 +56,13 @@ export async function setUser(
   const { group, status, keysMax } = options
   const role = options.role === undefined ? undefined : readRole(options.role)
   if (status !== undefined && status !== 'active' && status !== 'disabled')
-    throw new Exit(exitCodes.usage, `--status ${status}: active or disabled`)
+    throw new Exit(exitCodes.usage, `--status ${status}: expected active or disabled`)
   const { config: _, ...told } = options
   if (Object.entries(told).every(([name, value]) => value === undefined || name === 'format'))
-    throw new Exit(exitCodes.usage, 'nothing to change was told (tollgate users set --help lists what can be)')
+    throw new Exit(
+      exitCodes.usage,
+      'nothing to change; name at least one setting (tollgate users set --help lists them)',
+    )
   await withStorage(options.config, async (storage, plan) => {
     if (group !== undefined) needGroup(plan, group)
     const change: UserChange = {
@@ -85,15 +88,15 @@ export async function setUserBudget(
   const { amount, per } = options
   const budget = amount === 'none' ? null : parseMoney(amount)
   if (budget === undefined)
-    throw new Exit(exitCodes.usage, `--amount ${amount}: an amount such as 25.00, or none, is needed`)
+    throw new Exit(exitCodes.usage, `--amount ${amount}: expected an amount such as 25.00, or none`)
   if (per !== 'total' && per !== 'day' && per !== 'month')
-    throw new Exit(exitCodes.usage, `--per ${per}: total, day or month`)
+    throw new Exit(exitCodes.usage, `--per ${per}: expected total, day or month`)
   await withStorage(options.config, async storage => {
     const user = await storage.users.change(name, { budget, budgetPeriod: per }, actor)
     if (!user) throw unknownUser(name)
     say(
       budget === null
-        ? `User ${name} has no budget of their own; that of the group counts, where it gives one.`
+        ? `User ${name} has no budget of their own; the group's budget applies if there is one.`
         : `User ${name} may spend ${formatMoney(budget)} (${per}).`,
     )
   })
@@ -105,7 +108,7 @@ const unknownUser = (name: string): Exit =>
 /** @throws Exit 2 */
 export function readRole(text: string): Role {
   const role = roles.find(one => one === text)
-  if (role === undefined) throw new Exit(exitCodes.usage, `the role ${text}: ${roles.join(', ')}`)
+  if (role === undefined) throw new Exit(exitCodes.usage, `unknown role ${text}; expected one of ${roles.join(', ')}`)
   return role
 }
 
@@ -113,7 +116,7 @@ export function readRole(text: string): Role {
 function readKeysMax(text: string): number | null {
   if (text === 'none') return null
   if (/^\d{1,6}$/.test(text)) return Number(text)
-  throw new Exit(exitCodes.usage, `--keys-max ${text}: a whole number is needed, or none`)
+  throw new Exit(exitCodes.usage, `--keys-max ${text}: expected a whole number, or none`)
 }
 
 /** The new bounds of a user; undefined when none were given. */
@@ -147,11 +150,11 @@ export async function setPassword(name: string, options: { readonly config: stri
   }
   const password = text.split(/\r?\n/, 1)[0] ?? ''
   if (password.length < 12 || password.length > 128)
-    throw new Exit(exitCodes.usage, 'a password has 12 to 128 characters')
+    throw new Exit(exitCodes.usage, 'use a password of 12 to 128 characters')
   const hash = await hashPassword(password)
   await withStorage(options.config, async storage => {
     if (!(await storage.users.setPassword(name, hash, actor)))
       throw new Exit(exitCodes.failure, `there is no user '${name}'`)
-    say(`The password of ${name} is set.`)
+    say(`Set the password of ${name}.`)
   })
 }

@@ -128,7 +128,7 @@ function withRouteSets(root: MapTree, report: Report): MapTree {
       code: 'route_set_unknown',
       path: ['models', model.key, 'routes'],
       span: routes.value.span,
-      message: `there is no set of upstreams '${name}' in route_sets`,
+      message: `route_sets has no set '${name}'`,
       ...(remedy && { remedy }),
     })
     return { ...model, value: { ...model.value, unknown: true } }

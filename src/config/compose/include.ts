@@ -76,7 +76,7 @@ export async function findNamed(
   const { value: name, span } = element
   const about = { path: [key], span }
   if (name.includes('$')) {
-    const message = `the files of ${key} are named without references`
+    const message = `file names in ${key} cannot contain references`
     report.add({ ...about, code: 'file_name_reference', message, remedy: 'write the path itself' })
     return undefined
   }
@@ -90,7 +90,7 @@ export async function findNamed(
       severity: 'warning',
       code: 'file_pattern_empty',
       message,
-      remedy: 'add a file, or take it out',
+      remedy: 'add a file, or remove the pattern',
     })
   }
   return { element, paths, isPattern: true }
@@ -114,8 +114,8 @@ async function take(path: string, { element, isPattern }: Named, above: readonly
     report.add({
       ...about,
       code: 'include_circle',
-      message: `files include one another: ${circle}`,
-      remedy: 'take one of them out',
+      message: `files include each other: ${circle}`,
+      remedy: 'remove one of them',
     })
     return
   }
@@ -128,7 +128,7 @@ async function take(path: string, { element, isPattern }: Named, above: readonly
       ...about,
       code: 'include_many',
       message: `more than ${filesMax} files are included`,
-      remedy: 'put some together',
+      remedy: 'combine some of them',
     })
     return
   }
@@ -145,7 +145,7 @@ async function take(path: string, { element, isPattern }: Named, above: readonly
     work.broken = true
     work.hidden.push(...(own ? [{ start, end: start + read.text.length }] : valuesIn(read.text, start)))
     if (own) {
-      const message = 'an included file has names at its top, as the main file has'
+      const message = 'an included file must be a mapping with the same top-level keys as the main file'
       const remedy = 'write the sections that belong to it: models, upstreams …'
       report.add({ code: 'include_not_settings', path: [], span: { start, end: start + 1 }, message, remedy })
     }
@@ -161,7 +161,7 @@ export function unreadable(file: string, reason: string) {
   return {
     code: 'file_unreadable',
     message: `${file} cannot be read: ${reason}`,
-    remedy: 'check that it exists and that the gateway may read it; paths begin at the file that names them',
+    remedy: 'check that it exists and that the gateway may read it; paths are relative to the file that names them',
   }
 }
 

@@ -28,7 +28,7 @@ export class PartFiles {
 
   /** The text of a file, or why it cannot be had. */
   async read(path: string): Promise<{ readonly text: string } | { readonly reason: string }> {
-    if (this.#allowed && !this.#allowed.has(path)) return { reason: 'the configuration in use does not read it' }
+    if (this.#allowed && !this.#allowed.has(path)) return { reason: 'the active configuration does not use it' }
     this.files.add(path)
     const text = this.#given ? this.#given[path] : await readText(path)
     if (text === undefined) return { reason: 'ENOENT' }

@@ -92,8 +92,8 @@ async function readTable(
   const given = entryOf(table, 'currency')
   const wanted = typeof currency === 'string' ? currency : 'USD'
   if (given?.value.kind === 'scalar' && !told.failed && given.value.value !== wanted) {
-    const message = `these prices are in ${String(given.value.value)}, and the configuration's are in ${wanted}`
-    told.atValue(['currency'], { code: 'price_table_currency', message, remedy: 'name a table in that currency' })
+    const message = `these prices are in ${String(given.value.value)}, but the configuration uses ${wanted}`
+    told.atValue(['currency'], { code: 'price_table_currency', message, remedy: 'use a table in that currency' })
   }
   report.addBelow(at, told)
   return told.failed ? undefined : rowsOf(table, source)
@@ -113,7 +113,7 @@ function priceModel(name: string, model: MapTree, rows: TableRows<PlacedRow>, re
   if (!first) return { model }
   const other = more.find(row => !costsTheSame(row, first))
   if (!other) return takeRow(name, model, first, report)
-  const message = `the model '${name}' has a row for each of its upstreams, and they cost differently: ${told(first)}, ${told(other)}`
+  const message = `the model '${name}' has a row for each of its upstreams, with different prices: ${told(first)}, ${told(other)}`
   report.add({
     code: 'price_row_several',
     path: ['models', name],
@@ -131,15 +131,16 @@ function priceFrom(name: string, model: MapTree, from: Entry, rows: TableRows<Pl
   const id = from.value.kind === 'scalar' && typeof from.value.value === 'string' ? from.value.value : undefined
   const prices = entryOf(model, 'prices')?.value
   if (prices?.kind === 'map' && prices.entries.length > 1) {
-    const message = "'from' stands beside prices, and would be laid under none of them"
-    report.add({ ...about, code: 'price_from_beside', message, remedy: 'keep from, or the prices' })
+    const message = "'from' cannot be combined with prices"
+    report.add({ ...about, code: 'price_from_beside', message, remedy: 'keep either from or the prices' })
     return without
   }
   const row = id === undefined ? undefined : rows.get(id)
   if (row) return takeRow(name, withoutEntries(model, 'prices'), row, report)
   const near = id === undefined ? undefined : suggest(id, rows.ids)
-  const message = id === undefined ? 'found no name of a row' : `no table of price_tables has a row '${id}'`
-  const remedy = near ?? 'write the name of a row as the table has it'
+  const message =
+    id === undefined ? 'found a value that is not a row name' : `no table of price_tables has a row '${id}'`
+  const remedy = near ?? 'use the name of a row in the table'
   report.add({ ...about, code: 'price_row_unknown', message, remedy })
   return without
 }
@@ -148,8 +149,8 @@ function priceFrom(name: string, model: MapTree, from: Entry, rows: TableRows<Pl
 function takeRow(name: string, model: MapTree, row: PlacedRow, report: Report): PricedModel {
   const { id, unmapped, cost, rest } = row
   if (unmapped) {
-    const message = `the model '${name}' costs what the row ${id} says, which leaves out what else its vendor charges for: ${unmapped.join('; ')}`
-    const remedy = 'write its prices at the model, or refuse in its family what these are for'
+    const message = `the model '${name}' uses the prices of row ${id}, which lacks other vendor charges: ${unmapped.join('; ')}`
+    const remedy = 'set the prices at the model, or refuse such requests in its family'
     const about = { path: ['models', name], span: cost.keySpan, severity: 'warning' } as const
     report.add({ ...about, code: 'price_row_undercharges', message, remedy })
   }

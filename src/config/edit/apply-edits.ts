@@ -94,7 +94,7 @@ export async function applyEdits(texts: ConfigTexts, env: Environment, edits: re
     if (error instanceof SpliceError)
       return {
         ok: false,
-        why: `this place cannot be changed from here (${error.message}): edit the file`,
+        why: `this setting cannot be changed here (${error.message}): edit the file`,
         edit: current,
       }
     throw error
@@ -115,7 +115,7 @@ async function readTexts({ file, text, parts }: ConfigTexts, env: Environment): 
   if (!read.written || !read.whole) {
     const [first] = report.findings(read.secrets)
     throw new EditError(
-      `the configuration cannot be read as it is${first ? `: ${first.file}:${first.line} ${first.message}` : ''}`,
+      `the current configuration cannot be read${first ? `: ${first.file}:${first.line} ${first.message}` : ''}`,
     )
   }
   const files = read.sheets.map(({ start, own }) => ({ path: resolve(source.sheetOf(start).file), own }))
@@ -126,17 +126,18 @@ async function readTexts({ file, text, parts }: ConfigTexts, env: Environment): 
 function checkEdit({ path, value }: ConfigEdit): void {
   const [section, name, member] = path
   if (section !== 'models' && section !== 'groups')
-    throw new EditError('models and groups are edited here; all else in the file')
+    throw new EditError('only models and groups can be edited here; edit the rest in the file')
   if (typeof name !== 'string' || name === '' || /[\p{Cc}]|\$\{|^__proto__$|^<<$/u.test(name))
-    throw new EditError(`${JSON.stringify(name ?? '')} is no name for an entry`)
-  if (member === undefined && section === 'groups') throw new EditError('groups are made and taken out in the file')
+    throw new EditError(`${JSON.stringify(name ?? '')} is not a valid name`)
+  if (member === undefined && section === 'groups')
+    throw new EditError('groups can only be added and removed in the file')
   if (member !== undefined && !editable[section].has(String(member)))
-    throw new EditError(`there is no '${member}' in an entry of ${section}`)
+    throw new EditError(`entries of ${section} have no setting '${member}'`)
   if (value !== undefined && isNestedDeeper(value, nestingMax))
-    throw new EditError(`more than ${nestingMax} lists and mappings stand in one another`)
+    throw new EditError(`lists and mappings are nested more than ${nestingMax} levels deep`)
   if (value !== undefined && hasReservedName(value)) throw new EditError("'<<' and '__proto__' cannot be names")
   if (value !== undefined && hasReference(value))
-    throw new EditError('a reference such as ${NAME} is written by hand in the file: it may lead to what is secret')
+    throw new EditError('write a reference such as ${NAME} in the file itself: it could read a secret')
 }
 
 function isNestedDeeper(value: Json, levels: number): boolean {
@@ -171,7 +172,7 @@ function placeEdit({ path, value }: ConfigEdit, read: Read, notes: string[]): re
     if (there) return [{ sheet, path, value }]
     throw new EditError(
       composed
-        ? `${formatPath(path)} comes from ${whence(composed.value, read)}: say otherwise here instead`
+        ? `${formatPath(path)} comes from ${whence(composed.value, read)}: set a different value here instead`
         : `there is no ${formatPath(path)}`,
     )
   }
@@ -183,7 +184,7 @@ function placeEdit({ path, value }: ConfigEdit, read: Read, notes: string[]): re
     } else {
       if (composed.value !== there?.value)
         notes.push(
-          `${formatPath(path.slice(0, 3))} came from ${whence(composed.value, read)}; from now on it stands with the entry, and what is changed there changes nothing here.`,
+          `${formatPath(path.slice(0, 3))} came from ${whence(composed.value, read)}. It is now set in this entry; changes there no longer apply to it.`,
         )
       places.push({ sheet, path: path.slice(0, 3), value: put(toValue(composed.value) as Json, path.slice(3), value) })
     }
@@ -211,12 +212,12 @@ function placeElsewhere({ path, value }: ConfigEdit, read: Read, notes: string[]
           return [{ sheet, path: mapped ? [...at, name] : [...at, index], value: undefined }]
         if (mapped && member === 'prices' && value !== undefined) {
           const was = mapped.value.kind === 'map' ? (toValue(mapped.value) as Json) : {}
-          notes.push(`${name} is one of model_lists.${list}; its prices stand there.`)
+          notes.push(`${name} is part of model_lists.${list}; its prices are set there.`)
           return [{ sheet, path: [...at, name], value: put(was, path.slice(3), value) }]
         }
         if (mapped && member === 'price' && value === 'free') return [{ sheet, path: [...at, name], value }]
         throw new EditError(
-          `${name} is one of model_lists.${list} and shares this with the others of the list: edit the file, or take it out of the list and add it by itself`,
+          `${name} is part of model_lists.${list} and shares this setting with the list: edit the file, or remove it from the list and add it separately`,
         )
       }
     }
@@ -251,7 +252,7 @@ function put(whole: Json, path: Path, value: Json | undefined): Json {
     // A list has no holes: one more goes after the last.
     const end = rest.length === 0 && value === undefined ? list.length - 1 : list.length
     if (!Number.isInteger(at) || at < 0 || at > end)
-      throw new EditError(`there is no place ${JSON.stringify(step)} in this list`)
+      throw new EditError(`this list has no entry ${JSON.stringify(step)}`)
     if (at === list.length) return [...list, put({}, rest, value)]
     return rest.length === 0 && value === undefined
       ? list.toSpliced(at, 1)
@@ -281,9 +282,9 @@ function change(given: string, { path, value }: Change, notes: string[], budget:
   else splicer.set(path, value)
   const { text } = splicer
   // Whatever the text was like: what does not come out as it was meant is not offered.
-  if (!isDeepStrictEqual(toValue(splicer.root), wanted))
-    throw new SpliceError('the text is written in a way that is not known')
+  if (!isDeepStrictEqual(toValue(splicer.root), wanted)) throw new SpliceError('the text has an unsupported form')
   const lost = readComments(before).length - readComments(text).length
-  if (lost > 0) notes.push(`${lost} ${lost === 1 ? 'comment goes' : 'comments go'} with ${formatPath(path)}.`)
+  if (lost > 0)
+    notes.push(`${lost} ${lost === 1 ? 'comment is removed' : 'comments are removed'} with ${formatPath(path)}.`)
   return mark + text
 }

@@ -21,12 +21,12 @@ export class SpliceBudget {
 
   /** @throws SpliceError when there is nothing left */
   step(): void {
-    if (--this.#steps < 0) throw new SpliceError('too much is changed at once')
+    if (--this.#steps < 0) throw new SpliceError('there are too many changes at once')
   }
 
   /** @throws SpliceError when there is nothing left */
   look(): void {
-    if (--this.#looks < 0) throw new SpliceError('too much is given at once')
+    if (--this.#looks < 0) throw new SpliceError('the new value is too large')
   }
 }
 
@@ -54,7 +54,7 @@ export class Splicer {
       const { root, diagnostics } = readYaml(this.#text)
       this.#root = root && diagnostics.length === 0 ? root : null
     }
-    if (this.#root === null) throw new SpliceError('the file is not read as it is')
+    if (this.#root === null) throw new SpliceError('the file cannot be read')
     return this.#root
   }
 
@@ -110,7 +110,7 @@ export class Splicer {
       node.value === null &&
       (end <= node.span.start || keySpan === undefined || node.span.start < keySpan.end)
     ) {
-      if (!keySpan) throw new SpliceError('an empty place of a list')
+      if (!keySpan) throw new SpliceError('an empty list entry')
       const at = this.#afterColon(keySpan)
       this.#splice(at, at, ` ${renderValue(value)}`)
       return
@@ -121,12 +121,12 @@ export class Splicer {
   #insert(path: Path, value: Json): void {
     const parent = findNode(this.root, path.slice(0, -1))
     const key = path.at(-1)
-    if (!parent.whole || key === undefined) throw new SpliceError('nothing stands above this place')
+    if (!parent.whole || key === undefined) throw new SpliceError('nothing precedes this entry')
     const { node, keySpan } = parent
     if (node.kind === 'list') this.#append(node, value)
     else if (node.kind === 'map') this.#insertEntry(node, String(key), value)
     else if (node.value === null && keySpan) this.#fill(node, keySpan, String(key), value)
-    else throw new SpliceError('a value stands above this place')
+    else throw new SpliceError('a value precedes this entry')
   }
 
   #insertEntry(node: MapTree, key: string, value: Json): void {
@@ -197,7 +197,7 @@ export class Splicer {
     }
     const lineStart = this.text.lastIndexOf('\n', own.start - 1) + 1
     if (this.text.slice(lineStart, own.start).trim() !== '') {
-      if (!after) throw new SpliceError('it stands on a line with something else')
+      if (!after) throw new SpliceError('it shares a line with another setting')
       this.#splice(own.start, after.start, '')
       return
     }
@@ -218,7 +218,7 @@ export class Splicer {
   #dashOf(element: Tree): number {
     const dash = this.text.lastIndexOf('-', element.span.start - 1)
     if (dash === -1 || this.text.slice(dash + 1, element.span.start).trim() !== '')
-      throw new SpliceError('a list that is not written as others are')
+      throw new SpliceError('a list in an unusual layout')
     return dash
   }
 

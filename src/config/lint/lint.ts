@@ -147,12 +147,12 @@ function slipsOf(
       return [{ id: ignoreRules.unknown, severity: 'warning', message: `there is no rule '${rule}'`, remedy, span }]
     }
     if (reason === '') {
-      const remedy = `write why: # tollgate-ignore: ${rule} reason`
+      const remedy = `add the reason: # tollgate-ignore: ${rule} reason`
       return [
         {
           id: ignoreRules.bare,
           severity: 'warning',
-          message: `'${rule}' is ignored for no reason, so it is not`,
+          message: `'${rule}' cannot be ignored without a reason`,
           remedy,
           span,
         },
@@ -164,7 +164,7 @@ function slipsOf(
         id: ignoreRules.unused,
         severity: 'note',
         message: `'${rule}' finds nothing here`,
-        remedy: 'take the comment out',
+        remedy: 'remove the comment',
         span,
       },
     ]

@@ -25,8 +25,8 @@ export const spendingRules: readonly Rule[] = [
   {
     id: 'group-without-limits',
     severity: 'warning',
-    description: 'One key of the group can take all that the upstreams give, and spend without end.',
-    remedy: 'give the group rpm and tpm',
+    description: 'One key of the group can use the full capacity of the upstreams and spend without limit.',
+    remedy: 'set rpm and tpm for the group',
     *look({ plan }) {
       for (const { name, limits } of plan.groups.values())
         if (limits.rpm === undefined && limits.tpm === undefined && limits.concurrency === undefined)
@@ -36,43 +36,43 @@ export const spendingRules: readonly Rule[] = [
   {
     id: 'limits-in-shadow',
     severity: 'note',
-    description: 'A limit in shadow mode counts and refuses nobody.',
-    remedy: 'take it out of `shadow` once its numbers are right',
+    description: 'A limit in shadow mode counts requests and refuses none.',
+    remedy: 'remove it from `shadow` once its value is right',
     *look({ plan }) {
       const shadows = (limits: { readonly shadow?: readonly string[] }): string => (limits.shadow ?? []).join(', ')
       for (const { name, limits } of plan.groups.values())
         if (shadows(limits))
           yield {
             path: ['groups', name, 'shadow'],
-            message: `${shadows(limits)} of the group '${name}' refuses nobody`,
+            message: `${shadows(limits)} of the group '${name}' refuses no requests`,
           }
       for (const { name, limits } of plan.models.values())
         if (shadows(limits))
           yield {
             path: ['models', name, 'limits', 'shadow'],
-            message: `${shadows(limits)} of '${name}' refuses nobody`,
+            message: `${shadows(limits)} of '${name}' refuses no requests`,
           }
     },
   },
   {
     id: 'ratelimit-missing',
     severity: 'error',
-    description: 'Without the plugin ratelimit no limit of the file holds.',
-    remedy: 'put ratelimit behind auth in the pipeline',
+    description: 'Without the plugin ratelimit, no limit in the file is enforced.',
+    remedy: 'add ratelimit after auth in the pipeline',
     *look({ plan }) {
       const limited = [...plan.groups.values(), ...plan.models.values()].some(
         ({ limits }) => limits.rpm ?? 'tpm' in limits,
       )
       if (limited && !plan.plugins.inUse.some(plugin => plugin.limits))
-        yield { path: ['pipeline'], message: 'the file has limits, and nothing counts them' }
+        yield { path: ['pipeline'], message: 'the file has limits that are not enforced' }
     },
   },
   {
     id: 'expensive-model-without-limits',
     formerly: ['dear-model-without-limits'],
     severity: 'warning',
-    description: `A model that costs more than ${expensiveTimes} times what is usual in the file has no limit of its own.`,
-    remedy: 'give it limits: { rpm: … }, or name it in the models of a group of its own',
+    description: `A model that costs more than ${expensiveTimes} times the usual price in the file has no limit of its own.`,
+    remedy: 'add limits: { rpm: … }, or allow it only for a separate group',
     *look({ plan }) {
       const models = [...plan.models.values()].filter(model => model.enabled && !model.free)
       for (const model of models) {
@@ -82,7 +82,7 @@ export const spendingRules: readonly Rule[] = [
         if (label !== undefined && price)
           yield {
             path: ['models', model.name],
-            message: `'${model.name}' costs ${formatMoney(price.micros)} ${plan.currency} ${unitOf(label)}, and has no limit`,
+            message: `'${model.name}' costs ${formatMoney(price.micros)} ${plan.currency} ${unitOf(label)} and has no limit`,
           }
       }
     },
@@ -90,30 +90,32 @@ export const spendingRules: readonly Rule[] = [
   {
     id: 'multiplier-zero',
     severity: 'warning',
-    description: 'A factor of 0 gives every model with prices per token away.',
-    remedy: 'write the factor that was meant, or price: free at the models',
+    description: 'A factor of 0 makes every model with token prices free.',
+    remedy: 'set the intended factor, or price: free at the models',
     *look({ plan }) {
       for (const { name, multiplier } of plan.groups.values())
         if (Number(multiplier) === 0)
-          yield { path: ['groups', name, 'multiplier'], message: `tokens cost the group '${name}' nothing` }
+          yield { path: ['groups', name, 'multiplier'], message: `tokens are free for the group '${name}'` }
     },
   },
   {
     id: 'counters-apart',
     severity: 'warning',
-    description:
-      'Several gateways on one database that count by themselves let every key have its limits several times.',
-    remedy: 'set counters to redis://HOST:PORT; ignore this where only one gateway uses the database',
+    description: 'Several gateways on one database with separate counters give every key its limits several times.',
+    remedy: 'set counters to redis://HOST:PORT; ignore this if only one gateway uses the database',
     *look({ plan }) {
       if (plan.counters === 'memory:' && plan.storage.startsWith('postgres'))
-        yield { path: ['counters'], message: 'limits are counted in this process, and the storage is made for several' }
+        yield {
+          path: ['counters'],
+          message: 'limits are counted in this process, but the storage can be shared by several',
+        }
     },
   },
   {
     id: 'storage-forgets',
     severity: 'error',
-    description: 'Keys and charges are gone when the process ends.',
-    remedy: 'write sqlite:./data/tollgate.db',
+    description: 'Keys and charges are lost when the process ends.',
+    remedy: 'set storage to sqlite:./data/tollgate.db',
     *look({ plan }) {
       if (plan.storage === 'sqlite::memory:') yield { path: ['storage'], message: 'the storage is in memory' }
     },

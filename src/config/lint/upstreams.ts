@@ -15,25 +15,25 @@ export const upstreamRules: readonly Rule[] = [
   {
     id: 'literal-secret',
     severity: 'error',
-    description: 'Whoever reads the file, or its history, has the secret.',
-    remedy: 'write "${NAME}" or "${file:/run/secrets/name}", and change the secret: it has been written down',
+    description: 'Everyone who can read the file or its history has the secret.',
+    remedy: 'write "${NAME}" or "${file:/run/secrets/name}", and rotate the secret, because it has been exposed',
     *look({ written }) {
       for (const [{ value }, path] of scalarsOf(written)) {
         const text = String(value ?? '')
         const literal = isSecretHere(path) && letters(literalPart(text)).length >= secretLettersMin
-        if (literal || hasSecret(literalPart(text))) yield { path, message: 'a secret stands in the file itself' }
+        if (literal || hasSecret(literalPart(text))) yield { path, message: 'the file contains a secret' }
       }
     },
   },
   {
     id: 'credential-in-clear',
     severity: 'error',
-    description: 'The credential goes over the network unencrypted: anybody on the way can use it.',
-    remedy: 'write https://',
+    description: 'The credential is sent unencrypted over the network and can be intercepted.',
+    remedy: 'use https://',
     *look({ plan }) {
       for (const { name, url, credential, keys = [] } of plan.upstreams.values())
         if (credential.length + keys.length > 0 && isClear(url))
-          yield { path: ['upstreams', name, 'url'], message: `${url} gets our key unencrypted` }
+          yield { path: ['upstreams', name, 'url'], message: `the key is sent unencrypted to ${url}` }
       for (const { name, credential: own, keys = [] } of plan.upstreams.values()) {
         // Keys share what is written of the credential.
         const credential = keys[0]?.upstream.credential ?? own
@@ -42,7 +42,7 @@ export const upstreamRules: readonly Rule[] = [
           if (typeof asked !== 'string' || !isClear(asked)) continue
           const at = credential.length === 1 ? [] : [i]
           const path = ['upstreams', name, 'credential', ...at, 'with', 'token_url']
-          yield { path, message: `${asked} gets our secret unencrypted` }
+          yield { path, message: `the secret is sent unencrypted to ${asked}` }
         }
       }
     },
@@ -50,19 +50,19 @@ export const upstreamRules: readonly Rule[] = [
   {
     id: 'upstream-without-tls',
     severity: 'warning',
-    description: 'What callers ask and get goes over the network unencrypted.',
-    remedy: 'write https://, or keep the upstream on this machine',
+    description: 'Requests and responses are sent unencrypted over the network.',
+    remedy: 'use https://, or run the upstream on this machine',
     *look({ plan }) {
       for (const { name, url, credential, keys = [] } of plan.upstreams.values())
         if (credential.length + keys.length === 0 && isClear(url))
-          yield { path: ['upstreams', name, 'url'], message: `${url} is asked unencrypted` }
+          yield { path: ['upstreams', name, 'url'], message: `${url} is called without encryption` }
     },
   },
   {
     id: 'credential-missing',
     severity: 'warning',
     description:
-      'An upstream beyond the own network that is sent no credential: either it refuses, or it is open to all.',
+      'An upstream outside the private network is called without a credential: it refuses the requests, or is open to everyone.',
     remedy: 'add credential: { header: authorization, value: "Bearer ${NAME}" }',
     *look({ plan }) {
       for (const { name, url, credential, keys = [], headers, query } of plan.upstreams.values()) {
@@ -70,39 +70,39 @@ export const upstreamRules: readonly Rule[] = [
         if (host === undefined || isLoopback(host) || isPrivate(host)) continue
         if (credential.length + keys.length > 0) continue
         if (![...Object.keys(headers), ...Object.keys(query)].some(header => secretHeader.test(header)))
-          yield { path: ['upstreams', name], message: `'${name}' is sent no credential` }
+          yield { path: ['upstreams', name], message: `'${name}' has no credential` }
       }
     },
   },
   {
     id: 'cooldown-off',
     severity: 'warning',
-    description: 'An upstream that fails is asked again and again, though the model has another.',
-    remedy: 'write cooldown: { failures: 3, for: 10s }',
+    description: 'A failing upstream is called again and again, although the model has another.',
+    remedy: 'set cooldown: { failures: 3, for: 10s }',
     *look({ plan }) {
       const shared = [...plan.models.values()].filter(model => model.upstreams.length > 1)
       const asked = new Set(shared.flatMap(model => model.upstreams.map(one => one.upstream.name)))
       for (const { name, cooldown } of plan.upstreams.values())
         if (asked.has(name) && (cooldown.failures > cooldownFailuresMax || cooldown.forMs < 1000))
-          yield { path: ['upstreams', name, 'cooldown'], message: `'${name}' is hardly ever paused after failures` }
+          yield { path: ['upstreams', name, 'cooldown'], message: `'${name}' is rarely paused after failures` }
     },
   },
   {
     id: 'timeout-endless',
     severity: 'warning',
-    description: 'A request that hangs keeps its places and its hold for as long.',
-    remedy: 'write the longest time that a real answer takes, such as 15m',
+    description: 'A request that hangs keeps its in-flight slots and its hold for that time.',
+    remedy: 'set the longest time that a real response takes, such as 15m',
     *look({ plan }) {
       for (const { name, timeouts } of plan.upstreams.values())
         if (timeouts.totalMs >= dayMs)
-          yield { path: ['upstreams', name, 'timeouts', 'total'], message: `an exchange with '${name}' may take a day` }
+          yield { path: ['upstreams', name, 'timeouts', 'total'], message: `a request to '${name}' may take a day` }
     },
   },
   {
     id: 'store-without-tls',
     severity: 'warning',
-    description: 'The password and every key hash go to the store unencrypted.',
-    remedy: 'write rediss:// or ?sslmode=verify-full, or keep the store in a network of its own',
+    description: 'The password and all key hashes are sent unencrypted to the store.',
+    remedy: 'use rediss:// or ?sslmode=verify-full, or run the store in a private network',
     *look({ plan }) {
       for (const [key, url] of [
         ['storage', plan.storage],
@@ -111,7 +111,7 @@ export const upstreamRules: readonly Rule[] = [
         const host = hostOf(url)
         const clear = url.startsWith('redis://') || (url.startsWith('postgres') && !/[?&]ssl(?:mode)?=/.test(url))
         if (clear && host !== undefined && !isLoopback(host) && !isPrivate(host))
-          yield { path: [key], message: `${host} is beyond the own network, and asked unencrypted` }
+          yield { path: [key], message: `${host} is outside the private network and is called without encryption` }
       }
     },
   },

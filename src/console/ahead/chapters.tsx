@@ -39,7 +39,7 @@ export function Start({ baseUrl }: { readonly baseUrl: string }) {
   )
 }
 
-/** What callers should know of each family: its own notes, and for images what becomes of sizes. */
+/** What clients should know of each family: its notes, and the result of each image size. */
 export function Families({ of: { families, list } }: { readonly of: DocsPage }) {
   const drawn = imageModels(list.models)
   return (
@@ -86,7 +86,7 @@ export function Errors({ of: { errors, errorShapes } }: { readonly of: DocsPage 
   )
 }
 
-/** A value of a schema's shape, where each text says what it is. */
+/** A schema example in which each text describes itself. */
 function exampleOf({ type, properties, const: constant }: SchemaObject): unknown {
   if (constant !== undefined) return constant
   if (properties) {
@@ -140,7 +140,7 @@ export function Retries() {
   )
 }
 
-/** Names of the wire, and what each means. */
+/** Names in the API, and their meanings. */
 function Meanings({
   label,
   heads,

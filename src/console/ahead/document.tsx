@@ -3,21 +3,21 @@ import { Brand } from '../frame/brand.tsx'
 import { type Language, language, languageNames, languages, languageTags } from '../words/index.ts'
 import { t } from './words.ts'
 
-/** Where the build has put the console's style sheet. */
+/** Where the build puts the console's style sheet. */
 declare const STYLE_SHEET: string
 
 type DocumentProps = {
   readonly title: string
   readonly description: string
   readonly path: '/pricing' | '/docs'
-  /** The rest of the address, but the language. */
+  /** The rest of the address, without the language. */
   readonly query?: { readonly [name: string]: string }
-  /** Address of a script that makes more of the page; without it nothing is missing but its comfort. */
+  /** Address of an optional script; the page works without it. */
   readonly script?: string
   readonly children?: ComponentChildren
 }
 
-/** A whole document: what a browser needs, the way to the other pages, the other language. */
+/** A whole document: its head, the navigation to the other pages, and the language switch. */
 export function Document({ title, description, path, query = {}, script, children }: DocumentProps) {
   const addressIn = (other: Language) => `${path}?${new URLSearchParams({ ...query, lang: other }).toString()}`
   const ways = [

@@ -3,12 +3,12 @@ import { t } from './words.ts'
 
 export type ImageModel = PricedModel & { readonly images: ImagePrices }
 
-/** The models of a list that are charged by the image. */
+/** The models of a list that are charged per image. */
 export function imageModels(models: readonly PricedModel[]): readonly ImageModel[] {
   return models.filter((model): model is ImageModel => model.images !== null)
 }
 
-/** What decides the price of an image, in this order, and what it is otherwise. */
+/** What decides the price of an image, in this order, and the default. */
 export function tRule({ by, tierFrom, otherwise }: ImagePrices): string {
   if (by?.length === 0) return t('pricing.rule.one')
   if (by) {

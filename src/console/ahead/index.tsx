@@ -9,10 +9,10 @@ import { speakAhead } from './words.ts'
 
 // What the server loads from the build: pages that need no script, made of the console's parts.
 
-/** Marks that turn the direction of a text, or hide in it: names that hold them would seem to be others. */
+/** Characters that reverse or hide text: names with them could imitate others. */
 const invisible = /(?![\n\t])[\p{Cc}\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu
 
-/** The prices of a list in each language, which take most of the page's time. */
+/** The rendered prices of a list in each language, which take most of the page's time. */
 const written = new WeakMap<PriceList, Map<Language, string>>()
 
 function writePrices(list: PriceList, language: Language): string {
@@ -27,13 +27,13 @@ function writeDocument(page: VNode): string {
   return `<!doctype html>\n${renderToString(page).replaceAll(invisible, '\ufffd')}\n`
 }
 
-/** The public page of prices. The calculator is a form that is answered with this page. */
+/** The public price page. The calculator is a form that this page answers. */
 export const renderPricing: Pages['renderPricing'] = page => {
   speakAhead(page.language)
   return writeDocument(<Pricing of={page} prices={writePrices(page.list, page.language)} />)
 }
 
-/** The reference for people, from the same document that `/openapi.json` gives. */
+/** The public API reference, from the same document as `/openapi.json`. */
 export const renderDocs: Pages['renderDocs'] = page => {
   speakAhead(page.language)
   return writeDocument(<Reference of={page} />)

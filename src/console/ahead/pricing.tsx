@@ -14,7 +14,7 @@ import { type ImageModel, imageModels, tRule } from './image-models.ts'
 import { Sizes } from './sizes.tsx'
 import { t } from './words.ts'
 
-/** `prices` is what `Prices` renders to, written once for a list: only what the calculator says differs. */
+/** `prices` is the rendered `Prices`, cached for a list: only the calculator's answer differs. */
 export function Pricing({ of, prices }: { readonly of: PricingPage; readonly prices: string }) {
   const { list, calculation } = of
   const drawn = imageModels(list.models)
@@ -33,13 +33,13 @@ export function Pricing({ of, prices }: { readonly of: PricingPage; readonly pri
   )
 }
 
-/** The question of the calculator, as the address has it. */
+/** The calculator's question in the address. */
 function queryOf({ fields, ...asked }: NonNullable<PricingPage['calculation']>['asked']) {
   const named = Object.entries(fields).map(([name, value]) => [`field.${name}`, value] as const)
   return { ...asked, ...Object.fromEntries(named) }
 }
 
-/** What everything costs: by the image, and by use. */
+/** All prices: per image, and by use. */
 export function Prices({ of: { currency, models } }: { readonly of: PriceList }) {
   const drawn = imageModels(models)
   const used = models.filter(model => model.images === null || model.units.length > 0)
@@ -63,7 +63,7 @@ export function Prices({ of: { currency, models } }: { readonly of: PriceList })
   )
 }
 
-/** Whether a model's images have the price of their long edge's tier, and nothing else. */
+/** Whether a model's images have only the price of their long edge's tier. */
 function isPlain({ images: { beside, by, tiers } }: ImageModel): boolean {
   return !beside && !by && tiers.every(({ pixelsMax }) => pixelsMax === undefined)
 }
@@ -142,7 +142,7 @@ function Beside({ rows, currency }: { readonly rows: readonly BesideRow[]; reado
   )
 }
 
-/** One row of the table: a price, a factor of token prices, or a model that costs nothing. */
+/** One row of the table: a price, a factor of token prices, or a free model. */
 type Use = {
   readonly model: string
   readonly when?: PriceConditions

@@ -5,12 +5,12 @@ import { Document } from './document.tsx'
 import { Endpoint, type EndpointOf, endpointsOf } from './endpoint.tsx'
 import { t } from './words.ts'
 
-/** Where the build has put the script of this page. */
+/** Where the build puts the script of this page. */
 declare const REFERENCE_SCRIPT: string
 
 type Chapter = readonly [id: string, title: string, content: ComponentChildren]
 
-/** Chapters of what callers need to know, with every endpoint, and the contents next to them. */
+/** Chapters for clients, with every endpoint, and the contents next to them. */
 export function Reference({ of }: { readonly of: DocsPage }) {
   const endpoints = endpointsOf(of.api)
   const ours = endpoints.filter(({ operation }) => operation.tags.includes('gateway'))
@@ -57,7 +57,7 @@ export function Reference({ of }: { readonly of: DocsPage }) {
   )
 }
 
-/** Paths in a narrow column, which may break where their parts end. */
+/** Paths in a narrow column, which may break between their parts. */
 function Paths({ of }: { readonly of: readonly EndpointOf[] }) {
   return (
     <ul>

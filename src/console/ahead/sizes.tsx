@@ -6,7 +6,7 @@ import { tOperation } from '../words/operation.ts'
 import type { ImageModel } from './image-models.ts'
 import { t } from './words.ts'
 
-/** What sizes come to: one row for a size, one column for what comes back of it in each operation. */
+/** The results of sizes: one row for a size, one column for each operation. */
 export function Sizes({ of, currency }: { readonly of: ImageModel; readonly currency: string }) {
   const { sizes, tiers } = of.images
   const operations = [...new Set(sizes.map(row => row.operation))]
@@ -49,7 +49,7 @@ function remark(mismatch: NonNullable<SizePrice['mismatch']>) {
   return <span class={mismatch.kind === 'dearer' ? 'note warn' : 'quiet'}>{tMismatch(mismatch)}</span>
 }
 
-/** Pixels where the family's table says them, else what is known of the shape. */
+/** Pixels if the family's table has them, else the known shape. */
 function tComesBack(size: SizePrice | undefined): string {
   if (size?.comesBack) return size.comesBack
   const resolution = size?.resolution?.toUpperCase()

@@ -13,12 +13,12 @@ const words: { readonly [language in Language]: AllWords } = {
   zh: { ...chinese, ...ownChinese },
 }
 
-/** Speaks a language until the next call: a page is rendered in one go. */
+/** Sets the language until the next call: a page is rendered synchronously. */
 export function speakAhead(language: Language): void {
   speakWith(language, words[language])
 }
 
-/** A text of the console, or one that only the pages have that are rendered ahead. */
+/** A text of the console, or one of the pages that are rendered ahead. */
 export function t(word: Word | OwnWord, values?: Values): string {
   return tell(word, values)
 }

@@ -5,10 +5,10 @@ import type { AlertList } from './shapes.ts'
 
 const everyMs = 60_000
 
-/** How many alerts are open; the page of alerts says so, too, when it knows. */
+/** How many alerts are open; the alerts page also updates it. */
 export const openAlerts = signal(0)
 
-/** Keeps the number up to date for users who may see alerts. */
+/** Keeps the number current for users who may see alerts. */
 export function useOpenAlerts(mayRead: boolean): number {
   const { value } = usePoll<AlertList>(mayRead ? '/alerts' : null, everyMs)
   useEffect(() => {

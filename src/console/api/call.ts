@@ -2,17 +2,17 @@ import { readHeaders, takeEarly } from './early.ts'
 
 export { queryText } from './query-text.ts'
 
-/** What the gateway refused, or that it could not be reached (`offline`). */
+/** An error of the gateway, or that it could not be reached (`offline`). */
 export class ApiError extends Error {
   readonly status: number
   readonly code: string
-  /** The name of the form's field that is wrong. */
+  /** The name of the invalid form field. */
   readonly field: string | null
   readonly requestId: string | null
-  /** Seconds to wait, where the gateway says. */
+  /** Seconds to wait, if the gateway reports them. */
   readonly retryAfter: number | null
   readonly setupNeeded: boolean
-  /** Which of the reasons of its code it is, and what there is to say of it; the message has both in English. */
+  /** The reason within its code, and its values; the message has both in English. */
   readonly reason: string | null
   readonly values: { readonly [name: string]: string | number | null }
 
@@ -90,7 +90,7 @@ async function reach(url: string, init: RequestInit): Promise<Response> {
   }
 }
 
-/** What the interface answers is an object: of anything else, such as a proxy may send, no page can be made. */
+/** The API returns objects: anything else, for example from a proxy, cannot be shown. */
 async function readAnswer(response: Response): Promise<object> {
   const answer: unknown = await response.json().catch(() => undefined)
   if (typeof answer !== 'object' || answer === null)

@@ -4,22 +4,22 @@ const asked = new Map<string, Early>()
 /** What was not used by then is requested again. */
 const keptMs = 30_000
 
-/** What every question to the interface has. */
+/** Headers of every request to the API. */
 export const readHeaders = { accept: 'application/json', 'x-tollgate': '1' } as const
 
 let isBegun = false
 
-/** The page itself begins: from here on nothing is early, and what it shows is its own. */
+/** The page itself begins: from now on nothing is requested early. */
 export function endEarly(): void {
   isBegun = true
 }
 
-/** Whether the page itself has not begun: on a slow line the early script may come last. */
+/** Whether the page itself has not begun: on a slow line the early script may arrive last. */
 export function isEarly(): boolean {
   return !isBegun
 }
 
-/** Requests what will be needed before its script is there. @returns the answer, for the script */
+/** Requests what will be needed before its script has arrived. @returns the answer, for the script */
 export function askEarly(url: string, init: RequestInit = {}): Promise<Response> {
   const answer = fetch(url, init)
   // The caller that takes it gets the error.

@@ -2,16 +2,16 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, call } from './call.ts'
 
 export type Load<T> = {
-  /** Of the last success: it stays while the next is loading. */
+  /** Of the last success: it remains while the next one loads. */
   readonly value: T | undefined
   readonly error: ApiError | undefined
   readonly loading: boolean
   readonly reload: () => void
-  /** Puts a newer value in its place without a request. */
+  /** Replaces the value without a request. */
   readonly put: (value: T) => void
 }
 
-/** Loads a path of the interface, again when it changes; null loads nothing. */
+/** Loads a path of the API, and again when it changes; null loads nothing. */
 export function useLoad<T>(path: string | null): Load<T> {
   const [turn, setTurn] = useState(0)
   const [state, setState] = useState<{ path: string | null; value?: T; error?: ApiError; loading: boolean }>({

@@ -3,7 +3,7 @@ import { useLoad } from './load.ts'
 
 const none: readonly Model[] = []
 
-/** The models there are; none until they are known, or when they cannot be had. */
+/** The models; undefined until they are loaded, or if that failed. */
 export function useModels(): readonly Model[] {
   return useLoad<ModelList>('/models').value?.models ?? none
 }

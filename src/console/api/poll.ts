@@ -2,16 +2,16 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, call } from './call.ts'
 import type { Load } from './load.ts'
 
-/** While the gateway does not answer it is polled less and less often, down to this. */
+/** While the gateway does not answer, polls become less frequent, down to this. */
 const longestMs = 60_000
 const answerMs = 15_000
-/** What is older than so many periods is old when a user returns to the page. */
+/** A value older than so many periods is stale when a user returns to the page. */
 const periodsKept = 3
 
 export type Poll<T> = Load<T> & {
-  /** When the last answer came; the value is of then while there is no newer one. */
+  /** When the last answer arrived; the value is from then while there is no newer one. */
   readonly at: string | null
-  /** The last question was not answered: the value is old. */
+  /** The last request failed: the value is stale. */
   readonly isStale: boolean
 }
 
@@ -24,8 +24,8 @@ type State<T> = {
 }
 
 /**
- * Asks for a path of the interface again and again, and keeps what it has meanwhile. A page that nobody looks at asks nothing, and
- * asks at once when it is looked at again. `error` is there only where there is no value to show.
+ * Polls a path of the API and keeps the last value. A hidden page does not poll, and polls at once when it becomes
+ * visible. `error` is set only without a value.
  */
 export function usePoll<T>(path: string | null, everyMs: number): Poll<T> {
   const [state, setState] = useState<State<T>>({ at: null, loading: path !== null })
@@ -67,7 +67,7 @@ export function usePoll<T>(path: string | null, everyMs: number): Poll<T> {
       }
     }
     ask.current = start
-    // A user who comes to a page, or back to it, uses it; its later requests are its own.
+    // A user who opens a page, or returns to it, uses it; its later requests are automatic.
     start()
     document.addEventListener('visibilitychange', look)
     return () => {

@@ -38,7 +38,7 @@ export async function setUp(claim: { token: string; name: string; password: stri
   sessionState.value = { kind: 'in', session: await call<Session>('/setup', { method: 'POST', body: claim }) }
 }
 
-/** Sends the browser to an issuer. It comes back to `/console/sign-in/…`. */
+/** Sends the browser to an issuer. It returns to `/console/sign-in/…`. */
 export async function leaveFor(
   issuer: string,
   errand: { readonly next?: string; readonly invitation?: string; readonly name?: string; readonly link?: true } = {},
@@ -47,14 +47,14 @@ export async function leaveFor(
   location.assign(to)
 }
 
-/** Finishes what was begun, with what the issuer sent back. @returns where they were going */
+/** Completes a sign-in with the issuer's answer. @returns the page that the user wanted */
 export async function comeBack(issuer: string, query: string): Promise<string | undefined> {
   const { session, next } = await call<SignedIn>(`/sign-in/${issuer}`, { method: 'POST', body: { query } })
   sessionState.value = { kind: 'in', session }
   return next ?? undefined
 }
 
-/** Becomes a user by an invitation and a password. */
+/** Creates a user from an invitation and a password. */
 export async function join(claim: { token: string; name?: string; password: string }): Promise<void> {
   sessionState.value = {
     kind: 'in',
@@ -70,7 +70,7 @@ export async function logOut(): Promise<void> {
   sessionState.value = { kind: 'out', setupNeeded: false, expired: false }
 }
 
-/** Whether the signed-in user has a duty: what they may not do is not shown. */
+/** Whether the signed-in user has a duty: forbidden actions are hidden. */
 export function useMay(duty: Duty): boolean {
   return useSession().may.includes(duty)
 }

@@ -3,7 +3,7 @@ import type { Duty } from '../../admin/duties.ts'
 import type { RequestExplanation } from '../../domain/explanation.ts'
 import type { AnswerOf } from '../../util/schema.ts'
 
-// What the interface answers with, by the schemas of its endpoints: types alone, nothing of these is in the bundle.
+// Types of the API's answers, from the schemas of its endpoints: types only, nothing of these is in the bundle.
 
 export type { Duty, RequestExplanation }
 
@@ -45,14 +45,14 @@ export type LogList = AnswerOf<typeof answers.logsAnswer>
 export type LogTotals = AnswerOf<typeof answers.logTotalsAnswer>
 export type Histogram = AnswerOf<typeof answers.histogramAnswer>
 export type Step = Histogram['steps'][number]
-/** As a list has it; one that was requested by its id has more. */
+/** As in a list; a single item that was requested by its id has more. */
 export type LogRecord = AnswerOf<typeof answers.logAnswer> & Partial<AnswerOf<typeof answers.logDetailAnswer>>
 export type BillingRecord = NonNullable<LogRecord['billing']>
 
 export type ModelList = AnswerOf<typeof answers.modelsAnswer>
 export type Model = ModelList['models'][number]
 
-/** `GET /api/pricing`, of which the playground takes the sizes. */
+/** `GET /api/pricing`, from which the playground takes the sizes. */
 export type Pricing = {
   readonly models: readonly {
     readonly name: string

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { call } from './call.ts'
 import type { LogRecord } from './shapes.ts'
 
-/** Reports each request as it ends. `filter` is a query (`?…` or empty); null listens to nothing. */
+/** Reports each request as it ends. `filter` is a query (`?…` or empty); null stops it. */
 export function useTail(filter: string | null, onRecord: (record: LogRecord) => void): 'off' | 'joining' | 'live' {
   const [state, setState] = useState<'off' | 'joining' | 'live'>('off')
   const latest = useRef(onRecord)
@@ -17,7 +17,7 @@ export function useTail(filter: string | null, onRecord: (record: LogRecord) => 
     source.addEventListener('open', () => setState('live'))
     source.addEventListener('error', () => {
       setState('joining')
-      // Refused, which the browser does not try again and does not explain: a request shows whether the session has ended.
+      // Refused, which the browser neither retries nor explains: a request shows whether the session has ended.
       if (source.readyState === EventSource.CLOSED) call('/account/sessions').catch(() => undefined)
     })
     source.addEventListener('log', event => latest.current(JSON.parse(event.data as string) as LogRecord))

@@ -1,4 +1,4 @@
-/** The product's mark and name, and the way home. */
+/** The product's mark and name, linked to the start page. */
 export function Brand() {
   return (
     <a class="brand" href="/console">

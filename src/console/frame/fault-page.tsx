@@ -4,12 +4,12 @@ import { t } from '../words/index.ts'
 
 type Props = {
   readonly children?: ComponentChildren
-  /** The place of a page in the frame: on another page the fault is over. Undefined around everything. */
+  /** The page's identity in the frame: an error does not carry over to another page. Undefined around everything. */
   readonly at?: string
 }
 type State = { readonly fault: string | null; readonly at: string | undefined }
 
-/** A fault of the page itself leaves a page that says so, never an empty one. */
+/** An error of the page itself is shown, never an empty page. */
 export class FaultPage extends Component<Props, State> {
   override state: State = { fault: null, at: this.props.at }
 

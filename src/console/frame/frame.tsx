@@ -14,10 +14,10 @@ import { Shortcuts, ShortcutsButton } from './shortcuts.tsx'
 import { Switches } from './switches.tsx'
 import { accountWay, adminWays, publicWays, type Way, ways } from './ways.ts'
 
-/** After so long, what the first page needs is there. */
+/** By then the first page has loaded what it needs. */
 const restMs = 8_000
 
-/** The frame of every page of signed-in users: links to the other pages, and the user's name. */
+/** The frame of every page for signed-in users: links to the other pages, and the user's name. */
 export function Frame({ session, children }: { readonly session: Session; readonly children?: ComponentChildren }) {
   const { path } = useLocation()
   const alerts = useOpenAlerts(session.may.includes('readers'))

@@ -1,6 +1,6 @@
 import { Skeleton } from '../kit/skeleton.tsx'
 
-/** The outline of a page, until it is known who looks; `index.html` has the same for as long as no script is there. */
+/** The outline of a page until the session is known; `index.html` has the same until the script has loaded. */
 export function Shell() {
   return (
     <div class="frame shell">

@@ -12,11 +12,11 @@ const ShortcutList = later(async () => (await import('./shortcut-list.tsx')).Sho
 
 const isListed = signal(false)
 
-/** What is typed into takes its letters itself; a list takes them to find what begins so. */
+/** Inputs take letters themselves; a select takes them to find an option. */
 const typedInto =
   'textarea, select, [contenteditable], input:not([type=checkbox], [type=radio], [type=file], [type=button], [type=submit])'
 
-/** Keys that lead from page to page and to the filter; the list of them while it is open. `ways`: those that the user may use. */
+/** Keys for pages and the filter; the list of them while it is open. `ways`: the pages that the user may open. */
 export function Shortcuts({ ways }: { readonly ways: readonly Way[] }) {
   const { route } = useLocation()
   const isOn = hasShortcuts.value
@@ -26,12 +26,12 @@ export function Shortcuts({ ways }: { readonly ways: readonly Way[] }) {
     const press = (event: KeyboardEvent): void => {
       const { target, defaultPrevented } = event
       if (defaultPrevented || (target instanceof Element && target.closest(typedInto))) return
-      // Behind a dialog is nothing to go to; and who has turned them off means the very next key.
+      // Nothing is reachable under a dialog; and turning shortcuts off applies to the very next key.
       if (!hasShortcuts.value || document.querySelector('dialog[open]')) return
       const wish = read(event)
       if (wish?.kind === 'list') isListed.value = true
       if (wish?.kind === 'filter') {
-        // Else what was pressed would be typed into it.
+        // Otherwise the pressed key would be typed into it.
         event.preventDefault()
         filterOf(document)?.focus()
       }
@@ -57,7 +57,7 @@ export function ShortcutsButton() {
   )
 }
 
-/** The first field of the page that filters by a word, or else any that filters. */
+/** The first text filter of the page, else any filter. */
 function filterOf(page: Document): HTMLElement | undefined {
   const fields = page.querySelectorAll<HTMLElement>('main :is(search, .dates) :is(input, select), main [type=search]')
   const seen = [...fields].filter(field => field.checkVisibility())

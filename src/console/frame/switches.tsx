@@ -3,7 +3,7 @@ import { theme, themes } from '../theme.ts'
 import { language, languageNames, languageTags, t } from '../words/index.ts'
 import { speak } from '../words/load.ts'
 
-/** Language and look. */
+/** Language and theme switches. */
 export function Switches() {
   const other = language.value === 'zh' ? 'en' : 'zh'
   const next = themes[(themes.indexOf(theme.value) + 1) % themes.length] ?? 'system'

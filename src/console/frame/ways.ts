@@ -2,7 +2,7 @@ import type { Duty } from '../api/shapes.ts'
 import type { IconName } from '../kit/icon.tsx'
 import type { Word } from '../words/index.ts'
 
-/** `letter`: pressed after `g` it leads there. `duty`: whose way it is; everybody's where there is none. */
+/** `letter`: opens the page after `g`. `duty`: who sees the page; everyone if absent. */
 export type Way = readonly [href: string, word: Word, icon: IconName, letter: string, duty?: Duty]
 
 export const ways: readonly Way[] = [

@@ -42,7 +42,7 @@ function Drawing({ of, width }: { readonly of: readonly Bar[]; readonly width: n
   const lines = linesFor(sums.reduce((most, sum) => (sum > most ? sum : most), 0n))
   const top = lines.at(-1) ?? 1n
   const room = heightPx - bottomPx - topPx
-  // Where something is drawn need not be exact; what it says is.
+  // The drawing need not be exact; the text is.
   const yOf = (micros: bigint) => topPx + room - (Number(micros) / Number(top)) * room
   const stepPx = (width - leftPx) / of.length
   const barPx = Math.max(1, Math.min(stepPx * 0.76, 56))
@@ -81,7 +81,7 @@ function Drawing({ of, width }: { readonly of: readonly Bar[]; readonly width: n
   )
 }
 
-/** Amounts at which lines are drawn, from nothing on: round ones, and the last at least the most. */
+/** Amounts of the grid lines, from 0 on: round ones, the last at least the maximum. */
 function linesFor(most: bigint): readonly bigint[] {
   if (most === 0n) return [0n, 1_000_000n]
   let step = 1n

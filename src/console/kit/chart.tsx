@@ -31,7 +31,7 @@ export function Chart({
     const box = place.current
     if (!box || steps.length === 0) return undefined
     const plot = draw(box, steps, [Date.parse(since) / 1000, (Date.parse(until) + stepMs) / 1000], stepMs / 1000)
-    // What is drawn does not follow the system's theme by itself.
+    // The canvas does not follow the system's theme by itself.
     const dark = matchMedia('(prefers-color-scheme: dark)')
     const again = () => setTurn(before => before + 1)
     dark.addEventListener('change', again)
@@ -64,7 +64,7 @@ export function Chart({
   )
 }
 
-/** How much of its step a bar fills, and pixels that the axes take. */
+/** The share of its step that a bar fills, and the pixels of the axes. */
 const fill = 0.75
 const axesPx = 70
 
@@ -98,7 +98,7 @@ function draw(box: HTMLElement, steps: readonly Step[], span: [number, number], 
         },
         { ...axis, grid: { stroke: colour('border-top-color'), width: 1 }, size: 44, incrs: whole },
       ],
-      // The browser resolves light-dark() for real properties only, so that is where the colours are read.
+      // The browser resolves light-dark() only for real properties, so the colours are read there.
       series: [
         {},
         series(t('requests'), colour('outline-color')),

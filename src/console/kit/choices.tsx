@@ -1,4 +1,4 @@
-/** One of a few, each at an address of its own: the choice is in the address, and the browser's back button undoes it. */
+/** A choice of a few, each with its own address, so that the browser's back button undoes it. */
 export function Choices<T extends string>({
   label,
   of,

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 
-/** A piece of text as it is written for machines, and what can be done with it. */
+/** A text for machines, and its actions. */
 export function CodeBox({
   text,
   label,

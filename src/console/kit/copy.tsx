@@ -4,7 +4,7 @@ import { Button } from './button.tsx'
 import { CodeBox } from './code-box.tsx'
 import { say } from './toast.tsx'
 
-/** Puts a text on the clipboard. */
+/** Copies a text to the clipboard. */
 export function Copy({ text, label = t('copy') }: { readonly text: string; readonly label?: string }) {
   return (
     <Button
@@ -22,7 +22,7 @@ export function Copy({ text, label = t('copy') }: { readonly text: string; reado
   )
 }
 
-/** A piece of text to read and to copy: a command, a program, a secret. */
+/** A text to read and copy: a command, a program, a secret. */
 export function Code({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     <CodeBox text={text} label={label}>

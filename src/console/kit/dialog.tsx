@@ -7,16 +7,16 @@ type DialogProps = {
   readonly title: ComponentChildren
   readonly onClose: () => void
   readonly children?: ComponentChildren
-  /** Beside the page instead of over it. */
+  /** Next to the page instead of over it. */
   readonly drawer?: boolean
-  /** Only its own buttons close it: for what is shown once. */
+  /** Only its own buttons close it: for content that is shown once. */
   readonly insist?: boolean
 }
 
-// A dialog that follows another opens when that one is gone and has not given the focus back yet.
+// A dialog that follows another opens when that one has closed and has returned the focus.
 let lastPlace: HTMLElement | null = null
 
-/** Open as long as it is rendered; Escape and its button close it, and the focus goes back to where it was. */
+/** Open while it is rendered; Escape and its button close it, and the focus returns to where it was. */
 export function Dialog({ title, onClose, children, drawer = false, insist = false }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const heading = useRef<HTMLHeadingElement>(null)
@@ -27,7 +27,7 @@ export function Dialog({ title, onClose, children, drawer = false, insist = fals
     opened?.showModal()
     heading.current?.focus()
     return () => {
-      // As long as it is open, nothing under it can take the focus.
+      // While it is open, nothing under it can get the focus.
       opened?.close()
       if (before?.isConnected) before.focus()
     }

@@ -1,6 +1,6 @@
 import { t } from '../words/index.ts'
 
-/** Lines of a file that changed, with some around them; line numbers count from 1. */
+/** Changed lines of a file with some context; line numbers count from 1. */
 type Hunk = {
   readonly before: number
   readonly after: number
@@ -44,7 +44,7 @@ export function Diff({ of }: { readonly of: readonly { readonly file: string; re
   )
 }
 
-/** Each line with its number: of what was where it is gone, else of what is. */
+/** Each line with its number: the old one for a removed line, else the new one. */
 function numbered({ before, after, lines }: Hunk) {
   let [was, is] = [before, after]
   return lines.map(line => {

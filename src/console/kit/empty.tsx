@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 
-/** In the place of a list that has nothing to show. */
+/** Shown instead of an empty list. */
 export function Empty({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
   return (
     <div class="empty">

@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { t } from '../words/index.ts'
 import { Labelled } from './labelled.tsx'
 
-/** A word to filter by. It takes effect when it is left or Enter is pressed, not at each letter. */
+/** A text filter. It applies on blur or Enter, not at each letter. */
 export function FilterLine({
   label,
   value,
@@ -45,7 +45,7 @@ export function FilterLine({
   )
 }
 
-/** One of several to filter by, or any. */
+/** A filter with several options, or any. */
 export function FilterChoice({
   label,
   value,

@@ -1,7 +1,7 @@
 import type { Finding } from '../api/shapes.ts'
 import { tFinding } from '../words/load-findings.ts'
 
-/** What is wrong with a configuration, and what would be right; in the gateway's own words, too, where these say more. */
+/** A finding of a configuration with its remedy; also in the gateway's own words, if these have more detail. */
 export function FindingText({ of }: { readonly of: Finding }) {
   const { message, remedy, original } = tFinding(of)
   return (

@@ -10,18 +10,18 @@ type Refusal = { readonly field: string | null; readonly text: string }
 
 const FormRefusal = createContext<Refusal | null>(null)
 
-/** The texts of a form's fields; files are not among them. */
+/** The texts of a form's fields; files are not included. */
 export type Values = { readonly get: (name: string) => string; readonly has: (name: string) => boolean }
 
 type FormProps = {
-  /** What is thrown is shown: next to the field that it names, else above the button. */
+  /** Errors are shown next to their field, else above the button. */
   readonly onSubmit: (values: Values) => Promise<void> | void
   readonly submit: string
   readonly kind?: 'primary' | 'danger'
-  /** What was sent before is still under way. */
+  /** An earlier submission is still in progress. */
   readonly isBusy?: boolean
   readonly onCancel?: () => void
-  /** What the form calls a field of the interface, where that is another name. */
+  /** The form's name of an API field, if it differs. */
   readonly fieldOf?: (field: string) => string
   readonly children?: ComponentChildren
 }
@@ -82,7 +82,7 @@ function readValues(form: HTMLFormElement): Values {
   }
 }
 
-/** Limits are an object of the interface, and fields of a form. */
+/** Limits are an object in the API, and fields of a form. */
 function innermost(field: string): string {
   return field.replace(/^limits\./, '').replace(/\.\d+$/, '')
 }
@@ -101,7 +101,7 @@ type Shared = {
   readonly hint?: ComponentChildren
 }
 
-/** A label, what it names, a hint, and what is wrong with it. */
+/** A label, its control, a hint, and an error. */
 function Field({
   name,
   label,
@@ -158,7 +158,7 @@ export function TextField({
   onInput,
 }: TextProps) {
   const listId = useId()
-  // The types distinguish kinds of inputs by what else they have; these have all the same.
+  // The types distinguish inputs by their other attributes; these have them in common.
   const kind = { type } as { type: 'text' }
   return (
     <Field name={name} label={label} hint={hint}>

@@ -30,7 +30,7 @@ const shapes = {
 
 export type IconName = keyof typeof shapes
 
-/** A small drawing next to words; it says nothing by itself. */
+/** A small decorative icon next to words. */
 export function Icon({ name }: { readonly name: IconName }) {
   return (
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">

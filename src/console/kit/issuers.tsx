@@ -5,7 +5,7 @@ import { t } from '../words/index.ts'
 import { Button } from './button.tsx'
 import { problemText } from './problem.tsx'
 
-/** A button for each issuer of identities; where the console has to be opened elsewhere for them, the way there. */
+/** A button for each issuer; if the console has another address for them, a link to it. */
 export function Issuers({
   of: { issuers, at },
   onPick,
@@ -26,7 +26,7 @@ export function Issuers({
     setBusy(true)
     setRefusal(null)
     try {
-      // The page is left: the button stays as it is until then.
+      // The page is about to be left: the button stays disabled.
       await onPick(name)
     } catch (error) {
       if (!(error instanceof ApiError)) throw error

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 
-/** A field of one line: what it is called, above it. */
+/** A one-line field with its label above it. */
 export function Labelled({
   label,
   children,

@@ -7,7 +7,7 @@ import { type Shape, Skeleton } from './skeleton.tsx'
 
 const pages: (() => Promise<void>)[] = []
 
-/** Fetches the scripts of pages while nothing else goes on, one after the other; not for users who save data. */
+/** Prefetches the scripts of pages while idle, one after the other; not for users who save data. */
 export async function fetchPages(): Promise<void> {
   const { connection } = navigator as { readonly connection?: { readonly saveData?: boolean } }
   if (connection?.saveData) return
@@ -15,7 +15,7 @@ export async function fetchPages(): Promise<void> {
   for (const fetchPage of pages.splice(0)) await fetchPage().catch(() => undefined)
 }
 
-/** A part whose script is fetched when it is shown for the first time. `shape`: its outline until then; null for nothing. */
+/** A part whose script is fetched when it is first shown. `shape`: its outline until then; null for none. */
 export function later<P extends object>(
   load: () => Promise<ComponentType<P>>,
   shape: Shape | null = 'page',
@@ -40,7 +40,7 @@ export function later<P extends object>(
     }, [])
     const { part: Part, failed } = state
     if (Part) return <Part {...props} />
-    // Not every browser fetches a script again that has failed, and one of before an update is gone.
+    // Not every browser retries a failed script, and one from before an update is gone.
     if (failed)
       return <Problem error={new ApiError(0, 'offline', t('problem.offline'))} onRetry={() => location.reload()} />
     return shape && <Skeleton shape={shape} />

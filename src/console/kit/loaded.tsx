@@ -3,7 +3,7 @@ import type { Load } from '../api/load.ts'
 import { Problem } from './problem.tsx'
 import { type Shape, Skeleton } from './skeleton.tsx'
 
-/** What was loaded, when it is there; until then its outline, or the error. */
+/** The loaded value; until then its outline, or the error. */
 export function Loaded<T>({
   of,
   shape,
@@ -14,7 +14,7 @@ export function Loaded<T>({
   readonly shape?: Shape
   readonly children: (value: T) => ComponentChildren
 }) {
-  // A wrong request fails again.
+  // An invalid request fails again.
   if (of.error) return <Problem error={of.error} {...(of.error.status !== 400 && { onRetry: of.reload })} />
   if (of.value === undefined) return <Skeleton {...(shape && { shape })} />
   return <div aria-busy={of.loading}>{children(of.value)}</div>

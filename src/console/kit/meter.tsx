@@ -1,4 +1,4 @@
-/** How much of a whole is used, and its forecast: a drawing next to the figures that say the same. */
+/** The used part of a whole and its forecast: a drawing next to the same figures. */
 export function Meter({
   whole,
   used,

@@ -1,6 +1,6 @@
 import { shortCount } from '../numbers.ts'
 
-/** An amount and its currency's code; a price may be for more than one of what it is for. */
+/** An amount and its currency's code; a price may be for more than one unit. */
 export function Money({
   amount,
   currency,

@@ -5,7 +5,7 @@ import { TextField, type Values } from './form.tsx'
 const lengthMin = 12
 const lengthMax = 128
 
-/** The password that a form wants twice. @throws FieldError */
+/** The new password of a form, entered twice. @throws FieldError */
 export function readPassword(values: Values): string {
   const password = values.get('password')
   if (password.length < lengthMin || password.length > lengthMax)

@@ -1,6 +1,6 @@
 import { language } from '../words/index.ts'
 
-/** What is to be known of a model before it is used, in sentences of each language. */
+/** Notes on a model, in each language. */
 export function Notes({ of }: { readonly of: { readonly en: readonly string[]; readonly zh: readonly string[] } }) {
   return (
     <ul class="notes-list">

@@ -2,13 +2,13 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { t } from '../words/index.ts'
 
-/** The element of a page's list: a link leads to it past all filters. */
+/** The element of a page's list: a skip link leads to it past all filters. */
 export const listPlace = { id: 'list', tabIndex: -1 } as const
 
-// The first page of all leaves the focus where the browser put it.
+// The first page leaves the focus where the browser put it.
 let shownBefore = false
 
-/** A page's heading, what can be done on it, and what it shows. */
+/** A page's heading, actions and content. */
 export function Page({
   title,
   actions,
@@ -17,7 +17,7 @@ export function Page({
 }: {
   readonly title: string
   readonly actions?: ComponentChildren
-  /** Whether much that can be reached precedes a list, which `listPlace` marks. */
+  /** Whether many focusable elements precede a list, which `listPlace` marks. */
   readonly hasList?: boolean
   readonly children?: ComponentChildren
 }) {

@@ -8,7 +8,7 @@ export function Pager({ next, busy = false }: { readonly next: string | null; re
   const before = query['before'] ?? ''
   const shown = useRef(before)
   useEffect(() => {
-    // The rows of before are shown until the next are there.
+    // The previous rows are shown until the next are loaded.
     if (busy || shown.current === before) return
     shown.current = before
     const heading = document.querySelector<HTMLElement>('main h1')

@@ -5,7 +5,7 @@ import { t, tell } from '../words/index.ts'
 import { Button } from './button.tsx'
 import { Icon } from './icon.tsx'
 
-/** What went wrong, in the language chosen where it is known; else in the gateway's own words. */
+/** An error in the chosen language if it is known; else in the gateway's own words. */
 export function problemText(error: ApiError): string {
   if (error.code === 'out_of_bounds')
     return t('problem.out_of_bounds', {
@@ -23,7 +23,7 @@ function currencyNow(): string | null {
   return state.kind === 'in' ? state.session.gateway.currency : null
 }
 
-/** In the place of what could not be shown. */
+/** Shown instead of what could not be loaded. */
 export function Problem({ error, onRetry }: { readonly error: ApiError; readonly onRetry?: () => void }) {
   return (
     <div class="problem" role="alert">

@@ -1,6 +1,6 @@
 import { t } from '../words/index.ts'
 
-/** The outline of what will be shown, piece by piece from above: lines of text, a chart, figures, a heading, rows of a table. */
+/** The outline of a page, from top to bottom: lines of text, a chart, figures, a heading, rows of a table. */
 const shapes = {
   line: ['line'],
   lines: ['line', 'line', 'line'],
@@ -16,7 +16,7 @@ export type Shape = keyof typeof shapes
 const figures = 3
 const rows = 8
 
-/** Replaces what is loading, and is about as large, so that nothing moves when it comes. */
+/** A placeholder of about the final size, so that nothing moves when the content arrives. */
 export function Skeleton({ shape = 'lines' }: { readonly shape?: Shape }) {
   return (
     <div class="loading" role="status">

@@ -1,7 +1,7 @@
 import { tName } from '../words/index.ts'
 import { Icon } from './icon.tsx'
 
-/** `fine`: as it should be, on most rows, where green would hide what is not. */
+/** `fine`: the normal state of most rows, where green would hide problems. */
 type Tone = 'fine' | 'good' | 'warn' | 'bad' | 'idle'
 
 const tones: { readonly [name: string]: Tone } = {
@@ -21,7 +21,7 @@ const tones: { readonly [name: string]: Tone } = {
   disabled: 'idle',
 }
 
-/** A state in words, with a sign and a colour that say the same. */
+/** A state in words, with a matching sign and colour. */
 export function Status({ name, tone = tones[name] ?? 'bad' }: { readonly name: string; readonly tone?: Tone }) {
   return (
     <span class={`status ${tone}`}>

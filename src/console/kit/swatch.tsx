@@ -1,7 +1,7 @@
-/** Colours that parts have in a drawing; all after them share the last. */
+/** Colours of parts in a drawing; all further ones share the last. */
 export const coloursMax = 8
 
-/** The colour of a part, next to its name. `at`: its place in the order of the drawing. */
+/** The colour of a part, next to its name. `at`: its index in the drawing. */
 export function Swatch({ at }: { readonly at: number }) {
   return (
     <svg class={`swatch ${colourOf(at)}`} viewBox="0 0 10 10" aria-hidden="true">

@@ -8,9 +8,9 @@ export type Column<Row> = {
   readonly wide?: boolean
   /** A place in a file. */
   readonly place?: boolean
-  /** What its row is about: the heading of the card. */
+  /** The subject of its row: the heading of the card. */
   readonly heading?: boolean
-  /** Often empty: left out when none of the rows has anything there. */
+  /** Often empty: omitted if no row has a value. */
   readonly sparse?: boolean
 }
 
@@ -30,7 +30,7 @@ export function Table<Row>({
 }) {
   const cells = rows.map(row => columns.map(({ cell }) => cell(row)))
   const shown = columns.map(({ sparse }, i) => !sparse || cells.some(row => !isEmpty(row[i])))
-  // Roles are spelled out, because a browser forgets them where the style is not a table's.
+  // Roles are explicit, because a browser drops them if the style is not a table's.
   return (
     <table class="table" role="table" aria-label={label}>
       <thead role="rowgroup">

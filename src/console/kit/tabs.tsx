@@ -20,7 +20,7 @@ export function Tabs({
   const id = useId()
   const list = useRef<HTMLDivElement>(null)
   useEffect(() => {
-    // Of many tabs on a narrow screen; the page itself stays where it is.
+    // For many tabs on a narrow screen; the page itself does not scroll.
     const tab = document.getElementById(`${id}-${value}`)?.getBoundingClientRect()
     const shown = list.current?.getBoundingClientRect()
     if (list.current && tab && shown && (tab.right > shown.right || tab.left < shown.left))
@@ -41,7 +41,7 @@ export function Tabs({
         role="tablist"
         aria-label={label}
         onKeyDown={event => {
-          // With one of these held it is the browser's, as Alt and an arrow is the way back.
+          // A key with one of these modifiers belongs to the browser, such as Alt and an arrow for back.
           if (event.altKey || event.ctrlKey || event.metaKey) return
           if (event.key === 'ArrowRight') step(event, 1)
           if (event.key === 'ArrowLeft') step(event, -1)

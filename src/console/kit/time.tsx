@@ -1,6 +1,6 @@
 import { momentText } from '../words/moment.ts'
 
-/** A moment in the reader's own time; UTC when pointed at. */
+/** A moment in the reader's own time; the tooltip has UTC. */
 export function Time({ at, seconds = false }: { readonly at: string | null; readonly seconds?: boolean }) {
   if (at === null) return <>–</>
   const moment = new Date(at)

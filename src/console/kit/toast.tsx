@@ -6,7 +6,7 @@ type Toast = { readonly text: string; readonly tone: 'good' | 'bad' }
 const toast = signal<Toast | null>(null)
 const shownMs = 6000
 
-/** Says something shortly, above everything else. */
+/** Shows a short message above everything else. */
 export function say(text: string, tone: Toast['tone'] = 'good'): void {
   toast.value = { text, tone }
 }
@@ -16,7 +16,7 @@ export function Toasts() {
   const shown = toast.value
   useEffect(() => {
     if (!shown) return undefined
-    // Shown again, it lies above a dialog that was opened since.
+    // Shown again, it is above a dialog that was opened since.
     place.current?.hidePopover()
     place.current?.showPopover()
     const timer = setTimeout(() => {

@@ -1,13 +1,13 @@
 import type { ComponentChildren } from 'preact'
 import { t } from '../words/index.ts'
 
-/** What a list comes to, above it: names and figures in one line. */
+/** The totals of a list, above it: names and figures in one line. */
 export function Totals({
   of,
   label = t('totals'),
   children,
 }: {
-  /** Where a page has several. */
+  /** If a page has several. */
   readonly label?: string
   readonly of: readonly (readonly [name: string, value: ComponentChildren])[]
   readonly children?: ComponentChildren

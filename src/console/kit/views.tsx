@@ -17,8 +17,8 @@ import { say } from './toast.tsx'
 type Change = { readonly put: View; readonly before: string | undefined } | { readonly remove: SavedView }
 
 /**
- * What a page was filtered by before and is wanted again, by name: the gateway keeps it for whoever is logged in. `owner`: who that
- * is; `at`: the address of the page; `query`: what it is filtered by now.
+ * Saved filters of a page, by name: the gateway stores them for the signed-in user. `owner`: the user; `at`: the
+ * address of the page; `query`: its current filter.
  */
 export function Views({
   owner,
@@ -81,7 +81,10 @@ function keepView(page: string, { name, query }: View, before?: string): Promise
   return call<SavedViews>('/account/views', { method: 'POST', body })
 }
 
-/** What this browser kept for a user before the gateway did goes to the gateway, once. @returns all of them, where there was any */
+/**
+ * Moves views that this browser stored in earlier versions to the gateway, once. @returns all of them, if there were
+ * any
+ */
 async function takeOver(owner: string, page: string, { views }: SavedViews): Promise<SavedViews | undefined> {
   const place = `views.${owner}.${page}`
   const kept = readViews(remember.text(place))

@@ -18,7 +18,7 @@ import { type Theme, theme, themes } from '../theme.ts'
 import { type Language, language, languageChoices, t } from '../words/index.ts'
 import { speak } from '../words/load.ts'
 
-/** What a person decides for themselves. */
+/** Settings of the signed-in user. */
 export function Account() {
   const { user, gateway } = useSession()
   const openSessions = useLoad<SessionList>('/account/sessions')
@@ -106,7 +106,7 @@ function ChangePassword({ onDone }: { readonly onDone: () => void }) {
   )
 }
 
-/** The issuers that know who one is. */
+/** The issuers that are linked to the user. */
 function Links({ rows, onGone }: { readonly rows: LinkList['links']; readonly onGone: () => void }) {
   const untie = async (id: string) => {
     try {

@@ -18,14 +18,14 @@ import { type Alert, textsOf, whereOf, wordOf } from './alerts/told.ts'
 
 const everyMs = 30_000
 
-/** What needs attention, what to do about it and where; finished alerts are listed below. */
+/** What needs attention, its remedy and where; finished alerts are listed below. */
 export function Alerts() {
   const load = usePoll<AlertList>('/alerts', everyMs)
   const changes = useMay('admin')
   const [busy, setBusy] = useState('')
   const open = load.value?.open
   useEffect(() => {
-    // The number next to the page's name is of the list that is shown.
+    // The number next to the page's name matches the list.
     if (open !== undefined) openAlerts.value = open
   }, [open])
   const deal = async (id: string, dealt: boolean) => {

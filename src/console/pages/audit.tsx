@@ -94,13 +94,13 @@ function columns() {
   ]
 }
 
-/** When a day begins where the reader is. */
+/** When a day begins in the reader's zone. */
 function momentOf(day: string | undefined): string | undefined {
   const moment = new Date(`${day ?? ''}T00:00`)
   return Number.isNaN(moment.getTime()) ? undefined : moment.toISOString()
 }
 
-/** What was changed, and where it is. */
+/** The target of a change, with a link. */
 function Subject({ of: { action, subject } }: { readonly of: TrailRow }) {
   const href = placeOf(action, subject, useSession().may)
   // An id is in one line: it is compared with others letter by letter.
@@ -109,10 +109,10 @@ function Subject({ of: { action, subject } }: { readonly of: TrailRow }) {
   return href === undefined ? name : <a href={href}>{name}</a>
 }
 
-/** What it was and what it became, field by field. */
+/** The old and the new value, field by field. */
 function Change({ of: { before, after } }: { readonly of: TrailRow }) {
   const told = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])]
-  // Of what is new, only what it has.
+  // For something new, only its values.
   const names = told.filter(name => before !== null || !isNone(after?.[name]))
   if (names.length === 0) return <>–</>
   return (

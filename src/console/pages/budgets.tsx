@@ -14,7 +14,7 @@ import { microsOf } from '../money.ts'
 import { shareOf } from '../numbers.ts'
 import { t } from '../words/index.ts'
 
-/** The state of every budget, and what the month will come to; those that are nearest to their end first. */
+/** The state of every budget and the month's forecast; those nearest to their end first. */
 export function Budgets() {
   const load = useLoad<BudgetList>('/budgets')
   const readsAll = useMay('readers')
@@ -77,10 +77,12 @@ export function Budgets() {
   )
 }
 
-/** Per cent of a budget from which on its end is near. */
+/** The percentage from which a budget is nearly spent. */
 const nearPercent = 80n
 
-/** The state of a budget: spent, near its end, on the way beyond it, or none of these; the nearest to its end ranks first. */
+/**
+ * The state of a budget: spent, nearly spent, forecast to exceed, or none of these; the nearest to its end ranks first.
+ */
 function standingOf({ amount, spent, held, left, forecast }: Budget) {
   const [whole, taken] = [microsOf(amount), microsOf(spent) + microsOf(held)]
   const share = whole === 0n ? 1000 : Number((taken * 1000n) / whole)
@@ -92,7 +94,7 @@ function standingOf({ amount, spent, held, left, forecast }: Budget) {
   return { state: 'budget_fine', tone: 'idle', rank: share } as const
 }
 
-/** Whose a budget is, with the way to what it was spent on. */
+/** The owner of a budget, with a link to its costs. */
 function Whose({ of: { level, name, called, per }, zone }: { readonly of: Budget; readonly zone: string }) {
   const part = level === 'balance' ? 'user' : level
   const range = per === 'day' ? 'today' : per === 'month' ? 'month' : null

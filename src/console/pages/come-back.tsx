@@ -17,7 +17,7 @@ export function ComeBack({
   const [problem, setProblem] = useState<ApiError | null>(null)
   useEffect(() => {
     const query = location.search
-    // It is good once: the browser must not come back to it.
+    // It is valid once: the browser must not return to it.
     history.replaceState(null, '', location.pathname)
     comeBack(issuer, query).then(onDone, async (error: unknown) => {
       if (!(error instanceof ApiError)) throw error

@@ -24,7 +24,7 @@ import { Yaml } from './config/yaml.tsx'
 
 type View = {
   readonly name: 'file' | 'origins' | 'history' | 'edit' | 'check'
-  /** Whose it is; of everybody who sees the page where absent. */
+  /** Who sees it; everyone who sees the page if absent. */
   readonly duty?: Duty
   readonly view: ComponentType<ConfigViewProps>
 }
@@ -38,7 +38,7 @@ const views: readonly View[] = [
   { name: 'check', duty: 'admin', view: later(async () => (await import('./config/check.tsx')).Check) },
 ]
 
-/** gateway.yaml as the gateway has read it: to look at, and to check before it is changed on disk. */
+/** gateway.yaml as the gateway has read it: to view, and to check before it is changed on disk. */
 export function Config() {
   wantFindingWords()
   const { query, path, route } = useQuery()
@@ -46,7 +46,7 @@ export function Config() {
   const changes = useMay('admin')
   const { may } = useSession()
   const shown = views.filter(({ duty }) => duty === undefined || may.includes(duty))
-  // `view` is what addresses said before.
+  // `view` is the parameter of earlier addresses.
   const wanted = query['tab'] ?? query['view']
   const { name, view: View } = shown.find(one => one.name === wanted) ?? first
   const [busy, setBusy] = useState(false)

@@ -23,7 +23,7 @@ import { CostSheet } from './costs/sheet.tsx'
 import { sheetsOf } from './costs/sheets.ts'
 import { partsFor, type Where } from './costs/where.ts'
 
-/** What was spent, on what, and why: every figure leads to what it is made of. */
+/** What was spent, on what, and why: every figure links to its parts. */
 export function Costs() {
   const { query, path, set } = useQuery()
   const { user, gateway } = useSession()
@@ -34,15 +34,15 @@ export function Costs() {
   const { from, to } = range
   const load = useLoad<CostsAnswer>(`/costs${asked.costs}`)
   const avoidable = useLoad<Avoidable>(`/costs/avoidable${asked.avoidable}`)
-  // Only where nothing was spent it matters whether a request was ever made.
+  // Only if nothing was spent does it matter whether a request was ever made.
   const isIdle = load.value !== undefined && load.value.totals.length === 0
   const overview = useLoad<Overview>(isIdle ? '/overview' : null)
-  // What decides or is above the rest is waited for: nothing moves when it comes.
+  // What is at the top is waited for, so that nothing moves when it arrives.
   const isWhole = [avoidable, ...(isIdle ? [overview] : [])].every(
     ({ value, loading }) => value !== undefined || !loading,
   )
   const hrefOf = (change: { readonly [name: string]: string | null }) => path + setQuery(query, change)
-  // Drawn as soon as there is something to draw: where it fails, the drawing part reports it.
+  // Drawn as soon as there is data: if it fails, the chart reports it.
   useEffect(() => void import('../kit/bars.tsx').catch(() => undefined), [])
   if (overview.value?.ever === false)
     return (
@@ -118,7 +118,7 @@ export function Costs() {
   )
 }
 
-/** What costs are narrowed to, each with the way out of it. */
+/** The filters of costs, each with a button to remove it. */
 function Narrowed({
   where,
   names,

@@ -14,7 +14,7 @@ import { say } from '../kit/toast.tsx'
 import { t, tell } from '../words/index.ts'
 import { PlaceFields } from './users/place-fields.tsx'
 
-/** Those who have been invited and have not come yet. */
+/** Open invitations. */
 export function Invitations() {
   const invitations = useLoad<InvitationList>('/invitations')
   const takeBack = async (id: string) => {
@@ -69,7 +69,7 @@ function Rows({
 
 const days = [3, 7, 30, 90] as const
 
-/** Makes an invitation, and shows its link this once. */
+/** Creates an invitation, and shows its link once. */
 export function InviteDialog({
   groups,
   onClose,

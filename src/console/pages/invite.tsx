@@ -12,9 +12,9 @@ import { Problem } from '../kit/problem.tsx'
 import { Time } from '../kit/time.tsx'
 import { t, tell } from '../words/index.ts'
 
-/** Whoever has the link of an invitation becomes a user here, by a password or by an issuer. */
+/** The holder of an invitation's link becomes a user here, by a password or by an issuer. */
 export function Invite() {
-  // A fragment is never sent to a server, and leaves the address at once.
+  // A fragment is never sent to a server, and is removed from the address at once.
   const [token] = useState(() => decodeURIComponent(location.hash.slice(1)))
   const [invitation, setInvitation] = useState<Invitation | null>(null)
   const [problem, setProblem] = useState<ApiError | null>(null)

@@ -18,7 +18,10 @@ const hourMs = 3_600_000
 const ranges = { '24h': 24, '7d': 168, '30d': 720 } as const
 const names = Object.keys(ranges) as (keyof typeof ranges)[]
 
-/** How long requests took, by model and operation; requests without a model are apart, for they would make the figures look better. */
+/**
+ * How long requests took, by model and operation; requests without a model are separate, because they would improve the
+ * figures.
+ */
 export function Latency() {
   const { query, set } = useQuery()
   const range = names.find(one => one === query['range']) ?? '24h'

@@ -41,7 +41,7 @@ export function Login() {
   )
 }
 
-/** Whoever has to wait here has just given a wrong password. */
+/** The wait after a wrong password. */
 function explainDelay(error: unknown): never {
   if (!(error instanceof ApiError) || error.code !== 'slow_down') throw error
   throw new ApiError(error.status, 'login_delayed', error.message, { retryAfter: error.retryAfter })

@@ -32,7 +32,7 @@ const pageRows = 50
 const liveMax = 100
 const none: readonly LogRecord[] = []
 
-/** Every request there was, newest first. */
+/** All requests, newest first. */
 export function Logs() {
   const { query, set, route } = useQuery()
   const { params } = useRoute()

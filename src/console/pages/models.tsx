@@ -14,7 +14,7 @@ import { language, t, tName } from '../words/index.ts'
 import { tOperation } from '../words/operation.ts'
 import { limitText } from './tokens/key-drawer.tsx'
 
-/** The models, and what each costs. */
+/** The models and their prices. */
 export function Models() {
   const { query, set } = useQuery()
   const load = useLoad<ModelList>('/models')

@@ -33,7 +33,7 @@ const kinds = Object.entries(forms).flatMap(([form, component]) =>
   shownOperations.filter(one => one.form === form).map(one => [one.name, component] as const),
 )
 
-/** 试验台: sends requests as the gateway's callers do, and shows before what they will cost and after what they did. */
+/** 试验台: sends requests like the gateway's clients, and shows their cost before and after. */
 export function Playground() {
   const { query, set } = useQuery()
   const load = useLoad<ModelList>('/models')

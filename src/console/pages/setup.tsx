@@ -6,9 +6,9 @@ import { NewPassword, readPassword } from '../kit/new-password.tsx'
 import { type Language, language, languageChoices, t } from '../words/index.ts'
 import { speak } from '../words/load.ts'
 
-/** Makes the first administrator, with the link that the gateway printed. */
+/** Creates the first administrator, with the link that the gateway printed. */
 export function Setup() {
-  // A fragment is never sent to a server, and leaves the address at once.
+  // A fragment is never sent to a server, and is removed from the address at once.
   const [token, setToken] = useState('')
   useEffect(() => {
     const take = (): void => {
@@ -17,7 +17,7 @@ export function Setup() {
       history.replaceState(null, '', location.pathname)
     }
     take()
-    // Pasted into a tab that is open here already, a link changes no more than this.
+    // Pasting a link into a tab that is already open changes only this.
     addEventListener('hashchange', take)
     return () => removeEventListener('hashchange', take)
   }, [])

@@ -18,7 +18,7 @@ import { dateIn, monthOf, viewerZone } from '../zone.ts'
 
 type Account = Statement['accounts'][number]
 
-/** A month by user and group, held against the ledger: to be printed, or taken away as a table. */
+/** A month by user and group, compared with the ledger: to print, or to download as a table. */
 export function Statements() {
   const { query, path, set } = useQuery()
   const readsAll = useMay('readers')
@@ -164,7 +164,7 @@ function AccountSheet({
 
 type Balance = Statement['balances'][number]
 
-/** What people paid in before, what was taken of it, and what is left: next to the accounts, whose sums hold all charges. */
+/** Prepaid balances: payments, charges and the rest, next to the accounts, whose sums include all charges. */
 function Balances({ of, currency }: { readonly of: readonly Balance[]; readonly currency: string }) {
   const sums = [
     ['opening', t('statements.opening')],

@@ -17,7 +17,10 @@ import { Upstreams } from './system/upstreams.tsx'
 
 const everyMs = 5_000
 
-/** How the gateway is, as it goes: what is of all gateways on the storage and what of the process that answers is said at each. */
+/**
+ * The live state of the gateway: each part names whether it covers all gateways on the storage or the answering
+ * process.
+ */
 export function System() {
   const load = usePoll<SystemState>('/system', everyMs)
   return (
@@ -98,7 +101,7 @@ export function System() {
   )
 }
 
-/** What there is of something, and the most that there may be. */
+/** A usage, and its maximum. */
 function ofMost(tell: (value: number) => string, value: number, most: number | null): string {
   return most === null ? tell(value) : t('system.of', { value: tell(value), most: tell(most) })
 }
@@ -111,7 +114,7 @@ function Store({ of: { kind, healthy } }: { readonly of: SystemState['counters']
   )
 }
 
-/** What went through every gateway on the storage in the last minutes. */
+/** The traffic of every gateway on the storage in the last minutes. */
 function Traffic({ of: { traffic } }: { readonly of: SystemState }) {
   const calls = traffic.rows.filter(({ kind }) => kind === 'call')
   const minutes = (Date.parse(traffic.until) - Date.parse(traffic.since)) / 60_000
@@ -151,12 +154,12 @@ function Traffic({ of: { traffic } }: { readonly of: SystemState }) {
   )
 }
 
-/** A rate with one decimal where it is small. */
+/** A rate, with one decimal if it is small. */
 function figure(perMinute: number): string {
   return perMinute < 10 ? String(Math.round(perMinute * 10) / 10) : count(Math.round(perMinute))
 }
 
-/** The processes that bill on the storage, and whether they run the same. */
+/** The billing processes on the storage, and whether they run the same version. */
 function Gateways({ of: { gateways, revision } }: { readonly of: SystemState }) {
   return (
     <div class="sheet">

@@ -26,7 +26,7 @@ import { OwnCeilings } from './tokens/own-ceilings.tsx'
 
 const pageRows = 50
 
-/** The keys of callers. */
+/** The API keys of clients. */
 export function Tokens() {
   const { query, set, route } = useQuery()
   const { params } = useRoute()
@@ -35,7 +35,7 @@ export function Tokens() {
   const load = useLoad<KeyList>(`/keys${queryText({ limit: pageRows, before: query['before'], user: query['user'] })}`)
   const totals = useLoad<KeyTotals>(`/keys/totals${queryText({ user: query['user'] })}`)
   const id = params['id']
-  // What was made, revoked or disabled may count otherwise against what one may have.
+  // Created, revoked or disabled keys may change how many a user may have.
   const [turn, setTurn] = useState(0)
   const changed = () => {
     setTurn(last => last + 1)
@@ -62,7 +62,7 @@ export function Tokens() {
       {totals.value && totals.value.keys > 0 && (
         <Totals
           of={[
-            [t('nav.tokens'), count(totals.value.keys)],
+            [t('keys'), count(totals.value.keys)],
             [t('status.active'), count(totals.value.active)],
             [t('tokens.spent'), <Money amount={totals.value.spent} currency={totals.value.currency} />],
             [t('tokens.held'), <Money amount={totals.value.held} currency={totals.value.currency} />],
@@ -80,7 +80,7 @@ export function Tokens() {
             <>
               <div class="sheet">
                 <Table
-                  label={t('nav.tokens')}
+                  label={t('keys')}
                   columns={columns(readsAll, setQuery(query, { new: null }))}
                   rows={keys}
                   rowKey={key => key.id}

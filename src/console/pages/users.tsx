@@ -26,7 +26,7 @@ import { groupCeilings, userCeilings } from './users/ceilings-told.tsx'
 import { EraseForm } from './users/erase-form.tsx'
 import { PlaceFields } from './users/place-fields.tsx'
 
-/** Who may log in, and the groups that limits and factors hang on. */
+/** Who may sign in, and the groups that set limits and factors. */
 export function Users() {
   const { query, set, path } = useQuery()
   const groups = useLoad<GroupList>('/groups')
@@ -102,9 +102,9 @@ export function Users() {
   )
 }
 
-/** How many there are, and what they have spent this month. */
+/** The number of users, and their spending this month. */
 function UserTotals({ of }: { readonly of: readonly User[] }) {
-  // As the page of budgets says it, in the zone by which they are renewed.
+  // The same as on the budgets page, in the zone of budgets.
   const { value } = useLoad<BudgetList>('/budgets')
   const { spent, zone } = value?.month ?? { spent: [], zone: '' }
   return (
@@ -160,7 +160,7 @@ function People({
             { head: t('ceilings'), wide: true, sparse: true, cell: user => userCeilings(user, currency) },
             { head: t('users.login'), cell: user => t(user.has_password ? 'users.has_password' : 'users.no_password') },
             {
-              head: t('nav.tokens'),
+              head: t('keys'),
               cell: user => <a href={`/console/tokens?user=${encodeURIComponent(user.name)}`}>{t('users.tokens')}</a>,
             },
             { head: t('created'), cell: user => <Time at={user.created} /> },
@@ -192,7 +192,7 @@ function Groups({ rows }: { readonly rows: readonly Group[] }) {
             { head: t('ceilings'), wide: true, sparse: true, cell: group => groupCeilings(group, currency) },
             { head: t('groups.multiplier'), numeric: true, cell: group => group.multiplier ?? '1' },
             { head: t('users'), numeric: true, cell: group => group.users },
-            { head: t('nav.tokens'), numeric: true, cell: group => group.keys },
+            { head: t('keys'), numeric: true, cell: group => group.keys },
           ]}
         />
       </div>

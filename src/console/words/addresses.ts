@@ -2,5 +2,5 @@ import enAddress from './en.json?url'
 import type { Language } from './languages.ts'
 import zhAddress from './zh.json?url'
 
-/** Where the words of a language are. */
+/** The addresses of a language's words. */
 export const wordAddresses: { readonly [language in Language]: string } = { zh: zhAddress, en: enAddress }

@@ -7,7 +7,7 @@ type Bounds = Key['bounds']
 
 const limitNames = ['rpm', 'tpm', 'concurrency'] as const
 
-/** The most that a setting may be, in words; `field` as the interface calls it, `values` as its refusals have them. */
+/** The maximum of a setting, in words; `field` as in the API, `values` as in its errors. */
 export function tBound(field: string, values: Values): string {
   if (field === 'budget' || field === 'budget_period')
     return t(`bound.budget.${readPeriod(values['per'])}`, { amount: amountText(values) })
@@ -19,7 +19,7 @@ export function tBound(field: string, values: Values): string {
   return tName('bound', field)
 }
 
-/** With its currency, where that is known. */
+/** With its currency, if that is known. */
 function amountText({ amount, currency }: Values): string {
   return [amount, currency].filter(part => part !== undefined && part !== null && part !== '').join(' ')
 }
@@ -28,7 +28,7 @@ export function readPeriod(period: string | number | null | undefined): 'total' 
   return period === 'day' || period === 'month' ? period : 'total'
 }
 
-/** Each bound that is set: its field, the most in words, and who said so. Amounts are of `currency`. */
+/** Each bound that is set: its field, the maximum in words, and who set it. Amounts are of `currency`. */
 export function tBounds({ budget, limits, models, ips, expires, status }: Bounds, currency: string) {
   const told: readonly (readonly [field: BoundField, values: Values | undefined, by: string | undefined])[] = [
     ['budget', budget && { ...budget.to, currency }, budget?.by],

@@ -1,8 +1,9 @@
 import type { Finding } from '../api/shapes.ts'
 
 /**
- * A language's words for what a configuration is told. `sentences` are found by the sentence that the gateway says, whose
- * places have names: what stands there goes into the other one. `phrases` are what may stand in a place that is not quoted.
+ * A language's words for findings of a configuration. `sentences` are found by the gateway's sentence, whose
+ * placeholders have names: their values go into the translation. `phrases` are possible values of an unquoted
+ * placeholder.
  */
 export type FindingBook = {
   readonly codes: { readonly [code: string]: string }
@@ -10,7 +11,7 @@ export type FindingBook = {
   readonly phrases: { readonly [phrase: string]: string }
 }
 
-/** What is said of a finding. `original`: the gateway's own words, where the book has only what kind it is. */
+/** The text of a finding. `original`: the gateway's own words, if the book has only its kind. */
 export type ToldFinding = {
   readonly message: string
   readonly remedy: string | null
@@ -25,7 +26,7 @@ type Pattern = {
   readonly told: string
 }
 
-/** A finding in the words of a book; what it has no words for stays as the gateway said it. */
+/** A finding in the words of a book; without a translation it stays as the gateway wrote it. */
 export function tellFinding(book: FindingBook, { code, message, remedy }: Finding): ToldFinding {
   const told = tellSentence(book, message)
   const done = remedy === null ? null : (tellSentence(book, remedy) ?? null)
@@ -35,7 +36,7 @@ export function tellFinding(book: FindingBook, { code, message, remedy }: Findin
   return { message: told ?? named ?? message, remedy: done, original: rest.length === 0 ? null : rest.join(' · ') }
 }
 
-/** A sentence in the words of a book; undefined where it has none. */
+/** A sentence in the words of a book; undefined if it has none. */
 export function tellSentence(book: FindingBook, text: string): string | undefined {
   return tellBy(patternsOf(book).sentences, text, value => tellPhrase(book, value))
 }
@@ -58,15 +59,15 @@ function tellBy(patterns: readonly Pattern[], text: string, tell: (value: string
   return undefined
 }
 
-/** What a system or a program says of itself stays as it is. */
+/** Messages of a system or another program stay as they are. */
 const why = 'why'
 
-/** A value without a translation: its sentence would be half in one language and half in another. */
+/** A value without a translation: its sentence would mix two languages. */
 function isEnglish(value: string): boolean {
   return /\b[a-z]{2,} [a-z]{2,} [a-z]{2,}\b/.test(value.replaceAll(/'[^']*'|"[^"]*"/g, ''))
 }
 
-/** The values in the places of a pattern, each as short as it can be; undefined where the text is another one. */
+/** The values of a pattern's placeholders, each as short as possible; undefined if the text does not match. */
 function match({ literals, places }: Pattern, text: string): readonly string[] | undefined {
   const [first = '', ...more] = literals
   const last = more.pop()
@@ -96,7 +97,7 @@ function patternsOf(book: FindingBook): Patterns {
   return made
 }
 
-/** Those that say most are tried first: `found {found}` fits what others say better. */
+/** The most specific are tried first: `found {found}` also matches what others say better. */
 function toPatterns(texts: { readonly [text: string]: string }): readonly Pattern[] {
   return Object.entries(texts)
     .map(([text, told]): Pattern => {

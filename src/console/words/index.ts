@@ -10,21 +10,21 @@ export type Words = Readonly<Pick<typeof zh, Word>>
 /** The values of `{name}` in a text. */
 export type Values = { readonly [name: string]: string | number }
 
-/** What each language calls itself. */
+/** The name of each language in itself. */
 export const languageNames: { readonly [language in Language]: string } = { zh: '中文', en: 'English' }
-/** To choose one from. */
+/** For a language menu. */
 export const languageChoices = languages.map(one => [one, languageNames[one]] as const)
-/** As documents name them. */
+/** As in documents' `lang`. */
 export const languageTags: { readonly [language in Language]: string } = { zh: 'zh-CN', en: 'en' }
 
 export const language = signal<Language>('en')
 
 const hole = /\{(\w+)(?::([^{|}]*)\|([^{|}]*))?\}/g
 
-/** Of the language that is spoken; the other is not there. */
+/** Of the current language; the other one is not loaded. */
 const words = signal<{ readonly [word: string]: string }>({})
 
-/** Speaks a language with the words given. */
+/** Sets the language with the given words. */
 export function speakWith(wanted: Language, known: Words): void {
   batch(() => {
     words.value = known
@@ -32,20 +32,20 @@ export function speakWith(wanted: Language, known: Words): void {
   })
 }
 
-/** A text in the language chosen; `{name}` in it is replaced. */
+/** A text in the chosen language; `{name}` in it is replaced. */
 export function t(word: Word, values?: Values): string {
   return tell(word, values)
 }
 
-/** The word for a name that the gateway uses, where there is one; else the name itself. */
+/** The word for a name that the gateway uses, if there is one; else the name itself. */
 export function tName(prefix: string, name: string): string {
   const word = `${prefix}.${name}`
   return Object.hasOwn(words.value, word) ? tell(word) : name
 }
 
 /**
- * A text by a name that no type vouches for; without one the name itself. `{count:row|rows}` in it is the first where the value is
- * 1, and else the second.
+ * A text by an unchecked name; without one the name itself. `{count:row|rows}` in it is the first if the value is 1,
+ * and else the second.
  */
 export function tell(word: string, values: { readonly [name: string]: string | number | null } = {}): string {
   return (words.value[word] ?? word).replaceAll(hole, (whole, name: string, one?: string, more?: string) =>

@@ -7,19 +7,19 @@ import { language } from './index.ts'
 const book = signal<FindingBook | null>(null)
 let isAsked = false
 
-/** A finding in the language chosen. English is what the gateway says; the words of others are fetched when they are needed. */
+/** A finding in the chosen language. The gateway's is English; the words of others are fetched when they are needed. */
 export function tFinding(finding: Finding): ToldFinding {
   const words = bookOf()
   return words ? tellFinding(words, finding) : { message: finding.message, remedy: finding.remedy, original: null }
 }
 
-/** A sentence of the gateway's about a configuration; one without a translation stays. */
+/** A sentence of the gateway about a configuration; one without a translation stays. */
 export function tSentence(text: string): string {
   const words = bookOf()
   return (words && tellSentence(words, text)) ?? text
 }
 
-/** A finding that was kept as `FILE:LINE:COLUMN sentence`. */
+/** A finding that was stored as `FILE:LINE:COLUMN sentence`. */
 export function tPlaced(text: string): string {
   const words = bookOf()
   const [, place = '', sentence = ''] = /^(\S+:\d+:\d+) (.*)$/s.exec(text) ?? []

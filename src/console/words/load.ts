@@ -5,7 +5,7 @@ import { language, languageTags, speakWith, type Words } from './index.ts'
 import { wordAddresses } from './addresses.ts'
 import { type Language, wantedLanguage } from './languages.ts'
 
-/** Speaks what was chosen before, or else what the browser speaks, and keeps what is chosen. */
+/** Sets the language chosen before, or else the browser's, and stores the choice. */
 export async function beginToSpeak(): Promise<void> {
   await loadWords(wantedLanguage())
   effect(() => {
@@ -14,7 +14,7 @@ export async function beginToSpeak(): Promise<void> {
   })
 }
 
-/** Fetches a language, and speaks it. */
+/** Fetches a language, and sets it. */
 async function loadWords(wanted: Language): Promise<void> {
   const response = await (takeEarly(wordAddresses[wanted]) ?? fetch(wordAddresses[wanted]))
   if (!response.ok) throw new Error(`no words: ${response.status}`)

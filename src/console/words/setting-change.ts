@@ -2,7 +2,7 @@ import { t } from './index.ts'
 
 const priced = /^price of /
 
-/** A line of what a configuration changed, as the gateway keeps it, in the language chosen; names and values stay as they are. */
+/** A line of a configuration's changes, as stored, in the chosen language; names and values stay as they are. */
 export function tSettingChange(line: string): string {
   if (line.startsWith('model ') && line.endsWith(' removed'))
     return t('change.model.removed', { name: line.slice('model '.length, -' removed'.length) })

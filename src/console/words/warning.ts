@@ -1,6 +1,6 @@
 import { language, t, tell } from './index.ts'
 
-/** Sentences that charges keep as warnings, by the facts in them: old ones are translated, too. */
+/** Sentences that charges store as warnings, by their facts: old ones are translated, too. */
 const known: readonly (readonly [sentence: RegExp, tell: (...facts: readonly string[]) => string])[] = [
   [
     /^size (\S+) does not set the price: family \S+ returns (\S+), and .* \(([^()]+)\)$/,
@@ -16,11 +16,11 @@ const known: readonly (readonly [sentence: RegExp, tell: (...facts: readonly str
     (_asked, billed = '', returned = '', made = '') => t('mismatch.other', { billed, returned, made }),
   ],
   [
-    /^this is the price of the images; what else the request used is charged as (\S+)$/,
+    /^this is the price of the images; (?:what else the request used|other usage of the request) is charged as (\S+)$/,
     (id = '') => t('warning.part', { id }),
   ],
   [
-    /^charged by what is used; the hold is the most that the request allows: (.+), times (?:the group's multiplier|(\S+) included)$/,
+    /^charged by (?:what is used; the hold is the most|usage; the hold is the maximum) that the request allows: (.+), times (?:the group's multiplier|(\S+) included)$/,
     (told = '', multiplier) =>
       t('warning.use', {
         told,
@@ -29,7 +29,7 @@ const known: readonly (readonly [sentence: RegExp, tell: (...facts: readonly str
   ],
 ]
 
-/** A warning in the language chosen; undefined where the gateway's own words, English, are all that there is. */
+/** A warning in the chosen language; undefined if there are only the gateway's own English words. */
 export function tWarning(text: string): string | undefined {
   if (language.value === 'en') return undefined
   for (const [sentence, write] of known) {
@@ -39,7 +39,7 @@ export function tWarning(text: string): string | undefined {
   return undefined
 }
 
-/** What comes back, where that is known to the pixel. */
+/** The returned size, if it is known to the pixel. */
 function pixelsOf(returned: string): string {
   return /^\d/.test(returned) ? t('mismatch.pixels', { size: returned }) : ''
 }

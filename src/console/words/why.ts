@@ -5,7 +5,7 @@ import { language, t, tName } from './index.ts'
 
 type Line = BillingRecord['lines'][number]
 
-/** Why a line has its tier; in the gateway's own words where they are the reader's. */
+/** Why an item has its tier; in the gateway's own words if they are in the reader's language. */
 export function tWhy({ size, rule }: Pick<BillingRecord, 'size' | 'rule'>, line: Line): string {
   const { tier, source, width, height, quantity, flags, why } = line
   if (language.value === 'en') return why
@@ -23,7 +23,7 @@ export function tWhy({ size, rule }: Pick<BillingRecord, 'size' | 'rule'>, line:
   })
 }
 
-/** So much of a unit at its price, or its parent's, times the factors that the reason names. */
+/** A quantity of a unit at its price, or its parent's, times the factors in the reason. */
 function tUse({ rows }: BillingRecord['rule'], { tier, source, quantity, why }: Line): string {
   const row = rowOf(rows, tier)
   if (!row) return why
@@ -40,14 +40,14 @@ function rowOf(rows: BillingRecord['rule']['rows'], unit: string): BillingRecord
   return own ?? (parent === undefined ? undefined : rowOf(rows, parent))
 }
 
-/** Why a charge ended as it did: a code of the gateway's, or what a person wrote. */
+/** Why a charge ended: a code of the gateway, or a person's text. */
 export function tReason(reason: string): string {
   const [code = '', ...more] = reason.split(': ')
   const told = tName('charge_reason', code)
   return told === code ? reason : [told, ...more].join(t('colon'))
 }
 
-/** The reasons of a charge, each once, and of how many lines it is. */
+/** The reasons of a charge, each once, with the number of its items. */
 export function reasonsOf(of: BillingRecord): readonly (readonly [reason: string, lines: number])[] {
   return [...Map.groupBy(of.lines, line => tWhy(of, line))].map(([reason, { length }]) => [reason, length] as const)
 }

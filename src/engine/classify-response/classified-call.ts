@@ -11,20 +11,20 @@ import { FirstEventReader, type FormOf, type Kind, kindOf } from './first-event-
 import { type Classification, classify, type Refusal } from './classify.ts'
 import { statusInside } from './status-inside.ts'
 
-/** What is heard of an answer before it is classified, and no longer than this. */
+/** The longest part of an answer that is read before it is classified, and the longest time. */
 const hearMs = 5_000
-/** Without another key: what is wrong from the start is reported at once, and the client sees the head late. */
+/** Without another key: an error at the start is still reported at once, and the client gets the head late. */
 const hearAloneMs = 1_000
 const errorBytesMax = 65_536
 
 /**
- * A call to an upstream with a key. Its head is there when it is known whether the answer is one: of a refusal as much is
- * heard as tells what it means, of a success no more than shows that it is none. What was heard is handed on as it came; an
- * error in an answer that began as a success, as what it would have been: a status, and its JSON.
+ * A call to an upstream with a key. Its head is available once it is known whether the answer is one. A refusal is read
+ * until its meaning is known, a success only until it is known to be one. What was read is passed on unchanged; an
+ * error in an answer that began as a success becomes what it would have been: a status and its JSON.
  */
 export class ClassifiedCall implements Call, Sink {
   readonly head: Promise<AnswerHead>
-  /** What the upstream says no with; undefined for an answer. */
+  /** The upstream's refusal; undefined for an answer. */
   classification: Classification | undefined
   readonly #inner: Call
   readonly #session: UpstreamSession | undefined
@@ -32,7 +32,7 @@ export class ClassifiedCall implements Call, Sink {
   readonly #isAlone: boolean
   readonly #kind: Kind | undefined
   readonly #formOf: FormOf | undefined
-  /** Where the first words have to be waited for. */
+  /** If the first bytes have to be waited for. */
   #heard: PromiseWithResolvers<void> | undefined
   #isHeard = false
   #words: FirstEventReader | undefined
@@ -42,9 +42,9 @@ export class ClassifiedCall implements Call, Sink {
   #isHandingOn = false
   #isHeld = false
   #isWhole = false
-  /** It is still being heard: what is handed on afterwards is others' memory. */
+  /** It is still being classified: what is passed on afterwards is others' memory. */
   #isHearing = false
-  /** The error replaces what came. */
+  /** The error replaces what has arrived. */
   #isReplaced = false
   #failure: Error | undefined
 
@@ -55,7 +55,7 @@ export class ClassifiedCall implements Call, Sink {
       readonly session?: UpstreamSession | undefined
       /** There is no other key to use. */
       readonly isAlone?: boolean
-      /** What is heard; as the answer's head says where it is absent. */
+      /** What is read for classification; as the answer's head says if absent. */
       readonly kind?: Kind
       readonly formOf?: FormOf
     } = {},
@@ -67,7 +67,7 @@ export class ClassifiedCall implements Call, Sink {
     this.#inner = inner
     this.#session = session
     this.#clock = clock
-    // Its maker waits for its head in the same turn, and gets an error when there is none.
+    // Its creator waits for its head in the same turn, and gets an error if there is none.
     this.head = inner.head.then(head => this.#hear(head))
   }
 
@@ -99,7 +99,7 @@ export class ClassifiedCall implements Call, Sink {
     }
     const kind = this.#kind ?? kindOf(head)
     if (kind === undefined) return this.#decide(head)
-    // Of what is no stream the head leaves with the first bytes, whenever they come.
+    // The head of anything but a stream leaves with the first bytes.
     const isShort = this.#isAlone && kind === 'events'
     const listening = this.#listen(
       new FirstEventReader(kind, errorBytesMax, this.#formOf),
@@ -108,7 +108,7 @@ export class ClassifiedCall implements Call, Sink {
     return listening ? listening.then(() => this.#decide(head)) : this.#decide(head)
   }
 
-  /** What was heard, until it is handed on. */
+  /** What was read, until it is passed on. */
   get early(): readonly Buffer[] {
     return this.#chunks
   }
@@ -117,7 +117,7 @@ export class ClassifiedCall implements Call, Sink {
     return this.#isWhole
   }
 
-  /** What it is, by what was heard of it. */
+  /** Its classification, by what was read. */
   #decide(head: AnswerHead): AnswerHead {
     const { status, headers, codings } = head
     const isRefused = status >= 400
@@ -133,12 +133,12 @@ export class ClassifiedCall implements Call, Sink {
     return refusal.isInside ? this.#replace(head, refusal) : head
   }
 
-  /** A vendor may put our key into the word that it refuses it with. */
+  /** A vendor may put our key into its error code. */
   #strike(text: string): string {
     return strikeOut(text, secretsOfCall(this))
   }
 
-  /** Nothing else is in the answer: what follows it is not waited for. */
+  /** The answer holds nothing else: its rest is not waited for. */
   #replace(head: AnswerHead, refusal: Refusal): AnswerHead {
     const { 'content-length': _length, 'transfer-encoding': _framing, ...headers } = head.headers
     this.#chunks = [Buffer.from(JSON.stringify(refusal.body))]
@@ -154,7 +154,7 @@ export class ClassifiedCall implements Call, Sink {
     }
   }
 
-  /** Nothing is to be waited for where the first words came with the head. */
+  /** Nothing is waited for if the first bytes came with the head. */
   #listen(words: FirstEventReader, forMs: number): Promise<void> | undefined {
     this.#words = words
     this.#isHearing = true
@@ -171,7 +171,7 @@ export class ClassifiedCall implements Call, Sink {
   #listened(): void {
     this.#wait?.cancel()
     this.#isHearing = false
-    // No one takes more of it for now.
+    // No one reads more of it for now.
     if (!this.#isWhole && !this.#failure && !this.#sink) {
       this.#isHeld = true
       this.#inner.pause()
@@ -240,9 +240,7 @@ export class ClassifiedCall implements Call, Sink {
   }
 }
 
-/**
- * Of several requests all have to have been refused for nothing to be sold: while one was, another may have been taken.
- */
+/** Several requests count as not sold only if all were refused; otherwise another one may have been accepted. */
 function judgeAll(
   { refusals, asked }: UpstreamSession,
   upstream: Upstream,

@@ -3,10 +3,10 @@ import { valuesAt } from '../../wire/index.ts'
 import { mentions } from './match-message.ts'
 import { besideErrors, limitCodes, outcomes, usualPlaces } from './outcome-table.ts'
 
-/** A machine-readable word is no longer than this. */
+/** No machine-readable word is longer. */
 const codeCharsMax = 100
 
-/** Members that say nothing of a refusal except that it is one. */
+/** Members that only mark an answer as a refusal. */
 const bareMembers: ReadonlySet<string> = new Set([
   'error',
   'message',
@@ -18,29 +18,31 @@ const bareMembers: ReadonlySet<string> = new Set([
   'requestId',
 ])
 
-/** What an upstream has answered instead of the requested content. */
+/** What an upstream answered instead of the requested content. */
 export type Refusal = {
-  /** Of the answer, or of the error in one whose status is a success. */
+  /** The status of the answer, or of the error in an answer of status 200. */
   readonly status: number | undefined
-  /** It was in an answer whose status is a success. */
+  /** It was in an answer of status 200. */
   readonly isInside: boolean
-  /** Its JSON; undefined where it is none. */
+  /** Its JSON; undefined if it is none. */
   readonly body: unknown
   readonly retryAfterMs: number | undefined
 }
 
-/** What a refusal means. */
+/** The meaning of a refusal. */
 export type Classification = {
   readonly class: SaleClass
   readonly key: KeyEffect
-  /** `401 invalid_api_key`: the status and the word that decided. */
+  /** `401 invalid_api_key`: the status and the deciding word. */
   readonly code: string
   readonly retryAfterMs?: number
-  /** The body of the request may have brought it about: another one has to be refused so before it counts for the key. */
+  /** The body of the request may have caused it: it counts for the key once a different request is refused too. */
   readonly confirm?: true
 }
 
-/** What the tables say of a refusal, an operator's rows first. `strike` takes our secrets out of a vendor's word. */
+/**
+ * The meaning of a refusal by the tables, an operator's rows first. `strike` removes our secrets from a vendor's word.
+ */
 export function classify(refusal: Refusal, own: readonly OutcomeRow[] = [], strike = asIs): Classification {
   const found = [...own, ...outcomes]
     .map(row => ({ row, code: fits(row, refusal) }))
@@ -49,7 +51,7 @@ export function classify(refusal: Refusal, own: readonly OutcomeRow[] = [], stri
   if (!found && typeof isLimit !== 'string') return { class: 'final', key: 'none', code: codeOf(refusal, '', strike) }
   const limited = { class: 'not_sold', key: 'cooling', confirm: true } as const
   const { row, code = '' } = found ?? { row: limited, code: String(isLimit) }
-  // In an answer that has begun well, only what is about the key, or too much for it, was surely not sold.
+  // In an answer that has begun well, only errors about the key, or too much for it, were certainly not sold.
   const isProved = !refusal.isInside || ['invalid', 'no_credit', 'cooling', 'request'].includes(row.key)
   const saleClass = row.class === 'not_sold' && !isProved ? 'unknown' : row.class
   const { retryAfterMs } = refusal
@@ -76,7 +78,7 @@ function shown(code: string): string {
   return code.replaceAll(/[^\w.:-]/g, '_').slice(0, 64)
 }
 
-/** The word by which a row fits, '' for the status alone; undefined where it does not fit. */
+/** The word by which a row matches, '' for the status alone; undefined if it does not match. */
 function fits(row: OutcomeRow, refusal: Refusal): string | undefined {
   const { status, at, codes, says, when } = row
   if (row.mentions && !mentions(row, refusal.body)) return undefined
@@ -94,7 +96,7 @@ function saysOneOf(body: unknown, sentences: readonly string[]): boolean {
   return valuesAt(body, 'error.message').some(value => typeof value === 'string' && sentences.includes(value))
 }
 
-/** No JSON, or no more in it than a message and the status once more: nothing that identifies it. */
+/** No JSON, or only a message and the status in it: nothing that identifies the refusal. */
 function isBare(body: unknown): boolean {
   if (typeof body !== 'object' || body === null) return true
   const { error } = body as { readonly error?: unknown }
@@ -130,7 +132,7 @@ export function readRefusal(status: number, body: Buffer, wait: number | undefin
   return { status, isInside: false, body: parseLoosely(body), retryAfterMs: wait }
 }
 
-/** Undefined where it is no JSON. */
+/** Undefined if it is no JSON. */
 export function parseLoosely(text: Buffer | string): unknown {
   try {
     return JSON.parse(String(text)) as unknown
@@ -139,7 +141,7 @@ export function parseLoosely(text: Buffer | string): unknown {
   }
 }
 
-/** The refusal in a whole answer whose status is a success; undefined where it is an answer. */
+/** The refusal in a whole answer of status 200; undefined if it is an answer. */
 export function refusalInside(body: unknown): Refusal | undefined {
   const whole: unknown = Array.isArray(body) && body.length === 1 ? body[0] : body
   if (typeof whole !== 'object' || whole === null || Array.isArray(whole)) return undefined
@@ -156,7 +158,7 @@ export function refusalInside(body: unknown): Refusal | undefined {
   }
 }
 
-/** Empty, whatever it is of. */
+/** Empty, whatever its type. */
 export function isNothing(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return value === null || value === ''
   return Object.keys(value).length === 0

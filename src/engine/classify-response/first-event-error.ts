@@ -6,21 +6,21 @@ import { isNothing, parseLoosely, type Refusal, refusalInside } from './classify
 import { mayBeError } from './may-be-error.ts'
 import { soldMembers } from './outcome-table.ts'
 
-/** An error that is alone in an answer is no longer. */
+/** No lone error in an answer is longer. */
 const insideBytesMax = 16_384
 const isEvents = /^text\/event-stream/i
 const isJson = /[/+]json/i
 
 /**
- * What says of an answer what it is: all of a refusal, the first members of JSON, the first event of a stream, or of anything
- * the first bytes that show its form.
+ * The part of an answer that classifies it: all of a refusal, the first members of JSON, the first event of a stream,
+ * or the first bytes of anything that shows its form.
  */
 export type Kind = 'refusal' | 'json' | 'events' | 'form'
 
-/** The form that the beginning of an answer shows; undefined where more bytes decide. */
+/** The form that the beginning of an answer shows; undefined if more bytes decide. */
 export type FormOf = (begin: Buffer) => AnswerForm | undefined
 
-/** Undefined where it says nothing that could be read. */
+/** Undefined if it has no readable words. */
 export function kindOf({ status, headers, codings }: AnswerHead): Kind | undefined {
   if (status >= 400) return 'refusal'
   if (codings.length > 0) return undefined
@@ -30,7 +30,7 @@ export function kindOf({ status, headers, codings }: AnswerHead): Kind | undefin
   return isJson.test(type) ? 'json' : undefined
 }
 
-/** What an answer begins with: as much of it as shows whether it is an error, and which. */
+/** The beginning of an answer, as much as shows whether it is an error, and which. */
 export class FirstEventReader {
   #kind: Kind
   readonly #bytesMax: number
@@ -38,17 +38,17 @@ export class FirstEventReader {
   readonly #chunks: Buffer[] = []
   #bytes = 0
   #isWhole = false
-  /** The first event that says something. */
+  /** The first event with data. */
   #event: FirstEvent | undefined
 
-  /** @param bytesMax how much of a refusal is read; `formOf`: absent where the answer has the form that its head says */
+  /** @param bytesMax how much of a refusal is read; `formOf`: absent if the answer has the form in its head */
   constructor(kind: Kind, bytesMax = insideBytesMax, formOf: FormOf = asDeclared) {
     this.#kind = kind
     this.#bytesMax = kind === 'refusal' ? bytesMax : insideBytesMax
     this.#formOf = formOf
   }
 
-  /** @returns true when no more is needed */
+  /** @returns true if no more is needed */
   add(chunk: Buffer): boolean {
     this.#chunks.push(chunk)
     this.#bytes += chunk.length
@@ -62,7 +62,7 @@ export class FirstEventReader {
     return this.#event !== undefined
   }
 
-  /** Upstreams that fail in a stream may write JSON without the frame of an event: it is read as what it is. */
+  /** Upstreams that fail in a stream may write JSON without an event around it. */
   #isNoStream(bytes: Buffer): boolean {
     const form = this.#formOf(bytes)
     if (form === 'object' || form === 'list') this.#kind = 'json'
@@ -74,7 +74,7 @@ export class FirstEventReader {
     if (this.#kind === 'events') this.#event ??= firstEvent(`${this.#text()}\n\n`)
   }
 
-  /** Its JSON; `codings`: what it came in, though that was not requested. */
+  /** Its JSON; `codings`: its encodings, although they were not requested. */
   value(codings: readonly Coding[] = []): unknown {
     if (this.#bytes > this.#bytesMax) return undefined
     if (codings.length === 0) return parseLoosely(this.#text())
@@ -82,7 +82,7 @@ export class FirstEventReader {
     return plain && parseLoosely(plain)
   }
 
-  /** The error that is alone in it. */
+  /** The lone error in it. */
   inside(): Refusal | undefined {
     if (this.#kind === 'events') return this.#event && refusalOfEvent(this.#event)
     return this.#isWhole ? refusalInside(this.value()) : undefined
@@ -97,7 +97,7 @@ const asDeclared: FormOf = () => 'events'
 
 type FirstEvent = { readonly name: string; readonly data: string }
 
-/** Its data is an error, or its name or type says that it is one. */
+/** Its data is an error, or its name or type marks one. */
 function refusalOfEvent({ name, data }: FirstEvent): Refusal | undefined {
   const value = parseLoosely(data)
   const found = refusalInside(value)
@@ -105,18 +105,18 @@ function refusalOfEvent({ name, data }: FirstEvent): Refusal | undefined {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
   const type = isObject && 'type' in value ? value.type : undefined
   if (name !== 'error' && type !== 'error') return undefined
-  // Something was sold, whatever failed then.
+  // Something was sold, whatever failed later.
   if (isObject && Object.entries(value).some(([member, of]) => soldMembers.has(member) && !isNothing(of)))
     return undefined
   if (isObject && 'error' in value) {
-    // Its other members do not matter: the event says what it is.
+    // Its other members do not matter: the event is marked as an error.
     const own = refusalInside({ ...(type === 'error' && { type }), error: value.error })
     if (own) return own
   }
   return refusalInside({ error: isObject ? value : { message: typeof value === 'string' ? value : data } })
 }
 
-/** The first whole event that has data; undefined while there is none. */
+/** The first whole event with data; undefined while there is none. */
 function firstEvent(text: string): FirstEvent | undefined {
   const events = text.replaceAll(/\r\n?/g, '\n').split('\n\n')
   for (const event of events.slice(0, -1)) {

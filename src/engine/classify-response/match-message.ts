@@ -2,17 +2,17 @@ import type { OutcomeRow } from '../../domain/index.ts'
 import { valuesAt } from '../../wire/index.ts'
 import { messagePlaces } from './outcome-table.ts'
 
-/** What decides is at the beginning of a message. */
+/** The deciding words are at the beginning of a message. */
 const messageCharsMax = 4_000
-/** With separators between thousands, as people write it, and a currency before it. */
+/** With thousands separators, as people write it, and a currency before it. */
 const numberPattern = String.raw`[$€¥]? ?(\d+(?:[,_]\d{3})*(?:\.\d+)?)`
 
-/** A sentence of a table, ready to be looked for. */
+/** A sentence of a table, compiled. */
 type Sentence = { readonly pattern: RegExp; readonly names: readonly string[] }
 
 const known = new WeakMap<OutcomeRow, readonly Sentence[]>()
 
-/** Whether a message has one of a row's sentences, with numbers that are as the row says. */
+/** Whether a message matches one of a row's sentences, with numbers that meet the row's condition. */
 export function mentions(row: OutcomeRow, body: unknown): boolean {
   const messages = messagesOf(body)
   return sentencesOf(row).some(sentence =>

@@ -16,9 +16,8 @@ const known: readonly Buffer[] = [...besideErrors].map(name => Buffer.from(name)
 const nothing = Buffer.from('null')
 
 /**
- * Whether the beginning of an answer, the first in a list too, may become that of an error that is alone in it: as far
- * as it goes there is nothing in it but what errors may have next to them. Every answer is looked at, so this
- * looks at its bytes and makes nothing of them.
+ * Whether the beginning of an answer, also of the first item of a list, may belong to a lone error: so far it has only
+ * what errors may have next to them. Every answer is checked, so this reads its bytes without parsing.
  */
 export function mayBeError(json: Buffer): boolean {
   let at = skipSpace(json, 0)
@@ -40,7 +39,7 @@ export function mayBeError(json: Buffer): boolean {
   return true
 }
 
-/** Whether a name, written without its quotes, is one of those; with escapes in it it may be. */
+/** Whether a name, without its quotes, is one of those; with escapes it may be. */
 function mayStandBeside(json: Buffer, from: number, to: number): boolean {
   for (let i = 0; i < known.length; i++) {
     const name = known[i] as Buffer
@@ -61,7 +60,7 @@ function skipSpace(json: Buffer, from: number): number {
   return at
 }
 
-/** From its first quote to after its last; none where that has not come. */
+/** From its first quote to after its last; undefined if that has not arrived. */
 function skipText(json: Buffer, from: number): number {
   for (let at = from + 1; at < json.length; at++) {
     if (json[at] === quote) return at + 1
@@ -70,7 +69,7 @@ function skipText(json: Buffer, from: number): number {
   return none
 }
 
-/** From a value without parts to the comma after it; none where it is no such value, or its end has not come. */
+/** From a value without parts to the comma after it; undefined if it is no such value, or its end has not arrived. */
 function skipPlain(json: Buffer, from: number): number {
   if (json[from] === quote) return commaAt(json, skipText(json, from))
   let at = from
@@ -78,7 +77,7 @@ function skipPlain(json: Buffer, from: number): number {
   return at === from ? none : commaAt(json, at)
 }
 
-/** As `skipPlain`, of a value that is empty: other members of an answer may be so next to its error. */
+/** Like `skipPlain`, for an empty value: other members may be empty next to an answer's error. */
 function skipNothing(json: Buffer, from: number): number {
   const first = json[from]
   if (first === quote) return json[from + 1] === quote ? commaAt(json, from + 2) : none

@@ -1,13 +1,14 @@
 import { noCreditSentences, type OutcomeRow } from '../../domain/index.ts'
 
 /**
- * What refusals mean, for all vendors alike: the first row that fits says it. What fits none is the caller's. Only status
- * and machine-readable words count against a key: what a message says, a caller may have said first. One sentence of a vendor
- * that has no code for it counts where it is all that the message says. In a key's favour a message and its numbers count: a
- * caller who brings them about spares the key one refusal. Rows with `confirm` need a second request (`key-states.ts`).
+ * The meaning of refusals, for all vendors: the first matching row applies. What matches none goes to the client. Only
+ * the status and machine-readable words count against a key, because a client may have caused the message. One
+ * exception: the sentence of a vendor without a code for it counts if it is the whole message. In favour of a key the
+ * message and its numbers count: a client that causes them only spares the key one refusal. Rows with `confirm` need a
+ * second request (`key-states.ts`).
  */
 export const outcomes: readonly OutcomeRow[] = [
-  // The vendor's numbers say that the key is alive, and this request too large for it.
+  // The vendor's numbers show that the key is valid, and this request too large for it.
   {
     status: [400, 402, 403, 429],
     mentions: ['can only afford {left}'],
@@ -28,7 +29,7 @@ export const outcomes: readonly OutcomeRow[] = [
     class: 'not_sold',
     key: 'request',
   },
-  // Its words say so where it gives no numbers.
+  // Its words show it if it gives no numbers.
   {
     status: [402, 403, 429],
     mentions: [
@@ -46,7 +47,7 @@ export const outcomes: readonly OutcomeRow[] = [
     class: 'not_sold',
     key: 'request',
   },
-  // Too much in flight, or a budget that renews: it says how long to wait.
+  // Too much in flight, or a budget that renews: it reports how long to wait.
   { status: [402, 403], when: 'wait', class: 'not_sold', key: 'cooling' },
   {
     status: [400, 401, 403],
@@ -98,7 +99,7 @@ export const outcomes: readonly OutcomeRow[] = [
     class: 'not_sold',
     key: 'no_credit',
   },
-  // What is left may be enough for a smaller request.
+  // The remaining credit may be enough for a smaller request.
   {
     status: [400, 402, 403, 429],
     codes: [
@@ -113,7 +114,7 @@ export const outcomes: readonly OutcomeRow[] = [
     confirm: true,
   },
   { status: [400], says: noCreditSentences, class: 'not_sold', key: 'no_credit' },
-  // A budget of the key or of what it belongs to is spent; the same status without it is about the request.
+  // A budget of the key or its owner is spent; the same status without the word is about the request.
   {
     status: [403],
     at: 'error.metadata.limit_source',
@@ -124,7 +125,7 @@ export const outcomes: readonly OutcomeRow[] = [
   },
   { status: [401], class: 'not_sold', key: 'invalid' },
   { status: [402], class: 'not_sold', key: 'no_credit', confirm: true },
-  // A body of a caller may bring these about too: they count for the key only where another one is served.
+  // A client's body may cause these too: they count for the key only if another one is served.
   {
     status: [403, 404],
     codes: [
@@ -144,7 +145,7 @@ export const outcomes: readonly OutcomeRow[] = [
     class: 'not_sold',
     key: 'model',
   },
-  // A key that may not, or a proxy in front of the vendor; it is nothing to suspend a key for.
+  // A key without permission, or a proxy in front of the vendor: no reason to suspend a key.
   { status: [403], when: 'bare', class: 'not_sold', key: 'none' },
   { status: [429], when: 'wait', class: 'not_sold', key: 'cooling' },
   { status: [429], class: 'not_sold', key: 'cooling', confirm: true },
@@ -152,7 +153,7 @@ export const outcomes: readonly OutcomeRow[] = [
   { status: [408, 409, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529], class: 'unknown', key: 'none' },
 ]
 
-/** For answers whose status is a success, and that hold an error alone: these words too decide what they say of the key. */
+/** For answers of status 200 that hold only an error: these words also decide what it means for the key. */
 export const limitCodes: readonly string[] = [
   'rate_limit_exceeded',
   'rate_limit_error',
@@ -163,7 +164,7 @@ export const limitCodes: readonly string[] = [
   'ThrottlingException',
 ]
 
-/** Where a vendor's sentences are. */
+/** Where vendors put their sentences. */
 export const messagePlaces: readonly string[] = [
   'error.message',
   'message',
@@ -221,5 +222,5 @@ export const besideErrors: ReadonlySet<string> = new Set([
   'event_id',
 ])
 
-/** Members that say what was made or counted: an error next to one may have been sold, whatever else it says. */
+/** Members that report what was made or counted: an error next to one may have been sold, whatever else it reports. */
 export const soldMembers: ReadonlySet<string> = new Set(['usage', 'usageMetadata', 'choices', 'candidates', 'output'])

@@ -1,14 +1,14 @@
-/** Statuses by which an upstream says that it is unable, for any client. */
+/** Statuses by which an upstream reports that it is unable, for any client. */
 export function isRetryableStatus(status: number): boolean {
   return status === 429 || status === 529 || (status >= 500 && status !== 501)
 }
 
-/** Statuses that say that nothing was begun: another upstream may be tried without doubt. */
+/** Statuses that mean that nothing was begun: another upstream may safely be tried. */
 export function isDefiniteRefusal(status: number): boolean {
   return status === 429 || status === 503 || status === 529
 }
 
-/** Retry-After in milliseconds: seconds or a date (RFC 9110 10.2.3); undefined where it says nothing. */
+/** Retry-After in milliseconds: seconds or a date (RFC 9110 10.2.3); undefined without a value. */
 export function retryAfterMs(value: string | string[] | undefined, nowMs: number): number | undefined {
   if (typeof value !== 'string') return undefined
   const seconds = Number(value)

@@ -1,7 +1,7 @@
 import { codesAt, type Classification, type Refusal } from './classify.ts'
 import { limitCodes, usualPlaces } from './outcome-table.ts'
 
-/** The statuses that vendors have for words which an answer of 200 may contain too. */
+/** The statuses that vendors use for words which an answer of status 200 may contain too. */
 const statuses: readonly (readonly [status: number, codes: readonly string[]])[] = [
   [
     400,
@@ -25,10 +25,10 @@ const statuses: readonly (readonly [status: number, codes: readonly string[]])[]
   [504, ['timeout_error', 'DEADLINE_EXCEEDED']],
 ]
 
-/** How codes end that blame the client. */
+/** Suffixes of codes that blame the client. */
 const callerFault = '_user_error'
 
-/** The status that an error in an answer of 200 would have had. */
+/** The status that an error in an answer of status 200 would have had. */
 export function statusInside(refusal: Refusal, classification: Classification | undefined): number {
   if (refusal.status !== undefined) return refusal.status
   if (classification?.key === 'cooling') return 429

@@ -3,10 +3,12 @@ import type { AnswerHead, Call } from '../call-request.ts'
 import { FirstEventReader, type FormOf, type Kind, kindOf } from './first-event-error.ts'
 import { mayBeError } from './may-be-error.ts'
 
-/** What is known before an answer is heard. */
+/** What is known before an answer is read. */
 export type ReadingNeeds = {
   readonly hasKey: boolean
-  /** Where its first words come from; absent where several requests make the answer, which are heard one by one. */
+  /**
+   * The source of its first bytes; absent if several requests make the answer, each of which is classified by itself.
+   */
   readonly call: Call | undefined
   readonly formOf: FormOf
   /** JSON is no answer: it is an error, or of another form than requested. */
@@ -14,17 +16,17 @@ export type ReadingNeeds = {
 }
 
 /**
- * What has to be heard of an answer to know what it is: of a status that is none, of one that may be an error all the same,
- * and of one whose form has not shown yet. Undefined where what came with the head shows all of it.
+ * How much of an answer has to be read to classify it: for an error status, for one that may still be an error, and for
+ * one whose form is not known yet. Undefined if the bytes that came with the head are enough.
  */
 export function kindToRead(head: AnswerHead, { hasKey, call, formOf, wantsEvents }: ReadingNeeds): Kind | undefined {
   if (head.status >= 400) return hasKey ? 'refusal' : undefined
   if (!call || head.codings.length > 0) return undefined
-  // What came with the head is mostly enough, and then there is nothing to wait for.
+  // The bytes that came with the head are usually enough; then nothing is waited for.
   const { early = [] } = call
   const kind = kindOf(head)
   if (kind === 'events') return beginsWithAnswer(early, formOf) ? undefined : 'events'
-  // Of an upstream that is sent no key only streams are heard for errors.
+  // For an upstream without keys only streams are read for errors.
   const isJson = kind === 'json' && (hasKey || wantsEvents)
   if (isJson && mayBeErrorAfter(early)) return 'json'
   if (formOf(joined(early)) !== undefined) return undefined

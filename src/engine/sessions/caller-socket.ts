@@ -12,7 +12,7 @@ export type SocketReader = {
 }
 
 /**
- * The socket of a caller who asked for a WebSocket. It is read from the start, or nobody would notice that the caller has left
+ * The socket of a client that requested a WebSocket. It is read from the start, or no one would notice that the client has left
  * while its key is looked up; what it sends meanwhile is kept.
  */
 export class CallerSocket {

@@ -7,7 +7,7 @@ export const closeCodes = {
   goingAway: 1001,
   protocol: 1002,
   noCode: 1005,
-  /** Sent by nobody: the connection ended without a closing frame. */
+  /** Never sent: the connection ended without a closing frame. */
   noConnection: 1006,
   policy: 1008,
   tooLarge: 1009,

@@ -31,7 +31,7 @@ export function readOpening({ headers }: Head, secretProtocol: RegExp | undefine
   return { key, protocols: all.filter(one => !secretProtocol?.test(one)) }
 }
 
-/** The headers by which an upstream is asked for a WebSocket; no extension, so that its frames can be read. */
+/** The headers that request a WebSocket of an upstream; no extension, so that its frames can be read. */
 export function openingHeaders({ key, protocols }: Opening): { readonly [name: string]: string } {
   return {
     'sec-websocket-key': key,

@@ -45,7 +45,7 @@ export function sendInner(
   return { answer, abort: () => void sent.destroy() }
 }
 
-/** What of the opening goes with each message: the key, whoever the client is, and what it says of its conversation. */
+/** What of the opening goes with each message: the key, the name of the client, and what it says of its conversation. */
 export function headersOfMessages(head: Head, keys: readonly string[], session: string): { [name: string]: string } {
   const kept: { [name: string]: string } = { host: String(head.headers['host'] ?? 'gateway') }
   for (const [name, value] of Object.entries(head.headers))

@@ -156,7 +156,7 @@ export class Session implements Timed {
     return Math.min(this.#totalAt, this.#messageAt + idleMs, now + pingMs)
   }
 
-  /** Asks the silent side whether it is there. */
+  /** Sends a ping to the silent side. */
   #ping(now: number): void {
     const goneMs = this.#bounds.pingMs * (pingsMax + 1)
     if (now >= this.#upstreamAt + goneMs) return this.#end(closeCodes.fault, gone('it is silent'), 'upstream')

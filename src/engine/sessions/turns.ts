@@ -55,9 +55,9 @@ export class Turns {
     return this.#open.size === 0
   }
 
-  /** Whether a caller's messages that begin `asked` more turns may go on now. */
-  covers(asked: number): boolean {
-    if (this.#spares.length < this.#wanted(asked) || this.#isStale) return false
+  /** Whether a caller's messages that begin `more` turns may go on now. */
+  covers(more: number): boolean {
+    if (this.#spares.length < this.#wanted(more) || this.#isStale) return false
     return !this.#beside || this.#besideSpares.length > 0
   }
 

@@ -10,55 +10,56 @@ import { ConnectionClosed } from './wire-fault.ts'
 import { framing } from './write-head.ts'
 
 /**
- * One request and its answer. It is called in this order: `onStart`, once; `onHead`, for each interim answer and then for the answer; `onData`
- * any number of times; `onEnd` or, at any time, `onError`. Nothing more after either, or after it gave the connection up.
+ * One request and its answer. Calls come in this order: `onStart`, once; `onHead`, for each interim answer and then for
+ * the answer; `onData` any number of times; `onEnd` or, at any time, `onError`. Nothing follows either, or after it
+ * released the connection.
  */
 export type WireExchange = {
   /** It has the connection, and writes its request; no byte of it was written before. */
   onStart(connection: Connection): void
-  /** `bytes`: how long the head was on the wire. */
+  /** `bytes`: the length of the head on the wire. */
   onHead(head: ParsedHead, bytes: number): void
-  /** The chunk is the exchange's own. */
+  /** The chunk belongs to the receiver. */
   onData(chunk: Buffer): void
   /** @param isSent nothing of the request waits to be written any more */
   onEnd(isSent: boolean): void
   onError(error: Error): void
 }
 
-/** What a connection reports to its owner. */
+/** Events of a connection for its owner. */
 export type ConnectionOwner = {
-  /** Its answer has been read; it may carry another request. */
+  /** Its answer was read; it may carry another request. */
   onRest(connection: Connection): void
   /** It is closed, or about to be, and carries nothing more. */
   onGone(connection: Connection): void
 }
 
-/** Up to this a head and its body are one piece of memory; larger ones are handed to the system as two. */
+/** Up to this size a head and its body are one piece of memory; larger ones are written as two. */
 const joinedBytesMax = 16_384
 /** Larger bodies are written piece by piece. */
 const wholeBytesMax = 65_536
 
-/** One connection to an upstream: a request at a time, and its answer. */
+/** A connection to an upstream: one request at a time, and its answer. */
 export class Connection implements Member, Reading {
   place = -1
   /** By the clock's `tick`: since when it has been idle, and until when it may be used. */
   idleSince = 0
   idleUntil = 0
-  /** For how long the upstream keeps it when it is idle, where it says so. */
+  /** How long the upstream keeps it idle, if it reports that. */
   keptMs: number | undefined
   readonly #owner: ConnectionOwner
   readonly #reader = new AnswerReader(this)
   #socket: Socket | undefined
   #exchange: WireExchange | undefined
   #sender: BodySender | undefined
-  /** The request that it carries allows another one after it. */
+  /** The current request allows another one after it. */
   #reuse = false
-  /** A write was lost: where the request ends for the upstream is not known. */
+  /** A write was lost: the upstream's end of the request is unknown. */
   #isDeaf = false
   #isGone = false
   #isPaused = false
   #error: Error | undefined
-  /** Memory that the socket reads into, when it is not the common one. */
+  /** Memory that the socket reads into, if it is not the common one. */
   #piece: Buffer | undefined
 
   constructor(owner: ConnectionOwner) {
@@ -69,10 +70,10 @@ export class Connection implements Member, Reading {
     return this.#isGone
   }
 
-  /** Takes a socket over that is connected. One that reads into `nextMemory` has no events of its own for what it reads. */
+  /** Takes over a connected socket. One that reads into `nextMemory` has no events of its own for what it reads. */
   open(socket: Socket, readsItself: boolean): void {
     this.#socket = socket
-    // It was given up while it was opened.
+    // It was abandoned while it was opened.
     if (this.#isGone) return void socket.on('error', () => undefined).destroy()
     makePatient(socket, this.#onDeaf)
     socket.on('error', this.#onError).on('end', this.#onEnd).on('close', this.#onClose).on('drain', this.#onDrain)
@@ -80,7 +81,9 @@ export class Connection implements Member, Reading {
     if (socket.destroyed) this.#lose()
   }
 
-  /** Where the socket reads next: memory of its own for a piece that is handed on as it is, else the common one. */
+  /**
+   * The socket's next read buffer: memory of its own for a piece that is passed on without a copy, else the common one.
+   */
   nextMemory(): Buffer {
     if (this.#piece) return this.#piece
     const expected = this.#exchange ? this.#reader.expectedBytes : 0
@@ -89,10 +92,10 @@ export class Connection implements Member, Reading {
     return this.#piece
   }
 
-  /** So many bytes are at the beginning of what `nextMemory` gave. */
+  /** So many bytes are at the beginning of the memory from `nextMemory`. */
   onRead(bytes: number, memory: Buffer): void {
     const read = bytes === memory.length ? memory : memory.subarray(0, bytes)
-    // Half empty, it would keep twice the memory that is used.
+    // Half empty, it would hold twice the memory that is used.
     const isHandedOn = memory === this.#piece && bytes * 2 >= memory.length
     if (isHandedOn) this.#piece = undefined
     this.#take(read, isHandedOn)
@@ -112,7 +115,7 @@ export class Connection implements Member, Reading {
     if (!this.#exchange) this.#piece = undefined
   }
 
-  /** Gives it to a request. */
+  /** Assigns it to a request. */
   begin(exchange: WireExchange): void {
     this.#exchange = exchange
     this.#sender = undefined
@@ -123,7 +126,7 @@ export class Connection implements Member, Reading {
     }
   }
 
-  /** Writes a request whose body is at hand, or that has none. To be called once, from `onStart`. */
+  /** Writes a request with a complete body, or without one. Call it once, from `onStart`. */
   send(method: string, head: string, body: Buffer | undefined, reuse: boolean): void {
     const socket = this.#start(method, reuse)
     if (!body) {
@@ -133,7 +136,10 @@ export class Connection implements Member, Reading {
     else sendWhole(socket, head + framing.counted(body.length), body)
   }
 
-  /** Writes a request whose body is read or made meanwhile; of unknown length without `bytes`. To be called once, from `onStart`. */
+  /**
+   * Writes a request whose body is read or made meanwhile; of unknown length without `bytes`. Call it once, from
+   * `onStart`.
+   */
   sendStream(method: string, head: string, source: Readable, bytes: number | undefined, reuse: boolean): void {
     this.#sender = new StreamSender(this.#start(method, reuse), head, source, bytes, this.#onSourceError)
   }
@@ -167,7 +173,7 @@ export class Connection implements Member, Reading {
     this.#socket?.resume()
   }
 
-  /** The caller gives its request up: it gets no more callbacks. */
+  /** The caller abandons its request: it gets no more callbacks. */
   abort(): void {
     this.#exchange = undefined
     this.close()
@@ -208,7 +214,7 @@ export class Connection implements Member, Reading {
     this.#exchange = undefined
     const isSent = this.#sender?.isDone !== false && this.#socket?.writableLength === 0
     if (persists && this.#reuse && isSent && !this.#isDeaf && !this.#isGone) {
-      // An idle connection is read: that it ends is to be heard.
+      // An idle connection is read, to notice its end.
       this.resume()
       this.#owner.onRest(this)
     } else this.close()
@@ -222,7 +228,7 @@ export class Connection implements Member, Reading {
     exchange?.onError(error)
   }
 
-  /** The other side is gone; for an answer that ends with its connection that is its end. */
+  /** The other side has closed; an answer that ends with its connection is complete. */
   #lose(): void {
     if (this.#exchange) this.break(this.#error ?? new ConnectionClosed())
     else this.close()

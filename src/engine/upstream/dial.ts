@@ -8,14 +8,14 @@ export type Address = {
   readonly host: string
   readonly port: number
   readonly isEncrypted: boolean
-  /** The name of the certificate and of the greeting; undefined for an IP address. */
+  /** The name of the certificate and of SNI; undefined for an IP address. */
   readonly serverName: string | undefined
 }
 
-/** How often a silent connection is probed: a peer that is gone without a word is found. */
+/** How often a silent connection is probed, to notice a peer that has vanished. */
 const probeAfterMs = 60_000
 
-/** Where a url leads, with a name of its own where `host` is given. */
+/** The endpoint of a url, with its own name if `host` is given. */
 export function addressOf(url: URL, host?: string): Address {
   const isEncrypted = url.protocol === 'https:'
   const dialled = url.hostname.replace(/^\[(.*)\]$/, '$1')
@@ -28,19 +28,19 @@ export function addressOf(url: URL, host?: string): Address {
   }
 }
 
-/** Opens connections to one place. */
+/** Opens connections to one endpoint. */
 export class Dialler {
   readonly #address: Address
   readonly #timeoutMs: number
   readonly #clock: Clock
   readonly #connect: Connect | undefined
   readonly #lookup: LookupFunction | undefined
-  /** What the last greeting gave for the next one. */
+  /** The TLS session of the last connection, for the next one. */
   #session: Buffer | undefined
 
   /**
-   * @param connect takes the place of this machine's network
-   * @param lookup resolves the name, and judges what comes out; the system alone by default
+   * @param connect replaces this machine's network
+   * @param lookup resolves the name and checks the result; the system's by default
    */
   constructor(
     address: Address,
@@ -56,7 +56,7 @@ export class Dialler {
     this.#connect = connect
   }
 
-  /** Opens a connection. @throws Error with a `code`: Node's own, or `ETIMEDOUT` when that took too long */
+  /** Opens a connection. @throws Error with a `code`: Node's own, or `ETIMEDOUT` if it took too long */
   async dial(connection: Connection): Promise<void> {
     const { host, port, isEncrypted } = this.#address
     if (this.#connect) {
@@ -67,7 +67,7 @@ export class Dialler {
     const socket = isEncrypted ? this.#greet() : this.#reach(connection)
     let isOver = false
     const giveUp = (): void => void (isOver || socket.destroy(timedOut()))
-    // A process that was stopped for longer finds its timer due before it has heard of the connection, which is there.
+    // A process that was stopped for longer finds its timer due before it has noticed the finished connection.
     const limit = this.#clock.after(this.#timeoutMs, () => void setImmediate(giveUp))
     return new Promise((resolve, reject) => {
       const onError = (error: Error): void => {
@@ -124,7 +124,7 @@ export class Dialler {
 }
 
 function timedOut(): Error {
-  return Object.assign(new Error('no connection in time'), { code: 'ETIMEDOUT' })
+  return Object.assign(new Error('the connection timed out'), { code: 'ETIMEDOUT' })
 }
 
 /** If all addresses failed and one was too slow, the error is a timeout, whichever timer was first. */

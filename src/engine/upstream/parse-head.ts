@@ -3,23 +3,23 @@ import { WireFault } from './wire-fault.ts'
 /** Names in lower case; a repeated name has a list. */
 export type AnswerHeaders = { readonly [name: string]: string | string[] | undefined }
 
-/** The head of an answer, or of an interim one, as it came. */
+/** The head of an answer, or of an interim one, as received. */
 export type ParsedHead = {
   readonly status: number
   readonly headers: AnswerHeaders
-  /** By its version and its `Connection` the connection may carry another request. */
+  /** Its version and its `Connection` allow another request on the connection. */
   readonly persists: boolean
 }
 
 const statusLine = /^HTTP\/1\.([01]) ([0-9]{3})(?: [\t\x20-\x7e\x80-\xff]*)?$/
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const unreadable = /[^\t\x20-\x7e\x80-\xff]/
-/** Up to 15 digits: more is no number that can be counted to. */
+/** Up to 15 digits: longer numbers are not exact. */
 const length = /^[0-9]{1,15}$/
 const closes = /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i
 const keeps = /(?:^|,)[\t ]*keep-alive[\t ]*(?:,|$)/i
 
-/** Names as upstreams write them, with what they are in lower case: few, and the same ones again and again. */
+/** Names as upstreams write them, with their lower case: few, and often repeated. */
 const known = new Map<string, string>()
 const knownMax = 512
 
@@ -31,8 +31,8 @@ const knownMax = 512
 export function parseHead(text: string): ParsedHead {
   let end = lineEnd(text, 0)
   const first = statusLine.exec(text.slice(0, end))
-  if (!first) throw new WireFault('its first line is no status line')
-  // No prototype: a name that means something there is a name like any other.
+  if (!first) throw new WireFault('its first line is not a status line')
+  // Without a prototype, whose member names would have a meaning.
   const headers: { [name: string]: string | string[] | undefined } = Object.create(null)
   while (end < text.length) {
     const start = end + 2
@@ -43,7 +43,7 @@ export function parseHead(text: string): ParsedHead {
     const value = readValue(text, colon + 1, end)
     const before = headers[name]
     if (name === 'content-length' && (before !== undefined || !length.test(value)))
-      throw new WireFault('its content-length is not one number')
+      throw new WireFault('its content-length is not a single number')
     if (before === undefined) headers[name] = value
     else if (typeof before === 'string') headers[name] = [before, value]
     else before.push(value)
@@ -62,7 +62,7 @@ function lineEnd(text: string, from: number): number {
 function readName(text: string): string {
   const seen = known.get(text)
   if (seen !== undefined) return seen
-  if (!token.test(text)) throw new WireFault('the name of a header is none')
+  if (!token.test(text)) throw new WireFault('a header name is invalid')
   const name = text.toLowerCase()
   if (known.size < knownMax) known.set(text, name)
   return name
@@ -74,7 +74,7 @@ function readValue(text: string, from: number, to: number): string {
   while (start < end && isBlank(text.charCodeAt(start))) start++
   while (end > start && isBlank(text.charCodeAt(end - 1))) end--
   const value = text.slice(start, end)
-  if (unreadable.test(value)) throw new WireFault('the value of a header holds what none may')
+  if (unreadable.test(value)) throw new WireFault('a header value has invalid characters')
   return value
 }
 

@@ -2,18 +2,18 @@ import type { Socket } from 'node:net'
 
 type WriteCallback = (error?: Error | null) => void
 
-/** The other side reads no more; what it has said may lie in the receive buffer still. */
+/** The other side reads no more; its answer may still be in the receive buffer. */
 const deaf: ReadonlySet<string | undefined> = new Set(['EPIPE', 'ECONNRESET'])
 
 /**
- * Keeps a socket readable after a write on it has failed: an upstream that answers early and closes (413 while we upload)
- * has its answer waiting. Reading ends the socket soon enough.
- * @param onDeaf called for each write that was lost so
+ * Keeps a socket readable after a write on it has failed: an upstream that answers early and closes (413 while we
+ * upload) has its answer waiting. Reading ends the socket soon.
+ * @param onDeaf called for each lost write
  */
 export function makePatient(socket: Socket, onDeaf: () => void): void {
   let last: WriteCallback | undefined
   let patient: WriteCallback | undefined
-  // A stream calls with one and the same function, so that one closure does for all writes.
+  // A stream always passes the same function, so that one closure serves all writes.
   const swallow = (done: WriteCallback): WriteCallback => {
     if (patient && last === done) return patient
     last = done

@@ -6,14 +6,14 @@ import { type Waiter, WaitingLine } from './waiting-line.ts'
 import { Waits, type WaitTimes } from './waits.ts'
 import { ConnectionClosed, QueueFull } from './wire-fault.ts'
 
-/** An idle connection is kept so long where the upstream does not say how long it keeps it. */
+/** How long an idle connection is kept if the upstream does not report a time. */
 const idleMs = 4_000
-/** Where it says so, it is closed so much earlier, so that a request does not meet its end. */
+/** If it does, the connection is closed so much earlier, so that no request meets its end. */
 const earlierMs = 2_000
 const idleMsMax = 30_000
-/** Idle connections are looked at this often. */
+/** The interval at which idle connections are checked. */
 const sweepMs = 500
-/** One that was idle for longer may have been closed meanwhile: what there is to hear of it is heard before it is used. */
+/** One that was idle for longer may have been closed meanwhile: pending events are read before it is used. */
 const trustedMs = 50
 
 export type PoolStatus = {
@@ -23,7 +23,7 @@ export type PoolStatus = {
   readonly waits: WaitTimes
 }
 
-/** The connections to one place: each carries one request at a time, and what was used last is used first. */
+/** The connections to one endpoint: each carries one request at a time, and the last used one is used first. */
 export class Pool implements ConnectionOwner, Timed {
   place = -1
   deadlineAt = 0
@@ -34,8 +34,8 @@ export class Pool implements ConnectionOwner, Timed {
   /** The last one is the one used last. */
   readonly #idle: Connection[] = []
   /**
-   * They carry nothing, and are to be listened to for a whole turn of the event loop before they are used: what a server says
-   * behind its answer, and that it closes, is heard by then. First those that this turn of the loop has brought.
+   * Resting connections: they carry nothing, and are read for a whole turn of the event loop before they are used, so
+   * that data after an answer, and the server's close, are noticed. First those of this turn.
    */
   #resting: Connection[] = []
   #listened: Connection[] = []
@@ -55,7 +55,7 @@ export class Pool implements ConnectionOwner, Timed {
     this.#max = connectionsMax
   }
 
-  /** Gives a connection to a caller: now, or in turn. */
+  /** Gives a connection to a request: now, or in turn. */
   ask(waiter: Waiter, now: number): void {
     if (this.#isClosed) return waiter.onError(new ConnectionClosed())
     const connection = waiter.isFresh ? undefined : this.#takeIdle(now)
@@ -70,17 +70,17 @@ export class Pool implements ConnectionOwner, Timed {
     this.#dial()
   }
 
-  /** Requests that wait, without those for which a connection is being opened. */
+  /** Waiting requests, without those for which a connection is being opened. */
   get #queued(): number {
     return this.#waiting.size + this.#waitingFresh.size - this.#dialled
   }
 
-  /** Requests for which there was no place among those that wait. */
+  /** Requests that were refused because the queue was full. */
   get turnedAway(): number {
     return this.#turnedAway
   }
 
-  /** A key that has fewer waiting than another one takes a place from that. @returns false where it has not */
+  /** A key with fewer waiting requests takes a queue slot from one with more. @returns false if there is none */
   #makeRoom({ payer, isFresh }: Waiter): boolean {
     const line = isFresh ? this.#waitingFresh : this.#waiting
     const last = line.mostCrowded
@@ -89,7 +89,10 @@ export class Pool implements ConnectionOwner, Timed {
     return true
   }
 
-  /** How many connections carry something or are being opened, of how many there may be; who waits for one, and how long others did. */
+  /**
+   * How many connections are busy or being opened, and the limit; how many requests wait for one, and how long others
+   * waited.
+   */
   get status(): PoolStatus {
     const free = this.#idle.length + this.#resting.length + this.#listened.length
     return {
@@ -100,7 +103,7 @@ export class Pool implements ConnectionOwner, Timed {
     }
   }
 
-  /** Closes all connections, and informs those that have one or wait for one. */
+  /** Closes all connections, and informs the requests that have one or wait for one. */
   close(): void {
     this.#isClosed = true
     this.#deadlines.forget(this)
@@ -122,7 +125,7 @@ export class Pool implements ConnectionOwner, Timed {
     this.#dial()
   }
 
-  /** Closes what was idle for too long. */
+  /** Closes connections that were idle for too long. */
   onDeadline(): number | undefined {
     const now = this.#deadlines.clock.tick()
     for (const connection of this.#idle.filter(({ idleUntil }) => idleUntil <= now)) connection.close()
@@ -175,16 +178,16 @@ export class Pool implements ConnectionOwner, Timed {
     if (this.#listened.length > 0) this.#awaitTurn()
   }
 
-  /** A connection that carried something is ready for more. */
+  /** A connection that carried something is ready for the next. */
   #offer(connection: Connection, now: number): void {
     const waiter = this.#waiting.first
     if (waiter) {
       this.#waiting.serve(waiter)
       return this.#beginWaited(connection, waiter)
     }
-    // What rested only to be listened to has been idle before.
+    // One that rested only to be read was idle before.
     if (connection.idleUntil === 0) connection.idleUntil = now + keepFor(connection.keptMs)
-    // Whoever waits for a connection of his own has the place of this one.
+    // A request that waits for a new connection gets the slot of this one.
     const isInTheWay = this.#waitingFresh.size > this.#dialled && this.#all.size >= this.#max
     if (isInTheWay || connection.idleUntil <= now) return connection.close()
     connection.unref()
@@ -194,11 +197,11 @@ export class Pool implements ConnectionOwner, Timed {
     this.#deadlines.watch(this)
   }
 
-  /** Opens as many connections as are waited for, and as there may be. */
+  /** Opens as many connections as are waited for, up to the limit. */
   #dial(): void {
     while (!this.#isClosed && this.#wanted > 0) {
       if (this.#all.size >= this.#max) {
-        // Who waits for one of his own does not wait for what idles.
+        // A request that waits for a new connection does not wait for idle ones.
         const idle = this.#waitingFresh.size > this.#dialled ? this.#idle.shift() : undefined
         if (!idle) return
         idle.close()
@@ -226,11 +229,11 @@ export class Pool implements ConnectionOwner, Timed {
     if (!waiter) return this.#offer(connection, this.#deadlines.clock.tick())
     waiter.line?.serve(waiter)
     this.#beginWaited(connection, waiter)
-    // The first in line may be one that a resting connection would have served: then another waits for its own.
+    // A resting connection may serve the first in the queue: then another one waits for the new connection.
     this.#dial()
   }
 
-  /** Informs the first in line of those that it was for, and none that a resting connection will serve. */
+  /** Informs the first in the queue of those that it was for, and none that a resting connection will serve. */
   #onDialFailed(connection: Connection, error: Error): void {
     this.#dialled--
     this.#all.delete(connection)
@@ -239,17 +242,17 @@ export class Pool implements ConnectionOwner, Timed {
     this.#dial()
   }
 
-  /** Who came first. */
+  /** The earliest. */
   #nextWaiting(): Waiter | undefined {
     return earlier(this.#waiting.first, this.#waitingFresh.first)
   }
 
-  /** The next of those that take any connection, after as many as connections rest. */
+  /** The next of those that accept any connection, after as many as connections rest. */
   get #firstUnserved(): Waiter | undefined {
     return this.#waiting.after(this.#resting.length + this.#listened.length)
   }
 
-  /** It has waited for as long as it may. */
+  /** It has waited for the maximum time. */
   turnAway(waiter: Waiter): void {
     this.#turnedAway++
     const waiting = this.#waiting.size + this.#waitingFresh.size
@@ -262,12 +265,12 @@ export class Pool implements ConnectionOwner, Timed {
   }
 }
 
-/** Who of two came first, where there are two. */
+/** The earlier of two, if there are two. */
 function earlier(one: Waiter | undefined, other: Waiter | undefined): Waiter | undefined {
   return one && other ? (one.turn < other.turn ? one : other) : (one ?? other)
 }
 
-/** For how long an idle connection is kept, whose upstream says or does not say for how long it keeps it. */
+/** How long an idle connection is kept, with or without a time from its upstream. */
 function keepFor(keptMs: number | undefined): number {
   return keptMs === undefined ? idleMs : Math.min(keptMs - earlierMs, idleMsMax)
 }

@@ -3,17 +3,17 @@ import { ChunkFrames } from './read-chunks.ts'
 import { copyOf, largeBytes } from './read-memory.ts'
 import { WireFault } from './wire-fault.ts'
 
-/** A head with its lines' ends; an interim one counts by itself. */
+/** A head with its line ends; an interim one counts separately. */
 const headBytesMax = 16_384
 const headEnd = Buffer.from('\r\n\r\n', 'latin1')
-/** What every head begins with: what begins otherwise is not waited for. */
+/** The beginning of every head: anything else is not waited for. */
 const beginning = Buffer.from('HTTP/1.', 'latin1')
 
-/** The receiver of an answer, while it is read. False: it is given up, and nothing more of it is read. */
+/** The receiver of an answer while it is read. False: it is abandoned, and nothing more of it is read. */
 export type Reading = {
   onHead(head: ParsedHead, bytes: number): boolean
   onContents(chunk: Buffer): boolean
-  /** It is complete; `persists`: another answer may follow on the connection, as far as both sides have said. */
+  /** It is complete; `persists`: both sides allow another answer on the connection. */
   onWhole(persists: boolean): void
 }
 
@@ -23,19 +23,19 @@ const chunked = 2
 const untilClose = 3
 const over = 4
 
-/** Reads one answer after another out of a connection's bytes, however they are cut (RFC 9112 6 and 7). */
+/** Reads one answer after another from a connection's bytes, however they are split (RFC 9112 6 and 7). */
 export class AnswerReader {
-  /** How long the last read of this answer was. */
+  /** The length of the last read of this answer. */
   lastReadBytes = 0
   readonly #to: Reading
   #phase: number = over
   #isForHead = false
   #isUpgrade = false
   #persists = false
-  /** Of counted contents. */
+  /** Bytes left of contents of known length. */
   #left = 0
   #chunks: ChunkFrames | undefined
-  /** A head that has not come whole. */
+  /** An incomplete head. */
   #part: Buffer | undefined
   #partBytes = 0
 
@@ -44,7 +44,7 @@ export class AnswerReader {
   }
 
   /**
-   * Another answer is to come. @param isForHead it has no contents, whatever its head says
+   * Another answer will arrive. @param isForHead it has no contents, whatever its head says
    * @param isUpgrade what follows a 101 is the other protocol, until the connection ends
    */
   begin(isForHead: boolean, isUpgrade = false): void {
@@ -54,12 +54,15 @@ export class AnswerReader {
     this.lastReadBytes = 0
   }
 
-  /** The connection's end would be that of the answer. */
+  /** The end of the connection would end the answer. */
   get endsWithConnection(): boolean {
     return this.#phase === untilClose
   }
 
-  /** How many bytes of contents may come next, as far as is known: Infinity where many came and nothing says where they end. */
+  /**
+   * How many bytes of contents may arrive next, as far as is known: Infinity if many arrived and nothing marks their
+   * end.
+   */
   get expectedBytes(): number {
     if (this.#phase === counted) return this.#left
     if (this.#phase !== chunked && this.#phase !== untilClose) return 0
@@ -67,7 +70,7 @@ export class AnswerReader {
   }
 
   /**
-   * Reads what has come. What is told of it is in memory of its own; of `bytes` itself where `isOwn`.
+   * Reads what has arrived. Callbacks get it in memory of its own; in `bytes` itself if `isOwn`.
    * @throws WireFault
    */
   read(bytes: Buffer, isOwn: boolean): void {
@@ -101,7 +104,7 @@ export class AnswerReader {
     const copied = bytes.copy(part, before, at, Math.min(bytes.length, at + part.length - before))
     this.#partBytes = before + copied
     const compared = Math.min(this.#partBytes, beginning.length)
-    if (beginning.compare(part, 0, compared, 0, compared) !== 0) throw new WireFault('it is another protocol')
+    if (beginning.compare(part, 0, compared, 0, compared) !== 0) throw new WireFault('it uses another protocol')
     const end = part.subarray(0, this.#partBytes).indexOf(headEnd, Math.max(0, before - headEnd.length + 1))
     if (end < 0) {
       if (this.#partBytes === part.length) throw new WireFault('its head is too long')
@@ -127,7 +130,8 @@ export class AnswerReader {
     if (head.status < 200) return
     this.#persists = head.persists
     const { 'content-length': length, 'transfer-encoding': coding } = head.headers
-    if (coding !== undefined && length !== undefined) throw new WireFault('where it ends is said in two ways')
+    if (coding !== undefined && length !== undefined)
+      throw new WireFault('it has both content-length and transfer-encoding')
     if (this.#isForHead || head.status === 204 || head.status === 304) {
       // One that should have no contents, and announces some, may have sent them.
       if (!this.#isForHead && (coding !== undefined || (length !== undefined && length !== '0'))) this.#persists = false
@@ -145,12 +149,12 @@ export class AnswerReader {
 
   #beginChunks(coding: string | string[]): void {
     if (typeof coding !== 'string' || coding.toLowerCase() !== 'chunked')
-      throw new WireFault('it is coded in a way that is not known')
+      throw new WireFault('its transfer-encoding is unknown')
     this.#phase = chunked
     this.#chunks = new ChunkFrames()
   }
 
-  /** Contents without frames: so many, or all that come. */
+  /** Contents without frames: a known number of bytes, or all that arrive. */
   #readPlain(bytes: Buffer, at: number, isOwn: boolean): number {
     const isCounted = this.#phase === counted
     const end = isCounted ? Math.min(bytes.length, at + this.#left) : bytes.length
@@ -160,7 +164,10 @@ export class AnswerReader {
     return end
   }
 
-  /** The contents of chunks that came together are passed on together: to move the smaller part costs less than a piece does. */
+  /**
+   * The contents of chunks that arrived together are passed on together: moving the smaller part costs less than
+   * another piece.
+   */
   #readChunks(bytes: Buffer, from: number, isOwn: boolean): number {
     const chunks = this.#chunks as ChunkFrames
     let at = from
@@ -185,14 +192,14 @@ export class AnswerReader {
     } catch (error) {
       fault = error
     }
-    // What came before the fault has come.
+    // What came before the fault is complete.
     if (length > 0 && !this.#tell(bytes, start, start + length, isOwn)) return at
     if (fault) throw fault
     if (chunks.isDone) this.#end(at === bytes.length)
     return at
   }
 
-  /** False when the answer has been given up. */
+  /** False if the answer was abandoned. */
   #tell(bytes: Buffer, from: number, to: number, isOwn: boolean): boolean {
     const isWhole = from === 0 && to === bytes.length
     const chunk = isOwn ? (isWhole ? bytes : bytes.subarray(from, to)) : copyOf(bytes, from, to)

@@ -1,10 +1,10 @@
 import { WireFault } from './wire-fault.ts'
 
-/** Extensions of chunks, all that come before so many bytes of contents have come. */
+/** The most bytes of chunk extensions before so many bytes of contents. */
 const extensionBytesFree = 16_384
 /** Fields after the last chunk, which are not read. */
 const trailerBytesMax = 16_384
-/** Hexadecimal digits of a chunk's size: more is no number that can be counted to. */
+/** The most hexadecimal digits of a chunk's size: longer numbers are not exact. */
 const digitsMax = 12
 
 const cr = 0x0d
@@ -25,9 +25,9 @@ const trailerLf = 9
 const lastLf = 10
 const done = 11
 
-/** Where one chunk ends and the next begins (RFC 9112 7.1), strictly: each line ends with CR LF. */
+/** Reads the borders of chunks (RFC 9112 7.1) strictly: each line ends with CR LF. */
 export class ChunkFrames {
-  /** Bytes of contents that the current chunk still owes. */
+  /** Bytes that the current chunk still lacks. */
   left = 0
   #state = size
   #digits = 0
@@ -36,12 +36,12 @@ export class ChunkFrames {
   #contentBytes = 0
   #trailerBytes = 0
 
-  /** The last chunk and what follows it have been read. */
+  /** The last chunk and what follows it were read. */
   get isDone(): boolean {
     return this.#state === done
   }
 
-  /** Takes contents, of which so many bytes are at hand; how many of them belong to the chunk. */
+  /** Takes contents of which so many bytes are available; returns how many of them belong to the chunk. */
   take(bytes: number): number {
     const taken = Math.min(this.left, bytes)
     this.left -= taken
@@ -50,7 +50,7 @@ export class ChunkFrames {
   }
 
   /**
-   * Reads what frames contents, from a place on; only while `left` is 0 and it is not done.
+   * Reads the frame of contents from an offset on; only while `left` is 0 and it is not done.
    * @returns where contents begin, where the answer ends, or the end of the bytes
    * @throws WireFault
    */
@@ -94,7 +94,7 @@ export class ChunkFrames {
   }
 
   #expect(byte: number, wanted: number, next: number): void {
-    if (byte !== wanted) throw new WireFault('a chunk does not end where it says')
+    if (byte !== wanted) throw new WireFault('a chunk does not end at its declared size')
     this.#state = next
   }
 
@@ -108,7 +108,7 @@ export class ChunkFrames {
     if (this.#digits === 0) throw new WireFault('a chunk has no size')
     if (byte === cr) this.#state = sizeEnd
     else if (byte === semicolon) this.#state = extension
-    else throw new WireFault('the size of a chunk is no number')
+    else throw new WireFault('the size of a chunk is not a number')
   }
 
   #readExtension(byte: number): void {
@@ -116,7 +116,7 @@ export class ChunkFrames {
       this.#state = sizeEnd
       return
     }
-    if (!isText(byte)) throw new WireFault('the extension of a chunk holds what none may')
+    if (!isText(byte)) throw new WireFault('the extension of a chunk has invalid characters')
     if (++this.#extensionBytes > extensionBytesFree + this.#contentBytes)
       throw new WireFault('the extensions of chunks are too long')
   }
@@ -133,12 +133,12 @@ export class ChunkFrames {
   }
 
   #countTrailer(isSound: boolean): void {
-    if (!isSound) throw new WireFault('a trailer holds what none may')
+    if (!isSound) throw new WireFault('a trailer has invalid characters')
     if (++this.#trailerBytes > trailerBytesMax) throw new WireFault('the trailers are too long')
   }
 }
 
-/** What names are made of (RFC 9110 5.6.2). */
+/** The characters of names (RFC 9110 5.6.2). */
 const isToken = new Uint8Array(256)
 for (let byte = 0; byte < 256; byte++)
   if (/[!#$%&'*+.^_`|~0-9A-Za-z-]/.test(String.fromCharCode(byte))) isToken[byte] = 1
@@ -149,7 +149,7 @@ function hexDigit(byte: number): number {
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
 }
 
-/** What a line may contain besides its end (RFC 9110 5.5). */
+/** The characters of a line besides its end (RFC 9110 5.5). */
 function isText(byte: number): boolean {
   return byte >= 0x20 ? byte !== 0x7f : byte === 0x09
 }

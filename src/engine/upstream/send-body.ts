@@ -3,19 +3,19 @@ import type { Readable } from 'node:stream'
 import { framing } from './write-head.ts'
 import { UnsendableRequest } from './wire-fault.ts'
 
-/** What a large body is written by: small enough for the turn of the event loop in which it is encrypted. */
+/** The size of the pieces of a large body: small enough for the turn of the event loop in which it is encrypted. */
 const pieceBytes = 262_144
 
-/** A body on its way, longer than one write. `stop` is final: nothing of it is written any more. */
+/** A body in transit, longer than one write. `stop` is final: nothing of it is written any more. */
 export type BodySender = {
-  /** All of it is with the socket. */
+  /** The socket has all of it. */
   readonly isDone: boolean
-  /** The socket has room again. */
+  /** The socket accepts more again. */
   goOn(): void
   stop(): void
 }
 
-/** Bytes in memory, piece by piece, so that what lies with the socket is at most one of them. */
+/** Bytes in memory, piece by piece, so that the socket holds at most one of them. */
 export class PieceSender implements BodySender {
   isDone = false
   readonly #socket: Socket
@@ -49,7 +49,7 @@ export class PieceSender implements BodySender {
   }
 }
 
-/** A body that other code reads or makes, as it comes. Its source is destroyed when it is stopped. */
+/** A body that other code reads or makes, as it arrives. Its source is destroyed when it is stopped. */
 export class StreamSender implements BodySender {
   isDone = false
   readonly #socket: Socket
@@ -61,8 +61,8 @@ export class StreamSender implements BodySender {
   #isOver = false
 
   /**
-   * @param bytes how long it is; undefined for chunks
-   * @param fail told, once, that the source broke off, or is not as long as it was said to be
+   * @param bytes its length; undefined for chunks
+   * @param fail called once if the source broke off, or does not have the declared length
    */
   constructor(socket: Socket, head: string, source: Readable, bytes: number | undefined, fail: (error: Error) => void) {
     this.#socket = socket
@@ -97,7 +97,7 @@ export class StreamSender implements BodySender {
     let hasRoom = socket.write(chunk)
     if (this.#bytes === undefined) hasRoom = socket.write('\r\n', 'latin1')
     socket.uncork()
-    // What the socket took at once needs no room.
+    // What the socket took at once needs no `drain`.
     if (!hasRoom && socket.writableLength > 0) this.#source.pause()
   }
 
@@ -115,7 +115,7 @@ export class StreamSender implements BodySender {
   }
 
   readonly #onClose = (): void => {
-    if (!this.#isOver) this.#breakOff(this.#source.errored ?? new Error('the body of the request broke off'))
+    if (!this.#isOver) this.#breakOff(this.#source.errored ?? new Error('the request body ended early'))
   }
 
   #writeHead(): void {
@@ -128,7 +128,7 @@ export class StreamSender implements BodySender {
     this.#fail(error)
   }
 
-  /** Its errors keep a listener: there is no other one. */
+  /** Its errors need a listener, and there is no other one. */
   #leave(): void {
     this.#isOver = true
     this.#source.off('data', this.#onData).off('end', this.#onEnd).off('close', this.#onClose)
@@ -136,5 +136,5 @@ export class StreamSender implements BodySender {
 }
 
 function wrongLength(): Error {
-  return new UnsendableRequest('the body of the request is not as long as was said')
+  return new UnsendableRequest('the request body does not match its declared length')
 }

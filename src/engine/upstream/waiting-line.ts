@@ -1,19 +1,19 @@
 import type { WireExchange } from './connection.ts'
 
-/** One that waits for a connection; it has the links of its line. */
+/** A request that waits for a connection; it has the links of its queue. */
 export type Waiter = WireExchange & {
-  /** It is to have a connection that has carried nothing. */
+  /** It needs a connection that has carried nothing. */
   readonly isFresh: boolean
-  /** The client's key: the requests of one wait for each other, and not for those of another. */
+  /** The client's key: requests of one key wait for each other, and not for those of another. */
   readonly payer?: string
-  /** So many may wait for a connection that is not free; absent for any number. */
+  /** How many may wait for a busy connection; absent for any number. */
   readonly queueMax?: number
-  /** All connections were in use when it came. */
+  /** All connections were in use when it arrived. */
   isQueued?: boolean
   line: WaitingLine | undefined
   ahead: Waiter | undefined
   behind: Waiter | undefined
-  /** Who came before whom, over several lines. */
+  /** The order of arrival, over several queues. */
   turn: number
   /** Since when it waits, in monotonic milliseconds. */
   since?: number
@@ -23,15 +23,15 @@ export type Waiter = WireExchange & {
 type Queue = { size: number; first: Waiter | undefined; last: Waiter | undefined }
 
 /**
- * Who waits. Keys take turns, and the requests of one key go in order. Joining, leaving from any place and being served take the
- * same time however many wait.
+ * The queue. Keys take turns, and the requests of one key go in order. Joining, leaving and being served take constant
+ * time.
  */
 export class WaitingLine {
   size = 0
   /** By key; the first one has the next turn. */
   readonly #queues = new Map<string, Queue>()
 
-  /** Who is served next. */
+  /** The next to be served. */
   get first(): Waiter | undefined {
     for (const { first } of this.#queues.values()) return first
     return undefined
@@ -82,7 +82,7 @@ export class WaitingLine {
     if (queue.size === 0) this.#queues.delete(payer)
   }
 
-  /** Who is served after so many others. */
+  /** The one that is served after so many others. */
   after(count: number): Waiter | undefined {
     let left = count
     const heads = [...this.#queues.values()].map(({ first }) => first)
@@ -100,7 +100,7 @@ export class WaitingLine {
     return this.#queues.get(payer ?? '')?.size ?? 0
   }
 
-  /** The last request of the key that has the most of them waiting. */
+  /** The last request of the key with the most waiting requests. */
   get mostCrowded(): Waiter | undefined {
     let most: Queue | undefined
     for (const queue of this.#queues.values()) if (queue.size > (most?.size ?? 0)) most = queue

@@ -1,14 +1,14 @@
-/** Of so much time, and so many at most, the last waits are known. */
+/** The age and number of the last waits that are known. */
 const keptMs = 5 * 60_000
 const keptMost = 1_024
-/** The rate is that of so many at most, and of so much time. */
+/** The number and age of the waits that the rate is computed from. */
 const ratedMost = 16
 const ratedMs = 60_000
 
 /** How long requests of the last five minutes waited, of those that did. */
 export type WaitTimes = { readonly count: number; readonly p50Ms: number | null; readonly p95Ms: number | null }
 
-/** Waits by when they ended, in a ring: what is written last takes the place of the oldest. */
+/** Waits by when they ended, in a ring: the last one overwrites the oldest. */
 export class Waits {
   readonly #ended: number[] = []
   readonly #waited: number[] = []
@@ -21,7 +21,7 @@ export class Waits {
     this.#next = (this.#next + 1) % keptMost
   }
 
-  /** How long so many take until it is their turn, at the rate of the last of a minute; undefined where there were none. */
+  /** How long so many requests wait for their turn, at the rate of the last minute; undefined without any. */
   forecast(now: number, waiting: number): number | undefined {
     let served = 0
     let since = now

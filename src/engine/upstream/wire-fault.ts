@@ -1,4 +1,4 @@
-/** What an upstream sent is not HTTP/1.1 as it should be. */
+/** An upstream's data is not valid HTTP/1.1. */
 export class WireFault extends Error {
   override readonly name = 'WireFault'
 }
@@ -15,7 +15,7 @@ export class ConnectionClosed extends Error {
 /** All connections are in use, and too many requests wait for one, or have waited for too long. */
 export class QueueFull extends Error {
   override readonly name = 'QueueFull'
-  /** All who wait now will have been served in so many milliseconds, as far as it is known. */
+  /** The estimated time in which all waiting requests will be served, in milliseconds. */
   readonly againMs: number | undefined
 
   constructor(againMs?: number) {
@@ -24,7 +24,7 @@ export class QueueFull extends Error {
   }
 }
 
-/** A request that cannot be written as it is: a fault of its maker. */
+/** A request that cannot be written: a fault of its creator. */
 export class UnsendableRequest extends Error {
   override readonly name = 'UnsendableRequest'
 }

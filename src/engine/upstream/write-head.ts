@@ -1,6 +1,6 @@
 import { UnsendableRequest } from './wire-fault.ts'
 
-/** What the head of a request contains, apart from the length of its body. */
+/** The content of a request's head, except the length of its body. */
 export type RequestHead = {
   readonly method: string
   readonly path: string
@@ -18,7 +18,7 @@ const unsendable = /[^\t\x20-\x7e\x80-\xff]/
 const unsendablePath = /[^\x21-\x7e\x80-\xff]/
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
-/** `passes`: written as it is. `read`: others have read it, and its line is made here. `refused`: not allowed. */
+/** `passes`: written unchanged. `read`: other code has read it, and its line is made here. `refused`: not allowed. */
 type Kind = 'passes' | 'read' | 'refused'
 
 const kinds: { readonly [name: string]: Kind } = {
@@ -30,13 +30,13 @@ const kinds: { readonly [name: string]: Kind } = {
   upgrade: 'refused',
   expect: 'refused',
 }
-/** Names that have been looked at: the same ones again and again. */
+/** Names that were checked: the same ones recur. */
 const known = new Map<string, Kind>()
 const knownMax = 512
 
 /**
- * The head of a request (RFC 9112), latin1, to which one of `framing` is still to come. Where the body ends and what becomes
- * of the connection is said here alone: of the list, `host` and `connection` have been read by whoever made it.
+ * The head of a request (RFC 9112), latin1, to which one of `framing` is appended. Only this code writes the end of the
+ * body and the fate of the connection: its caller has read `host` and `connection` of the list.
  * @throws UnsendableRequest for what would be read as another line, or would frame the body otherwise
  */
 export function writeHead({ method, path, host, headers, reuse, upgrade }: RequestHead): string {
@@ -66,7 +66,7 @@ function kindOf(name: string): Kind {
   return kind
 }
 
-/** What ends a head: how long the body is, where one is sent or expected. */
+/** The end of a head: the length of the body, if one is sent or expected. */
 export const framing = {
   counted: (bytes: number): string => `content-length: ${bytes}\r\n\r\n`,
   chunked: 'transfer-encoding: chunked\r\n\r\n',

@@ -1,7 +1,7 @@
 import { type LimitRequest, slotsOfKey, type VendorKey } from '../../domain/index.ts'
 import type { TokenUse } from '../../plugin-api/index.ts'
 
-/** What a request takes of a key's limits. Its tokens are estimated only where they are limited. */
+/** What a request reserves from a key's limits. Its tokens are estimated only if they are limited. */
 export function demandsOf(key: VendorKey, tokens: TokenUse | undefined): readonly LimitRequest[] {
   const { rpm, tpm, concurrency } = key
   if (rpm === undefined && tpm === undefined && concurrency === undefined) return []

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Body } from '../../domain/index.ts'
 
-/** The same for two bodies that say the same: of files and streams, by their names and lengths. */
+/** Equal for two equal bodies; files and streams are compared by their names and lengths. */
 export function digestBody(body: Body | undefined): string {
   if (body?.kind === 'json') return createHash('sha256').update(body.json.bytes).digest('hex')
   if (body?.kind === 'form')

@@ -17,11 +17,11 @@ import type { KeyBudgets } from './key-budgets.ts'
 import type { KeyStates } from './key-states.ts'
 import type { KeyUser } from './suspicions.ts'
 
-/** An upstream that is unable, with any of its keys, is tried so often in one request. */
+/** How often one request tries an upstream that is unable, with any of its keys. */
 const unableMax = 2
 const soonMs = 1_000
 
-/** What all attempts share. */
+/** Shared by all attempts. */
 export type AttemptHost = {
   readonly states: KeyStates
   readonly budgets: KeyBudgets
@@ -30,54 +30,56 @@ export type AttemptHost = {
   unit(): number
   /** A request is sent with a key. */
   asked(key: VendorKey, request: string): void
-  /** What became of it. */
+  /** Its outcome. */
   ended(key: VendorKey, outcome: KeyOutcome): void
   /** A refusal that was not sold. */
   wasted(key: VendorKey, classification: Classification, keyUser: KeyUser): void
 }
 
-/** A request, as its way through the keys has to know it. */
+/** A request, as far as its attempts with keys need to know it. */
 export type Asked = {
   readonly model: string
   readonly request: string
   readonly keyUser: KeyUser
-  /** Absent where it uses none. */
+  /** Absent if it uses none. */
   readonly tokens: TokenUse | undefined
   /** No key is left to use. */
   readonly isLast: boolean
 }
 
-/** Whether an answer is the caller's, or what is tried next. `same_key`: with a new token. */
+/** Whether an answer goes to the client, or what to try next. `same_key`: with a new token. */
 export type Verdict = 'take' | 'same_key' | 'next_key' | 'next_upstream'
 
-/** One request's way through the keys of an upstream: each is used once at most, and what was taken of its limits given back. */
+/**
+ * One request's attempts with the keys of an upstream: each is used at most once, and its reserved limits are released.
+ */
 export class KeyAttempt {
   readonly upstream: Upstream
-  /** The present upstream and key. */
+  /** The current upstream and key. */
   key: VendorKey | undefined
   readonly #keys: AttemptHost
   readonly #asked: Asked
-  /** Those that were chosen. An only one is known without a list. */
+  /** The chosen keys. The only key is known without a list. */
   #tried: Set<VendorKey> | undefined
   #isOnlyTried = false
-  /** Those that said that they do not serve the model; it counts where another one does. */
+  /** Keys that reported that they do not serve the model; it counts if another one does. */
   #modelRefused: readonly { readonly key: VendorKey; readonly code: string }[] | undefined
   #ticket: Ticket | undefined
   #isTrial = false
-  /** It is tried for want of another key. */
+  /** It is tried because no other key is left. */
   #isResort = false
   /** A usable key was used. */
   #hasAskedOpen = false
-  /** A token of its was good no more: a new one that is refused too is classified. */
+  /** One of its tokens had expired; if a new one is refused too, that is classified. */
   #renewed: Set<VendorKey> | undefined
   #unable = 0
   /** When the first of the limited keys may be used again. */
   #waitMs: number | undefined
   /** A request was sent, and may have been sold: `on_unknown: pay_twice`. */
   isInDoubt = false
-  /** What the last answer that was not taken was. */
+  /** The last answer that was not accepted. */
   last: Classification | undefined
-  /** What the last call failed with that got no answer. */
+  /** The failure of the last call without an answer. */
   fault: Failure | undefined
 
   constructor(keys: AttemptHost, upstream: Upstream, asked: Asked) {
@@ -86,7 +88,7 @@ export class KeyAttempt {
     this.#asked = asked
   }
 
-  /** The upstream for the next attempt, with one of its keys; undefined where none is left. */
+  /** The upstream for the next attempt, with one of its keys; undefined if none is left. */
   next(): Awaitable<Upstream | undefined> {
     const key = this.upstream.keys?.[0]
     return key?.isOnly === true ? this.#chooseOnly(key) : this.#nextOfSeveral()
@@ -98,7 +100,7 @@ export class KeyAttempt {
     for (let key = this.#choose(); key; key = this.#choose()) {
       this.#tried = (this.#tried ?? new Set()).add(key)
       if (!(await this.#take(key))) continue
-      // Another request may be trying it by now, or a person have suspended it.
+      // Another request may be trying it by now, or a person may have suspended it.
       if (this.#isTrial && !this.#tries(key)) {
         await this.#giveBack()
         continue
@@ -123,7 +125,7 @@ export class KeyAttempt {
     if (this.key) this.#keys.asked(this.key, this.#asked.request)
   }
 
-  /** By weight among the usable keys; one that is to be tried comes first, or it never would be. */
+  /** By weight among the usable keys; one that is due for a trial comes first, or it would never be tried. */
   #choose(): VendorKey | undefined {
     const { states, budgets } = this.#keys
     const { model } = this.#asked
@@ -154,8 +156,8 @@ export class KeyAttempt {
   }
 
   /**
-   * Where no key is open: one that was shut for what another client alone was refused; else, where nobody else is left to ask,
-   * one that is due, as a trial.
+   * If no key is open: one that was closed for refusals of another client alone; else, if no key is left, one that is
+   * due, as a trial.
    */
   #chooseShut(shut: readonly VendorKey[]): VendorKey | undefined {
     const { states, budgets } = this.#keys
@@ -168,7 +170,7 @@ export class KeyAttempt {
     return key
   }
 
-  /** A refusal costs nothing: an only key is used rather than none, unless a person has suspended it. */
+  /** A refusal costs nothing: the only key is used rather than none, unless a person has suspended it. */
   #chooseOnly(key: VendorKey): Upstream | undefined {
     if (this.#isOnlyTried) return undefined
     this.#isOnlyTried = true
@@ -186,7 +188,7 @@ export class KeyAttempt {
     this.#waitMs = Math.min(this.#waitMs ?? Number.POSITIVE_INFINITY, ms)
   }
 
-  /** Takes what the request needs of the key's limits; false where one of them is full. */
+  /** Reserves what the request needs of the key's limits; false if one of them is full. */
   #take(key: VendorKey): Awaitable<boolean> {
     const { counters } = this.#keys
     const demands = demandsOf(key, this.#asked.tokens)
@@ -218,7 +220,7 @@ export class KeyAttempt {
     return 'same_key'
   }
 
-  /** The meaning of an answer that is none. @returns the next attempt */
+  /** The meaning of a refusal. @returns the next attempt */
   refused(classification: Classification): Verdict {
     const { key } = this
     if (!key) return 'take'
@@ -231,7 +233,7 @@ export class KeyAttempt {
     if (classification.key === 'model')
       this.#modelRefused = [...(this.#modelRefused ?? []), { key, code: classification.code }]
     if (classification.key === 'none') this.#unable++
-    // Of one that cools its state says how long.
+    // The state of a cooling key has the time.
     if (classification.key === 'cooling' && this.#keys.states.admission(key, this.#asked.model).kind !== 'shut')
       this.#waitsFor(classification.retryAfterMs ?? soonMs)
     return 'next_key'
@@ -249,23 +251,23 @@ export class KeyAttempt {
     if (!this.key) return
     this.#keys.ended(this.key, 'answered')
     this.#keys.states.succeeded(this.key, model, this.#isTrial, this.#asked.tokens?.estimate)
-    // One of them: the next request proves the next.
+    // One of them: the next request tries the next.
     const [refused] = this.#modelRefused ?? []
     if (refused) this.#keys.states.modelRefused(refused.key, model, refused.code)
   }
 
-  /** Whether the last answer may be shown when no key is left: it blames no key. */
+  /** Whether the last answer may be passed on when no key is left: it blames no key. */
   get isLastShown(): boolean {
     if (!this.last) return false
     const { key, code } = this.last
     if (key === 'request') return true
-    // A limit of an only key is reported in the upstream's words, which may say more of it.
+    // A limit of the only key is reported in the upstream's words, which may have more details.
     if (key === 'cooling') return this.key?.isOnly === true && !/^40[123]\b/.test(code)
-    // A 403 that says nothing of keys may be about the request: its words are the caller's.
+    // A 403 without a word about keys may be about the request: its words are for the client.
     return (key === 'none' && !/^40[12]\b/.test(code)) || (key === 'model' && code.startsWith('404'))
   }
 
-  /** Why no key is left. It is never the caller's key that is at fault. */
+  /** Why no key is left. It is never the client's key that is at fault. */
   get failure(): Failure {
     if (this.fault) return this.fault
     for (const key of this.#chosen) {

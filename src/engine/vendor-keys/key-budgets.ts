@@ -2,12 +2,12 @@ import { type BudgetPeriod, type KeySpending, spellsAt, type VendorKey } from '.
 import { useChargeId } from '../../plugin-api/index.ts'
 import type { Clock, Micros } from '../../util/index.ts'
 
-/** Requests whose charges may still come, and whose keys are remembered: the latest. */
+/** Requests whose charges may still arrive, and whose keys are remembered: the latest. */
 const openMax = 200_000
-/** What the id of a request's second charge ends with. */
+/** The suffix of the id of a request's second charge. */
 const usePart = useChargeId('')
 
-/** Charges by the keys of lists: each may be given a budget while its period runs. */
+/** Charges by the keys of lists: each may get a budget in the middle of a period. */
 export class KeyBudgets {
   readonly #clock: Pick<Clock, 'now'>
   readonly #zone: string
@@ -15,7 +15,7 @@ export class KeyBudgets {
   /** By the request. */
   readonly #open = new Map<string, VendorKey>()
 
-  /** `zone`: by whose days and months budgets go. */
+  /** `zone`: the zone of budget days and months. */
   constructor(clock: Pick<Clock, 'now'>, zone = 'UTC') {
     this.#clock = clock
     this.#zone = zone
@@ -29,7 +29,7 @@ export class KeyBudgets {
   /** A request is about to be sent with a key. */
   asks(request: string, key: VendorKey): void {
     if (key.isOnly === true) {
-      // What an earlier key was refused is not its own.
+      // A refusal of an earlier key is not its own.
       this.forget(request)
       return
     }
@@ -38,15 +38,15 @@ export class KeyBudgets {
     this.#open.set(request, key)
   }
 
-  /** The cost of a request is no longer for the key that it used: another is tried. */
+  /** The cost of a request no longer belongs to the key that it used: another is tried. */
   forget(request: string): void {
     if (this.#open.size > 0) this.#open.delete(request)
   }
 
-  /** A charge has ended. @returns the key that it was for, where that is one of a list */
+  /** A charge has ended. @returns its key, if that is one of a list */
   charged(charge: string, amount: Micros): VendorKey | undefined {
     if (this.#open.size === 0) return undefined
-    // What is used in addition to pictures is a charge of its own.
+    // Use in addition to pictures is a charge of its own.
     const key = this.#open.get(charge) ?? this.#open.get(charge.replace(usePart, ''))
     if (!key || amount <= 0) return undefined
     const now = this.#clock.now()
@@ -59,7 +59,7 @@ export class KeyBudgets {
     this.#spent.set(id, (this.#spent.get(id) ?? 0) + amount)
   }
 
-  /** What the storage has of all processes. What this one has added a moment ago may not be in it yet. */
+  /** The spending of all processes from the storage. It may lack what this one added a moment ago. */
   learn(all: readonly KeySpending[]): void {
     for (const { upstream, key, per, from, spent } of all) {
       const id = `${upstream}/${key} ${per} ${from}`
@@ -67,7 +67,7 @@ export class KeyBudgets {
     }
   }
 
-  /** What is spent of its budget now. */
+  /** The part of its budget that is spent now. */
   spentOf({ id, budget }: VendorKey): Micros {
     return budget ? this.#spentIn(id, budget.per) : 0
   }
@@ -76,7 +76,7 @@ export class KeyBudgets {
     return this.#spent.get(`${id} ${per} ${this.#beginOf(per, this.#clock.now())}`) ?? 0
   }
 
-  /** The name of the period that it is; 0 for all of a key's life. */
+  /** The name of the period; 0 for a budget in total. */
   #beginOf(per: BudgetPeriod, at: number): number {
     return per === 'total' ? 0 : spellsAt(at, this.#zone)[per]
   }

@@ -1,13 +1,13 @@
 import { type KeyOutcome, type KeyOutcomes, keyOutcomes } from '../../domain/index.ts'
 import type { Clock } from '../../util/index.ts'
 
-/** What is lately: so many pieces of so long. */
+/** The recent past: so many pieces of so long. */
 const pieceMs = 5 * 60_000
 const pieces = 12
 
 type Piece = { readonly no: number; readonly counts: Map<KeyOutcome, number> }
 
-/** The results of the requests that one key was used for: since the start, and in the last hour. */
+/** The results of the requests that used a key: since the start, and in the last hour. */
 export class OutcomeCounts {
   readonly #clock: Pick<Clock, 'tick'>
   readonly #all = new Map<KeyOutcome, number>()

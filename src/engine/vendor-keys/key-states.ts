@@ -4,21 +4,21 @@ import type { Classification } from '../classify-response/classify.ts'
 import { type KeyUser, Suspicions } from './suspicions.ts'
 
 const minuteMs = 60_000
-/** A limited key is paused for so long where its vendor names no time; twice as long each time after. */
+/** How long a limited key is paused if its vendor reports no time; doubled each time after. */
 const coolMs = 15_000
 const coolMaxMs = 5 * minuteMs
-/** No vendor's word keeps a key away for longer. */
+/** The longest pause, whatever the vendor reports. */
 const waitMaxMs = 60 * minuteMs
-/** A key is not used for a model that it does not serve, while another one serves it. */
+/** How long a key is not used for a model that it does not serve, while another one serves it. */
 const modelMs = 10 * minuteMs
-/** When a key that was refused is looked after, for free: after so long, and then every hour. */
+/** When a refused key is probed, for free: after so long, and then every hour. */
 const probeMs = [1, 5, 15, 60].map(minutes => minutes * minuteMs)
-/** When one request tries a key that had no credit, or that no look could prove. */
+/** When one request tries a key without credit, or one that no probe can verify. */
 const trialMs = 30 * minuteMs
-/** When a request tries an only key once more that another upstream replaces: it is refused for nothing. */
+/** When a request tries an only key again that another upstream replaces: a refusal is free. */
 const onlyTrialMs = { invalid: minuteMs, no_credit: 5 * minuteMs } as const
 
-/** Where no other key is left a suspended one is tried after so long, and after each try in vain twice as long as before. */
+/** If no other key is left, a suspended one is tried after so long, and twice as long after each failed trial. */
 const resortMs = 1_000
 const resortMaxMs = 30_000
 
@@ -36,14 +36,17 @@ type Parts = {
 const open: Admission = { kind: 'open' }
 const trial: Admission = { kind: 'trial' }
 
-/** The state of every key: active, cooling until some time, or suspended for a reason; as a whole, and for single models. */
+/**
+ * The state of every key: active, cooling until some time, or suspended for a reason; as a whole, and for single
+ * models.
+ */
 export class KeyStates {
   readonly #clock: Parts['clock']
   readonly #onChange: Parts['onChange']
   readonly #statuses = new Map<string, KeyStatus>()
-  /** When only keys that are suspended were tried here, by their ids. */
+  /** When only suspended keys were tried here, by their ids. */
   readonly #tried = new Map<string, number>()
-  /** When keys were last tried for want of another one, and how often in a row, by their ids. */
+  /** When keys were last tried because no other was left, and how often in a row, by their ids. */
   readonly #resorts = new Map<string, { readonly at: number; readonly inARow: number }>()
   readonly #suspicions: Suspicions
 
@@ -61,7 +64,7 @@ export class KeyStates {
     return whole.kind === 'open' ? this.#admissionOf(this.#find(key, model)) : whole
   }
 
-  /** An only key needs no look to prove anything first: what looks cannot find out, a request does. */
+  /** An only key needs no probe first: a request finds out what a probe cannot. */
   #isOnlyDue(key: VendorKey, { state, reason, since }: KeyStatus): boolean {
     if (key.isOnly !== true || state !== 'suspended' || (reason !== 'invalid' && reason !== 'no_credit')) return false
     return this.#clock.now() - Math.max(since, this.#tried.get(key.id) ?? 0) >= onlyTrialMs[reason]
@@ -78,7 +81,7 @@ export class KeyStates {
     return { kind: 'shut', reason: reason ?? 'operator', waitMs: state === 'cooling' ? waitMs : null }
   }
 
-  /** One request tries the key: until it has ended, no other does. @returns false where it is not to be tried any more */
+  /** One request tries the key: until it has ended, no other does. @returns false if it is not due any more */
   tries(key: VendorKey): boolean {
     const status = this.#find(key, '')
     if (status && this.#isOnlyDue(key, status)) {
@@ -90,7 +93,7 @@ export class KeyStates {
     return true
   }
 
-  /** Whether one client alone, and not this one, was refused what has shut a key: its request may be the reason. */
+  /** Whether a key was closed only for refusals of one other client: that client's request may be the reason. */
   isUnproved(key: VendorKey, { client }: Pick<KeyUser, 'client'>): boolean {
     const status = this.#find(key, '')
     if (!status || this.#admissionOf(status).kind !== 'shut') return false
@@ -98,7 +101,7 @@ export class KeyStates {
     return (reason === 'no_credit' || reason === 'limited') && this.#suspicions.isUnproved(key, client)
   }
 
-  /** Whether a suspended key is to be tried for want of another one. */
+  /** Whether a suspended key is to be tried because no other is left. */
   isResort(key: VendorKey): boolean {
     const status = this.#find(key, '')
     if (status?.state !== 'suspended' || status.reason === 'operator') return false
@@ -107,15 +110,15 @@ export class KeyStates {
     return this.#clock.now() - Math.max(at, status.since) >= forMs
   }
 
-  /** It is tried for want of another one: until some time has passed no other request does. */
+  /** It is tried because no other is left: for some time no other request does. */
   resorts(key: VendorKey): void {
     const { inARow } = this.#resorts.get(key.id) ?? { inARow: 0 }
     this.#resorts.set(key.id, { at: this.#clock.now(), inARow: inARow + 1 })
   }
 
   /**
-   * A request was answered that this key was asked with. Those that began before it was refused prove nothing.
-   * @param tokens what it may have come to, where it uses any
+   * A request with this key was answered. Requests that began before it was refused prove nothing.
+   * @param tokens what it may have used, if it uses any
    */
   succeeded(key: VendorKey, model: string, wasTrial: boolean, tokens?: number): void {
     this.#suspicions.served(key, tokens)
@@ -129,13 +132,13 @@ export class KeyStates {
   }
 
   /**
-   * What a refusal says of the key. What the body of its request may have brought about counts when another request is refused
-   * so too, and of all keys that one request is refused with it counts for one.
-   * @returns whether it is suspended for it, and was not before
+   * The meaning of a refusal for the key. If the body of its request may have caused it, it counts once another request
+   * is refused too; of all keys that refuse one request it counts for one.
+   * @returns whether it is newly suspended
    */
   refused(key: VendorKey, { key: effect, code, retryAfterMs, confirm }: Classification, keyUser?: KeyUser): boolean {
     if (effect === 'none' || effect === 'model' || effect === 'request') return false
-    // Its upstream rests instead, as one that is sent no key: a limit may be of one model alone.
+    // Its upstream rests instead, like one without keys: a limit may be of one model alone.
     if (effect === 'cooling' && key.isOnly === true) return false
     if (keyUser) {
       this.#suspicions.refused(key, keyUser)
@@ -145,12 +148,12 @@ export class KeyStates {
     }
     const before = this.#find(key, '')
     const now = this.#clock.now()
-    // What a person has suspended stays so for the given time.
+    // A key that a person suspended stays so for the given time.
     const isOver = before?.reason === 'operator' && before.until !== null && before.until <= now
     if (before?.state === 'suspended' && before.reason === 'operator' && !isOver) return false
     if (effect === 'cooling') {
       if (before?.state === 'suspended' && !isOver) return false
-      // Requests that were under way together are limited once.
+      // Requests in flight together count as limited once.
       const isAgain = before?.state === 'cooling' && (before.until ?? 0) <= now
       const isSame = before?.state === 'cooling' && !isAgain
       const tries = isSame ? before.tries : isAgain ? before.tries + 1 : 1
@@ -178,7 +181,7 @@ export class KeyStates {
     return isNew
   }
 
-  /** It was refused a model that another key of the same upstream is served in the same request. */
+  /** It was refused a model that another key of the same upstream serves in the same request. */
   modelRefused(key: VendorKey, model: string, code: string): void {
     const now = this.#clock.now()
     const until = now + modelMs
@@ -199,19 +202,19 @@ export class KeyStates {
     for (const status of this.#allOf(key)) this.#resume(status)
   }
 
-  /** Whether a person has suspended it for a time that is over. */
+  /** Whether a person's suspension has expired. */
   isReleased(key: VendorKey): boolean {
     const status = this.#find(key, '')
     return status?.reason === 'operator' && this.#admissionOf(status).kind === 'open'
   }
 
-  /** Whether a free look is due. */
+  /** Whether a free probe is due. */
   isDue(key: VendorKey): boolean {
     const status = this.#find(key, '')
     return status?.reason === 'invalid' && status.until !== null && status.until <= this.#clock.now()
   }
 
-  /** A free look has shown nothing better: the next one comes later. */
+  /** A free probe failed again: the next one comes later. */
   stays(key: VendorKey): void {
     const status = this.#find(key, '')
     if (!status || status.state !== 'suspended' || status.reason !== 'invalid') return
@@ -220,7 +223,7 @@ export class KeyStates {
     this.#put({ ...status, until: now + forMs, tries: Math.min(status.tries + 1, probeMs.length), changedAt: now })
   }
 
-  /** A free look could not find out, because the path is not there: one request tries it, after a while. */
+  /** A free probe could not find out, because the path does not exist: one request tries it, after a while. */
   cannotTell(key: VendorKey): void {
     const status = this.#find(key, '')
     if (!status || status.state !== 'suspended' || status.reason !== 'invalid') return
@@ -228,7 +231,7 @@ export class KeyStates {
     this.#put({ ...status, until: now + trialMs, tries: probeMs.length + 1, changedAt: now })
   }
 
-  /** The statuses of a key that are not plainly active now. */
+  /** The statuses of keys that are not plainly active now. */
   of(key: VendorKey): readonly KeyStatus[] {
     return this.#allOf(key).filter(one => this.#admissionOf(one).kind !== 'open')
   }
@@ -242,8 +245,8 @@ export class KeyStates {
   }
 
   /**
-   * What others have found, or an earlier run has: the later word counts, and a person's before all that was found meanwhile.
-   * @returns what it takes the place of, or null where nothing was known; undefined where it does not count
+   * Findings of other processes or an earlier run: the latest applies, and a person's precedes all findings meanwhile.
+   * @returns what it replaces, or null if nothing was known; undefined if it does not apply
    */
   learn(status: KeyStatus): KeyStatus | null | undefined {
     const id = idOf(status)
@@ -260,11 +263,11 @@ export class KeyStates {
   #find(key: VendorKey, model: string): KeyStatus | undefined {
     if (this.#statuses.size === 0) return undefined
     const status = this.#statuses.get(`${key.id} ${model}`)
-    // A changed secret is another key; an operator's word is of the name.
+    // A changed secret is another key; an operator's suspension belongs to the name.
     if (!status || (status.hash !== key.hash && status.reason !== 'operator')) return undefined
     const ahead = status.since - this.#clock.now()
     if (ahead <= 0) return status
-    // The clock was set back: what was to come is as far away as it was.
+    // The clock was set back: remaining times stay the same.
     const until = status.until === null ? null : status.until - ahead
     const moved = { ...status, since: status.since - ahead, until }
     this.#statuses.set(`${key.id} ${model}`, moved)
@@ -286,7 +289,7 @@ export class KeyStates {
   #put(given: KeyStatus): void {
     const id = idOf(given)
     const before = this.#statuses.get(id)
-    // Later than what it replaces, whatever the clock says.
+    // Later than what it replaces, whatever the clock is.
     const changedAt = Math.max(this.#clock.now(), (before?.changedAt ?? 0) + 1)
     const status = { ...given, changedAt }
     this.#statuses.set(id, status)

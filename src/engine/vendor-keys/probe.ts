@@ -5,7 +5,7 @@ import { fail } from '../errors.ts'
 import { fixedHeaders } from '../headers.ts'
 import { ClassifiedCall } from '../classify-response/classified-call.ts'
 
-/** Statuses of a path that is not there, or does not take a GET. */
+/** Statuses of a path that does not exist, or has no GET. */
 const missing: ReadonlySet<number> = new Set([404, 405, 501])
 
 /** Sends a free request with a key, and returns whether it is accepted. Never rejects. */
@@ -36,11 +36,11 @@ export async function probe(
     const { status } = await call.head
     const { classification } = call
     call.abort(fail('upstream_cut', { reason: 'its head is enough' }))
-    // A token that was good no more says nothing of the key.
+    // An expired token says nothing about the key.
     if (call.isOutdated && !isAgain) return await probe(key, how, true)
     if (!classification) return told('good', String(status))
     if (missing.has(status)) return told('unclear', classification.code)
-    // Who is limited, or has no credit, has been let in.
+    // A limit, or missing credit, proves that the key was accepted.
     const isKnown = classification.key === 'cooling' || classification.key === 'no_credit'
     return told(isKnown ? 'good' : 'bad', classification.code)
   } catch (error) {

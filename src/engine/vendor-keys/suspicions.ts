@@ -1,9 +1,9 @@
 import type { KeyEffect, VendorKey } from '../../domain/index.ts'
 import type { Clock } from '../../util/index.ts'
 
-/** What was refused or served longer ago says nothing any more. */
+/** Older refusals and successes no longer count. */
 const rememberedMs = 10 * 60_000
-/** After so many clients were refused the same one after another, it no longer matters who they are. */
+/** After so many clients were refused one after another, it no longer matters who they are. */
 const clientsMax = 2
 
 /** The client that uses a key, and its request. */
@@ -11,11 +11,11 @@ export type KeyUser = {
   readonly request: string
   /** The id of the client's key. */
   readonly client: string
-  /** The same for two requests that say the same. Computed on the first call. */
+  /** Equal for two equal requests. Computed on the first call. */
   readonly digest: () => string
-  /** What it may come to, in tokens; absent where it uses none. */
+  /** Its estimated tokens; absent if it uses none. */
   readonly tokens?: number
-  /** A key's state has changed for what it was refused: none other's does. */
+  /** A key's state has changed because of its own refusals. */
   hasChanged: boolean
 }
 
@@ -30,23 +30,23 @@ type Suspicion = {
 type Served = { readonly tokens: number; readonly at: number }
 
 /**
- * Refusals that the body of one request may have brought about. They count for a key when a second request is refused so too
- * that says something else and is ordinary: no larger than one that the upstream has served lately. What one client alone was
- * refused counts for that client: another one may try the key where no other is left.
+ * Refusals that the body of one request may have caused. They count for a key when a second, different and ordinary
+ * request is refused too: one no larger than one that the upstream has served recently. Refusals of one client alone
+ * count for that client: another one may try the key if no other is left.
  */
 export class Suspicions {
   readonly #clock: Pick<Clock, 'now'>
   readonly #first = new Map<string, Suspicion>()
-  /** The largest request that an upstream has lately served. */
+  /** The largest request that an upstream has recently served. */
   readonly #served = new Map<string, Served>()
-  /** The clients that a key was refused to since it last served anybody. */
+  /** The clients that a key refused since it last served one. */
   readonly #clients = new Map<string, Set<string>>()
 
   constructor(clock: Pick<Clock, 'now'>) {
     this.#clock = clock
   }
 
-  /** Notes a refusal. @returns whether a different, ordinary request was refused so before */
+  /** Records a refusal. @returns whether a different, ordinary request was refused before */
   confirms(key: VendorKey, effect: KeyEffect, keyUser: KeyUser): boolean {
     const now = this.#clock.now()
     const first = this.#first.get(key.id)
@@ -85,7 +85,7 @@ export class Suspicions {
     this.#clients.delete(id)
   }
 
-  /** No client has found the key refused here, except at most one other. */
+  /** No client was refused with the key here, except at most one other. */
   isUnproved(key: VendorKey, client: string): boolean {
     const clients = this.#clients.get(key.id)
     return !clients || (clients.size < clientsMax && !clients.has(client))

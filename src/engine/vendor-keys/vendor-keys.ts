@@ -21,15 +21,15 @@ export type VendorKeysParts = {
   readonly clock: Clock
   readonly random: Pick<Random, 'unit'>
   readonly log: Log
-  /** By whose days and months budgets go; UTC by default. */
+  /** The zone of budget days and months; UTC by default. */
   readonly zone?: string
-  /** Where limits of keys are counted; without it they are not. */
+  /** Counts limits of keys; absent if they are not counted. */
   readonly counters?: Pick<Counters, 'take' | 'settle'> | undefined
   /** Called for each state that has changed here. */
   readonly onChange?: ((status: KeyStatus, before: KeyStatus | undefined) => void) | undefined
 }
 
-/** Which key an upstream is used with, and what becomes of the keys that are refused. */
+/** Chooses the keys of upstreams, and updates the states of refused ones. */
 export class VendorKeys implements AttemptHost {
   readonly states: KeyStates
   readonly budgets: KeyBudgets
@@ -50,7 +50,7 @@ export class VendorKeys implements AttemptHost {
     return this.#parts.random.unit()
   }
 
-  /** A request's way through the keys of one upstream. */
+  /** A request's attempts with the keys of one upstream. */
   attempt(upstream: Upstream, asked: Asked): KeyAttempt {
     return new KeyAttempt(this, upstream, asked)
   }
@@ -72,9 +72,9 @@ export class VendorKeys implements AttemptHost {
       reason: classification.key,
       answer: classification.code,
     }
-    // Once: requests under way at the same time are refused too.
+    // Once: requests in flight at the same time are refused too.
     if (this.states.refused(key, classification, keyUser))
-      this.#parts.log.error(facts, "an upstream's key is refused and suspended until it is good again")
+      this.#parts.log.error(facts, 'an upstream key was refused and is suspended until it works again')
   }
 
   #countsOf(key: VendorKey): { requests: number; readonly outcomes: OutcomeCounts } {
@@ -91,7 +91,7 @@ export class VendorKeys implements AttemptHost {
     return this.#countsOf(key).outcomes.all
   }
 
-  /** How the keys of an upstream are. */
+  /** The states of an upstream's keys. */
   report({ keys = [] }: Upstream): readonly KeyReport[] {
     return keys.map(key => this.#reportOf(key))
   }

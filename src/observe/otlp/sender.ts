@@ -30,7 +30,7 @@ export class Sender {
   /** `sent`; `again` when the receiver could not take it now; `refused` when it never will. */
   async send(signal: 'traces' | 'metrics', body: object): Promise<'sent' | 'again' | 'refused'> {
     const limit = new AbortController()
-    const late = this.#clock.after(answerMs, () => limit.abort(new Error(`no answer within ${answerMs} ms`)))
+    const late = this.#clock.after(answerMs, () => limit.abort(new Error(`no response within ${answerMs} ms`)))
     try {
       const response = await fetch(`${this.#endpoint}/v1/${signal}`, {
         method: 'POST',

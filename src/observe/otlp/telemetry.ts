@@ -103,9 +103,13 @@ export class Telemetry {
       type: 'counter',
     })
     return [
-      counted('tollgate_otlp_spans_total', 'Spans that a receiver has taken.', this.#exported),
-      counted('tollgate_otlp_spans_dropped_total', 'Spans that no receiver took, or that did not fit.', this.#dropped),
-      counted('tollgate_otlp_failures_total', 'Exports that did not arrive.', this.#sender.failures),
+      counted('tollgate_otlp_spans_total', 'Spans accepted by a receiver.', this.#exported),
+      counted(
+        'tollgate_otlp_spans_dropped_total',
+        'Spans that were not accepted or did not fit in the queue.',
+        this.#dropped,
+      ),
+      counted('tollgate_otlp_failures_total', 'Failed exports.', this.#sender.failures),
     ]
   }
 

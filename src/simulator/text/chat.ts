@@ -3,12 +3,12 @@ import { type Fields, readFields, readFlag, readInteger, readRequired } from '..
 import { fail } from '../errors.ts'
 import type { Call } from '../upstream.ts'
 import { inputPartsOf } from './input-parts.ts'
-import { type Marks, readMarks } from './marks.ts'
+import { type Marks, readMarks, type ToolCall } from './marks.ts'
 import { perform, type Rehearsed, scriptEvents, scriptJson, writeRecord } from './perform.ts'
 import { type Prose, splitProse, writeJson, writeProse } from './prose.ts'
-import { countWords, listOf, readList, shapeOf, textOf } from './read.ts'
+import { countWords, lastTurn, listOf, readList, shapeOf, textOf } from './read.ts'
 import { openaiStyle } from './styles.ts'
-import { callTool, type ToolCall } from './tools.ts'
+import { callTool } from './tools.ts'
 
 /** `POST /v1/chat/completions` (`docs/wire.md#usage`). */
 export const chat = perform(openaiStyle, rehearseChat)
@@ -20,7 +20,7 @@ function rehearseChat(call: Call): Rehearsed {
   const model = readRequired(fields, 'model')
   const messages = readList(fields, 'messages')
   const count = readInteger(fields, 'n', { min: 1, max: 128, otherwise: 1 })
-  const marks = readMarks(textOf(messages.at(-1)))
+  const marks = readMarks(textOf(lastTurn(messages)))
   const choices = Array.from({ length: count }, (_, index) => choose(fields, marks, index))
   const usage = usageOf(messages, choices, marks)
   const one = {
@@ -45,22 +45,22 @@ function choose(fields: Fields, marks: Marks, index: number): Choice {
   const { type, json_schema: named } = shapeOf(fields.get('response_format'))
   const max = fields.has('max_completion_tokens') ? 'max_completion_tokens' : 'max_tokens'
   const wordsMax = fields.has(max) ? readInteger(fields, max, { min: 1, max: 999_999_999, otherwise: 1 }) : undefined
-  const call = callOf(fields, marks.text)
+  const call = callOf(fields, marks)
   if (call) return { call, prose: splitProse('', undefined) }
   if (type !== 'json_schema' && type !== 'json_object') return { call, prose: writeProse(marks, index, wordsMax) }
   return { call, prose: writeJson(shapeOf(named)['schema'], marks, wordsMax) }
 }
 
-function callOf(fields: Fields, prompt: string): ToolCall | undefined {
+function callOf(fields: Fields, marks: Marks): ToolCall | undefined {
   const tools = listOf(fields.get('tools')).flatMap(tool => {
     const { name, parameters } = shapeOf(shapeOf(tool)['function'])
     return typeof name === 'string' ? [{ name, schema: parameters }] : []
   })
   const wish = fields.get('tool_choice')
   const named = shapeOf(shapeOf(wish)['function'])['name']
-  const answered = shapeOf(listOf(fields.get('messages')).at(-1))['role'] === 'tool'
+  const answered = lastTurn(listOf(fields.get('messages'))).some(message => shapeOf(message)['role'] === 'tool')
   if (answered || wish === 'none') return undefined
-  return callTool(tools, prompt, typeof named === 'string' ? named : wish === 'required')
+  return callTool(tools, marks, typeof named === 'string' ? named : wish === 'required')
 }
 
 function usageOf(messages: readonly unknown[], choices: readonly Choice[], marks: Marks): object {

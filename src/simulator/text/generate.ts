@@ -3,12 +3,12 @@ import { type Fields, readFields } from '../asked.ts'
 import { fail } from '../errors.ts'
 import type { Call } from '../upstream.ts'
 import { inputPartsOf } from './input-parts.ts'
-import { type Marks, readMarks } from './marks.ts'
+import { type Marks, readMarks, type ToolCall } from './marks.ts'
 import { perform, type Script, scriptJson } from './perform.ts'
 import { type Prose, writeJson, writeProse } from './prose.ts'
-import { countWords, listOf, readList, type Shape, shapeOf, textOf } from './read.ts'
+import { countWords, lastTurn, listOf, readList, type Shape, shapeOf, textOf } from './read.ts'
 import { googleStyle } from './styles.ts'
-import { callTool, type ToolCall } from './tools.ts'
+import { callTool } from './tools.ts'
 import { vectorOf } from './vectors.ts'
 
 /** The generative-language methods of a model, by what follows the colon (`docs/wire.md#generative-language-paths`). */
@@ -76,11 +76,12 @@ type Chunk = {
 function rehearse(call: Call): { marks: Marks; chunks: readonly Chunk[]; whole: object } {
   const fields = readNamed(call)
   const contents = readList(fields, 'contents')
-  const marks = readMarks(textOf(contents.at(-1)))
+  const turn = lastTurn(contents)
+  const marks = readMarks(textOf(turn))
   const config = shapeOf(fields.get('generationConfig'))
   const { maxOutputTokens, candidateCount } = config
   const wordsMax = readCount('maxOutputTokens', maxOutputTokens)
-  const tool = callOf(fields, contents.at(-1), marks.text)
+  const tool = callOf(fields, turn, marks)
   const count = readCount('candidateCount', candidateCount) ?? 1
   const answers = Array.from({ length: Math.min(count, 8) }, (_, index) => say(config, marks, index, wordsMax))
   const prompt = countInput(fields, contents)
@@ -168,7 +169,7 @@ function countInput(fields: Fields, contents: readonly unknown[]): number {
   return countWords(textOf(contents)) + countWords(textOf(fields.get('systemInstruction') ?? ''))
 }
 
-function callOf(fields: Fields, last: unknown, prompt: string): ToolCall | undefined {
+function callOf(fields: Fields, turn: readonly unknown[], marks: Marks): ToolCall | undefined {
   const tools = listOf(fields.get('tools')).flatMap(tool =>
     listOf(shapeOf(tool)['functionDeclarations']).flatMap(one => {
       const { name, parameters, parametersJsonSchema } = shapeOf(one)
@@ -176,8 +177,9 @@ function callOf(fields: Fields, last: unknown, prompt: string): ToolCall | undef
     }),
   )
   const { mode } = shapeOf(shapeOf(fields.get('toolConfig'))['functionCallingConfig'])
-  const answered = listOf(shapeOf(last)['parts']).some(part => 'functionResponse' in shapeOf(part))
-  return answered || mode === 'NONE' ? undefined : callTool(tools, prompt, mode === 'ANY')
+  const given = turn.flatMap(content => listOf(shapeOf(content)['parts']))
+  const answered = given.some(part => 'functionResponse' in shapeOf(part))
+  return answered || mode === 'NONE' ? undefined : callTool(tools, marks, mode === 'ANY')
 }
 
 /** A record ends with CRLF twice, as this vendor writes it. */

@@ -12,8 +12,13 @@ export const demands = {
   '[[reasoning N]]': 'report N more output tokens, spent on reasoning',
   '[[searches N]]': 'report N web searches',
   '[[cut]]': 'break the connection off in the middle of the answer',
+  '[[call NAME JSON]]':
+    'call the tool NAME with the arguments JSON, an object; of several, the first that the request offers',
   '[[error-event]]': 'go wrong in the middle of a stream, in its own style; otherwise an error with status 200',
 } as const
+
+/** A call of a tool, as the simulated model makes it. */
+export type ToolCall = { readonly name: string; readonly input: unknown }
 
 /** What a prompt demands, and the prompt without it. */
 export type Marks = {
@@ -28,6 +33,8 @@ export type Marks = {
   readonly audioTokens: number
   readonly reasoningTokens: number
   readonly searches: number
+  /** Tools to call, with their arguments: the first one that the request offers. */
+  readonly calls: readonly ToolCall[]
   readonly cut: boolean
   readonly errorEvent: boolean
 }
@@ -40,10 +47,11 @@ const searchesMax = 20
 /** Reads the marks of a prompt, so that every fault of an upstream can be had on demand; the last of a kind counts. */
 export function readMarks(prompt: string): Marks {
   const found = new Map([...prompt.matchAll(mark)].map(([, name = '', first, second]) => [name, { first, second }]))
+  const { calls, rest } = readCalls(prompt)
   const number = (name: string): number | undefined => toNumber(found.get(name)?.first)
   const status = number('status')
   return {
-    text: prompt.replaceAll(mark, '').trim(),
+    text: rest.replaceAll(mark, '').trim(),
     refusal:
       status !== undefined && status >= 400 && status <= 599
         ? { status, retryAfterS: toNumber(found.get('status')?.second) ?? (busy.has(status) ? 1 : undefined) }
@@ -57,9 +65,38 @@ export function readMarks(prompt: string): Marks {
     audioTokens: number('audio') ?? 0,
     reasoningTokens: number('reasoning') ?? 0,
     searches: limit(number('searches'), searchesMax) ?? 0,
+    calls,
     cut: found.has('cut'),
     errorEvent: found.has('error-event'),
   }
+}
+
+const callStart = '[[call '
+const callEnd = '}]]'
+
+/** The marks of tool calls, and the prompt without them. Marks whose arguments are not JSON are dropped. */
+function readCalls(prompt: string): { readonly calls: readonly ToolCall[]; readonly rest: string } {
+  const calls: ToolCall[] = []
+  let rest = ''
+  let at = 0
+  for (;;) {
+    const start = prompt.indexOf(callStart, at)
+    const end = start < 0 ? -1 : prompt.indexOf(callEnd, start)
+    if (end < 0) return { calls, rest: rest + prompt.slice(at) }
+    const [name = '', json = ''] = splitOnce(prompt.slice(start + callStart.length, end + 1))
+    try {
+      calls.push({ name, input: JSON.parse(json) as unknown })
+    } catch {
+      // The prompt means something else by it.
+    }
+    rest += prompt.slice(at, start)
+    at = end + callEnd.length
+  }
+}
+
+function splitOnce(text: string): readonly [string, string] {
+  const at = text.indexOf(' ')
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
 }
 
 const busy = new Set([429, 503])

@@ -3,12 +3,12 @@ import { type Fields, readFields, readFlag, readInteger, readRequired } from '..
 import { fail } from '../errors.ts'
 import type { Call } from '../upstream.ts'
 import { inputPartsOf } from './input-parts.ts'
-import { type Marks, readMarks } from './marks.ts'
+import { type Marks, readMarks, type ToolCall } from './marks.ts'
 import { perform, type Rehearsed, scriptEvents, scriptJson, writeNamedRecord } from './perform.ts'
 import { type Prose, writeJson, writeProse } from './prose.ts'
-import { countWords, listOf, readList, type Shape, shapeOf, textOf } from './read.ts'
+import { countWords, lastTurn, listOf, readList, type Shape, shapeOf, textOf } from './read.ts'
 import { anthropicStyle } from './styles.ts'
-import { callTool, type ToolCall } from './tools.ts'
+import { callTool } from './tools.ts'
 
 /** `POST /v1/messages` (`docs/wire.md#usage`). */
 export const messages = perform(anthropicStyle, rehearseMessage)
@@ -24,8 +24,9 @@ function rehearseMessage(call: Call): Rehearsed {
   const model = readRequired(fields, 'model')
   const wordsMax = readMax(fields)
   const list = readList(fields, 'messages')
-  const marks = readMarks(textOf(list.at(-1)))
-  const tool = callOf(fields, list.at(-1), marks.text)
+  const turn = lastTurn(list)
+  const marks = readMarks(textOf(turn))
+  const tool = callOf(fields, turn, marks)
   const format = formatOf(fields)
   const prose = format ? writeJson(format['schema'], marks, wordsMax) : writeProse(marks, 0, wordsMax)
   const input = countInput(fields, list)
@@ -92,15 +93,16 @@ function countInput(fields: Fields, list: readonly unknown[]): number {
   return countWords(textOf(list)) + countWords(textOf(fields.get('system') ?? ''))
 }
 
-function callOf(fields: Fields, last: unknown, prompt: string): ToolCall | undefined {
+function callOf(fields: Fields, turn: readonly unknown[], marks: Marks): ToolCall | undefined {
   const tools = listOf(fields.get('tools')).flatMap(one => {
     const { name, input_schema: schema } = shapeOf(one)
     return typeof name === 'string' ? [{ name, schema }] : []
   })
   const { type, name } = shapeOf(fields.get('tool_choice'))
-  const answered = listOf(shapeOf(last)['content']).some(block => shapeOf(block)['type'] === 'tool_result')
+  const blocks = turn.flatMap(message => listOf(shapeOf(message)['content']))
+  const answered = blocks.some(block => shapeOf(block)['type'] === 'tool_result')
   if (answered || type === 'none') return undefined
-  return callTool(tools, prompt, typeof name === 'string' ? name : type === 'any')
+  return callTool(tools, marks, typeof name === 'string' ? name : type === 'any')
 }
 
 /** The schema's place today, and the one before it. */

@@ -22,6 +22,23 @@ export function textOf(value: unknown): string {
   return [text, content, parts, output, given].map(one => (one === undefined ? '' : textOf(one))).find(Boolean) ?? ''
 }
 
+const fromModel = /^(?:assistant|model)$/
+const typeFromModel = /_call$|^reasoning$/
+const fromOperator = /^(?:system|developer)$/
+
+/**
+ * What the model is to answer: the messages after its own last one, without instructions. Agents send reminders and
+ * instructions around a prompt, in messages of their own.
+ */
+export function lastTurn(messages: readonly unknown[]): readonly unknown[] {
+  const own = messages.findLastIndex(message => {
+    const { role, type } = shapeOf(message)
+    return fromModel.test(String(role)) || typeFromModel.test(String(type))
+  })
+  const turn = messages.slice(own + 1).filter(message => !fromOperator.test(String(shapeOf(message)['role'])))
+  return turn.length > 0 ? turn : messages.slice(-1)
+}
+
 /** Tokens, as this simulator counts them: words. */
 export function countWords(text: string): number {
   return text.match(/\S+/g)?.length ?? 0

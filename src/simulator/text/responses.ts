@@ -5,12 +5,12 @@ import { seedOf } from '../pictures/picture.ts'
 import { alphaSize } from '../sizes.ts'
 import type { Call } from '../upstream.ts'
 import { inputPartsOf } from './input-parts.ts'
-import { type Marks, readMarks } from './marks.ts'
+import { type Marks, readMarks, type ToolCall } from './marks.ts'
 import { perform, type Rehearsed, scriptEvents, scriptJson, writeNamedRecord } from './perform.ts'
 import { type Prose, writeJson, writeProse } from './prose.ts'
-import { countWords, listOf, type Shape, shapeOf, textOf } from './read.ts'
+import { countWords, lastTurn, listOf, type Shape, shapeOf, textOf } from './read.ts'
 import { responsesStyle } from './styles.ts'
-import { callTool, type ToolCall } from './tools.ts'
+import { callTool } from './tools.ts'
 
 /**
  * `POST /v1/responses` (`docs/wire.md#usage`): text, calls of functions, and with the tool `image_generation` a picture
@@ -35,7 +35,7 @@ async function rehearse(call: Call): Promise<Rehearsed> {
   const input = fields.get('input')
   if (input === undefined) throw fail('missing_required_parameter', { name: 'input' }, { param: 'input' })
   const messages = Array.isArray(input) ? input : [input]
-  const marks = readMarks(textOf(messages.at(-1)))
+  const marks = readMarks(textOf(lastTurn(messages)))
   const searches = Array.from({ length: marks.searches }, () => ({ kind: 'search', query: marks.text }) as const)
   const outputs = [...searches, ...(await putOut(call, fields, messages, marks))]
   const truncated = outputs.some(output => output.kind === 'text' && output.prose.truncated)
@@ -76,6 +76,8 @@ async function rehearse(call: Call): Promise<Rehearsed> {
   return { marks, script }
 }
 
+const toolOutput = /^(?:custom_tool|function)_call_output$/
+
 async function putOut(
   { site }: Call,
   fields: Fields,
@@ -85,7 +87,7 @@ async function putOut(
   const tools = listOf(fields.get('tools')).map(shapeOf)
   const wish = fields.get('tool_choice')
   const { type: wanted, name: named } = shapeOf(wish)
-  const answered = shapeOf(messages.at(-1))['type'] === 'function_call_output'
+  const answered = lastTurn(messages).some(item => toolOutput.test(String(shapeOf(item)['type'])))
   if (!answered && wish !== 'none') {
     const pictures = tools.find(tool => tool['type'] === 'image_generation')
     if (pictures && (wanted === 'image_generation' || /\b(?:draw|picture|image)/i.test(marks.text))) {
@@ -102,7 +104,7 @@ async function putOut(
     const offered = tools.flatMap(({ type, name, parameters }) =>
       type === 'function' && typeof name === 'string' ? [{ name, schema: parameters }] : [],
     )
-    const call = callTool(offered, marks.text, typeof named === 'string' ? named : wish === 'required')
+    const call = callTool(offered, marks, typeof named === 'string' ? named : wish === 'required')
     if (call) return [{ kind: 'call', call }]
   }
   return [say(fields, marks)]

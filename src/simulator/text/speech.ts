@@ -8,7 +8,7 @@ import { type SoundFormat, soundOf } from './sound.ts'
 import { openaiStyle } from './styles.ts'
 
 /**
- * `POST /v1/audio/speech` (`docs/wire.md#sound`): a tone for each word as WAV or PCM, silence as MP3; no other format.
+ * `POST /v1/audio/speech` (`docs/wire.md#audio`): a tone for each word as WAV or PCM, silence as MP3; no other format.
  */
 export const speech = perform(openaiStyle, rehearse)
 

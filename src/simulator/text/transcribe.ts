@@ -8,7 +8,7 @@ import { splitProse } from './prose.ts'
 import { lengthOf } from './sound.ts'
 import { openaiStyle } from './styles.ts'
 
-/** `POST /v1/audio/transcriptions` (`docs/wire.md#sound`): says how long the sound is, then the form's own prompt. */
+/** `POST /v1/audio/transcriptions` (`docs/wire.md#audio`): says how long the sound is, then the form's own prompt. */
 export const transcribe = perform(openaiStyle, rehearse)
 
 const formats = ['json', 'text', 'srt', 'verbose_json', 'vtt'] as const

@@ -9,10 +9,10 @@ import { mainPart } from './levels.ts'
 
 type Telling = Pick<WriterIdentity, 'zone' | 'thresholds'>
 
-/** A budget that a charge was held of, and whose it is. */
+/** A budget that a charge was held from, and its owner. */
 export type Watched = HeldBudget & { readonly name: string; readonly currency: string }
 
-/** Writes events of a key's budget, if it has one: from its row with `foundColumns`, as it is now. */
+/** Writes events of a key's budget, if it has one: from its row with `foundColumns`, in its current state. */
 export function* writeKeyEvents(
   identity: Telling,
   [key]: Rows,
@@ -25,7 +25,7 @@ export function* writeKeyEvents(
   if (amount === null) return
   const [name, user, per] = [text(key, 'id'), text(key, 'user_name'), text(key, 'budget_period') as BudgetPeriod]
   const start = per === 'total' ? 0 : spellNow(identity, per, whole(key, `${per}_start`), at)
-  // Nothing yet where its row says of an earlier day or month.
+  // Nothing yet if its row is for an earlier day or month.
   const spent =
     per === 'total' ? whole(key, 'spent') : whole(key, `${per}_start`) === start ? whole(key, `${per}_spent`) : 0
   const own = { held: whole(key, 'held'), told: textOrNull(key, 'budget_told'), isRefused: refused !== undefined }

@@ -7,7 +7,7 @@ import { textOrNull, whole } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import { mainPart } from './levels.ts'
 
-/** A budget as a statement has found it, in the spell that it is now. */
+/** A budget as a statement found it, in the current period. */
 export type FoundBudget = {
   readonly level: 'key' | LevelKind
   /** The id of a key, the name of a user or a group. */
@@ -18,26 +18,26 @@ export type FoundBudget = {
   /** Micro-units, as are `spent` and `held`. */
   readonly amount: number
   readonly per: BudgetPeriod
-  /** The spell by its name: the column `day_start` or `month_start`, 0 for a budget that does not renew. */
+  /** The period by its name: the column `day_start` or `month_start`, 0 for a budget that does not renew. */
   readonly start: number
   readonly spent: number
   readonly held: number
   /** The column `budget_told`. */
   readonly told: string | null
-  /** The refused amount that was more than was left. */
+  /** The refused amount, which exceeded what was left. */
   readonly isRefused: boolean
 }
 
-/** Which events were sent for a budget of one spell and amount: the highest percent, and 1 for the one that it is exhausted. */
+/** Which events were sent for a budget of one period and amount: the highest percent, and 1 if it is exhausted. */
 type Told = readonly [per: BudgetPeriod, start: number, amount: number, percent: number, exhausted: 0 | 1]
 
-/** The last spells and amounts: of a user whose keys are in several groups each may give them another budget. */
+/** The last periods and amounts: a user with keys in several groups may have a different budget in each. */
 const keptMax = 16
 
 /**
- * Writes events of a budget: each percent that it has reached, and that it is exhausted (all of it is spent, or a request was
- * refused for the first time). Once for each period and amount, whichever process sees it: a budget that is raised or topped up, or begins
- * again, is another one, and one that a refund has brought back is not. Runs no query where nothing is new.
+ * Writes events of a budget: each percent that it has reached, and that it is exhausted (all of it is spent, or a
+ * request was refused for the first time). Once for each period and amount, whichever process notices: a raised, topped
+ * up or renewed budget is another one, and one that a refund has reduced is not. Runs no query if nothing is new.
  */
 export function* writeBudgetEvents(
   identity: Pick<WriterIdentity, 'zone' | 'thresholds'>,
@@ -53,7 +53,7 @@ export function* writeBudgetEvents(
   if (!news) return
   const { told, percents, isExhausted } = news
   yield writeDelivery(found, JSON.stringify(told))
-  // By its spell: where clocks differ around midnight it may be the next one by another clock than this.
+  // By its period: around midnight another clock may already be in the next one.
   for (const event of eventsOf(locked, percents, isExhausted, renewalOf(found.per, found.start, identity.zone)))
     yield* writeEvent(event, at)
 }
@@ -75,7 +75,7 @@ function findNews(thresholds: readonly number[], found: FoundBudget): News | und
   return { told: [now, ...known.filter(one => one !== own)].slice(0, keptMax), percents, isExhausted }
 }
 
-/** Micro-units that are so many percent, rounded up. */
+/** Micro-units of a percentage, rounded up. */
 function shareOf(amount: number, percent: number): number {
   return Number((BigInt(amount) * BigInt(percent) + 99n) / 100n)
 }
@@ -84,10 +84,10 @@ function readItemFacts(told: string | null): readonly Told[] {
   return told === null ? [] : (JSON.parse(told) as readonly Told[])
 }
 
-/** The row again, locked until all is written: a refused request has moved nothing and has no lock on it. */
+/** The row again, locked until all is written: a refused request changed nothing and holds no lock on it. */
 function lockTold({ level, name }: FoundBudget): Query {
   if (level === 'key') return ask(`SELECT budget_told FROM key WHERE id = ? ${lockRows}`, name)
-  // What was paid in is in the books, and a caller's key may have less.
+  // The books have what was paid in; the copy in a client's key may be older.
   const balance =
     level === 'balance' ? `, (SELECT coalesce(balance, 0) FROM "user" WHERE name = account.name) AS balance` : ''
   return ask(

@@ -10,8 +10,8 @@ import { type Move, moveAccounts } from './move.ts'
 const together = 500
 
 /**
- * Adds up what processes that are gone have booked in rows of their own. A row that is on a later day than it is here waits for
- * that day: added to one of today, it would be missing tomorrow.
+ * Adds up what processes that are gone have booked in rows of their own. A row that is on a later day waits for that
+ * day: if it were added to one of today, it would be missing tomorrow.
  */
 export function* foldParts(identity: Pick<WriterIdentity, 'zone'>, at: number): QueryProgram<void> {
   const [day, , month] = bounds(identity, at)

@@ -1,11 +1,11 @@
 import { type BudgetPeriod, budgetPeriods, type LevelKind } from '../../domain/budget.ts'
 
-/** A budget other than the key's that a charge was held of. */
+/** A budget other than the key's that a charge was held from. */
 export type HeldBudget = { readonly kind: LevelKind; readonly amount: number; readonly per: BudgetPeriod }
 
 const keyWord = 'key'
 
-/** What a charge's row says of who bounds it: `user group key user:50000000:month group:9000000:total`. */
+/** The budgets that limit a charge, in its row: `user group key user:50000000:month group:9000000:total`. */
 export function writeHeld(levels: readonly HeldBudget[], isKeyBounded: boolean): string | null {
   const words = [
     ...levels.map(({ kind }) => kind),
@@ -15,7 +15,7 @@ export function writeHeld(levels: readonly HeldBudget[], isKeyBounded: boolean):
   return words.length === 0 ? null : words.join(' ')
 }
 
-/** The same as read: of a charge of an earlier version the kinds alone are known, and no event is sent when it ends. */
+/** The same, parsed: for a charge of an earlier version only the kinds are known, and its end sends no event. */
 export function readHeld(words: string | null): {
   readonly isKeyBounded: boolean
   readonly budgets: readonly HeldBudget[]

@@ -9,25 +9,25 @@ import { type FoundBudget, writeBudgetEvents } from './budget-events.ts'
 import { mainPart } from './levels.ts'
 import { lockOne, spentBefore } from './move.ts'
 
-/** What a request holds, micro-units of the currency, and when. */
+/** What a request holds, in micro-units of the currency, and when. */
 type Holding = { readonly amount: number; readonly currency: string; readonly at: number }
 type Overdrawn = Extract<HoldResult, { kind: 'overdrawn' }>
 
-/** What a row of an account has spent in the spell that it is now, as SQL. */
+/** What a row of an account has spent in the current period, as SQL. */
 export const spentNow = (account: string, period: BudgetPeriod): string =>
   period === 'total'
     ? `${account}.spent`
     : `CASE WHEN ${account}.${period}_start BETWEEN ? AND ? THEN ${account}.${period}_spent
         ELSE ${spentBefore(period, account, '?')} END`
 
-/** What an account has spent in the spell that it is now, all its rows together; `periodParams` are its parameters. */
+/** What an account has spent in the current period, over all its rows; `periodParams` are its parameters. */
 const spentOfAll = (period: BudgetPeriod): string =>
   `(${spentNow('account', period)} + coalesce((SELECT sum(${spentNow('p', period)}) FROM account p
         WHERE p.kind = account.kind AND p.name = account.name AND p.part > ''), 0))`
 
 /** What is left of a budget whose amount is the first parameter; those of `periodParams` follow. */
 const left = (kind: LevelKind, period: BudgetPeriod): string => {
-  // What was paid in is in the books, and not in the caller's key.
+  // The books have what was paid in, not the client's key.
   const amount =
     kind === 'balance' ? '(SELECT coalesce(balance, 0) FROM "user" WHERE "user".name = ?)' : 'CAST(? AS BIGINT)'
   return `(${amount} - account.held - ${spentOfAll(period)})`
@@ -45,8 +45,8 @@ const explain = (kind: LevelKind, period: BudgetPeriod): string =>
 const makeOne = `INSERT INTO account (kind, name, part) VALUES (?, ?, '') ON CONFLICT (kind, name, part) DO NOTHING`
 
 /**
- * Takes a hold from the budgets of a request's levels, in the order of all who do, or returns the one that is too small:
- * then it is held of none. The statement that moves an account tests it.
+ * Takes a hold from the budgets of a request's levels, in the common lock order, or returns the one that is too small;
+ * then nothing is held. The statement that moves an account also tests it.
  */
 export function* holdLevels(
   identity: WriterIdentity,
@@ -63,7 +63,7 @@ export function* holdLevels(
   return undefined
 }
 
-/** Gives back what was held of an account. */
+/** Releases what was held from an account. */
 export function releaseLevel(kind: LevelKind, name: string, hold: number) {
   return ask(
     `UPDATE account SET held = held - ? WHERE kind = ? AND name = ? AND part = '${mainPart}'`,
@@ -78,11 +78,11 @@ function* holdLevel(identity: WriterIdentity, level: Level, hold: Holding): Quer
   const { at } = hold
   const bound = kind === 'balance' ? name : amount
   const period = periodParams(identity, per, at)
-  // What others leave at midnight is read once they are done.
+  // Rows that others change around midnight are read after they have committed.
   if (per !== 'total' && isAroundMidnight(at, identity.zone)) yield ask(lockOne, kind, name)
   const [held] = yield ask(holdOne(kind, per), hold.amount, kind, name, bound, ...period, hold.amount, ...period)
   if (held) {
-    // Charges without a hold may have brought it so far, or its amount was lowered.
+    // Charges without a hold may have exceeded it, or its amount was lowered.
     yield* writeBudgetEvents(identity, foundIn(identity, held, level, hold, false), at)
     return undefined
   }
@@ -109,7 +109,7 @@ function foundIn(
   return { level: kind, name, user, currency, amount, per, start, spent, held, told, isRefused }
 }
 
-/** Of the account's own row, and of its other ones. */
+/** Of the account's own row, and of its other rows. */
 function periodParams(identity: WriterIdentity, period: BudgetPeriod, at: number): readonly number[] {
   if (period === 'total') return []
   const [day, dayAhead, month, monthAhead] = bounds(identity, at)

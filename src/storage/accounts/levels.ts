@@ -4,13 +4,13 @@ import { text } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import type { Move } from './move.ts'
 
-/** The row of an account that a bounded level is held in and tested by. */
+/** The row of an account in which a bounded level is held and tested. */
 export const mainPart = ''
 
-/** Columns of a charge that say whose money it is. */
+/** Columns of a charge that name its payers. */
 export const payerColumns = 'key_id, user_name, group_name, levels'
 
-/** Besides its key: whose money is held for a charge, as its row says; one in a segment has no hold. */
+/** Payers besides the key, from a charge's row; a charge in a segment has no hold. */
 export function heldLevels(charge: Row): readonly LevelKind[] {
   const told = charge['levels'] as string | null | undefined
   return told === null || told === undefined ? [] : levelKinds.filter(kind => told.split(' ').includes(kind))
@@ -21,7 +21,7 @@ export function nameOf(charge: Row, kind: LevelKind): string {
   return text(charge, kind === 'group' ? 'group_name' : 'user_name')
 }
 
-/** Locks the accounts that charges are held of, in the order of all who lock several; keys come before them. */
+/** Locks the accounts of held charges in the common order; keys come before them. */
 export function* lockAccounts(charges: Rows): QueryProgram<void> {
   for (const kind of levelKinds) {
     const own = charges.filter(charge => heldLevels(charge).includes(kind))
@@ -30,7 +30,7 @@ export function* lockAccounts(charges: Rows): QueryProgram<void> {
   }
 }
 
-/** Where a charge is booked besides its key: its user and its group always, a balance only where it was held of one. */
+/** Where a charge is booked besides its key: its user and its group always, a balance only if it was held from one. */
 export function movesOf(
   { part }: Pick<WriterIdentity, 'part'>,
   charge: Row,

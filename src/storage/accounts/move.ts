@@ -9,13 +9,13 @@ type Zoned = Pick<WriterIdentity, 'zone'>
 export type Move = {
   readonly kind: LevelKind
   readonly name: string
-  /** What was spent, in all and on the day and in the month that are now; less than nothing is given back. */
+  /** What was spent in total, and in the current day and month; negative for a refund. */
   readonly spent: number
   readonly day: number
   readonly month: number
-  /** What was held and is free again. */
+  /** What was held and is released. */
   readonly released: number
-  /** Where it is held and tested, or in a row that no other transaction waits for. */
+  /** In the row that is held and tested, or in one that no other transaction waits for. */
   readonly part: string
 }
 
@@ -23,7 +23,7 @@ export type Move = {
 const together = 16
 const columns = 'kind, name, part, spent, held, day_start, day_spent, month_start, month_spent'
 
-/** What was spent in a spell that an account has left before, by a clock that jumped; nothing in a new one. */
+/** What was spent in a period that an account has left before a clock jumped; 0 in a new one. */
 export const spentBefore = (period: 'day' | 'month', account: string, start: string): string =>
   `coalesce((SELECT s.spent FROM account_spell s WHERE s.kind = ${account}.kind AND s.name = ${account}.name
     AND s.part = ${account}.part AND s.period = '${period}' AND s.start = ${start}), 0)`
@@ -35,13 +35,13 @@ const booked = (period: 'day' | 'month'): string => {
     ${period}_start = CASE WHEN ${isNow} THEN account.${period}_start ELSE excluded.${period}_start END`
 }
 
-// What is released is booked where it is held: a row that is not there yet never held anything.
+// A release is booked where the hold is: a row that does not exist never held anything.
 const statementOf = (rows: number): string => `INSERT INTO account (${columns}) VALUES ${Array<string>(rows)
   .fill('(?, ?, ?, ?, ?, ?, ?, ?, ?)')
   .join(', ')}
   ON CONFLICT (kind, name, part) DO UPDATE SET spent = account.spent + excluded.spent, held = account.held - excluded.held,
     ${booked('day')}, ${booked('month')}`
-// Of the row that is tested, with what the account's other rows have spent in the same spells.
+// Of the tested row, with what the account's other rows have spent in the same periods.
 const ofParts = (spent: string, isSame: string): string =>
   `coalesce((SELECT sum(p.${spent}) FROM account p WHERE p.kind = account.kind AND p.name = account.name AND p.part > ''
     ${isSame}), 0)`
@@ -66,12 +66,14 @@ function kept(make: Statements): Statements {
   }
 }
 
-/** Books on accounts, many with a statement, in the same order as all others: `now`, of the day of `at`. */
+/** Books on many accounts with one statement, in the common order: `now`, of the day of `at`. */
 export function* moveAccounts(identity: Zoned, moves: readonly Move[], at: number, now = at): QueryProgram<void> {
   yield* move(identity, plain, moves, at, now)
 }
 
-/** The same where some are bounded: gives back every row as it is now, with what it has spent in `total`, `day` and `month`. */
+/**
+ * The same if some are bounded: returns every row after the change, with its spending in `total`, `day` and `month`.
+ */
 export function moveBounded(
   identity: Zoned,
   moves: readonly Move[],
@@ -82,8 +84,8 @@ export function moveBounded(
 }
 
 /**
- * Books on accounts, many with a statement, in one order: two that book on the same ones do so in the same order. Keys come
- * before accounts wherever both are written.
+ * Books on many accounts with one statement, in one order, so that two transactions cannot deadlock. Keys come before
+ * accounts wherever both are written.
  */
 function* move(
   identity: Zoned,
@@ -94,8 +96,8 @@ function* move(
 ): QueryProgram<readonly Row[]> {
   const sums = sumMoves(moves)
   const wasLate = isLate(at, now, identity.zone)
-  // Others may book on the same row from the other side of midnight: what they leave is read again once they are done.
-  // Within the statement PostgreSQL reads the row again after waiting for them, and nothing else.
+  // Others may book on the same row from the other side of midnight: their result is read again after they commit.
+  // Within the statement PostgreSQL reads only the row again after waiting for them.
   if (wasLate || isAroundMidnight(at, identity.zone))
     for (const { kind, name, part } of sums) if (part === '') yield ask(lockOne, kind, name)
   const moved = yield* write(identity, statement, sums, at)
@@ -104,8 +106,8 @@ function* move(
 }
 
 /**
- * Brings rows back to the day and the month that are now, in the transaction that has booked something of an earlier day: no
- * other ever finds them there. One far from midnight that waited for it would read their results as they were before.
+ * Returns rows to the current day and month, in the transaction that has booked something of an earlier day: no other
+ * transaction finds them there. One far from midnight that waited would read the earlier result.
  */
 function* comeBack(identity: Zoned, sums: readonly Move[], now: number): QueryProgram<void> {
   const nothing = { spent: 0, day: 0, month: 0, released: 0 }

@@ -12,7 +12,7 @@ const columns = ['kind', 'name', 'part', 'spent', 'held', 'day_start', 'day_spen
 
 type Sum = { spent: number; day: number; daySpent: number; month: number; monthSpent: number }
 
-/** What users and groups have spent, by the charges that were there before they had accounts; days and months are of UTC. */
+/** What users and groups have spent, from charges before they had accounts; days and months are in UTC. */
 export function* openAccounts(): QueryProgram<void> {
   const sums = new Map<string, Sum>()
   yield* addRows(sums)

@@ -11,14 +11,14 @@ import { moveAccounts } from './move.ts'
 export type OpeningPeriod = Exclude<BudgetPeriod, 'total'>
 type Payer = { readonly kind: 'key' | LevelKind; readonly name: string }
 
-/** Where money went that was spent before, by the period that it counts in. */
+/** Accounts for money spent elsewhere, by the period that it counts in. */
 export const before = { day: 'before:day', month: 'before:month' } as const
 
 export const payerOf = ({ kind, name }: Payer): string => `${kind}:${name}`
 
 /**
- * Counts in the running day or month what was spent of a budget elsewhere: an entry of its own, and what the budget has left
- * from then on, in one transaction. Once for each payer, and never in what was spent in all.
+ * Counts money that was spent elsewhere in the current day or month: in one transaction, an entry of its own and the
+ * reduced budget. Once for each payer, and never in the total.
  * @returns whether it was counted now
  */
 export function* openSpell(

@@ -10,7 +10,10 @@ const sums = (which: string): string => `SELECT kind, name, sum(spent) AS spent,
     sum(${spentNow('account', 'day')}) AS day, sum(${spentNow('account', 'month')}) AS month
   FROM account ${which} GROUP BY kind, name ORDER BY kind, name`
 
-/** As budgets are held by. What users, balances and groups have spent by now, and what is held of them: all rows of each together. Of those named, or of all. */
+/**
+ * What users, balances and groups have spent so far, and what is held from them, as budgets see it: the sum of each
+ * account's rows. Of those named, or of all.
+ */
 export function* readSums({
   at,
   zone,

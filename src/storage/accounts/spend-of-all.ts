@@ -4,7 +4,7 @@ import type { Spent } from '../charge-batches/draft.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import { type Move, moveAccounts } from './move.ts'
 
-/** Books on users and groups what several keys have spent without a bound. */
+/** Books on users and groups what several keys have spent without a limit. */
 export function* spendOfAll(
   identity: Pick<WriterIdentity, 'zone' | 'part'>,
   spent: readonly Spent[],

@@ -6,13 +6,13 @@ import { ask, type QueryProgram } from '../query.ts'
 import { text, textOrNull, whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
 
-/** Where money comes from that is paid in. */
+/** The account that payments come from. */
 export const cash = 'cash'
 export const balanceOf = (user: string): string => `balance:${user}`
 
 /**
- * Pays in for a user: an entry of its own, and what the balance bounds from then on, in one transaction.
- * @returns undefined when there is no such user
+ * Pays in for a user: in one transaction, an entry of its own and the larger balance.
+ * @returns undefined if there is no such user
  */
 export function* topUp(
   identity: Scribe,
@@ -39,7 +39,7 @@ export function digestTopUp(id: string, credit: string, amount: number): string 
   return hash('sha256', JSON.stringify([id, credit, amount]), 'hex')
 }
 
-/** What was paid in for a user, newest first. */
+/** Payments for a user, newest first. */
 export function* readTopUps(name: string): QueryProgram<readonly TopUp[]> {
   const rows = yield ask('SELECT * FROM topup WHERE credit = ? ORDER BY charge_id DESC', balanceOf(name))
   return rows.map(row => ({

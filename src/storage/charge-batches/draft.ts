@@ -5,21 +5,21 @@ import type { Posting } from '../ledger/posting.ts'
 import { type Payer, termMembers } from './members.ts'
 import { begunAt, reachMs } from './reach.ts'
 
-/** Wherever days begin, they begin at a quarter of an hour of UTC. */
+/** In every time zone, days begin at a quarter of an hour of UTC. */
 const quarterMs = 900_000
 const usePart = useChargeId('')
 const termNames = Object.keys(termMembers) as (keyof typeof termMembers)[]
 
-/** A segment on its way to the writer: text alone, which crosses to a thread at the cost of a copy. */
+/** A segment for the writer: only text, which crosses to a thread at the cost of a copy. */
 export type ChargeBatch = {
   readonly firstId: string
   readonly lastId: string
   readonly count: number
-  /** As it is kept; `docs/storage.md` says how it reads. */
+  /** As stored; `docs/storage.md` describes the format. */
   readonly body: string
-  /** What keys have spent, as the JSON of `Spent[]`: one for each key and quarter of an hour, in the order of the keys' ids. */
+  /** What keys have spent, as the JSON of `Spent[]`: one for each key and quarter of an hour, sorted by key id. */
   readonly spent: string
-  /** The charge that is alone in it, as far as sums need it. */
+  /** The columns of a lone charge that sums need. */
   readonly alone: Alone | null
 }
 
@@ -28,7 +28,7 @@ export type Alone = readonly [at: number, keyId: string, user: string, model: st
 
 export type Spent = readonly [keyId: string, amount: number, at: number, user: string, group: string]
 
-/** Who pays, in a quarter of an hour: in the body once for all of the segment. */
+/** The payer and quarter of an hour: stored once for all of the segment. */
 type Paying = {
   readonly place: number
   readonly facts: ChargeFacts
@@ -36,10 +36,10 @@ type Paying = {
   amount: number
   at: number
 }
-/** For what: in the body once for all charges that differ in nothing but who, when and how much. */
+/** The terms: stored once for all charges that differ only in payer, time and amount. */
 type Terms = { readonly place: number; readonly posting: Posting }
 
-/** Many charges as one text, written while they are gone through. */
+/** Many charges as one text, written in one pass. */
 export class ChargeBatchDraft {
   readonly #payers = new Map<string, Paying[]>()
   readonly #terms = new Map<ChargeRule, Terms[]>()
@@ -52,7 +52,7 @@ export class ChargeBatchDraft {
   #body = ''
   count = 0
 
-  /** @returns false for one that is too far from the others in time: it goes with the next */
+  /** @returns false for one too far from the others in time: it goes with the next */
   add(posting: Posting): boolean {
     const { facts, lines, at } = posting
     const { id } = facts
@@ -82,7 +82,7 @@ export class ChargeBatchDraft {
     const spent: Spent[] = []
     for (const payers of this.#payers.values())
       for (const { facts, amount, at } of payers) spent.push([facts.keyId, amount, at, facts.user, facts.group])
-    // Two that lock the same keys do so in the same order.
+    // Sorted, so that two transactions lock the same keys in the same order.
     spent.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
     const { count } = this
     const alone = count === 1 ? this.#alone() : null
@@ -90,7 +90,7 @@ export class ChargeBatchDraft {
     return { ...texts, count, alone, spent: JSON.stringify(spent) }
   }
 
-  /** For charges in addition to images the rollup has to read those. */
+  /** The rollup has to read the items of charges in addition to images. */
   #alone(): Alone | null {
     const [[terms] = []] = this.#terms.values()
     const [[payer] = []] = this.#payers.values()
@@ -100,7 +100,7 @@ export class ChargeBatchDraft {
     return [payer.at, keyId, user, model, currency, payer.amount]
   }
 
-  /** One item to a line. @returns its place among them */
+  /** One item for each line of text. @returns its index */
   #put(item: string): number {
     this.#body += this.#places === 0 ? `[${item}` : `,\n${item}`
     return this.#places++
@@ -112,7 +112,7 @@ export class ChargeBatchDraft {
     const known = this.#payers.get(keyId)
     const found = known?.find(one => one.facts.user === user && one.facts.group === group && one.quarter === quarter)
     if (found) return found
-    // Of many keys nearly every charge has one of its own: no way round by the members.
+    // With many keys nearly every charge has its own: no loop over the members.
     const names: Payer = { key_id: keyId, user_name: user, group_name: group }
     const payer = { place: this.#put(JSON.stringify(names)), facts, quarter, amount: 0, at }
     if (known) known.push(payer)

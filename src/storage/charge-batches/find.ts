@@ -4,11 +4,11 @@ import { text, whole } from '../rows.ts'
 import { type Booked, parseChargeBatch } from './parse.ts'
 import { begunAt, reachOf } from './reach.ts'
 
-/** Those that may have the charge: a few, wherever in the table they are. The text is looked through by the database. */
+/** Segments that may have the charge: a few, anywhere in the table. The database searches the text. */
 const thatHave = `SELECT chain, position, body FROM segment
   WHERE last_id >= ? AND last_id < ? AND first_id <= ? AND instr(body, ?) > 0`
 
-/** Charges in segments by their ids; those that are in none are left out. */
+/** Charges in segments by their ids; the others are left out. */
 export function* findBooked(ids: readonly string[]): QueryProgram<ReadonlyMap<string, Booked>> {
   const found = new Map<string, Booked>()
   const wanted = new Set(ids)
@@ -21,7 +21,7 @@ export function* findBooked(ids: readonly string[]): QueryProgram<ReadonlyMap<st
   return found
 }
 
-/** @throws Error that names the segment when it cannot be read */
+/** @throws Error that names the segment if it cannot be read */
 export function readChargeBatch(row: Row): readonly Booked[] {
   try {
     return parseChargeBatch(text(row, 'body'))
@@ -42,7 +42,7 @@ export function readSound(row: Row): readonly Booked[] | undefined {
   }
 }
 
-/** What was given back of charges that are in segments, by their ids. */
+/** Refunds of charges that are in segments, by their ids. */
 export function* findRefunds(ids: readonly string[]): QueryProgram<ReadonlyMap<string, number>> {
   const rows = yield* askIn(`SELECT charge_id, amount FROM reversal WHERE charge_id IN (…)`, ids)
   return new Map(rows.map(row => [text(row, 'charge_id'), whole(row, 'amount')]))

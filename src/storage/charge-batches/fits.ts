@@ -2,15 +2,15 @@ import { amountOfItems, type ChargeItem } from '../../domain/charge.ts'
 import type { Posting } from '../ledger/posting.ts'
 import { ageMaxMs, aheadMs, begunAt } from './reach.ts'
 
-/** A thousand million of the currency: as much as one charge may come to. */
+/** A thousand million of the currency: the maximum of one charge. */
 export const totalMax = 1e15
-/** Ten million of it: all of a group together are still counted exactly. */
+/** Ten million of it: the sums of a group are still exact. */
 const togetherMax = 1e13
 const plainId = /^req_[0-9a-z]+(?:\.u)?$/
 
 /**
- * A charge that a segment can hold: of things that are counted, without a vendor cost, for a request that began not long ago.
- * All others have rows of their own, which say what is wrong with them too.
+ * A charge that a segment can hold: counted items, no vendor cost, and a recent request. All others have rows of their
+ * own, which also record what is wrong with them.
  */
 export function fits({ facts, lines, at, vendorCost }: Posting): boolean {
   const age = at - begunAt(facts.id)

@@ -9,12 +9,12 @@ import type { Columns } from '../../domain/shapes/member.ts'
 
 const { id: _, keyId, user, group, rule: __, ...plain } = factMembers
 
-/** Who pays: of a charge's facts. */
+/** The payer: part of a charge's facts. */
 export const payerMembers = { keyId, user, group } as const
-/** What for, without the rule, which is JSON and is in the text as it is. */
+/** The terms without the rule, which is JSON and is stored as text. */
 export const termMembers = plain
 
-/** Of a segment with one charge: what sums by SQL need of it. */
+/** For a segment with one charge: the columns that sums in SQL need. */
 export const aloneColumns = ['at', 'key_id', 'user_name', 'model', 'currency', 'amount'] as const
 
 /** Items of a segment's text by the names of their columns in `charge`. */
@@ -22,7 +22,7 @@ export type Payer = Columns<typeof payerMembers>
 export type Terms = Columns<typeof termMembers> & {
   readonly rule: ChargeRule
   readonly delivery: Charge['delivery']
-  /** Of each line what is not counted. */
+  /** The uncounted part of each line. */
   readonly lines: readonly (readonly [
     tier: string,
     source: TierSource,

@@ -10,13 +10,13 @@ export type Booked = {
   readonly terms: Terms
   readonly at: number
   readonly amount: number
-  /** Of each line in turn: its price, and how many of what its tier names. */
+  /** For each line in turn: its price, and its quantity. */
   readonly counts: readonly number[]
 }
 
 /**
- * The charges of a segment, in the order in which they were posted.
- * @throws Error that says what is wrong with the text
+ * The charges of a segment, in the order of posting.
+ * @throws Error that describes what is wrong with the text
  */
 export function parseChargeBatch(body: string): readonly Booked[] {
   const items = JSON.parse(body) as readonly unknown[]
@@ -57,7 +57,7 @@ function linesOf({ terms, counts }: Booked): readonly ChargeItem[] {
   }))
 }
 
-/** As it is shown. */
+/** As shown. */
 export function chargeOf(booked: Booked, refunded: number): Charge {
   const { id, payer, terms, at, amount } = booked
   const { rule, delivery } = terms

@@ -1,22 +1,22 @@
 import { firstIdAt, timeOfId } from '../../util/ids.ts'
 import { firstAt } from '../first-at.ts'
 
-/** Of requests' ids, which their charges have. */
+/** Of requests' ids, which are also the ids of their charges. */
 const prefix = 'req_'
 
 /** A charge whose request began longer before its end has rows of its own. */
 export const ageMaxMs = 60_000
-/** By how much a clock may lag the ids that are made by it. */
+/** How far a clock may trail the ids made by it. */
 export const aheadMs = 2_000
 /**
- * From the oldest request of a segment to its newest, at most: a search for a charge reads the batches that end
- * within so much of it.
+ * The most time from the oldest request of a segment to its newest: a search for a charge reads only the batches that
+ * end within it.
  */
 export const reachMs = 2 * ageMaxMs
 /** Sorts after every id. */
 export const afterAll = '~'
 
-/** When the request of a charge began; NaN for an id that no gateway has made. */
+/** When the request of a charge began; NaN for an id that no gateway has created. */
 export function begunAt(id: string): number {
   return timeOfId(prefix, id)
 }
@@ -24,7 +24,7 @@ export function begunAt(id: string): number {
 /** After all moments that an id can hold. */
 const endMs = 32 ** 10
 
-/** When a request began whose id sorts directly at or before a text, which may be no id; -1 for what sorts before all ids. */
+/** When a request began whose id sorts directly at or before a text, which may be no id; -1 for text before all ids. */
 export function standsAt(text: string): number {
   const begun = begunAt(text)
   if (!Number.isNaN(begun)) return begun

@@ -1,6 +1,6 @@
 /**
- * Which ids it was shown in the last `windowMs`. It may take one for another, once in many thousand times, and never
- * forgets one early: four bytes for each, whatever the ids are.
+ * The ids added in the last `windowMs`. May report a false match once in many thousand times, and never forgets one
+ * early: four bytes for each, whatever the ids are.
  */
 export class RecentIds {
   readonly #windowMs: number
@@ -12,19 +12,19 @@ export class RecentIds {
     this.#windowMs = windowMs
   }
 
-  /** @returns true when it was shown before */
+  /** @returns true if it was added before */
   note(id: string, at: number): boolean {
     this.#turn(at)
     const tag = tagOf(id)
     if (this.#young.has(tag)) return true
-    // Of those that grow old it is one that was shown now: itself, or another that it was taken for.
+    // One of the older ones was added again: itself, or a false match.
     this.#young.add(tag)
     return this.#old.has(tag)
   }
 
   #turn(at: number): void {
     if (at >= this.#youngSince && at - this.#youngSince <= this.#windowMs) return
-    // A clock that goes back makes nothing older.
+    // A clock that is set back makes nothing older.
     if (at > this.#youngSince) {
       this.#old = this.#young
       this.#young = new Tags()
@@ -33,7 +33,7 @@ export class RecentIds {
   }
 }
 
-/** Whole numbers other than 0, in a table of open places that is never more than half full. */
+/** Non-zero integers in an open-addressing table that is at most half full. */
 class Tags {
   #places = new Int32Array(1024)
   #count = 0
@@ -62,7 +62,7 @@ class Tags {
   }
 }
 
-/** Where ids differ that were made in one minute. */
+/** The part that differs in ids of the same minute. */
 const tailLength = 16
 
 /** FNV-1a of the end: http://www.isthe.com/chongo/tech/comp/fnv */

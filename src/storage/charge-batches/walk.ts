@@ -14,7 +14,7 @@ const nextNotSummed = next(
 )
 const earliest = 'SELECT min(first_id) AS first_id FROM segment WHERE last_id > ? AND last_id < ?'
 
-/** Goes through the charges in segments in the order of their ids, however the segments overlap. */
+/** Reads the charges in segments in the order of their ids, although segments overlap. */
 export class ChargeBatchWalk {
   readonly #after: string
   readonly #until: string
@@ -24,7 +24,7 @@ export class ChargeBatchWalk {
   #read: Booked[] = []
   #isOver = false
 
-  /** Of ids after `after` and before `until`, as they sort; on demand without those that are in the rollup. */
+  /** Ids after `after` and before `until`, in sort order; optionally without those that are in the rollup. */
   constructor(after: string, until = afterAll, which: 'all' | 'not summed' = 'all') {
     this.#next = which === 'all' ? nextOfAll : nextNotSummed
     this.#after = after
@@ -32,7 +32,7 @@ export class ChargeBatchWalk {
     this.#through = after
   }
 
-  /** Some more, in order: each sorts before all that come later. Empty when there are no more. */
+  /** The next ones, in order; empty at the end. */
   *next(): QueryProgram<readonly Booked[]> {
     while (!this.#isOver) {
       const ready = this.#takeBefore(yield* this.#readOn())

@@ -17,8 +17,8 @@ export type CopyOptions = {
 }
 
 /**
- * Copies every row and proves the copy before it is kept: each table has as many rows with the same digest, the books hold,
- * against the anchor of the source too, and come to the same sums. What was not kept is gone.
+ * Copies every row and verifies the copy before it is kept: each table has as many rows with the same digest, the books
+ * are valid, also against the anchor of the source, and come to the same sums. A rejected copy is removed.
  * @throws StorageError `copy_unsound`, `copy_outdated`
  */
 export async function copyBooks(source: CopySource, target: CopyTarget, options: CopyOptions): Promise<Copied> {
@@ -97,7 +97,7 @@ function* countAll(tables: readonly TableLayout[]): QueryProgram<number> {
   return sum
 }
 
-/** What no change of keys, users, charges or gateways leaves as it was. */
+/** Values that any change of keys, users, charges or gateways changes. */
 function* readTraces(): QueryProgram<string> {
   const meta = yield ask('SELECT name, value FROM meta ORDER BY name')
   const chains = yield ask('SELECT id, position FROM chain ORDER BY id')

@@ -2,10 +2,10 @@ import type { Anchor, Audit } from '../../domain/index.ts'
 import type { QueryProgram, Value } from '../query.ts'
 import type { BookSums } from './sum-books.ts'
 
-/** How a cell is kept, in both databases. */
+/** The type of a stored cell, in both databases. */
 export type CellKind = 'text' | 'whole' | 'bytes'
 
-/** A table as it is copied. */
+/** A table to copy. */
 export type TableLayout = {
   readonly name: string
   readonly columns: readonly { readonly name: string; readonly kind: CellKind }[]
@@ -16,54 +16,54 @@ export type TableLayout = {
 /** Cells of a row in the order of the columns. */
 export type Cells = readonly Value[]
 
-/** A database that is copied, as it is at one moment. */
+/** A source database, at one moment. */
 export type CopySource = {
-  /** Where it is, for people: without a password. */
+  /** Its address, for people: without a password. */
   readonly place: string
-  /** Of the moment that is copied. */
+  /** At the copied moment. */
   run<T>(steps: QueryProgram<T>): Promise<T>
-  /** Of now. */
+  /** Now. */
   runNow<T>(steps: QueryProgram<T>): Promise<T>
-  /** The last number that was ever given, of each table whose rows the database numbers. */
+  /** The last number given, for each table whose rows the database numbers. */
   lastNumbers(): Promise<ReadonlyMap<string, number>>
   close(): Promise<void>
 }
 
-/** A database that takes a copy, with the tables of this version: empty, without triggers, and marked until it is kept. */
+/** A target database with the tables of this version: empty, without triggers, and marked until it is kept. */
 export type CopyTarget = {
   readonly place: string
-  /** False where a text may not hold the character 0. */
+  /** False if a text may not hold the character 0. */
   readonly holdsNul: boolean
   run<T>(steps: QueryProgram<T>): Promise<T>
   put(table: TableLayout, rows: readonly Cells[]): Promise<void>
-  /** Numbers go on after these, and after those that rows have. */
+  /** Numbers continue after these, and after those that rows have. */
   numberFrom(last: ReadonlyMap<string, number>): Promise<void>
-  /** Puts the triggers in force; rows are proved from here on. */
+  /** Creates the triggers; rows are verified from here on. */
   seal(): Promise<void>
-  /** Takes the mark away: from here on it is a database like any other. */
+  /** Removes the mark: from here on it is an ordinary database. */
   keep(): Promise<void>
-  /** Lets go of it. One that was not kept is as empty as it was. */
+  /** Closes it. One that was not kept is as empty as before. */
   close(): Promise<void>
 }
 
 export type CopiedTable = {
   readonly table: string
   readonly rows: number
-  /** SHA-256 of the rows in the order of their key, the same in both. */
+  /** SHA-256 of the rows in the order of their key, equal in both. */
   readonly digest: string
 }
 
-/** What was copied, and how it was proved. */
+/** What was copied, and how it was verified. */
 export type Copied = {
   readonly from: string
   readonly to: string
   readonly tables: readonly CopiedTable[]
   readonly rows: number
-  /** Texts in which the character 0 became U+FFFD: PostgreSQL keeps none. */
+  /** Texts in which the character 0 became U+FFFD: PostgreSQL stores none. */
   readonly textsChanged: number
-  /** Of the copy, held against the anchor of what was copied. */
+  /** Of the copy, compared with the anchor of the source. */
   readonly audit: Audit
   readonly anchor: Anchor
-  /** The same on both sides. */
+  /** Equal on both sides. */
   readonly sums: BookSums
 }

@@ -1,5 +1,5 @@
 /**
- * The version that a database says it has while it is being filled by a copy: higher than any that there will be, so that
- * versions which do not know of copies refuse it too.
+ * The schema version of a database that a copy is filling: higher than any real one, so that versions that do not know
+ * copies refuse it too.
  */
 export const copyMark = 2_000_000_000

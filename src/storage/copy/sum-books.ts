@@ -5,10 +5,10 @@ import { sumEntries } from '../ledger/statement.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 
-/** What the books come to, in micro-units of all currencies together. */
+/** The sums of the books, in micro-units of all currencies together. */
 export type BookSums = StatementTotals & {
   readonly toppedUp: number
-  /** What budgets have spent elsewhere before they were taken over. */
+  /** Money that was spent elsewhere before the import. */
   readonly spentBefore: number
   /** Of all keys, and of accounts by their kind. */
   readonly spent: { readonly [of: string]: number }

@@ -2,16 +2,16 @@ import { createHash, hash } from 'node:crypto'
 import { ask, type Query, type QueryProgram, type Row, type Value } from '../query.ts'
 import type { CellKind, Cells, TableLayout } from './ends.ts'
 
-/** Bytes of one statement, about: a page of the log may have a megabyte, a key has two hundred bytes. */
+/** The approximate size of one statement: a page of the log may have a megabyte, a key has two hundred bytes. */
 const bytesTogether = 4_194_304
 const rowsMost = 2_000
-/** Of a table with bodies: the next one may be a thousand times as large as those before. */
+/** For a table with bodies: the next one may be a thousand times as large as the last. */
 const bodiesMost = 16
 
-/** Goes through a table in the order of its key, and takes the digest of what it has seen. */
+/** Reads a table in the order of its key, and computes the digest of what it has read. */
 export class TableWalk {
   rows = 0
-  /** Texts that were changed as they were read. */
+  /** Texts that were changed while reading. */
   changed = 0
   readonly #table: TableLayout
   readonly #holdsNul: boolean
@@ -25,14 +25,14 @@ export class TableWalk {
     this.#holdsNul = holdsNul
   }
 
-  /** Some more rows; none when there are no more. */
+  /** The next rows; none at the end. */
   *next(): QueryProgram<readonly Cells[]> {
     if (this.#isOver) return []
     const found = yield this.#query()
     const rows = found.map(row => this.#cellsOf(row))
     const last = found.at(-1)
     this.#isOver = !last || rows.length < this.#size
-    // In its stored form: a changed text would be after others.
+    // In its stored form: a changed text would sort elsewhere.
     if (last) this.#after = this.#table.key.map(name => last[name] ?? null)
     let bytes = 0
     for (const cells of rows) {
@@ -47,7 +47,7 @@ export class TableWalk {
     return rows
   }
 
-  /** Of all rows that were seen. */
+  /** Of all rows read. */
   digest(): string {
     return this.#digest.digest('hex')
   }
@@ -71,7 +71,7 @@ export class TableWalk {
   }
 }
 
-/** Numbers of 64 bits come as text from PostgreSQL. */
+/** PostgreSQL returns numbers of 64 bits as text. */
 function toCell(value: Value | undefined, kind: CellKind): Value {
   if (value === null || value === undefined || kind !== 'whole') return value ?? null
   const whole = Number(value)
@@ -87,7 +87,7 @@ function sizeOf(cell: Value): number {
   return typeof cell === 'string' || cell instanceof Uint8Array ? cell.length : 8
 }
 
-/** A name as both databases take it. */
+/** A name that both databases accept. */
 export function quote(name: string): string {
   return `"${name}"`
 }

@@ -38,8 +38,8 @@ const progress = `SELECT s.chain, s.position, coalesce(c.position, 0) AS last
   FROM cost_progress s LEFT JOIN chain c ON c.id = s.chain WHERE s.pass = ? ORDER BY s.chain`
 
 /**
- * Holds what costs are read from against the charges, as far as they have been added up: by each part and by model and tier, in spans
- * of every length and places of every detail, by days, images by how they were priced, and keys by model.
+ * Compares the cost sums with the charges, as far as they have been added up: by each part and by model and tier, in
+ * spans of every length and places of every detail, by days, images by how they were priced, and keys by model.
  */
 export function* auditCosts(report: (problem: string) => void): QueryProgram<void> {
   const pass = yield* readPass()
@@ -109,12 +109,12 @@ type Tallied = {
   readonly found: Set<string>
 }
 
-/** What charges come to; each is in several copies of the sums. */
+/** Sums of charges; each is in several copies. */
 class Tally {
   readonly #kept: readonly (keyof Counts)[]
   readonly #all = new Map<string, Tallied>()
 
-  /** `kept`: the counts that are held against the charges. */
+  /** `kept`: the counts that are compared with the charges. */
   constructor(kept: readonly (keyof Counts)[]) {
     this.#kept = kept
   }
@@ -125,11 +125,11 @@ class Tally {
     else this.#all.set(JSON.stringify(name), { name, counts: { ...counts }, found: new Set() })
   }
 
-  /** Compares with what a copy has. */
+  /** Compares with a copy. */
   take(name: Name, copy: string, counts: Counts): void {
     const known = this.#all.get(JSON.stringify(name))
     if (known && this.#kept.every(count => known.counts[count] === counts[count])) known.found.add(copy)
-    // A sum that no charge belongs to: it is never found, and so reported.
+    // A sum without a charge: it is never found, and so reported.
     else if (!known && !isNothing(counts)) this.add(name, { ...counts, charges: Number.NaN })
   }
 

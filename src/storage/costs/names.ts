@@ -6,21 +6,24 @@ import { type Pass, spansOver } from './spans.ts'
 import { askedOf, detailOf, isOfOnePart, type Narrowed, quarterOf, statementOf } from './statements.ts'
 import { columnOf, type Sum } from './sums.ts'
 
-/** The parts with rows of their own; undefined where all have one. */
+/** The parts with rows of their own; undefined if all have one. */
 export type Names = ReadonlySet<string> | undefined
 
 type Amounts = Map<string, number>
 
-/** How many of the dearest are looked at first, and then all. */
+/** How many of the most expensive are read first; all of them after that. */
 const boundsFirst = 1_024
-/** So many are all looked at together. */
+/** Up to this number all are read together. */
 const few = 64
-/** Names that one statement reads: few at first, for few may be enough. */
+/** Names in one statement: few at first, because few may be enough. */
 const batches = [32, 64, 128] as const
 const batchMost = 256
 export const namesTogether = 512
 
-/** The dearest of the whole time, by as few spans as there are: that is as much as there are names, however long it is. */
+/**
+ * The most expensive of the whole range, by the fewest spans: the cost depends on the number of names, not on the
+ * range.
+ */
 export function* findNames(question: CostQuestion, tail: readonly Sum[], pass: Pass): QueryProgram<Names> {
   const { since, until, by, apart } = question
   if (by === null || apart === undefined) return undefined
@@ -48,15 +51,15 @@ type Search = {
 }
 
 /**
- * Users and keys are the many of what costs are split by, and each is in as many places as there are models, tiers and so on.
- * Where it is narrowed to something else, what each came to in all is a bound of what it can come to.
+ * There may be very many users and keys, and each is in as many places as there are models, tiers and so on. If a
+ * question has another filter, the total of each is an upper bound.
  */
 function isBounded({ by, where }: Narrowed): boolean {
   if (where.key !== undefined || isOfOnePart({ by, where })) return false
   return by === 'key' || (by === 'user' && where.user === undefined)
 }
 
-/** What the dearest of all came to, with a few of the others: one more than are shown says that there are others. */
+/** The most expensive of all, and one more than are shown, which indicates that there are others. */
 function* sumEach({ question, spans, apart }: Search, beside: Amounts): QueryProgram<Amounts> {
   const sums = new Map(beside)
   const most = apart + 1
@@ -69,10 +72,7 @@ function* sumEach({ question, spans, apart }: Search, beside: Amounts): QueryPro
   return sums
 }
 
-/**
- * The same where it is narrowed: those that may have come to most are looked at until no other can have come to as much. Nothing
- * that is charged is less than nothing.
- */
+/** The same with a filter: candidates are read until no other can have more. No charge is negative. */
 function* sumDearest(search: Search, beside: Amounts): QueryProgram<Amounts> {
   const { question, apart } = search
   const sums = new Map(beside)
@@ -88,7 +88,7 @@ function* sumDearest(search: Search, beside: Amounts): QueryProgram<Amounts> {
     const names = inOrder(bounds).flatMap(([what]) => (seen.has(what) ? [] : [what]))
     for (let at = 0, batch = 0; at < names.length; batch++) {
       const [lowest, next] = [lowestOf(sums, apart), bounds.get(names[at] as string) ?? 0]
-      // Of those with equal amounts the first by name are shown: the order is kept only where there are no others.
+      // Of those with equal amounts the first by name are shown, but only if there are no others.
       if (lowest > next || (bounding.isExact && beside.size === 0 && lowest === next)) return sums
       const some = names.slice(at, at + (batches[batch] ?? batchMost))
       yield* sumNarrowed(search, some, bounding.isOfWhole ? bounds : new Map(), sums)
@@ -100,12 +100,12 @@ function* sumDearest(search: Search, beside: Amounts): QueryProgram<Amounts> {
   return sums
 }
 
-/** What bounds each: in the order of the bounds, the first so many or all. */
+/** The bound of each: in the order of the bounds, the first so many or all. */
 type Bounding = {
   readonly ask: (most: number | undefined) => QueryProgram<Rows>
-  /** It is what each came to in all, whatever the question. */
+  /** The total of each, whatever the question. */
   readonly isOfWhole: boolean
-  /** It is what each came to in the question. */
+  /** The amount of each in the question. */
   readonly isExact: boolean
 }
 
@@ -124,7 +124,7 @@ function* boundingOf(search: Search): QueryProgram<Bounding> {
   if (!places) return asked.length === 0 ? { ...whole, ask: () => askIn('', []) } : whole
   const marks = (values: readonly Value[]): string => `(${values.map(() => '?').join(', ')})`
   const ofPlaces = `FROM cost_key_sum WHERE place IN ${marks(places)} AND span IN ${marks(together)}`
-  // Of much, all but the rest.
+  // All but the rest.
   const from = isLess
     ? `(SELECT what, amount FROM cost_part_sum WHERE part = 'key' AND span IN ${marks(together)}
         UNION ALL SELECT key_id AS what, -amount AS amount ${ofPlaces}) sums`
@@ -162,12 +162,12 @@ function amongUser({ by, where: { user } }: Narrowed): Among | undefined {
   return { sql: `WHERE what IN (SELECT key_id FROM cost_place WHERE user_name = ? AND detail = 'key')`, params: [user] }
 }
 
-/** The least of so many that came to most; nothing is as much as all where there are fewer. */
+/** The smallest of the largest amounts; 0 if there are fewer. */
 function lowestOf(sums: Amounts, count: number): number {
   return [...sums.values()].sort((a, b) => b - a)[count - 1] ?? -1
 }
 
-/** `bounds`: what some came to in all. */
+/** `bounds`: the totals of some. */
 function* sumNarrowed(
   { question, by, spans }: Search,
   names: readonly string[],
@@ -187,8 +187,8 @@ function* sumNarrowed(
 }
 
 /**
- * Of some users or keys, those all of whose charges are in the question, and those with some in it: the former
- * come to their sums by one part. `parted` is all of them where places do not distinguish that.
+ * Of some users or keys, those all of whose charges are in the question, and those with some in it: the former get
+ * their sums by one part. `parted` is all of them if places do not distinguish that.
  */
 export function* tellWhole(
   { by, where }: Narrowed,
@@ -212,7 +212,7 @@ export function* tellWhole(
 
 type Among = { readonly sql: string; readonly params: readonly Value[] }
 
-/** What each came to, the dearest first; `most` of them. */
+/** The amount of each, the most expensive first; `most` of them. */
 function* sumNames(
   question: Narrowed,
   spans: readonly number[],
@@ -221,7 +221,7 @@ function* sumNames(
   const { sql, params } = statementOf(question)
   const sums = `SELECT what, sum(amount) AS amount FROM (${sql}) spans`
   const together = inOne(spans)
-  // Several statements say of none which are the dearest.
+  // No single one of several statements knows the most expensive.
   if (!together) return yield* askIn(`${sums} GROUP BY what`, spans, params)
   return yield ask(
     `${sums.replace('(…)', `(${together.map(() => '?').join(', ')})`)} ${among?.sql ?? ''} GROUP BY what

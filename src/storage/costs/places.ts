@@ -8,7 +8,7 @@ import { findBooked, readSound } from '../charge-batches/find.ts'
 import type { Booked } from '../charge-batches/parse.ts'
 import { type CostSums, type Counts, type Place, placeColumns, toKind } from './sums.ts'
 
-/** Places of a chain that are read together. */
+/** Positions of a chain that are read together. */
 const placesTogether = 256
 
 const settled = `SELECT e.position, e.kind, c.id, c.key_id, c.user_name, c.group_name, c.model, c.operation, c.upstream,
@@ -19,17 +19,17 @@ const segments =
 const reversals = `SELECT charge_id FROM reversal WHERE chain = ? AND position > ? AND position <= ? AND kind = 'refund'`
 const linesOf = 'SELECT * FROM line WHERE charge_id IN (…) ORDER BY charge_id, idx'
 
-/** Where each chain ends, and how far a pass has added it up, where that is not the same. */
+/** Where each chain ends, and how far a pass has added it up, if they differ. */
 export const openChains = `SELECT c.id, c.position AS last, coalesce(s.position, 0) AS upto
   FROM chain c LEFT JOIN cost_progress s ON s.pass = ? AND s.chain = c.id
   WHERE c.position > coalesce(s.position, 0) ORDER BY c.id`
 
-/** Sources of a tier that the returned image does not decide: such a price may be higher than necessary. */
+/** Sources of a tier other than the returned image: such a price may be higher than necessary. */
 const pricedUnseen = new Set<unknown>(['request', 'default'])
 
 /**
- * Adds the next entries of a chain: settled charges, in rows and in segments, and refunds, each at the time at which its charge was
- * settled and under the names of that charge.
+ * Adds the next entries of a chain: settled charges, in rows and in segments, and refunds, each at the time and under
+ * the names of its charge's settlement.
  * @returns the last position that was added, and how many charges
  */
 export function* addPlaces(
@@ -40,7 +40,7 @@ export function* addPlaces(
 ): QueryProgram<{ readonly upto: number; readonly charges: number }> {
   const upto = Math.min(from + placesTogether, last)
   let charges = yield* addRows(sums, yield ask(settled, chain, from, upto))
-  // What cannot be read was damaged: an audit reports it.
+  // What cannot be read is damaged: an audit reports it.
   for (const row of yield ask(segments, chain, from, upto))
     for (const booked of readSound(row) ?? []) {
       charges++
@@ -51,7 +51,7 @@ export function* addPlaces(
   return { upto, charges: charges + refunded.length }
 }
 
-/** Charges of rows, each by when it was settled: so it is in the month of the statement that has it. */
+/** Charges of rows by settlement time, so that they are in the month of their statement. */
 function* addRows(sums: CostSums, rows: Rows): QueryProgram<number> {
   const lines = groupRows(yield* askIn(linesOf, [...new Set(rows.map(row => text(row, 'id')))]), 'charge_id')
   for (const row of rows) {
@@ -99,7 +99,7 @@ function placeOf(row: Row, at: number): Omit<Place, 'tier'> {
 /** `quantity`: null for an image. */
 type Priced = { readonly tier: string; readonly price: number; readonly quantity: number | null }
 
-/** Lines of one charge: those of a tier together. `sign`: -1 for what is given back. */
+/** Items of one charge: those of a tier together. `sign`: -1 for a refund. */
 function addLines(sums: CostSums, place: Omit<Place, 'tier'>, lines: readonly Priced[], sign: 1 | -1): void {
   const seen = new Set<string>()
   for (const { tier, price, quantity } of lines) {

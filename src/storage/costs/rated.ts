@@ -10,7 +10,10 @@ import { type Kind, nameOfKind, toKind } from './sums.ts'
 
 export type RatedQuestion = Pick<CostQuestion, 'since' | 'until' | 'where'>
 
-/** Settled images whose tier did not come from what came back, those that were priced alike together; without those given back. */
+/**
+ * Settled images whose tier did not come from the returned image, grouped by how they were priced; without refunded
+ * ones.
+ */
 export function* readRated(question: RatedQuestion): QueryProgram<readonly RatedImages[]> {
   const { since, until, where } = question
   const pass = yield* readPass()

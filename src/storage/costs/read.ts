@@ -10,7 +10,7 @@ import { columnOf, CostSums, countNames, type Counts, noCounts, type Place } fro
 
 const { firsts: _firsts, ...nothing } = noCounts
 
-/** What the ledger comes to: the sums, and the entries after them, read on one state of the database. */
+/** The sums of the ledger: stored sums and the entries after them, read in one snapshot. */
 export function* readCosts(question: CostQuestion): QueryProgram<Costs> {
   const pass = yield* readPass()
   const { sums, charges: tail } = yield* readTail(pass)
@@ -43,7 +43,7 @@ export function* readTail(pass: Pass): QueryProgram<{ readonly sums: CostSums; r
   return { sums, charges }
 }
 
-/** What has been added up, by the bars that spans are in. */
+/** The stored sums, by the bars that spans are in. */
 function* addSpans(answer: Answer, question: CostQuestion, names: Names, pass: Pass): QueryProgram<void> {
   const { bars, until, by } = question
   const barOf = new Map<number, number>()
@@ -67,7 +67,7 @@ function* addSpans(answer: Answer, question: CostQuestion, names: Names, pass: P
       countsOf(row, sign),
     )
   if (names === undefined || by === 'tier') {
-    // A charge counts once for each of its tiers: there is no sum of all to take the others from.
+    // A charge counts once for each of its tiers: there is no total to subtract from.
     for (const row of yield* read(question)) add(row, answer.nameOf(text(row, 'what')), 1)
     return
   }
@@ -77,7 +77,7 @@ function* addSpans(answer: Answer, question: CostQuestion, names: Names, pass: P
     ...(yield* readNamed(question, told.parted)),
   ]
   for (const row of named) add(row, text(row, 'what'), 1)
-  // The others are the sum of all without those that have names.
+  // The others are the total without those that have names.
   for (const row of yield* read({ ...question, by: null })) add(row, null, 1)
   for (const row of named) add(row, null, -1)
 }
@@ -91,7 +91,7 @@ function countsOf(row: Row, sign: 1 | -1): Counts {
 class Answer {
   readonly #question: CostQuestion
   readonly #names: Names
-  /** A charge counts once for each tier where the question is about tiers. */
+  /** A charge counts once for each tier if the question is about tiers. */
   readonly #countsTiers: boolean
   readonly #rows = new Map<string, { -readonly [N in keyof CostRow]: CostRow[N] }>()
 
@@ -123,7 +123,7 @@ class Answer {
     row.tokens += counts.tokens
   }
 
-  /** The dearest of each bar first, the others after all. */
+  /** The most expensive of each bar first, the others last. */
   inOrder(): readonly CostRow[] {
     const rows = [...this.#rows.values()].filter(
       ({ what, bar: _bar, currency: _currency, ...counts }) =>

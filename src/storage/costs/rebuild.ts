@@ -5,20 +5,20 @@ import { whole } from '../rows.ts'
 import { rollUpTo, lockSums } from './roll-up.ts'
 import { numbersOf, type Pass } from './spans.ts'
 
-/** Rows, or places, that one commit takes away. */
+/** Rows, or places, that one commit deletes. */
 const rowsTogether = 4_096
 const placesTogether = 16
 
-/** `cost_rebuild` in `meta`: what is done about the pass that is not read. */
+/** `cost_rebuild` in `meta`: the state of the pass that is not read. */
 const steps = { none: 0, clear: 1, add: 2, clearOld: 3 } as const
 
 const ofParts = `DELETE FROM cost_part_sum WHERE (part, span, what, currency) IN
   (SELECT part, span, what, currency FROM cost_part_sum WHERE part = ? AND span >= ? AND span < ? LIMIT ?) RETURNING part`
 
 /**
- * The next step of a rebuild: everything is added up again, in a pass of its own, which replaces the other one when it has caught up.
- * Until then the other pass is read, and a gateway goes on adding to it. An interrupted rebuild continues where it was.
- * `from`: the state that the step before returned, or null.
+ * The next step of a rebuild: everything is added up again in a new pass, which replaces the current one when it has
+ * caught up. Until then the current pass is read, and a gateway continues to add to it. An interrupted rebuild
+ * continues. `from`: the state that the previous step returned, or null.
  */
 export function* rebuildCosts(from: RebuildState | null): QueryProgram<RebuildState> {
   const pass = yield* lockSums()
@@ -27,12 +27,13 @@ export function* rebuildCosts(from: RebuildState | null): QueryProgram<RebuildSt
   const step = whole(row ?? {}, 'value')
   const [added, all] = yield* measure(spare)
   const state = { isDone: false, added, all, cleared: step === steps.add ? 0 : (from?.cleared ?? 0) }
-  // A caller that begins wants new sums, also when the last ones are in use already and only the old ones are still being removed.
+  // A caller that begins wants new sums, even if the last ones are in use already and only old ones are still being
+  // removed.
   if (step === steps.none || (step === steps.clearOld && from === null)) yield* enter(steps.clear)
   else if (step === steps.add) {
     if ((yield* rollUpTo(spare)) > 0) return state
     yield ask(`UPDATE meta SET value = ? WHERE name = 'costed'`, spare)
-    // What is kept next to pages of the log is made again later.
+    // Sums stored with pages of the log are computed again later.
     yield ask('DELETE FROM log_page_charge')
     yield* enter(steps.clearOld)
   } else {
@@ -46,16 +47,16 @@ export function* rebuildCosts(from: RebuildState | null): QueryProgram<RebuildSt
 }
 
 /**
- * The next step of a rebuild that a migration requested, or that was interrupted. `from`: the state that the step before
- * returned, or null.
- * @returns a state that is done where there is no rebuild
+ * The next step of a rebuild that a migration requested, or that was interrupted. `from`: the state that the previous
+ * step returned, or null.
+ * @returns a finished state if there is no rebuild
  */
 export function* finishRebuild(from: RebuildState | null): QueryProgram<RebuildState> {
   const before = from ?? { isDone: false, added: 0, all: 0, cleared: 0 }
   return (yield* isRebuilding()) ? yield* rebuildCosts(before) : { ...before, isDone: true }
 }
 
-/** Whether a rebuild is under way: until it ends the sums in use may be of a version that kept fewer counts. */
+/** Whether a rebuild runs: until it ends the sums in use may be of a version that stored fewer counts. */
 export function* isRebuilding(): QueryProgram<boolean> {
   const [row] = yield ask(`SELECT value FROM meta WHERE name = 'cost_rebuild'`)
   return whole(row ?? {}, 'value') !== steps.none
@@ -65,7 +66,7 @@ function* enter(step: number): QueryProgram<void> {
   yield ask(`UPDATE meta SET value = ? WHERE name = 'cost_rebuild'`, step)
 }
 
-/** Places of the chains that a pass has added up, and all that there are. */
+/** How many positions of the chains a pass has added up, and their total. */
 function* measure(pass: Pass): QueryProgram<readonly [added: number, all: number]> {
   const [row] = yield ask(
     `SELECT coalesce((SELECT sum(position) FROM cost_progress WHERE pass = ?), 0) AS added,
@@ -75,7 +76,7 @@ function* measure(pass: Pass): QueryProgram<readonly [added: number, all: number
   return [whole(row ?? {}, 'added'), whole(row ?? {}, 'whole')]
 }
 
-/** Removes some sums of a pass, of places after one. @returns the last place; undefined when nothing is left */
+/** Removes some sums of a pass, after one place. @returns the last place; undefined if nothing is left */
 function* clearSome(pass: Pass, after: number): QueryProgram<number | undefined> {
   const [from, to] = numbersOf(pass)
   for (const part of ['', ...costParts]) {

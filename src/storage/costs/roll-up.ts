@@ -11,9 +11,9 @@ const moveOn = `INSERT INTO cost_progress (pass, chain, position, keyed) VALUES 
   ON CONFLICT (pass, chain) DO UPDATE SET position = excluded.position`
 
 /**
- * Adds up the next entries of one chain of the ledger. The position is written with the sums: nothing counts twice, and readers
- * take what is after that position from the ledger itself.
- * @returns how many charges; 0 when there is nothing left to do
+ * Adds up the next entries of one chain of the ledger. The position is written with the sums, so nothing counts twice,
+ * and readers take what follows that position from the ledger itself.
+ * @returns how many charges; 0 if nothing is left
  */
 export function* rollUpCosts(): QueryProgram<number> {
   return yield* rollUpTo(yield* lockSums())
@@ -25,7 +25,7 @@ export function* lockSums(): QueryProgram<Pass> {
   return whole(row ?? {}, 'value') === 1 ? 1 : 0
 }
 
-/** As `rollUpCosts`, of either pass. The caller has locked the sums. */
+/** Like `rollUpCosts`, for either pass. The caller has locked the sums. */
 export function* rollUpTo(pass: Pass): QueryProgram<number> {
   for (const row of yield ask(openChains, pass)) {
     const [chain, from, last] = [text(row, 'id'), whole(row, 'upto'), whole(row, 'last')]

@@ -1,27 +1,27 @@
 /**
- * Lengths of what costs are added up by, in quarters of an hour: a quarter, 4 hours, a day of UTC, 4 days, 16 days. Any range of
- * days is a few dozen of them, wherever its days begin.
+ * Lengths of spans, in quarters of an hour: a quarter, 4 hours, a day of UTC, 4 days, 16 days. Any range of days is a
+ * few dozen of them, in any time zone.
  */
 const lengths = [1, 16, 96, 384, 1_536] as const
-/** A span's number says its length too: room for a few more than there are. */
+/** A span's number includes its length: room for a few more lengths. */
 const lengthsMost = 8
-/** Each pass over the ledger has numbers of its own: one is read while another is made. */
+/** Each pass over the ledger has its own numbers: one is read while another is made. */
 const passStep = 2 ** 40
 
-/** Of two that take turns. */
+/** Two take turns. */
 export type Pass = 0 | 1
 
-/** A span by its number: `pass · 2^40 + 8 · (quarter ÷ length) + place of the length`, as columns named `span` have it. */
+/** A span by its number: `pass · 2^40 + 8 · (quarter ÷ length) + index of the length`, as in columns named `span`. */
 function spanOf(quarter: number, place: number, pass: Pass): number {
   return pass * passStep + Math.floor(quarter / (lengths[place] as number)) * lengthsMost + place
 }
 
-/** All spans that a quarter is in: one of each length. */
+/** All spans that contain a quarter: one of each length. */
 export function spansAround(quarter: number, pass: Pass): readonly number[] {
   return lengths.map((_, place) => spanOf(quarter, place, pass))
 }
 
-/** The fewest spans that are the quarters from one on and before another. */
+/** The fewest spans that cover the quarters from one on and before another. */
 export function spansOver(from: number, to: number, pass: Pass): readonly number[] {
   const spans: number[] = []
   for (let at = from; at < to; ) {
@@ -37,18 +37,18 @@ export function numbersOf(pass: Pass): readonly [from: number, to: number] {
   return [pass * passStep, (pass + 1) * passStep]
 }
 
-/** The column `length` of `span`, as SQL: which of the lengths it is of. */
+/** The column `length` of `span`, as SQL: the index of its length. */
 export const lengthOfSpan = `span % ${lengthsMost}`
 export const lengthCount: number = lengths.length
-/** The place of days among the lengths. */
+/** The index of days among the lengths. */
 export const dayLength = 2
 
-/** The number of the day of a span that is one, since the epoch. */
+/** The day number of a one-day span, since the epoch. */
 export function dayOfSpan(span: number, pass: Pass): number {
   return Math.floor((span - pass * passStep) / lengthsMost)
 }
 
-/** The quarter of a span that is one: of all spans of a time they have the largest numbers. */
+/** The quarter of a one-quarter span: of all spans of a time they have the largest numbers. */
 export function quarterOfSpan(span: number, pass: Pass): number {
   return Math.floor((span - pass * passStep) / lengthsMost)
 }

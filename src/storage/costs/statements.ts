@@ -16,7 +16,7 @@ export function isAsked(
 
 const counted = countNames.map(name => `sum(${name}) AS ${name}`).join(', ')
 
-/** Where there is one bar, the span does not matter. */
+/** With one bar, the span does not matter. */
 export function inOneBar(sql: string): string {
   return `SELECT 0 AS span, what, currency, ${counted} FROM (${sql}) spans GROUP BY what, currency`
 }
@@ -35,9 +35,9 @@ export function isOfOnePart({ by, where }: Narrowed): boolean {
 }
 
 /**
- * Rows of spans (`(…)`) that answer a question. Its parameters come before the spans. By one part alone there are few sums, one for
- * each name; else it reads the places of the smallest detail that answers the question. `named`: of some names alone, no more than
- * one statement takes.
+ * Rows of spans (`(…)`) that answer a question. Its parameters precede the spans. By one part alone there are few sums,
+ * one for each name; otherwise it reads the places of the smallest detail that answers the question. `named`: only some
+ * names, at most as many as one statement takes.
  */
 export function statementOf(question: Narrowed, named?: readonly string[]): Statement {
   const { by, where } = question
@@ -75,8 +75,8 @@ export function detailOf({ by, where }: Narrowed): Detail {
 }
 
 /**
- * The same of some names. Their index has every column: names are looked up in it, and the other conditions are an expression, so
- * that the planner does not choose to read all places for them.
+ * The same for some names. Their index has every column: names are looked up in it, and the other conditions are an
+ * expression, so that the planner does not read all places for them.
  */
 function placesOfNames(where: CostQuestion['where'], by: CostPart): Statement {
   const asked = askedOf(where)

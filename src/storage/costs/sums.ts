@@ -1,7 +1,7 @@
 import type { CostPart } from '../../domain/costs.ts'
 import type { Row, Value } from '../query.ts'
 
-/** Under what charges are added up; `quarter` is when they were settled. */
+/** The keys of sums; `quarter` is the time of settlement. */
 export type Place = {
   readonly quarter: number
   readonly key_id: string
@@ -14,7 +14,7 @@ export type Place = {
   readonly currency: string
 }
 
-/** Columns of a place that are facts of the charge: all but when, and what of it. */
+/** Columns of a place that are facts of the charge, without its time and detail. */
 export const placeColumns = [
   'key_id',
   'user_name',
@@ -39,7 +39,10 @@ export const columnOf = {
   tier: 'tier',
 } as const satisfies { readonly [P in CostPart]: keyof Place }
 
-/** `quantity` is in the unit of each line, so it means something for one tier alone; `tokens` is what of it is tokens. */
+/**
+ * `quantity` has the unit of each item, so it is meaningful for one tier alone; `tokens` is the part that counts
+ * tokens.
+ */
 export const countNames = ['charges', 'firsts', 'images', 'amount', 'refunded', 'quantity', 'tokens'] as const
 export type Counts = { readonly [N in (typeof countNames)[number]]: number }
 export const noCounts: Counts = { charges: 0, firsts: 0, images: 0, amount: 0, refunded: 0, quantity: 0, tokens: 0 }
@@ -61,10 +64,10 @@ export const kindColumns = [
 ] as const
 export type Kind = { readonly [N in (typeof kindColumns)[number]]: Value }
 
-/** Images of a place that were priced alike, less those that were given back. */
+/** Images of a place that were priced alike, without refunded ones. */
 export type KindSum = { readonly place: Place; readonly kind: Kind; images: number }
 
-/** Counts by where they belong. */
+/** Counts by their keys. */
 export class CostSums {
   readonly #sums = new Map<string, Sum>()
   readonly #kinds = new Map<string, KindSum>()
@@ -83,7 +86,7 @@ export class CostSums {
     else this.#kinds.set(name, { place, kind, images })
   }
 
-  /** How many there are, of both sorts. */
+  /** The number of both sorts. */
   get size(): number {
     return this.#sums.size + this.#kinds.size
   }
@@ -101,14 +104,14 @@ export function addCounts(to: { -readonly [N in keyof Counts]: number }, counts:
   for (const name of countNames) to[name] += counts[name]
 }
 
-/** What of it is added up by one part alone, '' for none: a charge is one of each part that it has, and one of each of its tiers. */
+/** The parts by which sums exist, '' for the total: a charge has one of each part, and one for each of its tiers. */
 export function countsIn(part: CostPart | '', counts: Counts): Counts {
   return part === 'tier' ? counts : { ...counts, charges: counts.firsts }
 }
 
-/** Of a row that has all its columns. */
+/** Of a row with all its columns. */
 export function toKind(row: Row): Kind {
-  // PostgreSQL gives 64-bit columns as text.
+  // PostgreSQL returns 64-bit columns as text.
   const number = (column: string): number | null => (row[column] === null ? null : Number(row[column]))
   const all = Object.fromEntries(kindColumns.map(column => [column, row[column]])) as Kind
   return { ...all, width: number('width'), height: number('height'), price: number('price') }

@@ -26,7 +26,7 @@ export type Detail = (typeof details)[number]
 const placeColumns = ['id', 'detail', ...factColumns]
 const kindRow = ['id', 'hash', ...kindColumns]
 
-/** Adds sums to those of a pass: each to every span that it is in. The caller has locked the sums. */
+/** Adds sums to those of a pass: each to every span that contains it. The caller has locked the sums. */
 export function* writeSums(sums: CostSums, pass: Pass): QueryProgram<void> {
   const places = new Places()
   for (const { place } of sums.all()) {
@@ -56,12 +56,12 @@ export function* writeSums(sums: CostSums, pass: Pass): QueryProgram<void> {
   yield* ofKeys.write(['place', 'span', 'key_id'], ['amount'])
 }
 
-/** The place of what each key came to: it does not distinguish tiers either. */
+/** The place of a key's total: it does not distinguish tiers either. */
 export function beforeTiers(place: Place): Place {
   return { ...place, tier: '' }
 }
 
-/** Rows by their key, each once: a statement of PostgreSQL changes none twice. */
+/** Rows by their key, each once: a statement of PostgreSQL cannot change one twice. */
 class Rows {
   readonly #table: string
   readonly #rows = new Map<
@@ -111,7 +111,7 @@ function addTo(table: string, keyNames: readonly string[], names: readonly strin
 
 type Facts = Omit<Place, 'quarter'>
 
-/** Places by their ids, each in all details; those that are not known yet are written. */
+/** Places by their ids, each in all details; unknown ones are written. */
 class Places {
   readonly #noted: { readonly [D in Detail]: Map<string, { readonly facts: Facts; id: number }> } = {
     all: new Map(),
@@ -180,7 +180,7 @@ function nameOfFacts(facts: Facts): string {
   return JSON.stringify(factColumns.map(column => facts[column]))
 }
 
-/** The ids of all kinds of some sums, by their names; those that are not known yet are written. */
+/** The ids of all kinds of some sums, by their names; unknown ones are written. */
 function* findKinds(sums: CostSums): QueryProgram<ReadonlyMap<string, number>> {
   const noted = new Map(Iterator.from(sums.kinds()).map(({ kind }) => [nameOfKind(kind), kind]))
   const byHash = new Map(noted.keys().map(name => [hash('sha256', name), name]))

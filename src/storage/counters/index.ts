@@ -12,8 +12,8 @@ export type CountersOptions = {
 }
 
 /**
- * Opens the counters that an address names. A Redis that does not answer yet is no error: limits hold without it, or refuse,
- * until it does.
+ * Opens the counters at an address. A Redis that does not answer yet is no error: until it does, limits are counted
+ * without it, or refuse.
  */
 export async function openCounters(options: CountersOptions): Promise<Counters> {
   const kind = options.url.slice(0, options.url.indexOf(':'))

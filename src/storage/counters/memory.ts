@@ -2,12 +2,12 @@ import type { Counters, LimitRequest, LimitStatus, LimitReservation, Ticket } fr
 import type { Clock } from '../../util/index.ts'
 import { SlidingLog } from './sliding-log.ts'
 
-/** Windows looked at on each taking to see whether they are idle. Two hold memory to twice what a minute uses. */
+/** Windows checked for idleness on each call. Two bound memory to twice what a minute uses. */
 const sweptPerTaking = 2
-/** When a place becomes free is not known; a retry after a second costs little. */
+/** When a slot becomes free is unknown; a retry after a second costs little. */
 export const placeWaitMs = 1_000
 
-/** Counters of one process. Every call is synchronous, so nothing can come between check and commit. */
+/** Counters of one process. Every call is synchronous, so nothing can happen between check and commit. */
 export class MemoryCounters implements Counters {
   readonly #clock: Clock
   readonly #logs = new Map<string, SlidingLog>()
@@ -47,7 +47,7 @@ export class MemoryCounters implements Counters {
 
   /** Counts what another process has admitted at `stamp`, whatever the limits. */
   record(demands: readonly LimitRequest[], stamp: number): Ticket {
-    // A log is in order: what is reported late goes with what was reported before it.
+    // A log is ordered: a late report is stored with the one before it.
     this.#newest = Math.max(this.#newest, stamp)
     for (const { id, kind, amount } of demands) {
       if (amount === 0) continue
@@ -76,7 +76,7 @@ export class MemoryCounters implements Counters {
     return Promise.resolve()
   }
 
-  /** How many windows are in memory, and how many kinds of places are taken. */
+  /** How many windows are in memory, and how many kinds of slots are in use. */
   get size(): number {
     return this.#logs.size + this.#places.size
   }
@@ -86,7 +86,7 @@ export class MemoryCounters implements Counters {
     const log = this.#logs.get(id)
     log?.forget(now)
     if (taken > 0 && log?.change(stamp, taken, amount)) return
-    // What was taken has left the window by itself; what was used beyond it has been counted nowhere.
+    // What was taken has left the window by itself; use beyond it was counted nowhere.
     if (amount <= taken) return
     this.#newest = Math.max(this.#newest, now)
     this.#logOf(id).add(this.#newest, amount - taken)
@@ -121,7 +121,7 @@ export class MemoryCounters implements Counters {
     return log
   }
 
-  // A little on each call instead of all at once on a timer: a million windows would stop the event loop for long.
+  // A little on each call instead of everything on a timer: a million windows would block the event loop.
   #dropIdle(now: number): void {
     for (let i = 0; i < sweptPerTaking; i++) {
       const next = this.#sweep.next()

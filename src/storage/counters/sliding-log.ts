@@ -3,12 +3,12 @@ import { windowMs } from '../../domain/index.ts'
 const capacityMin = 8
 
 /**
- * What was admitted in the last 60 seconds, and when, oldest first: a ring that grows to what it has to hold. An exact
- * log rather than buckets, because buckets admit up to twice the limit around a border.
+ * What was admitted in the last 60 seconds, and when, oldest first: a ring that grows as needed. An exact log rather
+ * than buckets, because buckets admit up to twice the limit around a border.
  */
 export class SlidingLog {
   #stamps = new Float64Array(capacityMin)
-  /** Undefined as long as every amount is 1, as of requests. */
+  /** Undefined while every amount is 1, as for requests. */
   #amounts: Float64Array | undefined
   #head = 0
   #length = 0
@@ -24,7 +24,7 @@ export class SlidingLog {
     return this.#length
   }
 
-  /** Forgets what is no longer within 60 seconds of `now`. What is exactly 60 seconds old is outside. */
+  /** Forgets what is no longer within 60 seconds of `now`. Exactly 60 seconds old is outside. */
   forget(now: number): void {
     while (this.#length > 0 && now - this.#stampAt(0) >= windowMs) {
       this.#used -= this.#amountAt(0)
@@ -44,7 +44,7 @@ export class SlidingLog {
     this.#used += amount
   }
 
-  /** Changes one amount with exactly this stamp, 0 takes it out; false when there is none: it may have left the window. */
+  /** Changes one amount with exactly this stamp, 0 removes it; false if there is none: it may have left the window. */
   change(stamp: number, from: number, to: number): boolean {
     const at = this.#find(stamp, from)
     if (at === -1) return false
@@ -57,7 +57,7 @@ export class SlidingLog {
     return true
   }
 
-  /** Whole milliseconds until `amount` more is within the limit; 0 when it is now. Call `forget` first. */
+  /** Whole milliseconds until `amount` more fits the limit; 0 if it does now. Call `forget` first. */
   waitMs(limit: number, amount: number, now: number): number {
     let tooMuch = this.#used + amount - limit
     if (tooMuch <= 0 || amount === 0) return 0
@@ -69,17 +69,17 @@ export class SlidingLog {
         tooMuch -= this.#amountAt(i)
       }
     let wait = Math.ceil(stamp + windowMs - now)
-    // The sum above may have been rounded down; the caller who waits is measured by `forget`.
+    // The sum above may have been rounded down; `forget` measures the waiting caller.
     while (now + wait - stamp < windowMs) wait++
     return wait
   }
 
-  /** Milliseconds until the log is empty when nothing is added. */
+  /** Milliseconds until the log is empty if nothing is added. */
   resetMs(now: number): number {
     return this.#length === 0 ? 0 : this.#stampAt(this.#length - 1) + windowMs - now
   }
 
-  // Of amounts that are alike in stamp and size, which one it was makes no difference.
+  // It makes no difference which of several equal amounts with one stamp it was.
   #find(stamp: number, amount: number): number {
     let low = 0
     let high = this.#length

@@ -24,20 +24,20 @@ import { countRows, eraseRows, wholesale } from './tables.ts'
 import { readPass, readTail } from '../costs/read.ts'
 import { lengthCount, lengthOfSpan, numbersOf } from '../costs/spans.ts'
 
-/** For so long after an erasure requests that were under way may still write: rows of the log without a hold. */
+/** How long after an erasure requests in flight may still write: rows of the log without a hold. */
 const lateMs = 24 * 3_600_000
 
 /** Ends the sessions and tokens of a disabled user. */
 const goFirst = new Set(['session', 'invitation'])
 
-/** What an answer on its way leaves; keys have the pseudonym by then. */
+/** Rows that a response in flight leaves; keys have the pseudonym by then. */
 const comeLate = new Set(['answer', 'charge', 'job'])
 
 type Naming = Signed & { readonly name: string }
 
 /**
- * Before a person is erased: the user is disabled and the keys are revoked, in a transaction of its own, so that every gateway
- * knows before it is looked what runs. @returns what goes with it; null when there is no such user
+ * Before a person is erased: the user is disabled and the keys are revoked, in a transaction of its own, so that every
+ * gateway knows before running requests are checked. @returns what ends with it; null if there is no such user
  * @throws StorageError `erases_self`, `erases_local`, `last_admin`
  */
 export function* closeUser(
@@ -58,9 +58,9 @@ export function* closeUser(
 
 /** All but the log, in one transaction. @returns how many requests and jobs have not ended: then nothing was done */
 export function* eraseUser(identity: Scribe, { name, by, at }: Naming): QueryProgram<Erasure | number | undefined> {
-  // Of two who erase, one waits for the other; the trail's triggers look here.
+  // Of two erasures, one waits for the other; the trail's triggers check this.
   yield ask(`UPDATE meta SET value = 1 WHERE name = 'erasing'`)
-  // No key is made for them any more.
+  // No key is created for them any more.
   yield ask('UPDATE "user" SET name = name WHERE name = ?', name)
   if (!(yield* findUser(name))) return undefined
   const running = yield* countRunning(name)
@@ -80,7 +80,7 @@ export function* eraseUser(identity: Scribe, { name, by, at }: Naming): QueryPro
   return { pseudonym: person.pseudonym, tables, kept }
 }
 
-/** The row by which gateways learn which user changed has the name; they take it that everybody has. */
+/** The row by which gateways learn which user changed has the name; without it they assume that every user changed. */
 function* eraseChanges(name: string): QueryProgram<ErasedRows> {
   const rows = yield ask('DELETE FROM key_change WHERE user_name = ? RETURNING revision', name)
   return { table: 'key_change', how: 'deleted', rows: rows.length }
@@ -105,7 +105,7 @@ function* renameAll(
   ]
 }
 
-/** What keys point to is there first. What was paid in stays in the row: an audit holds the entries against it. */
+/** Referenced rows come first. Payments stay in the row: an audit compares the entries with it. */
 function* renameUser({ name, pseudonym }: Person, at: number): QueryProgram<void> {
   yield ask(
     `INSERT INTO "user" (name, group_name, role, status, created_at, balance, erased_at, booked_as, late_until)
@@ -149,7 +149,7 @@ function* countKept(name: string): QueryProgram<Traces['kept']> {
 export function* findTraces(name: string): QueryProgram<Traces | undefined> {
   if (!(yield* findUser(name))) return undefined
   const person = yield* nameAnew(name, name)
-  // Any other name will do: only what differs is counted.
+  // Any other name will do: only differences are counted.
   const tables = [...(yield* renameAll({ ...person, pseudonym: `${name} erased` }, { writes: false, since: 0 }))]
   for (const rows of wholesale) tables.push({ table: rows.table, how: rows.how, rows: yield* countRows(rows, name) })
   const [changes] = yield ask('SELECT count(*) AS count FROM key_change WHERE user_name = ?', name)
@@ -161,20 +161,20 @@ export function* findTraces(name: string): QueryProgram<Traces | undefined> {
   return { tables, kept: yield* countKept(name), running: yield* countRunning(name) }
 }
 
-/** The pseudonym of an erased user, as long as it is known who they were. */
+/** The pseudonym of an erased user, while the name is known. */
 export function* findPseudonym(name: string): QueryProgram<string | null> {
   const [row] = yield ask('SELECT name FROM "user" WHERE booked_as = ?', name)
   return row ? text(row, 'name') : null
 }
 
-/** Whether a user was erased so lately that rows of theirs may still come. */
+/** Whether a user was erased so recently that rows of theirs may still arrive. */
 export function* hasLate(): QueryProgram<boolean> {
   return (yield ask('SELECT name FROM "user" WHERE late_until IS NOT NULL LIMIT 1')).length > 0
 }
 
 /**
- * What came late, or was left by a process that was killed while it went through the log. A day after nothing comes any more, and
- * a name that the ledger does not have is forgotten.
+ * Erases what arrived late, or was left by a process that was killed in the log. After a day nothing arrives any more,
+ * and a name that the ledger does not have is forgotten.
  */
 export function* eraseLate(at: number): QueryProgram<null> {
   const erased = yield ask('SELECT name, booked_as, erased_at, late_until FROM "user" WHERE late_until IS NOT NULL')
@@ -211,7 +211,7 @@ function* forgetName(pseudonym: string, name: string): QueryProgram<void> {
 }
 
 /**
- * How many charges of a user are in the ledger: those that are added up, from the longest spans (each charge is in one span of
+ * How many charges of a user are in the ledger: those in the sums, by the longest spans (each charge is in one span of
  * every length), and those after them.
  */
 function* countCharges(user: string): QueryProgram<number> {

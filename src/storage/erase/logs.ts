@@ -7,15 +7,15 @@ import { askIn } from '../ask-in.ts'
 import { ask, lockRows, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 
-/** Pages that are rewritten in one transaction: others wait for a file of SQLite meanwhile. */
+/** Pages that are rewritten in one transaction: others wait for an SQLite file meanwhile. */
 const pagesMax = 32
 
-/** By their names, what people are called instead. */
+/** Pseudonyms by name. */
 export type Pseudonyms = ReadonlyMap<string, string>
 
 /**
- * Takes people out of the log, some pages at a time: their rows have the pseudonym, and nothing that came from them or was sent
- * to them. Done when nothing is left. @returns how many rows; `writes` false counts them all
+ * Erases people from the log, some pages at a time: their rows get the pseudonym, and nothing that came from them or
+ * was sent to them. Done when nothing is left. @returns how many rows; `writes` false counts them all
  */
 export function* eraseLogs(people: Pseudonyms, writes = true): QueryProgram<number> {
   const heads = new Map<number, LogBatchHead>()
@@ -34,7 +34,7 @@ export function* eraseLogs(people: Pseudonyms, writes = true): QueryProgram<numb
   return rows
 }
 
-/** Of some pages those that have rows of theirs, or may have, because they are damaged. */
+/** Of some pages those that have, or may have because they are damaged, rows of theirs. */
 function* findTheirs(some: readonly LogBatchHead[], people: Pseudonyms): QueryProgram<readonly number[]> {
   const found = yield* askIn(
     'SELECT number, body FROM log_page WHERE number IN (…)',
@@ -52,12 +52,12 @@ function hasTheirs({ whos }: LogBatch, people: Pseudonyms): boolean {
 }
 
 function* erasePage(number: number, people: Pseudonyms, writes: boolean): QueryProgram<number> {
-  // Another process may have compacted it meanwhile: then its rows are found in the next round.
+  // Another process may have compacted it meanwhile: its rows are found in the next round.
   const [row] = yield ask(`SELECT number, count, body FROM log_page WHERE number = ? ${writes ? lockRows : ''}`, number)
   if (!row) return 0
   const page = readSound(row)
   if (!page) {
-    // It cannot be read, and it may name them.
+    // It cannot be read, and may name them.
     if (writes) yield* deleteLogBatch(number, undefined)
     return whole(row, 'count')
   }

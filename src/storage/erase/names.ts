@@ -6,14 +6,17 @@ import { blank, inBounds, inChanges, inEvents, inInvitations, mentions, renameIn
 
 /** Rows of one statement. */
 const together = 500
-/** Actions that are done to a user. Another subject may be called as one is: a file, an upstream, an alert. */
+/** Actions on a user. Another target may have the same name: a file, an upstream, an alert. */
 const toUser = /^(?:user|session)\./
 const ofInvitation = /^invitation\./
 
-/** Whether what is found is written too, or only counted; and since when rows are looked at. */
+/** Whether rows are written, or only counted; and since when rows are read. */
 export type Asked = { readonly writes: boolean; readonly since: number }
 
-/** Of the audit trail: who acted, who it was done to, and what is said of them. Its triggers let that pass while `meta` says so. */
+/**
+ * In the audit trail: the actor, the target, and what is reported about them. Its triggers permit that while `meta`
+ * allows it.
+ */
 export function* renameInTrail(person: Person, { writes, since }: Asked): QueryProgram<number> {
   const { name } = person
   const quoted = JSON.stringify(name)
@@ -57,7 +60,7 @@ type TrailLeft = readonly [
   reason: string | null,
 ]
 
-/** undefined where nothing of it is the person's. */
+/** undefined if nothing of it is the person's. */
 function trailWithout(row: Row, person: Person): TrailLeft | undefined {
   const [actor, subject, reason] = [text(row, 'actor'), text(row, 'subject'), textOrNull(row, 'reason')]
   const action = text(row, 'action')
@@ -114,7 +117,7 @@ export function* renameInJson(
   return count
 }
 
-/** Who dealt with alerts. What these are about is in the events. */
+/** Who dealt with alerts. The subjects are in the events. */
 export function* renameInAlerts({ name, pseudonym }: Person, { writes, since }: Asked): QueryProgram<number> {
   const rows = yield ask('SELECT alert FROM alert_done WHERE actor = ? AND at >= ?', name, since)
   if (writes && rows.length > 0)
@@ -122,7 +125,7 @@ export function* renameInAlerts({ name, pseudonym }: Person, { writes, since }: 
   return rows.length
 }
 
-/** Who had configurations take effect: of a few hundred rows all are looked at. Its trigger lets that pass as the trail's do. */
+/** Who applied configurations: all of the few hundred rows are checked. Its trigger permits that as the trail's do. */
 export function* renameInConfigs({ name, pseudonym }: Person, { writes }: Asked): QueryProgram<number> {
   const rows = yield ask('SELECT number FROM config_history WHERE actor = ?', name)
   if (writes && rows.length > 0) yield ask('UPDATE config_history SET actor = ? WHERE actor = ?', pseudonym, name)

@@ -1,7 +1,7 @@
-/** Who is erased. Nothing of this is a secret of theirs but the name. */
+/** The person to erase. Only the name is personal. */
 export type Person = {
   readonly name: string
-  /** What they are called instead. */
+  /** The pseudonym. */
   readonly pseudonym: string
   /** The ids of their keys, which stay: the ledger's entries name them. */
   readonly keys: ReadonlySet<string>

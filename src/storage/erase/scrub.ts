@@ -3,7 +3,7 @@ import type { Person } from './person.ts'
 
 type Fields = { readonly [member: string]: Json }
 
-/** Whether a member says who it was. All other words mean something else, though it may be called as the person is. */
+/** Whether a member names the person. All other words mean something else, even if they equal the name. */
 export type SaysWho = (member: string, of: Fields) => boolean
 
 /** Who set a bound, whatever the bound is on. */
@@ -15,7 +15,7 @@ export const inInvitations: SaysWho = member => member === 'name'
 export const inEvents: SaysWho = (member, of) =>
   inChanges(member, of) || (member === 'name' && (of['level'] === 'user' || of['level'] === 'balance'))
 
-/** What says nothing of a person that the ledger does not need: who set which bound, and when. */
+/** Members about a person that the ledger does not need: who set which bound, and when. */
 const plain = new Set([
   'role',
   'status',
@@ -31,7 +31,7 @@ const words = /[\p{L}\p{N}_.@-]+/gu
 const letter = /[\p{L}\p{N}_]/u
 const startsWithLetter = /^[\p{L}\p{N}_]/u
 
-/** JSON with the pseudonym in place of the name; the same text where nothing says that it was the person. */
+/** JSON with the pseudonym instead of the name; the same text if it does not name the person. */
 export function renameIn(written: string, person: Person, saysWho: SaysWho): string {
   if (!written.includes(JSON.stringify(person.name))) return written
   const read = JSON.parse(written) as Json
@@ -51,7 +51,7 @@ function rename(value: Json, person: Person, saysWho: SaysWho): Json {
   )
 }
 
-/** One side of a change of the person, or of a key of theirs: which settings it was, and of what is about people no value. */
+/** One side of a change of the person, or of a key of theirs: which settings it was, without values about people. */
 export function blank(written: string, person: Person): string {
   const fields = JSON.parse(renameIn(written, person, inChanges)) as Fields
   const left = Object.entries(fields).map(([name, value]) => [
@@ -61,14 +61,14 @@ export function blank(written: string, person: Person): string {
   return JSON.stringify(Object.fromEntries(left))
 }
 
-/** Whether a person wrote the name into a sentence. */
+/** Whether a sentence contains the name. */
 export function mentions(sentence: string, { name }: Person): boolean {
-  // What is no word by itself is among others as it is.
+  // A name that is no word is matched literally.
   if (name.match(words)?.[0] !== name) return sentence.includes(name)
   return (sentence.match(words) ?? []).some(word => isNamed(word, name))
 }
 
-/** Dots end a sentence, and people are called by an @ before their names. */
+/** Dots end a sentence, and an @ precedes names of people. */
 function isNamed(word: string, name: string): boolean {
   const from = startsWithLetter.test(name) ? word.search(letter) : 0
   if (from < 0 || !word.startsWith(name, from)) return false

@@ -2,12 +2,12 @@ import type { ErasedHow } from '../../domain/erasure.ts'
 import { ask, type QueryProgram, type Value } from '../query.ts'
 import { whole } from '../rows.ts'
 
-/** Rows that go by one statement. `where` takes the person's name once for each question mark. */
+/** Rows that one statement erases. `where` takes the person's name once for each question mark. */
 type Wholesale = { readonly table: string; readonly how: ErasedHow; readonly where: string; readonly set?: string }
 
 const theirKeys = `(SELECT id FROM key WHERE user_name = ?)`
 
-/** As long as keys have their owner. A sign-in at an issuer has the name in its JSON; `quoted` is the name as JSON has it. */
+/** While keys have their owner. A sign-in at an issuer has the name in its JSON; `quoted` is the name as JSON. */
 export const wholesale: readonly (Wholesale & { readonly quoted?: true })[] = [
   { table: 'session', how: 'deleted', where: 'user_name = ?' },
   { table: 'saved_view', how: 'deleted', where: 'user_name = ?' },
@@ -31,7 +31,7 @@ export const wholesale: readonly (Wholesale & { readonly quoted?: true })[] = [
     table: 'key',
     how: 'cleared',
     where: 'user_name = ?',
-    // Spent, held and the days stay: an audit holds them against the charges.
+    // Spent, held and the days stay: an audit compares them with the charges.
     set: `name = 'erased', group_name = NULL, hash = 'erased ' || id, old_hash = NULL, old_until = NULL, hint = '',
       status = 'revoked', expires_at = NULL, models = NULL, ips = NULL, limits = '{}', budget = NULL, budget_period = 'total',
       bounds = '{}', budget_told = NULL, last_used_at = NULL`,

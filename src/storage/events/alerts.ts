@@ -4,13 +4,13 @@ import { text, whole, wholeOrNull } from '../rows.ts'
 import { leave, type Signed } from '../people/trail.ts'
 import type { Scribe } from '../writer-identity.ts'
 
-/** Of each kind: what is older has been over for long, or was sent again since. */
+/** Of each kind: older ones have long ended, or were sent again since. */
 const eventsOfKind = 100
 /** What was dealt with so long ago is not read any more. */
 const dealtMs = 400 * 86_400_000
 const dealtMax = 2_000
 
-/** Of budgets so many are looked at: those of keys, which their owners may change as they like, hide no others. */
+/** So many budgets are read: those of keys, which their owners may change freely, hide no others. */
 const budgetsLooked = 5_000
 
 const newest = `SELECT id, at, kind, data FROM event WHERE kind = ? ORDER BY id DESC LIMIT ${eventsOfKind}`
@@ -24,7 +24,7 @@ const newestReview = `SELECT max(ended_at) AS at FROM charge WHERE state = 'need
 const undelivered = `SELECT webhook, coalesce(max(CASE WHEN next_at IS NULL THEN event END), '') AS given_up,
     coalesce(min(CASE WHEN next_at IS NULL THEN NULL ELSE event END), '') AS waiting FROM webhook_retry GROUP BY webhook`
 
-/** Newest first of each kind: as many rows are read however many there are. */
+/** Newest first of each kind: the number of rows read is constant. */
 export function* readAlerts(): QueryProgram<AlertsRead> {
   const events: ToldEvent[] = []
   const questions = alertKinds.flatMap(kind =>

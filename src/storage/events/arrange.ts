@@ -1,7 +1,7 @@
 import { ask, lockRows, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 
-/** Events other than charges that get their place at a time. */
+/** Events other than charges that are ordered in one step. */
 const eventsTogether = 1_000
 
 /** One at a time: others wait for this row. */
@@ -13,9 +13,10 @@ const moveOn = `INSERT INTO event_chain (chain, position) VALUES (?, ?)
   ON CONFLICT (chain) DO UPDATE SET position = excluded.position`
 
 /**
- * Gives what is new its place in the order of all events. A chain has one writer, so up to where it ends all of it is committed,
- * and an event has its place once it can be seen: nothing turns up later at a position that was already read.
- * @returns the last place that is given
+ * Gives new events their position in the order of all events. A chain has one writer, so everything up to its end is
+ * committed, and an event has its position once it is visible: nothing appears later at a position that was already
+ * read.
+ * @returns the last position given
  */
 export function* arrangeEvents(at: number): QueryProgram<number> {
   const [row] = yield ask(wait)

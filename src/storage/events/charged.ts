@@ -8,13 +8,13 @@ import { readChargeBatch } from '../charge-batches/find.ts'
 import { chargeOf } from '../charge-batches/parse.ts'
 import { endOfPiece, idOfPosition, type EventPosition } from './position.ts'
 
-/** A piece of a chain: what comes after `begins` up to `ends`. */
+/** A piece of a chain: after `begins` up to `ends`. */
 export type Slice = { readonly place: number; readonly chain: string; readonly begins: number; readonly ends: number }
 
-/** Entries of one statement; of segments as many as have about so many charges. */
+/** Entries of one statement; segments with about as many charges. */
 const entriesTogether = 200
 const segmentsTogether = 32
-/** Tiers of a charge that an event has. */
+/** Tiers of a charge that an event lists. */
 const tiersMax = 20
 const usePart = useChargeId('')
 
@@ -29,7 +29,8 @@ const nextSegments = `SELECT chain, position, body FROM segment WHERE chain = ? 
 type Found = { readonly position: number; readonly events: readonly FeedEvent[] }
 
 /**
- * The next events of charges in a piece of a chain, after a position in it. `upto` is the position that all of them are known to.
+ * The next events of charges in a piece of a chain, after a position in it. `upto` is the position up to which all of
+ * them are known.
  * @throws Error that names a segment that cannot be read
  */
 export function* readSlice(
@@ -37,7 +38,7 @@ export function* readSlice(
   after: Pick<EventPosition, 'position' | 'index'> | undefined,
 ): QueryProgram<{ readonly events: readonly FeedEvent[]; readonly upto: number }> {
   const { chain, begins, ends } = slice
-  // Of a segment that was read in part the rest comes first.
+  // The rest of a segment that was read in part comes first.
   const from = after ? Math.max(begins, after.index === endOfPiece.index ? after.position : after.position - 1) : begins
   const tables = [
     yield ask(nextEntries, chain, from, ends, entriesTogether),
@@ -116,7 +117,7 @@ function tellWho({ id, keyId, user, group, model }: Charge): EventData {
   return { charge_id: id, request_id: requestId, key_id: keyId, user, group, model }
 }
 
-/** Lines of one tier together: how many of what it names, and what they came to. */
+/** Items of one tier together: their quantity and amount. */
 function tellLines(lines: readonly ChargeItem[]): readonly EventData[] {
   const tiers = new Map<string, { quantity: number; amount: number }>()
   for (const { tier, quantity, price } of lines) {

@@ -5,7 +5,7 @@ import { endOfPiece, positionOfId } from './position.ts'
 
 type Pruning = { readonly until: number; readonly limit: number; readonly webhooks: readonly string[] }
 
-/** Of events, and of pieces of the ledger, what is older than `until` and was sent to all receivers. */
+/** Deletes events, and pieces of the ledger, older than `until` that were sent to all receivers. */
 export function* pruneEvents({ until, limit, webhooks }: Pruning): QueryProgram<number> {
   const before = yield* firstNotTold(webhooks)
   const gone: Rows[] = []
@@ -13,7 +13,7 @@ export function* pruneEvents({ until, limit, webhooks }: Pruning): QueryProgram<
     ['event', 'id'],
     ['event_slice', 'place'],
   ] as const) {
-    // Events without receivers have no place.
+    // Without receivers events have no position.
     const told = `(place < ?${webhooks.length === 0 ? ' OR place IS NULL' : ''})`
     gone.push(
       yield ask(
@@ -29,10 +29,10 @@ export function* pruneEvents({ until, limit, webhooks }: Pruning): QueryProgram<
   return Math.max(...gone.map(rows => rows.length))
 }
 
-/** The first place that one of the receivers has not got, or gets again. */
+/** The first position that one of the receivers has not got, or gets again. */
 function* firstNotTold(webhooks: readonly string[]): QueryProgram<number> {
   const told = yield* askIn('SELECT name, through FROM webhook WHERE name IN (…)', webhooks)
-  // A receiver that was sent nothing yet begins with what comes.
+  // A receiver that was sent nothing yet begins with the next event.
   const waiting = yield* askIn(
     `SELECT min(event) AS through, max(next_at) AS next_at FROM webhook_retry WHERE next_at IS NOT NULL AND webhook IN (…)`,
     webhooks,
@@ -45,7 +45,7 @@ function* firstNotTold(webhooks: readonly string[]): QueryProgram<number> {
   )
 }
 
-/** Of a piece that was sent in part the rest comes after it. */
+/** The rest of a piece that was sent in part follows it. */
 function firstBehind(id: string): number {
   const { place, position } = positionOfId(id)
   return position === 0 || position === endOfPiece.position ? place + 1 : place

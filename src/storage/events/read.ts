@@ -6,7 +6,7 @@ import { text, whole, wholeOrNull } from '../rows.ts'
 import { readSlice, type Slice } from './charged.ts'
 import { endOfPiece, idOfPosition, type EventPosition, positionOfId } from './position.ts'
 
-/** Events that one page reads, whatever matches: a reader that gets fewer goes on after `next`. */
+/** Events that one page reads, whatever matches: a reader that gets fewer continues after `next`. */
 const lookedAtMax = 2_000
 const piecesTogether = 64
 const chargeKinds: readonly EventKind[] = ['charge.settled', 'charge.refunded']
@@ -54,7 +54,7 @@ export function* readFeed(query: FeedQuery): QueryProgram<FeedPage> {
   }
 }
 
-/** After what got its position before a moment: nothing that happened since is there. */
+/** After everything positioned before a moment: nothing that happened since is there. */
 function* firstSince(since: number | undefined): QueryProgram<string> {
   if (since === undefined) return firstEvent
   const [row] = yield ask('SELECT max(place) AS place FROM event_slice WHERE at < ?', since - aheadMs)
@@ -62,7 +62,7 @@ function* firstSince(since: number | undefined): QueryProgram<string> {
   return typeof place === 'number' ? idOfPosition({ place, ...endOfPiece }) : firstEvent
 }
 
-/** Where all ends that has been given a place. */
+/** The last position given. */
 export function* endFrom(reached: string = firstEvent): QueryProgram<string> {
   const [row] = yield ask(`SELECT value FROM meta WHERE name = 'event_place'`)
   const end = idOfPosition({ place: row ? whole(row, 'value') : 0, ...endOfPiece })
@@ -77,7 +77,7 @@ function isAskedFor({ kinds, user, since }: FeedQuery, { kind, at, data }: FeedE
   )
 }
 
-/** One event; undefined where there is none with this id. */
+/** One event; undefined without one of this id. */
 export function* findEvent(id: string): QueryProgram<FeedEvent | undefined> {
   const { place, position, index } = positionOfId(id)
   const [row] = yield ask('SELECT id, place, at, kind, data FROM event WHERE place = ?', place)

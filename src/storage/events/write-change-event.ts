@@ -26,7 +26,7 @@ export type ChangeOfTrail = {
   readonly changed: readonly string[]
 }
 
-/** Writes who changed what: the names of what differs, and no values, so that no secret is among them. */
+/** Writes who changed what: the names of the differences, and no values, so that no secret is among them. */
 export function* writeChangeEvent({ by, at, action, subject, changed }: ChangeOfTrail): QueryProgram<void> {
   const kind = kinds[action]
   if (kind === undefined) return

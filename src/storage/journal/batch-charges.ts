@@ -12,7 +12,7 @@ import { text, whole } from '../rows.ts'
 import { begunAt } from '../charge-batches/reach.ts'
 import { addCharges, type Counted, findSettled, Totals } from './total-sums.ts'
 
-/** What requests of one page were that were alike, and what was charged for those. `isSettled`: each of them has a settled charge. */
+/** The kinds of requests of one page, and what was charged for each. `isSettled`: each of them has a settled charge. */
 type Group = readonly [
   model: string | null,
   operation: string,
@@ -26,22 +26,22 @@ type Group = readonly [
   sums: readonly (readonly [currency: string, charges: number, amount: number, refunded: number])[],
 ]
 
-/** What is kept next to a page, on its way to the writer. */
+/** The sums of a page, for the writer. */
 export type BatchCharges = LogBatchHead & {
   /** Null for a damaged page. */
   readonly body: string | null
-  /** How far the ledger had been looked through for changes. */
+  /** How far the ledger had been searched for changes. */
   readonly through: string
 }
 
 const prefix = 'req_'
-/** Charges of so young a page still change: an image takes its time, and so does the settlement of what was in doubt. */
+/** Charges of a younger page still change: an image takes its time, and so does a charge in doubt. */
 const ripeMs = 600_000
-/** Places of a chain that are looked through in one commit. */
+/** Positions of a chain that are searched in one commit. */
 const placesTogether = 2_048
 
 const known = 'SELECT page, first_ms, last_ms, count FROM log_page_charge WHERE last_ms >= ? AND first_ms <= ?'
-/** Each with a look at the beginning of its page: the long rest of that is not read. */
+/** Each reads only the beginning of its page, not the long rest. */
 const nextPage = `SELECT number, first_ms, last_ms, count FROM log_page WHERE last_ms < ? AND sums IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM log_page_charge c WHERE c.page = log_page.number) ORDER BY last_ms DESC LIMIT 1`
 const newest = 'SELECT max(last_ms) AS last_ms FROM log_page_charge'
@@ -52,7 +52,7 @@ const wait = `SELECT value FROM meta WHERE name = 'page_charge' ${lockRows}`
 const moveOn = `INSERT INTO log_page_chain (chain, position) VALUES (?, ?)
   ON CONFLICT (chain) DO UPDATE SET position = excluded.position`
 const ofPlaces = 'chain = ? AND position > ? AND position <= ?'
-/** Ids of a segment are of two minutes (`reachMs`): its ends are enough. */
+/** Ids of a segment span two minutes (`reachMs`): its ends are enough. */
 const changed = [
   `SELECT charge_id AS first_id, charge_id AS last_id FROM entry
     WHERE ${ofPlaces} AND kind IN ('settle', 'refund') AND charge_id < ?`,
@@ -64,7 +64,7 @@ const keep = `INSERT INTO log_page_charge (page, first_ms, last_ms, count, body)
   SELECT number, first_ms, last_ms, count, ? FROM log_page WHERE number = ? AND first_ms = ? AND last_ms = ? AND count = ?
   ON CONFLICT (page) DO NOTHING RETURNING page`
 
-/** Whether what is kept next to pages answers a filter. */
+/** Whether the sums of pages answer a filter. */
 export function isKeptBeside(match: LogMatch): boolean {
   const { id, keyId, user, group, endedFrom, tier, source, otherSize, size, unit, refunded, charge } = match
   return (
@@ -75,7 +75,7 @@ export function isKeptBeside(match: LogMatch): boolean {
   )
 }
 
-/** Pages of a time that charges are kept next to and are what they were, by their numbers. */
+/** Pages of a time with unchanged stored sums, by their numbers. */
 export function* findKept(
   firstMs: number,
   lastMs: number,
@@ -89,7 +89,7 @@ export function* findKept(
   return new Set(same.filter(head => !isChanged(head, quarters)).map(({ number }) => number))
 }
 
-/** Adds what is kept next to some pages. */
+/** Adds the stored sums of some pages. */
 export function* addKept(totals: Totals, pages: readonly number[], match: LogMatch): QueryProgram<void> {
   for (const row of yield* askIn('SELECT body FROM log_page_charge WHERE page IN (…)', pages))
     for (const group of JSON.parse(text(row, 'body')) as readonly Group[]) {
@@ -104,8 +104,8 @@ export function* addKept(totals: Totals, pages: readonly number[], match: LogMat
 }
 
 /**
- * The charges of the newest ripe log batch without stored sums: of those that end before a moment. Null where there is none.
- * Read on one state of the database.
+ * The charges of the newest ripe log batch without stored sums, of those that end before a moment. Null if there is
+ * none. Read in one snapshot.
  */
 export function* sumNextBatch({ at, before }: { at: number; before: number }): QueryProgram<BatchCharges | null> {
   const [row] = yield ask(nextPage, Math.min(before, at - ripeMs))
@@ -155,7 +155,7 @@ export function* sumNextBatch({ at, before }: { at: number; before: number }): Q
   return { ...head, body: JSON.stringify(kept), through }
 }
 
-/** Keeps what a page was charged, unless something may have changed since that was read. @returns whether it is kept */
+/** Stores a page's sums, unless something may have changed since they were read. @returns whether they were stored */
 export function* writeBatchCharges({ body, through, ...head }: BatchCharges): QueryProgram<boolean> {
   yield ask(wait)
   const now = yield ask('SELECT chain, position FROM log_page_chain ORDER BY chain')
@@ -167,7 +167,7 @@ export function* writeBatchCharges({ body, through, ...head }: BatchCharges): Qu
 
 /**
  * Reads the next entries of one chain of the ledger for charges of requests with stored sums: those are dropped and
- * made again. @returns how many entries, 0 when there is nothing left to do; and whether there is a page to sum
+ * computed again. @returns how many entries, 0 if nothing is left; and whether there is a page to sum
  */
 export function* dropChanged(at: number): QueryProgram<{ readonly places: number; readonly isDue: boolean }> {
   yield ask(wait)
@@ -191,7 +191,10 @@ function* readNewest(): QueryProgram<number | null> {
   return row?.['last_ms'] == null ? null : whole(row, 'last_ms')
 }
 
-/** In which quarters of an hour requests began whose charges changed since the last look: until a moment, after which none matters. */
+/**
+ * The quarters of an hour in which requests began whose charges changed since the last check: up to a moment, after
+ * which none matters.
+ */
 function* findChanged(lastMs: number): QueryProgram<ReadonlySet<number>> {
   const quarters = new Set<number>()
   for (const row of yield ask(openChains))

@@ -12,10 +12,10 @@ import { firstIdAt } from '../../util/ids.ts'
 import { itemFactsBegin } from '../ledger/item-facts.ts'
 import { findCounting, findGivenBack } from './counted.ts'
 
-/** What an image of a charge has to be: SQL on `line` and, for a filter by size, `asked`. */
+/** Conditions on an image of a charge: SQL on `line` and, for a filter by size, on the requested size. */
 type Images = { readonly from: string; readonly where: string; readonly params: readonly Value[] }
 
-/** A size as it would be measured, where the caller named one in pixels. */
+/** A size as measured, if the client named one in pixels. */
 const askedSize = "replace(lower(trim(asked.size)), '×', 'x')"
 const isOtherSize = `line.width IS NOT NULL AND ${askedSize} LIKE '%_x_%' AND substr(${askedSize}, 1, 1) BETWEEN '0' AND '9'
   AND ${askedSize} <> line.width || 'x' || line.height`
@@ -44,7 +44,7 @@ function imagesOf({ tier, source, otherSize, size }: LogMatch): Images | undefin
   return { from, where: conditions.join(' AND '), params }
 }
 
-/** Whether a question is about what only charges say. */
+/** Whether a question needs charges. */
 export function asksForCharge({ tier, source, otherSize, size, unit, refunded, charge }: LogMatch): boolean {
   return otherSize === true || [tier, source, size, unit, refunded, charge].some(part => part !== undefined)
 }
@@ -87,7 +87,7 @@ function keep(rows: readonly LogRow[], found: readonly { readonly [column: strin
 
 /** The charges of some ids that are in segments. */
 export function* findBatched(ids: readonly string[], match: LogMatch): QueryProgram<ReadonlyMap<string, Booked>> {
-  // Of what is spread thinly among others, each by itself.
+  // Sparse ones are looked up one by one.
   if (ids.length < 16 || wordOf(match) !== undefined) return yield* findBooked(ids)
   const inOrder = ids.toSorted()
   const begun = begunAt(inOrder[0] as string)
@@ -101,8 +101,8 @@ export function* findBatched(ids: readonly string[], match: LogMatch): QueryProg
 }
 
 /**
- * The next ids of matching charges, by an index that has few others; undefined where there is none, or the log is found by
- * something closer.
+ * The next ids of matching charges, by an index with few others; undefined if there is none, or the log has a better
+ * one.
  */
 export function idsOfFew(
   match: LogFilter,
@@ -115,7 +115,7 @@ export function idsOfFew(
   const { size: _, ...unsized } = match
   const images = imagesOf({ ...unsized, otherSize: false })
   const [table, column] = isOfImages ? ['line', 'line.charge_id'] : ['charge', 'charge.id']
-  // Word for word as in the indexes of these.
+  // Must equal the text in their indexes.
   const state = isOfState ? `charge.state = ? AND charge.state <> 'settled'` : 'charge.size IS NOT NULL'
   const where = isOfImages ? images?.where : state
   const params = isOfImages ? (images?.params ?? []) : isOfState ? [charge] : []

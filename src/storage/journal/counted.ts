@@ -5,10 +5,10 @@ import { text } from '../rows.ts'
 import { reachOf } from '../charge-batches/reach.ts'
 import { endsOf, findInChargeBatches } from './total-sums.ts'
 
-/** What a request used is in a charge next to that of its images. */
+/** The use of a request is in a charge next to that of its images. */
 const usePart = useChargeId('')
 const inRows = 'SELECT DISTINCT charge_id AS id FROM line WHERE quantity IS NOT NULL AND tier = ? AND charge_id IN (…)'
-/** Of a seldom unit the database sees in the texts that there is none, and none is read. */
+/** For a rare unit the database sees in the texts that there is none, and reads none. */
 const inTexts = `SELECT 1 AS found FROM segment
   WHERE last_id >= ? AND last_id < ? AND first_id <= ? AND instr(body, ?) > 0 LIMIT 1`
 const givenBack = [
@@ -30,7 +30,7 @@ export function* findCounting(ids: readonly string[], unit: string): QueryProgra
   return found
 }
 
-/** Of some requests those that something was given back of, by their ids. */
+/** Of some requests those with refunds, by their ids. */
 export function* findGivenBack(ids: readonly string[]): QueryProgram<ReadonlySet<string>> {
   const all = [...ids, ...ids.map(useChargeId)]
   const rows: Row[] = []

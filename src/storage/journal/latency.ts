@@ -8,8 +8,8 @@ import type { QueryProgram } from '../query.ts'
 import type { Span } from './summary.ts'
 
 /**
- * How long requests took, by what they were, their model and their operation. Of everybody's most has been counted when pages were
- * bound; pages at an end of the time, loose ones and those of earlier versions are gone through row by row.
+ * How long requests took, by kind, model and operation. For all users most was counted when pages were bound; pages at
+ * an end of the time, loose ones and those of earlier versions are read row by row.
  */
 export function* sumLatency(span: Span): QueryProgram<readonly LatencyRow[]> {
   const { since, until, user } = span

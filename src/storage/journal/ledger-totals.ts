@@ -10,29 +10,32 @@ import { ageMaxMs, aheadMs, begunAt } from '../charge-batches/reach.ts'
 import { ChargeBatchWalk } from '../charge-batches/walk.ts'
 import { addCharges, type Counted, countedOf, type Totals } from './total-sums.ts'
 
-/** Parts that a request has as its charge does, whichever upstream answered it. */
+/** Parts that a request shares with its charge, whichever upstream answered it. */
 export const sharedParts = ['user', 'group', 'key', 'model', 'operation'] as const
 export type Shared = { readonly [P in (typeof sharedParts)[number]]?: string }
 
-/** Requests by when they began: from a moment on, and before another where there is one. */
+/** Requests by start: from a moment on, and before another if there is one. */
 export type Begun = { readonly since: number; readonly until: number | undefined }
 
 const prefix = 'req_'
 /**
- * From the beginning of a request to the end of the charge of it that has rows of its own, at most, but for those that ended late:
- * none is answered for longer. One in a segment comes sooner (`ageMaxMs`).
+ * The longest time from the beginning of a request to the end of its charge in rows, except late settlements: no
+ * request is answered for longer. One in a segment ends sooner (`ageMaxMs`).
  */
 const longestMs = 86_400_000
-/** Settled long after it was held: a person decided, or a gateway had stopped meanwhile. Word for word as in their index. */
+/**
+ * Settled long after it was held: a person decided, or a gateway had stopped meanwhile. Must equal the text in their
+ * index.
+ */
 const isLate = `state = 'settled' AND ended_at - created_at > 3600000`
 const newestSpan = `SELECT max(span) AS span FROM cost_part_sum WHERE part = '' AND span >= ? AND span < ?`
 
-/** When charges were settled that have been added up by whole quarters: from one on, and before another. */
+/** When the charges in the sums were settled, in whole quarters: from one on, and before another. */
 type Quarters = { readonly from: number; readonly to: number }
 
 /**
- * Adds what requests were charged, from what costs are added up in: by when they were settled, in quarters of an hour. So at both
- * ends what is on the one side by its beginning and on the other by its charge is put right, one by one.
+ * Adds what requests were charged, from the cost sums, which are by settlement in quarters of an hour. So at both ends
+ * the charges that are on the other side than their request are corrected one by one.
  */
 export function* addLedger(totals: Totals, begun: Begun, where: Shared, lastMs: number): QueryProgram<void> {
   const quarters = yield* quartersOf(begun, lastMs)
@@ -62,14 +65,14 @@ function* quartersOf({ since, until }: Begun, lastMs: number): QueryProgram<Quar
   const pass = yield* readPass()
   const [row] = yield ask(newestSpan, ...numbersOf(pass))
   const last = row?.['span'] == null ? 0 : quarterOfSpan(whole(row, 'span'), pass)
-  // What is not added up yet is of the last minutes, by a clock that may be ahead.
+  // What is not added up yet is from the last minutes, by a clock that may be ahead.
   const to = Math.max((last + 1) * quarterMs, Math.ceil((lastMs + longestMs) / quarterMs) * quarterMs)
   return { from, to: Math.max(to, from) }
 }
 
 type Window = { readonly from: number; readonly to: number }
 
-/** Beginnings of requests whose charges may be on another side of an end than they are, by how much later they may come. */
+/** Starts of requests whose charges may be on the other side of an end, by how much later they may settle. */
 function windowsOf({ since, until }: Begun, quarters: Quarters, laterMs: number): readonly Window[] {
   const { from, to } = quarters
   if (from >= to) return [{ from: since, to: until ?? Number.MAX_SAFE_INTEGER }]
@@ -130,7 +133,7 @@ function* findInChargeBatches(
 }
 
 function idsOf({ from, to }: Window): readonly [from: string, to: string] {
-  // Ids of the latest possible time have no other beginning.
+  // Ids of the latest possible time have no other start.
   return [firstIdAt(prefix, from), to === Number.MAX_SAFE_INTEGER ? '~' : firstIdAt(prefix, to)]
 }
 

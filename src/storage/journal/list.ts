@@ -4,13 +4,13 @@ import { LogWalk } from '../log-batches/walk.ts'
 import type { QueryProgram } from '../query.ts'
 import { asksForCharge, idsOfFew, keepCharged } from './charged.ts'
 
-/** No page is larger, whatever the request. */
+/** The largest page, whatever the request. */
 const rowsMax = 1_000
-/** Charges that are looked up at once: as few as may do at first, for each may be in a page of its own. */
+/** Charges that are looked up at once: few at first, because each may be in its own page. */
 const idsFirst = 16
 const idsMost = 256
 
-/** Newest first, which is by id: ids are ordered by time. The next page begins `before` the last id of this one. */
+/** Newest first, by id: ids are ordered by time. The next page begins `before` the last id of this one. */
 export function* listLogs(filter: LogFilter): QueryProgram<readonly LogRow[]> {
   // Of what is newer than a row, the oldest come first: a slow follower continues where it was.
   const isOnward = filter.after !== undefined
@@ -25,7 +25,7 @@ export function* listLogs(filter: LogFilter): QueryProgram<readonly LogRow[]> {
   return isOnward ? found.toReversed() : found
 }
 
-/** Some more rows at each call, in order; undefined at the end. */
+/** Returns the next rows at each call, in order; undefined at the end. */
 function createSource(filter: LogFilter): () => QueryProgram<readonly LogRow[] | undefined> {
   const few = idsOfFew(filter)
   if (few) return byCharges(filter, few)

@@ -4,29 +4,29 @@ import type { LogBatchWrite } from '../log-batches/write.ts'
 
 const rowsMax = 50_000
 const idsMax = 50_000
-/** One batch costs its group a millisecond or two; charges wait no longer than that for the log. */
+/** One batch costs its group a millisecond or two, which bounds how long charges wait for the log. */
 const batchRows = 256
 
-/** Rows as one text, which crosses to a thread at a fraction of what objects cost. */
+/** Rows as one text, which crosses to a thread at a fraction of the cost of objects. */
 export type Batch = { readonly logs: LogBatchWrite | null; readonly delivered: readonly string[] }
 
 /**
- * Writes that no caller waits for: log rows and notes of delivery, in order, bounded. When writing is too slow, the oldest rows
- * are dropped and counted; nothing here is money.
+ * Writes that no caller waits for: log rows and delivery notes, in order, bounded. If writing is too slow, the oldest
+ * rows are dropped and counted; nothing here is money.
  */
 export class LogQueue {
   #rows: LogRow[] = []
   #delivered: string[] = []
-  /** Rows at the front that may have been written: so many at most, for those that are dropped are among them. */
+  /** The maximum of rows at the front that may have been written: dropped ones are among them. */
   #inDoubt = 0
   #taken: { readonly rows: LogRow[]; readonly delivered: string[] } | undefined
-  /** Rows appended, and rows that are through: written or dropped. */
+  /** Rows appended, and rows done: written or dropped. */
   appended = 0
   through = 0
   dropped = 0
   readonly #together: number
 
-  /** `batchMax`: rows of one batch at most, where as many wait. */
+  /** `batchMax`: the most rows of one batch. */
   constructor(batchMax = batchRows) {
     this.#together = batchMax
   }
@@ -42,7 +42,7 @@ export class LogQueue {
   append(row: LogRow): void {
     this.#rows.push(row)
     this.appended++
-    // Cutting the front off a list moves the rest; done once per batch it costs nothing.
+    // Removing the front of a list moves the rest; once per batch it costs nothing.
     if (this.#rows.length >= rowsMax + batchRows) this.#drop(this.#rows.splice(0, batchRows).length)
   }
 
@@ -62,7 +62,7 @@ export class LogQueue {
     return { logs: rows.length > 0 ? { page: draftLogBatch(rows), again } : null, delivered }
   }
 
-  /** The batch taken last is durable, or will never be. */
+  /** The batch taken last is durable, or never will be. */
   done({ lost }: { readonly lost: boolean }): void {
     const taken = this.#taken
     if (!taken) return
@@ -82,7 +82,7 @@ export class LogQueue {
     if (this.#rows.length > rowsMax) this.#drop(this.#rows.splice(0, this.#rows.length - rowsMax).length)
   }
 
-  /** What waits may have been written by another process: this one was taken for gone. */
+  /** Another process may have written what waits: this one was considered gone. */
   doubt(): void {
     this.#inDoubt = this.#rows.length
   }

@@ -5,7 +5,7 @@ import { deleteLogBatch, rewriteLogBatch } from '../log-batches/write.ts'
 import { ask, lockRows, type QueryProgram } from '../query.ts'
 import { begunAt } from '../charge-batches/reach.ts'
 
-/** Where `meta` keeps how far the log was pruned. */
+/** Where `meta` stores how far the log was pruned. */
 export const prunedUntil = 'pruned_until'
 
 /** Deletes at most `limit` rows older than `until`, the oldest first. Charges stay. @returns how many. */
@@ -29,13 +29,13 @@ function placeOfEnd(end: string, until: number): number {
   return Number.isNaN(ms) ? until : ms
 }
 
-/** @returns how many rows went */
+/** @returns how many rows were deleted */
 function* prunePage({ number, count, lastMs }: LogBatchHead, end: string, until: number): QueryProgram<number> {
-  // Another process that prunes, or compacts, may be at it.
+  // Another process may be pruning or compacting.
   const [row] = yield ask(`SELECT number, body FROM log_page WHERE number = ? ${lockRows}`, number)
   if (!row) return 0
   const page = readSound(row)
-  // An unreadable page goes when all of it is out of date.
+  // An unreadable page is deleted when all of it is out of date.
   const old = page ? page.firstAt(end) : lastMs < until ? count : 0
   if (old === 0) return 0
   if (!page || old === page.count) yield* deleteLogBatch(number, page)
@@ -43,7 +43,7 @@ function* prunePage({ number, count, lastMs }: LogBatchHead, end: string, until:
   return old
 }
 
-/** What the oldest rows sort before: pages overlap, so they are in no one page. */
+/** What the oldest rows sort before: pages overlap, so they are in several. */
 function* endOfOldest(until: number, limit: number): QueryProgram<string> {
   const walk = new LogWalk({ until }, 'oldest', 'left out')
   for (let found = 0; found < limit; ) {

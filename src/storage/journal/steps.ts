@@ -10,7 +10,7 @@ import { asksForCharge, keepCharged } from './charged.ts'
 
 type Match = LogMatch & { readonly since: number; readonly until: number }
 
-/** Requests by steps of time, oldest first; steps without any are left out. */
+/** Requests by steps of time, oldest first; empty steps are left out. */
 export function* countSteps(match: Match, stepMs: number): QueryProgram<readonly LogStep[]> {
   const steps = new Steps(stepMs)
   const { since, until, lookups, ...others } = match

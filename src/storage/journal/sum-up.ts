@@ -9,17 +9,17 @@ import { countUses } from './booked.ts'
 import { dayMs, hourMs } from './summed.ts'
 import { findTokens } from './tokens.ts'
 
-/** Of one commit: it takes some milliseconds, and others wait. */
+/** For one commit: it takes some milliseconds, and others wait. */
 const chargesTogether = 1_000
 const segmentsTogether = 16
 /** By then the log has the rows of charges, or never will. */
 const ripeMs = 300_000
-/** From the first charge of a commit on: the log of so much time is looked through for their tokens, whatever else is in it. */
+/** From the first charge of a commit on, so much time of the log is searched for their tokens. */
 const spanMs = 3_600_000
 
 /** One at a time: others wait for this row. */
 const wait = `SELECT value FROM meta WHERE name = 'summed' ${lockRows}`
-/** Chains whose first segment that has not been added up is not one of these last minutes. */
+/** Chains whose first unsummed segment is older than these last minutes. */
 const ripeChains = `SELECT id, upto FROM
   (SELECT c.id, c.position AS last, coalesce(u.position, 0) AS upto FROM chain c LEFT JOIN usage_chain u ON u.chain = c.id) ends
   WHERE last > upto AND (SELECT s.last_id FROM segment s WHERE s.chain = ends.id AND s.position > ends.upto
@@ -37,9 +37,9 @@ const moveOn = `INSERT INTO usage_chain (chain, position) VALUES (?, ?)
   ON CONFLICT (chain) DO UPDATE SET position = excluded.position`
 
 /**
- * Adds up the next charges in segments, of one chain: by the day and the hour in which their requests began. How far a chain
- * has been added up is written with the sums, so none counts twice, and none is left out whenever it was committed.
- * @returns how many charges; 0 when there is nothing left to do
+ * Adds up the next charges in segments, of one chain: by the day and the hour in which their requests began. The
+ * position is written with the sums, so none counts twice, and none is left out whenever it was committed.
+ * @returns how many charges; 0 if nothing is left
  */
 export function* sumUp(at: number): QueryProgram<number> {
   yield ask(wait)
@@ -56,14 +56,14 @@ export function* sumUp(at: number): QueryProgram<number> {
   return 0
 }
 
-/** Ids of segments that come too early. One that is a day ahead was made by a clock that has been put right since. */
+/** Ids of segments that are too early. One that is a day ahead was made by a clock that was corrected since. */
 type Unripe = { readonly from: string; readonly to: string }
 
 function unripeAt(at: number): Unripe {
   return { from: firstIdAt('req_', at - ripeMs), to: firstIdAt('req_', at + dayMs) }
 }
 
-/** The next charges of a chain that are ripe, and the place up to which that is all of them. */
+/** The next charges of a chain that are ripe, and the position up to which they are complete. */
 function* readOn(
   chain: string,
   from: number,
@@ -113,7 +113,7 @@ function toStep(ms: number, stepMs: number): number {
   return Math.floor(ms / stepMs)
 }
 
-/** Counts by what they are added up under. */
+/** Counts by their keys. */
 class Sums {
   readonly #sums = new Map<string, { readonly place: readonly Value[]; readonly counts: number[] }>()
 

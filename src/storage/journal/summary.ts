@@ -18,7 +18,10 @@ export function* summarize(span: Span): QueryProgram<Summary> {
   return { ...counts, spent, images }
 }
 
-/** Of all users' rows most were added up when their pages were bound. Pages of versions that did not mark lookups are read. */
+/**
+ * For all users most rows were added up when their pages were bound. Pages of versions that did not mark lookups are
+ * read.
+ */
 function* sumLogs(span: Span): QueryProgram<Omit<Summary, 'spent' | 'images'>> {
   const { since, until, user } = span
   const sums = emptySums()
@@ -41,7 +44,7 @@ function* sumLogs(span: Span): QueryProgram<Omit<Summary, 'spent' | 'images'>> {
   return { ...sums, ...spans.quantiles() }
 }
 
-/** What charges in rows come to, and those in segments: whole hours as far as they have been added up, the others one by one. */
+/** The sums of charges in rows and in segments: whole hours from the sums, the others one by one. */
 function* sumSpent({ since, until, user }: Span): QueryProgram<Summary['spent']> {
   const hours = wholeSteps(since, until, hourMs)
   const own = user === undefined ? [] : [user]

@@ -17,7 +17,7 @@ export function wholeSteps(since: number, until: number, stepMs: number): Steps 
   return { from, to: Math.max(Math.floor(until / stepMs), from), stepMs }
 }
 
-/** What is left to be gone through between two moments where whole steps have been added up. */
+/** What is left to read between two moments besides whole steps. */
 export function partsBeside({ from, to, stepMs }: Steps, since: number, until: number): readonly Part[] {
   const [begin, end] = [from * stepMs, to * stepMs]
   if (begin >= end) return [{ since, until, which: 'all' }]
@@ -29,7 +29,7 @@ export function partsBeside({ from, to, stepMs }: Steps, since: number, until: n
   return parts.filter(part => part.since < part.until)
 }
 
-/** Goes through the charges of a part, some at a time, in the order of their ids. */
+/** Reads the charges of a part, some at a time, in the order of their ids. */
 export function* eachBooking(
   { since, until, which }: Part,
   take: (some: readonly Booked[]) => QueryProgram<void> | undefined,

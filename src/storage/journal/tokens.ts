@@ -5,7 +5,7 @@ import type { QueryProgram } from '../query.ts'
 
 export type Tokens = Pick<UsageRow, 'inputTokens' | 'outputTokens'>
 
-/** What the log has of requests' tokens, for readers of charges in the order of their ids. */
+/** Tokens of requests from the log, for readers of charges in the order of their ids. */
 export class TokenWalk {
   readonly #walk: LogWalk
   #isOver = false
@@ -29,7 +29,7 @@ export class TokenWalk {
   }
 }
 
-/** Tokens of some requests, by their ids: of those that are spread thinly among others. */
+/** Tokens of some requests, by their ids: for sparse ones. */
 export function* findTokens(ids: readonly string[]): QueryProgram<ReadonlyMap<string, Tokens>> {
   const rows = yield* findRows(ids, {}, 'left out')
   return new Map([...rows].map(([id, row]) => [id, tokensOf(row)]))

@@ -14,31 +14,31 @@ const inRows = `SELECT ${columns} FROM charge WHERE id IN (…)`
 const between = `SELECT ${columns} FROM charge WHERE id >= ? AND id <= ?`
 const images = `SELECT charge_id, count(*) AS images FROM line WHERE quantity IS NULL AND charge_id IN (…) GROUP BY charge_id`
 const refunds = `SELECT charge_id, amount FROM entry WHERE kind = 'refund' AND charge_id IN (…)`
-/** What was given back is little, wherever it is. */
+/** Refunds are few, wherever they are. */
 const reversals = `SELECT charge_id, amount FROM reversal WHERE kind = 'refund' AND charge_id >= ? AND charge_id <= ?`
-/** Charges in addition to images are rare: the database looks through the texts, and those without any are not read. */
+/** Charges in addition to images are rare: the database searches the texts, and those without any are not read. */
 const withUse = `SELECT chain, position, body FROM segment
   WHERE last_id >= ? AND last_id < ? AND first_id <= ? AND instr(body, '.u"') > 0`
 const segmentsBetween = 'SELECT count(*) AS count FROM segment WHERE last_id >= ? AND last_id < ?'
 
-/** A search for one charge reads about so many batches: all of two minutes, where each has a part of a second. */
+/** A search for one charge reads about so many batches: all of two minutes, if each has a part of a second. */
 const segmentsOfOne = 4
 
 /** A settled charge. */
 export type Counted = {
   readonly currency: string
   readonly amount: number
-  /** 1 where it counts, -1 where it was counted and does not. */
+  /** 1 if it counts, -1 if it was counted and does not. */
   readonly weight: 1 | -1
   /** It is in a segment, or has rows of its own. */
   readonly isBooked: boolean
-  /** One that a person settled for nothing has no line, and is in no sum of costs. */
+  /** One that a person settled at 0 has no item, and is in no sum of costs. */
   readonly isEmpty: boolean
 }
 
 type Sum = { charges: number; amount: number; refunded: number }
 
-/** What requests and their charges come to. */
+/** The sums of requests and their charges. */
 export class Totals {
   requests = 0
   errors = 0
@@ -53,14 +53,14 @@ export class Totals {
     sum.refunded += refunded
   }
 
-  /** Of each currency how many charges, what they were and what was given back of that. */
+  /** For each currency the number of charges, their amount and the refunds. */
   inCurrencies(): readonly (readonly [currency: string, charges: number, amount: number, refunded: number])[] {
     return [...this.#sums].map(([currency, { charges, amount, refunded }]) => [currency, charges, amount, refunded])
   }
 
   all(): Omit<LogTotals, 'since' | 'next'> {
     const { requests, errors, images } = this
-    // What was counted and taken back is of no currency.
+    // What was counted and taken back has no currency.
     const some = [...this.#sums].filter(([, { charges }]) => charges > 0)
     const sums = some.map(([currency, { amount, refunded }]) => ({ currency, amount, refunded }))
     return {
@@ -73,7 +73,7 @@ export class Totals {
   }
 }
 
-/** Adds settled charges: what they cost, the images that they are of, and what was given back of them. */
+/** Adds settled charges: their cost, their images, and their refunds. */
 export function* addCharges(totals: Totals, charges: ReadonlyMap<string, Counted>): QueryProgram<void> {
   const [own, booked]: [string[], string[]] = [[], []]
   for (const [id, { currency, amount, weight, isBooked, isEmpty }] of charges) {
@@ -103,7 +103,7 @@ export function endsOf(ids: readonly string[]): readonly [first: string | undefi
 }
 
 /**
- * The settled charges of some requests: also of what a request used in addition to its images. `isDense`: there are hardly any other
+ * The settled charges of some requests: also of use in addition to images. `isDense`: there are hardly any other
  * requests between them.
  */
 export function* findSettled(ids: readonly string[], isDense = false): QueryProgram<ReadonlyMap<string, Counted>> {
@@ -135,7 +135,7 @@ export function* findSettled(ids: readonly string[], isDense = false): QueryProg
   return found
 }
 
-/** Of a row of `charge`. */
+/** From a row of `charge`. */
 export function countedOf(row: Row, weight: 1 | -1): Counted {
   return {
     currency: text(row, 'currency'),
@@ -146,7 +146,7 @@ export function countedOf(row: Row, weight: 1 | -1): Counted {
   }
 }
 
-/** Charges in segments: one by one, or where they are close together by reading all that are between them. */
+/** Charges in segments: one by one, or if they are dense by reading all between them. */
 export function* findInChargeBatches(ids: readonly string[]): QueryProgram<ReadonlyMap<string, Booked>> {
   const inOrder = ids.filter(id => !Number.isNaN(begunAt(id))).toSorted()
   const [first, last] = [inOrder[0], inOrder.at(-1)]

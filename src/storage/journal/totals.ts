@@ -22,22 +22,21 @@ export type TotalsMatch = LogMatch & Pick<LogFilter, 'before'>
 
 const prefix = 'req_'
 const usePart = useChargeId('')
-/** Rows of the log that one answer looks at, where it has to: some tenths of a second. The first comes sooner. */
+/** Rows of the log that one answer reads, if it has to: some tenths of a second. The first is faster. */
 const rowsMost = 32_768
 const rowsFirst = 8_192
-/** Between some requests there are hardly any others where of so many rows that were read one is meant. */
+/** Requests are dense if one of so many rows read matches. */
 const denseMost = 4
-/** Rows that are found by what their charges are, and read each by itself. */
+/** Rows that are found by their charges, and read one by one. */
 const fewMost = 4_096
 const fewFirst = 1_024
 const fewTogether = 1_000
 const beginning = 'SELECT min(first_ms) AS first_ms, max(last_ms) AS last_ms FROM log_page'
 
 /**
- * What the requests of a filter come to, or the newest of them and where to go on: a call for what is `before` that, as
- * often as there is something left, has all of them once. What was charged is taken from what has been added up
- * already where the filter has no more than the parts of a charge; from the sums of log batches where it has what the
- * requests were; else from the charges of the requests.
+ * The totals of a filter, or of its newest requests and where to continue: repeated calls with `before` cover every
+ * request once. Charges come from the cost sums if the filter has only parts of a charge; from the sums of log batches
+ * if it has kinds of requests; else from the charges of the requests.
  */
 export function* sumMatching(
   match: TotalsMatch,
@@ -49,7 +48,7 @@ export function* sumMatching(
     : yield* sumPages(match, most)
 }
 
-/** Where charges say which requests are meant: those are few, wherever they are. */
+/** If charges select the requests: those are few, wherever they are. */
 function* sumFew(match: TotalsMatch, most: number): QueryProgram<LogTotals> {
   const totals = new Totals()
   let { before } = match
@@ -105,7 +104,7 @@ function* isOfErased({ user }: TotalsMatch): QueryProgram<boolean> {
   return user !== undefined && (yield* isErased(user))
 }
 
-/** The part of a filter about charges, where there is no other part, and its end is a moment; undefined else. */
+/** The part of a filter about charges, if there is no other part, and its end is a moment; otherwise undefined. */
 function sharedOf(match: TotalsMatch): Shared | undefined {
   const { since: _, until: __, before, user, group, keyId, model, operation, lookups: ___, ...others } = match
   if (Object.values(others).some(value => value !== undefined)) return undefined
@@ -124,14 +123,14 @@ function endOf({ until, before }: TotalsMatch): number | undefined {
   return ends.length === 0 ? undefined : Math.min(...ends)
 }
 
-/** What is kept next to a page: how many requests were what, or under its number what they were charged too. */
+/** The sums of a page: how many requests of each kind, and under its number what they were charged. */
 type Kept = KeptSpans | number
 
 type Taken = {
   readonly pages: readonly LogBatchHead[]
   /** Of pages that need not be read. */
   readonly kept: readonly Kept[]
-  /** Requests that began before this moment are left for the next time; undefined where none are. */
+  /** Requests that began before this moment are left for the next call; undefined if there are none. */
   readonly from: number | undefined
 }
 
@@ -147,7 +146,7 @@ function* takePages(match: TotalsMatch, most: number, where: Shared | undefined)
   let fromMs: number | undefined
   for (; taken < heads.length; taken++) {
     const head = heads[taken] as LogBatchHead
-    // All that end in one millisecond go together.
+    // All that end in one millisecond stay together.
     if (rows >= most && head.lastMs < (heads[taken - 1] as LogBatchHead).lastMs) {
       fromMs = head.lastMs + 1
       break
@@ -165,7 +164,7 @@ function* takePages(match: TotalsMatch, most: number, where: Shared | undefined)
   return { pages, kept, from: fromMs }
 }
 
-/** What is kept next to the pages of a time and answers the question for those that lie wholly in it, by their numbers. */
+/** The stored sums of pages in a time that answer the question, for those that lie wholly in it, by their numbers. */
 function* findAllKept(
   match: TotalsMatch,
   where: Shared | undefined,
@@ -196,7 +195,7 @@ function addSpans(totals: Totals, spans: KeptSpans, { model, operation, lookups 
 function* readRows(page: LogBatch, match: TotalsMatch, into: Totals | Map<string, boolean>): QueryProgram<void> {
   const failures = failuresOf(page)
   let places = placesIn(page, match)
-  // Which charges are settled is seen when they are added.
+  // Whether charges are settled is checked when they are added.
   const { charge, ...unsettled } = match
   const asked = charge === 'settled' ? unsettled : match
   if (asksForCharge(asked)) {
@@ -209,7 +208,7 @@ function* readRows(page: LogBatch, match: TotalsMatch, into: Totals | Map<string
   for (const at of places) {
     const isError = failures[page.whatOf(at)] === true
     if (into instanceof Totals) countRow(into, isError)
-    // What came twice is one.
+    // A repeated row is one.
     else into.set(page.idOf(at), isError)
   }
 }

@@ -14,8 +14,8 @@ type Asked = { readonly since: number; readonly until: number; readonly by: Usag
 type Part = Pick<UsageSum, 'images' | 'quantity' | 'amount' | 'refunded'>
 
 /**
- * Charged use between two moments by what no sum is kept of: charges are gone through one by one, on one snapshot. Sums come
- * to what the ledger does, to the micro-unit.
+ * Charged use between two moments by a part without stored sums: charges are read one by one, on one snapshot. The sums
+ * equal the ledger, to the micro-unit.
  */
 export function* sumUsageBy({ since, until, by }: Asked): QueryProgram<readonly UsageSum[]> {
   const sums = new Sums()
@@ -33,7 +33,7 @@ export function* sumUsageBy({ since, until, by }: Asked): QueryProgram<readonly 
 
 const noTokens: ReadonlyMap<string, Tokens> = new Map()
 
-/** Of a charge by tiers: each of its lines; else all of it. */
+/** By tiers each item of a charge; otherwise all of it. */
 function partsOf(charge: Charge, by: UsageSort): Iterable<readonly [string, Part]> {
   const { lines, amount, refunded } = charge
   if (by !== 'tier') {
@@ -76,7 +76,7 @@ class Sums {
     counts.refunded += part.refunded
   }
 
-  /** By what they are of. */
+  /** By the part. */
   inOrder(): readonly UsageSum[] {
     const sums = [...this.#sums].sort(([a], [b]) => (a < b ? -1 : 1))
     return sums.map(([, { counts }]) => counts)

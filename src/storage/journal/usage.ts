@@ -12,7 +12,7 @@ import { placeOfRow, Uses } from './uses.ts'
 const usePart = useChargeId('')
 const rowsTogether = 2_000
 
-/** Charged use by day, key and model, oldest first: of charges in rows and of those in segments. */
+/** Charged use by day, key and model, oldest first: of charges in rows and in segments. */
 export function* sumUsage(match: UsageMatch): QueryProgram<readonly UsageRow[]> {
   const uses = new Uses()
   const sql = ofRows(match)
@@ -66,7 +66,7 @@ function conditions({ since, until, user, keyId }: UsageMatch) {
   return { where: all.join(' AND '), params }
 }
 
-/** What the log still has of their tokens. */
+/** The tokens that the log still has of them. */
 function* addTokens(uses: Uses, match: UsageMatch, { list, params }: Sums): QueryProgram<void> {
   const walk = new TokenWalk(match)
   const [first, ...others] = params

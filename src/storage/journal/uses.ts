@@ -2,14 +2,14 @@ import { addUse, beginUse, type UsageCounts, usageMembers, type UsageRow } from 
 import type { Row } from '../query.ts'
 import { text } from '../rows.ts'
 
-/** What use is added up under, in the order in which it is listed. */
+/** The keys of use, in the order of listing. */
 const names = ['day', 'user', 'keyId', 'model', 'currency'] as const
 
 export type Place = Parameters<typeof beginUse>[0]
 
 type Use = { readonly place: Place; readonly counts: { -readonly [N in keyof UsageCounts]?: number } }
 
-/** Rows of use, of each kind one. */
+/** Rows of use, one of each kind. */
 export class Uses {
   readonly #uses = new Map<string, Use>()
 

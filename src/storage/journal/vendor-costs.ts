@@ -6,8 +6,8 @@ import { ask, type QueryProgram } from '../query.ts'
 import { dayMs } from './summed.ts'
 
 /**
- * By day and model, oldest first, what vendors report that they charged, and what was charged here. Charges in batches are of
- * text, of which no vendor's cost is kept.
+ * By day and model, oldest first, what vendors report that they charged, and what was charged here. Charges in batches
+ * are text without a vendor cost.
  */
 export function* sumVendorCosts({
   since,

@@ -11,12 +11,12 @@ import { escapeUnprintable } from '../../util/unprintable.ts'
 
 type AdoptedUser = Adoption['users'][number]
 
-/** Of two who take over at once, one waits for the other, and finds what was taken over. */
+/** Of two imports at once, one waits for the other, and finds its result. */
 const wait = `SELECT value FROM meta WHERE name = 'foreign_keys' ${lockRows}`
 
 /**
- * Takes over users and keys of another gateway. Users that were taken over before stay as they are: the same may be done again,
- * and what has become of it since is not undone. A user of the same name who is another person gets no keys.
+ * Imports users and keys of another gateway. Users that were imported before stay as they are, so the import can be
+ * repeated without undoing later changes. A user of the same name who is another person gets no keys.
  */
 export function* adopt(identity: Scribe, given: Signed & { readonly adoption: Adoption }): QueryProgram<Adopted> {
   const { adoption, ...signed } = given
@@ -28,7 +28,7 @@ export function* adopt(identity: Scribe, given: Signed & { readonly adoption: Ad
     period: BudgetPeriod = 'total',
     amount = 0,
   ): QueryProgram<void> {
-    // Of a budget for ever what is left is taken over.
+    // For a total budget the rest is imported.
     if (period === 'total') return
     if (yield* openSpell(identity, { ...signed, payer: { kind, name }, period, amount })) adopted.opened++
   }
@@ -80,14 +80,14 @@ function* adoptUser(
     const change = { budget: budget.amount, budgetPeriod: budget.per }
     yield* changeUser(identity, { name, change, by, at })
   }
-  // Nothing paid in bounds, too: who has no balance at all needs none.
+  // A balance of 0 also bounds: users without a balance need none.
   if (balance === null) return 'new'
   if (balance === 0) yield ask('UPDATE "user" SET balance = 0 WHERE name = ?', name)
   else yield* topUp(identity, { name, amount: balance, note: 'balance taken over', by, at })
   return 'new'
 }
 
-/** Whether keys are here that another gateway made. */
+/** Whether there are keys here that another gateway created. */
 export function* readForeign(): QueryProgram<boolean> {
   const [row] = yield ask(`SELECT value FROM meta WHERE name = 'foreign_keys'`)
   return row !== undefined && whole(row, 'value') > 0

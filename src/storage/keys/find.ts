@@ -4,7 +4,7 @@ import { columnsOf } from '../../domain/shapes/member.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { textOrNull, toKey, whole } from '../rows.ts'
 
-/** Columns of a key with those of its user that go with it; `toKey` reads them. */
+/** Columns of a key with those of its user; `toKey` reads them. */
 const keyColumns = [...columnsOf(keyMembers), 'day_start', 'day_spent', 'month_start', 'month_spent']
   .map(column => `k.${column}`)
   .join(', ')
@@ -14,7 +14,7 @@ const byHash = `${keyQuery} WHERE k.hash = ?`
 const byOldHash = `${keyQuery} WHERE k.old_hash = ?`
 const byId = `${keyQuery} WHERE k.id = ?`
 
-/** By the secret's hash; one from before the last rotation ends the key earlier. */
+/** By the secret's hash; the one from before the last rotation ends the key earlier. */
 export function* findKeyByHash(hash: string): QueryProgram<Key | undefined> {
   const [row] = yield ask(byHash, hash)
   if (row) return toKey(row)
@@ -29,7 +29,7 @@ export function* readKey(id: string): QueryProgram<Key | undefined> {
   return row && toKey(row)
 }
 
-/** Keys that people made. */
+/** Keys that people created. */
 export function* countKeys(): QueryProgram<number> {
   const [row] = yield ask(`SELECT count(*) AS value FROM key WHERE kind = 'key'`)
   return row ? whole(row, 'value') : 0
@@ -40,10 +40,10 @@ export function* readKeyRevision(): QueryProgram<number> {
   return row ? whole(row, 'value') : 0
 }
 
-/** More than these are as good as all. */
+/** More than these count as all. */
 const changesMax = 1_000
 
-/** What moved the revision since it was `since`; undefined where a change is no longer known, or there were very many. */
+/** What moved the revision since it was `since`; undefined if a change is no longer known, or there were very many. */
 export function* readKeyChanges(since: number): QueryProgram<KeyChanges | undefined> {
   const rows = yield ask(
     `SELECT value, key_id, user_name FROM meta LEFT JOIN key_change ON revision > ?
@@ -62,6 +62,6 @@ export function* readKeyChanges(since: number): QueryProgram<KeyChanges | undefi
     if (key !== null || user !== null) told++
   }
   const moved = first ? whole(first, 'value') - since : Number.NaN
-  // One that has no row was moved by something else, or its row has gone.
+  // A revision without a row was moved by something else, or its row was deleted.
   return moved === told && told < changesMax ? { keys, users } : undefined
 }

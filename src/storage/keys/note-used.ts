@@ -3,13 +3,13 @@ import { lockKeys } from './lock.ts'
 
 /** Keys of one statement; a statement costs as much as three. */
 const together = 16
-// The first row says of what types all of them are.
+// The first row sets the types of all of them.
 const rows = ['(CAST(? AS TEXT), CAST(? AS BIGINT))', ...Array<string>(together - 1).fill('(?, ?)')]
 const noteMany = `UPDATE key SET last_used_at = v.column2 FROM (VALUES ${rows.join(', ')}) AS v
   WHERE key.id = v.column1 AND coalesce(last_used_at, 0) < v.column2`
 const noteOne = 'UPDATE key SET last_used_at = ? WHERE id = ? AND coalesce(last_used_at, 0) < ?'
 
-/** Notes when keys were last used. In the order of their ids: two that lock the same keys do so in the same order. */
+/** Records when keys were last used, in the order of their ids, so that two transactions cannot deadlock. */
 export function* noteUsed(usedAt: ReadonlyMap<string, number>): QueryProgram<void> {
   const used = [...usedAt].sort(([a], [b]) => (a < b ? -1 : 1))
   const inMany = used.length - (used.length % together)

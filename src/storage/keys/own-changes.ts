@@ -1,9 +1,9 @@
 import type { KeyChanges } from '../../domain/index.ts'
 
-/** More than these are as good as all. */
+/** More than these count as all. */
 const toldMax = 1_000
 
-/** A key or a user; null where it is not known. */
+/** A key or a user; null if unknown. */
 type Subject = { readonly key: string } | { readonly user: string } | null
 
 /** The changes of keys and users that this process has made or tried: caches of keys read it. */
@@ -21,7 +21,7 @@ export class OwnChanges {
     }
   }
 
-  /** Since there were so many; undefined where not all of them are known. */
+  /** Since there were so many; undefined if not all of them are known. */
   since(count: number): KeyChanges | undefined {
     const made = this.count - count
     if (made < 0 || made > this.#told.length) return undefined

@@ -7,14 +7,14 @@ import { booking, bookingParams, comeBack, spend } from './spend.ts'
 
 /** Keys of one statement; a statement costs as much as three. */
 const together = 16
-// The first row says of what types all of them are.
+// The first row sets the types of all of them.
 const rows = ['(CAST(? AS TEXT), CAST(? AS BIGINT))', ...Array<string>(together - 1).fill('(?, ?)')]
 const spendMany = `UPDATE key SET ${booking('v.column2')} FROM (VALUES ${rows.join(', ')}) AS v WHERE key.id = v.column1`
 
 /**
- * Books what several keys have spent, many with a statement. Keys are locked in the order of their ids: two that book on the
- * same keys do so in the same order.
- * @throws Error when there is no such key
+ * Books what several keys have spent, many with one statement. Keys are locked in the order of their ids, so that two
+ * transactions cannot deadlock.
+ * @throws Error if there is no such key
  */
 export function* spendAll(
   { zone }: Pick<WriterIdentity, 'zone'>,

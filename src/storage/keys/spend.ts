@@ -4,7 +4,7 @@ import type { WriterIdentity } from '../writer-identity.ts'
 
 type Zoned = Pick<WriterIdentity, 'zone'>
 
-/** Money that a key spends, and what was held for it and is free again. */
+/** Money that a key spends, and the hold that is released. */
 export type Spending = {
   readonly keyId: string
   readonly amount: number
@@ -15,27 +15,27 @@ export type Spending = {
 type Period = 'day' | 'month'
 
 /**
- * Whether a key's spell is the one that it is now. One that begins within the hour is: what was spent just before midnight
- * and is written after something of the new day counts on the new one, for two clocks that differ may not open a budget
- * twice. One further ahead is of a clock that was wrong.
+ * Whether a key's period is the current one. One that begins within the hour is: what was spent just before midnight
+ * and is written after something of the new day counts on the new one, because two clocks that differ must not open a
+ * budget twice. One further ahead comes from a wrong clock.
  */
 const isNow = (period: Period): string => `${period}_start BETWEEN ? AND ?`
 
-/** What was spent in a spell that the key has left before, by a clock that jumped; nothing in a new one. */
+/** What was spent in a period that the key has left before a clock jumped; 0 in a new one. */
 const before = (period: Period): string =>
   `coalesce((SELECT spent FROM spell WHERE spell.key_id = key.id AND spell.period = '${period}' AND spell.start = ?), 0)`
 
-/** What a key has spent in the spell that it is now, as SQL with `spellParams` for parameters. */
+/** What a key has spent in the current period, as SQL with `spellParams` for parameters. */
 const spentNow = (period: Period): string =>
   `CASE WHEN ${isNow(period)} THEN ${period}_spent ELSE ${before(period)} END`
 
-/** Books an amount, as SQL, on all of a key's life, on the day and on the month; `bookingParams` are its parameters. */
+/** Books an amount, as SQL, on a key's total, day and month; `bookingParams` are its parameters. */
 export const booking = (amount: string): string =>
   `spent = spent + ${amount},
    day_spent = ${spentNow('day')} + ${amount}, day_start = CASE WHEN ${isNow('day')} THEN day_start ELSE ? END,
    month_spent = ${spentNow('month')} + ${amount}, month_start = CASE WHEN ${isNow('month')} THEN month_start ELSE ? END`
 
-/** @param amount where it is a parameter too */
+/** @param amount if it is a parameter too */
 export function bookingParams(zoned: Zoned, at: number, ...amount: readonly [] | readonly [number]): readonly number[] {
   const [day, dayAhead, month, monthAhead] = bounds(zoned, at)
   const [ofDay, ofMonth] = [
@@ -52,25 +52,25 @@ export const foundColumns =
   'id, user_name, budget, budget_period, held, spent, day_start, day_spent, month_start, month_spent, budget_told'
 const spendBounded = `${spendOne} RETURNING ${foundColumns}`
 
-/** What is left of a day and a month is kept (table `spell`). */
+/** The rest of a day and a month is stored (table `spell`). */
 export function spend(zoned: Zoned, { keyId, amount, heldBack, at }: Spending): Query {
   return ask(spendOne, ...bookingParams(zoned, at, amount), heldBack, keyId)
 }
 
-/** The same of a key with a budget: gives `foundColumns` back. */
+/** The same for a key with a budget: returns `foundColumns`. */
 export function spendOfBudget(zoned: Zoned, spending: Spending): Query {
   return { ...spend(zoned, spending), sql: spendBounded }
 }
 
 /**
- * Brings a key back to the day and the month that are now, in the transaction that has booked something of an earlier day: so no
- * other ever finds it there. One that waited for it would read its result as it was before.
+ * Returns a key to the current day and month, in the transaction that has booked something of an earlier day, so that
+ * no other transaction finds it there. One that waited would read the earlier result.
  */
 export function comeBack(zoned: Zoned, keyId: string, now: number): Query {
   return spend(zoned, { keyId, amount: 0, heldBack: 0, at: now })
 }
 
-/** Gives back what was spent: of all, and of the day and the month that it was spent in, by their names. */
+/** Refunds what was spent: from the total, and from the day and the month that it was spent in, by their names. */
 export function* giveBack(
   keyId: string,
   amount: number,
@@ -88,7 +88,7 @@ export function* giveBack(
     amount,
     keyId,
   )
-  // A spell that is left may lack what was booked on the next one around midnight.
+  // A past period may lack what was booked on the next one around midnight.
   yield ask(
     `UPDATE spell SET spent = CASE WHEN spent < ? THEN 0 ELSE spent - ? END
      WHERE key_id = ? AND ((period = 'day' AND start = ?) OR (period = 'month' AND start = ?))
@@ -102,7 +102,7 @@ export function* giveBack(
   )
 }
 
-/** The spell that is now by its name: the one of a row where that is it, by clocks that are right. */
+/** The current period by its name: that of a row if it is current, by clocks that are right. */
 export function spellNow(zoned: Zoned, period: Period, start: number, at: number): number {
   const [day, dayAhead, month, monthAhead] = bounds(zoned, at)
   const [first, last] = period === 'day' ? [day, dayAhead] : [month, monthAhead]
@@ -118,7 +118,7 @@ export function leftParams(zoned: Zoned, at: number): readonly number[] {
   return [day, dayAhead, day, month, monthAhead, month]
 }
 
-/** The days and months that are now, by clocks that are right. */
+/** The current days and months, by clocks that are right. */
 export function bounds(
   { zone }: Zoned,
   at: number,

@@ -18,14 +18,14 @@ import { whole } from '../rows.ts'
 import { refuseUnprintable } from '../plain-names.ts'
 import { readKey } from './find.ts'
 
-/** By an administrator, whose word is how far the holder may go. */
+/** By an administrator: their settings are the holder's bounds. */
 export function* createKey(identity: Scribe, { key, by, at }: Signed & { readonly key: NewKey }): QueryProgram<Key> {
   const [user] = yield ask('SELECT name FROM "user" WHERE name = ? AND erased_at IS NULL', key.user)
   if (!user) throw new StorageError('user_unknown', { name: key.user })
   return yield* insertKey(identity, { key, by, at }, boundsOfNew(by, chosenOf(key)))
 }
 
-/** By its future holder, within what administrators have set for them. */
+/** By its future holder, within what administrators have set. */
 export function* createOwnKey(
   identity: Scribe,
   { key, by, at, keysMax }: Signed & { readonly key: NewKey; readonly keysMax: number | null },
@@ -85,7 +85,7 @@ function* insertKey(
 
 const changeable = { ...settingMembers, status: keyMembers.status, bounds: keyMembers.bounds }
 
-/** The present key, locked until the transaction ends; undefined when there is none or it was revoked. */
+/** The current key, locked until the transaction ends; undefined if there is none or it was revoked. */
 function* lockKey(id: string): QueryProgram<Key | undefined> {
   const [locked] = yield ask(`UPDATE key SET hint = hint WHERE id = ? AND status <> 'revoked' RETURNING id`, id)
   return locked && (yield* readKey(id))
@@ -93,7 +93,10 @@ function* lockKey(id: string): QueryProgram<Key | undefined> {
 
 type GivenChange = Signed & { readonly id: string; readonly change: KeyChange }
 
-/** By an administrator: what they say is how far the holder may go from now on. @returns undefined when there is no such key, or it was revoked. */
+/**
+ * By an administrator: their settings become the holder's bounds. @returns undefined if there is no such key, or it was
+ * revoked.
+ */
 export function* changeKey(identity: Scribe, given: GivenChange): QueryProgram<Key | undefined> {
   const was = yield* lockKey(given.id)
   if (!was) return undefined
@@ -111,7 +114,7 @@ export function* changeOwnKey(identity: Scribe, given: GivenChange): QueryProgra
   return yield* writeChange(identity, given, was, was.bounds)
 }
 
-/** A key that was revoked is not changed any more. */
+/** A revoked key is not changed any more. */
 function chosenAnew(key: Key): Key & Chosen {
   return { ...key, status: key.status === 'active' ? 'active' : 'disabled' }
 }
@@ -144,7 +147,7 @@ function* writeChange(
   return became
 }
 
-/** The old secret lives on for a while; one that an earlier rotation left ends now. */
+/** The old secret remains valid for a while; one from an earlier rotation ends now. */
 export function* rotateKey(
   identity: Scribe,
   given: Signed & { readonly id: string; readonly rotation: Rotation },
@@ -165,7 +168,7 @@ export function* rotateKey(
   return yield* readKey(id)
 }
 
-/** @returns false when there is no such key, or it was revoked before. */
+/** @returns false if there is no such key, or it was revoked before. */
 export function* revokeKey(identity: Scribe, { id, by, at }: Signed & { readonly id: string }): QueryProgram<boolean> {
   const was = yield* lockKey(id)
   if (!was) return false

@@ -10,10 +10,13 @@ import { hashEntry, toEntry } from './entries.ts'
 const together = 1_000
 
 type Table = (typeof chainTables)[number]
-/** A place of a chain. */
+/** A position of a chain. */
 type Link = { readonly table: Table; readonly row: Row }
 
-/** Proves that every chain goes from its first place to its last without a gap, and that each place has the hash of its content. */
+/**
+ * Proves that every chain goes from its first position to its last without a gap, and that each position has the hash
+ * of its content.
+ */
 export function* auditChains(findings: Findings): QueryProgram<void> {
   for (const end of yield* findEnds()) {
     const chain = text(end, 'id')
@@ -39,7 +42,7 @@ export function* auditChains(findings: Findings): QueryProgram<void> {
   }
 }
 
-/** Ends as they were noted, and chains whose end is not noted at all. */
+/** Recorded ends, and chains without one. */
 function* findEnds(): QueryProgram<Rows> {
   const strays = chainTables.map(
     table => `SELECT chain, 0, NULL FROM ${table} WHERE chain NOT IN (SELECT id FROM chain)`,
@@ -57,7 +60,7 @@ function tellCharges({ table, row }: Link): string {
   return table === 'segment' ? `: it has the charges from ${text(row, 'first_id')} to ${text(row, 'last_id')}` : ''
 }
 
-/** The contents of a chain, in the order of its places, from whichever table. */
+/** The contents of a chain, in order, from every table. */
 class Links {
   readonly #chain: string
   readonly #read = new Map<Table, Row[]>()

@@ -14,11 +14,11 @@ const nextSegments = `SELECT chain, position, first_id, last_id, count, ${aloneC
   ORDER BY last_id LIMIT ?`
 
 /**
- * Proves every segment against its own row and its reversals: it has as many charges as it says, each of them once and in no
- * other place, where a search finds it. Adds up what keys have spent by them.
+ * Proves every segment against its own row and its reversals: it has as many charges as it says, each of them once and
+ * in no other place, where a search finds it. Adds up what keys have spent by them.
  */
 export function* auditChargeBatches(findings: Findings): QueryProgram<void> {
-  // Charges that a segment yet to come may have too.
+  // Charges that a later segment may have too.
   const recent = new Map<string, string>()
   const page = new ChargeBatchPage()
   let after = ''
@@ -38,7 +38,7 @@ export function* auditChargeBatches(findings: Findings): QueryProgram<void> {
   yield* reportStrays(findings, reversals)
 }
 
-/** They were put in nearly in order. */
+/** They were inserted nearly in order. */
 function forgetBefore(after: string, recent: Map<string, string>): void {
   for (const id of recent.keys()) {
     if (reachOf(id) > after) return
@@ -84,7 +84,7 @@ function auditSegment(findings: Findings, row: Row, recent: Map<string, string>)
   return booked
 }
 
-/** The columns by which SQL adds up a charge that is alone are its own. */
+/** The columns by which SQL adds up a lone charge match it. */
 function isAddedUp(row: Row, [only, ...others]: readonly Booked[]): boolean {
   const found = aloneColumns.map(column => row[column])
   if (found.every(cell => cell === null)) return true
@@ -94,7 +94,7 @@ function isAddedUp(row: Row, [only, ...others]: readonly Booked[]): boolean {
   return wanted.every((cell, i) => String(cell) === String(found[i]))
 }
 
-/** Charges that have rows of their own in addition to their place in a segment. */
+/** Charges that have rows of their own besides their segment. */
 function* reportTwice(findings: Findings, ids: readonly string[]): QueryProgram<void> {
   for (const row of yield* askIn('SELECT id FROM charge WHERE id IN (…)', ids))
     findings.report(`charge ${text(row, 'id')}: is in a segment and has rows too`)
@@ -108,7 +108,7 @@ function* auditReversals(findings: Findings, booked: readonly Booked[]): QueryPr
   return rows.length
 }
 
-/** Entries about charges that are in no segment. Looked for where there are more than were met. */
+/** Entries about charges that are in no segment. Searched if there are more than were found. */
 function* reportStrays(findings: Findings, met: number): QueryProgram<void> {
   const [all] = yield ask('SELECT count(*) AS n FROM reversal')
   if (!all || whole(all, 'n') === met) return

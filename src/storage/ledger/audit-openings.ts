@@ -8,7 +8,9 @@ const there = {
   account: 'SELECT name FROM account WHERE kind = ? AND name = ? LIMIT 1',
 } as const
 
-/** What was spent elsewhere before, and counts in the running day or month: each entry says what it said, and adds to its payer, once. */
+/**
+ * Money spent elsewhere that counts in the current day or month: each entry is unchanged, and adds to its payer once.
+ */
 export function* auditOpenings({ running, report }: Findings): QueryProgram<void> {
   for (const period of ['day', 'month'] as const satisfies readonly OpeningPeriod[]) {
     const opened = new Map<string, string>()

@@ -9,7 +9,7 @@ const never = Infinity
 
 const words = { day: 'today', month: 'this month' } as const
 
-/** What the running day and month are proved by, and since when days have gone by this zone: no earlier one can be proved. */
+/** What proves the current day and month, and since when days follow this zone: no earlier one can be proved. */
 export function* openRunning(
   zone: string | undefined,
   at: number,
@@ -18,7 +18,7 @@ export function* openRunning(
   return { running: new RunningSums(zone, at), since: (yield* readZoneSince(zone)) ?? never }
 }
 
-/** The rows of each account, one or several where several gateways book at once, by kind and name. */
+/** The rows of each account, several if several gateways book at once, by kind and name. */
 export function* rowsOfAccounts(): QueryProgram<ReadonlyMap<string, readonly Row[]>> {
   const rows = yield ask(
     'SELECT kind, name, spent, held, day_start, day_spent, month_start, month_spent FROM account ORDER BY kind, name',
@@ -26,13 +26,13 @@ export function* rowsOfAccounts(): QueryProgram<ReadonlyMap<string, readonly Row
   return Map.groupBy(rows, row => `${text(row, 'kind')} ${text(row, 'name')}`)
 }
 
-/** What rows have left of days and months that they are not in now, by who pays, period and start. */
+/** The rest of days and months that rows are not in now, by payer, period and start. */
 type LeftBehind = ReadonlyMap<string, number>
 
-/** Besides the rows: since when days have gone by this zone, and what rows have left. */
+/** Besides the rows: since when days follow this zone, and the rest of past periods. */
 export type Behind = { readonly since: number; readonly left: LeftBehind }
 
-/** Of the spells that may be now: a row that went back, for what was late or for a clock that jumped, has left them. */
+/** Of the periods that may be current: a row that went back, for a late booking or a clock jump, has left them. */
 export function* readLeftBehind({ running }: Pick<Findings, 'running'>): QueryProgram<LeftBehind> {
   const left = new Map<string, number>()
   for (const period of ['day', 'month'] as const) {
@@ -58,8 +58,8 @@ export function* readLeftBehind({ running }: Pick<Findings, 'running'>): QueryPr
 const placeOf = (payer: string, period: 'day' | 'month', start: number): string => `${payer} ${period} ${start}`
 
 /**
- * Proves what one who pays has spent in the day and in the month that are now. What ended in the hour before midnight may count
- * on the new day, where something of that was booked before it.
+ * Proves what a payer has spent in the current day and month. What ended in the hour before midnight may count on the
+ * new day, if something of that was booked before it.
  * @returns what is wrong
  */
 export function auditRunning(
@@ -80,8 +80,8 @@ export function auditRunning(
 }
 
 /**
- * What has to be added to the day or the month that is now, of one whose sums are wrong: also where no row of its is there yet,
- * and where the charges of a day before the zone changed cannot prove it.
+ * The correction of the current day or month of a payer with wrong sums: also if it has no row yet, and if the charges
+ * of a day before the zone changed cannot prove it.
  */
 export function missingOf(
   { running }: Findings,

@@ -16,18 +16,18 @@ import { accountOf, digestCharge, type Entry, sales, toEntry } from './entries.t
 import { groupRows } from './find.ts'
 import { type Corrections, countRepairs } from './repair.ts'
 
-/** Enough for people; the rest are counted. */
+/** Enough for people; the rest is counted. */
 const problemsMax = 1_000
 const pageRows = 1_000
 /** Every hold of a process that is gone ends by then. */
 const holdsEndMs = 60_000
 
-/** Who decides by himself: a person does not. */
+/** Decisions without a person. */
 const byItself = new Set(['gateway', 'recovery'])
 
 /**
- * Proves the books from nothing but their rows: every charge against its lines and entries, every key against its
- * charges, every chain of entries against its hashes. Run on one snapshot; changes nothing.
+ * Proves the books from their rows alone: every charge against its items and entries, every key against its charges,
+ * every chain of entries against its hashes. Run on one snapshot; changes nothing.
  */
 export function* audit(asked: Asked): QueryProgram<Audit> {
   const { corrections, ...found } = yield* auditBooks(asked)
@@ -36,14 +36,13 @@ export function* audit(asked: Asked): QueryProgram<Audit> {
 
 type Asked = {
   readonly at: number
-  /** The zone of the days and months of budgets; undefined where it is not known, and totals alone are proved. */
+  /** The zone of the days and months of budgets; undefined if it is unknown, and only totals are proved. */
   readonly zone: string | undefined
   readonly anchors: readonly Anchor[]
 }
 
 /**
- * The same, for who is about to correct budgets: what has to be added to each, and whether the charges that this is known
- * from are sound themselves.
+ * The same, before budgets are corrected: what has to be added to each, and whether the underlying charges are sound.
  */
 export function* findCorrections(asked: Omit<Asked, 'anchors'>): QueryProgram<Corrections> {
   const repairs = yield* countRepairs()
@@ -86,7 +85,9 @@ function* auditBooks({ at, zone, anchors }: Asked) {
   return { charges, lines, entries, left, problems, sums, corrections }
 }
 
-/** Processes that may have charges reserved: those with a lease, or one that ran out just now. As `liveName` has them. */
+/**
+ * Processes that may have charges reserved: those with a lease, or one that expired just now. As `liveName` has them.
+ */
 function* findLive(at: number): QueryProgram<ReadonlySet<string>> {
   const rows = yield ask('SELECT owner, epoch FROM replica WHERE lease_until > now_ms(?) - ?', at, holdsEndMs)
   return new Set(rows.map(liveName))
@@ -134,19 +135,19 @@ function auditCharge(
   const state = text(charge, 'state')
   const amount = whole(charge, 'amount')
   const keyId = text(charge, 'key_id')
-  // For a deleted key a charge of nothing is reported too.
+  // For a deleted key a charge of 0 is reported too.
   totalsOf(findings, keyId)
 
   if (whole(charge, 'line_count') !== lines.length) {
     report(`${whole(charge, 'line_count')} lines were committed, ${lines.length} are there`)
   }
   const sum = lines.reduce((total, line) => total + whole(line, 'price'), 0)
-  // Estimated lines stay with a charge that a person has voided, and are not owed.
+  // Estimated items stay with a charge that a person has voided, and are not owed.
   if (sum !== amount && state !== 'voided') report(`its lines come to ${sum}, its amount is ${amount}`)
   if ((state === 'reserved') !== (wholeOrNull(charge, 'ended_at') === null)) report(`is ${state} but its end disagrees`)
   if (state === 'reserved') {
     addHeld(findings, charge, whole(charge, 'hold'))
-    // Where no gateway runs, as in a copy of the database, no process can have ended it yet.
+    // Without a running gateway, as in a copy of the database, no process can have ended it yet.
     if (live.size === 0) findings.left++
     else if (!live.has(liveName(charge))) report('is still reserved by a gateway that is gone')
   }
@@ -172,7 +173,7 @@ function auditCharge(
   }
 }
 
-/** Lines and entries after the last charge belong to none. */
+/** Items and entries after the last charge belong to none. */
 function* auditStrays(findings: Findings, after: string): QueryProgram<void> {
   for (const table of ['line', 'entry'] as const) {
     const rows = yield ask(`SELECT DISTINCT charge_id FROM ${table} WHERE charge_id > ? LIMIT ?`, after, problemsMax)
@@ -203,7 +204,7 @@ function* auditAccounts(findings: Findings, behind: Behind): QueryProgram<void> 
   for (const account of findings.accounts.keys()) auditPayer(findings, payerOf(account), [], behind)
 }
 
-/** Whether the rows of one who pays are what the charges say; if not, what has to be added to them. */
+/** Whether a payer's rows equal the charges; if not, the correction. */
 function auditPayer(findings: Findings, payer: BudgetCorrection['payer'], rows: Rows, behind: Behind): void {
   const name = `${payer.kind} ${payer.name}`
   const { spent, held } = (payer.kind === 'key' ? findings.totals.get(payer.name) : findings.accounts.get(name)) ?? {
@@ -238,10 +239,10 @@ function payerOf(account: string): BudgetCorrection['payer'] {
   return { kind: account.slice(0, at) as LevelKind, name: account.slice(at + 1) }
 }
 
-/** Next to it is what was spent elsewhere before. */
+/** Next to it is what was spent elsewhere. */
 const paidIn = `SELECT * FROM topup WHERE debit NOT IN ('${before.day}', '${before.month}') ORDER BY charge_id`
 
-/** What was paid in for each user is what the balance bounds, and each entry says what it said. */
+/** The payments of each user equal the balance, and each entry is unchanged. */
 function* auditTopUps(findings: Findings): QueryProgram<void> {
   const paid = new Map<string, number>()
   for (const row of yield ask(paidIn)) {

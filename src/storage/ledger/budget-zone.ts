@@ -7,30 +7,30 @@ const zoneName = 'budget_zone'
 const sinceName = 'budget_zone_since'
 const put = `INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
 
-/** Notes by whose days and months budgets go from now on, where that is another zone than before. */
+/** Records the zone of budget days and months from now on, if it is another than before. */
 export function* noteZone(zone: string, at: number): QueryProgram<void> {
   const number = numberOf(zone)
   const known = yield* readMeta()
   if (known.get(zoneName) === number) return
-  // Where nothing was ever booked, all that ever is goes by it.
+  // If nothing was ever booked, everything follows it.
   const [booked] = yield ask('SELECT id FROM chain LIMIT 1')
   yield ask(put, zoneName, number)
   yield ask(put, sinceName, booked ? at : 0)
 }
 
-/** Since when budgets have gone by a zone; undefined where they go by another one, or it was not noted. */
+/** Since when budgets follow a zone; undefined if they follow another one, or it was not recorded. */
 export function* readZoneSince(zone: string): QueryProgram<number | undefined> {
   const known = yield* readMeta()
   return known.get(zoneName) === numberOf(zone) ? known.get(sinceName) : undefined
 }
 
-/** What no day or month is called. */
+/** A name that no day or month has. */
 const unknown = -1
 const hourMs = 3_600_000
 
 /**
- * The day and the month that something was booked on which ended at `at`. By another zone than the present one no one
- * knows the day, and the month only where it is the same all over the world: what is given back of a wrong one would be spent twice.
+ * The day and the month of a booking that ended at `at`. In another zone than the current one the day is unknown, and
+ * the month only known if it is the same all over the world: a refund of a wrong one would be spent twice.
  */
 export function* bookedOn(zone: string, at: number): QueryProgram<{ readonly day: number; readonly month: number }> {
   const since = yield* readZoneSince(zone)

@@ -1,10 +1,13 @@
 import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 
-/** The end of a chain: its last place, and the hash of its content. */
+/** The end of a chain: its last position, and the hash of its content. */
 export type End = { readonly position: number; readonly head: string }
 
-/** The contents of chains: entries, groups of charges, entries about one of those, and what was paid in. Each place is in one of them. */
+/**
+ * The contents of chains: entries, groups of charges, entries about one of those, and payments. Each position is in one
+ * of them.
+ */
 export const chainTables = ['entry', 'segment', 'reversal', 'topup'] as const
 
 export function* readEnd(chain: string): QueryProgram<End> {

@@ -7,9 +7,9 @@ import type { WriterIdentity } from '../writer-identity.ts'
 import { writeItemFacts } from './item-facts.ts'
 
 /**
- * Writes one line, once. The charge's own row is changed first, under the condition that it is still reserved and ours:
- * that locks it, so no process can recover the charge between the check and the line.
- * @returns true when the line is there, now or from before; false when the charge is lost or the line another one.
+ * Writes one item, once. The charge's own row is changed first, if it is still reserved and ours: that locks it, so no
+ * process can recover the charge between the check and the item.
+ * @returns true if the item exists, now or from before; false if the charge is lost or the item is another one.
  */
 export function* addChargeItem(
   identity: WriterIdentity,
@@ -34,16 +34,16 @@ export function* addChargeItem(
   return true
 }
 
-/** The columns of a line, in the order of its row. */
+/** The columns of an item, in the order of its row. */
 export const chargeItemColumns: readonly string[] = ['charge_id', ...columnsOf(chargeItemMembers), 'told']
 const insert = `INSERT INTO line (${chargeItemColumns.join(', ')}) VALUES (${chargeItemColumns.map(() => '?').join(', ')})`
 
-/** The row of a line, whose charge counts it already. */
+/** The row of an item, whose charge counts it already. */
 export function insertChargeItem(chargeId: string, line: ChargeItem): Query {
   return ask(insert, ...chargeItemValues(chargeId, line))
 }
 
-/** A line as plain values, in the order of its columns. */
+/** An item as plain values, in the order of its columns. */
 export function chargeItemValues(chargeId: string, line: ChargeItem): [chargeId: string, ...Value[]] {
   const cells: [string, ...Value[]] = [chargeId]
   pushCells(chargeItemMembers, line.source === 'told' ? { ...line, source: 'output' } : line, cells)

@@ -9,19 +9,22 @@ import { fits } from '../charge-batches/fits.ts'
 import { ageMaxMs, aheadMs } from '../charge-batches/reach.ts'
 import { RecentIds } from '../charge-batches/recent-ids.ts'
 
-/** As many wait at most before new charges are refused; those of requests under way still come on top. */
+/** As many may wait before new charges are refused; those of current requests still come on top. */
 const waitingMax = 50_000
 /** One group of charges costs its commit a few milliseconds. */
 const together = 256
-/** What a group may grow to where each waits for answers of a server: while it does, more come than one group takes. */
+/** The limit of a group when each waits for answers of a server: meanwhile more arrive than one group takes. */
 export const togetherFar = 2_048
 
 /** What is kept of one until it is written. `hasRows`: no segment can hold it, or it may have been written before. */
 type Waiting = Posting & { readonly hasRows: boolean }
 
-/** A charge as plain values: its facts in their order, the place of its rule, amount, number of lines, delivery, time, vendor cost. */
+/**
+ * A charge as plain values: its facts in order, the index of its rule, amount, number of items, delivery, time, vendor
+ * cost.
+ */
 export type PostedCharge = readonly [id: string, ...Value[]]
-/** A line as plain values: its charge, and the columns of `line` in their order. */
+/** An item as plain values: its charge, and the columns of `line` in order. */
 export type PostedLine = readonly [chargeId: string, ...Value[]]
 /** Charges with rows of their own as they cross to the thread: plain values, and every rule once. */
 export type PostedRows = {
@@ -29,37 +32,37 @@ export type PostedRows = {
   readonly charges: readonly PostedCharge[]
   readonly lines: readonly PostedLine[]
 }
-/** A group of charges as it crosses to the thread: as texts, which cost a fraction of what objects do. */
+/** A group of charges as it crosses to the thread: as texts, which cost a fraction of objects. */
 export type Posted = {
   /** Nearly all of them. */
   readonly segment: ChargeBatch | null
-  /** The JSON of `PostedRows`: those that were held, or are no matter of counting, or may have been posted before. */
+  /** The JSON of `PostedRows`: those that were held, are not counts, or may have been posted before. */
   readonly rows: string | null
 }
 
 type Group = { readonly postings: readonly Waiting[]; readonly posted: Posted; readonly wasGivenBack?: boolean }
 
 /**
- * Charges that no caller waits for, in the order they came. They are money: none is dropped while the process lives, one
- * whose commit is not known to have happened is written again, and when too many wait the ledger is not healthy.
- * Lists and no maps: what is handed in and gone again within a moment must not grow old.
+ * Charges that no caller waits for, in order of arrival. They are money: none is dropped while the process lives, one
+ * whose commit is in doubt is written again, and if too many wait the ledger is not healthy. Lists instead of maps,
+ * because short-lived objects must not grow old.
  */
 export class ChargeQueue {
   #waiting: Waiting[] = []
   #taken: Group | undefined
-  /** A group whose commit is in doubt: it goes again exactly as it went, for only so is it known where it is there. */
+  /** A group whose commit is in doubt: it is sent again unchanged, because only then can it be recognised. */
   #owed: Group | undefined
-  /** A group was refused for what one of them holds: they go one by one until it is found. */
+  /** A group was refused for one of its charges: they are sent one by one until it is found. */
   #apart = 0
   /** Ids that may have a charge already: opened by a hold, or posted. */
   readonly #known = new RecentIds(ageMaxMs + aheadMs)
   readonly #together: number
   #onRefused: (posting: Posting) => void = () => undefined
-  /** Postings handed in, and postings that are through: written, or refused for what they hold. */
+  /** Postings received, and postings done: written, or refused for their content. */
   appended = 0
   through = 0
 
-  /** `groupMax`: charges of one group at most, where as many wait. */
+  /** `groupMax`: the most charges of one group. */
   constructor(groupMax = together) {
     this.#together = groupMax
   }
@@ -76,7 +79,7 @@ export class ChargeQueue {
     return this.size + (this.#taken?.postings.length ?? 0) >= waitingMax
   }
 
-  /** Called with each that can never be written. */
+  /** Called for each that can never be written. */
   onRefused(call: (posting: Posting) => void): void {
     this.#onRefused = call
   }
@@ -86,14 +89,14 @@ export class ChargeQueue {
     this.#known.note(id, at)
   }
 
-  /** A second posting under one id is the first one again. */
+  /** A second posting under one id is a repetition. */
   append(posting: Posting): void {
     const mayBeThere = this.#known.note(posting.facts.id, posting.at)
     this.#waiting.push({ ...posting, hasRows: mayBeThere || !fits(posting) })
     this.appended++
   }
 
-  /** The next group; undefined where none waits. */
+  /** The next group; undefined if none waits. */
   take(): Posted | undefined {
     this.#taken = this.#owed ?? this.#next()
     this.#owed = undefined
@@ -113,7 +116,7 @@ export class ChargeQueue {
     this.#taken = undefined
   }
 
-  /** The group taken last was refused for what it holds. @returns the one that cannot be written, when it is known. */
+  /** The group taken last was refused for its content. @returns the one that cannot be written, if it is known. */
   refused(): Posting | undefined {
     const isInDoubt = this.#taken?.wasGivenBack === true
     const taken = this.#release()
@@ -124,7 +127,8 @@ export class ChargeQueue {
       this.#onRefused(only)
       return only
     }
-    // One whose commit was in doubt may be there after all: a segment knows only its whole group again, rows know each.
+    // One whose commit was in doubt may exist after all: a segment recognises only its whole group, rows recognise
+    // each.
     const apart = isInDoubt ? taken.map(one => ({ ...one, hasRows: true })) : taken
     this.#waiting = [...apart, ...this.#waiting]
     this.#apart = taken.length

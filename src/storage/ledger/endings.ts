@@ -4,7 +4,7 @@ import { StorageError } from '../errors.ts'
 import type { Writing } from '../writing.ts'
 import { type Ending, RetryQueue } from './retry-queue.ts'
 
-/** Ends charges, now or, where the storage cannot be written, when it can be again. */
+/** Ends charges, now or, if the storage cannot be written, as soon as it can. */
 export class Endings {
   readonly #writer: Writing
   readonly #clock: Pick<Clock, 'now'>
@@ -15,7 +15,7 @@ export class Endings {
     this.#clock = clock
   }
 
-  /** @throws StorageError when it is not known to be ended; it will be tried again */
+  /** @throws StorageError if it is not known to be ended; it will be tried again */
   async end(id: string, ending: Ending): Promise<boolean> {
     try {
       const now = this.#clock.now()
@@ -23,7 +23,7 @@ export class Endings {
         ending.change === 'settle'
           ? await this.#writer.submit('settle', { ...ending.given, now })
           : await this.#writer.submit('endEmpty', ending.given)
-      // A line whose commit was in doubt is there after all: the charge is not empty, and must not stay open.
+      // An item whose commit was in doubt exists after all: the charge is not empty, and must not stay open.
       if (ended || ending.change === 'settle' || !this.#queue.isInDoubt(id)) return ended
       const { given } = ending
       const upstream = given.state === 'needs_review' ? given.upstream : undefined
@@ -31,7 +31,7 @@ export class Endings {
       return await this.#writer.submit('settle', { settlement, at: given.at, now })
     } catch (error) {
       if (isUnavailable(error)) this.#queue.owe(id, ending)
-      // Others may have been in its way each time that it was tried; no hold stays for that.
+      // Others may have blocked every attempt; no hold stays for that.
       else this.#queue.lookAgain(id, ending)
       throw error
     }
@@ -42,13 +42,13 @@ export class Endings {
     return this.end(id, { change: 'endEmpty', given })
   }
 
-  /** A hold that may have been committed is given back when the storage can be written. */
+  /** A hold that may have been committed is released when the storage can be written. */
   holdFailed(id: string, at: number, error: unknown): void {
     const given = { id, state: 'voided', reason: 'hold_in_doubt', at } as const
     if (isUnavailable(error)) this.#queue.owe(id, { change: 'endEmpty', given })
   }
 
-  /** A line that may have been committed makes its charge no empty one. */
+  /** With an item that may have been committed, its charge is not empty. */
   lineFailed(id: string, error: unknown): void {
     if (isUnavailable(error)) this.#queue.doubt(id)
   }

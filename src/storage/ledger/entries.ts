@@ -5,14 +5,20 @@ import { text, textOrNull, whole, wholeOrNull } from '../rows.ts'
 import { moveEnd, readEnd } from './chain.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 
-/** `settle` takes from the key, `refund` gives back, `void` records a person's decision against a charge; `topup` pays in, or says what was spent before. */
+/**
+ * `settle` takes from the key, `refund` gives back, `void` records a person's decision against a charge; `topup` pays
+ * in, or records money spent elsewhere.
+ */
 export type EntryKind = 'settle' | 'refund' | 'void' | 'topup'
 
 export type Entry = {
-  /** Of a charge, or the entry's own where money was paid in. */
+  /** Of a charge, or the entry's own for a payment. */
   readonly chargeId: string
   readonly kind: EntryKind
-  /** Accounts: `key:ID` or `sales`; `cash` and `balance:USER` of what was paid in; `before:month` and a payer of what was spent elsewhere. */
+  /**
+   * Accounts: `key:ID` or `sales`; `cash` and `balance:USER` for payments; `before:month` and a payer for money spent
+   * elsewhere.
+   */
   readonly debit: string
   readonly credit: string
   readonly amount: number
@@ -20,7 +26,7 @@ export type Entry = {
   readonly actor: string
   readonly reason: string | null
   readonly at: number
-  /** Of the charge and its lines, as they were booked. */
+  /** Of the charge and its items, as booked. */
   readonly digest: string
 }
 
@@ -36,8 +42,8 @@ const columns = `chain, position, charge_id, kind, debit, credit, amount, actor,
   hash`.split(/,\s+/)
 
 /**
- * Appends entries to this writer's chain: each carries the hash of the one before it. Those about charges that are in segments
- * are in `reversal`, those of payments in `topup`.
+ * Appends entries to this writer's chain: each has the hash of the one before it. Those about charges in segments are
+ * in `reversal`, those of payments in `topup`.
  */
 export function* postAll(
   { chain }: WriterIdentity,
@@ -78,7 +84,9 @@ export function toEntry(row: Row): Entry {
   }
 }
 
-/** What the hash of an entry covers: the facts of the charge and every line, in order. Rows of `charge` and of `line`. */
+/**
+ * What the hash of an entry covers: the facts of the charge and every item, in order. Rows of `charge` and of `line`.
+ */
 export function digestCharge(charge: Row, lines: Rows): string {
   const facts = [
     text(charge, 'id'),
@@ -116,7 +124,7 @@ export function digestCharge(charge: Row, lines: Rows): string {
   return sha256([facts, priced])
 }
 
-/** Nothing of most lines, and of all that were booked before there was such a column. */
+/** Empty for most items, and for all that were booked before this column existed. */
 function toldOf(line: Row): readonly string[] {
   const told = line['told']
   return typeof told === 'string' ? [told] : []

@@ -4,10 +4,10 @@ import type { Value } from '../query.ts'
 
 const { rule: _, ...plainFacts } = factMembers
 
-/** The columns of a charge's facts but its rule: `id` to `n`. */
+/** The columns of a charge's facts except its rule: `id` to `n`. */
 export const factColumns: readonly string[] = columnsOf(plainFacts)
 
-/** The facts of a charge but its rule, in the order of their columns. */
+/** The facts of a charge except its rule, in the order of their columns. */
 export function factValues(facts: ChargeFacts): readonly [id: string, ...Value[]] {
   const cells: Value[] = []
   pushCells(plainFacts, facts, cells)

@@ -8,7 +8,7 @@ import type { RunningSums } from './running-sums.ts'
 /** What a key has spent and holds, by its charges. */
 type Totals = { spent: number; held: number }
 
-/** What an audit has gone through so far, and what it has to say. */
+/** The state and findings of an audit. */
 export type Findings = {
   charges: number
   lines: number
@@ -18,9 +18,9 @@ export type Findings = {
   readonly totals: Map<string, Totals>
   /** By the kind and the name of an account. */
   readonly accounts: Map<string, Totals>
-  /** Of the present day and month; undefined where they are not known. */
+  /** Of the current day and month; undefined if unknown. */
   readonly running: RunningSums | undefined
-  /** What would make keys and accounts what their charges say. */
+  /** The corrections that would make keys and accounts equal their charges. */
   readonly corrections: BudgetCorrection[]
   report(this: void, problem: string): void
 }
@@ -31,11 +31,11 @@ export function totalsOf(findings: Findings, keyId: string): Totals {
   return totals
 }
 
-/** Adds what a charge cost to its key and its accounts; less than nothing for what was given back at `backAt`. */
+/** Adds the cost of a charge to its key and its accounts; negative for a refund at `backAt`. */
 export function addSpent(findings: Findings, charge: Row, spent: number, endedAt: number, backAt = endedAt): void {
   const key = text(charge, 'key_id')
   totalsOf(findings, key).spent += spent
-  // A key is given back on the day that it was spent on, an account on the same day only.
+  // A key is refunded on the day of the spending, an account on the same day only.
   findings.running?.add(`key ${key}`, spent, endedAt)
   for (const account of accountsOf(charge)) {
     accountTotals(findings, account).spent += spent
@@ -43,13 +43,13 @@ export function addSpent(findings: Findings, charge: Row, spent: number, endedAt
   }
 }
 
-/** Adds what is held for a charge to its key, and to its accounts as far as it is held of them. */
+/** Adds the hold of a charge to its key, and to its accounts if it is held from them. */
 export function addHeld(findings: Findings, charge: Row, held: number): void {
   totalsOf(findings, text(charge, 'key_id')).held += held
   for (const kind of heldLevels(charge)) accountTotals(findings, `${kind} ${nameOf(charge, kind)}`).held += held
 }
 
-/** Its user and its group, and its balance where it was taken of one. */
+/** Its user and its group, and its balance if it was taken from one. */
 function accountsOf(charge: Row): readonly string[] {
   const held = heldLevels(charge)
   return levelKinds

@@ -5,8 +5,8 @@ import { ask, type Rows, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 
 /**
- * Of rows with `payerColumns` and `hold`. Keys in the order of their ids, and then accounts: two that lock the same ones do so
- * in the same order.
+ * Rows with `payerColumns` and `hold`. Keys in the order of their ids, and then accounts, so that two transactions
+ * cannot deadlock.
  */
 export function* giveHoldsBack(charges: Rows): QueryProgram<void> {
   const holds = new Map<string, number>()

@@ -17,8 +17,8 @@ const insertReserved = `INSERT INTO charge (${factColumns.join(', ')}, rule, sta
 export const idempotencyMs = 24 * 3_600_000
 
 /**
- * Opens a charge and takes its hold from the budgets of the key, its user and its group, or says why not.
- * A budget is tested by the statement that moves it: two requests may not spend the same micros.
+ * Opens a charge and takes its hold from the budgets of the key, its user and its group, or returns why not. The
+ * statement that moves a budget also tests it: two requests may not spend the same micros.
  */
 export function* hold(identity: WriterIdentity, request: HoldRequest, at: number): QueryProgram<HoldResult> {
   const { facts, idempotency, levels = [] } = request
@@ -62,7 +62,7 @@ export function* hold(identity: WriterIdentity, request: HoldRequest, at: number
   return { kind: 'held' }
 }
 
-/** The charge that has the idempotency key already; one that ended and is more than 24 hours old gives it up. */
+/** The charge that has the idempotency key already; one that ended more than 24 hours ago frees it. */
 function* findTaken(
   facts: ChargeFacts,
   idempotency: NonNullable<HoldRequest['idempotency']>,
@@ -83,7 +83,7 @@ function* findTaken(
   return yield* describeTaken(charge, idempotency.fingerprint)
 }
 
-/** A charge of a clock that was ahead would keep its key for as long as it was: 24 hours from its next use. */
+/** A charge of a clock that was ahead would keep its key for as long: 24 hours from its next use. */
 function* takenUntil(charge: Row, at: number): QueryProgram<number> {
   const createdAt = whole(charge, 'created_at')
   const known = wholeOrNull(charge, 'idem_until')

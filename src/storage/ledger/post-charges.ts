@@ -21,16 +21,18 @@ const ended = 'rule state reason hold amount line_count delivery owner epoch cre
 const chargeColumns = [...factColumns, ...ended]
 
 /**
- * Opens and settles charges in one step, as `ChargeQueue` has taken them: nearly all as one segment. Of the others one that is
- * reserved by us already is settled with its lines and gives its hold back; one that has ended, or is in a segment, stays as it
- * is: so nothing is ever booked twice. New ones are written many rows at a time: one by one they cost four times as much.
+ * Opens and settles charges in one step, as `ChargeQueue` has collected them: nearly all as one segment. Of the others,
+ * one that we reserved is settled with its items and releases its hold; one that has ended, or is in a segment, stays
+ * as it is, so nothing is ever booked twice. New ones are written many rows at a time: one by one they cost four times
+ * as much.
  */
 export function* postCharges(
   identity: WriterIdentity,
   { segment, rows, at: now }: Posted & { readonly at: number },
 ): QueryProgram<null> {
   const posted = rows === null ? null : (JSON.parse(rows) as PostedRows)
-  // The keys of both in one order: a transaction that waits for a key of the rows holds none of the batch's that others want.
+  // The keys of both in one order: a transaction that waits for a key of the rows holds none of the batch's that others
+  // want.
   if (segment && posted) yield* lockKeys([...keysOf(segment), ...posted.charges.map(charge => charge[keyAt] as string)])
   if (segment) yield* writeChargeBatch(identity, segment, now)
   if (posted) yield* postRows(identity, posted, now)
@@ -57,7 +59,7 @@ function* postRows(identity: WriterIdentity, { rules, charges, lines }: PostedRo
     if (known.has(id)) ended.push(...(yield* endHeld(identity, charge, linesOf.get(id) ?? [])))
     else fresh.push(charge)
   }
-  // Keys before accounts, of both kinds: those that were held are booked on accounts that others wait for.
+  // Keys before accounts, of both kinds: held ones are booked on accounts that others wait for.
   if (ended.length > 0)
     yield* lockKeys([...fresh, ...ended.map(({ charge }) => charge)].map(charge => text(charge, 'key_id')))
   yield* insertSettled(identity, fresh, linesOf, now)
@@ -92,7 +94,7 @@ function* findKnown(ids: readonly string[]): QueryProgram<ReadonlySet<string>> {
   return new Set(rows.map(row => text(row, 'id')))
 }
 
-/** Ends a charge that a hold has opened. @returns it, to be booked; nothing where it had ended before */
+/** Ends a charge that a hold has opened. @returns it, to be booked; undefined if it had ended before */
 function* endHeld(identity: WriterIdentity, charge: Row, lines: readonly Row[]): QueryProgram<readonly Ended[]> {
   const id = text(charge, 'id')
   const [held] = yield ask(
@@ -101,7 +103,7 @@ function* endHeld(identity: WriterIdentity, charge: Row, lines: readonly Row[]):
     whole(charge, 'amount'),
     lines.length,
     text(charge, 'upstream'),
-    // Of several that might have answered, what was held was for the dearest.
+    // If several models might have answered, the hold was for the most expensive.
     text(charge, 'model'),
     text(charge, 'rule'),
     id,
@@ -121,7 +123,7 @@ function* endHeld(identity: WriterIdentity, charge: Row, lines: readonly Row[]):
   return [{ charge: settled as Row, heldNow: whole(held, 'hold'), at }]
 }
 
-/** Books new charges that have ended. Lines first: a charge that has ended takes no more of them. */
+/** Books new charges that have ended. Items first: a charge that has ended takes no more of them. */
 export function* insertSettled(
   identity: WriterIdentity,
   charges: readonly Row[],

@@ -1,12 +1,12 @@
 import type { ChargeFacts, ChargeItem, Settlement } from '../../domain/index.ts'
 import type { Micros } from '../../util/index.ts'
 
-/** A charge that is known wholly: what it is for, and what it comes to. */
+/** A completely known charge: its facts and its amount. */
 export type Posting = {
   readonly facts: ChargeFacts
   readonly lines: readonly ChargeItem[]
   readonly delivery: Settlement['delivery']
   readonly at: number
-  /** What the upstream reports that it charges; absent where it reports nothing. */
+  /** The upstream's reported cost; absent if it reports none. */
   readonly vendorCost?: Micros
 }

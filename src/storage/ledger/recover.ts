@@ -22,9 +22,9 @@ import { sweep } from './sweep.ts'
 export type Recovery = {
   /** Of the recovering process. */
   readonly epoch: number
-  /** Charges with lines: ended at what was delivered or about to be. */
+  /** Charges with items: ended at what was delivered or about to be. */
   readonly settled: number
-  /** Charges without: hold given back, a person decides. */
+  /** Charges without: hold released, a person decides. */
   readonly toReview: number
 }
 
@@ -32,10 +32,10 @@ const stopped = 'gateway_stopped'
 /** Rows of one statement. */
 const together = 1_000
 
-/** Of the charges that ended last. */
+/** The charges that ended last. */
 const lookedAt = 5_000
 
-/** Two that find the same rows missing would both write them: the second waits for this row. */
+/** Two processes that find the same rows missing would both write them: the second waits for this row. */
 const oneAtATime = `INSERT INTO meta (name, value) VALUES ('recoveries', 1)
   ON CONFLICT (name) DO UPDATE SET value = meta.value + 1`
 
@@ -45,12 +45,12 @@ const lastSegments = `SELECT s.*, r.epoch AS alive FROM segment s
 
 /** Of a charge whose process is gone or was silent for too long. */
 const isLeft = `NOT EXISTS (SELECT 1 FROM replica WHERE replica.owner = charge.owner AND replica.epoch = charge.epoch)`
-/** No process goes on with it: a charge of a job is ended by the job. */
+/** No process continues it: the charge of a job is ended by the job. */
 const isOver = `${isLeft} AND NOT EXISTS (SELECT 1 FROM job WHERE job.id = charge.id AND job.state = 'running')`
 
 /**
- * Begins a new epoch and ends every charge that a process which is gone has left reserved. Run inside one transaction before
- * the first request is served. `isAlone`: no other process can be at work, so every lease is of a process that is gone.
+ * Begins a new epoch and ends every reserved charge of a process that is gone. Run inside one transaction before the
+ * first request is served. `isAlone`: no other process can be at work, so every lease is of a process that is gone.
  */
 export function* begin(identity: Omit<WriterIdentity, 'epoch'>, at: number, isAlone: boolean): QueryProgram<Recovery> {
   if (isAlone) yield* dropAll()
@@ -74,7 +74,7 @@ export function* clear(
   return recovery
 }
 
-/** Says that this process is there, and ends what others have left. Run every few seconds. */
+/** Renews the lease of this process, and ends what others have left. Run every few seconds. */
 export function* beat(identity: WriterIdentity, at: number): QueryProgram<Recovery> {
   const { epoch, lapsed } = yield* renew(identity, at)
   const [left] = yield ask(`SELECT id FROM charge WHERE state = 'reserved' AND ${isLeft} LIMIT 1`)
@@ -84,7 +84,7 @@ export function* beat(identity: WriterIdentity, at: number): QueryProgram<Recove
 
 /** Running it again finds nothing to do. */
 function* endLeft(identity: WriterIdentity, at: number): QueryProgram<Recovery> {
-  // A process that clears up for others has no jobs of its own: theirs wait for the first of them.
+  // A process that recovers for others has no jobs of its own: theirs wait for the first of them.
   if (identity.owner !== '') yield* adoptJobs(identity)
   yield* writeMissingLogs(at)
   yield* lockLeft()
@@ -93,7 +93,9 @@ function* endLeft(identity: WriterIdentity, at: number): QueryProgram<Recovery> 
   return { epoch: identity.epoch, settled, toReview }
 }
 
-/** Keys and accounts of all that is left, in the order of all who lock several: what is ended first has none before others. */
+/**
+ * Locks keys and accounts of all that is left in the common order: the first one to be ended has no lock before others.
+ */
 function* lockLeft(): QueryProgram<void> {
   const left = yield ask(`SELECT ${payerColumns} FROM charge WHERE state = 'reserved' AND ${isOver}`)
   if (left.length < 2) return
@@ -135,9 +137,9 @@ function* settleLined(identity: WriterIdentity, at: number): QueryProgram<number
 }
 
 /**
- * Log rows are queued, so a crash loses the last ones; those of charged requests are written from their charges.
- * The queue holds seconds, not hours: ended charges older than the last 5,000 had their rows written long ago. Rows that
- * were deleted for their age stay away, unless a clock that was ahead has said so.
+ * Log rows are queued, so a crash loses the last ones; those of charged requests are written from their charges. The
+ * queue holds seconds, not hours: charges older than the last 5,000 had their rows written long ago. Rows deleted for
+ * their age stay deleted, unless a clock that was ahead caused it.
  */
 function* writeMissingLogs(at: number): QueryProgram<void> {
   yield ask(oneAtATime)
@@ -173,7 +175,7 @@ function* writeMissingOfSegments(at: number): QueryProgram<void> {
 }
 
 function* writeMissing(rows: readonly LogRow[]): QueryProgram<void> {
-  // What is charged in addition to images has the images' row.
+  // Additional charges have the images' row.
   yield* writeRows(yield* findMissing(rows.filter(({ id }) => !id.endsWith(useChargeId('')))))
 }
 

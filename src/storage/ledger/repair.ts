@@ -7,11 +7,11 @@ import { ask, type QueryProgram } from '../query.ts'
 import { whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
 
-/** What an audit found to be corrected, as of the repairs that there were by then. */
+/** The corrections that an audit found, and the number of repairs at that time. */
 export type Corrections = {
   readonly repairs: number
   readonly corrections: readonly BudgetCorrection[]
-  /** False where something else is wrong: then the charges are no measure of budgets. */
+  /** False if something else is wrong: then the charges cannot correct budgets. */
   readonly isSound: boolean
 }
 
@@ -38,9 +38,9 @@ export function* countRepairs(): QueryProgram<number> {
 }
 
 /**
- * Adds to keys and accounts what an audit found missing. Concurrent bookings add to both sides alike, so the
- * differences hold, unless another process has corrected them meanwhile.
- * @returns false when one has: then the audit has to run again
+ * Adds the differences that an audit found to keys and accounts. Concurrent bookings add to both sides alike, so the
+ * differences remain valid, unless another process has corrected them meanwhile.
+ * @returns false if one has: then the audit has to run again
  */
 export function* repairBudgets(
   identity: Scribe,
@@ -53,7 +53,7 @@ export function* repairBudgets(
     repairs,
   )
   if (!first) return false
-  // In the order of all who lock several.
+  // In the common lock order.
   const keys = corrections.filter(({ payer }) => payer.kind === 'key')
   yield* lockKeys(keys.map(({ payer }) => payer.name))
   for (const { payer, spent, held, day, month } of keys)

@@ -3,24 +3,24 @@ import { ask, lockRows, type QueryProgram } from '../query.ts'
 import { text, textOrNull, whole } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 
-/** How long a process that says nothing keeps its charges. */
+/** Lease duration. */
 const leaseMs = 30_000
-/** A process that bills says this often that it is there. */
+/** How often a billing process renews its lease. */
 export const beatMs = 5_000
-/** The lease of a process that holds the file's lock: no time ends it, but the next one to hold the lock does. */
+/** The lease of a process that holds the file's lock: only the next holder of the lock ends it. */
 const endless = Number.MAX_SAFE_INTEGER
 
-/** A process that bills, before it has an epoch. */
+/** A billing process, before it has an epoch. */
 export type Replica = {
   /** One per open storage. */
   readonly owner: string
-  /** Where it runs, for people. */
+  /** Its host, for people. */
   readonly host: string
 }
 
 /**
- * Takes the next epoch and a lease. `at` is the time by the clock of the storage; PostgreSQL goes by its own. `isAlone`:
- * no other process can be at work, so the lease needs no renewal.
+ * Takes the next epoch and a lease. `at` is the time by the storage's clock; PostgreSQL uses its own. `isAlone`: no
+ * other process can be at work, so the lease needs no renewal.
  */
 export function* join({ owner, host }: Replica, at: number, isAlone: boolean): QueryProgram<number> {
   const [meta] = yield ask(`UPDATE meta SET value = value + 1 WHERE name = 'epoch' RETURNING value`)
@@ -42,9 +42,9 @@ export function* join({ owner, host }: Replica, at: number, isAlone: boolean): Q
 }
 
 /**
- * Makes the lease longer, and ends those that have run out. One that was silent for too long has lost its charges and begins
- * again, in a new epoch. A process whose own lease has run out and is still there knows that no one kept watch, or that the clock has
- * jumped: then every lease is made again, and a process that is really gone does not renew it.
+ * Extends the lease, and ends those that have expired. A process that was silent for too long has lost its charges and
+ * begins again, in a new epoch. A process that finds its own lease expired knows that no one kept watch, or that the
+ * clock has jumped: then every lease is extended, and a process that is really gone does not renew it.
  */
 export function* renew(
   identity: WriterIdentity,
@@ -58,7 +58,7 @@ export function* renew(
   )
   if (own && whole(own, 'is_over') === 1)
     yield ask(`UPDATE replica SET lease_until = now_ms(?) + ${leaseMs} WHERE lease_until < now_ms(?)`, at, at)
-  // A lease of a clock that was ahead would outlive its process for as long as it was.
+  // A lease from a clock that was ahead would outlive its process for as long.
   yield ask(
     `UPDATE replica SET lease_until = now_ms(?) + ${leaseMs}
      WHERE lease_until > now_ms(?) + ${2 * leaseMs} AND lease_until < ${endless}`,
@@ -81,7 +81,7 @@ export function* keepLease({ owner, epoch }: WriterIdentity): QueryProgram<boole
   return rows.length > 0
 }
 
-/** Ends the lease of a process that is gone: the next look ends what it left reserved. */
+/** Ends the lease of a process that is gone: the next check ends what it left reserved. */
 export function* forget(owner: string): QueryProgram<boolean> {
   const rows = yield ask('DELETE FROM replica WHERE owner = ? RETURNING owner', owner)
   return rows.length > 0
@@ -97,7 +97,7 @@ export function* dropAll(): QueryProgram<void> {
   yield ask('DELETE FROM replica')
 }
 
-/** Says what this process runs. One that has lost its lease meanwhile says so no more. */
+/** Records what this process runs. One that has lost its lease meanwhile records nothing. */
 export function* introduce(
   { owner }: Pick<WriterIdentity, 'owner'>,
   { version, revision }: { readonly version: string; readonly revision: string },
@@ -106,7 +106,7 @@ export function* introduce(
   return null
 }
 
-/** Who bills here, the longest first. */
+/** The billing processes, the longest running first. */
 export function* listGateways(own: string, at: number): QueryProgram<readonly GatewaySeen[]> {
   const rows = yield ask(
     `SELECT owner, host, started_at, version, revision FROM replica WHERE lease_until >= now_ms(?) ORDER BY started_at, owner`,

@@ -9,8 +9,8 @@ import { refund } from './resolve.ts'
 
 /**
  * Refunds a charge and books its replacement at other prices, in one transaction: the charge itself does not change. A
- * replacement that costs nothing is not booked.
- * @returns false when the charge was refunded or repriced before
+ * free replacement is not booked.
+ * @returns false if the charge was refunded or repriced before
  */
 export function* reprice(
   identity: Scribe,

@@ -18,14 +18,14 @@ import { book } from './settle.ts'
 export type Decision = {
   readonly id: string
   readonly how: 'settle' | 'void'
-  /** What a settled one costs, at most its hold; nothing by default. */
+  /** The cost of a settled one, at most its hold; 0 by default. */
   readonly amount?: number
   readonly by: string
   readonly reason: string
   readonly at: number
 }
 
-/** Ends a charge that needs review, as a person decided, and gives back what is still held for it. */
+/** Ends a charge that needs review, as a person decided, and releases its hold. */
 export function* resolve(identity: Scribe, { id, how, by, reason, at, amount = 0 }: Decision): QueryProgram<boolean> {
   const state = how === 'settle' ? 'settled' : 'voided'
   if (how === 'settle' && amount > 0 && !(yield* addDecided(id, amount))) return false
@@ -60,7 +60,7 @@ export function* resolve(identity: Scribe, { id, how, by, reason, at, amount = 0
   return true
 }
 
-/** One line of what a person says that a charge costs. @returns false when it needs no review, or held less */
+/** One item with the cost that a person decided. @returns false if it needs no review, or held less */
 function* addDecided(id: string, amount: number): QueryProgram<boolean> {
   const [charge] = yield ask(
     `UPDATE charge SET amount = ?, line_count = 1 WHERE id = ? AND state = 'needs_review' AND line_count = 0 AND hold >= ?
@@ -84,8 +84,8 @@ function* addDecided(id: string, amount: number): QueryProgram<boolean> {
 }
 
 /**
- * Gives back what a settled charge cost, by an opposite entry; the charge itself does not change.
- * @returns the micros given back: 0 when there was nothing left to give.
+ * Refunds a settled charge by an opposite entry; the charge itself does not change.
+ * @returns the refunded micros: 0 if nothing was left to refund.
  */
 export function* refund(
   identity: Scribe,
@@ -98,7 +98,7 @@ export function* refund(
   const keyId = text(charge, 'key_id')
   const digest = digestCharge(charge, lines)
   const entry = { chargeId: id, debit: sales, credit: accountOf(keyId), amount, actor: by, reason, at, digest }
-  // Its entry first: of two who give back at once the second finds that it is there, before any money has moved.
+  // Its entry first: of two refunds at once the second finds it before any money has moved.
   yield* postAll(identity, [{ ...entry, kind: 'refund' }], table)
   const then = yield* bookedOn(identity.zone, whole(charge, 'ended_at'))
   yield* giveBack(keyId, amount, then)
@@ -107,7 +107,7 @@ export function* refund(
   return amount
 }
 
-/** To the user, the balance that it was taken of, and the group: also in the day and the month, where those are still the same. */
+/** To the user, the balance that paid, and the group: also in the day and the month, if those are still current. */
 function* giveLevelsBack(
   identity: Scribe,
   charge: Row,
@@ -123,7 +123,7 @@ function* giveLevelsBack(
 
 type Sold = { readonly charge: Row; readonly lines: Rows; readonly table: 'entry' | 'reversal' }
 
-/** A settled charge that cost something and was not given back, and where the entry goes that gives it back. */
+/** A settled charge that cost something and was not refunded, and where its refund entry goes. */
 function* findSold(id: string): QueryProgram<Sold | undefined> {
   const [charge] = yield ask(
     `SELECT * FROM charge WHERE id = ? AND state = 'settled' AND amount > 0

@@ -2,7 +2,7 @@ import type { Given } from '../ops.ts'
 
 const doubtsMax = 10_000
 
-/** An end of a charge, as a change to submit. */
+/** The end of a charge, as a change to submit. */
 export type Ending = { [C in 'settle' | 'endEmpty']: { readonly change: C; readonly given: Given<C> } }[
   | 'settle'
   | 'endEmpty']
@@ -10,9 +10,9 @@ export type Ending = { [C in 'settle' | 'endEmpty']: { readonly change: C; reado
 export type Owing = { readonly id: string; readonly ending: Ending }
 
 /**
- * Ends of charges that could not be written when they came. They are written when writing works again: no hold stays
- * because the storage was away for a while. All of them are conditional, so one that did get through is a no-op.
- * As many as charges in flight at most; should the process die first, the next start recovers the charges.
+ * Ends of charges that could not be written at first. They are written when writing works again: no hold stays because
+ * the storage was away for a while. All of them are conditional, so one that succeeded before is a no-op. At most as
+ * many as charges in flight; if the process dies first, the next start recovers the charges.
  */
 export class RetryQueue {
   #endings = new Map<string, Ending>()
@@ -30,8 +30,8 @@ export class RetryQueue {
   }
 
   /**
-   * An ending that failed by itself, or that found nothing to end: a database that was frozen may yet commit what it was
-   * given before, on a connection that was given up. It is tried once more when that can no longer be.
+   * An end that failed by itself, or found nothing to end: a database that was frozen may yet commit an earlier request
+   * on an abandoned connection. It is tried once more when that is no longer possible.
    */
   lookAgain(id: string, ending: Ending): void {
     put(this.#late, id, ending)
@@ -43,7 +43,7 @@ export class RetryQueue {
     return endings
   }
 
-  /** A line of this charge may or may not have been committed. */
+  /** An item of this charge may or may not have been committed. */
   doubt(id: string): void {
     this.#doubts.add(id)
     // More than can be in flight: the oldest have long ended.
@@ -55,7 +55,7 @@ export class RetryQueue {
   }
 }
 
-/** Who settles knows of lines; that it failed does not make the charge empty. */
+/** A settlement knows of items; its failure does not make the charge empty. */
 function put(endings: Map<string, Ending>, id: string, ending: Ending): void {
   if (ending.change === 'endEmpty' && endings.get(id)?.change === 'settle') return
   endings.set(id, ending)

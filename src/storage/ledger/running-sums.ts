@@ -3,13 +3,13 @@ import { beginningOf } from '../../util/zone.ts'
 
 const lateMs = 3_600_000
 
-/** What charges say that was spent in a spell, micro-units. */
+/** The spending in a period, by charges, in micro-units. */
 type RunningSum = {
-  /** Of what ended in it, less what of that was given back in it. */
+  /** What ended in it, less its refunds in it. */
   readonly spent: number
-  /** What ended in the hour before: it counts in the spell where something of it was booked before. */
+  /** What ended in the hour before: it counts in the period if something of it was booked before. */
   readonly late: number
-  /** What was given back in the hour before. */
+  /** Refunds in the hour before. */
   readonly lateBack: number
 }
 
@@ -17,10 +17,10 @@ type Spell = { readonly start: number; readonly from: number }
 type Sum = { spent: number; late: number; lateBack: number }
 const nothing: RunningSum = { spent: 0, late: 0, lateBack: 0 }
 
-/** Adds up by charges what keys, users, balances and groups have spent in the day and in the month that are now. */
+/** Adds up by charges what keys, users, balances and groups have spent in the current day and month. */
 export class RunningSums {
   readonly #zone: string
-  /** By the name of the spell: the one that is now, and where another begins within the hour that one too. */
+  /** By the name of the period: the current one, and if another begins within the hour that one too. */
   readonly #spells: { readonly day: readonly Spell[]; readonly month: readonly Spell[] }
   readonly #sums = new Map<string, Sum>()
 
@@ -32,12 +32,12 @@ export class RunningSums {
     this.#spells = { day: spells(now.day, ahead.day), month: spells(now.month, ahead.month) }
   }
 
-  /** A charge that ended then, on one who pays for it; less than nothing for one that was given back at `backAt`. */
+  /** A charge that ended then, on one of its payers; negative for one refunded at `backAt`. */
   add(payer: string, amount: number, endedAt: number, backAt = endedAt): void {
     this.addOf(['day', 'month'], payer, amount, endedAt, backAt)
   }
 
-  /** The same of a day or of a month alone. */
+  /** The same for a day or a month alone. */
   addOf(periods: readonly ('day' | 'month')[], payer: string, amount: number, endedAt: number, backAt = endedAt): void {
     if (amount === 0) return
     for (const period of periods) {
@@ -55,7 +55,7 @@ export class RunningSums {
     return this.#sums.get(`${payer} ${period} ${start}`) ?? nothing
   }
 
-  /** The spells that may be now, first the one that is. */
+  /** The periods that may be current, first the one that is. */
   spells(period: 'day' | 'month'): readonly { readonly start: number; readonly from: number }[] {
     return this.#spells[period]
   }

@@ -13,10 +13,10 @@ import type { WriterIdentity } from '../writer-identity.ts'
 import { accountOf, digestCharge, type Entry, postAll, sales } from './entries.ts'
 import { idempotencyMs } from './hold.ts'
 
-/** Stored answers are links or small pictures; of anything larger the charge's id is stored alone. */
+/** Stored answers are links or small pictures; for anything larger only the charge's id is stored. */
 const answerBytesMax = 1_048_576 + 65_536
 
-/** Ends a reserved charge of ours that has lines, `now`, as of `at`. @returns false when there is none such. */
+/** Ends a reserved charge of ours that has items, `now`, as of `at`. @returns false if there is none such. */
 export function* settle(identity: WriterIdentity, settlement: Settlement, at: number, now = at): QueryProgram<boolean> {
   const [charge] = yield ask(
     `UPDATE charge SET state = 'settled', reason = ?, delivery = ?, ended_at = ?, vendor_cost = ?, upstream = coalesce(?, upstream)
@@ -46,10 +46,10 @@ export function* settle(identity: WriterIdentity, settlement: Settlement, at: nu
   return true
 }
 
-/** A charge whose row says `settled`, what is held for it now, and when it ended. */
+/** A charge whose row says `settled`, its current hold, and when it ended. */
 export type Ended = { readonly charge: Row; readonly heldNow: number; readonly at: number }
 
-/** Moves the money of a charge whose row says `settled`: from the hold to what was spent, with an entry that says so. */
+/** Moves the money of a charge whose row says `settled`: from the hold to the spending, with an entry. */
 export function book(
   identity: WriterIdentity,
   charge: Row,
@@ -60,8 +60,8 @@ export function book(
 }
 
 /**
- * The same of several: keys in the order of their ids, then accounts, each once, as all who write both. Two that book on the
- * same ones in another order would wait for each other, and all who want one of them for both.
+ * The same for several: keys in the order of their ids, then accounts, each once, in the common lock order. In another
+ * order two transactions could deadlock, and every other one would wait for both.
  */
 export function* bookAll(
   identity: WriterIdentity,
@@ -71,7 +71,7 @@ export function* bookAll(
 ): QueryProgram<void> {
   const inOrder = ended.length === 1 ? ended : ended.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
   const late = new Set(ended.flatMap(one => (isLate(one.at, now, identity.zone) ? [text(one.charge, 'key_id')] : [])))
-  // As with accounts: what others left, at midnight or for what was late, is read once they are done.
+  // As with accounts: changes by others, around midnight or for late bookings, are read after they commit.
   if (late.size > 0 || ended.some(({ at }) => isAroundMidnight(at, identity.zone)))
     yield* lockKeys(ended.map(({ charge }) => text(charge, 'key_id')))
   for (const { charge, heldNow, at } of inOrder) {
@@ -83,7 +83,7 @@ export function* bookAll(
   }
   for (const keyId of late) yield comeBack(identity, keyId, now)
   const days = byDay(identity.zone, inOrder, ({ at }) => at)
-  // Within a day accounts come in their order; one of the second day may precede one of the first.
+  // Within a day accounts are in order; one of the second day may precede one of the first.
   if (days.length > 1) yield* lockAccounts(ended.map(({ charge }) => charge))
   for (const ofDay of days) yield* bookAccounts(identity, ofDay, now)
   const entries: Entry[] = []

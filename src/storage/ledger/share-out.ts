@@ -1,4 +1,7 @@
-/** A whole amount in whole parts, in proportion to some weights; together they are the amount. Equal parts of nothing go to the last. */
+/**
+ * Splits a whole amount into whole parts in proportion to weights; their sum is the amount. Equal parts of 0 go to the
+ * last.
+ */
 export function shareOut(amount: number, weights: readonly number[]): readonly number[] {
   const all = weights.reduce((sum, weight) => sum + BigInt(weight), 0n)
   if (all === 0n) return weights.map((_, i) => (i === weights.length - 1 ? amount : 0))

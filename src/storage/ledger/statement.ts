@@ -11,14 +11,14 @@ import { sumBalances } from './sum-balances.ts'
 /** From a moment on, and before another. */
 type Span = { readonly from: number; readonly until: number }
 
-/** When something was booked. Of a charge in a segment that is the charge's own time. */
+/** When something was booked. For a charge in a segment that is the charge's own time. */
 type Booking = { readonly settledAt: number; readonly refundedAt: number | undefined; readonly refunded: number }
 
 const none: StatementTotals = { charges: 0, charged: 0, refunds: 0, refunded: 0 }
 
 /**
- * What was charged and given back between two moments, by who pays: from the charges and their items, and next to it what the
- * ledger's entries of that time come to. Goes through the whole ledger, for what was owed before; run on one snapshot.
+ * What was charged and refunded between two moments, by payer: from the charges and their items, and next to it the sum
+ * of the ledger's entries of that time. Reads the whole ledger, for the opening amount; run on one snapshot.
  */
 export function* sumStatement(span: Span): QueryProgram<Statement> {
   const accounts = new Accounts(span)
@@ -37,7 +37,7 @@ export function* sumStatement(span: Span): QueryProgram<Statement> {
   }
 }
 
-/** Of charges from one id to another: when those in rows were settled, and what of all was given back. */
+/** Charges from one id to another: when those in rows were settled, and all refunds. */
 function* findBookings(first: string, last: string): QueryProgram<ReadonlyMap<string, Partial<Booking>>> {
   const found = new Map<string, Partial<Booking>>()
   for (const table of ['entry', 'reversal']) {
@@ -137,7 +137,7 @@ function addLines(account: Account, { model, lines }: Charge, isOwn: boolean, ba
 const rowTotals = (table: string): string => `SELECT kind, count(*) AS count, coalesce(sum(amount), 0) AS amount
   FROM ${table} WHERE created_at >= ? AND created_at < ? AND kind IN ('settle', 'refund') GROUP BY kind`
 
-/** What the entries of a time come to, in rows and in segments, of whatever charges they are. */
+/** The sums of the entries of a time, in rows and in segments. */
 export function* sumEntries({ from, until }: Span): QueryProgram<StatementTotals> {
   const totals: Writable<StatementTotals> = { ...none }
   for (const table of ['entry', 'reversal'])

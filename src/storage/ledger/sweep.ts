@@ -3,7 +3,7 @@ import { sweepJobs } from '../jobs.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 
-/** Forgets answers, sessions and setup links that are out of date, and adds up what those who are gone have booked apart. */
+/** Deletes expired answers, sessions and setup links, and adds up the separate rows of processes that are gone. */
 export function* sweep(identity: Pick<WriterIdentity, 'zone'>, at: number): QueryProgram<null> {
   yield ask('DELETE FROM answer WHERE expires_at <= ?', at)
   yield ask('DELETE FROM session WHERE expires_at <= ?', at)

@@ -4,13 +4,13 @@ import { cellsOf } from '../../domain/shapes/member.ts'
 import { begunAt } from '../charge-batches/reach.ts'
 import { type LogBatchBody, type What, whatMembers, type Who, whoMembers } from './members.ts'
 
-/** Rows of the log as one text, on their way to the writer. */
+/** Rows of the log as one text, for the writer. */
 export type LogBatchText = {
-  /** When the first and the last of their requests began, milliseconds since the epoch, as their ids say it. */
+  /** When the first and the last of their requests began, in milliseconds since the epoch, from their ids. */
   readonly firstMs: number
   readonly lastMs: number
   readonly count: number
-  /** The JSON of a `LogBatchBody`; `docs/storage.md` says how it reads. */
+  /** The JSON of a `LogBatchBody`; `docs/storage.md` describes the format. */
   readonly body: string
   /** When each key was last used, as the JSON of `Used[]`: text crosses to a thread at the cost of a copy. */
   readonly used: string
@@ -21,12 +21,12 @@ export type Used = readonly [keyId: string, at: number]
 type WhoPlace = { readonly place: number; readonly row: LogRow; usedAt: number }
 type WhatPlace = { readonly place: number; readonly row: LogRow }
 
-/** Of one model, what is looked for by comparing: it is faster, as long as there is little of it. */
+/** Values of one model are compared directly, which is faster while there are few. */
 const comparedMax = 16
 
 const whatNames = Object.keys(whatMembers) as (keyof typeof whatMembers)[]
 
-/** When the request of a row began: what its place in the log goes by. */
+/** When the request of a row began, which decides its position in the log. */
 export function sortMs({ id, time }: Pick<LogRow, 'id' | 'time'>): number {
   const begun = begunAt(id)
   return Number.isNaN(begun) ? time : begun
@@ -53,7 +53,7 @@ export function draftLogBatch(rows: readonly LogRow[]): LogBatchText {
   return { firstMs, lastMs, count: length, body: JSON.stringify(body), used: JSON.stringify(dictionary.used()) }
 }
 
-/** Rows in the order of their ids, each id once. Nearly all come so. */
+/** Rows in the order of their ids, each id once. They are usually in order already. */
 export function sortById(rows: readonly LogRow[]): readonly LogRow[] {
   let isSorted = true
   for (let i = 1; i < rows.length; i++) isSorted &&= (rows[i - 1] as LogRow).id < (rows[i] as LogRow).id
@@ -68,7 +68,7 @@ const marks: readonly Mark[] = Object.entries(markMembers).map(([name, { column 
   column,
 }))
 
-/** A list of what not every row has. */
+/** A list of values that not every row has. */
 class Sparse<T> {
   readonly column: string
   readonly values: (T | null)[] = []
@@ -84,7 +84,7 @@ class Sparse<T> {
   }
 }
 
-/** One list for each thing that a row has of its own. */
+/** One list for each value that differs by row. */
 class Columns {
   readonly #ids: string[] = []
   readonly #times: number[] = []
@@ -113,7 +113,7 @@ class Columns {
     this.#what.push(dictionary.placeOfWhat(row))
   }
 
-  /** Without those that say nothing. */
+  /** Without the empty ones. */
   lists() {
     return {
       ids: this.#ids,
@@ -136,11 +136,13 @@ function sharedStart(a: string, b: string): string {
   return a.slice(0, length)
 }
 
-/** What rows share, each once, by the place that it is written at. */
+/** Shared values, each once, by the index at which they are written. */
 class Dictionary {
   readonly #whos = new Map<string | null, WhoPlace[]>()
   readonly #whats = new Map<string | null, WhatPlace[]>()
-  /** By its text, what is beyond those: callers make up names of fields, and may make up new ones for every request. */
+  /**
+   * Beyond those, values are found by their text: clients choose names of fields, possibly new ones in every request.
+   */
   readonly #otherWhats = new Map<string, number>()
   readonly whos: Who[] = []
   readonly whats: What[] = []
@@ -185,7 +187,7 @@ class Dictionary {
   }
 }
 
-/** Of every row with one before it: no more is made here than is compared. */
+/** Compares each row with earlier ones, without building more than is compared. */
 function sameWhat(a: LogRow, b: LogRow): boolean {
   for (let i = 0; i < whatNames.length; i++) {
     const name = whatNames[i] as (typeof whatNames)[number]

@@ -8,7 +8,7 @@ import { placesIn } from './match.ts'
 import { LogBatch } from './parse.ts'
 import type { KeptSums } from './sums.ts'
 
-/** A page as the index has it. */
+/** A page as in the index. */
 export type LogBatchHead = {
   readonly number: number
   readonly firstMs: number
@@ -17,16 +17,19 @@ export type LogBatchHead = {
 }
 
 const pagesTogether = 128
-/** Of pages that are read together. */
+/** Pages that are read together. */
 export const rowsTogether = 8_192
 const columns = 'number, first_ms, last_ms, count'
 const heads = `SELECT ${columns} FROM log_page WHERE last_ms >= ? AND first_ms <= ?`
-/** A loose page may have any word. The plus keeps SQLite from the index of all pages, which says nothing of which are loose. */
+/**
+ * A loose page may have any word. The plus keeps SQLite from the index of all pages, which does not know which are
+ * loose.
+ */
 const headsOfWord = `SELECT ${columns} FROM log_page WHERE sums IS NULL AND +last_ms >= ? AND +first_ms <= ?
   UNION ALL SELECT ${columns} FROM log_word JOIN log_page ON number = page
   WHERE word = ? AND sums IS NOT NULL AND last_ms >= ? AND first_ms <= ?`
 
-/** Pages with requests from one moment to another, both included; of those that may have a word. In no order. */
+/** Pages with requests from one moment to another, both included, that may have a word. In no order. */
 export function* findHeads(firstMs: number, lastMs: number, word?: string): QueryProgram<readonly LogBatchHead[]> {
   const rows = yield word === undefined
     ? ask(heads, firstMs, lastMs)
@@ -39,7 +42,7 @@ export function* findHeads(firstMs: number, lastMs: number, word?: string): Quer
   }))
 }
 
-/** @throws Error that names the page when it cannot be read */
+/** @throws Error that names the page if it cannot be read */
 export function readLogBatch(row: Row): LogBatch {
   try {
     return new LogBatch(text(row, 'body'))
@@ -58,7 +61,7 @@ export function readSound(row: Row): LogBatch | undefined {
   }
 }
 
-/** The next of some pages to read with one statement: a few thousand rows together, or fewer where fewer may do. */
+/** The next pages to read with one statement: a few thousand rows together, or fewer if that may be enough. */
 export function takeTogether(
   pages: readonly LogBatchHead[],
   from: number,
@@ -73,7 +76,7 @@ export function takeTogether(
 /** How to treat a damaged batch: report it, or leave it out. */
 export type Damaged = 'told' | 'left out'
 
-/** Some pages in the order in which they are named; those that are gone are left out. */
+/** Some pages in the given order; deleted ones are left out. */
 export function* readLogBatches(
   wanted: readonly LogBatchHead[],
   damaged: Damaged = 'told',
@@ -90,7 +93,7 @@ export function* readLogBatches(
   })
 }
 
-/** Goes through some pages in the order in which they are named, a few thousand rows at a time. */
+/** Reads some pages in the given order, a few thousand rows at a time. */
 export function* eachLogBatch(
   wanted: readonly LogBatchHead[],
   take: (page: LogBatch) => QueryProgram<void> | undefined,
@@ -106,7 +109,7 @@ export function* eachLogBatch(
   }
 }
 
-/** Kept sums of bound pages that lie between two moments, by the numbers of the pages. */
+/** Stored sums of bound pages that lie between two moments, by the numbers of the pages. */
 export function* readSums(firstMs: number, lastMs: number): QueryProgram<ReadonlyMap<number, KeptSums>> {
   const rows = yield ask(
     'SELECT number, sums FROM log_page WHERE last_ms >= ? AND first_ms <= ? AND sums IS NOT NULL',
@@ -142,7 +145,7 @@ export function* findRows(
 /** Pages that may have rows of some ids. */
 function* findHeadsOf(ids: readonly string[]): QueryProgram<readonly LogBatchHead[]> {
   const times = ids.map(begunAt).sort((a, b) => a - b)
-  // An id that no gateway has made says nothing of its time.
+  // An id that no gateway has created has no time.
   if (times.some(Number.isNaN)) return yield* findHeads(0, Number.MAX_SAFE_INTEGER)
   const heads = yield* findHeads(times[0] as number, times.at(-1) as number)
   return heads.filter(head => hasTime(times, head))

@@ -8,12 +8,12 @@ type Words = Pick<LogFilter, 'before' | 'after'> & LogMatch
 /** Of requests' ids. */
 const prefix = 'req_'
 
-/** The ids that are meant: from the first on, and before the last. */
+/** The matching ids: from the first on, and before the last. */
 export type IdRange = { readonly from: string; readonly before: string | undefined }
 
-/** Times become ids, which are in order of time. */
+/** Times become ids, which are ordered by time. */
 export function rangeOf({ id, since, until, before, after }: Words): IdRange {
-  // The next text after an id is the id with the smallest character there is.
+  // The next text after an id is the id with the smallest character appended.
   const froms = [at(since), after === undefined ? undefined : `${after}\0`, id]
   const ends = [at(until), before, id === undefined ? undefined : `${id}\0`]
   return { from: inOrder(froms).at(-1) ?? '', before: inOrder(ends)[0] }
@@ -27,7 +27,7 @@ function inOrder(ids: readonly (string | undefined)[]): readonly string[] {
   return ids.filter(id => id !== undefined).toSorted()
 }
 
-/** Rows of a batch that match by their content, by position: what many share is examined once. */
+/** Positions of a batch's rows that match by their content: shared values are examined once. */
 export function placesIn(page: LogBatch, match: Words): readonly number[] {
   const { from, before } = rangeOf(match)
   const whos = page.whos.map(who => isWho(who, match))
@@ -46,7 +46,7 @@ function isWho(who: Who, { keyId, user, group }: LogMatch): boolean {
   return is(who.key_id, keyId) && is(who.user_name, user) && is(who.group_name, group)
 }
 
-/** Whether what many requests share matches. */
+/** Whether shared values match. */
 export function isWhat(
   what: Pick<What, 'model' | 'operation' | 'upstream' | 'outcome' | 'status'>,
   { model, operation, upstream, outcome, status, kind, lookups }: LogMatch,

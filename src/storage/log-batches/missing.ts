@@ -6,14 +6,14 @@ import { findRows } from './find.ts'
 const lockLoose = `SELECT number FROM log_page WHERE sums IS NULL AND +last_ms >= ? AND +first_ms <= ? ORDER BY number ${lockRows}`
 
 /**
- * Keeps the loose pages of a time from being bound until this transaction ends. Who reads in more than one statement sees
- * what others commit in between: rows that go from page to page meanwhile would be in none. Compaction skips these.
+ * Keeps the loose pages of a time from being bound until this transaction ends. A reader with more than one statement
+ * sees commits in between: rows that move from page to page meanwhile would be in none. Compaction skips these.
  */
 export function* lockUncompacted(firstMs: number, lastMs: number): QueryProgram<void> {
   yield ask(lockLoose, firstMs, lastMs)
 }
 
-/** Those of some rows that the log has not. Pages that cannot be read have none. */
+/** Those of some rows that the log lacks. Pages that cannot be read have none. */
 export function* findMissing(rows: readonly LogRow[]): QueryProgram<readonly LogRow[]> {
   if (rows.length === 0) return rows
   const times = rows.map(sortMs)

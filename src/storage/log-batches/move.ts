@@ -6,7 +6,10 @@ import { compact, writeRows } from './write.ts'
 
 const takeOld = `DELETE FROM log WHERE id IN (SELECT id FROM log ORDER BY id LIMIT ? ${skipLocked}) RETURNING ${logColumns.join(', ')}`
 
-/** Compacts the next rows of a table into batches. `select`: of those after an id, so many. @returns the last id; undefined at the end */
+/**
+ * Compacts the next rows of a table into batches. `select`: so many of those after an id. @returns the last id;
+ * undefined at the end
+ */
 export function* moveRows(select: string, after: string): QueryProgram<string | undefined> {
   const rows = (yield ask(select, after, compactedRows)).map(toLogRow)
   yield* compact(rows, compactedRows)
@@ -15,7 +18,7 @@ export function* moveRows(select: string, after: string): QueryProgram<string | 
 
 /** Takes in what a gateway of an older version has written since: at most a page. */
 export function* takeInRows(): QueryProgram<void> {
-  // In one statement: rows that are written meanwhile stay, and rows that another process takes are its own.
+  // In one statement: rows that are written meanwhile stay, and another process takes others.
   const rows = yield ask(takeOld, compactedRows)
   yield* writeRows(yield* findMissing(rows.map(toLogRow)))
 }

@@ -4,14 +4,14 @@ import { readRow } from '../../domain/shapes/member.ts'
 import { firstAt } from '../first-at.ts'
 import { type LogBatchBody, type What, whatMembers, type Who, whoMembers } from './members.ts'
 
-/** A page that has been read: its rows one by one, or by what many of them share. */
+/** A page that was read: its rows one by one, or by shared values. */
 export class LogBatch {
   readonly #body: LogBatchBody
   readonly #whos: ReturnType<typeof readWho>[] = []
   readonly #whats: ReturnType<typeof readWhat>[] = []
   readonly #marks: readonly (readonly [name: keyof Marks, list: readonly (number | null)[]])[]
 
-  /** @throws Error that says what is wrong with the text */
+  /** @throws Error that describes what is wrong with the text */
   constructor(text: string) {
     this.#body = JSON.parse(text) as LogBatchBody
     const { ids, times, who, what, duration_ms: durations } = this.#body
@@ -63,7 +63,7 @@ export class LogBatch {
     return this.#body.output_tokens?.[at] ?? null
   }
 
-  /** How far the request came; null where the row was written before that was kept. */
+  /** The phases that the request reached; null if the row was written before they were stored. */
   marksOf(at: number): Marks | null {
     let marks: { -readonly [N in keyof Marks]?: number } | undefined
     for (const [name, list] of this.#marks) {
@@ -95,12 +95,12 @@ export class LogBatch {
     return Array.from({ length: this.count }, (_, at) => this.rowOf(at))
   }
 
-  /** The position of the first row whose id is this one or sorts after it; `count` where there is none. */
+  /** The position of the first row with this id or a later one; `count` if there is none. */
   firstAt(id: string): number {
     return firstAt(this.count, at => this.idOf(at) < id)
   }
 
-  /** The position of the row with this id; undefined where there is none. */
+  /** The position of the row with this id; undefined if there is none. */
   placeOf(id: string): number | undefined {
     const at = this.firstAt(id)
     return at < this.count && this.idOf(at) === id ? at : undefined

@@ -2,8 +2,8 @@ import type { LogMatch } from '../../domain/index.ts'
 import type { LogBatch } from './parse.ts'
 
 /**
- * What compacted batches are found by, apart from their time: keys, users and models, and rare outcomes. Each is in the
- * index once for every page that has it.
+ * The index of compacted batches besides their time: keys, users and models, and rare outcomes. Each is in the index
+ * once for every page that has it.
  */
 export function wordsOf({ whos, whats }: LogBatch): readonly string[] {
   const words = new Set<string>()
@@ -19,7 +19,7 @@ export function wordsOf({ whos, whats }: LogBatch): readonly string[] {
   return [...words].toSorted()
 }
 
-/** The word that the fewest pages are likely to have; undefined where a question names none. */
+/** The word that the fewest pages are likely to have; undefined if a question names none. */
 export function wordOf({ keyId, user, model, status, outcome }: LogMatch): string | undefined {
   if (keyId !== undefined) return `key ${keyId}`
   if (user !== undefined) return `user ${user}`

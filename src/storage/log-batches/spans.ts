@@ -1,13 +1,13 @@
 import { kindOfRow, type LatencyRow, type RowKind } from '../../domain/index.ts'
 import type { LogBatch } from './parse.ts'
 
-/** Steps of how long something took: each ends a tenth later than the one before. */
+/** Steps of durations: each ends a tenth later than the one before. */
 const growth = 1.1
 
-/** Requests by steps: `[step, requests, step, requests …]`, as it is kept. */
+/** Requests by steps: `[step, requests, step, requests …]`, as stored. */
 type Steps = readonly number[]
 
-/** As it is stored with a batch: how long its requests took, by what they were. */
+/** As stored with a batch: how long its requests took, by kind. */
 export type KeptSpans = readonly (readonly [
   kind: RowKind,
   model: string | null,
@@ -29,18 +29,21 @@ export function lookupsIn(kept: KeptSpans): number {
   return ofLookups.reduce((sum, [, , , , whole]) => sum + requestsIn(whole), 0)
 }
 
-/** How many requests some steps are of. */
+/** How many requests some steps have. */
 export function requestsIn(kept: Steps): number {
   let requests = 0
   for (let i = 1; i < kept.length; i += 2) requests += kept[i] as number
   return requests
 }
 
-/** How long requests took, by model, operation and what they were: a hundred numbers each at most, however many there were. */
+/**
+ * How long requests took, by model, operation and kind: at most a hundred numbers each, however many requests there
+ * were.
+ */
 export class SpanSums {
   readonly #sums = new Map<string, Sum>()
 
-  /** Rows of a page by their places. `failed`: of what its rows share, what is a failure. */
+  /** Rows of a page by their positions. `failed`: the shared values that are failures. */
   addRows(page: LogBatch, places: Iterable<number>, failed: readonly boolean[]): void {
     const sums = page.whats.map(what => this.#sumOf(kindOfRow(what), what.model, what.operation))
     for (const at of places) {
@@ -89,7 +92,7 @@ export class SpanSums {
     return rows.sort((a, b) => b.requests - a.requests)
   }
 
-  /** All of them together but lookups: half took at most so long, and 95 of 100; null when there were none. */
+  /** All of them together except lookups: 50 and 95 of 100 took at most so long; null without any. */
   quantiles(): { readonly p50Ms: number | null; readonly p95Ms: number | null } {
     const all = new Map<number, number>()
     for (const { kind, whole } of this.#used())

@@ -1,7 +1,7 @@
 import type { LogBatch } from './parse.ts'
 import { type KeptSpans, lookupsIn, SpanSums } from './spans.ts'
 
-/** What rows come to. */
+/** The sums of rows. */
 export type Sums = {
   requests: number
   errors: number
@@ -9,11 +9,11 @@ export type Sums = {
   outputTokens: number
 }
 
-/** As it is stored with a batch: with the begin of its first and its last request by the gateway's clock. */
+/** As stored with a batch: with the start of its first and its last request by the gateway's clock. */
 export type KeptSums = Sums & {
   readonly from: number
   readonly to: number
-  /** By what the requests were; not with batches of earlier versions. */
+  /** By kind of request; not with batches of earlier versions. */
   readonly spans?: KeptSpans
 }
 
@@ -28,7 +28,7 @@ export function addRow(sums: Sums, page: LogBatch, at: number, isError: boolean)
   sums.outputTokens += page.outputTokensOf(at) ?? 0
 }
 
-/** All of them but lookups, which have neither errors nor tokens. */
+/** All of them except lookups, which have neither errors nor tokens. */
 export function addKept(sums: Sums, kept: KeptSums & { readonly spans: KeptSpans }): void {
   sums.requests += kept.requests - lookupsIn(kept.spans)
   sums.errors += kept.errors
@@ -51,7 +51,7 @@ export function sumLogBatch(page: LogBatch): KeptSums {
   return { ...sums, from, to, spans: spans.keep() }
 }
 
-/** Of what its rows share, what is a failure: answered with 400 or more, or not wholly. */
+/** The shared values that are failures: answered with 400 or more, or not wholly. */
 export function failuresOf({ whats }: LogBatch): readonly boolean[] {
   return whats.map(({ status, outcome }) => (status ?? 0) >= 400 || outcome !== 'answered')
 }

@@ -1,9 +1,9 @@
-/** Rows of a bound page, at most. */
+/** The most rows of a bound page. */
 export const compactedRows = 4_096
-/** Loose pages are gone through one by one. */
+/** Loose pages are read one by one. */
 const pagesMax = 256
 
-/** How many loose pages a writer knows of, and when there are enough of them to be bound. */
+/** How many loose pages a writer knows of, and when there are enough to bind. */
 export class UncompactedBatches {
   readonly compactedRows: number
   #pages = 0
@@ -15,7 +15,7 @@ export class UncompactedBatches {
     this.#rows = rows
   }
 
-  /** One more was written. @returns whether it is time to look how many there are */
+  /** One more was written. @returns whether it is time to count them */
   isDue(rows: number): boolean {
     return this.areEnough(this.#pages + 1, this.#rows + rows)
   }

@@ -22,7 +22,7 @@ export function* findLogBatches(question: Question): QueryProgram<readonly LogBa
   return yield* findHeads(standsAt(from), beforeMs, wordOf(question))
 }
 
-/** Goes through the rows of the log that match, in the order of their ids, however the pages overlap. */
+/** Reads the rows of the log that match, in the order of their ids, although pages overlap. */
 export class LogWalk {
   readonly #question: Question
   readonly #isOnward: boolean
@@ -40,7 +40,7 @@ export class LogWalk {
     this.#isOnward = order === 'oldest'
   }
 
-  /** Some more, in order: each comes before all that come later. Empty when there are no more. */
+  /** The next ones, in order; empty at the end. */
   *next(): QueryProgram<readonly LogRow[]> {
     const pages = (this.#pages ??= this.#inOrder(yield* findLogBatches(this.#question)))
     while (this.#read < pages.length || this.#waiting.length > 0) {
@@ -76,7 +76,7 @@ export class LogWalk {
     const sign = this.#isOnward ? 1 : -1
     ready.sort((a, b) => (a.row.id < b.row.id ? -sign : a.row.id > b.row.id ? sign : 0))
     const rows: LogRow[] = []
-    // What came twice is one.
+    // A repeated row is one.
     for (const { row } of ready) {
       if (row.id !== this.#lastId) rows.push(row)
       this.#lastId = row.id

@@ -12,34 +12,36 @@ import { LogBatch } from './parse.ts'
 import { sumLogBatch } from './sums.ts'
 import { wordsOf } from './search-words.ts'
 
-/** From the first request of a bound page to its last, at most: a question about an hour reads few pages of others. */
+/**
+ * The most time from the first request of a bound page to its last: a question about an hour reads few pages of others.
+ */
 const spanMaxMs = 3_600_000
 
 const insertLoose = 'INSERT INTO log_page (first_ms, last_ms, count, body) VALUES (?, ?, ?, ?)'
 const insertBound =
   'INSERT INTO log_page (first_ms, last_ms, count, sums, body) VALUES (?, ?, ?, ?, ?) RETURNING number'
 
-/** What requests were charged that are in a page no more, or not alone. */
+/** The sums of requests that are no longer in a page, or not alone. */
 const dropCharges = 'DELETE FROM log_page_charge WHERE page = ?'
 
 /** Rows as they cross to the writer. `again`: they may have been written before. */
 export type LogBatchWrite = { readonly page: LogBatchText; readonly again: boolean }
 
 /**
- * Writes a batch as a page of its own, and notes when each key was last used. Such loose pages are found by going through all
- * of them; once there are enough they are bound: their rows, in the order of their ids, become large pages with an index of
- * their words. A row in four trees costs ten times as much as its share of a page.
+ * Writes a batch as a page of its own, and records when each key was last used. Such loose pages are all searched; once
+ * there are enough they are bound: their rows, in the order of their ids, become large pages with an index of their
+ * words. A row in four trees costs ten times as much as its share of a page.
  */
 export function* writeLogs(loose: UncompactedBatches, { page, again }: LogBatchWrite): QueryProgram<void> {
   const missing = again ? yield* withoutThose(page) : page
   if (!missing) return
   yield* insertPage(missing)
   if (loose.isDue(missing.count)) yield* bindLoose(loose)
-  // Last: a transaction that wants one of these keys waits no longer than it takes to note and to commit.
+  // Last: a transaction that wants one of these keys waits only for this update and the commit.
   yield* noteUsed(new Map(JSON.parse(missing.used) as Used[]))
 }
 
-/** Rows that another writer puts in a batch: they wait for the next compaction like all others. */
+/** Rows that another writer puts in a batch wait for the next compaction like all others. */
 export function* writeRows(rows: readonly LogRow[]): QueryProgram<void> {
   if (rows.length > 0) yield* insertPage(draftLogBatch(rows))
 }
@@ -48,7 +50,7 @@ function* insertPage({ firstMs, lastMs, count, body }: LogBatchText): QueryProgr
   yield ask(insertLoose, firstMs, lastMs, count, body)
 }
 
-/** What of a page is not in the log yet. */
+/** The rows of a page that are not in the log yet. */
 function* withoutThose(page: LogBatchText): QueryProgram<LogBatchText | undefined> {
   const missing = yield* findMissing(new LogBatch(page.body).rows())
   if (missing.length === page.count) return page
@@ -64,7 +66,7 @@ function* bindLoose(loose: UncompactedBatches): QueryProgram<void> {
   loose.bound()
 }
 
-/** Takes the rows out of some batches. A damaged one stays as it is. */
+/** Removes the rows of some batches. A damaged one stays as it is. */
 function* takeRows(numbers: readonly number[]): QueryProgram<readonly LogRow[]> {
   const found = yield* askIn('SELECT number, body FROM log_page WHERE number IN (…)', numbers)
   const pages = new Map<number, LogBatch>()
@@ -103,7 +105,7 @@ function* bindPage(rows: readonly LogRow[]): QueryProgram<void> {
   yield* insertRows('log_word', ['word', 'page'], words)
 }
 
-/** Puts other rows in a page's place: some of them, or others of the same requests. */
+/** Replaces a page by other rows: some of them, or others of the same requests. */
 export function* rewriteLogBatch(number: number, page: LogBatch, rows: readonly LogRow[]): QueryProgram<void> {
   const { firstMs, lastMs, count, body } = draftLogBatch(rows)
   const left = new LogBatch(body)

@@ -1,7 +1,7 @@
 export const segments: readonly string[] = [
-  // Charges that were known wholly when they were written, many to a row: a place in the chain of entries. The body is JSON,
-  // one item to a line; docs/storage.md says how it reads. The hash is of chain, position, prev_hash and body. Where nobody
-  // else came, the charge that is alone can be added up by SQL: `at` to `amount` are its own, and null in all others.
+  // Charges that were completely known when they were written, many to a row: a position in the chain of entries. The
+  // body is JSON, one item to a line; docs/storage.md describes the format. The hash is of chain, position, prev_hash
+  // and body. A lone charge can be added up by SQL: `at` to `amount` are its own, and null in all others.
   `CREATE TABLE segment (
     chain TEXT NOT NULL, position INTEGER NOT NULL, first_id TEXT NOT NULL, last_id TEXT NOT NULL,
     count INTEGER NOT NULL CHECK (count > 0), owner TEXT NOT NULL, epoch INTEGER NOT NULL, prev_hash TEXT NOT NULL,

@@ -5,7 +5,7 @@ export const eventOrder: readonly string[] = [
   `ALTER TABLE event ADD COLUMN place INTEGER`,
   `CREATE INDEX event_loose ON event (id) WHERE place IS NULL`,
   `CREATE UNIQUE INDEX event_place ON event (place) WHERE place IS NOT NULL`,
-  // Of a chain what stands behind \`begins\` up to \`ends\`.
+  // After \`begins\` up to \`ends\` of a chain.
   `CREATE TABLE event_slice (place INTEGER PRIMARY KEY, at INTEGER NOT NULL, chain TEXT NOT NULL, begins INTEGER NOT NULL,
     ends INTEGER NOT NULL) STRICT`,
   `CREATE TABLE event_chain (chain TEXT PRIMARY KEY, position INTEGER NOT NULL) STRICT, WITHOUT ROWID`,

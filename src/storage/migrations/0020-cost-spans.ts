@@ -41,8 +41,8 @@ export const costSpans: readonly string[] = [
   // and takes its place. \`cost_rebuild\` says how far that has come.
   `CREATE TABLE cost_progress (
     pass INTEGER NOT NULL, chain TEXT NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (pass, chain)) STRICT, WITHOUT ROWID`,
-  // Gateways add everything up anew: images were not told apart by how they were priced, and charges stood where they were held,
-  // not where they were settled.
+  // Gateways add everything up again: images were not distinguished by how they were priced, and charges were counted
+  // when they were held, not when they were settled.
   `DROP TABLE cost_chain`,
   `INSERT INTO meta (name, value) VALUES ('cost_rebuild', 0)`,
 ]

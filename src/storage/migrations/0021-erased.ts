@@ -1,6 +1,6 @@
 export const erased: readonly string[] = [
-  // A person who was erased: their row has another name, and says under which one the ledger has them as long as it does, so
-  // that nobody else gets that. Until `late_until` it is looked for what was on its way when they were erased.
+  // A person who was erased: their row has another name, and records the name that the ledger has for as long as it
+  // does, so that no other person gets that. Until `late_until` rows that were still in flight are searched.
   `ALTER TABLE "user" ADD COLUMN erased_at INTEGER`,
   `ALTER TABLE "user" ADD COLUMN booked_as TEXT`,
   `ALTER TABLE "user" ADD COLUMN late_until INTEGER`,

@@ -1,6 +1,6 @@
 export const configHistory: readonly string[] = [
-  // Configurations that took effect, their texts without secrets. Each stands behind the one that was the newest: of several
-  // processes that take the same one, one keeps it.
+  // Configurations that took effect, their texts without secrets. Each follows the newest one: of several processes
+  // that apply the same one, one stores it.
   `CREATE TABLE config_history (
     number INTEGER NOT NULL, at INTEGER NOT NULL, revision TEXT NOT NULL, mark TEXT NOT NULL, how TEXT NOT NULL, actor TEXT,
     version TEXT NOT NULL, changes TEXT NOT NULL, change_count INTEGER NOT NULL, body BLOB NOT NULL,

@@ -1,6 +1,6 @@
 export const pageCharges: readonly string[] = [
-  // What the requests of a bound page were charged, by what they were. `count` and the times are those of the page: a page that has
-  // others is another one. A row goes when a charge of the page's time changes, and is made anew.
+  // What the requests of a bound page were charged, by kind. `count` and the times are those of the page: a page with
+  // others is another one. A row is deleted when a charge of the page's time changes, and computed again.
   `CREATE TABLE log_page_charge (
     page INTEGER PRIMARY KEY, first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL, count INTEGER NOT NULL,
     body TEXT NOT NULL) STRICT`,

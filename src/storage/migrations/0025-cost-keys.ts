@@ -8,12 +8,12 @@ export const costKeys: readonly string[] = [
   // Locks what is added up under: a gateway of the version before could else add to what has been copied.
   `UPDATE meta SET value = value WHERE name = 'costed'`,
 
-  // With the number of each: on PostgreSQL places of a key or a user are told by the index alone, as on SQLite.
+  // With the number of each: on PostgreSQL the index alone finds places of a key or a user, as on SQLite.
   `DROP INDEX cost_place_facts`,
   `CREATE UNIQUE INDEX cost_place_facts ON cost_place (detail, key_id, user_name, model, group_name, operation, upstream, tier, currency) /* beside: id */`,
 
-  // What each key was charged, by places in which neither who nor tiers are told apart (an empty \`tier\`), in spans as elsewhere:
-  // which of very many keys are the dearest is told from one row of each. Rows that are read together lie together.
+  // What each key was charged, by places without user and tier (an empty \`tier\`), in spans as elsewhere: one row of
+  // each finds the most expensive of very many keys. Rows that are read together are stored together.
   `CREATE TABLE cost_key_sum (
     place INTEGER NOT NULL, span INTEGER NOT NULL, key_id TEXT NOT NULL, amount INTEGER NOT NULL,
     PRIMARY KEY (place, span, key_id)) STRICT, WITHOUT ROWID`,

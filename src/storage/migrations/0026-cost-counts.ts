@@ -5,6 +5,6 @@ export const costCounts: readonly string[] = [
   ...['cost_place_sum', 'cost_part_sum'].flatMap(table =>
     counts.map(name => `ALTER TABLE ${table} ADD COLUMN ${name} INTEGER NOT NULL DEFAULT 0`),
   ),
-  // Sums of before do not have them: gateways add everything up anew (step 1 of \`src/storage/costs/rebuild.ts\`).
+  // Earlier sums lack them: gateways add everything up again (step 1 of \`src/storage/costs/rebuild.ts\`).
   `UPDATE meta SET value = 1 WHERE name = 'cost_rebuild' AND EXISTS (SELECT 1 FROM cost_progress)`,
 ]

@@ -9,7 +9,9 @@ import { leave, type Signed } from './trail.ts'
 import { createUser, refuseErased } from './users.ts'
 import { refuseUnprintable } from '../plain-names.ts'
 
-/** The author of an invitation must still be able to make users: an administrator, or a person at the machine itself. */
+/**
+ * The author of an invitation must still be able to create users: an administrator, or a person at the machine itself.
+ */
 const isGood = `expires_at > ? AND created_at <= ? AND (made_by = 'command line' OR EXISTS
   (SELECT 1 FROM "user" a WHERE a.name = made_by AND a.role = 'admin' AND a.status = 'active'))`
 
@@ -31,7 +33,7 @@ export function* createInvitation(
 ): QueryProgram<Invitation> {
   const { hash, name, role, group, expiresAt } = invitation
   refuseUnprintable(name, group)
-  // Unused ones are swept by the next.
+  // The next one deletes unused ones.
   yield ask('DELETE FROM invitation WHERE expires_at <= ?', at)
   if (name !== null) {
     const [taken] = yield ask('SELECT name FROM "user" WHERE name = ?', name)
@@ -79,7 +81,7 @@ export function* revokeInvitation(
   return true
 }
 
-/** One transaction: a name that is taken leaves the invitation as it was, and an invitation lets one in. */
+/** One transaction: a taken name leaves the invitation unused, and an invitation admits one person. */
 export function* admitUser(
   identity: Scribe,
   { newcomer, by, at }: Signed & { readonly newcomer: Newcomer },

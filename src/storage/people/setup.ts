@@ -20,14 +20,17 @@ export function* offerSetup({ tokenHash, expiresAt }: { tokenHash: string; expir
   return null
 }
 
-/** Makes the first administrator. The row of the epoch is touched first: of two claims at once one waits for the other. */
+/**
+ * Creates the first administrator. The row of the epoch is updated first: of two claims at once one waits for the
+ * other.
+ */
 export function* claimSetup(
   identity: Scribe,
   { tokenHash, name, group, passwordHash, ways, at }: SetupClaim,
 ): QueryProgram<'claimed' | 'unknown' | 'done'> {
   yield ask(`UPDATE meta SET value = value WHERE name = 'epoch'`)
   if (yield* hasAdmin(ways)) return 'done'
-  // One that a clock ahead has offered is none.
+  // One that was offered by a clock ahead is invalid.
   const [offer] = yield ask(
     'SELECT hash FROM setup WHERE hash = ? AND expires_at > ? AND expires_at <= ?',
     tokenHash,
@@ -46,7 +49,7 @@ export function* claimSetup(
     at,
   )
   yield ask('DELETE FROM setup')
-  // A person who was signed in under this name before had another password, or was known to an issuer.
+  // A person who was signed in under this name before had another password, or was linked to an issuer.
   yield ask('DELETE FROM session WHERE user_name = ?', name)
   yield ask('DELETE FROM sign_in_link WHERE user_name = ?', name)
   yield* revokeSessionKeys(name)

@@ -9,16 +9,16 @@ import type { Scribe } from '../writer-identity.ts'
 import { leave, type Signed } from './trail.ts'
 import { needOtherAdmin, revokeSessionKeys } from './users.ts'
 
-/** Those who are on their way to an issuer at once. */
+/** The most sign-ins in progress. */
 const tripsMax = 10_000
 
 export type Trip = { readonly hash: string; readonly told: string; readonly expiresAt: number }
 
 export function* departTrip({ trip, at }: { readonly trip: Trip; readonly at: number }): QueryProgram<null> {
-  // Of those who never came back, and those that a clock ahead has sent.
+  // Those that never came back, and those from a clock ahead.
   yield ask('DELETE FROM sign_in_trip WHERE expires_at <= ? OR expires_at > ?', at, at + tripMs + aheadMs)
   const [row] = yield ask('SELECT count(*) AS count FROM sign_in_trip')
-  // The oldest goes: were the next one refused, a few strangers could keep everybody out.
+  // The oldest is deleted: if the next one were refused, a few strangers could keep everyone out.
   if (row && whole(row, 'count') >= tripsMax)
     yield ask('DELETE FROM sign_in_trip WHERE hash = (SELECT hash FROM sign_in_trip ORDER BY expires_at, hash LIMIT 1)')
   yield ask('INSERT INTO sign_in_trip (hash, told, expires_at) VALUES (?, ?, ?)', trip.hash, trip.told, trip.expiresAt)
@@ -59,7 +59,7 @@ export function* linkIdentity(
   identity: Scribe,
   { identity: who, user, alone, by, at }: Linking,
 ): QueryProgram<'linked' | 'taken' | 'other' | 'unknown'> {
-  // Touched first: of two links of one user at once one waits for the other.
+  // Updated first: of two links of one user at once one waits for the other.
   const [known] = yield ask('UPDATE "user" SET name = name WHERE name = ? AND erased_at IS NULL RETURNING name', user)
   if (!known) return 'unknown'
   const links = yield* listLinks(user)
@@ -70,7 +70,7 @@ export function* linkIdentity(
   return 'linked'
 }
 
-/** @returns false when it is another user's already. */
+/** @returns false if it is another user's already. */
 export function* insertLink({ issuer, subject }: Identity, user: string, at: number): QueryProgram<boolean> {
   const [row] = yield ask(
     `INSERT INTO sign_in_link (issuer, subject, user_name, created_at) VALUES (?, ?, ?, ?)

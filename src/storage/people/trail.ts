@@ -7,7 +7,7 @@ import { text, textOrNull, whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
 import type { Tables } from '../tables.ts'
 
-/** Who makes a change, and when. */
+/** The actor and time of a change. */
 export type Signed = { readonly by: string; readonly at: number }
 
 const rowsMax = 1_000
@@ -15,7 +15,7 @@ const countedMax = 10_000
 
 type Fields = { readonly [field: string]: unknown }
 
-/** Leaves a row of what a change did, the fields that differ, and an event. A change that changes nothing leaves none. */
+/** Writes a row with the differences of a change, and an event. A change without differences writes none. */
 export function* leave(
   { ids }: Pick<Scribe, 'ids'>,
   { by, at }: Signed,
@@ -56,7 +56,7 @@ export async function listTrail(db: Kysely<Tables>, filter: TrailFilter): Promis
   return rows.map(toTrailRow)
 }
 
-/** How many rows of each action a filter has, most first; of very many the newest are counted. */
+/** How many rows of each action a filter has, most first; if there are very many the newest are counted. */
 export async function countTrail(
   db: Kysely<Tables>,
   filter: Omit<TrailFilter, 'limit' | 'before'>,

@@ -35,7 +35,7 @@ export function* readPasswordHash(name: string): QueryProgram<string | undefined
   return (row && textOrNull(row, 'password_hash')) ?? undefined
 }
 
-/** Whether an administrator can get in by one of these ways. */
+/** Whether an administrator can sign in by one of these ways. */
 export function* hasAdmin({ passwords, issuers }: WaysIn, but = ''): QueryProgram<boolean> {
   const rows = yield ask(
     `SELECT u.password_hash IS NOT NULL AS has_password, l.issuer
@@ -43,11 +43,11 @@ export function* hasAdmin({ passwords, issuers }: WaysIn, but = ''): QueryProgra
        AND u.name <> ?`,
     but,
   )
-  // PostgreSQL has truths, SQLite ones.
+  // PostgreSQL has booleans, SQLite has 1.
   return rows.some(row => (passwords && Boolean(row['has_password'])) || issuers.includes(String(row['issuer'])))
 }
 
-/** The former name of a person whose charges the ledger keeps is not given again: the two would be taken for one. */
+/** The former name of a person whose charges the ledger keeps is not given again: the two would be confused. */
 export function* isErased(name: string): QueryProgram<boolean> {
   const [erased] = yield ask(
     'SELECT 1 AS found FROM "user" WHERE booked_as = ? OR (name = ? AND erased_at IS NOT NULL)',
@@ -85,14 +85,17 @@ export function* createUser(
   return null
 }
 
-/** A user who is disabled or gets another role loses all sessions, and the keys made for them. @returns undefined when there is no such user. */
+/**
+ * A user who is disabled or gets another role loses all sessions, and the keys created for them. @returns undefined if
+ * there is no such user.
+ */
 export function* changeUser(
   identity: Scribe,
   given: Signed & { readonly name: string; readonly change: UserChange; readonly ways?: WaysIn | null },
 ): QueryProgram<User | undefined> {
   const { name, change, ways = null, by, at } = given
   refuseUnprintable(change.group)
-  // Touched first: of two changes at once one waits for the other, and the trail says what each found.
+  // Updated first: of two changes at once one waits for the other, and the trail records what each found.
   yield ask('UPDATE "user" SET name = name WHERE name = ?', name)
   const was = yield* findUser(name)
   if (!was) return undefined
@@ -106,12 +109,12 @@ export function* changeUser(
   )
   const became = yield* findUser(name)
   if (!became) return undefined
-  // A person's rights are decided when they sign in.
+  // A person's rights are decided at sign-in.
   if (became.status === 'disabled' || became.role !== was.role) {
     yield ask('DELETE FROM session WHERE user_name = ?', name)
     yield* revokeSessionKeys(name)
   }
-  // What they have promised others ends with their role, and does not begin again with it.
+  // Their invitations end with their role, and do not become valid again with it.
   if (isAdmin(was) && !isAdmin(became)) yield ask('DELETE FROM invitation WHERE made_by = ?', name)
   yield* leave(identity, { by, at }, 'user.change', name, settingsOf(was), settingsOf(became))
   return became
@@ -121,19 +124,19 @@ function isAdmin({ role, status }: Pick<User, 'role' | 'status'>): boolean {
   return role === 'admin' && status === 'active'
 }
 
-/** Of those that can get in: by a password, or from elsewhere. */
+/** Those that can sign in: by a password, or through an issuer. */
 const admins = `SELECT name FROM "user" u WHERE role = 'admin' AND status = 'active' AND (password_hash IS NOT NULL
   OR EXISTS (SELECT 1 FROM sign_in_link l WHERE l.user_name = u.name))`
 
 /**
- * Before an administrator is demoted, disabled or erased. The row of the epoch is touched: of two who take each other's role
- * away at once one waits for the other. @throws StorageError `last_admin`
+ * Before an administrator is demoted, disabled or erased. The row of the epoch is updated: of two who demote each other
+ * at once one waits for the other. @throws StorageError `last_admin`
  */
 export function* needOtherAdmin(name: string, ways: WaysIn | null = null): QueryProgram<void> {
   yield ask(`UPDATE meta SET value = value WHERE name = 'epoch'`)
   const known = (yield ask(admins)).map(row => row['name'])
   if (known.length === 1 && known[0] === name) throw new StorageError('last_admin', { name })
-  // Of those that are left no one may get in: by a password where none are taken, by an issuer that has gone.
+  // None of the others may be able to sign in: by a password if passwords are off, by an issuer that has gone.
   if (ways && (yield* hasAdmin(ways)) && !(yield* hasAdmin(ways, name))) throw new StorageError('last_admin', { name })
 }
 
@@ -146,7 +149,10 @@ export function* revokeSessionKeys(user: string): QueryProgram<null> {
   return null
 }
 
-/** Ends the user's sessions but the given one; when none is given, the keys made for them too. @returns false when there is no such user. */
+/**
+ * Ends the user's sessions except the given one; without one, the keys created for them too. @returns false if there is
+ * no such user.
+ */
 export function* setPassword(
   identity: Scribe,
   given: Signed & { readonly name: string; readonly passwordHash: string; readonly keep: string | null },

@@ -9,36 +9,36 @@ import { Session } from './connect.ts'
 import { refuseNewer } from './migrate.ts'
 import { isLost, mayRetry, storageFailure, toStorageError } from './failure.ts'
 
-/** What finds that another process has made the same row is tried so often again. */
+/** Retries if another process has created the same row. */
 const attemptsMax = 3
-/** How long others may be in the way of an operation: it counts as failed then, and whatever its caller does with it ends. */
+/** How long others may block an operation: then it counts as failed, and so does its caller's work. */
 const conflictMs = 10_000
-/** Waits between attempts, growing to this, so that those who are in one another's way part. */
+/** Waits between attempts, growing to this, so that conflicting processes separate. */
 const pauseMs = { first: 2, most: 100 }
 
 type Waits = Pick<Clock, 'tick' | 'sleep'>
 
-/** One attempt: every value, or why nothing of it is known to be there. */
+/** One attempt: every value, or why none of it is known to be stored. */
 type Attempt<T> = { readonly value: T } | Failed
 type Failed = {
   readonly error: unknown
-  /** The database said it, and not our own steps. */
+  /** The database reported it, not our own steps. */
   readonly isFromDatabase: boolean
 }
 
 /**
- * What became of a group. `values` and `faults` are by the operation's position; an operation with a fault changed nothing.
- * `broken` says why the storage could not be written: operations beyond `values` are not known to be committed.
+ * The result of a group. `values` and `faults` are by the operation's position; an operation with a fault changed
+ * nothing. `broken`: why the storage could not be written; operations beyond `values` are not known to be committed.
  */
 export type GroupResult = {
   readonly values: readonly unknown[]
   readonly faults: readonly (Error | undefined)[]
   readonly broken: string | undefined
-  /** The connection is of no more use. */
+  /** The connection cannot be used again. */
   readonly isLost: boolean
 }
 
-/** All operations in one transaction; when one of them fails, each in its own, so that its neighbours do not. */
+/** All operations in one transaction; if one of them fails, each in its own, so that its neighbours do not. */
 export async function commitGroup(
   client: pg.PoolClient,
   identity: Scribe,
@@ -62,7 +62,10 @@ export async function commitGroup(
   return { values, faults, broken: undefined, isLost: false }
 }
 
-/** Runs steps in a transaction of their own, again where another transaction was in the way. @throws the error of the last attempt */
+/**
+ * Runs steps in a transaction of their own, again if another transaction conflicted. @throws the error of the last
+ * attempt
+ */
 export async function transact<T>(client: pg.PoolClient, clock: Waits, work: () => QueryProgram<T>): Promise<T> {
   const attempt = await insist(clock, () => attemptSteps(client, session => session.run(work())))
   if ('value' in attempt) return attempt.value
@@ -75,7 +78,7 @@ function commitOps(client: pg.PoolClient, identity: Scribe, ops: readonly Op[]):
     let now = identity
     for (const op of ops) {
       const value: unknown = await session.run(stepsOf(op.change, op.given as never, now))
-      // A process that has lost its lease goes on in another epoch.
+      // A process that has lost its lease continues in another epoch.
       if (op.change === 'beat') now = { ...now, epoch: (value as Recovery).epoch }
       values.push(value)
     }
@@ -83,7 +86,7 @@ function commitOps(client: pg.PoolClient, identity: Scribe, ops: readonly Op[]):
   })
 }
 
-/** Tries again for as long as others are in the way, or they have been for too long. */
+/** Retries while others conflict, up to the maximum time. */
 async function insist<T>(clock: Waits, attempt: () => Promise<Attempt<T>>): Promise<Attempt<T>> {
   const until = clock.tick() + conflictMs
   for (let tries = 1; ; tries++) {
@@ -91,7 +94,7 @@ async function insist<T>(clock: Waits, attempt: () => Promise<Attempt<T>>): Prom
     if ('value' in result || !result.isFromDatabase) return result
     const why = mayRetry(result.error)
     if (why === undefined || (why === 'twice' && tries > attemptsMax) || clock.tick() >= until) return result
-    // Of two that wait for each other one fails at a time, which ends it.
+    // In a deadlock one transaction fails at a time, which ends it.
     if (why === 'conflict' && tries > attemptsMax)
       await clock.sleep(Math.min(pauseMs.first * 2 ** (tries - attemptsMax), pauseMs.most))
   }
@@ -101,7 +104,7 @@ async function attemptSteps<T>(client: pg.PoolClient, work: (session: Session) =
   const session = new Session(client)
   session.send('BEGIN')
   const checked = session.run(refuseNewer())
-  // Its answer is looked at below, however the work ends.
+  // Its answer is checked below, however the work ends.
   checked.catch(() => undefined)
   let ours: unknown
   try {
@@ -114,7 +117,7 @@ async function attemptSteps<T>(client: pg.PoolClient, work: (session: Session) =
   } catch (error) {
     ours = error
   }
-  // Where the schema is newer, whatever else failed follows from that.
+  // If the schema is newer, every other failure follows from that.
   const newer = await checked.then(
     () => undefined,
     (error: unknown) => (error instanceof StorageError ? error : undefined),

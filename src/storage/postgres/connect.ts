@@ -2,22 +2,22 @@ import { Pool, type PoolClient, type QueryResult } from 'pg'
 import type { Query, Rows, QueryProgram } from '../query.ts'
 import { prepare } from './translate.ts'
 
-/** What a statement may take on the server. */
+/** The longest time of a statement on the server. */
 const statementMs = 5_000
-/** What it may take longer as seen from here: a server that is frozen or cut off says nothing. */
+/** How much longer it may take as seen from here: a server that is frozen or cut off sends nothing. */
 const silentMs = 2_000
-/** What a connection, a new one or one that others use, is waited for. */
+/** The longest wait for a connection, new or in use. */
 const connectMs = 2_000
 
 const settings = `SET synchronous_commit = on; SET idle_in_transaction_session_timeout = 10000; SET lock_timeout = 0;
   SET client_min_messages = warning; SET default_transaction_isolation = 'read committed'`
 
-/** What versions called their connections that did not check the schema before each commit. */
+/** The application name of versions that did not check the schema before each commit. */
 export const uncheckedName = 'tollgate'
-/** What this version calls them. */
+/** The application name of this version. */
 const ownName = 'tollgate gateway'
 
-/** Connections to the database of an address, opened when they are needed and kept. */
+/** Connections to the database of an address, opened when needed and kept. */
 export function createPool(url: string, connectionsMax: number, statementMax = statementMs): Pool {
   const pool = new Pool({
     connectionString: url,
@@ -38,13 +38,13 @@ export function createPool(url: string, connectionsMax: number, statementMax = s
   return pool
 }
 
-/** Where an address leads, for people: without the password. */
+/** The destination of an address, for people: without the password. */
 export function describePlace(url: string): string {
   const [, scheme, place = ''] = /^(\w+:\/\/)([^?]*)/.exec(url) ?? []
   return scheme === undefined ? url : scheme + place.slice(place.lastIndexOf('@') + 1)
 }
 
-/** Work on one connection. Statements that give no rows are sent without waiting for them; `settle` waits for all. */
+/** Work on one connection. Statements without rows are sent without waiting for them; `settle` waits for all. */
 export class Session {
   readonly #client: PoolClient
   #sent: Promise<QueryResult>[] = []
@@ -65,7 +65,10 @@ export class Session {
     return next.value
   }
 
-  /** Resolves when everything sent is through, with what came last. @throws what the first statement that failed says: the rest follows from it */
+  /**
+   * Resolves when everything sent is done, with the last result. @throws the error of the first statement that failed:
+   * the rest follows from it
+   */
   async settle(): Promise<QueryResult | undefined> {
     const results = await Promise.allSettled(this.#sent)
     for (const result of results) if (result.status === 'rejected') throw result.reason
@@ -91,7 +94,7 @@ export class Session {
   }
 }
 
-/** PostgreSQL has no character 0 in texts; callers' words may hold one. */
+/** PostgreSQL has no character 0 in texts; clients' words may contain one. */
 function toText(value: Query['params'][number]): Query['params'][number] {
   return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value
 }

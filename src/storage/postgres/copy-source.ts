@@ -10,11 +10,11 @@ import { findNumbered } from './numbered.ts'
 import { startError } from './prepare.ts'
 import { useClient } from './commit.ts'
 
-/** What one statement of a copy may take: no request waits for it. */
+/** The longest time of one statement of a copy: no request waits for it. */
 export const copyMs = 86_400_000
 
 /**
- * Opens a database to be copied, in one transaction that reads it as it is at one moment.
+ * Opens a source database in one transaction that reads it at one moment.
  * @throws StorageError `copy_in_use`, `copy_older`, `copy_unfinished`, `storage_newer`, `storage_unavailable`
  */
 export async function openSource(
@@ -59,7 +59,7 @@ export async function openSource(
   }
 }
 
-/** Where gateways are that have a lease. */
+/** The hosts of gateways with a lease. */
 function* findAtWork(now: number): QueryProgram<readonly string[]> {
   const rows = yield ask('SELECT DISTINCT host FROM replica WHERE lease_until >= now_ms(?) ORDER BY host', now)
   return rows.map(row => text(row, 'host'))

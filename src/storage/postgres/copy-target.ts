@@ -10,13 +10,13 @@ import { makeClock, makeVersion, migrateFrom } from './migrate.ts'
 import { findNumbered } from './numbered.ts'
 import { startError } from './prepare.ts'
 
-/** Of the lock that a copy has: `tollcopy` in bytes, as a number of 64 bits. */
+/** The lock of a copy: `tollcopy` in bytes, as a number of 64 bits. */
 const lockId = '0x746f6c6c636f7079'
 const types: { readonly [K in CellKind]: string } = { text: 'text', whole: 'bigint', bytes: 'bytea' }
 
 /**
- * Fills an empty database. All rows come by one transaction, so that one which was broken off leaves none; the mark that
- * others refuse is committed before it, and goes with it.
+ * Fills an empty database. All rows are in one transaction, so that an interrupted one leaves none; the mark that
+ * others refuse is committed before it, and removed with it.
  * @throws StorageError `copy_taken`, `copy_unfinished`, `storage_unavailable`
  */
 export async function openTarget(url: string, tables: readonly TableLayout[]): Promise<CopyTarget> {
@@ -60,7 +60,7 @@ export async function openTarget(url: string, tables: readonly TableLayout[]): P
       }
     },
     async seal() {
-      // What is checked at the end of the transaction keeps tables from being changed until then.
+      // Checks at the end of the transaction prevent changes of tables until then.
       await open.query('SET CONSTRAINTS ALL IMMEDIATE')
       for (const { name } of tables) await open.query(`ALTER TABLE ${quote(name)} ENABLE TRIGGER USER`)
       for (const { name } of tables) await open.query(`ANALYZE ${quote(name)}`)
@@ -97,7 +97,7 @@ async function mark(client: pg.PoolClient, path: string): Promise<void> {
          WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e') ORDER BY c.relname`,
   )
   const names = rows.map(({ name }) => name)
-  // Its author has no lock any more, and its rows went with its transaction.
+  // Its author has no lock any more, and its rows ended with its transaction.
   if (names.length === 1 && (await isMarked(client))) await unmark(client)
   else if (names.length > 0) throw new StorageError('copy_taken', { path, reason: `there is a table ${names[0]}` })
   await client.query('BEGIN')

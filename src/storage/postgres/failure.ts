@@ -1,6 +1,6 @@
 import { StorageError } from '../errors.ts'
 
-/** Classes of SQLSTATE that speak of the server or our place at it, not of the statement. */
+/** Classes of SQLSTATE about the server or our access to it, not about the statement. */
 const serverClasses = new Map([
   ['08', 'the connection failed'],
   ['25', 'the database takes no writes'],
@@ -12,11 +12,11 @@ const serverClasses = new Map([
   ['58', 'the server has trouble with its disk'],
   ['XX', 'the server failed'],
 ])
-/** Another transaction was faster, or two waited for each other: the same again may succeed. */
+/** Another transaction was faster, or there was a deadlock: a retry may succeed. */
 const conflictCodes = new Set(['40001', '40P01', '55P03'])
-/** Two have made the same row: who comes second finds it. */
+/** Two have created the same row: the second finds it. */
 const sameRow = '23505'
-/** Waiting will not help: what was written in the address is not so. */
+/** Waiting will not help: the address is wrong. */
 const wrongAddress = new Set(['28', '3D'])
 
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html; undefined when the server never answered. */
@@ -25,7 +25,7 @@ function stateOf(error: unknown): string | undefined {
   return typeof code === 'string' && typeof severity === 'string' ? code : undefined
 }
 
-/** Why the storage cannot be written or read at all; undefined when the error is one statement's own. */
+/** Why the storage cannot be written or read at all; undefined if the error is one statement's own. */
 export function storageFailure(error: unknown): string | undefined {
   const state = stateOf(error)
   if (state === undefined) return `the database does not answer (${messageOf(error)})`
@@ -33,21 +33,24 @@ export function storageFailure(error: unknown): string | undefined {
   return reason === undefined ? undefined : `${reason} (${messageOf(error)})`
 }
 
-/** True when the connection is of no more use. One to a server that takes no writes is not: another may have taken its place. */
+/**
+ * True if the connection cannot be used again. One to a server that accepts no writes cannot: another may have replaced
+ * it.
+ */
 export function isLost(error: unknown): boolean {
   const state = stateOf(error)
   const { severity } = error as { severity?: unknown }
   return state === undefined || state === '25006' || severity === 'FATAL' || severity === 'PANIC'
 }
 
-/** Whether the same again may succeed: `conflict` for as long as others are in the way, `twice` when it finds what is there. */
+/** Whether a retry may succeed: `conflict` while others conflict, `twice` if it finds the existing row. */
 export function mayRetry(error: unknown): 'conflict' | 'twice' | undefined {
   const state = stateOf(error) ?? ''
   if (conflictCodes.has(state)) return 'conflict'
   return state === sameRow ? 'twice' : undefined
 }
 
-/** True when a statement took longer than it may: on a lock, as a rule. */
+/** True if a statement took longer than allowed: usually on a lock. */
 export function isStopped(error: unknown): boolean {
   return stateOf(error) === '57014'
 }
@@ -56,7 +59,7 @@ export function isWrongAddress(error: unknown): boolean {
   return wrongAddress.has(stateOf(error)?.slice(0, 2) ?? '')
 }
 
-/** What a failed statement is to the rest of the product. */
+/** The product's error for a failed statement. */
 export function toStorageError(error: unknown): Error {
   if (error instanceof StorageError) return error
   const reason = storageFailure(error)
@@ -65,7 +68,7 @@ export function toStorageError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error))
 }
 
-/** Several addresses of one name that all failed say so without a message of their own. */
+/** If several addresses of one name all failed, the error has no message of its own. */
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return messageOf(error.errors[0])
   return error instanceof Error ? error.message : String(error)

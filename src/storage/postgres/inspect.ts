@@ -6,7 +6,7 @@ import { migrations } from '../migrations/list.ts'
 import type { StorageState } from '../options.ts'
 import { createPool, describePlace } from './connect.ts'
 
-/** Looks at a database without changing it. @throws Error when it does not answer */
+/** Inspects a database without changing it. @throws Error if it does not answer */
 export async function inspectPostgres(url: string, clock: Pick<Clock, 'now'>): Promise<StorageState> {
   const pool = createPool(url, 1)
   try {
@@ -27,7 +27,7 @@ export async function inspectPostgres(url: string, clock: Pick<Clock, 'now'>): P
       schema: { found, known: migrations.length },
       unwritable:
         row?.readonly === 'on' ? 'it takes no writes: a server in recovery, or a user who may only read' : undefined,
-      // It read its clock between the two looks at ours.
+      // It read its clock between our two clock reads.
       skewMs: skewOf(Number(row?.now), askedAt, answeredAt),
     }
   } finally {

@@ -8,7 +8,7 @@ type Lane<T> = { readonly name: string; queue: T[]; isBusy: boolean }
 export type LanesOptions<T> = {
   /** Lanes that run at once. */
   readonly runningMax: number
-  /** What a lane runs at once. */
+  /** Operations that a lane runs at once. */
   readonly groupMax: number
   run(group: readonly T[]): Promise<void>
 }
@@ -20,7 +20,7 @@ export type LanesOptions<T> = {
 export class Lanes<T> {
   readonly #options: LanesOptions<T>
   readonly #lanes = new Map<string, Lane<T>>()
-  /** By the id of a charge: the key that it is for. */
+  /** By the id of a charge: its key. */
   readonly #keys = new Map<string, string>()
   #ready: Lane<T>[] = []
   #running = 0
@@ -83,7 +83,7 @@ export class Lanes<T> {
   #pumpSoon(): void {
     if (this.#pumping) return
     this.#pumping = true
-    // What one turn hands in goes as one group.
+    // The operations of one turn form one group.
     queueMicrotask(() => {
       this.#pumping = false
       this.#pump()

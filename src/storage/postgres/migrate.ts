@@ -7,15 +7,16 @@ import { whole } from '../rows.ts'
 import { describePlace, Session, uncheckedName } from './connect.ts'
 import { translateSchema } from './translate.ts'
 
-/** Of the lock that those who migrate wait for: `tollgate` in bytes, as a number of 32 bits. */
+/** The lock of migrations: `tollgate` in bytes, as a number of 32 bits. */
 const lockId = 0x746f6c6c
 
 /**
- * Brings the schema up to this version in one transaction: a process killed half-way leaves the database as it was, and of
- * several that start at once one migrates and the others find it done. A database that has an older schema is migrated only
- * where `isOwn`, and only when no process of the older version is left: such a process would go on writing as it always did.
- * @returns the processes that it waits for; none when the schema is up to date
- * @throws StorageError `storage_older`, `storage_newer` when a newer version has been here, `copy_unfinished`
+ * Migrates the schema to this version in one transaction: a process killed half-way leaves the database as it was, and
+ * of several that start at once one migrates and the others find it done. A database with an older schema is migrated
+ * only if `isOwn`, and only when no process of the older version is left: such a process would continue to write as
+ * before.
+ * @returns the processes that it waits for; none if the schema is current
+ * @throws StorageError `storage_older`, `storage_newer` if a newer version has been here, `copy_unfinished`
  */
 export async function migrate(client: pg.PoolClient, url: string, isOwn: boolean): Promise<readonly string[]> {
   await client.query('BEGIN')
@@ -51,9 +52,9 @@ export function olderError(url: string, found: number): StorageError {
 }
 
 /**
- * Processes of the version that the schema is of: those that have a lease, and those that are connected all the same, such as
- * commands, and gateways that were frozen for longer than their lease. Versions that check the schema before each commit call
- * their connections otherwise, and need not be waited for.
+ * Processes of the schema's version: those with a lease, and those that are connected without one, such as commands,
+ * and gateways that were frozen for longer than their lease. Versions that check the schema before each commit have
+ * another application name, and need not be waited for.
  */
 async function findOlder(client: pg.PoolClient): Promise<readonly string[]> {
   const { rows: tables } = await client.query(
@@ -70,7 +71,7 @@ async function findOlder(client: pg.PoolClient): Promise<readonly string[]> {
   return rows.map(({ pid, host }) => `connection ${pid} from ${host ?? 'this machine'}`)
 }
 
-/** Brings the schema from a version up to this one, or to one on the way; the caller owns the transaction. */
+/** Migrates the schema from a version up to this one, or to one in between; the caller owns the transaction. */
 export async function migrateFrom(client: pg.PoolClient, found: number, upTo = migrations.length): Promise<void> {
   for (const migration of migrations.slice(found, upTo)) {
     for (const statement of migration) await client.query(translateSchema(statement))
@@ -79,7 +80,7 @@ export async function migrateFrom(client: pg.PoolClient, found: number, upTo = m
   }
 }
 
-/** Where the version is kept. */
+/** Where the version is stored. */
 export async function makeVersion(client: pg.PoolClient, version: number): Promise<void> {
   await client.query('CREATE TABLE tollgate_schema (version BIGINT NOT NULL)')
   await client.query(`INSERT INTO tollgate_schema VALUES (${version})`)
@@ -92,7 +93,7 @@ export async function makeClock(client: pg.PoolClient): Promise<void> {
   )
 }
 
-/** 0 where nothing of ours is. @throws StorageError `storage_newer`, `copy_unfinished` */
+/** 0 without a schema of ours. @throws StorageError `storage_newer`, `copy_unfinished` */
 export async function readVersion(client: pg.PoolClient, url: string): Promise<number> {
   if (!(await hasVersion(client))) return 0
   const { rows } = await client.query('SELECT version FROM tollgate_schema')
@@ -103,7 +104,7 @@ export async function readVersion(client: pg.PoolClient, url: string): Promise<n
 }
 
 async function hasVersion(client: pg.PoolClient): Promise<boolean> {
-  // Not `to_regclass`: it goes by what the session remembers, and one that has waited for another to migrate remembers none.
+  // Not `to_regclass`: it uses the session's cache, and one that has waited for another to migrate has nothing cached.
   const made = await client.query(
     `SELECT 1 FROM pg_catalog.pg_tables WHERE tablename = 'tollgate_schema' AND schemaname = ANY (current_schemas(false))`,
   )
@@ -111,8 +112,8 @@ async function hasVersion(client: pg.PoolClient): Promise<boolean> {
 }
 
 /**
- * Refuses to write where a newer version has changed the schema meanwhile. Run inside the transaction that writes: a migration
- * waits for it to end.
+ * Refuses to write if a newer version has changed the schema meanwhile. Run inside the transaction that writes: a
+ * migration waits for it to end.
  * @throws StorageError `storage_newer`
  */
 export function* refuseNewer(): QueryProgram<void> {

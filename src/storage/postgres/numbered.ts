@@ -1,6 +1,6 @@
 import type pg from 'pg'
 
-/** Tables of the schema in use whose rows the database numbers, by which column, and from which sequence. */
+/** Tables of the current schema whose rows the database numbers, with their columns and sequences. */
 export async function findNumbered(
   client: pg.PoolClient,
 ): Promise<readonly { readonly table: string; readonly column: string; readonly sequence: string }[]> {

@@ -16,12 +16,12 @@ import { Writer } from './writer.ts'
 const writersMax = 6
 const lookupsMax = 2
 const listsMax = 2
-/** What a list or a page of an audit may take. */
+/** The longest time of a list or a page of an audit. */
 const listMs = 60_000
 
 export type PostgresOptions = StorageOptions & { readonly url: string }
 
-/** Opens a database, making its tables where needed. @throws StorageError `storage_newer`, `storage_unavailable`. */
+/** Opens a database, creating its tables if needed. @throws StorageError `storage_newer`, `storage_unavailable`. */
 export async function openPostgres(options: PostgresOptions): Promise<Storage> {
   const { clock, log, role, url, ids = new Ids(), onWait = logWaits(clock, log) } = options
   const pool = createPool(url, writersMax)

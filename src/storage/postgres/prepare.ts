@@ -11,20 +11,20 @@ import { migrate, olderError, readVersion } from './migrate.ts'
 /** How long a start waits for a database that is itself starting. */
 const patienceMs = 5_000
 const againMs = 250
-/** How often a migration looks whether older processes have gone. */
+/** How often a migration checks whether older processes have gone. */
 const waitMs = 1_000
-/** What one statement of a migration may take. */
+/** The longest time of one statement of a migration. */
 const migrationMs = 86_400_000
 
 /** How a database is prepared. */
 export type Preparation = {
   readonly clock: Clock
-  /** Migrates a database that has an older schema; otherwise only a new one is made. */
+  /** Migrates a database with an older schema; otherwise only a new one is created. */
   readonly isOwn: boolean
   readonly onWait: OnWait
 }
 
-/** Brings the schema up to date, when the database is there. @throws StorageError that says which database */
+/** Migrates the schema once the database answers. @throws StorageError that names the database */
 export async function prepareDatabase(pool: pg.Pool, url: string, preparation: Preparation): Promise<void> {
   const { clock, isOwn } = preparation
   const until = clock.tick() + patienceMs
@@ -44,7 +44,7 @@ export async function prepareDatabase(pool: pg.Pool, url: string, preparation: P
   }
 }
 
-/** A table of very many rows takes minutes to change, and so long do those wait that find another process at it. */
+/** A table of very many rows takes minutes to change, and other processes wait as long. */
 async function migrateInItsTime(url: string, { clock, isOwn, onWait }: Preparation): Promise<void> {
   const pool = createPool(url, 1, migrationMs)
   try {
@@ -59,7 +59,7 @@ async function migrateInItsTime(url: string, { clock, isOwn, onWait }: Preparati
   }
 }
 
-/** What kept us from a database, with where it is. */
+/** The reason why a database is unavailable, with its address. */
 export function startError(error: unknown, url: string): Error {
   const reason = error instanceof StorageError ? undefined : storageFailure(error)
   if (reason === undefined) return toStorageError(error)

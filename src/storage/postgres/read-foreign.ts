@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 
-/** A table of another program's database: every cell as its text. */
+/** A table of another program's database: every cell as text. */
 export type ForeignTable = {
   readonly columns: readonly string[]
   readonly rows: readonly (readonly (string | null)[])[]
@@ -14,8 +14,8 @@ type ForeignDatabase = {
 const connectMs = 10_000
 
 /**
- * Reads tables of another program's database in one transaction that cannot write; of all others their rows are counted.
- * @throws Error of the package, when it cannot be reached or read
+ * Reads tables of another program's database in one read-only transaction; rows of all other tables are counted.
+ * @throws Error of the package if it cannot be reached or read
  */
 export async function readForeign(url: string, wanted: ReadonlySet<string>): Promise<ForeignDatabase> {
   const client = new Client({

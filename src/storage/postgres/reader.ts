@@ -7,7 +7,7 @@ import { useClient } from './commit.ts'
 import { Session } from './connect.ts'
 import { toStorageError } from './failure.ts'
 
-/** A lookup that takes longer is refused: a caller waits for it. */
+/** A lookup that takes longer is refused: a client waits for it. */
 const lookupMs = 2_000
 
 /** Lookups of a row or a few. */
@@ -29,7 +29,7 @@ export class Lookups implements Lookup {
   }
 }
 
-/** Lists and proofs. */
+/** Lists and audits. */
 export class Reader implements Lists {
   readonly #answers: ReturnType<typeof createAnswers>
 

@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto'
 import { lockRows, skipLocked } from '../query.ts'
 
-/** Types and functions of the migrations that PostgreSQL calls otherwise. Ids are compared byte by byte, as in SQLite. */
+/**
+ * Types and functions of the migrations with other names in PostgreSQL. Ids are compared byte by byte, as in SQLite.
+ */
 const words: readonly (readonly [RegExp, string])[] = [
   [/\bnumber INTEGER PRIMARY KEY\b/g, 'number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY'],
   [/\bINTEGER PRIMARY KEY AUTOINCREMENT\b/g, 'BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY'],
@@ -18,7 +20,7 @@ const trigger =
   /^CREATE TRIGGER (\w+) ((?:BEFORE|AFTER) (?:INSERT|DELETE|UPDATE)(?: OF [\w\s,]+?)?)\s+ON (\S+)\s+(?:WHEN ([\s\S]+?)\s+)?BEGIN\s+([\s\S]+?); END$/
 const dropTrigger = /^DROP TRIGGER (\w+)$/
 
-/** A statement of a migration, written for SQLite, as PostgreSQL has it. */
+/** A statement of a migration, written for SQLite, translated for PostgreSQL. */
 export function translateSchema(statement: string): string {
   const dropped = dropTrigger.exec(statement)
   if (dropped) return `DROP FUNCTION ${dropped[1]}() CASCADE`
@@ -37,15 +39,18 @@ export function translateSchema(statement: string): string {
 }
 
 export type Prepared = {
-  /** The name that a connection keeps it prepared under: of its text, so that no two processes mean another by one name, whatever pools their connections. */
+  /**
+   * The name of a prepared statement: derived from its text, so that no two processes use one name for different texts,
+   * whatever pools their connections.
+   */
   readonly name: string
   readonly text: string
-  /** False for a statement that gives no rows back: what comes after it need not wait for it. */
+  /** False for a statement without result rows: the next one need not wait for it. */
   readonly givesRows: boolean
 }
 
 const prepared = new Map<string, Prepared>()
-/** What queries call otherwise here. Foreign keys may point to a row that is locked so. */
+/** Differences in queries. Foreign keys may point to a row that is locked so. */
 const queryWords = [
   [skipLocked, 'FOR UPDATE SKIP LOCKED'],
   [lockRows, 'FOR NO KEY UPDATE'],
@@ -54,8 +59,8 @@ const queryWords = [
 ] as const
 
 /**
- * A query with `?` for its parameters as PostgreSQL numbers them. No text in our queries holds a question mark. Where a
- * query hands in the time, PostgreSQL uses its own: processes on one database go by one clock.
+ * A query with `?` for its parameters, numbered for PostgreSQL. No text in our queries contains a question mark. If a
+ * query passes the time, PostgreSQL uses its own: processes on one database share one clock.
  */
 export function prepare(sql: string): Prepared {
   let found = prepared.get(sql)

@@ -18,9 +18,9 @@ import { Lanes } from './lanes.ts'
 
 /** Operations of one commit. */
 const groupOpsMax = 64
-/** Operations that wait before new charges are refused. */
+/** Operations that may wait before new charges are refused. */
 const waitingMax = 5_000
-/** What opening a charge may take: its caller waits, and nothing has been bought yet. */
+/** The longest time to open a charge: its client waits, and nothing has been bought yet. */
 const holdMs = 2_000
 /** Rows that no caller waits for wait this long for others. */
 const lazyMs = 50
@@ -30,7 +30,7 @@ type Waiting = {
   readonly op: Op
   resolve(this: void, value: unknown): void
   reject(this: void, error: Error): void
-  /** Its caller knows that it is not known to be committed. */
+  /** Its caller learns that it is not known to be committed. */
   isGivenUp: boolean
 }
 
@@ -50,9 +50,10 @@ export type WriterOptions = {
 }
 
 /**
- * Commits on a few connections. What changes one key goes in one lane, a group at a time, as one transaction: requests of a
- * key do not wait for one another's row, and those of other keys not for them. Every promise resolves after its commit is
- * durable; when the database cannot be reached all that waits is rejected, and probes find out when it can be again.
+ * Commits on a few connections. Changes of one key use one lane, a group at a time, as one transaction: requests of a
+ * key do not wait for one another's row, and those of other keys not for them. Every promise resolves after its commit
+ * is durable; if the database cannot be reached all waiting ones are rejected, and probes find out when it can be
+ * again.
  */
 export class Writer implements Writing {
   readonly #options: WriterOptions
@@ -110,7 +111,7 @@ export class Writer implements Writing {
     const reason = this.#refusal(change)
     if (reason !== undefined) return Promise.reject(new StorageError('storage_unavailable', { reason }))
     return new Promise<Gives<C>>((resolve, reject) => {
-      // The union of operations is by change; a generic one cannot be seen to be a member of it.
+      // The union of operations is by change; TypeScript cannot verify that a generic one is a member of it.
       const op = { change, given } as Op
       const waiting: Waiting = { op, resolve: value => resolve(value as Gives<C>), reject, isGivenUp: false }
       if (change === 'hold') this.#limit(waiting)
@@ -134,7 +135,7 @@ export class Writer implements Writing {
     return flushing
   }
 
-  /** Writes what waits and gives the lease back. */
+  /** Writes what waits and releases the lease. */
   async close(): Promise<void> {
     if (this.#closed) return
     const { clock, log, chargeQueue } = this.#options
@@ -148,11 +149,11 @@ export class Writer implements Writing {
     this.#outage.close()
     this.#rejectAll(new StorageError('storage_closed'))
     if (chargeQueue.size > 0)
-      log.error({ charges: chargeQueue.size }, 'charges could not be written and go with the process')
+      log.error({ charges: chargeQueue.size }, 'charges could not be written and are lost when the process ends')
     const { owner, epoch } = this.#identity
     if (epoch === 0 || this.#outage.reason !== undefined) return
     await useClient(this.#options.pool, client => transact(client, clock, () => forget(owner))).catch(error =>
-      log.warn({ err: error }, 'the lease of this gateway could not be given back; it runs out by itself'),
+      log.warn({ err: error }, 'the lease of this gateway could not be released; it will expire'),
     )
   }
 
@@ -180,7 +181,7 @@ export class Writer implements Writing {
     }
   }
 
-  /** Each connection continues a chain of its own: no two writers wait for the end of one. */
+  /** Each connection continues its own chain: no two writers wait for the end of one. */
   #selfOn(client: pg.PoolClient): Scribe {
     let chain = this.#chains.get(client)
     if (chain === undefined) this.#chains.set(client, (chain = `${this.#identity.owner}.${++this.#chainCount}`))
@@ -188,7 +189,7 @@ export class Writer implements Writing {
   }
 
   async #commit(group: readonly Waiting[]): Promise<void> {
-    // A caller that has given up knows it; what was not begun need not be.
+    // The caller has given up: what was not begun is dropped.
     const wanted = group.filter(waiting => !waiting.isGivenUp)
     this.#writeQueue.finished(group.length - wanted.length)
     if (wanted.length > 0) this.#arrive(wanted, await this.#commitOps(wanted.map(waiting => waiting.op)))
@@ -222,7 +223,7 @@ export class Writer implements Writing {
       isMadeUpFor ||= waiting.isGivenUp
     })
     if (broken !== undefined) this.#break(broken)
-    // A charge that was opened after its caller had gone is ended by the retry queue.
+    // The retry queue ends a charge that was opened after its caller had gone.
     else if (isMadeUpFor) this.#outage.recovered()
   }
 
@@ -246,7 +247,7 @@ export class Writer implements Writing {
     if (batch) void this.#follow(this.submit('batch', batch), error => this.#writeQueue.batchArrived(error))
   }
 
-  /** Of what no caller waits for: its result, and then the next. */
+  /** For work without a caller: its result, and then the next. */
   async #follow(written: Promise<null>, arrived: (error: Error | undefined) => void): Promise<void> {
     await written.then(
       () => arrived(undefined),

@@ -14,8 +14,8 @@ import { takePlace } from './place.ts'
 type Claiming = Pick<StorageOptions, 'clock' | 'log' | 'timeZone' | 'thresholds'>
 
 /**
- * Claims a database file for the workers of one gateway: brings its schema up to date and recovers what an earlier gateway
- * left, before the first of them opens it.
+ * Claims a database file for the workers of one gateway: migrates its schema and recovers what an earlier gateway left,
+ * before the first of them opens it.
  * @throws StorageError `storage_in_use`, `storage_newer`, `storage_unavailable`
  */
 export function claimSqlite(
@@ -39,7 +39,7 @@ export function claimSqlite(
   }
 }
 
-/** On a connection of its own: who claims does nothing for hours. */
+/** On a connection of its own: a claim does nothing for hours. */
 function transact<T>(path: string, steps: QueryProgram<T>): T {
   const connection = openCurrent(path, { isOwn: true })
   try {
@@ -49,15 +49,17 @@ function transact<T>(path: string, steps: QueryProgram<T>): T {
   }
 }
 
-/** How often it is looked whether the file is free. */
+/** How often the file is checked. */
 const againMs = 1_000
 
-/** Brings the schema up to date once no other process has the file. @throws StorageError `storage_newer`, `storage_unavailable` */
+/**
+ * Migrates the schema once no other process has the file. @throws StorageError `storage_newer`, `storage_unavailable`
+ */
 export async function migrateSqlite(
   wanted: string,
   { clock, onWait }: { readonly clock: Pick<Clock, 'sleep'>; readonly onWait: OnWait },
 ): Promise<Migration> {
-  // A database that is current needs no migration, so nothing is waited for.
+  // A current database needs no migration, so nothing is waited for.
   if (existsSync(wanted) && versionOf(wanted) === migrations.length)
     return { from: migrations.length, to: migrations.length }
   for (;;) {

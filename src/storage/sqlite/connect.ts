@@ -2,16 +2,16 @@ import { statSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Query, Rows, QueryProgram } from '../query.ts'
 
-/** What a connection waits for another process's write before it gives up. */
+/** How long a connection waits for another process's write. */
 export const busyMs = 5_000
 
 export type ConnectOptions = {
   readonly readOnly?: boolean
   /** Milliseconds; 5,000 by default. */
   readonly busyMs?: number
-  /** The file never grows beyond; undefined for no bound. */
+  /** The file never grows beyond it; undefined for no bound. */
   readonly bytesMax?: number
-  /** No other connection may be open, nor is any opened until this one closes. */
+  /** No other connection may be open, and none is opened until this one closes. */
   readonly isExclusive?: boolean
 }
 
@@ -30,7 +30,7 @@ export class Connection {
       this.#prepare(readOnly, options)
       this.#file = statSync(path)
     } catch (error) {
-      // Left open it would keep its lock.
+      // If it stayed open it would keep its lock.
       this.db.close()
       throw error
     }
@@ -40,20 +40,20 @@ export class Connection {
 
   #prepare(readOnly: boolean, options: ConnectOptions): void {
     this.db.exec('PRAGMA trusted_schema = OFF')
-    // The clock of leases is the one that the storage was handed. PostgreSQL has a function of this name that returns its own time.
+    // The clock of leases is the storage's clock. PostgreSQL has a function of this name that returns its own time.
     this.db.function('now_ms', at => BigInt(Math.trunc(Number(at))))
     if (!readOnly) {
-      // Before the first look at the file: its lock is taken then, and kept.
+      // Before the first access to the file: its lock is taken then, and kept.
       if (options.isExclusive === true) this.db.exec('PRAGMA locking_mode = EXCLUSIVE')
-      // FULL: a commit is on the disk before it is reported. The log of the last checkpoint is cut back to 64 MiB.
+      // FULL: a commit is on the disk before it is reported. The write-ahead log is truncated to 64 MiB.
       this.db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864')
-      // 32 MiB of pages at hand, as far as there are so many: of a million keys, each that is in use is on a page of its own.
+      // A cache of up to 32 MiB of pages: of a million keys, each key in use is on its own page.
       this.db.exec('PRAGMA cache_size = -32768')
       if (options.bytesMax !== undefined) this.db.exec(`PRAGMA max_page_count = ${Math.ceil(options.bytesMax / 4096)}`)
     }
   }
 
-  /** SQLite goes on writing to a file that has been deleted; those rows would never be read. */
+  /** SQLite continues to write to a deleted file; those rows would never be read. */
   isFileThere(): boolean {
     const file = statSync(this.#path, { throwIfNoEntry: false })
     return file !== undefined && file.ino === this.#file.ino && file.dev === this.#file.dev
@@ -65,14 +65,14 @@ export class Connection {
     return statement.all(...params) as Rows
   }
 
-  /** Runs steps at once. The caller owns the transaction. */
+  /** Runs steps synchronously. The caller owns the transaction. */
   run<T>(steps: QueryProgram<T>): T {
     let next = steps.next()
     while (next.done !== true) next = steps.next(this.all(next.value))
     return next.value
   }
 
-  /** Runs work that only reads, on one snapshot. */
+  /** Runs read-only work on one snapshot. */
   snapshot<T>(steps: QueryProgram<T>): T {
     this.db.exec('BEGIN')
     try {
@@ -107,7 +107,7 @@ export class Connection {
     }
   }
 
-  /** Without waiting: where the log is being read, later commits overwrite it. */
+  /** Without waiting: if the log is being read, later commits overwrite it. */
   #emptyLog(): void {
     this.db.exec('PRAGMA busy_timeout = 0')
     try {

@@ -10,7 +10,7 @@ import { takePlace } from './place.ts'
 import { runInTurns } from './run-in-turns.ts'
 
 /**
- * Opens a file to be copied. While it is open no gateway starts on it, unless it is a snapshot.
+ * Opens a source file. While it is open no gateway starts on it, unless it is a snapshot.
  * @throws StorageError `copy_in_use`, `copy_older`, `copy_unfinished`, `storage_newer`, `storage_unavailable`
  */
 export async function openSource(
@@ -22,7 +22,7 @@ export async function openSource(
   let connection: Connection | undefined
   try {
     const opened = (connection = new Connection(path, { readOnly: true }))
-    // The first look decides of which moment everything is.
+    // The first read decides the moment of the snapshot.
     opened.db.exec('BEGIN')
     if (!isCurrent(opened, path)) throw new StorageError('copy_older', { path })
     return {

@@ -17,7 +17,8 @@ import { sync } from './sync.ts'
 const besides = ['', '-wal', '-shm']
 
 /**
- * Makes a file for a copy. It has its name when it is kept: until then it is `PATH.copying`, which the next copy replaces.
+ * Creates a file for a copy. It gets its name when it is kept: until then it is `PATH.copying`, which the next copy
+ * replaces.
  * @throws StorageError `copy_taken`, `storage_in_use`, `storage_unavailable`
  */
 export async function openTarget(wanted: string, tables: readonly TableLayout[]): Promise<CopyTarget> {
@@ -36,7 +37,7 @@ export async function openTarget(wanted: string, tables: readonly TableLayout[])
     if (existsSync(`${path}-wal`))
       throw new StorageError('copy_taken', { path, reason: `${path}-wal is there, of a file that was taken away` })
     for (const beside of besides) await rm(part + beside, { force: true })
-    // SQLite fills an empty file; made here, so that no one else can read it from its first byte on.
+    // SQLite fills an empty file; created here, so that no one else can read it from its first byte on.
     await (await open(part, 'wx', 0o600)).close()
     const opened = (connection = new Connection(part))
     const triggers = prepare(opened, tables)
@@ -76,7 +77,7 @@ export async function openTarget(wanted: string, tables: readonly TableLayout[])
   }
 }
 
-/** Tables without rows and without triggers. @returns what makes the triggers again */
+/** Tables without rows and without triggers. @returns what creates the triggers again */
 function prepare(connection: Connection, tables: readonly TableLayout[]): readonly string[] {
   migrate(connection)
   // All of it goes to the disk once, when it is kept.
@@ -97,7 +98,7 @@ function insert(connection: Connection, { name, columns }: TableLayout, rows: re
   })
 }
 
-/** Where SQLite numbers rows by more than the highest one that is there. */
+/** Tables in which SQLite numbers rows after the highest number ever used. */
 function goOnBehind(connection: Connection, name: string, number: number): void {
   const sql = `SELECT 1 FROM sqlite_master WHERE name = ? AND sql LIKE '%AUTOINCREMENT%'`
   if (connection.all({ sql, params: [name] }).length === 0) return

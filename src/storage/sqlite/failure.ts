@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
-/** Result codes of SQLite that speak of the file or the disk, not of the statement: https://sqlite.org/rescode.html */
+/** Result codes of SQLite about the file or the disk, not about the statement: https://sqlite.org/rescode.html */
 const storageCodes = new Map([
   [5, 'another process keeps the database locked'],
   [6, 'the database is locked'],
@@ -20,7 +20,7 @@ function codeOf(error: unknown): number | undefined {
   return typeof code === 'number' ? code & 0xff : undefined
 }
 
-/** Why the storage cannot be written at all; undefined when the error is one operation's own. */
+/** Why the storage cannot be written at all; undefined if the error is one operation's own. */
 export function storageFailure(error: unknown): string | undefined {
   const code = codeOf(error)
   const reason = code === undefined ? undefined : storageCodes.get(code)
@@ -35,7 +35,7 @@ export function isFull(error: unknown): boolean {
   return codeOf(error) === 13
 }
 
-/** What keeps a file from being opened, by the word of the system or the number of SQLite, and what to do about it. */
+/** Why a file cannot be opened, by the system's word or SQLite's number, and the remedy. */
 const openingFaults = {
   mayNot: ['this user may not write there', 'give it the right to'],
   readOnly: ['it lies on a file system that can only be read', 'mount that one for writing'],
@@ -65,12 +65,12 @@ const bySqlite: { readonly [code: number]: keyof typeof openingFaults } = {
 }
 
 /**
- * Why a database cannot be opened, for the person who starts a program on it: the file, the fault and the remedy. Undefined for
- * what speaks of neither the file nor the disk.
+ * Why a database cannot be opened, for the person who starts a program on it: the file, the fault and the remedy.
+ * Undefined for other errors than of the file or the disk.
  */
 export function openingFailure(error: unknown, path: string): string | undefined {
   const kind = kindOf(error, path)
-  const other = 'or name another place: storage in the configuration (the shipped one reads TOLLGATE_STORAGE)'
+  const other = 'or use another location: storage in the configuration (the shipped one reads TOLLGATE_STORAGE)'
   if (kind !== undefined) {
     const [fault, remedy] = openingFaults[kind]
     return `${resolve(path)}: ${fault}; ${remedy}, ${other}`
@@ -81,7 +81,7 @@ export function openingFailure(error: unknown, path: string): string | undefined
 
 function kindOf(error: unknown, path: string): keyof typeof openingFaults | undefined {
   const code = codeOf(error)
-  // Of a file that cannot be opened SQLite does not say why; the system does.
+  // SQLite does not report why a file cannot be opened; the system does.
   if (code === 14) return whyNot(path)
   if (code !== undefined) return bySqlite[code]
   return bySystem[(error as NodeJS.ErrnoException | null)?.code ?? '']

@@ -7,7 +7,7 @@ import type { StorageState } from '../options.ts'
 import { migrations } from '../migrations/list.ts'
 import { Connection } from './connect.ts'
 
-/** Looks at a database file without changing it. @throws Error when it cannot be read */
+/** Inspects a database file without changing it. @throws Error if it cannot be read */
 export function inspectSqlite(path: string): StorageState {
   const known = migrations.length
   const folder = nearestFolder(path)
@@ -28,14 +28,14 @@ export function inspectSqlite(path: string): StorageState {
   }
 }
 
-/** The folder that the file is in, or would be made in. */
+/** The folder that the file is in, or would be created in. */
 function nearestFolder(path: string): string {
   let folder = dirname(resolve(path))
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
   return folder
 }
 
-/** Why this user may not write there; undefined when it may. The log and the lock are next to the file. */
+/** Why this user may not write there; undefined if it may. The log and the lock are next to the file. */
 function refusalOf(path: string): string | undefined {
   try {
     accessSync(path, constants.W_OK)

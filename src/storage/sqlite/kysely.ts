@@ -1,7 +1,7 @@
 import { Kysely, SqliteDialect } from 'kysely'
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 
-/** Kysely over a connection of node:sqlite, which stays the caller's to close. */
+/** Kysely over a connection of node:sqlite, which the caller closes. */
 export function openKysely<Tables>(db: DatabaseSync): Kysely<Tables> {
   return new Kysely<Tables>({
     dialect: new SqliteDialect({

@@ -3,7 +3,7 @@ import { StorageError } from '../errors.ts'
 import { isBusy } from './failure.ts'
 
 /**
- * Claims a database for one gateway by a lock that the operating system takes back when the process dies, however it
+ * Claims a database for one gateway by a lock that the operating system releases when the process dies, however it
  * dies. Tools do not claim; they write next to the gateway.
  * @returns the release.
  * @throws StorageError `storage_in_use`
@@ -19,7 +19,7 @@ export function claim(path: string): () => void {
   return () => lock.close()
 }
 
-/** Which gateway has a claim, as far as the database says: every version since the third schema writes down its processes. */
+/** Which gateway has a claim, if the database knows it: every version since the third schema records its processes. */
 function describeHolders(path: string): string {
   let database: DatabaseSync | undefined
   try {

@@ -8,7 +8,7 @@ import type { ConnectOptions } from './connect.ts'
 export type Fault = {
   readonly message: string
   readonly code?: StorageErrorCode
-  /** What the text names, where there is a code. */
+  /** The names in the text, if there is a code. */
   readonly params?: StorageError['params']
 }
 
@@ -25,7 +25,7 @@ export type WriterStart = {
   readonly beginAt: number | null
   /** No other process bills on this file. */
   readonly isAlone: boolean
-  /** The epoch to go on with, when the same owner had a writer here before. */
+  /** The epoch to continue with, if the same owner had a writer here before. */
   readonly epoch: number | null
   /** Bytes that must be free on the disk for new charges to be opened. */
   readonly diskBytesMin: number
@@ -46,12 +46,12 @@ export type ToWriter = { readonly ops: readonly Op[] } | { readonly close: true 
 
 export type FromWriter =
   | { readonly kind: 'ready'; readonly recovery: Recovery }
-  /** Less room on the disk than charges in flight may need, and why; undefined when there is enough again. */
+  /** Less free space than charges in flight may need, and why; undefined when there is enough again. */
   | { readonly kind: 'room'; readonly short: string | undefined }
   | { readonly kind: 'refused'; readonly fault: Fault }
   /**
-   * A group is through. `values` and `faults` are by the operation's position in the group; an operation with a fault
-   * changed nothing. `broken` says why the storage could not be written: operations beyond `values` are not known to be
+   * A group is done. `values` and `faults` are by the operation's position in the group; an operation with a fault
+   * changed nothing. `broken`: why the storage could not be written; operations beyond `values` are not known to be
    * committed.
    */
   | {

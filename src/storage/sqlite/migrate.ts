@@ -7,9 +7,10 @@ import { isBusy, storageFailure } from './failure.ts'
 import { migrations, moves } from '../migrations/list.ts'
 
 /**
- * Opens a file with the schema of this version. A new file gets it; a file that has an older one gets it only where
- * `isOwn`, by the process that has claimed the file: a gateway of the older version would go on writing as it always did.
- * @throws StorageError `storage_older`, `storage_newer`, `storage_open`, `storage_unavailable` when there is no room for the copy
+ * Opens a file with the schema of this version. A new file gets it; a file with an older one gets it only if `isOwn`,
+ * by the process that has claimed the file: a gateway of the older version would continue to write as before.
+ * @throws StorageError `storage_older`, `storage_newer`, `storage_open`, `storage_unavailable` if there is no room for
+ * the copy
  */
 export function openCurrent(
   path: string,
@@ -34,7 +35,7 @@ export function openCurrent(
 }
 
 /**
- * True when a command can read the file at once, without a writer having to make it.
+ * True if a command can read the file at once, without a writer that creates it.
  * @throws StorageError `storage_older`, `storage_newer`
  */
 export function isReady(path: string): boolean {
@@ -53,7 +54,7 @@ export function isReady(path: string): boolean {
   }
 }
 
-/** Commands claim no file: opening it for one process only proves that no other has it open. */
+/** Commands do not claim the file: only opening it exclusively proves that no other process has it open. */
 function migrateAlone(path: string, options: ConnectOptions): void {
   let connection: Connection
   try {
@@ -69,7 +70,7 @@ function migrateAlone(path: string, options: ConnectOptions): void {
   }
 }
 
-/** Brings the schema up to this version in one transaction: a process killed half-way leaves the file as it was. */
+/** Migrates the schema to this version in one transaction: a process killed half-way leaves the file as it was. */
 export function migrate(connection: Connection): void {
   connection.transact(() => {
     // Another process may have been faster.
@@ -83,14 +84,14 @@ export function migrate(connection: Connection): void {
 }
 
 /**
- * Refuses to write where a newer version has changed the schema meanwhile. Run inside the transaction that writes.
+ * Refuses to write if a newer version has changed the schema meanwhile. Run inside the transaction that writes.
  * @throws StorageError `storage_newer`
  */
 export function refuseNewer(connection: Connection, path: string): void {
   isCurrent(connection, path)
 }
 
-/** A file that an older version has filled is copied first, to `PATH.before-schema-N`, so that one can go back. */
+/** A file of an older version is copied first, to `PATH.before-schema-N`, so that one can go back. */
 function keepCopy(connection: Connection, path: string): void {
   const version = readVersion(connection)
   const copy = `${path}.before-schema-${migrations.length}`
@@ -98,12 +99,12 @@ function keepCopy(connection: Connection, path: string): void {
   const part = `${copy}.${process.pid}.part`
   try {
     rmSync(part, { force: true })
-    // SQLite fills an empty file; made here, so that no one else can read it from its first byte on.
+    // SQLite fills an empty file; created here, so that no one else can read it from its first byte on.
     const file = openSync(part, 'wx', 0o600)
     connection.db.prepare('VACUUM INTO ?').run(part)
     fsyncSync(file)
     closeSync(file)
-    // Another process may have been faster: then this is no copy of what was.
+    // Another process may have been faster: then this is no copy of the earlier state.
     if (versionOf(part) === version) renameSync(part, copy)
   } catch (error) {
     const reason = storageFailure(error) ?? (error instanceof Error ? error.message : String(error))
@@ -115,7 +116,7 @@ function keepCopy(connection: Connection, path: string): void {
   }
 }
 
-/** The version that a file has; 0 where nothing of ours is in it. */
+/** The version of a file; 0 without a schema of ours. */
 export function versionOf(path: string): number {
   const database = new DatabaseSync(path, { readOnly: true })
   try {

@@ -15,7 +15,7 @@ import { Reader } from './reader.ts'
 import { type StartThread, startThread } from './thread.ts'
 import { Writer } from './writer.ts'
 
-/** What goes through many rows: it has a thread of its own, so that no list waits for it. */
+/** Reads of many rows: they have their own thread, so that no list waits for them. */
 const takesLong = new Set<Reading>([
   'audit',
   'corrections',
@@ -28,14 +28,14 @@ const takesLong = new Set<Reading>([
 
 export type SqliteOptions = StorageOptions &
   ConnectOptions & {
-    /** A path, or `:memory:` for a temporary file that goes with the storage. */
+    /** A path, or `:memory:` for a temporary file that is deleted with the storage. */
     readonly path: string
     readonly diskBytesMin?: number
     /** Threads of the operating system by default. */
     readonly startThread?: StartThread | undefined
   }
 
-/** Opens, creating it where needed, a database file. @throws StorageError `storage_in_use`, `storage_newer`. */
+/** Opens a database file, creating it if needed. @throws StorageError `storage_in_use`, `storage_newer`. */
 export async function openSqlite(options: SqliteOptions): Promise<Storage> {
   const { clock, log, role, ids = new Ids() } = options
   const isAlone = role === 'gateway'
@@ -100,7 +100,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
     reads,
     reader,
     async close() {
-      // Readers first: the last connection to close tidies the file, and it has to be the one that may write.
+      // Readers first: the last connection to close cleans up the file, and it has to be one that may write.
       await Promise.all([lists.close(), sums.close()])
       reads.close()
       await writer.close()

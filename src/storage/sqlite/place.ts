@@ -5,16 +5,19 @@ import { StorageError } from '../errors.ts'
 import { openingFailure } from './failure.ts'
 import { claim } from './lock.ts'
 
-/** Where a database is, and what to do when it is no longer needed. */
+/** Where a database is, and how to release it. */
 export type Place = {
   readonly path: string
-  /** Lets another gateway have it. */
+  /** Releases it for another gateway. */
   release(this: void): void
-  /** Takes a temporary one away. */
+  /** Deletes a temporary one. */
   forget(this: void): void
 }
 
-/** Finds and, on demand, claims a database. @throws StorageError also for what the file system says: no such disk, no permission. */
+/**
+ * Finds and, if wanted, claims a database. @throws StorageError also for errors of the file system: no such disk, no
+ * permission.
+ */
 export function takePlace(wanted: string, options: { readonly isClaimed: boolean }): Place {
   try {
     const place = findPlace(wanted)
@@ -27,7 +30,7 @@ export function takePlace(wanted: string, options: { readonly isClaimed: boolean
   }
 }
 
-/** The file's real path, since two names of one file are one database. */
+/** The file's real path, because two names of one file are one database. */
 function findPlace(path: string): Omit<Place, 'release'> {
   if (path === ':memory:') {
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-'))
@@ -39,8 +42,8 @@ function findPlace(path: string): Omit<Place, 'release'> {
 }
 
 /**
- * Makes a folder and those above it, under names that a loss of power does not take away: SQLite syncs the names in the folder
- * of a database, and no one the folder's own.
+ * Creates a folder and its parents with names that survive a loss of power: SQLite syncs the names in the folder of a
+ * database, but nothing syncs the folder's own.
  */
 function makeFolder(folder: string): void {
   const first = mkdirSync(folder, { recursive: true })
@@ -52,14 +55,14 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** Where a folder cannot be synced (Windows), its names are as safe as the system makes them. */
+/** If a folder cannot be synced (Windows), its names are as safe as the system makes them. */
 function syncNames(folder: string): void {
   let file: number | undefined
   try {
     file = openSync(folder, 'r')
     fsyncSync(file)
   } catch {
-    // The database itself says when the disk fails.
+    // The database itself reports a failing disk.
   } finally {
     if (file !== undefined) closeSync(file)
   }

@@ -8,7 +8,9 @@ const notCopied = new Set(['replica', 'probe'])
 
 const kinds: { readonly [type: string]: CellKind } = { TEXT: 'text', INTEGER: 'whole', BLOB: 'bytes' }
 
-/** Every table of this version whose rows are copied, each after those that its rows point to; the same on PostgreSQL. */
+/**
+ * Every table of this version whose rows are copied, each after those that its rows reference; the same on PostgreSQL.
+ */
 export function readLayout(): readonly TableLayout[] {
   const db = new DatabaseSync(':memory:')
   const all = (sql: string, ...params: readonly (string | number | null | Uint8Array)[]): Rows =>

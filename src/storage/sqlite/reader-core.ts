@@ -3,7 +3,7 @@ import type { Tables } from '../tables.ts'
 import { Connection } from './connect.ts'
 import type { FromReader, Port, Question, ReaderStart, ToReader } from './messages.ts'
 
-/** Answers the queries of `port`, from a connection of its own, until it closes. */
+/** Answers the queries of `port`, from its own connection, until it closes. */
 export function runReader({ path }: ReaderStart, port: Port<ToReader, FromReader>): void {
   const connection = new Connection(path, { readOnly: true })
   const answers = createAnswers({

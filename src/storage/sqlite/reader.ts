@@ -6,8 +6,8 @@ import type { StartThread, StorageThread } from './thread.ts'
 type Asked = { resolve(value: unknown): void; reject(error: Error): void }
 
 /**
- * Lists, or proofs, on a thread of their own: a page over ten million rows or an audit of all charges never holds up the
- * event loop. The thread starts with the first question.
+ * Lists, or audits, on their own thread: a page over ten million rows or an audit of all charges never blocks the event
+ * loop. The thread starts with the first question.
  */
 export class Reader {
   readonly #path: string

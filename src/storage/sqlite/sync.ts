@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 
-/** Hands a file, or the names in a folder, to the disk. */
+/** Syncs a file, or the names in a folder, to the disk. */
 export async function sync(path: string): Promise<void> {
   const handle = await open(path, 'r')
   try {

@@ -2,17 +2,17 @@ import { getCompileCacheDir } from 'node:module'
 import { dirname, extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 
-/** What of a thread its owner uses. */
+/** The part of a thread that its owner uses. */
 export type StorageThread = Pick<Worker, 'on' | 'once' | 'postMessage' | 'terminate'>
-/** Starts the thread of a name, `writer-thread` or `reader-thread`, with what it is given to begin with. */
+/** Starts the thread of a name, `writer-thread` or `reader-thread`, with its initial data. */
 export type StartThread = (name: string, workerData: unknown) => StorageThread
 
 /** A writer's thread that gets its database later. */
 let spare: Worker | undefined
 
 /**
- * Starts the thread whose file is next to this one: `.ts` here, `.js` once compiled. Where the process keeps compiled
- * code on disk the thread does too, which halves the time it takes to start; by itself it would not.
+ * Starts the thread whose file is next to this one: `.ts` here, `.js` once compiled. If the process uses a compile
+ * cache on disk the thread does too, which halves its start; by itself it would not.
  */
 export function startThread(name: string, workerData: unknown): Worker {
   if (name === 'writer-thread' && spare) return takeSpare(spare, workerData)
@@ -20,12 +20,12 @@ export function startThread(name: string, workerData: unknown): Worker {
 }
 
 /**
- * Starts a writer's thread before it is known what it shall write: Node needs as long for that as a gateway to read its
+ * Starts a writer's thread before its database is known: Node needs as long for that as a gateway to read its
  * configuration, and has another core to do it on. @returns what ends it, unless it has been taken by then
  */
 export function prepareThread(): () => Promise<void> {
   const thread = create('writer-thread', undefined)
-  // Nothing waits for it: a process that ends for its configuration takes it along, and one that lost it starts another.
+  // Nothing waits for it: it ends with a process that ends for its configuration, and one that lost it starts another.
   thread.unref()
   thread.once('error', forget).once('exit', forget)
   spare = thread

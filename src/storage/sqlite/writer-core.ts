@@ -19,12 +19,12 @@ import { openCurrent, refuseNewer } from './migrate.ts'
 const fileGone = 'the database file has been moved or deleted'
 const roomEveryMs = 2_000
 
-/** What a writer is handed in addition to its messages; a thread has the system's. */
+/** A writer's dependencies besides its messages; a thread has the system's. */
 export type WriterParts = { readonly clock: Pick<Clock, 'tick'>; readonly random: Pick<Random, 'bytes'> }
 
 const ofTheSystem: WriterParts = { clock: systemClock, random: systemRandom }
 
-/** Brings the file up to date, recovers what others left, and commits each group that `port` brings, until it closes. */
+/** Migrates the file, recovers what others left, and commits each group from `port`, until it closes. */
 export function runWriter(start: WriterStart, port: Port<ToWriter, FromWriter>, parts = ofTheSystem): void {
   new WriterCore(start, port, parts).begin()
 }
@@ -47,7 +47,7 @@ class WriterCore {
   begin(): void {
     const { path, epoch, connect, owner, host, chain, part, zone, thresholds, isAlone, logPageRows } = this.#start
     try {
-      // A writer that takes the place of another must not begin an empty file where the old one has gone.
+      // A writer that replaces another must not begin an empty file if the old one has gone.
       if (epoch !== null && !existsSync(path)) throw new Error(fileGone)
       makeFile(path)
       const connection = openCurrent(path, { ...connect, isOwn: isAlone })
@@ -67,13 +67,13 @@ class WriterCore {
     }
   }
 
-  /** Looks every few seconds whether the disk has room, and says so when that has changed. */
+  /** Checks every few seconds whether the disk has room, and reports changes. */
   #measureRoom(): void {
     const now = this.#clock.tick()
     if (now < this.#room.nextAt) return
     this.#room.nextAt = now + roomEveryMs
     const { path, diskBytesMin } = this.#start
-    // Where the folder has gone, the next group finds that out.
+    // If the folder has gone, the next group finds that out.
     if (!existsSync(path)) return
     const { bavail, bsize } = statfsSync(dirname(path))
     const short = bavail * bsize < diskBytesMin
@@ -104,13 +104,13 @@ class WriterCore {
     this.#port.close()
   }
 
-  /** All operations in one transaction; when one of them fails, each in its own, so that its neighbours do not. */
+  /** All operations in one transaction; if one of them fails, each in its own, so that its neighbours do not. */
   #commitGroup(connection: Connection, ops: readonly Op[]): Group {
     if (!connection.isFileThere()) return broken(fileGone)
     const together = this.#commit(connection, ops)
     if (!together.error) return { kind: 'group', values: together.values, faults: [], broken: undefined }
     const reason = failureOf(together.error)
-    // The log may find the disk full where the charges do not.
+    // The log may find the disk full when the charges do not.
     const retry = reason === undefined || (isFull(together.error) && ops.some(op => op.change === 'batch'))
     return retry ? this.#commitApart(connection, ops) : broken(reason)
   }
@@ -136,7 +136,7 @@ class WriterCore {
         return ops.map(op => connection.run(stepsOf(op.change, op.given as never, identity)))
       }
       const values = ops.some(isErasing) ? connection.transactErasing(work) : connection.transact(work)
-      // A process that has lost its lease goes on in another epoch.
+      // A process that has lost its lease continues in another epoch.
       ops.forEach((op, at) => {
         if (op.change === 'beat') this.#identity = { ...this.#identity, epoch: (values[at] as Recovery).epoch }
       })
@@ -149,7 +149,7 @@ class WriterCore {
 
 type Group = Extract<FromWriter, { kind: 'group' }>
 
-/** What these delete is not left lying in the file. */
+/** What these delete is overwritten in the file. */
 function isErasing({ change }: Op): boolean {
   return change === 'closeUser' || change === 'eraseUser' || change === 'eraseLogs' || change === 'eraseLate'
 }
@@ -158,16 +158,16 @@ function broken(reason: string, values: readonly unknown[] = [], faults: readonl
   return { kind: 'group', values, faults, broken: reason }
 }
 
-/** SQLite would make it everybody's to read; its log gets the mode of the file. A group may share it. */
+/** SQLite would make it readable for everyone; its log gets the mode of the file. A group may share it. */
 function makeFile(path: string): void {
   try {
     closeSync(openSync(path, 'ax', 0o640))
   } catch {
-    // It is there, or SQLite will say why it cannot be.
+    // It exists, or SQLite reports why it cannot.
   }
 }
 
-/** Why nothing can be written at all; undefined when the error is one operation's own. */
+/** Why nothing can be written at all; undefined if the error is one operation's own. */
 function failureOf(error: unknown): string | undefined {
   return error instanceof StorageError && error.code === 'storage_newer' ? error.message : storageFailure(error)
 }

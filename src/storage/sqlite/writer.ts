@@ -11,12 +11,15 @@ import type { StartThread, StorageThread } from './thread.ts'
 import { Outage } from '../outage.ts'
 import { WriteQueue } from '../write-queue.ts'
 
-/** Operations of one commit. More wait for the next: a group is one turn of the writer, and the first waits for the last. */
+/**
+ * Operations of one commit. More wait for the next: a group is one turn of the writer, and the first waits for the
+ * last.
+ */
 const groupOpsMax = 512
 /** Rows that no caller waits for wait this long for others. */
 const lazyMs = 50
 const probeMs = 500
-/** A commit that takes longer than the wait for a foreign writer hangs. */
+/** A commit that takes longer than the wait for another process's write hangs. */
 const hangMs = 6_000
 const closeMs = 10_000
 
@@ -32,9 +35,9 @@ export type WriterOptions = {
 }
 
 /**
- * Commits on a thread of its own, a group at a time: while one group syncs, the next one gathers. Every promise resolves
- * after its commit is durable; when the storage cannot be written all that waits is rejected, and probes find out when it
- * can be written again.
+ * Commits on its own thread, a group at a time: while one group syncs, the next one gathers. Every promise resolves
+ * after its commit is durable; if the storage cannot be written all waiting ones are rejected, and probes find out when
+ * it can be written again.
  */
 export class Writer implements Writing {
   readonly #options: WriterOptions
@@ -79,18 +82,18 @@ export class Writer implements Writing {
     this.#outage.onRecovered(call)
   }
 
-  /** Starts the thread, which brings the schema up to date and recovers. */
+  /** Starts the thread, which migrates the schema and recovers. */
   start(): Promise<Recovery> {
     this.#starting ??= this.#launch()
     return this.#starting
   }
 
-  /** Resolves after the commit. @throws StorageError `storage_unavailable` when it is not known to have happened. */
+  /** Resolves after the commit. @throws StorageError `storage_unavailable` if it is not known to have happened. */
   submit<C extends Change>(change: C, given: Given<C>): Promise<Gives<C>> {
     if (this.#closed) return Promise.reject(new StorageError('storage_closed'))
     return new Promise<Gives<C>>((resolve, reject) => {
       this.#writeQueue.submitted()
-      // The union of operations is by change; a generic one cannot be seen to be a member of it.
+      // The union of operations is by change; TypeScript cannot verify that a generic one is a member of it.
       const op = { change, given } as Op
       this.#queue.push({ op, resolve: value => resolve(value as Gives<C>), reject })
       this.#pumpSoon()
@@ -104,7 +107,7 @@ export class Writer implements Writing {
     else this.#lazy ??= this.#options.clock.after(lazyMs, () => this.#pumpLazy())
   }
 
-  /** Resolves when everything handed in so far is durable. */
+  /** Resolves when everything received so far is durable. */
   async flush(): Promise<void> {
     const flushing = this.#writeQueue.flush()
     if (!flushing) return
@@ -124,7 +127,8 @@ export class Writer implements Writing {
     }
     this.#closed = true
     const { size } = this.#options.chargeQueue
-    if (size > 0) this.#options.log.error({ charges: size }, 'charges could not be written and go with the process')
+    if (size > 0)
+      this.#options.log.error({ charges: size }, 'charges could not be written and are lost when the process ends')
     this.#lazy?.cancel()
     this.#outage.close()
     this.#rejectAll(new StorageError('storage_closed'))
@@ -164,7 +168,10 @@ export class Writer implements Writing {
     })
   }
 
-  /** The thread is gone: whatever it had may or may not be committed. One that was refused had nothing, and has said why. */
+  /**
+   * The thread is gone: its operations may or may not be committed. One that was refused had none, and has reported
+   * why.
+   */
   #lose(thread: StorageThread, isRefused: boolean): void {
     if (this.#thread !== thread) return
     this.#thread = undefined
@@ -176,7 +183,7 @@ export class Writer implements Writing {
   #pumpSoon(): void {
     if (this.#pumping) return
     this.#pumping = true
-    // What one turn hands in goes as one group.
+    // The operations of one turn form one group.
     queueMicrotask(() => {
       this.#pumping = false
       this.#pump()
@@ -227,7 +234,7 @@ export class Writer implements Writing {
     let at = group.length
     if (this.#writeQueue.hasPost) this.#writeQueue.postArrived(errorAt(at++))
     if (this.#writeQueue.hasBatch) this.#writeQueue.batchArrived(errorAt(at))
-    // The log may find no room where the charges did.
+    // The log may find no room when the charges did.
     const reason = broken ?? faults.find(fault => fault?.code === 'storage_unavailable')?.message
     if (reason !== undefined) this.#break(reason)
     this.#writeQueue.checkFlushes()
@@ -235,17 +242,17 @@ export class Writer implements Writing {
     if (this.#writeQueue.waits) this.touch()
   }
 
-  /** Charges that are open go on; new ones wait until there is room. */
+  /** Open charges continue; new ones wait until there is room. */
   #arriveRoom(short: string | undefined): void {
     const { log } = this.#options
-    if (short === undefined) log.info({}, 'the disk has room again')
+    if (short === undefined) log.info({}, 'the disk has space again')
     else log.error({ reason: short }, 'the disk is nearly full; billable requests are refused')
     this.#short = short
     if (short !== undefined) this.#startProbing()
   }
 
   #startProbing(): void {
-    // A probe finds out about room too.
+    // A probe notices room too.
     this.#outage.startProbing(() => this.#short !== undefined)
   }
 

@@ -34,19 +34,19 @@ export async function* examine(file: string): AsyncIterable<Checked> {
     const errors = loaded.findings.filter(finding => finding.severity === 'error')
     const [first] = errors
     const text = `${errors.length} ${errors.length === 1 ? 'error' : 'errors'}; the first: ${first?.file}:${first?.line} ${first?.message}`
-    yield { name: 'configuration', state: 'fail', text, remedy: `tollgate check ${file} tells all of them` }
+    yield { name: 'configuration', state: 'fail', text, remedy: `run tollgate check ${file}` }
     return
   }
   const { plan, notes } = loaded
   yield notes.length === 0
     ? ok('configuration', `${file} is valid, revision ${plan.revision}`)
-    : warn('configuration', `${file} is valid, with ${notes.length} notes`, `tollgate check ${file} tells them`)
+    : warn('configuration', `${file} is valid, with ${notes.length} notes`, `run tollgate check ${file}`)
   const running = await askRunning(file)
   yield running
     ? ok('gateway', `process ${running.pid} runs with revision ${running.revision}`)
-    : ok('gateway', 'none is running with this configuration')
+    : ok('gateway', 'no gateway is running with this configuration')
   if (running && running.revision !== plan.revision)
-    yield warn('revision', 'the running gateway has another configuration than the file', 'tollgate reload')
+    yield warn('revision', 'the configuration of the running gateway differs from the file', 'tollgate reload')
   if (running) yield* checkKeys(running)
   if (running) yield* checkWebhooks(running)
   yield* checkStorage(plan)
@@ -90,15 +90,15 @@ async function* checkStorage({ storage, groups }: CompiledConfig): AsyncIterable
   }
   const { exists, schema, unwritable } = state
   if (unwritable !== undefined)
-    yield fail('storage', `it cannot be written: ${unwritable}`, 'let the user that the gateway runs as write there')
-  else if (!exists) yield ok('storage', 'it is not there yet; the first start makes it')
+    yield fail('storage', `it cannot be written: ${unwritable}`, 'give the user that runs the gateway write access')
+  else if (!exists) yield ok('storage', 'it does not exist yet; the first start creates it')
   else if (schema.found > schema.known)
-    yield fail('storage', `its schema ${schema.found} is newer than ${schema.known}`, 'use the version that wrote it')
+    yield fail('storage', `its schema ${schema.found} is newer than ${schema.known}`, 'use the version that created it')
   else if (schema.found < schema.known)
     yield warn(
       'storage',
       `its schema ${schema.found} is older than ${schema.known}`,
-      'back it up: the next start migrates it',
+      'back it up; the next start migrates it',
     )
   else yield ok('storage', `reached, writable, schema ${schema.found}`)
   for (const held of state.groups) {
@@ -107,13 +107,18 @@ async function* checkStorage({ storage, groups }: CompiledConfig): AsyncIterable
     yield warn(
       `group ${held.name}`,
       `the configuration has no such group: ${who} in it are refused (group_unknown)`,
-      `add groups.${held.name}, or move them: tollgate users set NAME --group GROUP, tollgate keys update ID --group GROUP`,
+      `add groups.${held.name}, or move them with tollgate users set NAME --group GROUP, tollgate keys update ID --group GROUP`,
     )
   }
   const skew = Math.abs(state.skewMs)
   const clock = `differs from that of the database by ${skew} ms`
   if (skew > skewMs.warn)
-    yield { name: 'clock', state: skew > skewMs.fail ? 'fail' : 'warn', text: clock, remedy: 'set both by NTP' }
+    yield {
+      name: 'clock',
+      state: skew > skewMs.fail ? 'fail' : 'warn',
+      text: clock,
+      remedy: 'synchronize both clocks by NTP',
+    }
   else yield ok('clock', clock)
   const path = /^sqlite:(?:\/\/)?(.+)$/.exec(storage)?.[1]
   if (path !== undefined && path !== ':memory:') yield await checkDisk(path)
@@ -126,10 +131,13 @@ async function checkDisk(path: string): Promise<Checked> {
     if (found) {
       const free = found.bavail * found.bsize
       const text = `${Math.floor(free / 1_048_576)} MiB free at ${folder}`
-      if (free < diskBytes.fail) return fail('disk', text, 'free some: below 256 MiB nothing billable is taken')
-      return free < diskBytes.warn ? warn('disk', text, 'free some before it is 256 MiB') : ok('disk', text)
+      if (free < diskBytes.fail)
+        return fail('disk', text, 'free disk space: below 256 MiB, billable requests are refused')
+      return free < diskBytes.warn
+        ? warn('disk', text, 'free disk space before it falls below 256 MiB')
+        : ok('disk', text)
     }
-    if (dirname(folder) === folder) return fail('disk', `${path} has no folder`, 'make it')
+    if (dirname(folder) === folder) return fail('disk', `the folder of ${path} does not exist`, 'create it')
     folder = dirname(folder)
   }
 }
@@ -139,9 +147,9 @@ async function checkCounters({ counters: url }: CompiledConfig): Promise<Checked
   const counters = await openCounters({ url, clock: systemClock, log: createLog({ level: 'silent' }) })
   try {
     await counters.peek([{ id: 'doctor', kind: 'window', limit: 1, amount: 0, shadow: false }], 'refuse')
-    return ok('counters', kind === 'memory' ? 'in memory: limits are those of one process' : `${kind} answers`)
+    return ok('counters', kind === 'memory' ? 'in memory: limits apply to one process only' : `${kind} responds`)
   } catch (error) {
-    const text = error instanceof CountersDown ? `${kind} does not answer` : reasonOf(error)
+    const text = error instanceof CountersDown ? `${kind} does not respond` : reasonOf(error)
     return fail('counters', text, 'start it, and check the address and the credentials of `counters`')
   } finally {
     await counters.close()
@@ -151,7 +159,7 @@ async function checkCounters({ counters: url }: CompiledConfig): Promise<Checked
 async function* checkUpstreams({ upstreams }: CompiledConfig): AsyncIterable<Checked> {
   for (const { name, url } of upstreams.values()) {
     if (url.startsWith('simulator:')) {
-      yield warn(`upstream ${name}`, 'is simulated: nothing is bought', 'give it its real url when you want to buy')
+      yield warn(`upstream ${name}`, 'simulated: requests cost nothing', 'set its real url to send real requests')
       continue
     }
     const checked = await reach(url).then(
@@ -160,7 +168,7 @@ async function* checkUpstreams({ upstreams }: CompiledConfig): AsyncIterable<Che
         fail(
           `upstream ${name}`,
           `${new URL(url).host}: ${reasonOf(error)}`,
-          'check its url, DNS, the firewall, and its certificate',
+          'check its url, DNS, the firewall and its certificate',
         ),
     )
     yield checked
@@ -172,16 +180,16 @@ function* checkKeys({ upstreams }: Pick<Status, 'upstreams'>): Iterable<Checked>
   for (const { name, keys = [] } of upstreams) {
     if (keys.length === 0) continue
     const asked = keys.filter(key => key.asked)
-    const text = `${asked.length} of ${keys.length} are asked`
+    const text = `${asked.length} of ${keys.length} in use`
     if (asked.length === 0)
-      yield fail(`keys of ${name}`, `${text}: its models are refused`, 'tollgate upstreams list says why')
+      yield fail(`keys of ${name}`, `${text}: requests to its models are refused`, 'see tollgate upstreams list')
     for (const key of keys) {
       if (key.state !== 'suspended') continue
       const why = `${key.name} is suspended (${key.reason}) since ${key.since}: ${key.code ?? key.note ?? '-'}`
       const remedy =
         key.reason === 'operator'
           ? `tollgate upstreams resume ${name} ${key.name}`
-          : `mend it, then tollgate upstreams test ${name} ${key.name}`
+          : `fix the key, then run tollgate upstreams test ${name} ${key.name}`
       yield warn(`keys of ${name}`, why, remedy)
     }
     if (asked.length > 0 && !keys.some(({ state }) => state === 'suspended')) yield ok(`keys of ${name}`, text)
@@ -192,8 +200,8 @@ function* checkWebhooks({ silent_webhooks: silent = [] }: Pick<Status, 'silent_w
   for (const { name, since, why } of silent)
     yield warn(
       `webhook ${name}`,
-      `it has taken nothing since ${since}: ${why}`,
-      `check events.webhooks.${name} in the file and its receiver; what waits is told when it takes events again`,
+      `it has accepted no events since ${since}: ${why}`,
+      `check events.webhooks.${name} in the file and its receiver; queued events are sent once it accepts them again`,
     )
 }
 
@@ -206,8 +214,14 @@ async function* checkPorts({ server }: CompiledConfig, isRunning: boolean): Asyn
     const place = `${address.host}:${address.port}`
     const taken = await whyTaken(address)
     if (taken === undefined) yield ok(`server.${word}`, `${place} is free`)
-    else if (taken === 'EADDRINUSE' && isRunning) yield ok(`server.${word}`, `${place} is held by the running gateway`)
-    else yield fail(`server.${word}`, `${place} cannot be had: ${taken}`, 'stop what has it, or choose another address')
+    else if (taken === 'EADDRINUSE' && isRunning)
+      yield ok(`server.${word}`, `${place} is in use by the running gateway`)
+    else
+      yield fail(
+        `server.${word}`,
+        `${place} cannot be opened: ${taken}`,
+        'stop the program that uses it, or choose another address',
+      )
   }
 }
 
@@ -219,10 +233,14 @@ async function checkCertificate(tls: { readonly cert: string; readonly key: stri
     const days = Math.floor((Date.parse(validTo) - systemClock.now()) / dayMs)
     const text = `${subjectAltName}, valid for ${days} more days`
     if (days < 0)
-      return fail('certificate', `it ended on ${validTo}`, 'renew it; the gateway takes the new file by itself')
+      return fail('certificate', `it ended on ${validTo}`, 'renew it; the gateway loads the new file automatically')
     return days < certificateDays ? warn('certificate', text, 'renew it') : ok('certificate', text)
   } catch (error) {
-    return fail('certificate', `${tls.cert}: ${reasonOf(error)}`, 'name a certificate and its own key, both as PEM')
+    return fail(
+      'certificate',
+      `${tls.cert}: ${reasonOf(error)}`,
+      'set a certificate and its own key, both in PEM format',
+    )
   }
 }
 
@@ -241,11 +259,11 @@ async function* checkFiles({ file, storage, server }: CompiledConfig): AsyncIter
     open++
     yield warn(
       'permissions',
-      `${path} may be read by everybody (${(found.mode & 0o777).toString(8)})`,
+      `${path} is readable by every user (${(found.mode & 0o777).toString(8)})`,
       `chmod o= ${path}`,
     )
   }
-  if (open === 0) yield ok('permissions', 'nobody else may read the secrets and the database')
+  if (open === 0) yield ok('permissions', 'only the owner and group can read the secrets and the database')
 }
 
 function ok(name: string, text: string): Checked {

@@ -16,7 +16,7 @@ export async function reach(url: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   socket.once(isTls ? 'secureConnect' : 'connect', () => resolve())
   socket.once('error', reject)
-  const limit = systemClock.after(reachMs, () => reject(new Error(`no answer within ${reachMs / 1000} s`)))
+  const limit = systemClock.after(reachMs, () => reject(new Error(`no response within ${reachMs / 1000} s`)))
   try {
     await promise
   } finally {

@@ -84,7 +84,7 @@ async function tryOne(gateway: Gateway, url: string, secret: string, trial: Live
   const startedAt = systemClock.now()
   const none = { ...trial, status: null, pictures: [], charge: null, unrecognised: null }
   const route = gateway.plan.routes.find(one => one.operation === operation && one.stream !== 'always')
-  if (!route) return { ...none, ms: 0, error: 'no route leads to it' }
+  if (!route) return { ...none, ms: 0, error: 'no route serves it' }
   const before = unrecognisedOf(gateway, model)
   const headers = { authorization: `Bearer ${secret}` }
   try {
@@ -152,9 +152,9 @@ async function lookAt({ b64_json: base64, url = '' }: Item): Promise<string> {
   try {
     const bytes = base64 === undefined ? await readLink(url) : Buffer.from(base64, 'base64')
     const pixels = measurePicture(bytes)
-    return pixels ? `${pixels.width}x${pixels.height}` : `${bytes.length} bytes of no known kind`
+    return pixels ? `${pixels.width}x${pixels.height}` : `${bytes.length} bytes of an unknown format`
   } catch {
-    return 'a link that does not lead to it'
+    return 'a link that does not work'
   }
 }
 

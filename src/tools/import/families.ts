@@ -114,8 +114,8 @@ export function familyOf(mode: string, style: Style): string | undefined {
 
 /** What callers of a family have to know that used one API format for everything before. */
 export function styleNote(family: string): string | undefined {
-  if (family === 'messages') return 'callers ask for it at /v1/messages; bodies are not translated'
-  if (family === 'generative') return 'callers ask for it at /v1beta/models/…; bodies are not translated'
+  if (family === 'messages') return 'clients call it at /v1/messages; bodies are not translated'
+  if (family === 'generative') return 'clients call it at /v1beta/models/…; bodies are not translated'
   return undefined
 }
 

@@ -40,8 +40,8 @@ export type Off = { readonly name: string; readonly why: string }
 /** The model that replaces another, and since when. */
 const fallbackKinds: { readonly [key: string]: string | undefined } = {
   fallbacks: undefined,
-  context_window_fallbacks: 'where a prompt is too long; here it is where the one before cannot be asked',
-  content_policy_fallbacks: 'where a prompt was refused; here it is where the one before cannot be asked',
+  context_window_fallbacks: 'if a prompt is too long; here it is used if the upstream before it is unavailable',
+  content_policy_fallbacks: 'if a prompt was refused; here it is used if the upstream before it is unavailable',
 }
 
 /**
@@ -62,7 +62,7 @@ export function importLitellm(value: unknown, options: LitellmOptions = {}): Imp
   const set = Object.keys(variables)
   if (set.length > 0)
     note(
-      `environment_variables: what upstreams need of ${set.join(', ')} was taken; set the rest where the gateway runs`,
+      `environment_variables: of ${set.join(', ')}, only those that upstreams need were imported; set the rest in the gateway's environment`,
     )
   for (const entry of list) addCredential(entry, file)
   const around = { options, variables, secrets, defaults: readPlaceDefaults(router, settings), note }
@@ -88,10 +88,10 @@ export function importLitellm(value: unknown, options: LitellmOptions = {}): Imp
       now: systemClock.now(),
     })
   if (options.book && !people)
-    throw new Error('this is no database of a LiteLLM: it has no table LiteLLM_VerificationToken')
+    throw new Error('this is not a LiteLLM database: it has no table LiteLLM_VerificationToken')
   if (isCapped && people && people.groups.length > 0)
     note(
-      'max_budget: it bounds the whole gateway there, and here the group default alone: the groups of the database have budgets of their own, and what they may spend comes on top. Lower them, or give those without one a budget',
+      'max_budget: it limits the whole gateway in LiteLLM, but only the group default here. Groups of the database have their own budgets in addition: lower them, and set one for groups without a budget',
     )
   for (const text of secrets.notes()) note(text)
   for (const text of tellLeft(file, list)) note(text)
@@ -101,8 +101,8 @@ export function importLitellm(value: unknown, options: LitellmOptions = {}): Imp
     notes: [...notes],
     groups: [
       people
-        ? '# What was of no team is in the group default: give it rpm and tpm.'
-        : '# The file this comes from has no groups: give this one rpm and tpm.',
+        ? '# Keys without a team are in the group default: set rpm and tpm.'
+        : '# The source file has no groups: set rpm and tpm for this one.',
       'groups:',
       `  default: ${group}`,
       ...(people?.groups ?? []),
@@ -133,8 +133,11 @@ function whyOff(
   const out = left.find(one => one.line === line)
   if (out) return { name: out.name, why: out.why }
   const made = read.find((one): one is Deployment => 'way' in one && one.line === line)
-  if (!made) return { name: String(line), why: 'it has become nothing' }
-  return { name: made.name, why: off.get(made) ?? (made.cost.kind === 'unknown' ? made.cost.why : 'its model is off') }
+  if (!made) return { name: String(line), why: 'it was not imported' }
+  return {
+    name: made.name,
+    why: off.get(made) ?? (made.cost.kind === 'unknown' ? made.cost.why : 'its model is disabled'),
+  }
 }
 
 /** A named credential is defined once, in a list of its own. */
@@ -155,9 +158,9 @@ function gather(deployments: readonly Deployment[], upstreams: UpstreamBook, not
     const family = (all.find(one => one.cost.kind !== 'unknown') ?? first).family
     const kin = all.filter(one => one.family === family)
     for (const one of all.filter(other => other.family !== family)) {
-      off.set(one, `it is of the family ${one.family}, and others of its name are of ${family}`)
+      off.set(one, `its family is ${one.family}, but others of its name have the family ${family}`)
       note(
-        `${name}: the deployment ${one.target} is left out: it is of the family ${one.family}, the others are of ${family}`,
+        `${name}: the deployment ${one.target} is left out: its family is ${one.family}, but the others have ${family}`,
       )
     }
     const priced = kin.filter(one => one.cost.kind !== 'unknown')
@@ -168,12 +171,12 @@ function gather(deployments: readonly Deployment[], upstreams: UpstreamBook, not
       note(`${name}: the deployment ${one.target} is left out: ${why}`)
     }
     const cost = dearest(used.map(one => one.cost))
-    if (cost.kind === 'unknown') note(`${name}: ${cost.why}, so its line is a comment: add its prices`)
+    if (cost.kind === 'unknown') note(`${name}: ${cost.why}, so its line is commented out: add its prices`)
     if (new Set(used.map(one => writeCost(one.cost))).size > 1)
-      note(`${name}: its deployments cost differently; all of them are charged as the dearest`)
+      note(`${name}: its deployments have different prices; all of them are charged as the most expensive`)
     const limits = used.map(one => one.rpm)
     if (limits.includes(undefined) && limits.some(rpm => rpm !== undefined))
-      note(`${name}: rpm of some of its deployments is not translated: others say none, and are not bound`)
+      note(`${name}: rpm of some of its deployments is not translated: others have none and are not limited`)
     models.set(name, {
       name,
       family,
@@ -207,15 +210,17 @@ function addAliases(
     const given = aliases.take(alias)
     const name = typeof given === 'string' ? given : fieldsOf(given)['model']
     const model = typeof name === 'string' ? models.get(name) : undefined
-    const no = whyNoName(alias) ?? (models.has(alias) ? 'there is a model of this name' : undefined)
+    const no = whyNoName(alias) ?? (models.has(alias) ? 'a model of this name exists' : undefined)
     if (!model || no !== undefined)
-      note(`${alias}: the alias of ${textOf(name)} is not translated: ${no ?? 'there is no such model'}`)
+      note(`${alias}: the alias of ${textOf(name)} is not translated: ${no ?? 'the model does not exist'}`)
     else {
       all.set(alias, { ...model, name: alias })
       if (isActive(model) && fieldsOf(given)['hidden'] === true)
         note(`${alias}: an alias cannot be hidden here; it is listed`)
       if (model.rpm !== undefined)
-        note(`${alias}: it may be asked ${model.rpm} times a minute beside ${model.name}: there both together`)
+        note(
+          `${alias}: its limit of ${model.rpm} requests per minute is separate from ${model.name}; in LiteLLM they share it`,
+        )
     }
   }
   return all
@@ -256,29 +261,27 @@ function addFallback(
 ): void {
   const { name, other, models, when } = given
   const [model, next] = [asked.get(name), typeof other === 'string' ? models.get(other) : undefined]
-  if (!model) return note(`${name}: its fallback ${textOf(other)} is not translated: there is no such model`)
+  if (!model) return note(`${name}: its fallback ${textOf(other)} is not translated: the model does not exist`)
   const why =
     !next || next.family !== model.family
-      ? `it is not a model of the family ${model.family}`
+      ? `its family is not ${model.family}`
       : !isActive(next)
         ? 'it is off'
         : model.cost.kind === 'free' && next.cost.kind !== 'free'
-          ? `${name} is free and it is not: nobody would be charged`
+          ? `${name} is free and it is not, so its use would not be charged`
           : undefined
-  if (!next || why !== undefined) return note(`${name}: the fallback ${textOf(other)} is not translated, as ${why}`)
+  if (!next || why !== undefined) return note(`${name}: the fallback ${textOf(other)} is not translated: ${why}`)
   const priority = Math.max(...model.routes.map(one => one.priority)) + 1
   const known = new Set(model.routes.map(keyOf))
   const routes = next.routes
     .filter(one => !known.has(keyOf(one)))
     .map(one => ({ ...one, priority: one.priority - 1 + priority }))
   if (routes.length === 0)
-    return note(
-      `${name}: its fallback ${textOf(other)} is asked at the same upstream for the same model, and adds nothing`,
-    )
+    return note(`${name}: its fallback ${textOf(other)} is the same model at the same upstream, so it has no effect`)
   asked.set(name, { ...model, routes: [...model.routes, ...routes] })
   const once = isActive(model) ? '' : 'once it has its prices, '
-  note(`${name}: ${once}what its fallback ${textOf(other)} answers is charged as ${name}`)
-  if (when !== undefined) note(`${name}: LiteLLM asks ${textOf(other)} ${when}`)
+  note(`${name}: ${once}responses of its fallback ${textOf(other)} are charged as ${name}`)
+  if (when !== undefined) note(`${name}: LiteLLM uses ${textOf(other)} ${when}`)
 }
 
 const keyOf = ({ upstream, sendAs }: DraftRoute): string => JSON.stringify([upstream, sendAs])
@@ -289,17 +292,17 @@ function textOf(value: unknown): string {
 
 /** What takes the place of settings that many files have. */
 const remedy: { readonly [key: string]: string } = {
-  master_key: 'make keys with tollgate keys create, and the first administrator at /console',
+  master_key: 'create keys with tollgate keys create, and the first administrator at /console',
   database_url: 'set storage',
   redis_host: 'set counters',
   redis_port: 'set counters',
   redis_password: 'set counters',
   redis_url: 'set counters',
-  drop_params: "the families' forward says which fields go on",
-  num_retries: 'the next upstream is asked only where nothing can have been charged twice',
-  max_retries: 'the next upstream is asked only where nothing can have been charged twice',
-  retry_after: 'the next upstream is asked at once',
-  retry_policy: 'the next upstream is asked only where nothing can have been charged twice',
+  drop_params: 'set `forward` in the families to choose the forwarded fields',
+  num_retries: 'the next upstream is used only if the vendor cannot have charged',
+  max_retries: 'the next upstream is used only if the vendor cannot have charged',
+  retry_after: 'the next upstream is used immediately',
+  retry_policy: 'the next upstream is used only if the vendor cannot have charged',
   routing_strategy: 'upstreams are chosen by priority and weight',
   request_timeout: 'set timeouts at the upstreams',
   timeout: 'set timeouts at the upstreams',
@@ -307,15 +310,15 @@ const remedy: { readonly [key: string]: string } = {
   allowed_fails: 'set cooldown at the upstreams',
   cooldown_time: 'set cooldown at the upstreams',
   max_parallel_requests: 'set concurrency in a group',
-  max_budget: 'give keys, users and groups budgets',
-  budget_duration: 'give keys, users and groups budgets of a day or a month',
-  provider_budget_config: 'give keys, users and groups budgets',
+  max_budget: 'set budgets for keys, users and groups',
+  budget_duration: 'set budgets per day or month for keys, users and groups',
+  provider_budget_config: 'set budgets for keys, users and groups',
   success_callback: 'see /metrics, and tollgate logs --format json',
   failure_callback: 'see /metrics, and tollgate logs --format json',
   callbacks: 'see /metrics, and tollgate logs --format json',
   set_verbose: 'see tollgate logs',
-  api_version: 'the path that is asked needs none',
-  include: 'merge the files, and import the whole',
+  api_version: 'the upstream path needs none',
+  include: 'merge the files, and import the result',
 }
 
 /** A sentence for each setting that was not used: those of models together, by name. */

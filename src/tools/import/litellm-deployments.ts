@@ -66,9 +66,10 @@ export function readLine(entry: Tracked, line: number, around: Around): readonly
     return [{ line, name: name ?? entry.path, target: target ?? 'none', why }]
   }
   if (name === undefined || target === undefined) return out('it needs model_name and litellm_params.model')
-  if (target.startsWith('os.environ/')) return out(`which model it is stands in ${target.slice('os.environ/'.length)}`)
+  if (target.startsWith('os.environ/'))
+    return out(`its model is set by the variable ${target.slice('os.environ/'.length)}`)
   const { prefix, rest, vendor } = vendorOf(target, params, around)
-  if (!vendor) return out(`'${prefix}' is not an upstream that can be asked by an address and a key`)
+  if (!vendor) return out(`'${prefix}' is not an upstream with an address and a key`)
   if (name.includes('*') || rest.includes('*')) {
     const rows = rowsOf(name, rest, prefix, around)
     if (typeof rows === 'string') return out(rows)
@@ -77,7 +78,7 @@ export function readLine(entry: Tracked, line: number, around: Around): readonly
     const left = found.length - made.length
     if (left > 0)
       around.note(
-        `${name}: ${left} of ${found.length} models of the table are left out, without a price or a family here`,
+        `${name}: ${left} of ${found.length} models of the table are left out, because they have no price or family here`,
       )
     return made.length > 0 ? made : out(`none of its ${found.length} models in the table has a price and a family here`)
   }
@@ -102,17 +103,17 @@ function readOne(entry: Tracked, line: number, named: Named, around: Around): De
   if (mode === undefined)
     return out(
       unpriced === undefined
-        ? 'nothing says what it is for: model_info.mode, a table with --prices, or --mode does'
+        ? 'its mode is unknown: set model_info.mode, a table with --prices, or --mode'
         : `${options.prices?.name ?? 'the table'}: ${unpriced}`,
     )
   const family = familyOf(mode, vendor.style)
-  if (family === undefined) return out(`mode ${mode} is not served in the style of ${prefix}`)
+  if (family === undefined) return out(`mode ${mode} is not supported in the API format of ${prefix}`)
   const found = findPlace({ prefix, vendor, family, params }, around)
   if ('why' in found) return out(found.why)
   const { isLocal } = found
   const cost = costFor(entry, { family, isLocal, isNamedFree: isNamedFree(named), row, unpriced }, around)
   if (params.takeAs('tpm', value => value) !== undefined)
-    note(`${name}: tpm of a deployment is not translated; tokens are limited by group and key`)
+    note(`${name}: tpm of a deployment is not translated; set token limits by group and key`)
   const style = styleNote(family)
   if (cost.kind !== 'unknown' && style !== undefined) note(`${name}: ${style}`)
   const rpm = params.takeAs('rpm', wholeFrom)
@@ -243,24 +244,24 @@ function costFor(
     const left = pricesLeft(given, family)
     const whole = left.length > 0 ? wholeCostOf(given, family) : undefined
     for (const field of whole?.left ?? left)
-      note(`${name}: ${field} is not translated, and not charged: no price here says the same`)
+      note(`${name}: ${field} is not translated and not charged: it has no equivalent price here`)
     return whole?.cost ?? said
   }
   if (about.isNamedFree) return { kind: 'free' }
   if (isLocal && !isSaid) {
     if (options.localFree === true) return { kind: 'free' }
-    return { kind: 'unknown', why: 'it runs on a machine of your own: say its prices, or --local-free' }
+    return { kind: 'unknown', why: 'it runs on your own machine: set its prices, or use --local-free' }
   }
   if (!row || !options.prices || isSaid) {
     const table = options.prices?.name
-    const unknown = unpriced === undefined ? 'does not know it either' : `says of it: ${unpriced}`
-    const missing = table === undefined ? 'name a table with --prices' : `the table ${table} ${unknown}`
+    const unknown = unpriced === undefined ? 'does not contain it either' : `says of it: ${unpriced}`
+    const missing = table === undefined ? 'set a table with --prices' : `the table ${table} ${unknown}`
     return { kind: 'unknown', why: said.kind === 'unknown' ? `${said.why}; ${missing}` : missing }
   }
   const where = `the row ${row.id} of ${options.prices.name}`
   const listed = costOfRow(row, family)
   if (listed.kind === 'unknown') return { kind: 'unknown', why: `${where}: ${listed.why}` }
-  if (row.unmapped) note(`${name}: ${where} has more that is not charged: ${row.unmapped.join(', ')}`)
+  if (row.unmapped) note(`${name}: ${where} has other prices that are not charged: ${row.unmapped.join(', ')}`)
   return listed
 }
 
@@ -280,10 +281,9 @@ function rowsOf(
   { options }: Around,
 ): readonly (readonly [string, string])[] | string {
   const { prices, expand } = options
-  if (expand !== true)
-    return 'a pattern is no model: write each on a line of its own, or say --expand with a table (--prices)'
-  if (!prices) return '--expand needs a table: name one with --prices'
-  if (rest.split('*').length > 2 || name.split('*').length > 2) return 'a pattern with more than one * is not read'
+  if (expand !== true) return 'a pattern is not a model: list each model, or use --expand with a table (--prices)'
+  if (!prices) return '--expand needs a table: set one with --prices'
+  if (rest.split('*').length > 2 || name.split('*').length > 2) return 'a pattern with more than one * is not supported'
   const [before = '', after = ''] = rest.split('*')
   const found = new Map<string, string>()
   for (const own of prices.rows.ids) {
@@ -296,7 +296,7 @@ function rowsOf(
     const part = bare.slice(before.length, bare.length - after.length)
     found.set(name.includes('*') ? name.replace('*', () => part) : bare, bare)
   }
-  return found.size > 0 ? [...found] : `the table has no model that ${prefix}/${rest} stands for`
+  return found.size > 0 ? [...found] : `the table has no model that matches ${prefix}/${rest}`
 }
 
 const wholeFrom = (value: unknown): number | undefined => {

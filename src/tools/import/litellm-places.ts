@@ -59,7 +59,7 @@ export function findPlace(
   const { variables, secrets, defaults, note } = around
   const base = params.takeText('api_base') ?? params.takeText('base_url')
   const found = base === undefined ? ownPlace(vendor) : placeAt(readSaid(base, variables), vendor, note)
-  if (!found) return { why: 'it has no api_base that can be asked' }
+  if (!found) return { why: 'it has no usable api_base' }
   const key = referenceOf(params.take('api_key'), { prefix, vendor, variables, secrets })
   if ('why' in key) return key
   const calls = found.isBare ? bareCalls(family) : undefined
@@ -98,7 +98,7 @@ function placeAt(said: Said, vendor: Vendor, note: (text: string) => void): Addr
   const { path = '' } = vendor
   if (said.kind === 'variable') {
     const { name } = said
-    note(`${name} is the address that /v1/… is appended to: set it without /v1 at its end`)
+    note(`/v1/… is appended to ${name}: set it without /v1 at the end`)
     const unset = `https://${name.toLowerCase().replaceAll('_', '-')}-is-not-set.invalid`
     // A cloud's customers all have addresses of their own.
     return { url: JSON.stringify(`\${${name}:-${unset}}${path}`), isBare: false, isLocal: false, isOwn: path !== '' }
@@ -147,7 +147,7 @@ function referenceOf(
         : readSaid(`os.environ/${vendor.key}`, variables)
       : readSaid(typeof given === 'number' ? String(given) : given, variables)
   if (said === undefined) return { reference: undefined }
-  if (said.kind === 'unreadable') return { why: 'its api_key is no text, or names a variable that no shell can set' }
+  if (said.kind === 'unreadable') return { why: 'its api_key is not text, or names an invalid variable' }
   if (said.kind === 'variable') return { reference: `\${${said.name}:-}` }
   return secrets.keep(said.text, prefix)
 }
@@ -175,7 +175,7 @@ function headersOf(
     const text = reference && 'reference' in reference ? JSON.stringify(reference.reference) : undefined
     const own = text ?? (reference === undefined && isPlain ? writeForeign(said.text) : undefined)
     if (own === undefined || !headerName.test(name)) {
-      note(`${params.path}: the header ${name} of extra_headers cannot be written and is left out`)
+      note(`${params.path}: the header ${name} of extra_headers is not valid and is left out`)
       return []
     }
     return [[name, own] as const]

@@ -46,14 +46,14 @@ function costBy(rows: readonly Row[], given: Fields, family: string): Cost {
     const { label, fields, perMillion, needed } = row
     const decimal = decimalOf(given, row)
     if (decimal === undefined && !needed) continue
-    if (decimal === undefined) return { kind: 'unknown', why: `nothing says ${fields.join(' or ')}` }
+    if (decimal === undefined) return { kind: 'unknown', why: `it has no ${fields.join(' or ')}` }
     const price = toPrice(perMillion ? shiftPoint(decimal, 6) : decimal)
     if (price === undefined) return { kind: 'unknown', why: `${fields.join(' or ')} has more than six decimal places` }
     prices.set(label, price)
   }
   if ([...prices.values()].some(price => Number(price) > 0)) return { kind: 'prices', prices }
   const left = pricesLeft(given, family)
-  return left.length === 0 ? { kind: 'free' } : { kind: 'unknown', why: `it costs nothing but ${left.join(', ')}` }
+  return left.length === 0 ? { kind: 'free' } : { kind: 'unknown', why: `it only has prices for ${left.join(', ')}` }
 }
 
 /** The modes that models of a family are priced in. */

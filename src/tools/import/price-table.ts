@@ -40,8 +40,7 @@ export function costOfRow({ prices, free, overrides, times }: TableRow, family: 
   if (free === true) return { kind: 'free' }
   const known = labels[family] ?? []
   const other = Object.keys(prices).find(label => !known.includes(label))
-  if (other !== undefined)
-    return { kind: 'unknown', why: `it is priced by ${other}, and models of its kind are not here` }
+  if (other !== undefined) return { kind: 'unknown', why: `it is priced by ${other}, which is not supported` }
   return {
     kind: 'prices',
     prices: new Map(Object.entries(prices)),

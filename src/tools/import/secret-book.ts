@@ -17,7 +17,7 @@ export class SecretBook {
 
   /** The reference that replaces a secret, or why there can be none. `name` is what its file may be called. */
   keep(value: string, name: string): { readonly reference: string } | { readonly why: string } {
-    if (!/^[\t\x20-\x7e]+$/.test(value)) return { why: 'its key has characters that no header can carry' }
+    if (!/^[\t\x20-\x7e]+$/.test(value)) return { why: 'its key has characters that are not valid in a header' }
     const known = this.#byValue.get(value)
     if (known !== undefined) return { reference: known }
     const taken = new Set(this.files.map(file => file.name))
@@ -39,7 +39,7 @@ export class SecretBook {
   /** What to do where no folder was named: one sentence for each. */
   notes(): readonly string[] {
     return this.#variables.map(
-      name => `a key stands in the file and was not copied: set ${name} to it, or name a folder with --secrets`,
+      name => `the file contains a key, which was not copied: set ${name} to it, or set a folder with --secrets`,
     )
   }
 }

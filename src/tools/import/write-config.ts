@@ -49,9 +49,9 @@ export function writeConfig({ origin, notes, groups, upstreams, models }: Draft)
   const active = models.filter(isActive)
   const used = new Set(active.flatMap(model => model.routes.map(route => route.upstream)))
   const places = upstreams.lines(name => used.has(name))
-  const left = notes.length === 0 ? [] : ['#', '# To be looked at:', ...notes.map(note => `# - ${writeComment(note)}`)]
+  const left = notes.length === 0 ? [] : ['#', '# Needs review:', ...notes.map(note => `# - ${writeComment(note)}`)]
   const lines = [
-    `# ${writeComment(origin)} tollgate check says whether it is valid, tollgate explain what a request would do.`,
+    `# ${writeComment(origin)} Validate it with tollgate check; tollgate explain shows what a request would do.`,
     ...left,
     'version: 1',
     'currency: USD',
@@ -126,7 +126,7 @@ export function dearest(costs: readonly Cost[]): Cost {
   if (conditional && new Set(priced.map(writeCost)).size > 1)
     return {
       kind: 'unknown',
-      why: 'its deployments cost differently, and by conditions: nobody knows which is the dearest',
+      why: 'its deployments have different prices with conditions, so the most expensive is unknown',
     }
   if (conditional) return priced[0] as Cost
   const labels = new Set(priced.flatMap(({ prices }) => [...prices.keys()]))
@@ -142,5 +142,5 @@ export function dearest(costs: readonly Cost[]): Cost {
 
 /** Why a name cannot be a model's; undefined when it can. */
 export function whyNoName(name: string): string | undefined {
-  return isName(name) ? undefined : 'its name cannot stand in a configuration'
+  return isName(name) ? undefined : 'its name is not valid in a configuration'
 }

@@ -46,20 +46,20 @@ export function comparePricesInUse(inUse: readonly PriceInUse[], after: readonly
     const [{ row, asked } = { row: null, asked: [] }] = prices
     const found = row === null ? findRow(asked, rows) : (rows.get(row) ?? 'none')
     if (found === 'several') {
-      notes.push(`${model}: the rows of its upstreams cost differently, so it is left out`)
+      notes.push(`${model}: the rows of its upstreams have different prices, so it is left out`)
       return []
     }
     const before = Object.fromEntries(
       prices.map(({ unit, price, file, line }) => [unit, { price, where: `${file}:${line}` }] as const),
     )
     if (found === 'none' && row === null) {
-      notes.push(`${model}: it has prices of its own, and the table has no row of it`)
+      notes.push(`${model}: it has its own prices, and the table has no row for it`)
       return []
     }
     const now = found === 'none' ? {} : sideOf(found)
     if (row === null && Object.keys(now).every(unit => !Object.hasOwn(before, unit))) {
       notes.push(
-        `${model}: its own prices are of ${Object.keys(before).join(', ')}, and those of the table of ${Object.keys(now).join(', ')}`,
+        `${model}: its own prices are for ${Object.keys(before).join(', ')}, but the table has prices for ${Object.keys(now).join(', ')}`,
       )
       return []
     }

@@ -37,14 +37,16 @@ export function importPrices(text: string, options: PriceImport): ImportedPrices
   const read = readSourceTable(from, text)
   if (!read)
     throw new Error(
-      parseExact(text) ? `this is no table of ${from}: ${tableExamples[from]}` : 'this is no JSON, or was cut short',
+      parseExact(text)
+        ? `this is not a price list of ${from}: expected ${tableExamples[from]}`
+        : 'this is not valid JSON, or is truncated',
     )
   const table = withoutUndercharging(read, options.allowUndercharge)
   const isAsked = askedFor(only, providers)
   const fit = table.rows.filter(row => isName(row.id))
   const misnamed = table.rows
     .filter(row => !isName(row.id))
-    .map(({ id }) => ({ id, why: 'its name cannot stand in a file' }))
+    .map(({ id }) => ({ id, why: 'its name is not valid in a file' }))
   const rows = fit.filter(row => isAsked(row.id, row.provider)).toSorted(byId)
   const left = [...table.left, ...misnamed].filter(({ id }) => isAsked(id, undefined)).toSorted(byId)
   const digest = `sha256:${createHash('sha256').update(text).digest('hex')}`

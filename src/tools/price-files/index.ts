@@ -65,5 +65,5 @@ export async function comparePrices(asked: PriceQuestion, env: Environment): Pro
 }
 
 function needSame(before: string, after: string): void {
-  if (before !== after) throw new Error(`prices in ${before} are not held against prices in ${after}`)
+  if (before !== after) throw new Error(`prices in ${before} cannot be compared with prices in ${after}`)
 }

@@ -16,7 +16,7 @@ type Table = {
 export type Ownership = 'own' | 'changed' | 'foreign'
 
 const mark = '# Written by tollgate prices import; what follows has the sha256 '
-const advice = '# It is written over by the next import: prices of your own stand in a table before it.'
+const advice = '# The next import overwrites it: put your own prices in a table before it.'
 
 /** A file of prices: the same rows give the same bytes. */
 export function writeTable({ source, asOf, digest, currency, rows }: Table): string {

@@ -16,8 +16,8 @@ export type PriceSource = (typeof priceSources)[number]
 /** What a table of each is, for people. */
 export const tableExamples: { readonly [source in PriceSource]: string } = {
   litellm: 'model_prices_and_context_window.json',
-  openrouter: 'an answer of /api/v1/models',
-  'new-api': 'its options, or an answer of /api/pricing, with 500000 quota for a USD',
+  openrouter: 'a response of /api/v1/models',
+  'new-api': 'its options, or a response of /api/pricing, with 500000 quota per USD',
 }
 
 const readers: { readonly [source in PriceSource]: (text: string) => SourceTable | undefined } = {

@@ -35,7 +35,7 @@ const localProviders = new Set(['ollama', 'ollama_chat', 'lm_studio', 'llamafile
 const sized = /(?:^|\/)\d+-x-\d+\//
 /** Such a model says a price of its answers once for all kinds of them. */
 const kindsOfOutput: readonly UnitName[] = ['output_image', 'output_audio']
-const sixPlaces = 'is no amount with at most six decimal places'
+const sixPlaces = 'is not an amount with at most six decimal places'
 
 /** Reads a `model_prices_and_context_window.json` of LiteLLM. Undefined when the text is none. */
 export function readLitellmTable(text: string): SourceTable | undefined {
@@ -64,13 +64,13 @@ function readRow(id: string, own: Fields, bySize: ReadonlySet<string>): TableRow
   const ends = typeof end === 'string' && /^\d{4}-\d\d-\d\d$/.test(end) ? end : undefined
   const about = { id, mode, ...(provider !== undefined && { provider }), ...(ends !== undefined && { ends }) }
   const known = ways[mode]
-  if (!known) return `nothing here counts what the mode '${mode}' is priced by`
+  if (!known) return `the mode '${mode}' is priced by a unit that is not supported`
   const unread = Object.keys(own).find(name => isPrice.test(name) && !isAmount(own[name]))
-  if (unread !== undefined) return `${unread} is no amount`
+  if (unread !== undefined) return `${unread} is not an amount`
   const costing = Object.keys(own).filter(name => isPrice.test(name) && costs(own[name]))
   if (costing.length === 0) {
     const free = id.endsWith(':free') || (provider !== undefined && localProviders.has(provider))
-    return free ? { ...about, prices: {}, free: true } : 'it says no price, or 0, which may mean that nobody knew'
+    return free ? { ...about, prices: {}, free: true } : 'its price is missing or 0, which may mean unknown'
   }
   const cost = new RowReading(own, costing, provider).price(known, mode)
   const isByTokens = typeof cost === 'object' && cost.prices['input'] !== undefined
@@ -129,7 +129,7 @@ class RowReading {
       const given = one.fields.filter(name => this.#costing.includes(name))
       const [field] = given
       if (field === undefined) continue
-      if (new Set(given.map(name => this.#own[name])).size > 1) return `${given.join(' and ')} say different prices`
+      if (new Set(given.map(name => this.#own[name])).size > 1) return `${given.join(' and ')} have different prices`
       const text = textOf(this.#own[field]) ?? ''
       const found = one.label === 'second' ? timePrice(text) : onePrice(one.label, text)
       if (!found) return `${field} ${sixPlaces}`
@@ -210,7 +210,7 @@ class RowReading {
         if (name === 'range' || !costs(tier[name])) continue
         const field = readTokenField(name)
         if (!field || field.cell.tier !== undefined || field.cell.above !== undefined)
-          return `tiered_pricing has ${name}, and nothing here counts by it`
+          return `tiered_pricing has ${name}, which is not supported`
         const price = priceOf(textOf(tier[name]) ?? '', 6)
         if (price === undefined) return `${name} of tiered_pricing ${sixPlaces}`
         grid.set(field.unit, price, i === 0 ? {} : { above: from })
@@ -279,7 +279,7 @@ class RowReading {
       if (by === undefined || by === '1') continue
       if (name === 'fast') times.push({ if: { speed: name }, by })
       else if (/^[a-z]{2}$/.test(name)) times.push({ if: { region: name }, by })
-      else rest.push(`provider_specific_entry.${name} (nothing here says what it is a factor of)`)
+      else rest.push(`provider_specific_entry.${name} (it is unknown what the factor applies to)`)
     }
     return times
   }
@@ -295,10 +295,10 @@ class RowReading {
 }
 
 function whyNot(name: string): string {
-  if (name === 'search_context_cost_per_query') return 'it depends on the size of the search, which no answer tells'
-  if (name === 'off_peak_pricing') return 'its hours cannot be told in one time zone, or stand beside other conditions'
+  if (name === 'search_context_cost_per_query') return 'it depends on the size of the search, which no response reports'
+  if (name === 'off_peak_pricing') return 'its hours do not fit one time zone, or are combined with other conditions'
   if (name === 'tiered_pricing') return 'it has no ranges'
-  return 'no answer counts by it'
+  return 'no response reports it'
 }
 
 function unmappedOf(rest: readonly string[]): Pick<TableRow, 'unmapped'> {
@@ -365,10 +365,10 @@ export function priceOf(text: string, places: number): string | undefined {
 /** One price of an image that has several sizes hides what the large ones cost. */
 function imageFault(id: string, costing: readonly string[], bySize: ReadonlySet<string>): string | undefined {
   const counted = costing.find(name => /_(?:per_image_token|per_pixel)$/.test(name))
-  if (counted !== undefined) return `${counted}: its images cost by what they are made of, which one price does not say`
+  if (counted !== undefined) return `${counted}: its image prices depend on more than one price can express`
   if (sized.test(id)) return 'it is one size of a model: price the model by its tiers'
   if (bySize.has(id.slice(id.lastIndexOf('/') + 1))) return 'its price depends on the size, which other rows say'
   if (costing.includes('input_cost_per_image') && !costing.includes('output_cost_per_image'))
-    return 'input_cost_per_image may be a price of what is sent, or of what is made'
+    return 'input_cost_per_image may be a price of input or of output images'
   return undefined
 }

@@ -44,11 +44,11 @@ function pricesOf(tree: Tree): Pick<TableRow, 'prices' | 'overrides'> {
   const leaves = leavesOf(tree)
   const used = new Set(leaves.flatMap(({ prices }) => [...prices.keys()]))
   if (used.has('request')) {
-    if (leaves.length > 1) throw new Untranslated('a price of a request stands beside others')
+    if (leaves.length > 1) throw new Untranslated('a price per request is combined with others')
     return { prices: { request: leaves[0]?.prices.get('request') as string } }
   }
   const kinds = new Set(leaves.map(one => one.isInclusive).filter(one => one !== undefined))
-  if (kinds.size > 1) throw new Untranslated('its sizes are compared in two ways')
+  if (kinds.size > 1) throw new Untranslated('its sizes are compared inconsistently')
   const grid = new PriceGrid(kinds.has(true))
   for (const { from, prices } of leaves)
     for (const unit of used as ReadonlySet<UnitName>) {
@@ -67,10 +67,10 @@ type Leaf = { readonly from: number | undefined; readonly isInclusive: boolean |
 /** By rising size of the input. */
 function leavesOf(tree: Tree, from?: number, isInclusive?: boolean): readonly Leaf[] {
   if ('prices' in tree) return [{ from, isInclusive, prices: tree.prices }]
-  if (from !== undefined && tree.size <= from) throw new Untranslated('its sizes do not rise')
+  if (from !== undefined && tree.size <= from) throw new Untranslated('its sizes are not in ascending order')
   const below = leavesOf(tree.below, from, isInclusive)
   if (below.some(one => one.from !== undefined && one.from >= tree.size))
-    throw new Untranslated('its sizes do not rise')
+    throw new Untranslated('its sizes are not in ascending order')
   return [...below, ...leavesOf(tree.above, tree.size, tree.isInclusive)]
 }
 
@@ -86,7 +86,7 @@ class Parser {
     while (token.lastIndex < text.length) {
       const at = token.lastIndex
       const match = token.exec(text)
-      if (!match) throw new Untranslated(`'${text.slice(at, at + 20).trim()}' is not known here`)
+      if (!match) throw new Untranslated(`'${text.slice(at, at + 20).trim()}' is not supported`)
       // A text keeps a mark of its own, so that it is no name.
       tokens.push(match[3] === undefined ? (match[1] ?? match[2] ?? match[4] ?? '') : `"${match[3]}`)
     }
@@ -125,7 +125,7 @@ class Parser {
     const first = this.#tree()
     this.#need(':')
     const second = this.#tree()
-    if (!Number.isSafeInteger(size) || size < 1) throw new Untranslated('a size is no number of tokens')
+    if (!Number.isSafeInteger(size) || size < 1) throw new Untranslated('a size is not a number of tokens')
     if (operator === '<=' || operator === '<')
       return { size, isInclusive: operator === '<', below: first, above: second }
     if (operator === '>' || operator === '>=')
@@ -145,7 +145,7 @@ class Parser {
       const [first, second] = [this.#next(), this.#need('*') && this.#next()]
       const [variable, number] = /^\d/.test(first) ? [second, first] : [first, second]
       const unit = Object.hasOwn(unitsOf, variable) ? unitsOf[variable] : undefined
-      if (!unit || prices.has(unit)) throw new Untranslated(`'${variable}' is not known here`)
+      if (!unit || prices.has(unit)) throw new Untranslated(`'${variable}' is not supported`)
       prices.set(unit, this.#price(number))
     } while (this.#take('+'))
     return prices
@@ -165,16 +165,16 @@ class Parser {
     this.#need(':')
     const otherwise = readDecimal(this.#number())
     this.#need(')')
-    if (field !== 'service_tier' && field !== 'speed') throw new Untranslated(`it goes by the field ${field}`)
+    if (field !== 'service_tier' && field !== 'speed') throw new Untranslated(`it depends on the field ${field}`)
     if (by === undefined || isZero(by) || otherwise !== '1' || (by.split('.')[1] ?? '').length > 6)
-      throw new Untranslated('a factor is none of ours')
+      throw new Untranslated('a factor is not supported')
     return { if: { [field]: value }, by }
   }
 
   #price(text: string): string {
     const decimal = readDecimal(text)
     const price = decimal === undefined ? undefined : toPrice(withoutNoise(decimal))
-    if (price === undefined) throw new Untranslated(`${text} is no price with at most six decimal places`)
+    if (price === undefined) throw new Untranslated(`${text} is not a price with at most six decimal places`)
     return price
   }
 
@@ -210,6 +210,6 @@ class Parser {
   }
 
   #unknown(): Untranslated {
-    return new Untranslated(`'${(this.#peek() ?? 'its end').replace(/^"/, '')}' is not expected there`)
+    return new Untranslated(`'${(this.#peek() ?? 'its end').replace(/^"/, '')}' is not expected`)
   }
 }

@@ -100,13 +100,13 @@ function ratiosOfPricing(list: readonly Fields[]): Ratios {
 }
 
 function readRow(id: string, ratios: Ratios): TableRow | string {
-  if (id.includes('*')) return 'a pattern is no model'
+  if (id.includes('*')) return 'a pattern is not a model'
   const mode = textOf(ratios[modes[0]]?.[id]) ?? 'ratio'
   if (mode === 'tiered_expr') {
     const read = readExpression(textOf(ratios[modes[1]]?.[id]) ?? '')
     return typeof read === 'string' ? read : { id, provider: 'new-api', ...read }
   }
-  if (mode !== 'ratio') return `nothing here counts what the mode '${mode}' is priced by`
+  if (mode !== 'ratio') return `the mode '${mode}' is priced by a unit that is not supported`
   const ratio = (map: string): string | undefined => {
     const decimal = readDecimal(textOf(ratios[map]?.[id]) ?? '')
     return decimal === undefined || isZero(decimal) ? undefined : decimal
@@ -115,7 +115,7 @@ function readRow(id: string, ratios: Ratios): TableRow | string {
     const value = ratios[map]?.[id]
     return value !== undefined && value !== null && readDecimal(typeof value === 'string' ? value : '') === undefined
   })
-  if (unread !== undefined) return `its ${unread} is no amount`
+  if (unread !== undefined) return `its ${unread} is not an amount`
   const about = { id, provider: 'new-api' }
   // The price of a call comes before ratios there, too.
   const call = ratio('ModelPrice')
@@ -124,9 +124,9 @@ function readRow(id: string, ratios: Ratios): TableRow | string {
     return request === undefined ? 'ModelPrice has more than six decimal places' : { ...about, prices: { request } }
   }
   const [model, completion, cached] = [ratio('ModelRatio'), ratio('CompletionRatio'), ratio('CacheRatio')]
-  if (model === undefined) return 'its ratio is 0, which may mean that nobody knew'
+  if (model === undefined) return 'its ratio is 0, which may mean unknown'
   if (completion === undefined)
-    return 'there is no CompletionRatio of it: it stands in the code there, and in what /api/pricing of a running one answers'
+    return 'it has no CompletionRatio: it is defined in the code of the source; /api/pricing of a running instance returns it'
   const [written, image, audio, spoken] = kinds.map(ratio)
   const grid = new PriceGrid()
   const factors: { readonly [unit in UnitName]?: readonly string[] } = {

@@ -47,18 +47,18 @@ export function readOpenrouterTable(text: string): SourceTable | undefined {
 function readRow(id: string, pricing: Fields): TableRow | string {
   const about = { id, provider: 'openrouter' }
   if (Object.values(pricing).some(value => typeof value === 'string' && value.trim().startsWith('-')))
-    return 'its price varies: another model answers each time'
+    return 'its price varies, because it routes to different models'
   const { overrides, discount: _discount, ...own } = pricing
   const unread = Object.keys(own).find(name => {
     const value = own[name]
     return typeof value === 'string' && readDecimal(value) === undefined
   })
-  if (unread !== undefined) return `${unread} is no amount`
+  if (unread !== undefined) return `${unread} is not an amount`
   const costing = Object.keys(own).filter(name => isCosting(own[name]))
   if (costing.length === 0)
     return id.endsWith(':free')
       ? { ...about, prices: {}, free: true }
-      : 'it says no price, or 0, which may mean that nobody knew'
+      : 'its price is missing or 0, which may mean unknown'
   // A size that is named is the least that has the price.
   const grid = new PriceGrid(true)
   const beside: { [label: string]: string } = {}
@@ -70,14 +70,14 @@ function readRow(id: string, pricing: Fields): TableRow | string {
     if (price === undefined) return `${name} has more than six decimal places`
     if (call) beside[call[0]] = price
     else if (Object.hasOwn(tokens, name)) grid.set(tokens[name] as UnitName, price)
-    else unmapped.push(`${name} (no answer counts by it)`)
+    else unmapped.push(`${name} (no response reports it)`)
   }
   const missing = ['prompt', 'completion'].find(field => !costing.includes(field))
   if (
     missing !== undefined &&
     (beside['request'] === undefined || costing.includes('prompt') || costing.includes('completion'))
   )
-    return `it says no price, or 0, for ${missing}`
+    return `its price for ${missing} is missing or 0`
   const fault = Array.isArray(overrides) ? readOverrides(overrides.map(fieldsOf), grid) : undefined
   if (fault !== undefined) return fault
   const replaced = grid.overrides()
@@ -98,11 +98,11 @@ function isCosting(value: unknown): boolean {
 function readOverrides(list: readonly Fields[], grid: PriceGrid): string | undefined {
   for (const { min_prompt_tokens: size, ...prices } of list) {
     const above = Number(size)
-    if (!Number.isSafeInteger(above) || above < 1) return 'overrides has a condition that nothing here knows'
+    if (!Number.isSafeInteger(above) || above < 1) return 'overrides has a condition that is not supported'
     for (const [name, value] of Object.entries(prices)) {
-      if (!Object.hasOwn(tokens, name)) return `overrides has ${name}, and nothing here counts by it`
+      if (!Object.hasOwn(tokens, name)) return `overrides has ${name}, which is not supported`
       const price = priceOf(textOf(value) ?? '', 6)
-      if (price === undefined) return `${name} of overrides is no amount with at most six decimal places`
+      if (price === undefined) return `${name} of overrides is not an amount with at most six decimal places`
       grid.set(tokens[name] as UnitName, price, { above })
     }
   }

@@ -9,13 +9,13 @@ export type SourceTable = {
 }
 
 /** Why a row is left of which a table says two things. */
-export const saidTwice = 'it stands there twice, or a part of it does'
+export const saidTwice = 'it, or a part of it, is listed twice'
 
 /** The table without the rows that leave out something that costs, unless these are wanted all the same. */
 export function withoutUndercharging({ rows, left }: SourceTable, isAllowed = false): SourceTable {
   if (isAllowed) return { rows, left }
   const out = rows.flatMap(({ id, unmapped }) =>
-    unmapped ? [{ id, why: `it would be undercharged: ${unmapped.join('; ')}` }] : [],
+    unmapped ? [{ id, why: `some of its use would not be charged: ${unmapped.join('; ')}` }] : [],
   )
   return { rows: rows.filter(row => !row.unmapped), left: [...left, ...out] }
 }

@@ -65,8 +65,7 @@ type File = { readonly text: string; readonly root: MapTree }
 function open(text: string, what = 'the file'): File {
   const { root, diagnostics } = readYaml(text)
   if (!root || root.kind !== 'map' || diagnostics.length > 0) throw new MergeError(`${what} cannot be read`)
-  if (text[root.span.start] === '{')
-    throw new MergeError(`${what} is one pair of braces; lines are added to a file that has a line for each key`)
+  if (text[root.span.start] === '{') throw new MergeError(`${what} is written in braces; use one line for each key`)
   return { text, root }
 }
 
@@ -165,7 +164,7 @@ function asBlock(text: string, key: string): File {
   if (value?.kind !== 'map' || text[value.span.start] !== '{') return file
   const { start, end } = value.span
   if (/#/.test(text.slice(start, end).replaceAll(/"[^"]*"|'[^']*'/g, '')))
-    throw new MergeError(`${key} is in braces, with comments; give each of its entries a line of its own`)
+    throw new MergeError(`${key} is written in braces, with comments; use one line for each entry`)
   const lines = value.entries.map(entry => `  ${text.slice(entry.keySpan.start, endIn(entry.value))}`)
   const before = text.slice(0, start).trimEnd()
   return open(`${[before, ...lines].join('\n')}\n${text.slice(end).replace(/^[ \t]*\n/, '')}`)

@@ -237,14 +237,15 @@ function give(connection: Connection, piece: Buffer): void {
 /** Where we refuse, on purpose, what Node takes: by what is told of it, with what has to stand in the answer. */
 const stricter: { readonly [why: string]: RegExp } = {
   // Other codings, or one twice.
-  'it is coded in a way that is not known':
+  'its transfer-encoding is unknown':
     /^transfer-encoding: *(?!chunked\r\n)\S|^transfer-encoding:.*^transfer-encoding:/ims,
   // Node counts the names and values of a head, and not what stands between them.
   'its head is too long': /[^]{16384}/,
   // Blank lines before a head.
-  'it is another protocol': /^[\r\n]|\r\n\r\n[\r\n]/,
+  'it uses another protocol': /^[\r\n]|\r\n\r\n[\r\n]/,
   // The same, or what no reason may hold.
-  'its first line is no status line': /^[\r\n]|\r\n\r\n[\r\n]|HTTP\/1\.[01] \d{3} [^\r\n]*[^\t\x20-\x7e\x80-\xff\r\n]/,
+  'its first line is not a status line':
+    /^[\r\n]|\r\n\r\n[\r\n]|HTTP\/1\.[01] \d{3} [^\r\n]*[^\t\x20-\x7e\x80-\xff\r\n]/,
 }
 /** Where Node refuses what we take: extensions of chunks, and a length behind the last one, which nobody reads. */
 const looser = /chunk extensions|Content-Length can't be present with Transfer-Encoding/

@@ -4,13 +4,13 @@ import type { Oracle } from './oracle.ts'
 const expected = [
   'the storage cannot be written; billable requests are refused',
   'the storage writer failed',
-  'a charge could not be ended; recovery will',
-  'a hold could not be given back yet',
-  "an upstream's key is refused and suspended until it is good again",
-  'a charge could not be left to a person; it is charged as estimated',
+  'a charge could not be closed; recovery will close it',
+  'a hold could not be released yet',
+  'an upstream key was refused and is suspended until it works again',
+  'a charge could not be left for review; it is charged as estimated',
   'the storage closes with rows that could not be written',
-  'charges could not be written and go with the process',
-  'requests did not end and go with the process',
+  'charges could not be written and are lost when the process ends',
+  'drain timeout: aborting the remaining requests',
 ]
 
 export const faultless: Oracle = {

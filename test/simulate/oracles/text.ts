@@ -6,7 +6,7 @@ import type { Stage } from '../play/stage.ts'
 import type { Oracle } from './oracle.ts'
 
 const bytesPerToken = 4
-const notLeft = 'a charge could not be left to a person; it is charged as estimated'
+const notLeft = 'a charge could not be left for review; it is charged as estimated'
 /** What an answer has around its text, generously. */
 const aroundIt = 600
 

@@ -7,7 +7,7 @@ export const metByFleet: readonly string[] = [
   'fault: frozen for longer than a lease',
   'charges of a frozen gateway were ended',
   'said: this gateway was silent for longer than its lease; its open charges were ended',
-  'said: the store of the limits does not answer',
+  'said: the counter store does not respond',
   'fault: kill',
   'fault: a key dies under several gateways',
   'fault: restart',

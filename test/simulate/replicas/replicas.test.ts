@@ -31,12 +31,12 @@ const found = JSON.parse(readFileSync(resolve(import.meta.dirname, 'seeds.json')
 const triesMost = 4
 const skip = redisMissing()
 
-t.test('planted faults of several gateways fit the sources as they are', t => {
+t.test('planted faults of several gateways match the sources', t => {
   t.strictSame(unfitting(fleetSabotages), [])
   t.end()
 })
 
-t.test('a story of several gateways that was written down is the one that was drawn', t => {
+t.test('a recorded story of several gateways equals the drawn one', t => {
   for (const seed of [1, 2, 10]) {
     const plan = drawFleetPlan(seed)
     const read = readFleet(JSON.parse(JSON.stringify(recordFleet(plan))) as RecordedFleet)
@@ -46,7 +46,7 @@ t.test('a story of several gateways that was written down is the one that was dr
   t.end()
 })
 
-t.test('several gateways on one PostgreSQL and one Redis keep every promise, whatever happens', { skip }, async t => {
+t.test('several gateways on one PostgreSQL and one Redis keep every promise', { skip }, async t => {
   const servers = await startServers()
   t.teardown(() => servers.close())
 

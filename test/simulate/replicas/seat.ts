@@ -19,7 +19,7 @@ export function configurationOf(policy: Policy, settings: Settings): string {
 /** What gateways say when what they stand on fails them; `faultless` judges the rest. */
 const expected: ReadonlySet<string> = new Set([
   'this gateway was silent for longer than its lease; its open charges were ended',
-  'the store of the limits does not answer',
+  'the counter store does not respond',
 ])
 
 type SeatParts = {

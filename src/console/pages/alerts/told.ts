@@ -6,7 +6,7 @@ import { momentText } from '../../words/moment.ts'
 export type Alert = AlertList['alerts'][number]
 type Data = Alert['data']
 
-/** What the words of an alert are called: what has ended is no longer to end, and a budget that refused may have money left. */
+/** Keys of an alert's words: what has ended is no longer to end, and a budget that refused may have money left. */
 export function wordOf(kind: Alert['kind'], { is_over: isOver, refused, spent, amount }: Data): string {
   if (kind === 'budget.exhausted' && refused === true && Number(spent) < Number(amount)) return 'budget.short'
   return kind === 'certificate.ends' && isOver === true ? 'certificate.over' : kind
@@ -32,7 +32,7 @@ export function textsOf(data: Data, tell: (finding: string) => string = String):
   ])
   const texts: Record<string, string> = { ...blank, ...more, findings: '', ...Object.fromEntries(told) }
   if (texts['level'] !== undefined && texts['level'] !== '') texts['level'] = tName('budgets.level', texts['level'])
-  // Events know a key by its id, people by its name.
+  // Events have a key's id, people know its name.
   if (typeof data['called'] === 'string') texts['name'] = data['called']
   const ends = new Date(texts['ends'] ?? '')
   if (!Number.isNaN(ends.getTime())) texts['ends'] = momentText(ends)
@@ -44,7 +44,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** Where something can be done about it. */
+/** The page where something can be done about it. */
 export function whereOf(kind: string, { level, name }: Data): string | undefined {
   if (kind.startsWith('budget.')) {
     const whose = typeof name === 'string' ? name : ''

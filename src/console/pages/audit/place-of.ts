@@ -1,7 +1,7 @@
 import { queryText } from '../../api/call.ts'
 import type { Duty } from '../../api/shapes.ts'
 
-/** Where what was changed is; undefined where it is nowhere, or the user may not go there. */
+/** The page of a changed target; undefined if there is none, or the user may not open it. */
 export function placeOf(action: string, subject: string, may: readonly string[]): string | undefined {
   const whoMay = (duty: Duty, href: string): string | undefined => (may.includes(duty) ? href : undefined)
   switch (action.slice(0, action.indexOf('.'))) {
@@ -9,7 +9,7 @@ export function placeOf(action: string, subject: string, may: readonly string[])
       return `/console/tokens/${encodeURIComponent(subject)}`
     case 'user':
     case 'session':
-      // A user's form opens for those who change users.
+      // A user's form opens for those who may change users.
       return whoMay('admin', `/console/users${queryText({ edit: subject })}`) ?? whoMay('readers', '/console/users')
     case 'charge':
       return `/console/logs/${encodeURIComponent(subject)}`

@@ -3,7 +3,7 @@ import { tBounds } from '../../words/bound.ts'
 import { t, tName } from '../../words/index.ts'
 import { tSettingChange } from '../../words/setting-change.ts'
 
-/** Fields whose values are names of the gateway's own, by the prefix of their words. */
+/** Fields whose values are names of the gateway, by the prefix of their words. */
 const named: { readonly [field: string]: string } = {
   role: 'role',
   status: 'status',
@@ -12,7 +12,7 @@ const named: { readonly [field: string]: string } = {
   per: 'period',
 }
 
-/** A value as people write it: lists with commas, what has parts with the name of each. */
+/** A readable value: lists with commas, objects with the name of each part. */
 export function valueText(name: string, value: unknown): string {
   if (isNone(value)) return '–'
   if (name === 'bounds' || name === 'key_bounds') return boundsText(value as Key['bounds'])
@@ -29,20 +29,20 @@ export function valueText(name: string, value: unknown): string {
   return words === undefined ? value : tName(words, value)
 }
 
-/** What the most of each setting was made. */
+/** The bounds that were set. */
 function boundsText(of: Key['bounds']): string {
   return tBounds(of, '')
     .map(({ name, most }) => `${name} ${most}`)
     .join(' · ')
 }
 
-/** What a part of a setting is called: a limit, else a field. */
+/** The name of a part of a setting: a limit, else a field. */
 function partName(part: string): string {
   const limit = tName('limit', part)
   return limit === part ? tName('field', part) : limit
 }
 
-/** Nothing: no value, or a list or parts of which none is there. */
+/** Empty: no value, an empty list or object. */
 export function isNone(value: unknown): boolean {
   if (value === null || value === undefined) return true
   return typeof value === 'object' && Object.values(value).every(isNone)

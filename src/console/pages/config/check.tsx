@@ -10,7 +10,7 @@ import { Yaml } from './yaml.tsx'
 
 type Told = { readonly text: string; readonly ok: boolean; readonly findings: readonly Finding[] }
 
-/** Says what the gateway would say of a text, and what the last month would have cost by it, without taking it over. */
+/** Checks a text as the gateway would, and computes last month's costs under it, without applying it. */
 export function Check({ of: { text: current } }: ConfigViewProps) {
   const [text, setText] = useState(current)
   const [told, setTold] = useState<Told | null>(null)

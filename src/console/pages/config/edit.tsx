@@ -19,12 +19,12 @@ import { Review } from './edit/review.tsx'
 import { changesMax } from './edit/try-changes.ts'
 import type { ConfigViewProps } from './view.ts'
 
-/** The address without what the look at the changes has there. */
+/** The address without the parameters of the review. */
 const unreviewed = { review: null, range: null, from: null, to: null } as const
 
 /**
- * Changes of models, prices and groups: gathered first, then shown as what they would be, and only then written, or taken away
- * as a patch. Which entry is open and whether the changes are looked at stands in the address.
+ * Changes of models, prices and groups: collected first, then reviewed, and only then written, or downloaded as a
+ * patch. The address has the open entry and whether the changes are under review.
  */
 export function Edit({ of: { file: main }, onChanged }: ConfigViewProps) {
   const { query, set, path, route } = useQuery()
@@ -33,7 +33,7 @@ export function Edit({ of: { file: main }, onChanged }: ConfigViewProps) {
   const [written, setWritten] = useState<Written | null>(null)
   const reviews = query['review'] !== undefined && draft.changes.length > 0
   useEffect(() => {
-    // What there was to look at is gone: the next change does not open it again by itself.
+    // The review is gone: the next change does not open it again by itself.
     if (query['review'] !== undefined && draft.changes.length === 0) set(unreviewed)
   }, [draft.changes.length])
   if (written)
@@ -110,7 +110,7 @@ export function Edit({ of: { file: main }, onChanged }: ConfigViewProps) {
   )
 }
 
-/** The changes that are gathered, each with the way out of it. */
+/** The collected changes, each with a button to remove it. */
 function Gathered({ onReview }: { readonly onReview: (() => void) | null }) {
   const { changes, drop, clear } = useDraft()
   if (changes.length === 0) return null
@@ -253,7 +253,7 @@ function servedBy(whole: Value): string {
   return valueText(valueAt(whole, ['upstream']) ?? valueAt(whole, ['routes']))
 }
 
-/** What was written, where the old file is, and what is in use now. */
+/** What was written, where the previous file is, and what is in use now. */
 function Done({ of, onClose }: { readonly of: Written; readonly onClose: () => void }) {
   return (
     <section class="card" role="status">

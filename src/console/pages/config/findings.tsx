@@ -8,13 +8,13 @@ const tones = {
   note: { note: '', status: 'idle' },
 } as const
 
-/** What is wrong with a configuration, where, and what would be right. */
+/** Findings of a configuration: what, where, and the remedy. */
 export function Findings({
   of,
   linked = true,
 }: {
   readonly of: readonly Finding[]
-  /** Whether the text that they are of is on the page. */
+  /** Whether the text with the findings is on the page. */
   readonly linked?: boolean
 }) {
   if (of.length === 0) return null

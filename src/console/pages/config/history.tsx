@@ -15,10 +15,10 @@ import { tSettingChange } from '../../words/setting-change.ts'
 import { WhatIf } from './what-if.tsx'
 
 const pageRows = 20
-/** Lines of what a change means that a list shows. */
+/** Lines of a change's meaning that a list shows. */
 const linesMax = 3
 
-/** Configurations that took effect: when, who or what brought them, and what each changed. */
+/** Configurations that took effect: when, by whom, and what each changed. */
 export function History() {
   const { query } = useQuery()
   const id = query['taken']
@@ -89,7 +89,7 @@ function Summary({ of: { id, changes, change_count } }: { readonly of: ConfigTak
   )
 }
 
-/** One of them: what it changed, line by line, and what charges would have cost under it. */
+/** One of them: its changes, line by line, and what charges would have cost under it. */
 function Taken({ id }: { readonly id: string }) {
   const { query, path } = useQuery()
   const load = useLoad<TakenDiff>(`/config/history/${encodeURIComponent(id)}`)

@@ -1,8 +1,8 @@
 import type { Configuration } from '../../api/shapes.ts'
 
-/** What each view of the configuration is given. */
+/** Props of each view of the configuration. */
 export type ConfigViewProps = {
   readonly of: Configuration
-  /** Reads the configuration again: it may be another. */
+  /** Reads the configuration again, in case it has changed. */
   readonly onChanged: () => void
 }

@@ -15,11 +15,11 @@ import { presets, readRange } from '../costs/range.ts'
 import type { Edit } from './edit/changes.ts'
 import { Findings } from './findings.tsx'
 
-/** A configuration to reckon by: a text, a change of the one that there is, or one that took effect once. */
+/** A configuration for the computation: a text, changes of the current one, or an earlier one. */
 type Terms = { readonly text: string } | { readonly edits: readonly Edit[] } | { readonly taken: number }
 type Told = { readonly value?: CostUnder; readonly error?: ApiError }
 
-/** What the charges of some time, the last month at first, would have cost under another configuration. */
+/** What the charges of a time, initially last month, would have cost under another configuration. */
 export function WhatIf({ of: terms }: { readonly of: Terms }) {
   const { query, path, set } = useQuery()
   const zone = viewerZone()
@@ -80,7 +80,7 @@ export function WhatIf({ of: terms }: { readonly of: Terms }) {
   )
 }
 
-/** The moment that a day begins in the user's zone. */
+/** When a day begins in the user's zone. */
 function startOf(day: string): string {
   return new Date(`${day}T00:00`).toISOString()
 }
@@ -156,7 +156,7 @@ function Figure({
 
 type Pair = NonNullable<CostUnder['by_model']>[number]
 
-/** Rows that are shown of each kind; those that change most come first. */
+/** Rows shown of each kind; the largest changes first. */
 const rowsMax = 100
 
 function Pairs({

@@ -4,14 +4,14 @@ import { dateIn } from '../../zone.ts'
 import { type Range, readRange } from './range.ts'
 import { readBy, readWhere, type Where } from './where.ts'
 
-/** The question in the address of the page of costs. */
+/** The question in the address of the costs page. */
 export type Asked = {
   readonly range: Range
   readonly where: Where
   readonly by: CostPart
   /** `?…` of the costs. */
   readonly costs: string
-  /** `?…` of what could have been saved. */
+  /** `?…` of possible savings. */
   readonly avoidable: string
 }
 

@@ -8,7 +8,7 @@ import type { Where } from './where.ts'
 
 const shown = 3
 
-/** What was paid for nothing, with the way to the requests that it is of and to the line that prices them. */
+/** Possible savings, with links to the requests and to the line of their price. */
 export function AvoidableSpend({ of: value, where }: { readonly of: Avoidable | undefined; readonly where: Where }) {
   const readsConfig = useMay('operators')
   if (!value || value.rows.length === 0) return null
@@ -24,7 +24,7 @@ export function AvoidableSpend({ of: value, where }: { readonly of: Avoidable | 
       <ul class="bare notes">
         {rows.slice(0, shown).map(row => {
           const { model, size, source, tier, ...facts } = { ...row, tier: row.billed }
-          // What was given back is in no sum of these.
+          // Refunded charges are in none of these sums.
           const evidence = { since, until, ...where, model, size, source, tier, charge: 'settled', refunded: 'false' }
           const [, place, line] = /([^/]+:(\d+))$/.exec(row.at ?? '') ?? []
           return (

@@ -13,7 +13,7 @@ export function barLabel(at: string, step: Range['step'], timeZone: string): str
   return new Date(at).toLocaleString(locale, { ...shapes[step], timeZone })
 }
 
-/** Bars with the same label, for the clock goes back that day: when they begin, each with its distance from UTC then. */
+/** Bars with the same label, on the day when the clock goes back: their start, each with its UTC offset. */
 export function hoursTwice(bars: readonly string[], timeZone: string): ReadonlyMap<string, string> {
   const clock = new Intl.DateTimeFormat('en-GB', { timeZone, dateStyle: 'short', timeStyle: 'short' })
   const alike = Map.groupBy(bars, at => clock.format(new Date(at)))

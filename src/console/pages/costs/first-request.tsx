@@ -34,7 +34,7 @@ export function FirstRequest({ baseUrl, onArrived }: { readonly baseUrl: string;
   )
 }
 
-/** How to send a request, by each kind of client. */
+/** How to send a request, with each kind of client. */
 export function Snippets({ baseUrl, secret }: { readonly baseUrl: string; readonly secret: string }) {
   const models = useModels()
   const samples = snippets(baseUrl, secret, models)

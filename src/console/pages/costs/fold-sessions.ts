@@ -1,10 +1,12 @@
 import type { CostsAnswer } from '../../api/shapes.ts'
 import { amountOf, microsOf } from '../../money.ts'
 
-/** The id of the keys of the playground together: no key has this id. */
+/** The id of all playground keys together: no key has this id. */
 export const sessionKeys = '~sessions'
 
-/** Costs by key with those of the playground as one: each session has a key of its own, whose name means nothing to people. */
+/**
+ * Costs by key with those of the playground as one: each session has its own key, whose name means nothing to people.
+ */
 export function foldSessions(answer: CostsAnswer, called: string): CostsAnswer {
   const { rows, before, names, sessions } = answer
   if (sessions.length === 0) return answer

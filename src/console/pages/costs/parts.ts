@@ -2,7 +2,7 @@ import type { CostPart } from '../../../domain/costs.ts'
 import { t, tName } from '../../words/index.ts'
 import { tOperation } from '../../words/operation.ts'
 
-/** What one part is called. `names`: of keys, by their ids. */
+/** The name of a part. `names`: of keys, by their ids. */
 export function nameOf(part: CostPart, what: string, names: { readonly [id: string]: string }): string {
   if (part === 'key') return names[what] ?? what
   if (part === 'operation') return tOperation(what)

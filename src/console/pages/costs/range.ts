@@ -3,7 +3,9 @@ import { addDays, daysIn, isDate, monthOf } from '../../zone.ts'
 export const presets = ['today', '7d', '30d', 'month', 'last'] as const
 export type Preset = (typeof presets)[number]
 
-/** The days of the question, both counted, and how long bars are. `preset` is null for days that were chosen by hand. */
+/**
+ * The first and last day of the question, and the length of bars. `preset` is null for days that were chosen by hand.
+ */
 export type Range = {
   readonly preset: Preset | null
   readonly from: string
@@ -14,7 +16,7 @@ export type Range = {
 const hoursMax = 2
 const daysMax = 92
 
-/** What the address says; the last 30 days where it says nothing that can be. */
+/** The range in the address; the last 30 days if it has no valid one. */
 export function readRange(query: { readonly [name: string]: string | undefined }, today: string): Range {
   const { from, to } = query
   if (isDate(from) && isDate(to) && from <= to) return { preset: null, from, to, step: stepOf(from, to) }
@@ -23,7 +25,7 @@ export function readRange(query: { readonly [name: string]: string | undefined }
   return { preset, from: first, to: last, step: stepOf(first, last) }
 }
 
-/** Of an address, what says which days and what they are split by: days by name stay as many days from another today. */
+/** The parameters of an address for its range and split: a named range stays as many days on another day. */
 export function spanOf(query: { readonly [name: string]: string | undefined }): { readonly [name: string]: string } {
   return Object.fromEntries(
     ['range', 'from', 'to', 'zone', 'by'].flatMap(name => (query[name] ? [[name, query[name]] as const] : [])),
@@ -42,7 +44,7 @@ function stepOf(from: string, to: string): Range['step'] {
   return days <= hoursMax ? 'hour' : days <= daysMax ? 'day' : 'month'
 }
 
-/** The days of the bar that begins on a date, as far as they are in the range. */
+/** The days of the bar that begins on a date, within the range. */
 export function daysOfBar({ step, to }: Range, date: string): { readonly from: string; readonly to: string } {
   if (step !== 'month') return { from: date, to: date }
   const last = addDays(monthOf(date, 1), -1)

@@ -11,7 +11,7 @@ import type { Where } from './where.ts'
 
 const shown = 10
 
-/** The newest requests that costs were narrowed to, each with why it costs what it does. */
+/** The newest requests of the filter, each with the reason for its cost. */
 export function Requests({
   answer,
   where,
@@ -78,7 +78,7 @@ export function Requests({
   )
 }
 
-/** In the words of the log, where a tier is of images, and what is counted has a unit. */
+/** In the words of the log, where only images have tiers, and counts have units. */
 function filterOf({ totals }: CostsAnswer, { tier, ...where }: Where): { readonly [name: string]: string } {
   if (tier === undefined) return where
   const isOfImages = totals.some(({ images }) => images > 0)

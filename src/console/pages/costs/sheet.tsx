@@ -29,13 +29,13 @@ type Given = {
   readonly answer: CostsAnswer
   readonly range: Range
   readonly by: CostPart
-  /** What costs are narrowed to. */
+  /** The filters of costs. */
   readonly where: Where
   readonly parts: readonly CostPart[]
   readonly hrefOf: (change: { readonly [name: string]: string | null }) => string
 }
 
-/** Costs of one currency: their sum, how they went, and what they are made of. */
+/** Costs of one currency: their sum, their course, and their parts. */
 export function CostSheet(given: Given) {
   const { of: sheet, isFirst, answer, by, parts, hrefOf } = given
   const { currency } = sheet
@@ -156,7 +156,7 @@ function quantityOf({ quantity }: Part): string | false {
   return quantity > 0 && count(quantity)
 }
 
-/** How costs went, as bars and as a table; of each there is the way to that time alone. */
+/** The course of costs, as bars and as a table; each links to that time alone. */
 function Course({ of: sheet, answer, range, by, hrefOf }: Given) {
   const { route } = useLocation()
   const { step } = range

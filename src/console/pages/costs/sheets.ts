@@ -1,21 +1,21 @@
 import type { CostsAnswer } from '../../api/shapes.ts'
 import { microsOf } from '../../money.ts'
 
-/** What one part of costs came to, what was given back taken off. Null for those that cost least together. */
+/** The costs of one part after refunds. Null for the cheapest ones together. */
 export type Part = {
   readonly what: string | null
   readonly net: bigint
   readonly before: bigint
   readonly charges: number
   readonly images: number
-  /** Of one unit; 0 where nothing was counted, or several units. */
+  /** Of one unit; 0 if nothing was counted, or several units. */
   readonly quantity: number
   readonly tokens: number
   /** By the numbers of the bars. */
   readonly bars: readonly bigint[]
 }
 
-/** Costs of one currency: of two nothing can be added up. */
+/** Costs of one currency: two currencies cannot be added up. */
 export type Sheet = {
   readonly currency: string
   readonly net: bigint
@@ -24,13 +24,13 @@ export type Sheet = {
   readonly charges: number
   readonly images: number
   readonly tokens: number
-  /** The dearest first, the rest last. */
+  /** The most expensive first, the rest last. */
   readonly parts: readonly Part[]
 }
 
 const unused = { net: 0n, charges: 0, images: 0, quantity: 0, tokens: 0 }
 
-/** A sheet for each currency, that of most charges first. */
+/** A sheet for each currency, the one with most charges first. */
 export function sheetsOf({ rows, totals, before, bars }: CostsAnswer): readonly Sheet[] {
   const sheets = totals.map(({ currency, net, refunded, charges, images, tokens }) => {
     const own = rows.filter(row => row.currency === currency)
@@ -51,7 +51,7 @@ export function sheetsOf({ rows, totals, before, bars }: CostsAnswer): readonly 
         bars: sums,
       }
     })
-    // What was used before and is not now has no row: without one the column would not add up.
+    // Parts that were used before and are not now have no row: without this one the column would not add up.
     const used = new Set(parts.map(({ what }) => what))
     for (const [what, sum] of earlier)
       if (!used.has(what)) parts.push({ ...unused, what, before: sum, bars: bars.map(() => 0n) })

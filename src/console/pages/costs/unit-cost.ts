@@ -5,8 +5,8 @@ import type { Part } from './sheets.ts'
 const million = 1_000_000
 
 /**
- * What one image, or so many units, came to on average after refunds. `unit`: null where a part has several; then tokens are
- * the unit. Undefined where images and units are mixed, or nothing was counted.
+ * The average cost of an image, or of so many units, after refunds. `unit`: null if a part has several; then tokens are
+ * the unit. Undefined if images and units are mixed, or nothing was counted.
  */
 export function unitCostOf(
   { net, images, quantity, tokens }: Pick<Part, 'net' | 'images' | 'quantity' | 'tokens'>,

@@ -1,7 +1,7 @@
 import type { LogTotals } from '../../api/shapes.ts'
 import { amountOf, microsOf } from '../../money.ts'
 
-/** Two answers together: the newer, and what comes before it. */
+/** Adds two answers: the newer one, and the one before it. */
 export function addTotals(newer: LogTotals, older: LogTotals): LogTotals {
   const currencies = new Set([...newer.sums, ...older.sums].map(({ currency }) => currency))
   return {

@@ -3,12 +3,12 @@ import { call } from '../../api/call.ts'
 import type { LogTotals } from '../../api/shapes.ts'
 import { addTotals } from './add-totals.ts'
 
-/** What has been added up; `since` says how far back where that is not all. `isBroken`: it goes no further. */
+/** The totals so far; `since` is how far back they go if incomplete. `isBroken`: no further answer. */
 export type SoFar = LogTotals & { readonly isBroken: boolean }
 
 /**
- * What all requests of a filter come to, as it is added up: one answer after another, as long as the page is open.
- * `filter`: a query, `?…` or empty.
+ * The totals of a filter while they are added up: one answer after another, as long as the page is open. `filter`: a
+ * query, `?…` or empty.
  */
 export function useAllTotals(filter: string): SoFar | undefined {
   const [value, put] = useState<SoFar>()

@@ -12,7 +12,7 @@ import { label, sourceText } from './log-filters.tsx'
 type Line = BillingRecord['lines'][number]
 type Row = BillingRecord['rule']['rows'][number]
 
-/** What a request cost, in the one line with six labels and its parts, and why. */
+/** The cost of a request, in the line with six labels and its parts, and the reason. */
 export function Bill({ of }: { readonly of: BillingRecord }) {
   const images = of.count !== null
   return (
@@ -55,7 +55,7 @@ export function Bill({ of }: { readonly of: BillingRecord }) {
   )
 }
 
-/** The six labels of `docs/rules.md#the-record-of-a-charge`, and their English next to them. */
+/** The six labels of `docs/rules.md#billing-labels`, and their English next to them. */
 function SixParts({ of }: { readonly of: BillingRecord }) {
   const pictures = imagesOf(of)
   const parts = [
@@ -81,12 +81,12 @@ function SixParts({ of }: { readonly of: BillingRecord }) {
   )
 }
 
-/** What is counted in addition to images has a quantity; what a person decided is for all. */
+/** Items in addition to images have a quantity; a person's decision applies to all. */
 function imagesOf({ lines }: BillingRecord): readonly Line[] {
   return lines.some(line => line.quantity === null) ? lines.filter(line => line.quantity === null) : lines
 }
 
-/** `2K`, or `2K×3, 4K×1` where they differ. */
+/** `2K`, or `2K×3, 4K×1` if they differ. */
 function grouped(values: readonly string[]): string {
   const counts = Map.groupBy(values, value => value)
   if (counts.size === 0) return '-'
@@ -135,7 +135,7 @@ function Why({ of }: { readonly of: BillingRecord }) {
   )
 }
 
-/** In the reader's language where the console has the words; a third-party plugin says it in its own. */
+/** In the reader's language if the console has the words; a third-party plugin uses its own. */
 function ruleText(of: BillingRecord): string {
   const { kind, text } = of.rule
   if (language.value === 'en' || (kind !== 'tiers' && kind !== 'usage')) return text
@@ -143,7 +143,7 @@ function ruleText(of: BillingRecord): string {
   return t(isCombined(of) ? 'bill.combined' : 'bill.tiers')
 }
 
-/** Whether more than a tier decides what is charged. */
+/** Whether more than a tier decides the charge. */
 function isCombined({ rule, lines }: BillingRecord): boolean {
   return rule.by !== undefined || lines.some(({ quantity, tier }) => quantity !== null && tier !== 'decided')
 }
@@ -194,7 +194,7 @@ function Prices({ of: { rule, lines, currency } }: { readonly of: BillingRecord 
   )
 }
 
-/** `unpriced:web_search` names what has no price. */
+/** `unpriced:web_search` names units without a price. */
 function flagText(flag: string): string {
   const [name, what] = flag.split(':', 2)
   return name === 'unpriced' && what !== undefined

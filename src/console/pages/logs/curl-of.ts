@@ -5,7 +5,10 @@ import { findOperation } from '../../operations.ts'
 const elsewhere = '/v1beta/models/{model}:generateContent'
 const files = new Set(['image', 'image[]', 'mask', 'file'])
 
-/** The request again, as a command. What was sent is not kept, so all but the model, size and quality is to be filled in. */
+/**
+ * The request as a command. Its content is not stored, so everything except the model, size and quality has to be
+ * filled in.
+ */
 export function curlOf(record: LogRecord, baseUrl: string): string {
   const known: { readonly [field: string]: string | null | undefined } = {
     model: record.model,
@@ -27,7 +30,7 @@ export function curlOf(record: LogRecord, baseUrl: string): string {
   return [`curl ${baseUrl}${filled}`, "-H 'Authorization: Bearer <API_KEY>'", ...bodies[kind]].join(' \\\n  ')
 }
 
-/** One word of a shell, whatever is in it. */
+/** One shell word with any content. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

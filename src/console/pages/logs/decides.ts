@@ -1,4 +1,4 @@
-/** Whether the user decides about a charge: accountants do not decide about their own. */
+/** Whether the user may decide about a charge: the billing role may not decide about its own. */
 export function decidesOn(
   charge: { readonly user: string | null },
   { may, name }: { readonly may: readonly string[]; readonly name: string },

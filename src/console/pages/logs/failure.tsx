@@ -3,7 +3,7 @@ import { Facts } from '../../kit/facts.tsx'
 import { tFailure, tFailureValues } from '../../words/failure.ts'
 import { t } from '../../words/index.ts'
 
-/** What went wrong, in the reader's language, from the values that the gateway kept of it; and what the upstream said. */
+/** The error in the reader's language, from the stored values; and the upstream's message. */
 export function Failure({ of: { error, error_values: values, upstream_said: said } }: { readonly of: LogRecord }) {
   if (!error && !said) return null
   const shown = tFailureValues(values)

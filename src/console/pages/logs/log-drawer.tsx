@@ -23,7 +23,7 @@ import { decidesOn } from './decides.ts'
 import { Failure } from './failure.tsx'
 import { Waterfall } from './waterfall.tsx'
 
-/** 详情: one request, what it cost and why. */
+/** 详情: one request, its cost and the reason. */
 export function LogDrawer({
   id,
   onChanged,
@@ -71,7 +71,7 @@ export function LogDrawer({
   )
 }
 
-/** What was given back, by whom and why. */
+/** The refund: amount, person and reason. */
 function RefundNote({ of: { refund, billing } }: { readonly of: LogRecord }) {
   if (!refund || !billing) return null
   return (
@@ -172,7 +172,7 @@ function Timing({ of: record }: { readonly of: LogRecord }) {
 
 const reasonMin = 3
 
-/** What an administrator may do to a charge; each needs a reason, which is kept. */
+/** What an administrator may do with a charge; each requires a reason, which is stored. */
 function Decide({
   of: record,
   decides,

@@ -34,10 +34,10 @@ const statuses = ['2xx', '4xx', '5xx', '400', '401', '402', '413', '429', '502']
 const outcomes = ['answered', 'refused', 'caller_gone', 'upstream_cut', 'deadline'] as const
 const states = ['reserved', 'settled', 'voided', 'needs_review'] as const
 
-/** Those that are seen at once; the rest is one press away. */
+/** The filters that are always visible; the rest is one click away. */
 const first = 6
 
-/** What the address says the log is filtered by. */
+/** The filters of the log in the address. */
 export function readFilter(query: Query): { readonly [name: string]: string } {
   return Object.fromEntries(names.flatMap(name => (query[name] ? [[name, query[name]]] : [])))
 }
@@ -125,7 +125,7 @@ function yesNo(value: string): string {
   return t(value === 'true' ? 'yes' : 'no')
 }
 
-/** What decided a tier, as the line of a record says it (`docs/rules.md#the-record-of-a-charge`). */
+/** The source of a tier, as in the record (`docs/rules.md#billing-labels`). */
 const sources: { readonly [source: string]: string } = {
   told: '应答所述',
   output: '输出尺寸',
@@ -133,21 +133,20 @@ const sources: { readonly [source: string]: string } = {
   default: '默认',
 }
 
-/** What decided a tier: the word of the record, and what it means. */
+/** The source of a tier: the word of the record, and its meaning. */
 export function sourceText(source: string): string {
   const chinese = sources[source]
   return chinese === undefined ? source : label(chinese, tName('source', source))
 }
 
 /**
- * The label of the bill (`docs/rules.md#the-record-of-a-charge`), and what it means where the reader's language is
- * another.
+ * The label of the bill (`docs/rules.md#billing-labels`), and its meaning if the reader's language is another.
  */
 export function label(chinese: string, english: string): string {
   return english === chinese ? chinese : `${chinese} ${english}`
 }
 
-/** The reader's own, as the name that people know it by. */
+/** The reader's own key, by its name. */
 function zoneName(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone
 }

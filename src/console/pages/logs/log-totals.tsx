@@ -5,7 +5,7 @@ import { count } from '../../numbers.ts'
 import { t } from '../../words/index.ts'
 import { useAllTotals } from './all-totals.ts'
 
-/** What the requests of a filter come to. `filter`: a query, `?…` or empty. */
+/** The totals of a filter. `filter`: a query, `?…` or empty. */
 export function LogTotals({ filter }: { readonly filter: string }) {
   const value = useAllTotals(filter)
   if (!value || (value.requests === 0 && value.charges === 0 && value.next === null)) return null

@@ -1,7 +1,7 @@
 import type { LogRecord } from '../../api/shapes.ts'
 import { Status } from '../../kit/status.tsx'
 
-/** What became of a request: the status that its caller got, and why where that was not the end of it. */
+/** The outcome of a request: the client's status, and the reason if it did not end there. */
 export function Outcome({ of: { outcome, status } }: { readonly of: LogRecord }) {
   const failed = status === null || status >= 400
   return (

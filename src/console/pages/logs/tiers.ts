@@ -3,12 +3,12 @@ import { tName } from '../../words/index.ts'
 
 type Priced = Pick<Model, 'prices'>
 
-/** Tiers of images that models have prices for, each once, in the order of the models. What is counted otherwise is no tier. */
+/** Image tiers with prices, each once, in the order of the models. Other counts are no tiers. */
 export function tiersOf(models: readonly Priced[]): readonly string[] {
   return pricedBy(models).filter(one => !isUnit(one))
 }
 
-/** What is counted and has a price, each once, in the order of the models. */
+/** Counts with prices, each once, in the order of the models. */
 export function unitsOf(models: readonly Priced[]): readonly string[] {
   return pricedBy(models).filter(isUnit)
 }

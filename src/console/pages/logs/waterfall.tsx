@@ -3,10 +3,10 @@ import type { LogRecord } from '../../api/shapes.ts'
 import { duration } from '../../numbers.ts'
 import { tell } from '../../words/index.ts'
 
-/** Of the whole, in the hundred that a bar has: what took no time is seen all the same. */
+/** A percentage of the bar; even an instant has a minimum width. */
 const least = 0.8
 
-/** What a request was waiting for, one below the other, each where it was in the whole. */
+/** The phases of a request, one below the other, at their times. */
 export function Waterfall({ of }: { readonly of: LogRecord }) {
   const phases = phasesOf(of)
   const all = Math.max(of.duration_ms, 1)

@@ -6,10 +6,10 @@ const spareMs = 60_000
 let kept: SessionKey | null = null
 let asking: Promise<SessionKey> | undefined
 
-/** The short-lived key of this session: the playground goes in by the same door as every caller. */
+/** The short-lived key of this session: the playground uses the same endpoints as every client. */
 async function sessionKey(): Promise<SessionKey> {
   if (kept && Date.parse(kept.expires) - spareMs >= Date.now()) return kept
-  // One for all requests at the same time: a new one ends the one before.
+  // One for all concurrent requests: a new one ends the one before.
   asking ??= call<SessionKey>('/playground/key', { method: 'POST' }).finally(() => (asking = undefined))
   return (kept = await asking)
 }
@@ -19,7 +19,7 @@ export function forgetKey(): void {
   kept = null
 }
 
-/** By what a request is found again, also where its answer never came. */
+/** The id by which a request is found again, even if its answer never arrived. */
 export type Mark = { readonly keyId: string; readonly clientId: string }
 
 export type Asking = {
@@ -32,7 +32,7 @@ export type Asking = {
 
 /**
  * Calls `/v1`.
- * @throws ApiError what the gateway answered its caller
+ * @throws ApiError the gateway's error for its client
  */
 export async function askGateway({ path, body, signal, onMark }: Asking): Promise<Response> {
   const { id: keyId, key } = await sessionKey()
@@ -63,17 +63,17 @@ export async function askGateway({ path, body, signal, onMark }: Asking): Promis
   })
 }
 
-/** A charge settles as its answer's last bytes leave, and its row is written a moment later. */
+/** A charge settles when its answer's last bytes leave, and its row is written a moment later. */
 const soonTries = 15
 const soonMs = 150
 const laterMs = 1_000
-/** What an upstream goes on making after its caller has left takes minutes at most. */
+/** What an upstream continues to make after its client has left takes minutes at most. */
 const triesMax = 600
 const rowsMax = 50
 
 /**
- * The row of a request of this session once it has ended, with its bill; undefined where it never comes. It is asked of the log and
- * not of `/v1`: whoever looks at their own bill makes no request.
+ * The log row of a request of this session once it has ended, with its bill; undefined if it never appears. Read from
+ * the log instead of `/v1`, so that reading a bill is no request.
  */
 export async function findRecord({ keyId, clientId }: Mark, isWanted: () => boolean): Promise<LogRecord | undefined> {
   for (let tries = 0; tries < triesMax && isWanted(); tries++) {

@@ -8,7 +8,7 @@ import { type Money, type Question, type Run, runAt } from './runs.ts'
 /** One model, or two with the same request. */
 export type BenchProps = { readonly models: readonly Model[]; readonly operation: string }
 
-/** A form, and next to it the result: of each model its own. */
+/** A form, and the results next to it: one for each model. */
 export function Bench<Result>({
   models,
   operation,

@@ -3,14 +3,14 @@ import { forgetKey } from './ask-gateway.ts'
 import { forgetPlaces } from './places.ts'
 import { forgetRuns } from './runs.ts'
 
-// What was typed stays while the page is open, whichever model, tab or page is looked at meanwhile, and after a session that ended
-// in between. It is never written down, and it is one person's.
+// Typed text remains while the page is open, whichever model, tab or page is shown meanwhile, and after a session that
+// ended in between. It is never stored, and belongs to one user.
 
 const texts = signal<{ readonly [place: string]: string }>({})
 const chosen = signal<{ readonly [place: string]: readonly File[] }>({})
 let owner: string | undefined
 
-/** Forgets what another person has typed here. */
+/** Forgets what another user has typed here. */
 export function draftsOf(user: string): void {
   if (owner !== undefined && owner !== user) {
     texts.value = {}
@@ -22,13 +22,13 @@ export function draftsOf(user: string): void {
   owner = user
 }
 
-/** A field of an operation's form: its text, and what changes it. */
+/** A field of an operation's form: its text, and its setter. */
 export function useText(operation: string, name: string, first = ''): readonly [string, (text: string) => void] {
   const place = `${operation} ${name}`
   return [texts.value[place] ?? first, text => (texts.value = { ...texts.value, [place]: text })]
 }
 
-/** The same of files. */
+/** The same for files. */
 export function useFiles(
   operation: string,
   name: string,

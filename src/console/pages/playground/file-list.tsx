@@ -3,7 +3,7 @@ import { Button } from '../../kit/button.tsx'
 import { bytes } from '../../numbers.ts'
 import { t } from '../../words/index.ts'
 
-/** Files in the order that they are sent in. */
+/** Files in the order of sending. */
 export function FileList({
   files,
   label,
@@ -12,7 +12,7 @@ export function FileList({
 }: {
   readonly files: readonly File[]
   readonly label: string
-  /** Whether they are shown as such. */
+  /** Whether they are shown as pictures. */
   readonly pictures?: boolean
   readonly onChange: (files: readonly File[]) => void
 }) {

@@ -17,7 +17,7 @@ const usual = ['1024x1024', '1536x1024', '2048x1152', '3840x2160']
 const qualities = ['', 'low', 'medium', 'high', 'auto']
 const formats = ['', 'b64_json', 'url']
 
-/** Makes pictures, from nothing or from others. */
+/** Creates pictures, from a prompt or from other pictures. */
 export function Images({ models, operation, edit }: BenchProps & { readonly edit: boolean }) {
   const [prompt, setPrompt] = useText(operation, 'prompt')
   const [size, setSize] = useText(operation, 'size')
@@ -109,7 +109,7 @@ export function Images({ models, operation, edit }: BenchProps & { readonly edit
   )
 }
 
-/** What is redrawn, and where: kept with the operation's other fields. */
+/** The mask and its picture: stored with the operation's other fields. */
 function Originals({ operation }: { readonly operation: string }) {
   const [files, setFiles] = useFiles(operation, 'image')
   const [masks, setMasks] = useFiles(operation, 'mask')
@@ -135,7 +135,7 @@ function Originals({ operation }: { readonly operation: string }) {
   )
 }
 
-/** The sizes that the price page knows of this model. */
+/** The sizes that the price page has for this model. */
 function Presets({
   model,
   size,

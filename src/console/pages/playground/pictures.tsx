@@ -5,12 +5,12 @@ import { Icon } from '../../kit/icon.tsx'
 import { bytes } from '../../numbers.ts'
 import { t } from '../../words/index.ts'
 
-/** A picture of an answer: its bytes, or only where it may be had. */
+/** A picture of an answer: its bytes, or a link. */
 export type Picture = { readonly kind: 'bytes'; readonly blob: Blob } | { readonly kind: 'link'; readonly url: string }
 
 type Answer = { readonly data?: readonly { readonly b64_json?: string | null; readonly url?: string | null }[] }
 
-/** What an answer of the image endpoints holds. */
+/** The content of an answer of the image endpoints. */
 export async function readPictures(response: Response): Promise<readonly Picture[]> {
   const { data = [] } = (await response.json()) as Answer
   return data.flatMap(({ b64_json: base64, url }): Picture[] => {
@@ -35,7 +35,7 @@ function typeOf(content: Uint8Array): string {
   return content[0] === 0x52 ? 'image/webp' : 'application/octet-stream'
 }
 
-/** Pictures with their true measures. A link is never followed by the page itself. */
+/** Pictures with their real sizes. The page itself never follows a link. */
 export function Pictures({ of }: { readonly of: readonly Picture[] }) {
   if (of.length === 0) return <p>{t('play.no_images')}</p>
   return (
@@ -82,7 +82,7 @@ function Shown({ blob, number }: { readonly blob: Blob; readonly number: number 
   )
 }
 
-/** At a link: the gateway fetches it when the user opens it, and then alone. */
+/** For a link: the gateway fetches it only when the user opens it. */
 function Unopened({ url, number }: { readonly url: string; readonly number: number }) {
   const safe = /^https?:\/\//i.test(url)
   const [state, setState] = useState<'closed' | 'open' | 'failed'>('closed')

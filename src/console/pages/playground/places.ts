@@ -2,17 +2,18 @@ type Query = { readonly [name: string]: string | undefined }
 /** An operation's tab, its model, and the second one. */
 export type Place = { readonly op: string; readonly model: string | undefined; readonly vs: string | undefined }
 
-// A user who comes back by the menu has an address without a state: they get the last one, where their request may be running.
+// A user who returns by the menu has an address without a state: they get the last one, where their request may be
+// running.
 const places = new Map<string, Place>()
 let last: string | undefined
 
-/** Keeps the user's place, for as long as the page is open. */
+/** Keeps the user's state while the page is open. */
 export function keepPlace(place: Place): void {
   places.set(place.op, place)
   last = place.op
 }
 
-/** Where an address leads: what it leaves out is as it was. */
+/** The state of an address: what it omits stays as it was. */
 export function findPlace({ op, model, vs }: Query): { readonly [name in keyof Place]: string | undefined } {
   if (model !== undefined) return { op, model, vs }
   const wanted = op ?? last

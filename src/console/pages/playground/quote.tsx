@@ -20,20 +20,20 @@ type Asked = {
 const pauseMs = 250
 
 type Told = {
-  /** The question of this answer: while it is not the present one, the next answer is on its way. */
+  /** The question of this answer: if it is not the current one, the next answer is in flight. */
   readonly of?: string
   readonly explained?: RequestExplanation
   readonly error?: ApiError
 }
 
-/** What the request would cost, before it is sent. */
+/** The cost of the request, before it is sent. */
 export function Quote({
   asked,
   names = false,
   onQuote,
 }: {
   readonly asked: Asked
-  /** Says of which model it is. */
+  /** Names its model. */
   readonly names?: boolean
   readonly onQuote?: (atMost: Amount | undefined) => void
 }) {
@@ -103,7 +103,7 @@ export function Quote({
   )
 }
 
-/** In the gateway's own words where they are the reader's, else from the facts. */
+/** In the gateway's own words if they are in the reader's language, else from the facts. */
 function warningsOf({ warnings, mismatch }: RequestExplanation): readonly string[] {
   if (language.value === 'en' || !mismatch) return warnings.map(text => tWarning(text) ?? text)
   return [tMismatch(mismatch)]

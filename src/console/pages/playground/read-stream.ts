@@ -5,7 +5,7 @@ type Event = {
 
 /**
  * The text of a streamed answer, reported as it grows.
- * @throws Error what the stream itself says went wrong
+ * @throws Error an error in the stream itself
  */
 export async function readStream(response: Response, show: (text: string) => void): Promise<string> {
   let text = ''
@@ -14,7 +14,7 @@ export async function readStream(response: Response, show: (text: string) => voi
   if (!response.body) return text
   const reader = response.body.pipeThrough(decoder).getReader()
   try {
-    // WebKit cannot go through a stream by `for await`.
+    // WebKit does not support `for await` on a stream.
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
       const lines = (rest + part.value).split(/\r?\n/)
       rest = lines.pop() ?? ''
@@ -27,7 +27,7 @@ export async function readStream(response: Response, show: (text: string) => voi
       show(text)
     }
   } finally {
-    // Of a stream that is whole, or broken, nothing is left to be cancelled.
+    // A stream that is complete or broken cannot be cancelled.
     await reader.cancel().catch(() => undefined)
   }
   return text

@@ -27,7 +27,7 @@ export function Results<Result>({
   )
 }
 
-/** What came of a request: the result, how long it took, what it cost. */
+/** The outcome of a request: the result, its duration, its cost. */
 function Ran<Result>({
   of,
   children,
@@ -79,7 +79,7 @@ function Ran<Result>({
   )
 }
 
-/** What stopping means for the bill, said before. */
+/** What stopping means for the bill, shown in advance. */
 function StopNote<Result>({ of, onKeep }: { readonly of: Run<Result>; readonly onKeep: () => void }) {
   return (
     <div class="note warn" role="alert">
@@ -103,7 +103,7 @@ function StopNote<Result>({ of, onKeep }: { readonly of: Run<Result>; readonly o
 
 const tickMs = 1_000
 
-/** How long it has been under way: a picture may take a minute, and the user sees that something happens. */
+/** The elapsed time: a picture may take a minute, and the user sees progress. */
 function Elapsed({ since, isStill }: { readonly since: number; readonly isStill: boolean }) {
   const [now, setNow] = useState(performance.now())
   useEffect(() => {

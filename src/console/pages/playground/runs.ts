@@ -17,14 +17,14 @@ type State<Result> = {
   readonly busy: boolean
   /** By `performance.now()`. */
   readonly began: number
-  /** What it may cost, where that was said before. */
+  /** The maximum cost, if it was quoted. */
   readonly atMost?: Money | undefined
   readonly result?: Result
   readonly error?: ApiError
   readonly tookMs?: number
-  /** The person ended it; what it costs is known when its upstream has ended too. */
+  /** The user stopped it; its cost is known when its upstream has ended too. */
   readonly stopped?: boolean
-  /** Undefined until it is known, null where it cannot be had. */
+  /** Undefined until it is known, null if it cannot be read. */
   readonly record?: LogRecord | null
   readonly again: () => void
   readonly stop: () => void
@@ -34,11 +34,11 @@ export type Run<Result> = Partial<State<Result>> & {
   readonly start: (model: string, question: Question<Result>, atMost?: Money) => void
 }
 
-// Requests belong to no page: one that is under way, and paid for, goes on while its reader looks at something else, and is found
-// again where it was begun.
+// Requests belong to no page: a running one, which is paid for, continues while the user views something else, and is
+// found again where it was started.
 const runs = signal<{ readonly [place: string]: State<unknown> }>({})
 
-/** What a page that is closed would lose. */
+/** What closing the page would lose. */
 function hold(event: BeforeUnloadEvent): void {
   event.preventDefault()
 }
@@ -53,13 +53,13 @@ export function isAnyBusy(): boolean {
   return Object.values(runs.value).some(({ busy }) => busy)
 }
 
-/** Forgets what is another person's; what is under way is theirs to pay, and ends as it will. */
+/** Forgets another user's requests; running ones are theirs to pay, and end by themselves. */
 export function forgetRuns(): void {
   runs.value = {}
   removeEventListener('beforeunload', hold)
 }
 
-/** The request of a place, one at a time. */
+/** The request of a form, one at a time. */
 export function runAt<Result>(place: string): Run<Result> {
   const state = runs.value[place] as State<Result> | undefined
   return { ...state, start: (model, question, atMost) => start(place, model, question, atMost) }
@@ -79,7 +79,7 @@ function start<Result>(place: string, model: string, question: Question<Result>,
     again: () => start(place, model, question, atMost),
   }
   put(place, state)
-  // Another request may have taken the place meanwhile.
+  // Another request may have replaced it meanwhile.
   const isMine = (): boolean => runs.value[place] === state
   const change = (more: Partial<State<Result>>): void => {
     if (!isMine()) return
@@ -93,7 +93,7 @@ function start<Result>(place: string, model: string, question: Question<Result>,
     change({ busy: false, result, tookMs: performance.now() - began })
   }
   const end = async (): Promise<void> => {
-    // Who was not let in has no row.
+    // A request that was not authenticated has no row.
     const record = mark && state.error?.status !== 401 ? await findRecord(mark, isMine) : undefined
     change({ record: record ?? null })
   }

@@ -9,14 +9,16 @@ type Row = {
   readonly name: string
   readonly taken: number
   readonly most: number
-  /** Where requests wait for a place: how many do, and what those of the last minutes did. Null where they are sent on. */
+  /**
+   * Requests that wait for a slot: how many, and how long those of the last minutes waited. Null if they do not wait.
+   */
   readonly queue: Pick<
     SystemState['upstream_connections'][number],
     'waiting' | 'waited' | 'wait_p50_ms' | 'wait_p95_ms'
   > | null
 }
 
-/** What is taken of everything of which there is so much at once, and who waits for it. */
+/** The used slots of everything with a concurrency limit, and what waits for it. */
 export function Places({ of: { places, upstream_connections: connections } }: { readonly of: SystemState }) {
   const rows: readonly Row[] = [
     ...places.map(({ of, name, taken, limit }) => ({

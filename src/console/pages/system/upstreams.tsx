@@ -20,10 +20,10 @@ type Row = { readonly upstream: Upstream; readonly key: UpstreamKey | undefined 
 
 const everyMs = 10_000
 
-/** For how long a key is suspended; nothing for until it is resumed. */
+/** How long a key is suspended; empty until it is resumed. */
 const spans = ['', '3600', '14400', '86400'] as const
 
-/** The upstreams and their keys: why one is not used, and what can be done about it. */
+/** The upstreams and their keys: why one is not used, and the possible actions. */
 export function Upstreams() {
   const load = usePoll<UpstreamList>('/upstreams', everyMs)
   const changes = useMay('admin')
@@ -121,7 +121,7 @@ function StateOf({ row: { upstream, key } }: { readonly row: Row }) {
   )
 }
 
-/** Why a key is not used, and when it will be; nothing where it is. */
+/** Why a key is not used, and until when; empty if it is used. */
 function whyNot({ reason, code, note, since, until, resting }: UpstreamKey) {
   if (reason === null)
     return resting.length === 0
@@ -147,7 +147,7 @@ function whyNot({ reason, code, note, since, until, resting }: UpstreamKey) {
   )
 }
 
-/** What became of the last hour's requests: `answered 20, invalid 1`. */
+/** The outcomes of the last hour's requests: `answered 20, invalid 1`. */
 function latelyText({ lately }: UpstreamKey): string {
   const told = Object.entries(lately).filter(([, times]) => times > 0)
   return told.map(([outcome, times]) => `${tName('key_outcome', outcome)} ${count(times)}`).join(' · ') || '–'

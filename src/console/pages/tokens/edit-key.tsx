@@ -9,8 +9,8 @@ import { settingsShown } from './setting-fields.tsx'
 type Fields = { readonly [name: string]: unknown }
 
 /**
- * The settings of a key. Only those are sent that were changed here: what an administrator sends is their word, above which
- * the holder does not go, and they may say that of all of it.
+ * The settings of a key. Only changed fields are sent: an administrator's values become the holder's bounds, and they
+ * may choose that for all of them.
  */
 export function EditKey({
   of,
@@ -46,7 +46,9 @@ export function EditKey({
   )
 }
 
-/** What differs from what the form showed, which may be less exact than the key: a field of time has no seconds. */
+/**
+ * Differences from the values shown in the form, which may be less exact than the key's: a time field has no seconds.
+ */
 function changedOf(read: Fields, of: Key): Fields {
   const shown: Fields = { name: of.name, group: of.own_group, ...settingsShown(of) }
   return Object.fromEntries(
@@ -54,7 +56,7 @@ function changedOf(read: Fields, of: Key): Fields {
   )
 }
 
-/** What a key has that can be a bound. An end that has passed is none that could be sent. */
+/** The settings of a key that can be bounds. A past expiry cannot be sent. */
 function boundable({ models, ips, budget, budget_period, expires, limits, status }: Key): Fields {
   const isOver = expires !== null && Date.parse(expires) <= Date.now()
   return { models, ips, budget, budget_period, limits, status, ...(!isOver && { expires }) }

@@ -22,7 +22,7 @@ import { ShownOnce } from './shown-once.tsx'
 
 type Asking = 'edit' | 'rotate' | 'revoke' | null
 
-/** One key: what it is, and all that can be done to it. */
+/** One key: its settings and all actions. */
 export function KeyDrawer({
   id,
   onChanged,
@@ -158,7 +158,7 @@ function KeyFacts({ of: key }: { readonly of: Key }) {
   )
 }
 
-/** What administrators have set, and its holder may lower and not raise. */
+/** What administrators have set, which its holder may lower and not raise. */
 function Bounds({ of }: { readonly of: Key['bounds'] }) {
   const set = tBounds(of, useSession().gateway.currency)
   if (set.length === 0) return <>–</>

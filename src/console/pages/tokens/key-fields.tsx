@@ -6,7 +6,7 @@ import { SelectField, TextField, type Values } from '../../kit/form.tsx'
 import { t } from '../../words/index.ts'
 import { readSettings, SettingFields } from './setting-fields.tsx'
 
-/** The settings of a key, when it is made and later, with the bounds of its holder. */
+/** The settings of a key, at creation and later, with the bounds of its holder. */
 export function KeyFields({ of, groups }: { readonly of?: Key; readonly groups: readonly string[] }) {
   const admin = useMay('admin')
   const { user } = useSession()
@@ -31,7 +31,7 @@ export function KeyFields({ of, groups }: { readonly of?: Key; readonly groups: 
   )
 }
 
-/** The form's values as the interface takes them. @throws FieldError */
+/** The form's values as the API expects them. @throws FieldError */
 export function readKeyFields(values: Values): { readonly [name: string]: unknown } {
   const text = (name: string) => values.get(name).trim()
   if (text('name') === '') throw new FieldError('name', t('required'))

@@ -1,6 +1,6 @@
 import type { Key } from '../../api/shapes.ts'
 
-/** What is shown of a key's state: one whose time is over is `expired`, one that may spend nothing more is spent. */
+/** The shown state of a key: `expired` after its expiry, spent if it may spend nothing more. */
 export function keyStatus(key: Key): string {
   if (key.status !== 'active') return key.status
   if (key.expires && Date.parse(key.expires) <= Date.now()) return 'expired'

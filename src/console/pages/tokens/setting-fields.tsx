@@ -6,7 +6,7 @@ import { SelectField, TextField, type Values } from '../../kit/form.tsx'
 import { t } from '../../words/index.ts'
 import { tBounds } from '../../words/bound.ts'
 
-/** What may be chosen of a key, or be the most that is. */
+/** The settings of a key, or of a bound. */
 export type Settings = Pick<Key, 'models' | 'limits' | 'budget' | 'ips' | 'expires'> & {
   readonly budget_period: string | null
 }
@@ -81,7 +81,7 @@ export function SettingFields({
 
 const limitNames = ['rpm', 'tpm', 'concurrency'] as const
 
-/** The fields' values as the interface takes them. @throws FieldError */
+/** The fields' values as the API expects them. @throws FieldError */
 export function readSettings(values: Values) {
   const listed = (name: string) => {
     const parts = values
@@ -101,7 +101,7 @@ export function readSettings(values: Values) {
   }
 }
 
-/** What `readSettings` makes of the fields as they are first shown. */
+/** The result of `readSettings` for the fields as first shown. */
 export function settingsShown({ models, ips, budget, budget_period, expires, limits }: Settings) {
   return {
     models,
@@ -118,7 +118,7 @@ function readMoment(text: string): string | null {
   return text === '' ? null : new Date(text).toISOString()
 }
 
-/** Those that are given. `prefix`: before the names of the fields. @throws FieldError */
+/** Those that are set. `prefix`: before the names of the fields. @throws FieldError */
 export function readLimits(values: Values, prefix = ''): Limits {
   return Object.fromEntries(
     limitNames.flatMap(name => {
@@ -128,7 +128,7 @@ export function readLimits(values: Values, prefix = ''): Limits {
   )
 }
 
-/** An amount as it was typed; null for none. @throws FieldError */
+/** A typed amount; null for none. @throws FieldError */
 export function readAmount(name: string, values: Values): string | null {
   const text = values.get(name).trim()
   if (!/^(?:\d{1,9}(?:\.\d{1,6})?)?$/.test(text)) throw new FieldError(name, t('tokens.budget.wrong'))
@@ -141,7 +141,7 @@ export function readWhole(name: string, text: string, mayBeNone = false): number
   return Number(text)
 }
 
-/** A moment as a field of the browser's own time wants it. */
+/** A moment in the format of a time field. */
 function localMoment(moment: string | null | undefined): string {
   if (!moment) return ''
   const at = new Date(moment)

@@ -25,7 +25,7 @@ export function ShownOnce({ made, onClose }: { readonly made: KeyWithSecret; rea
   )
 }
 
-/** Asks for the models with the key, as any caller would. */
+/** Requests the models with the key, like any client. */
 function TestKey({ secret }: { readonly secret: string }) {
   const [said, setSaid] = useState('')
   const test = async () => {

@@ -1,4 +1,4 @@
-/** The name in the form of ceilings of a field of the interface: bounds of keys are called as in the form of a key. */
+/** The name of an API field in the form of bounds: bounds of keys have the same names as in the form of a key. */
 export function ceilingField(field: string): string {
   const ofKeys = /^key_bounds\.(?:limits\.)?(\w+)/.exec(field)?.[1]
   if (ofKeys !== undefined) return ofKeys

@@ -7,7 +7,7 @@ import { t } from '../../words/index.ts'
 import { ceilingField } from './ceiling-field.ts'
 import { SettingFields, readAmount, readSettings, readWhole } from '../tokens/setting-fields.tsx'
 
-/** How far a user may go: with all their keys, how many of them, and with each that they make or change themselves. */
+/** A user's bounds: for all their keys, for the number of keys, and for each key that they create or change. */
 export function CeilingsForm({
   of,
   onDone,

@@ -3,7 +3,7 @@ import { t } from '../../words/index.ts'
 import { tBound, tBounds } from '../../words/bound.ts'
 import { limitText } from '../tokens/key-drawer.tsx'
 
-/** What was set for a user, in a cell of a table; null where nothing was. */
+/** The bounds of a user, in a cell of a table; null if there are none. */
 export function userCeilings(of: User, currency: string) {
   const lines = [
     ...(of.keys_max === null ? [] : [tBound('keys_max', { keys: of.keys_max })]),
@@ -13,7 +13,7 @@ export function userCeilings(of: User, currency: string) {
   return showLines(lines)
 }
 
-/** What the configuration gives a group and each of its users. */
+/** The configuration's limits of a group and each of its users. */
 export function groupCeilings(of: Group, currency: string) {
   const { keys_max, models, budget, user_budget, limits_per_user, limits_in_all } = of
   const told = (

@@ -14,7 +14,7 @@ export function EraseForm({
 }: {
   readonly of: User
   readonly onDone: () => void
-  /** Nobody is erased yet, but disabled, and their tokens are revoked. */
+  /** Nothing is erased yet, but the user is disabled, and their tokens are revoked. */
   readonly onBusy: () => void
   readonly onClose: () => void
 }) {

@@ -2,14 +2,15 @@ import type { LimitRequest, LimitStatus } from '../../../domain/index.ts'
 import type { Part } from './slots.ts'
 import { NotAsked, put, type Store } from './store.ts'
 
-/** What a slot has said to who would take: `away` where it has said nothing. */
+/** What a Redis slot answered to a take: `away` without an answer. */
 export type Answer =
   | { readonly kind: 'taken' | 'full'; readonly standings: readonly LimitStatus[] }
   | { readonly kind: 'away'; readonly error: unknown }
 
 /**
- * Takes of several slots, which cannot be one step. The first decides alone whether the others are called at all: a caller who has
- * used up their own does not take, not even for a moment, of what is shared. Answers of those that were called, in order.
+ * Takes from several Redis slots, which cannot be one step. The first alone decides whether the others are called: a
+ * client that has used up its own limit takes nothing of shared limits, not even for a moment. Answers of those that
+ * were called, in order.
  */
 export async function takeApart(store: Store, parts: readonly [Part, ...Part[]], member: string): Promise<Answer[]> {
   const [first, ...others] = parts
@@ -18,7 +19,10 @@ export async function takeApart(store: Store, parts: readonly [Part, ...Part[]],
   return [answer, ...(await Promise.all(others.map(part => takePart(store, part, member))))]
 }
 
-/** The state of all limits when nothing is taken: gives back what was, in one step with the read. `own` without an answer. */
+/**
+ * The state of all limits if nothing is taken: returns what was taken, in one step with the read. `own` without an
+ * answer.
+ */
 export async function giveBack(
   store: Store,
   parts: readonly Part[],
@@ -40,7 +44,7 @@ export async function giveBack(
   return standings
 }
 
-/** What was said of each demand; of what is away, as `own` has it. */
+/** The answer for each demand; for an unavailable one, that of `own`. */
 export function merged(
   own: readonly LimitStatus[],
   parts: readonly Part[],
@@ -64,7 +68,7 @@ async function takePart(store: Store, { tag, demands }: Part, member: string): P
   }
 }
 
-/** What failed may have been taken all the same, by a store that was only slow. */
+/** A failed call may have taken it all the same, in a store that was only slow. */
 export function untake(store: Store, demands: readonly LimitRequest[], member: string, error: unknown): void {
   if (!(error instanceof NotAsked)) void store.settle(member, demands.map(nothingOf))
 }

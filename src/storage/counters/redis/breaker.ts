@@ -6,12 +6,12 @@ export type BreakerParts = {
   probe(): Promise<unknown>
   /** It has stopped answering, or answers again. */
   onChange(isOpen: boolean): void
-  /** Failures in a row that open it. */
+  /** Consecutive failures that open it. */
   readonly failuresMax: number
   readonly probeEveryMs: number
 }
 
-/** Stops calls to a store that does not answer: requests do not wait for it, and none of them is the one that tries it. */
+/** Stops calls to a store that does not answer: requests do not wait for it, and none of them probes it. */
 export class Breaker {
   readonly #parts: BreakerParts
   #failures = 0

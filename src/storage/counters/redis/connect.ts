@@ -6,14 +6,14 @@ import { slotOf } from './slots.ts'
 const connectMs = 1_000
 const reconnectMsMax = 1_000
 
-/** A Lua script, and the name under which a server knows it once it has seen it. */
+/** A Lua script, and the digest by which a server knows it once it has seen it. */
 export type Script = { readonly text: string; readonly sha: string }
 
-/** A connection that is made again whenever it is lost. Questions meanwhile fail at once. */
+/** A connection that is opened again whenever it is lost. Calls in between fail at once. */
 export type Link = {
-  /** Whether keys are meant to be on all nodes of a cluster. */
+  /** Whether keys may be on all nodes of a cluster. */
   readonly isSpread: boolean
-  /** The address of the node that has the slot of a hash tag now; undefined where that is not known. Of a spread cluster. */
+  /** The address of the node that has the slot of a hash tag now; undefined if unknown. For a spread cluster. */
   nodeOf(tag: string): string | undefined
   /** Sends what `say` sends to each node of a spread cluster in one write. */
   together(say: () => void): void
@@ -30,8 +30,8 @@ export function script(text: string): Script {
 
 /**
  * Connects to `redis://[USER:PASSWORD@]HOST[:PORT][/DB]`, `rediss://` with TLS; with `?cluster` HOST is any node of a
- * cluster, and `?cluster=spread` means to use all of them. No question takes longer than `commandMs`. `onLost` is called each time that the connection breaks or cannot be
- * made. Does not wait until it is there.
+ * cluster, and `?cluster=spread` uses all of them. No call takes longer than `commandMs`. `onLost` is called each time
+ * that the connection breaks or cannot be opened. Does not wait for the connection.
  */
 export function connect(
   url: string,
@@ -44,9 +44,9 @@ export function connect(
     protocol: 2 as const,
     connectTimeout: connectMs,
     enableOfflineQueue: false,
-    // An answer that was lost with its connection is requested once more, by the same ticket.
+    // An answer lost with its connection is requested once more, with the same ticket.
     maxRetriesPerRequest: 1,
-    // The address leads to another one after a failover, and the old one keeps its connections.
+    // After a failover the address leads to another one, and the old one keeps its connections.
     reconnectOnError: (error: Error) => error.message.includes('READONLY'),
   }
   const retry = (times: number): number => Math.min(times * 50, reconnectMsMax)
@@ -90,7 +90,7 @@ export function connect(
   }
 }
 
-/** @throws Error when there is no answer in time. One that lies unread because this process was busy is an answer. */
+/** @throws Error without an answer in time. One that is unread because this process was busy is an answer. */
 function within<T>(clock: Pick<Clock, 'after'>, ms: number, answer: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const limit = clock.after(ms, () => setImmediate(() => reject(new Error(`no answer within ${ms} ms`))))

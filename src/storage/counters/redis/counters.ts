@@ -16,7 +16,7 @@ import type { Part } from './slots.ts'
 import { Store } from './store.ts'
 import type { Used } from './turn.ts'
 
-/** This process and the store measure the same minute with two clocks; a second is more than they come apart in it. */
+/** This process and the store measure the same minute with two clocks, which differ by less than a second in it. */
 const clocksApartMs = 1_000
 const noStandings: readonly LimitStatus[] = []
 
@@ -25,20 +25,20 @@ export type RedisCountersOptions = {
   readonly clock: Clock
   readonly random?: Random
   readonly log: Log
-  /** How long places stay taken when their process says no more of them, in milliseconds; 30 s by default. */
+  /** How long slots stay taken when their process does not renew them, in milliseconds; 30 s by default. */
   readonly leaseMs?: number
-  /** How long one question may take, in milliseconds; 200 by default. */
+  /** The longest time of one call, in milliseconds; 200 by default. */
   readonly commandMs?: number
   /** For tests of long times: replaces the server's clock. Microseconds. */
   readonly serverTime?: () => number
 }
 
-/** A ticket that other processes see too. `member` is undefined of one that was given without the store. */
+/** A ticket that other processes see too. `member` is undefined if it was given without the store. */
 type SharedTicket = Ticket & { readonly member: string | undefined }
 
 /**
- * Counters of many processes, in Redis. This process also counts what it admits by itself: what fills a limit alone
- * needs no store to be refused, and when the store fails the counts are there, warm, for as long as it takes.
+ * Counters of many processes, in Redis. This process also counts what it admits itself: a limit that it fills alone is
+ * refused without the store, and if the store fails, the counts are available for as long as it takes.
  */
 export class RedisCounters implements Counters {
   readonly #store: Store
@@ -92,7 +92,8 @@ export class RedisCounters implements Counters {
   take(demands: readonly LimitRequest[], whenDown: WhenDown): Awaitable<LimitReservation> {
     const own = this.#own.peek(demands)
     if (!this.#isFull(demands, own)) return this.#takeShared(demands, whenDown)
-    // Requests fill a limit here alone where no other process has any of it; tokens of others may have to leave besides ours.
+    // Requests fill a limit here alone only if no other process has any of it; tokens of others may have to leave
+    // besides ours.
     if (demands.every(({ amount }) => amount <= 1)) return { ticket: undefined, standings: own }
     return this.#store
       .look(demands, own, 'local')
@@ -124,7 +125,7 @@ export class RedisCounters implements Counters {
 
   async #takeShared(demands: readonly LimitRequest[], whenDown: WhenDown): Promise<LimitReservation> {
     const member = `${this.#process}.${(this.#tickets++).toString(36)}`
-    // Stamped before it is sent: nothing may stay longer in the counts of this process than in those of all.
+    // Stamped before it is sent: nothing may stay longer in the counts of this process than in the shared ones.
     const sentAt = this.#clock.tick()
     const parts = this.#store.partsOf(demands)
     if (parts.length > 1) return this.#takeApart(parts, demands, { member, sentAt, whenDown })
@@ -138,7 +139,7 @@ export class RedisCounters implements Counters {
     }
   }
 
-  /** For counters in several slots: where one refuses, the others get back what was taken of them. */
+  /** For counters in several Redis slots: if one refuses, the others get back what was taken. */
   async #takeApart(
     parts: readonly [Part, ...Part[]],
     demands: readonly LimitRequest[],
@@ -157,7 +158,7 @@ export class RedisCounters implements Counters {
       const ticket = this.#shared(this.#own.record(demands, sentAt), member)
       return { ticket, standings: merged(noStandings, parts, answers) }
     }
-    // What is away this process holds by itself, in one step with counting the rest here.
+    // What is unavailable this process counts by itself, in one step with counting the rest here.
     const { ticket, standings: own } = this.#own.take(demands)
     if (!ticket) {
       await withdraw()
@@ -166,13 +167,13 @@ export class RedisCounters implements Counters {
     return { ticket: this.#shared(ticket, member), standings: merged(own, parts, answers) }
   }
 
-  /** Holds the places of what is counted here by now; a store that was away learns of them when it is back. */
+  /** Holds the slots counted here by now; a store that was away learns of them when it is back. */
   #shared(own: Ticket, member: string): SharedTicket {
     for (const demand of own.demands) if (demand.kind === 'places') this.#leases.hold(demand, member)
     return { ...own, member }
   }
 
-  /** A limit that this process has filled by itself, by far enough that no difference of clocks explains it. */
+  /** A limit that this process has filled by itself, by so much that no difference of clocks explains it. */
   #isFull(demands: readonly LimitRequest[], own: readonly LimitStatus[]): boolean {
     return demands.some(({ kind, shadow }, i) => {
       const { waitMs } = own[i] as LimitStatus
@@ -181,7 +182,7 @@ export class RedisCounters implements Counters {
   }
 }
 
-/** What holds of two counts of one limit. */
+/** The result of two counts of one limit. */
 function tighter(one: LimitStatus | undefined, other: LimitStatus): LimitStatus {
   if (!one) return other
   return {

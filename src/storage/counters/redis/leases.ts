@@ -5,7 +5,7 @@ const renewedAtOnce = 500
 
 type Held = { readonly tag: string; readonly key: string; readonly member: string }
 
-/** Places that this process holds in the store, which gives them to others when their lease is not renewed. */
+/** Slots that this process holds in the store, which frees them when their lease is not renewed. */
 export class Leases {
   readonly #store: Store
   readonly #held = new Map<string, Held>()
@@ -14,7 +14,7 @@ export class Leases {
     this.#store = store
   }
 
-  /** @param demand of places */
+  /** @param demand of slots */
   hold(demand: LimitRequest, member: string): void {
     const key = this.#store.keyOf(demand)
     this.#held.set(`${key} ${member}`, { tag: this.#store.tagOf(demand), key, member })

@@ -1,5 +1,5 @@
 /**
- * What Redis does in one step. Times are microseconds of the server's own clock, which all processes share.
+ * The scripts that Redis runs in one step. Times are microseconds of the server's own clock, which all processes share.
  * ARGV begins with now (empty: the server's time), span, lease.
  */
 const prelude = `
@@ -14,20 +14,20 @@ local second = 1000000
 `
 
 /**
- * All that one turn of a process has to say: what was used of tickets, then who looks or takes. Each takes wholly or not at
- * all, in this order.
+ * Everything of one turn of a process: the use of tickets, then peeks and takes. Each takes everything or nothing, in
+ * this order.
  *
- * A window is a sorted set of `TICKET:AMOUNT` by stamp, with the sum of its amounts. Slots are a sorted set of
- * tickets by the end of their lease. All of them expire. A clock that was set back leaves stamps in the future; they are
+ * A window is a sorted set of `TICKET:AMOUNT` by stamp, with the sum of its amounts. Slots are a sorted set of tickets
+ * by the end of their lease. All of them expire. A clock that was set back leaves stamps in the future; they are
  * dropped before a request is refused for them.
  *
- * KEYS: the windows, their sums, the places, each once. ARGV[4] and [5]: how many windows, how many tickets are settled. Then
- * of each ticket that is settled its name, how many demands, and of each its counter, what was taken and what was used; of
- * each call `peek` or `take`, its name, how many demands, and of each its counter, limit, amount and whether it is a shadow.
- * Counters are counted from 1, windows upward and places downward.
+ * KEYS: the windows, their sums, the slots, each once. ARGV[4] and [5]: how many windows, how many tickets are settled.
+ * Then for each ticket that is settled its name, how many demands, and for each its counter, what was taken and what
+ * was used; for each call `peek` or `take`, its name, how many demands, and for each its counter, limit, amount and
+ * whether it is a shadow. Counters are counted from 1, windows upward and slots downward.
  *
- * Returns of each call whether it was taken, then of each demand what remains, its wait and its reset. A ticket that was
- * taken already is not taken again: a process that lost the answer may call again.
+ * Returns for each call whether it was taken, then for each demand what remains, its wait and its reset. A ticket that
+ * was taken already is not taken again: a process that lost the answer may call again.
  */
 export const turnScript = `${prelude}
 local windowCount, settleCount = tonumber(ARGV[4]), tonumber(ARGV[5])
@@ -224,7 +224,7 @@ end
 return reply
 `
 
-/** Says that tickets still hold their places. KEYS: the places, each with a key that is not used. ARGV: the ticket of each. */
+/** Renews the leases of tickets. KEYS: the slots, each with a key that is not used. ARGV: the ticket of each. */
 export const renewScript = `${prelude}
 for i = 1, #KEYS / 2 do
   local key = KEYS[2 * i - 1]

@@ -1,6 +1,6 @@
 import type { LimitRequest } from '../../../domain/index.ts'
 
-/** Demands whose counters are in one slot. */
+/** Demands whose counters are in one Redis slot. */
 export type Part = {
   readonly tag: string
   readonly demands: readonly LimitRequest[]
@@ -8,18 +8,24 @@ export type Part = {
   readonly places?: readonly number[]
 }
 
-/** In one slot every request is one step on one node; the same keys since the first version, wherever there is one node. */
+/**
+ * In one Redis slot every request is one step on one node; the keys are unchanged since the first version if there is
+ * one node.
+ */
 export const tagOfAll = '{tollgate}'
 
 const slotCount = 16_384
 
-/** The hash tag of the counters of an owner: one owner, one slot. */
+/** The hash tag of the counters of an owner: one owner, one Redis slot. */
 export function tagOf(owner: string | undefined): string {
-  // What follows a brace within it is not hashed, and is in the key all the same.
+  // What follows a brace within it is not hashed, but remains in the key.
   return `{tollgate:${owner ?? ''}}`
 }
 
-/** The slot of a hash tag, as the specification of Redis Cluster has it: CRC-16/XMODEM of what is within the braces. */
+/**
+ * The slot of a hash tag, as the specification of Redis Cluster defines it: CRC-16/XMODEM of the text within the
+ * braces.
+ */
 export function slotOf(tag: string): number {
   let crc = 0
   for (const byte of Buffer.from(tag.slice(1, tag.indexOf('}')))) {
@@ -30,7 +36,7 @@ export function slotOf(tag: string): number {
   return crc % slotCount
 }
 
-/** The demands by slot, in the order in which each slot comes up. */
+/** The demands by Redis slot, in order of first appearance. */
 export function partsOf(demands: readonly LimitRequest[]): readonly [Part, ...Part[]] {
   const parts = new Map<string, { tag: string; demands: LimitRequest[]; places: number[] }>()
   for (const [place, demand] of demands.entries()) {

@@ -12,7 +12,7 @@ const renew = script(renewScript)
 
 const failuresMax = 3
 const probeEveryMs = 250
-/** A start waits a second at most. */
+/** A start waits at most a second. */
 const readyAsksMax = 40
 const readyEveryMs = 25
 
@@ -28,25 +28,25 @@ export type StoreParts = {
   readonly onBack: () => void
 }
 
-/** Nothing was sent, since the store is known not to answer. */
+/** Nothing was sent, because the store is known not to answer. */
 export class NotAsked extends Error {}
 
-/** What is known of a node, or of the store as a whole. `tag` is one that it has. */
+/** The state of a node, or of the store as a whole. `tag` is one that it has. */
 type Node = { readonly breaker: Breaker; why: string; tag: string }
 
 /**
- * The Redis that counts for many processes. Where it is a cluster over which counters are spread, each owner's are in a slot
- * of their own, are called separately, and wait for no other node: one that does not answer is skipped, not the others.
+ * The Redis that counts for many processes. If counters are spread over a cluster, each owner's are in their own Redis
+ * slot, are called separately, and wait for no other node: only a node that does not answer is skipped.
  */
 export class Store {
   readonly #parts: StoreParts
   readonly #link: Link
   readonly #whole: Node
   readonly #nodes = new Map<string, Node>()
-  /** Of each slot with messages to send, or callers that wait. */
+  /** Redis slots with messages to send, or waiting callers. */
   readonly #turns = new Map<string, Turn>()
   #away = 0
-  /** What the turns of several slots have to say when this one of the event loop ends. */
+  /** The messages of several Redis slots at the end of this turn of the event loop. */
   #due: (() => void)[] = []
   readonly #later = (say: () => void): void => {
     this.#due.push(say)
@@ -87,7 +87,7 @@ export class Store {
     this.#whole.breaker.open()
   }
 
-  /** False while any node of it does not answer. */
+  /** False while any of its nodes does not answer. */
   healthy(): boolean {
     return this.#away === 0
   }
@@ -100,7 +100,7 @@ export class Store {
     return keyOf(this.tagOf(demand), demand)
   }
 
-  /** What can be one step each: all of it, unless it is spread. */
+  /** The parts that can be one step each: all together, unless it is spread. */
   partsOf(demands: readonly LimitRequest[]): readonly [Part, ...Part[]] {
     if (this.#link.isSpread) return partsOf(demands)
     return [{ tag: tagOfAll, demands }]
@@ -115,14 +115,14 @@ export class Store {
     return this.#whole.breaker.isOpen ? this.#whole.why : this.#nodeAt(tag).why
   }
 
-  /** @throws NotAsked, or whatever came between */
+  /** @throws NotAsked, or the error of the call */
   ask(tag: string, how: 'peek' | 'take', member: string, demands: readonly LimitRequest[]): Promise<Asked> {
     if (!this.isAway(tag)) return this.#turnAt(tag).ask(how, member, demands)
     return Promise.reject(new NotAsked(`the counters do not answer: ${this.whyAway(tag)}`))
   }
 
   /**
-   * The status of all. Where no node answers, `own` replaces it, by its position among the demands, or nothing.
+   * The status of all. If no node answers, `own` replaces it, by its position among the demands, or nothing.
    * @throws CountersDown
    */
   async look(
@@ -150,12 +150,12 @@ export class Store {
     return Promise.all(Array.from(byTag, ([tag, some]) => this.#settleAt(tag, member, some))).then(() => undefined)
   }
 
-  /** Reports that tickets still hold their places: `members` one for each of the keys, which have one tag. */
+  /** Renews the leases of tickets: `members` one for each of the keys, which have one tag. */
   async renew(tag: string, keys: readonly string[], members: readonly string[]): Promise<void> {
     if (this.isAway(tag)) return
     const words = keys.flatMap(key => [key, sumKeyOf(key)])
     await this.#send(renew, { tag, keys: words, args: members, operations: 1 }).catch((error: unknown) =>
-      this.#parts.log.warn({ error: String(error) }, 'places in flight could not be renewed'),
+      this.#parts.log.warn({ error: String(error) }, 'in-flight slots could not be renewed'),
     )
   }
 
@@ -201,8 +201,8 @@ export class Store {
     const { clock, log, onBack } = this.#parts
     const onChange = (isOpen: boolean): void => {
       this.#away += isOpen ? 1 : -1
-      if (isOpen) return log.error({ ...facts, why: node.why }, 'the store of the limits does not answer')
-      log.info(facts, 'the store of the limits answers again')
+      if (isOpen) return log.error({ ...facts, why: node.why }, 'the counter store does not respond')
+      log.info(facts, 'the counter store responds again')
       onBack()
     }
     const breaker = new Breaker({ clock, probe: () => this.#probe(node), onChange, failuresMax, probeEveryMs })
@@ -210,7 +210,7 @@ export class Store {
     return node
   }
 
-  /** Counts a probe: a store that answers and takes no writes, or not ours, cannot be counted in. */
+  /** Writes in a probe: a store that answers and takes no writes, or none of ours, cannot count. */
   async #probe(node: Node): Promise<void> {
     const key = `${node.tag}:probe`
     try {
@@ -239,7 +239,7 @@ export class Store {
     try {
       const reply = await this.#link.run(which, keys, [...this.#times(), ...args])
       node.breaker.succeeded()
-      // Of a cluster that could not be reached for a moment nothing is left when one of its nodes answers.
+      // A cluster that could not be reached for a moment has nothing left when one of its nodes answers.
       if (node !== this.#whole) this.#whole.breaker.succeeded()
       return reply
     } catch (error) {
@@ -254,7 +254,7 @@ export class Store {
     return [this.#parts.serverTime?.() ?? '', windowMs * 1000, this.#parts.leaseMs * 1000]
   }
 
-  /** Who counts everything in one slot does not see what is counted here, nor the other way round. */
+  /** Gateways that count in one Redis slot do not see what is counted here, and the reverse. */
   async #lookForOthers(): Promise<void> {
     if (!this.#link.isSpread) return
     const keys = await this.#link.countKeys(tagOfAll).catch(() => 0)
@@ -266,7 +266,7 @@ export class Store {
   }
 }
 
-/** Puts what one part has said where it belongs among all. */
+/** Puts the answers of one part at their positions among all. */
 export function put(standings: LimitStatus[], { places }: Part, some: readonly LimitStatus[]): void {
   for (const [i, standing] of some.entries()) standings[places?.[i] ?? i] = standing
 }

@@ -1,14 +1,14 @@
 import type { LimitRequest, LimitStatus } from '../../../domain/index.ts'
 
-/** More in one script would keep everybody else waiting. */
+/** More in one script would block other clients of the server. */
 const operationsMax = 64
 
 export type Asked = { readonly taken: boolean; readonly standings: readonly LimitStatus[] }
 
-/** What was taken of a demand by a ticket, and what was used of it. */
+/** What a ticket took of a demand, and what was used of it. */
 export type Used = readonly [demand: LimitRequest, amount: number]
 
-/** Runs the script of a turn; `operations` is how many failed with it when it rejects. */
+/** Runs the script of a turn; `operations` is how many failed with it if it rejects. */
 export type SendTurn = (
   keys: readonly string[],
   args: readonly (string | number)[],
@@ -31,8 +31,8 @@ type Settling = {
 }
 
 /**
- * Gathers what is said within one turn of the event loop, and says it in one script: what has come together goes together,
- * and a request that is alone does not wait.
+ * Collects the calls of one turn of the event loop and sends them in one script: calls that arrive together go
+ * together, and a lone request does not wait.
  */
 export class Turn {
   readonly #tag: string
@@ -43,11 +43,11 @@ export class Turn {
   #settling: Settling[] = []
   #isDue = false
   #unanswered = 0
-  /** Of the newest that was sent; those before it were answered earlier, or failed by themselves. */
+  /** The newest that was sent; those before it were answered earlier, or failed by themselves. */
   #sent: Promise<unknown> = Promise.resolve()
 
   /**
-   * All commands here are under the hash tag. `later` runs what it is given when the event loop has turned; `onIdle` is
+   * All commands here are under the hash tag. `later` runs its argument in the next turn of the event loop; `onIdle` is
    * called when nothing is left to send, and all was answered.
    */
   constructor(tag: string, send: SendTurn, later: (say: () => void) => void = setImmediate, onIdle?: () => void) {
@@ -72,7 +72,7 @@ export class Turn {
     })
   }
 
-  /** Says what is left to say; resolves when all of it was answered or has failed. */
+  /** Sends what is left; resolves when all of it was answered or has failed. */
   async end(): Promise<void> {
     this.#flush()
     await this.#sent

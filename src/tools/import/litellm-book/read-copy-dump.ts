@@ -31,7 +31,7 @@ export async function readCopyDump(
     take(decoder.decode())
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    throw new Error('the dump is no UTF-8: make it with pg_dump --encoding=UTF8', { cause: error })
+    throw new Error('the dump is not UTF-8: create it with pg_dump --encoding=UTF8', { cause: error })
   }
   dump.take(rest)
   return dump.finish()
@@ -58,11 +58,11 @@ class CopyDump {
 
   /** @throws DumpFault where something is open, or it does not say that it is whole */
   finish(): ForeignBook {
-    if (this.#copied) throw this.#fault(`the rows of ${this.#copied.name} have no end: the dump was cut short`)
+    if (this.#copied) throw this.#fault(`the rows of ${this.#copied.name} are incomplete: the dump is truncated`)
     const { begun, completed } = this.#marks
     if (begun === 0 || begun > completed)
       throw this.#fault(
-        "'-- PostgreSQL database dump complete' is missing: the dump was cut short, or is none of pg_dump's",
+        "'-- PostgreSQL database dump complete' is missing: the dump is truncated, or was not created by pg_dump",
       )
     return { tables: this.#tables, counted: this.#counted }
   }
@@ -72,19 +72,18 @@ class CopyDump {
     if (completes.test(line)) this.#marks.completed++
     const given = encoding.exec(line)?.[1]
     if (given !== undefined && given !== 'UTF8')
-      throw this.#fault(`it is in ${given}: make it with pg_dump --encoding=UTF8`)
+      throw this.#fault(`its encoding is ${given}: create it with pg_dump --encoding=UTF8`)
     const inserted = inserts.exec(line)?.[1]
     if (inserted !== undefined && this.#wanted.has(inserted))
-      throw this.#fault(`the rows of ${inserted} are statements: make it without --inserts`)
+      throw this.#fault(`the rows of ${inserted} are INSERT statements: create the dump without --inserts`)
     const [, name, columns] = copies.exec(line) ?? []
     if (name === undefined || columns === undefined) {
-      if (line.startsWith('COPY ')) throw this.#fault('a COPY is not as pg_dump writes it')
+      if (line.startsWith('COPY ')) throw this.#fault('a COPY is not in the format of pg_dump')
       return
     }
     const table = unquote(name)
     const isWanted = this.#wanted.has(table)
-    if (isWanted && this.#tables.has(table))
-      throw this.#fault(`there is a second table ${table}: dump one schema alone`)
+    if (isWanted && this.#tables.has(table)) throw this.#fault(`there is a second table ${table}: dump only one schema`)
     this.#copied = { name: table, columns: columns.split(', ').map(unquote), rows: isWanted ? [] : undefined }
     if (!isWanted) this.#counted.set(table, this.#counted.get(table) ?? 0)
   }

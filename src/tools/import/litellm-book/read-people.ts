@@ -70,7 +70,7 @@ export function readLitellmPeople(book: ForeignBook, around: Around): LitellmPeo
   untaken.tell()
   for (const one of [tokens, teamRows, userRows, budgetRows]) tellColumns(one, note)
   const rows = [...book.counted].filter(([, count]) => count > 0).map(([name, count]) => `${name} (${count})`)
-  if (rows.length > 0) note(`tables that stay where they are: ${rows.join(', ')}`)
+  if (rows.length > 0) note(`tables that are not imported: ${rows.join(', ')}`)
   return { adoption: { users: [...users.values()], groups: opened }, groups }
 }
 
@@ -87,13 +87,13 @@ function readTeams(rows: AskedTable, { models, note, now }: Around, spent: Spent
     const wanted = alias !== undefined && isName(alias) ? alias : id
     const place = `team ${wanted}`
     if (!isName(wanted)) {
-      note(`${place}: its name cannot stand in a configuration, and its keys are taken over disabled`)
-      teams.set(id, { group: 'default', models: [], off: 'its team is not here' })
+      note(`${place}: its name is not valid in a configuration, so its keys are imported disabled`)
+      teams.set(id, { group: 'default', models: [], off: 'its team was not imported' })
       continue
     }
     let group = wanted
     for (let i = 2; taken.has(group); i++) group = `${wanted}-${i}`
-    if (group !== wanted) note(`${place}: another group has its name, and it is ${group} here`)
+    if (group !== wanted) note(`${place}: another group has its name, so it is named ${group} here`)
     taken.add(group)
     const budget = readBudget(row, undefined, now)
     const fault = budget.kind === 'unreadable' ? `its ${budget.column} cannot be read` : undefined
@@ -101,7 +101,7 @@ function readTeams(rows: AskedTable, { models, note, now }: Around, spent: Spent
     untaken.add(place, row, undefined)
     const bounds = limitsOf(row, undefined)
     const bad = fault ?? (typeof bounds === 'string' ? bounds : undefined)
-    if (bad !== undefined) note(`${place}: ${bad}, and its keys are taken over disabled`)
+    if (bad !== undefined) note(`${place}: ${bad}, so its keys are imported disabled`)
     const blocked = row.truth('blocked') ? 'its team is blocked' : undefined
     // What is said of the team as "its …" is said of its keys as "its team's …".
     const off = bad === undefined ? blocked : `its team's ${bad.slice('its '.length)}`
@@ -152,19 +152,18 @@ function readUsers(
     const name = mail !== undefined && mails.get(mail)?.length === 1 && isUserName(mail) ? mail : id
     const place = `user ${name}`
     if (!isUserName(name) || users.has(name)) {
-      note(`${place}: not taken over: its name cannot stand here`)
+      note(`${place}: not imported: its name is not valid here`)
       left.add(id)
       continue
     }
     if (row.text('user_role')?.startsWith('proxy_admin') === true) admins.push(name)
     const budget = readBudget(row, undefined, now)
-    if (budget.kind === 'unreadable')
-      note(`${place}: its ${budget.column} cannot be read, and it is taken over disabled`)
+    if (budget.kind === 'unreadable') note(`${place}: its ${budget.column} cannot be read, so it is imported disabled`)
     spent.add(place, budget)
     const own = textsIn(row, 'teams') ?? []
     const [only, ...more] = own.flatMap(team => teams.get(team)?.group ?? [])
     if (more.length > 0)
-      note(`${place}: is in ${own.length} teams there; each of its keys is of one group, and new ones of default`)
+      note(`${place}: has ${own.length} teams in LiteLLM; each of its keys keeps one group, and new keys get default`)
     people.set(id, { name, models: modelsIn(row, models, place, note) })
     users.set(name, {
       name,
@@ -176,7 +175,9 @@ function readUsers(
     })
   }
   if (admins.length > 0)
-    note(`${admins.join(', ')}: administrators there, users here; tollgate users set NAME --role admin makes one again`)
+    note(
+      `${admins.join(', ')}: administrators in LiteLLM, imported as users; restore the role with tollgate users set NAME --role admin`,
+    )
   return { people, users, left }
 }
 
@@ -224,20 +225,20 @@ function readKey(row: Asked, around: KeyAround): AdoptedKey | undefined {
   const place = `${name === `key ${hint}` ? '' : 'key '}${name}`
   const hash = /^[0-9a-f]{64}$/.test(token) ? token : token.startsWith('sk-') ? hashSecret(token) : undefined
   if (hash === undefined) {
-    note(`${place}: not taken over: what stands for it is no hash of a key`)
+    note(`${place}: not imported: its stored value is not a key hash`)
     return undefined
   }
   const why: string[] = []
   const [team, user] = [row.text('team_id'), row.text('user_id')]
   const ofTeam = team === undefined ? undefined : teams.get(team)
-  if (team !== undefined && !ofTeam) why.push(`its team ${team} is not there`)
+  if (team !== undefined && !ofTeam) why.push(`its team ${team} does not exist`)
   if (ofTeam?.off !== undefined) why.push(ofTeam.off)
-  if (user !== undefined && left.has(user)) why.push(`its user ${user} is not taken over`)
+  if (user !== undefined && left.has(user)) why.push(`its user ${user} is not imported`)
   else if (user !== undefined && !people.has(user))
-    note(`${place}: its user ${user} is not there; it is of another here`)
+    note(`${place}: its user ${user} does not exist; it has another owner here`)
   if (row.truth('blocked')) why.push('it is blocked')
   const shared = budgets.get(row.text('budget_id') ?? '')
-  if (row.text('budget_id') !== undefined && !shared) why.push('its budget is not there')
+  if (row.text('budget_id') !== undefined && !shared) why.push('its budget does not exist')
   const budget = readBudget(row, shared, now)
   if (budget.kind === 'unreadable') why.push(`its ${budget.column} cannot be read`)
   spent.add(place, budget)
@@ -246,14 +247,14 @@ function readKey(row: Asked, around: KeyAround): AdoptedKey | undefined {
   const outer = ofTeam ? ofTeam.models : people.get(user ?? '')?.models
   const own = modelsIn(row, around.models, place, note)
   const models = own === undefined ? outer : outer === undefined ? own : own.filter(one => outer.includes(one))
-  if (models?.length === 0) why.push('there is no model that it may use')
+  if (models?.length === 0) why.push('it may use no existing model')
   const routes = textsIn(row, 'allowed_routes') ?? []
-  if (routes.length > 0 && !routes.includes('llm_api_routes')) why.push(`it may ask ${routes.join(', ')} alone`)
+  if (routes.length > 0 && !routes.includes('llm_api_routes')) why.push(`it is restricted to ${routes.join(', ')}`)
   const ends = row.text('expires')
   const expiresAt = ends === undefined ? null : (momentIn(row, 'expires') ?? 0)
   const limits = limitsOf(row, shared)
   if (typeof limits === 'string') why.push(limits)
-  if (why.length > 0) note(`${place}: taken over disabled: ${why.join('; ')}`)
+  if (why.length > 0) note(`${place}: imported disabled: ${why.join('; ')}`)
   return {
     name,
     group: ofTeam?.group ?? null,
@@ -276,7 +277,7 @@ function limitsOf(row: Asked, shared: Asked | undefined): Limits | string {
     const from = row.text(column) === undefined ? shared : row
     if (from?.text(column) === undefined) continue
     const limit = limitIn(from, column)
-    if (limit === undefined) return `its ${column} of ${from.text(column)} cannot be a limit`
+    if (limit === undefined) return `its ${column} of ${from.text(column)} is not valid as a limit`
     limits[name] = limit
   }
   return limits
@@ -307,7 +308,8 @@ function modelsIn(
   const names = textsIn(row, 'models')
   if (names?.length === 0 || names?.some(name => allOf.has(name)) === true) return undefined
   const unknown = (names ?? ['what stands there']).filter(name => matching(name, known).length === 0)
-  if (unknown.length > 0) note(`${place}: it may use ${unknown.join(', ')} there, which no active model here is`)
+  if (unknown.length > 0)
+    note(`${place}: it may use ${unknown.join(', ')} in LiteLLM, which is not an active model here`)
   return [...new Set(names?.flatMap(name => matching(name, known)))]
 }
 
@@ -335,20 +337,20 @@ class SpentBefore {
     if (spent > 0) this.#spent.push(`${of(spent)} for this ${budget.per}${until}`)
     if (stale > 0) this.#stale.push(`${of(stale)}${until}`)
     if (length === undefined) return
-    const told = `a budget of ${length} there is one of ${budget.per === 'total' ? 'what is left of it, for ever,' : `a ${budget.per}`} here`
+    const told = `a budget of ${length} in LiteLLM is imported as ${budget.per === 'total' ? 'a total of what is left of it' : `a budget per ${budget.per}`}`
     this.#lengths.set(told, [...(this.#lengths.get(told) ?? []), place])
   }
 
   tell(): void {
     for (const [told, places] of this.#lengths) this.#note(`${told}: ${places.join(', ')}`)
     if (this.#spent.length > 0)
-      this.#note(`spent in the running time there, and counted as spent here: ${this.#spent.join(', ')}`)
+      this.#note(`spent in the current period in LiteLLM, and counted as spent here: ${this.#spent.join(', ')}`)
     if (this.#stale.length > 0)
-      this.#note(`spent in a time that is over there, and not counted here: ${this.#stale.join(', ')}`)
+      this.#note(`spent in a past period in LiteLLM, and not counted here: ${this.#stale.join(', ')}`)
   }
 }
 
 function tellColumns(table: AskedTable, note: (text: string) => void): void {
   const left = table.left().map(({ column, count }) => `${column} (${count})`)
-  if (left.length > 0) note(`${table.name}: of these columns nothing was made: ${left.join(', ')}`)
+  if (left.length > 0) note(`${table.name}: columns that are not imported: ${left.join(', ')}`)
 }

@@ -29,12 +29,12 @@ export class Untaken {
     if (raised !== undefined) {
       const until = toldOf(facts['temp_budget_expiry'])
       const told = `temp_budget_increase ${raised}${until === undefined ? '' : ` (until ${until} there)`}`
-      this.#note(`${place}: ${told} is not taken over: its budget is the one without it`)
+      this.#note(`${place}: ${told} is not imported: its budget does not include it`)
     }
     const soft = shared?.text('soft_budget') ?? row.text('soft_budget') ?? toldOf(facts['soft_budget'])
     if (soft !== undefined)
       this.#note(
-        `${place}: soft_budget ${soft} is not taken over: a soft budget refuses nothing; events tell of budgets that are nearly spent`,
+        `${place}: soft_budget ${soft} is not imported: a soft budget refuses nothing; events report budgets that are nearly spent`,
       )
     this.#named.add(row.text('budget_id') ?? '')
     this.#addMembers(place, toldOf(facts['team_member_budget_id']))
@@ -45,10 +45,10 @@ export class Untaken {
     if (id === undefined) return
     this.#named.add(id)
     const budget = this.#budgets.get(id)
-    const told = budget ? boundsOf(budget) : `the budget ${id}, which is not there`
+    const told = budget ? boundsOf(budget) : `the budget ${id}, which does not exist`
     if (told !== '')
       this.#note(
-        `${place}: what it gives each of its members is not taken over: ${told}. Give the users of the group budgets and limits of their own`,
+        `${place}: settings per member are not imported: ${told}. Set budgets and limits for the users of the group`,
       )
   }
 
@@ -57,7 +57,7 @@ export class Untaken {
       const told = boundsOf(row)
       return this.#named.has(id) || told === '' ? [] : [`${id} (${told})`]
     })
-    if (left.length > 0) this.#note(`budgets that no key and no team names are not taken over: ${left.join(', ')}`)
+    if (left.length > 0) this.#note(`budgets without a key or team are not imported: ${left.join(', ')}`)
   }
 }
 

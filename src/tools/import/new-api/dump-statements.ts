@@ -32,9 +32,9 @@ export class DumpStatements {
   /** @throws DumpFault where something is open, or where it says no end that it has begun */
   finish(): { readonly isMarked: boolean } {
     if (this.#quote !== '' || this.#isRunning || this.#pieces.join('').trim() !== '')
-      throw new DumpFault(this.#startLine, 'the statement that begins there has no end: the dump was cut short')
+      throw new DumpFault(this.#startLine, 'the statement that starts there is incomplete: the dump is truncated')
     const { begun, completed } = this.#marks
-    if (begun > completed) throw new DumpFault(this.#line, "'-- Dump completed' is missing: the dump was cut short")
+    if (begun > completed) throw new DumpFault(this.#line, "'-- Dump completed' is missing: the dump is truncated")
     return { isMarked: completed > 0 }
   }
 
@@ -105,7 +105,7 @@ export class DumpStatements {
             from = at
             break
           }
-          if (stop === -1) throw new DumpFault(this.#line, 'a comment is open at its end')
+          if (stop === -1) throw new DumpFault(this.#line, 'a comment is not closed')
           this.#line += linesIn(all.slice(at, stop))
           at = stop + 2
           from = at

@@ -79,7 +79,7 @@ export class StatementReader {
     }
     const hex = this.#match(/0[xX][0-9A-Fa-f]*(?![\w$])/y)?.slice(2) ?? this.#match(/[xX]'[0-9A-Fa-f]*'/y)?.slice(2, -1)
     if (hex !== undefined) {
-      if (hex.length % 2 === 1) throw this.fault('a value in hexadecimal digits has half a byte')
+      if (hex.length % 2 === 1) throw this.fault('a hexadecimal value has an odd number of digits')
       return Buffer.from(hex, 'hex').toString()
     }
     const bits = this.#match(/[bB]'[01]*'/y)?.slice(2, -1) ?? this.#match(/0b[01]+(?![\w$])/y)?.slice(2)
@@ -99,7 +99,7 @@ export class StatementReader {
       (next === "'" || next === '"' || next === '0' || next === 'x' || next === 'X')
     )
       return this.value()
-    throw this.fault('a value is no text, number or NULL')
+    throw this.fault('a value is not text, a number or NULL')
   }
 
   /** Skips values in brackets that are not read. */
@@ -108,7 +108,7 @@ export class StatementReader {
     for (let depth = 1; depth > 0; ) {
       this.#skip()
       const char = this.#text[this.#at]
-      if (char === undefined) throw this.fault('a bracket is open at its end')
+      if (char === undefined) throw this.fault('a bracket is not closed')
       if (char === "'" || char === '"' || char === '`') this.#quoted(char, char !== '`' && !this.#isPlain)
       else {
         if (char === '(') depth++
@@ -131,7 +131,7 @@ export class StatementReader {
   }
 
   fault(what: string): DumpFault {
-    return new DumpFault(this.#line, `in the statement that begins there ${what}`)
+    return new DumpFault(this.#line, `in the statement that starts there ${what}`)
   }
 
   #quoted(quote: string, escaped: boolean): string {
@@ -150,7 +150,7 @@ export class StatementReader {
         from = this.#at
       }
     }
-    throw this.fault('a quote is open at its end')
+    throw this.fault('a quote is not closed')
   }
 
   #skip(): void {

@@ -57,7 +57,7 @@ export function importNewApi(book: ForeignBook, kind: Kind, given: NewApiOptions
   const used = new Set(draft.models.filter(isActive).flatMap(model => model.routes.map(route => route.upstream)))
   for (const text of draft.upstreams.poolNotes(name => used.has(name))) note(text)
   for (const one of [channelRows, abilities, users, tokens]) tellColumns(one, note)
-  if (options.left.length > 0) note(`settings that nothing was made of: ${options.left.join(', ')}`)
+  if (options.left.length > 0) note(`settings that are not imported: ${options.left.join(', ')}`)
   tellRest(book, table('redemptions'), note)
   const active = draft.models.filter(isActive)
   const text = writeConfig({
@@ -113,15 +113,16 @@ function draftModels(channels: readonly Channel[], around: Around) {
     const vendor = channelKinds[kind][channel.type]
     const place = vendor && addressOf(channel, vendor)
     const why = !vendor
-      ? `a channel of type ${channel.type} is not asked by an address and a key alone, or needs its bodies translated`
+      ? `a channel of type ${channel.type} needs more than an address and a key, or translated bodies`
       : place === undefined
-        ? 'it has no address that can be asked'
+        ? 'it has no usable address'
         : channel.keys.length === 0
           ? 'it has no key'
-          : (channel.off ?? (channel.keys.every(key => key.off !== undefined) ? 'all of its keys are off' : undefined))
+          : (channel.off ??
+            (channel.keys.every(key => key.off !== undefined) ? 'all of its keys are disabled' : undefined))
     if (why !== undefined) {
       off.push({ name: labelOf(channel), why })
-      note(`${labelOf(channel)}: ${why}; its models are not asked there: ${channel.models.join(', ')}`)
+      note(`${labelOf(channel)}: ${why}; its models are not served by it: ${channel.models.join(', ')}`)
     }
     if (!vendor || place === undefined) continue
     askable.push(channel)
@@ -164,26 +165,27 @@ function draftModel(
   const [any] = byPriority as [Way]
   if (!first || !('family' in first.rated)) {
     const why = 'why' in any.rated ? any.rated.why : ''
-    note(`${name}: ${why}, so its line is a comment`)
+    note(`${name}: ${why}, so its line is commented out`)
     return { name, family: 'chat', cost: { kind: 'unknown', why }, routes: [], rpm: undefined, ends: undefined }
   }
   const { family, unmapped, source } = first.rated
   const used = byPriority.filter(way => {
     const fits = 'family' in way.rated && way.rated.family === family
     if (!fits)
-      note(`${name}: ${labelOf(way.channel)} is left out: it speaks another style than ${labelOf(first.channel)}`)
+      note(`${name}: ${labelOf(way.channel)} is left out: its API format differs from ${labelOf(first.channel)}`)
     return fits
   })
   const isFree = first.rated.cost.kind === 'unknown' && given.localFree === true && used.every(way => way.isLocal)
   const cost = isFree ? ({ kind: 'free' } as const) : first.rated.cost
-  if (cost.kind === 'unknown') note(`${name}: ${cost.why}, so its line is a comment: add its prices`)
+  if (cost.kind === 'unknown') note(`${name}: ${cost.why}, so its line is commented out: add its prices`)
   else if (source !== 'ratio' && cost.kind === 'prices')
-    note(`${name}: it has no ratio of its own; its prices are those of ${source}`)
-  if (unmapped.length > 0) note(`${name}: not charged, as no price here says the same: ${unmapped.join(', ')}`)
+    note(`${name}: it has no ratio of its own; its prices come from ${source}`)
+  if (unmapped.length > 0)
+    note(`${name}: not charged, because there is no equivalent price here: ${unmapped.join(', ')}`)
   const style = styleNote(family)
   if (style !== undefined && cost.kind !== 'unknown') note(`${name}: ${style}`)
   const on = used.filter(isOn)
-  if (on.length === 0) note(`${name}: all of its channels are off, so its line is a comment`)
+  if (on.length === 0) note(`${name}: all of its channels are disabled, so its line is commented out`)
   around.led.set(
     name,
     on.map(way => way.channel),
@@ -243,7 +245,7 @@ function upstreamOf(
   })
   const different = [...Map.groupBy(keys, key => key.reference).values()].flatMap(([first]) => first ?? [])
   if (different.length < keys.length)
-    note(`${labelOf(channel)}: ${keys.length - different.length} of its keys stand there twice, and are taken once`)
+    note(`${labelOf(channel)}: ${keys.length - different.length} of its keys are duplicates, and are imported once`)
   const [only, ...more] = different
   const remark = writeComment(labelOf(channel))
   if (!only) return undefined
@@ -285,7 +287,7 @@ function groupsOf(
   const groups = new Map<string, string>()
   for (const name of names) {
     const ratio = groupRatios.get(name)
-    if (!isName(name)) note(`the group ${name} cannot stand in a configuration, and is left out`)
+    if (!isName(name)) note(`the group ${name} is not valid in a configuration, and is left out`)
     else
       groups.set(
         name,
@@ -294,7 +296,7 @@ function groupsOf(
   }
   for (const changed of changedRatios) note(changed)
   if ([...groupRatios.values()].some(ratio => ratio !== '1'))
-    note('the ratios of groups are factors on prices of tokens, calls and seconds here; prices of images ignore them')
+    note('group ratios are factors on prices of tokens, calls and seconds here; they do not apply to image prices')
   return groups
 }
 
@@ -334,24 +336,23 @@ function tellGroups(
     const kinds = new Set(of.map(channel => channel.groups.toSorted().join(', ')))
     const told = of.map(one => `${one.id}: ${one.groups.join(', ') || 'of none'}`).join('; ')
     if (kinds.size > 1)
-      note(`${name}: its channels were of different groups (${told}); here all who may use it are led to all of them`)
-    else if (kinds.has(''))
       note(
-        `${name}: its channels were of no group there, and nobody could use it; here whoever has a key that is bound to no models may`,
+        `${name}: its channels had different groups (${told}); here every client that may use it can reach all of them`,
       )
+    else if (kinds.has(''))
+      note(`${name}: its channels had no group, so no one could use it; here every key without a model list can`)
   }
 }
 
 function tellColumns(table: AskedTable, note: (text: string) => void): void {
   const left = table.left().map(({ column, count }) => `${column} (${count})`)
-  if (left.length > 0) note(`${table.name}: of these columns nothing was made: ${left.join(', ')}`)
+  if (left.length > 0) note(`${table.name}: columns that are not imported: ${left.join(', ')}`)
 }
 
 function tellRest({ counted }: ForeignBook, redemptions: AskedTable, note: (text: string) => void): void {
   const unused = redemptions.rows.filter(row => row.text('status') === '1')
   const quota = unused.reduce((sum, row) => sum + (row.whole('quota') ?? 0n), 0n)
-  if (unused.length > 0)
-    note(`redemptions: ${unused.length} codes that nobody has used, of ${quota} quota, are not taken over`)
+  if (unused.length > 0) note(`redemptions: ${unused.length} unused codes, of ${quota} quota, are not imported`)
   const rows = [...counted].filter(([, count]) => count > 0).map(([name, count]) => `${name} (${count})`)
-  if (rows.length > 0) note(`tables that stay where they are: ${rows.join(', ')}`)
+  if (rows.length > 0) note(`tables that are not imported: ${rows.join(', ')}`)
 }

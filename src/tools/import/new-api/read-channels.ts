@@ -21,8 +21,8 @@ export type Channel = {
 }
 
 const states: { readonly [status: string]: string } = {
-  '2': 'it was switched off by hand',
-  '3': 'it was switched off automatically',
+  '2': 'it was disabled manually',
+  '3': 'it was disabled automatically',
 }
 
 export function readChannels(table: AskedTable, note: (text: string) => void): readonly Channel[] {
@@ -63,7 +63,7 @@ function keysOf(text: string, info: { readonly [name: string]: unknown }): Chann
     const state = states[String(i)]
     const isOff = state !== undefined && JSON.stringify(state) !== '1'
     const reason = reasons[String(i)]
-    return { value, off: isOff ? (typeof reason === 'string' ? reason : 'it was switched off') : undefined }
+    return { value, off: isOff ? (typeof reason === 'string' ? reason : 'it was disabled') : undefined }
   })
 }
 
@@ -71,7 +71,7 @@ function keysOf(text: string, info: { readonly [name: string]: unknown }): Chann
 function mappingOf(id: string, text: string | undefined, note: (text: string) => void): ReadonlyMap<string, string> {
   const parsed = parse(text)
   if (text !== undefined && (typeof parsed !== 'object' || parsed === null))
-    note(`channel ${id}: its model_mapping is not read`)
+    note(`channel ${id}: its model_mapping cannot be read`)
   const map = new Map(
     Object.entries(fieldsOf(parsed)).flatMap(([from, to]) =>
       typeof to === 'string' && to !== '' ? [[from, to] as const] : [],

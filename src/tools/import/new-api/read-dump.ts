@@ -42,12 +42,14 @@ export async function readDump(pieces: AsyncIterable<Uint8Array>, isEndless: boo
     take(decoder.decode(), true)
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    throw new Error('the dump is no UTF-8: make it with --default-character-set=utf8mb4 --hex-blob', { cause: error })
+    throw new Error('the dump is not UTF-8: create it with --default-character-set=utf8mb4 --hex-blob', {
+      cause: error,
+    })
   }
   const { isMarked } = statements.finish()
   if (!isMarked && !isEndless && !lastWords.test(last.replaceAll(/\s+/g, ' ')))
     throw new Error(
-      'the dump has no mark of its end, so that nobody can say whether it is whole: make it without --compact and --skip-comments, or say --without-end',
+      'the dump has no end marker, so it may be truncated: create it without --compact and --skip-comments, or use --without-end',
     )
   return made.book()
 }
@@ -80,13 +82,13 @@ class Dump {
       changing.has(word) &&
       [...wantedTables].some(name => statement.text.includes(name))
     )
-      throw new DumpFault(statement.line, `${word} is no statement of a dump`)
+      throw new DumpFault(statement.line, `${word} is not a statement of a dump`)
   }
 
   #set({ text, line }: Statement): void {
     const names = /\b(?:SET NAMES|CHARACTER_SET_CLIENT\s*=)\s*'?(\w+)'?/i.exec(text)?.[1]
     if (names !== undefined && !unicode.test(names))
-      throw new DumpFault(line, `it is in ${names}: make it with --default-character-set=utf8mb4`)
+      throw new DumpFault(line, `its encoding is ${names}: create it with --default-character-set=utf8mb4`)
     const mode = /\bSQL_MODE\s*=\s*'([^']*)'/i.exec(text)?.[1]
     if (mode !== undefined) this.#statements.isPlain = /\bNO_BACKSLASH_ESCAPES\b/i.test(mode)
   }
@@ -99,7 +101,7 @@ class Dump {
     }
     const name = reader.name().text
     if (!wantedTables.has(name)) return void this.#counted.set(name, this.#counted.get(name) ?? 0)
-    if (this.#tables.has(name)) throw new DumpFault(line, `there is a second table ${name}: dump one database alone`)
+    if (this.#tables.has(name)) throw new DumpFault(line, `there is a second table ${name}: dump only one database`)
     const columns: string[] = []
     reader.need('(')
     do {
@@ -117,7 +119,10 @@ class Dump {
     const isWanted = wantedTables.has(name)
     const table = this.#tables.get(name)
     if (isWanted && !table)
-      throw new DumpFault(line, `there are rows of ${name} before its CREATE TABLE: dump its description, too`)
+      throw new DumpFault(
+        line,
+        `there are rows of ${name} before its CREATE TABLE: include the table definitions in the dump`,
+      )
     let columns = table?.columns ?? []
     if (reader.sign('(')) {
       const named: string[] = []
@@ -133,7 +138,7 @@ class Dump {
       else reader.skipBrackets()
       count++
     } while (reader.sign(','))
-    if (!reader.isOver) throw reader.fault('something stands behind its rows')
+    if (!reader.isOver) throw reader.fault('unexpected text follows its rows')
     if (!isWanted) this.#counted.set(name, (this.#counted.get(name) ?? 0) + count)
   }
 
@@ -145,7 +150,7 @@ class Dump {
       /\b(?:ADD|DROP|CHANGE|RENAME)\s+(?:COLUMN\s+)?`?\w+`?\s+(?!KEY|\()/i.test(text) &&
       /\b(?:COLUMN|CHANGE|RENAME)\b/i.test(text)
     )
-      throw new DumpFault(line, `it changes the columns of ${name}, which no dump does`)
+      throw new DumpFault(line, `it changes the columns of ${name}, which is not supported`)
   }
 }
 

@@ -77,9 +77,9 @@ export function readOptions(
 
   function rate(model: string, style: Style): Rated {
     const mode = modeOf(model)
-    if (mode === undefined) return { why: 'nothing says what it is for: a table with --prices, or --mode does' }
+    if (mode === undefined) return { why: 'its mode is unknown: set a table with --prices, or --mode' }
     const family = familyOf(mode, style)
-    if (family === undefined) return { why: `mode ${mode} is not served in the style of its channel` }
+    if (family === undefined) return { why: `mode ${mode} is not supported in the API format of its channel` }
     const row = rows.get(model) ?? inputAlone(model, family)
     if (row) {
       const cost = costOfRow(family === 'image' ? perImage(row) : row, family)
@@ -94,8 +94,8 @@ export function readOptions(
         unmapped: listed.row.unmapped ?? [],
       }
     const why = isOther
-      ? `QuotaPerUnit is ${quotaPerUnit} there, and ratios mean another price`
-      : (left.get(model) ?? 'there is no ratio and no price of it: it may stand in the code there')
+      ? `QuotaPerUnit is ${quotaPerUnit} in the source, so its ratios mean different prices`
+      : (left.get(model) ?? "it has no ratio and no price; they may be defined in the source's code")
     return { family, cost: { kind: 'unknown', why }, source: '', unmapped: [] }
   }
 
@@ -126,12 +126,13 @@ export function readOptions(
 function factorOf(ratio: unknown): { readonly factor: string; readonly why?: string } {
   const exact = readDecimal(textOf(ratio))
   const [whole = '', places = ''] = exact?.split('.') ?? []
-  if (exact === undefined || whole.length > factorDigits) return { factor: '1', why: 'it is no factor, and is 1 here' }
+  if (exact === undefined || whole.length > factorDigits)
+    return { factor: '1', why: 'it is not a valid factor, so it is 1 here' }
   if (places.length <= factorPlaces) return { factor: exact }
   const micros = BigInt(whole + places.slice(0, factorPlaces)) + (places.charAt(factorPlaces) >= '5' ? 1n : 0n)
   // What cost something is not free.
   const factor = shiftPoint(String(micros || 1n), -factorPlaces)
-  return { factor, why: `${exact} has more than six decimal places, and is ${factor} here` }
+  return { factor, why: `${exact} has more than six decimal places, so it is ${factor} here` }
 }
 
 function textOf(value: unknown): string {

@@ -45,7 +45,7 @@ export function readPeople(users: AskedTable, tokens: AskedTable, around: Around
     const quota = row.whole('quota') ?? 0n
     sums.quota += quota > 0n ? quota : 0n
     if (!isUserName(owner.name) || !around.groups.has(owner.group)) {
-      note(`user ${owner.id}: not taken over: its name or its group cannot stand here`)
+      note(`user ${owner.id}: not imported: its name or its group is not valid here`)
       continue
     }
     if (Number(row.text('role') ?? '1') >= 10) admins.push(owner.name)
@@ -60,19 +60,20 @@ export function readPeople(users: AskedTable, tokens: AskedTable, around: Around
       keys: own.map(token => readKey(token.row, token.key, owner, around)),
     })
   }
-  if (deleted > 0) note(`${deleted} users are deleted there, and are not taken over`)
-  if (keys.deleted > 0) note(`${keys.deleted} tokens are deleted there, and are not taken over`)
-  if (keys.left() > 0) note(`${keys.left()} tokens have no user that was taken over, and are left out`)
+  if (deleted > 0) note(`${deleted} users are deleted in the source, and are not imported`)
+  if (keys.deleted > 0) note(`${keys.deleted} tokens are deleted in the source, and are not imported`)
+  if (keys.left() > 0) note(`${keys.left()} tokens have no imported user, and are left out`)
   if (admins.length > 0)
-    note(`${admins.join(', ')}: administrators there, users here; tollgate users set NAME --role admin makes one again`)
+    note(
+      `${admins.join(', ')}: administrators in the source, imported as users; restore the role with tollgate users set NAME --role admin`,
+    )
   return { adoption: { users: adopted }, sums }
 }
 
 function balanceOf(name: string, quota: bigint, { quotaPerUnit, note }: Around): number {
   const micros = microsOf(quota, quotaPerUnit)
-  if (micros === undefined)
-    note(`user ${name}: a balance of ${quota} quota is more than there can be, and is cut to that`)
-  else if (quota < 0n) note(`user ${name}: owes ${-quota} quota there; the balance here begins at nothing`)
+  if (micros === undefined) note(`user ${name}: a balance of ${quota} quota exceeds the maximum, and is reduced to it`)
+  else if (quota < 0n) note(`user ${name}: owes ${-quota} quota in the source; the balance here starts at 0`)
   return micros ?? Number(moneyMax)
 }
 
@@ -118,16 +119,16 @@ function readKey(row: Asked, key: string, owner: Owner, around: Around): Adopted
   const secret = key.startsWith('sk-') ? key : `sk-${key}`
   const group = groupOf(row, owner.group, { groups, note, place, why })
   const status = row.text('status') ?? '1'
-  if (status !== '1') why.push(`its status is ${status} there`)
+  if (status !== '1') why.push(`its status is ${status} in the source`)
   const models = modelsOf(row, usable(group))
-  if (models?.length === 0) why.push('there is no model that it may use')
+  if (models?.length === 0) why.push('it may use no existing model')
   const ips = addressesOf(row)
   if (ips?.length === 0) why.push('none of its addresses can be read')
   const expires = row.whole('expired_time') ?? -1n
   const isUnlimited = row.truth('unlimited_quota')
   const budget = isUnlimited ? null : microsOf(row.whole('remain_quota') ?? 0n, quotaPerUnit)
-  if (budget === undefined) note(`${place}: its quota is more than a budget can be, and is cut to that`)
-  if (why.length > 0) note(`${place}: taken over disabled: ${why.join('; ')}`)
+  if (budget === undefined) note(`${place}: its quota exceeds the maximum budget, and is reduced to it`)
+  if (why.length > 0) note(`${place}: imported disabled: ${why.join('; ')}`)
   return {
     name: nameOf(row, place),
     group: group === owner.group ? null : group,
@@ -158,8 +159,8 @@ function groupOf(row: Asked, ofUser: string, { groups, note, place, why }: Group
   const own = row.text('group')
   if (own === undefined) return ofUser
   if (groups.has(own)) return own
-  if (own === 'auto') note(`${place}: its group was chosen for each request; it has its user's, ${ofUser}`)
-  else why.push(`its group ${own} is not here`)
+  if (own === 'auto') note(`${place}: its group was chosen for each request; it gets its user's group, ${ofUser}`)
+  else why.push(`its group ${own} does not exist here`)
   return ofUser
 }
 

@@ -2,10 +2,10 @@
 export type Value = string | number | boolean | null | readonly Value[] | { readonly [name: string]: Value }
 export type Path = readonly (string | number)[]
 
-/** A change of one place of the file; without a value it is taken out. */
+/** A change of one path of the file; without a value it is removed. */
 export type Edit = { readonly path: Path; readonly value?: Value }
 
-/** A change that was made, and the old value: undefined for nothing. */
+/** A collected change, and the old value: undefined if there was none. */
 export type Staged = Edit & { readonly was: Value | undefined }
 
 /** Whether a path is of an entry. */
@@ -13,12 +13,12 @@ export function isBelow(path: Path, entry: Path): boolean {
   return entry.every((step, i) => path[i] === step)
 }
 
-/** As the interface takes it. */
+/** As the API expects it. */
 export function editOf({ path, value }: Staged): Edit {
   return value === undefined ? { path } : { path, value }
 }
 
-/** As findings write a path: `models.NAME.prices.input`. */
+/** A path as findings write it: `models.NAME.prices.input`. */
 export function pathText(path: Path): string {
   return path
     .map((step, i) => {
@@ -29,7 +29,7 @@ export function pathText(path: Path): string {
     .join('')
 }
 
-/** The value at a path; undefined for nothing. */
+/** The value at a path; undefined if there is none. */
 export function valueAt(value: Value | undefined, path: Path): Value | undefined {
   return path.reduce<Value | undefined>((inner, step) => {
     if (inner === null || typeof inner !== 'object') return undefined
@@ -37,7 +37,7 @@ export function valueAt(value: Value | undefined, path: Path): Value | undefined
   }, value)
 }
 
-/** A value in a line, for people. */
+/** A value in one line. */
 export function valueText(value: Value | undefined): string {
   if (value === undefined) return '–'
   return typeof value === 'object' ? JSON.stringify(value) : String(value)

@@ -12,7 +12,7 @@ import { Place } from './place.tsx'
 import { tryChanges } from './try-changes.ts'
 import { readChanges } from './wanted.ts'
 
-/** What can be changed of a model or a group; what is wanted is gathered, and nothing is written. */
+/** What can be changed of a model or a group; changes are collected, and nothing is written. */
 export function EntryForm({
   section,
   entry,
@@ -30,7 +30,7 @@ export function EntryForm({
   const { gateway } = useSession()
   const { changes, stage } = useDraft()
   const root: Path = [section, entry.name]
-  // What was gathered of it when it was opened: the fields have it.
+  // The changes that were collected when it was opened: the fields show them.
   const [groups] = useState(() => fieldsOf(section, entry, editable, changes, gateway.currency))
   const fields = groups.flatMap(group => group.fields)
   const others = changes.filter(({ path }) => !isBelow(path, root))
@@ -83,7 +83,7 @@ export function EntryForm({
 function OneField({ of: { name, label, kind, text, hint, options = [] } }: { readonly of: EntryField }) {
   const shared = { name, label, value: text, ...(hint !== undefined && { hint }) }
   if (kind === 'choice') {
-    // What is in the file stays valid, whatever it is.
+    // The file's current value is always valid.
     const known = options.some(([value]) => value === text) ? options : [...options, [text, text] as const]
     return <SelectField {...shared} options={known} />
   }
@@ -107,7 +107,7 @@ function Removal({ onRemove }: { readonly onRemove: () => void }) {
   )
 }
 
-/** A value as it was and as it would be, in a line. */
+/** A value before and after, in one line. */
 export function BeforeAfter({ was, value }: { readonly was: Value | undefined; readonly value: Value | undefined }) {
   return (
     <span class="theirs">

@@ -5,7 +5,7 @@ import { type Path, pathText, type Staged, type Value, valueAt, valueText } from
 export type Entry = Editable['models'][number]
 export type Section = 'models' | 'groups'
 
-/** A place of an entry that can be changed. */
+/** A path of an entry that can be changed. */
 export type EntryField = {
   /** As findings write it: `models.NAME.prices.input`. */
   readonly name: string
@@ -21,7 +21,7 @@ export type EntryField = {
 /** Fields in one row. */
 export type FieldGroup = { readonly title: string; readonly hint?: string; readonly fields: readonly EntryField[] }
 
-/** What can be changed of an entry. `changes`: those that are gathered already, which the fields have. */
+/** What can be changed of an entry. `changes`: those already collected, which the fields show. */
 export function fieldsOf(
   section: Section,
   entry: Entry,
@@ -44,11 +44,11 @@ type Make = (
   more?: Pick<EntryField, 'hint' | 'options'>,
 ) => EntryField
 
-/** What a field has: the change, or else the value of the file. */
+/** The value of a field: the change, or else the value of the file. */
 function textAt(entry: Entry, path: Path, changes: readonly Staged[]): string {
   const staged = changes.find(one => pathText(one.path) === pathText(path))
   if (staged) return staged.value === undefined ? '' : valueText(staged.value)
-  // What holds a place that was taken out.
+  // The value of a removed path.
   const gone = changes.some(one => one.value === undefined && path.length > one.path.length && isStart(one.path, path))
   const value = gone ? undefined : valueAt(entry.whole as Value, path.slice(2))
   return value === undefined || value === null ? '' : valueText(value)
@@ -71,7 +71,7 @@ function modelFields(entry: Entry, editable: Editable, currency: string, make: M
       }),
     ],
   }
-  // One of a list of models shares the rest with the others of it.
+  // A model of a list shares its other settings with the list.
   if (entry.own === null) return [{ ...prices, hint: t('edit.listed') }]
   const several = valueAt(entry.own as Value, ['upstreams'])
   const candidates = Array.isArray(several) ? (several as readonly Value[]) : []
@@ -135,7 +135,7 @@ function groupFields(currency: string, make: Make): readonly FieldGroup[] {
     limits(['limits_in_all'], 'edit.limits.all'),
     budget('budget', 'edit.budget'),
     budget('user_budget', 'edit.budget.user'),
-    { title: t('nav.tokens'), fields: [make(['keys_max'], t('ceilings.keys'), 'whole')] },
+    { title: t('keys'), fields: [make(['keys_max'], t('ceilings.keys'), 'whole')] },
   ]
 }
 
@@ -144,7 +144,7 @@ function choices(names: readonly string[]): readonly (readonly [string, string])
   return [['', t('edit.none')], ...names.map(name => [name, name] as const)]
 }
 
-/** What the models of its family have prices for, its own first. */
+/** The prices that models of its family have, its own first. */
 function pricesOf(whole: Value, { families }: Editable): readonly string[] {
   const own = valueAt(whole, ['prices'])
   const named = own !== undefined && own !== null && typeof own === 'object' ? Object.keys(own) : []
@@ -152,7 +152,7 @@ function pricesOf(whole: Value, { families }: Editable): readonly string[] {
   return [...new Set([...named, ...(family?.prices ?? [])])].filter(unit => unit !== 'from')
 }
 
-/** Whether its prices are elsewhere: in a table, or with what all models have. */
+/** Whether its prices are elsewhere: in a table, or in `defaults`. */
 function hasForeignPrices({ own, whole }: Entry): boolean {
   const [here, all] = [valueAt(own as Value, ['prices']), valueAt(whole as Value, ['prices'])]
   return all !== undefined && (here === undefined || valueAt(here, ['from']) !== undefined)

@@ -9,7 +9,7 @@ import { type Path, type Value } from './changes.ts'
 import { useDraft } from './draft.ts'
 import { tryChanges } from './try-changes.ts'
 
-/** A model that the file has not yet: of a family that there is, by an upstream that there is. */
+/** A new model: of an existing family and an existing upstream. */
 export function NewModel({ editable, onClose }: { readonly editable: Editable; readonly onClose: () => void }) {
   const { gateway } = useSession()
   const { changes, stage } = useDraft()

@@ -1,7 +1,7 @@
 import { useQuery } from '../../../query.ts'
 import type { Entry } from './fields.ts'
 
-/** The place of an entry: a file as the main one's folder has it; a place of the main file is a link. */
+/** The position of an entry: a file relative to the main one's folder; a position in the main file is a link. */
 export function Place({
   of: { file, line },
   main,
@@ -9,7 +9,7 @@ export function Place({
 }: {
   readonly of: Entry
   readonly main: string
-  /** False where going there would lose what was typed. */
+  /** False if leaving would lose typed text. */
   readonly linked?: boolean
 }) {
   const { path } = useQuery()

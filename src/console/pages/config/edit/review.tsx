@@ -18,8 +18,8 @@ type Asked = { readonly proposal?: Proposal; readonly error?: ApiError }
 type ReviewProps = { readonly changes: readonly Staged[]; readonly onWritten: (written: Written) => void }
 
 /**
- * What the gathered changes would be: in the file, in meaning, by the check and in money; and the ways to make them. Files that
- * were saved meanwhile are read again, and the changes are shown as they would be in these.
+ * The result of the collected changes: in the file, in meaning, by the check and in money; and the ways to apply them.
+ * Files that were saved meanwhile are read again, and the changes are shown against them.
  */
 export function Review({ changes, onWritten }: ReviewProps) {
   const [{ proposal, error }, setAsked] = useState<Asked>({})
@@ -75,7 +75,7 @@ export function Review({ changes, onWritten }: ReviewProps) {
   )
 }
 
-/** Why there is no proposal, and which of the changes is to blame. */
+/** Why there is no proposal, and which of the changes caused it. */
 function NotMade({
   error,
   changes,
@@ -98,7 +98,7 @@ function NotMade({
   )
 }
 
-/** The difference, what it means, and what the check says of it. */
+/** The difference, its meaning, and the findings of the check. */
 function Proposed({ of: { ok, findings, changes, files, notes } }: { readonly of: Proposal }) {
   return (
     <>

@@ -6,10 +6,10 @@ import { t } from '../../../words/index.ts'
 import { tFinding, tSentence } from '../../../words/load-findings.ts'
 import { editOf, pathText, type Staged } from './changes.ts'
 
-/** As many as go into one proposal. */
+/** As many as fit into one proposal. */
 export const changesMax = 20
 
-/** What the files would be with these changes. @throws ApiError */
+/** The files with these changes. @throws ApiError */
 export function propose(changes: readonly Staged[], signal?: AbortSignal): Promise<Proposal> {
   return call<Proposal>('/config/propose', {
     method: 'POST',
@@ -19,8 +19,8 @@ export function propose(changes: readonly Staged[], signal?: AbortSignal): Promi
 }
 
 /**
- * Checks changes at the gateway, with those that are gathered already. What is wrong with a field of the form is
- * told there; what else is wrong the proposal tells. @throws FieldError, ApiError
+ * Checks changes at the gateway, together with those already collected. An error at a field of the form is thrown; the
+ * review shows all others. @throws FieldError, ApiError
  */
 export async function tryChanges(
   gathered: readonly Staged[],
@@ -50,7 +50,7 @@ function findingText(finding: Finding): string {
   return [message, remedy, original].filter(Boolean).join(t('edit.and'))
 }
 
-/** Why an edit cannot be made, in the language chosen. */
+/** Why an edit cannot be made, in the chosen language. */
 export function inWords(error: ApiError): ApiError {
   const { why } = error.values
   if (error.reason !== 'edit' || typeof why !== 'string') return error
@@ -65,7 +65,7 @@ export function inWords(error: ApiError): ApiError {
   })
 }
 
-/** The field of a place: its own, or the first of the mapping that it is. */
+/** The field of a path: its own, or the first of its mapping. */
 function fieldOf(path: string, names: readonly string[]): string | undefined {
   return names.find(name => name === path) ?? names.find(name => path !== '' && name.startsWith(`${path}.`))
 }

@@ -3,7 +3,7 @@ import { t } from '../../../words/index.ts'
 import { type Path, pathText, type Staged, type Value, valueAt, valueText } from './changes.ts'
 import type { Entry, EntryField } from './fields.ts'
 
-/** Of these an entry has one: where one of them is given, the others go by themselves. */
+/** An entry has one of these: if one is set, the others are removed. */
 const rivals: { readonly [member: string]: readonly string[] } = {
   upstream: ['upstreams', 'routes'],
   upstreams: ['upstream', 'routes'],
@@ -12,11 +12,11 @@ const rivals: { readonly [member: string]: readonly string[] } = {
   price: ['prices'],
 }
 
-/** Without this member there is nothing of its mapping. */
+/** Without this member its mapping is empty. */
 const needed: { readonly [member: string]: string } = { budget: 'amount', user_budget: 'amount' }
 
 /**
- * The changes that lead from what an entry is to what its fields say. A mapping that would be left empty is taken out.
+ * The changes from an entry's current values to those of its fields. A mapping that would become empty is removed.
  * @throws FieldError for a text that is not a number where one is required
  */
 export function readChanges(entry: Entry, fields: readonly EntryField[], textOf: (name: string) => string) {
@@ -55,7 +55,7 @@ export function readChanges(entry: Entry, fields: readonly EntryField[], textOf:
 
 type Read = { readonly path: Path; readonly value: Value | undefined }
 
-/** How many members a mapping has after the changes; at least one where there was none and none is wanted. */
+/** How many members a mapping has after the changes; at least one if it had none and none is wanted. */
 function remainder(whole: Value, above: Path, read: readonly Read[]): number {
   const there = valueAt(whole, above)
   if (there === undefined || there === null || typeof there !== 'object') return 1
