@@ -7,14 +7,18 @@ import {
   type RequestContext,
   Failure,
   hashSecret,
+  type Key,
+  keyOfClientSecret,
   andThen,
   isPromise,
   mayAsk,
   networkOf,
+  readClientSecret,
   readSecret,
+  serves,
   type Target,
 } from '../../src/plugin-api/index.ts'
-import { listHas } from './address.ts'
+import { listHas, readAddressList } from './address.ts'
 import { BadKeyLog } from './bad-key-log.ts'
 import { fail } from './errors.ts'
 import { KeyCache, type KnownKey } from './key-cache.ts'
@@ -58,6 +62,12 @@ async function judgeSeveral(
   return known[0]
 }
 
+/** The key, for those of its models that a client secret is for. */
+function narrowed(key: Key, models: Key['models']): Key {
+  const { models: own } = key
+  return { ...key, models: models?.filter(name => serves(own, name)) ?? own }
+}
+
 /** Reads the storage. @throws Failure storage_unavailable */
 function orUnavailable<T>(read: () => Awaitable<T>): Awaitable<T> {
   const refuse = (cause: unknown): never => {
@@ -98,6 +108,8 @@ export const auth = definePlugin({
       if (key.status !== 'active') throw refuse(context, key.status, known)
       if (key.userStatus !== 'active') throw refuse(context, 'user disabled', known)
       if (key.expiresAt !== null && key.expiresAt <= clock.now()) throw refuse(context, 'expired', known)
+      // Only `judgeClient` takes them.
+      if (keyOfClientSecret(key) !== undefined) throw refuse(context, 'a client secret', known)
       // One that the console made by a clock ahead would be good for as long as that was.
       if (key.kind === 'session' && key.createdAt > clock.now() + aheadMs)
         throw refuse(context, 'created by a clock that is ahead', known)
@@ -119,6 +131,20 @@ export const auth = definePlugin({
         orUnavailable(() => keys.find(hashSecret(secret))),
         known => admit(context, known),
       )
+    }
+
+    /** A client secret opens sessions of its models, as the key that it is for, which is looked up each time. */
+    async function judgeClient(context: RequestContext, secret: string): Promise<void> {
+      const known = await orUnavailable(() => keys.find(hashSecret(secret)))
+      const id = known && keyOfClientSecret(known.key)
+      if (!known || id === undefined) throw refuse(context, 'unknown')
+      const { status, expiresAt, models } = known.key
+      if (status !== 'active' || (expiresAt !== null && expiresAt <= clock.now()))
+        throw refuse(context, 'expired', known)
+      if (!context.part) throw refuse(context, 'a client secret', known)
+      const key = await orUnavailable(() => stores.keys.find(id))
+      if (!key) throw refuse(context, 'unknown')
+      admit(context, { key: narrowed(key, models), addresses: key.ips && readAddressList(key.ips) })
     }
 
     /** What this gateway cannot have made is looked up only where keys of another one were taken over. */
@@ -145,6 +171,8 @@ export const auth = definePlugin({
         const presented = context.dialect.credentials(context.head)
         const [text] = presented
         if (text === undefined) throw badKey(context, 'The API key is missing.')
+        const client = readClientSecret(text)
+        if (client !== undefined) return judgeClient(context, client)
         if (presented.some(other => other !== text))
           return judgeSeveral(new Set(presented), findAny).then(known => admit(context, known))
         return readSecret(text) === undefined ? judgeForeign(context, text) : judge(context, text)

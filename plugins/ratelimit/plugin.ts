@@ -119,7 +119,8 @@ export const ratelimit = definePlugin({
     return {
       // Before the body is read: a key that has used up its minute does not get to upload 32 MiB.
       onRequest(context) {
-        if (context.route.serve === undefined) return lookEarly(context, counters, whenDown)
+        if (context.route.serve === undefined && context.part?.kind !== 'turn')
+          return lookEarly(context, counters, whenDown)
       },
 
       onAdmit(context, target) {
@@ -127,8 +128,9 @@ export const ratelimit = definePlugin({
         const [ofUser, ofModel] = [userLimits(caller), modelLimits(target.model, caller)]
         const isDetached = context.slots.get(detachedJobSlot) === true
         const more = isDetached ? [jobsLimit(caller), ...ofModel] : ofModel
-        const limits = withTokens(more.length > 0 ? [...ofUser, ...more] : ofUser, context.slots.get(tokenUseSlot))
-        const admitting = admit(context, target, limits, upstreamLimit(target.upstream))
+        const all = limitsOfPart(context, more.length > 0 ? [...ofUser, ...more] : ofUser)
+        const limits = withTokens(all, context.slots.get(tokenUseSlot))
+        const admitting = admit(context, target, limits, placeOf(context, target))
         return isDetached
           ? Promise.resolve(admitting).then(() => refuseFull(context, host.stores.jobs, caller.key.id, limits))
           : admitting
@@ -152,6 +154,17 @@ export const ratelimit = definePlugin({
     }
   },
 })
+
+/** The places of a turn are those of its connection. */
+function placeOf({ part }: RequestContext, { upstream }: Target): Limit | undefined {
+  return part?.kind === 'turn' ? undefined : upstreamLimit(upstream)
+}
+
+/** A connection takes its places for as long as it lasts, and its turns take what is counted by the minute. */
+function limitsOfPart({ part }: RequestContext, limits: readonly Limit[]): readonly Limit[] {
+  if (!part) return limits
+  return limits.filter(({ counts }) => (part.kind === 'turn' ? counts !== 'places' : counts !== 'tokens'))
+}
 
 /** Reads the limits early, where that is worth it. @throws Failure rate_limit_exceeded */
 function lookEarly(context: RequestContext, counters: Counters, whenDown: WhenDown): Awaitable<void> {

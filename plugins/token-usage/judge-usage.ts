@@ -5,20 +5,25 @@ import type { UsageFacet } from './schema.ts'
 /** The plausible part of a report, and the units with implausible counts. */
 export type Judged = { readonly usage: Usage | null; readonly implausible: readonly string[] }
 
+/** What passed. `sentBytes`: where the client sent more than the body. */
+export type Sizes = {
+  readonly body: Body
+  readonly answerBytes: number
+  readonly facet: UsageFacet
+  readonly sentBytes?: number | undefined
+}
+
 /**
  * Compares a report with the bytes that passed. A token is at least a byte of text, and so is a second of sound, a
  * searched document, or a tool call; for what no client sees (reasoning, stored conversations, results of the
  * upstream's own tools) `unseen_tokens_max` is added, for each choice. More cannot have been used, and the kinds of a
  * count do not exceed the count.
  */
-export function judgeUsage(
-  reported: Usage | null,
-  { body, answerBytes, facet }: { readonly body: Body; readonly answerBytes: number; readonly facet: UsageFacet },
-): Judged {
+export function judgeUsage(reported: Usage | null, { body, answerBytes, facet, sentBytes }: Sizes): Judged {
   const usage = withoutPretence(reported)
   if (!usage) return { usage: null, implausible: [] }
   const { counts } = usage
-  const sent = bytesOf(body)
+  const sent = sentBytes ?? bytesOf(body)
   const unseen = facet.unseen_tokens_max
   const implausible: string[] = []
   const dropped = new Set<UnitName>()

@@ -136,10 +136,11 @@ export const tokenUsage = definePlugin({
           for (const { model, rule } of payablesFor(context, target, facet)) refuseUnpriced(model, rule, target.body)
         if (!ledger.healthy() && payablesFor(context, target, facet).some(({ rule }) => rule))
           throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
-        if (!isFree(context.route, facet))
+        // A connection uses nothing: its turns do.
+        if (!isFree(context.route, facet) && context.part?.kind !== 'session')
           context.slots.put(
             tokenUseSlot,
-            new TokenCount(target, { facet, traits: context.route.traits }, () => ({
+            new TokenCount(target, { facet, traits: context.route.traits, inputMin: inputOfTurn(context) }, () => ({
               reading: context.slots.get(countingSlot)?.reading,
               hasImages: paysImages(context, target),
             })),
@@ -147,6 +148,7 @@ export const tokenUsage = definePlugin({
       },
 
       onAdmit(context, target, facet) {
+        if (context.part?.kind === 'session') return undefined
         const hasImages = paysImages(context, target)
         if (context.route.traits?.images === undefined && !hasImages) refuseImageTools(target)
         const payables = payablesFor(context, target, facet)
@@ -209,7 +211,8 @@ async function hold(
 ): Promise<undefined> {
   const { facet, target, dearest } = counting
   const facts = chargeFacts(context, { ...target, model: dearest.model }, { id: counting.chargeId, rule })
-  const { amount: most } = rateMost(rule, target.body, facet, context.route.traits)
+  const counts = { input: inputOfTurn(context) }
+  const { amount: most } = rateMost(rule, target.body, facet, context.route.traits, counts)
   // Known before the hold is: if its commit is in doubt, the end of the request still releases it.
   counting.held = true
   const held = await ledger.hold({ facts, hold: most, idempotency: null }).catch((cause: unknown) => {
@@ -223,6 +226,11 @@ async function hold(
   }
   context.notes.charge = true
   return undefined
+}
+
+/** Of a turn on a WebSocket: the tokens of the conversation so far, all of which count again. */
+function inputOfTurn({ part }: RequestContext): number {
+  return part?.kind === 'turn' ? part.inputTokens : 0
 }
 
 /** Whether the rest is read for its charge if the client leaves now: the usage may be all that is missing. */
@@ -239,7 +247,7 @@ function settle(
 ): Promise<void> | undefined {
   const { ledger, log, reports } = tools
   const { chargeId, facet, held, reading, target } = counting
-  const { usage, implausible } = judge(counting, reading)
+  const { usage, implausible } = judge(context, counting, reading)
   context.notes.inputTokens = usage?.counts.input ?? null
   context.notes.outputTokens = usage?.counts.output ?? null
   const failed = reading?.fault !== undefined
@@ -299,11 +307,12 @@ function unreadShape(context: RequestContext, outcome: Outcome, { hasImages }: C
 }
 
 /** The plausible part of the answer's report. */
-function judge({ facet, target }: Counting, reading: Reading | undefined): Judged {
+function judge({ part }: RequestContext, { facet, target }: Counting, reading: Reading | undefined): Judged {
   const reported = reading?.usage() ?? null
   const facts = reported && ordinaryFacts(reported.facts)
   const usage = reported && facts && facts !== reported.facts ? { ...reported, facts } : reported
-  return judgeUsage(usage, { body: target.body, answerBytes: reading?.bytes ?? 0, facet })
+  const sentBytes = part?.kind === 'turn' ? part.sentBytes() : undefined
+  return judgeUsage(usage, { body: target.body, answerBytes: reading?.bytes ?? 0, facet, sentBytes })
 }
 
 /** Output tokens by length: of the uncounted part, and of all. */

@@ -22,7 +22,12 @@ export type Answered = {
 }
 
 /** How its request is read. */
-export type Asked = { readonly facet: UsageFacet; readonly traits: OperationTraits | undefined }
+export type Asked = {
+  readonly facet: UsageFacet
+  readonly traits: OperationTraits | undefined
+  /** Input tokens that are known to come with it. */
+  readonly inputMin?: number
+}
 
 /** Tokens of one request for limits: estimated on demand, and counted at its end. */
 export class TokenCount implements TokenUse {
@@ -32,11 +37,13 @@ export class TokenCount implements TokenUse {
   /** A model that has prices, and none for output, returns none: vectors, sound, ranks. */
   readonly #isMute: boolean
   readonly #answered: () => Answered
+  readonly #inputMin: number
   #input: number | undefined
   #most: number | undefined
 
   constructor({ body, model }: Target, asked: Asked, answered: () => Answered) {
-    const { facet, traits } = asked
+    const { facet, traits, inputMin = 0 } = asked
+    this.#inputMin = inputMin
     this.#body = body
     this.#facet = facet
     this.#traits = traits
@@ -70,7 +77,7 @@ export class TokenCount implements TokenUse {
   }
 
   get #estimatedInput(): number {
-    this.#input ??= estimateInput(this.#body, this.#facet)
+    this.#input ??= Math.max(this.#inputMin, estimateInput(this.#body, this.#facet))
     return this.#input
   }
 }

@@ -57,7 +57,10 @@ export function readOpenaiUsage(operation: string, body: Json): Usage | null {
  */
 export function readOpenaiEventUsage(operation: string, data: Json): Usage | null {
   const inside = findOperation(operation)?.usage?.inside
-  return readOpenaiUsage(operation, inside === undefined ? data : (readMember(data, inside) ?? null))
+  if (inside === undefined) return readOpenaiUsage(operation, data)
+  // Work next to the response, such as a transcription, reports its use by itself.
+  const isOwn = readMember(data, 'usage') !== undefined
+  return readOpenaiUsage(operation, readMember(data, inside) ?? (isOwn ? data : null))
 }
 
 function readTokens(report: UsageReport, usage: Json | undefined): void {

@@ -2,7 +2,10 @@ import type { Answer, Failure } from '../domain/index.ts'
 import type { ApiFormat, Head, ListedModel } from '../plugin-api/index.ts'
 import { findOperation } from '../operations/index.ts'
 import { bearerKey, headerKey } from './bearer.ts'
+import { openaiMessages } from './openai-messages.ts'
+import { openaiSession } from './openai-session.ts'
 import { readOpenaiEventUsage, readOpenaiUsage } from './openai-usage.ts'
+import { queryKeys } from './query-key.ts'
 import { xRateLimitHeaders } from './x-ratelimit.ts'
 
 /** Numbers of the last events of a response: the real ones before them are not known here, and all are smaller. */
@@ -15,7 +18,8 @@ export const openai: ApiFormat = {
   replyHeaders: new Set(['openai-processing-ms', 'openai-version']),
 
   credentials(head: Head): readonly string[] {
-    return [bearerKey(head), headerKey(head, 'x-api-key')].filter(key => key !== undefined)
+    const keys = [bearerKey(head), headerKey(head, 'x-api-key'), ...keysOfSocket(head)]
+    return keys.filter(key => key !== undefined)
   },
 
   error(failure: Failure): Answer {
@@ -42,6 +46,8 @@ export const openai: ApiFormat = {
   ],
   usageOf: readOpenaiUsage,
   usageOfEvent: readOpenaiEventUsage,
+  session: openaiSession,
+  messages: openaiMessages,
 
   modelList(models: readonly ListedModel[]): object {
     return { object: 'list', data: models.map(model => modelObject(model)) }
@@ -49,6 +55,17 @@ export const openai: ApiFormat = {
 
   modelOne: modelObject,
   limitHeaders: xRateLimitHeaders,
+}
+
+const keyProtocol = 'openai-insecure-api-key.'
+
+/** Browsers cannot set headers of a WebSocket: their key is in a subprotocol, or in the query. */
+function keysOfSocket(head: Head): readonly (string | undefined)[] {
+  if (head.headers['upgrade'] === undefined) return []
+  const offered = head.headers['sec-websocket-protocol']
+  const protocols = typeof offered === 'string' ? offered.split(',').map(one => one.trim()) : []
+  const keys = protocols.filter(one => one.startsWith(keyProtocol)).map(one => one.slice(keyProtocol.length))
+  return [headerKey(head, 'api-key'), ...keys, ...queryKeys(head.query)]
 }
 
 function errorObject(failure: Failure): object {

@@ -501,6 +501,7 @@ function buildRoutes(own: RouteSettings, server: ServerConfig, at: Path, sketch:
     reuse: own.reuse,
     serve: own.serve,
     ...(own.jobs !== undefined && { jobs: own.jobs }),
+    ...(own.session && { session: buildSession(own.session) }),
   }
   const aliases = more.map((text, i) => ({
     ...shared,
@@ -508,6 +509,17 @@ function buildRoutes(own: RouteSettings, server: ServerConfig, at: Path, sketch:
     origin: originOf(sketch, [...at, 'match', i + 1], 'value'),
   }))
   return [{ ...shared, path: upstreamPath, origin: originOf(sketch, at) }, ...aliases]
+}
+
+function buildSession(own: NonNullable<RouteSettings['session']>): NonNullable<Route['session']> {
+  return {
+    idleMs: ms(own.idle),
+    totalMs: ms(own.total),
+    pingMs: ms(own.ping),
+    messageBytesMax: bytes(own.message_max),
+    perKeyMax: own.per_key,
+    ...(own.each !== undefined && { each: parseMatch(own.each) as { method: string; path: string } }),
+  }
 }
 
 function originOf({ root, source }: Sketch, path: Path, at: 'key' | 'value' = 'key'): Origin {

@@ -1156,6 +1156,40 @@ const route = {
       description:
         'For upstream jobs: wait (the default) responds when the job is done; accept responds 202 immediately, and GET /v1/jobs/{id} returns the result. Clients that send `prefer: respond-async` always get 202.',
     },
+    session: {
+      type: 'object',
+      additionalProperties: false,
+      description:
+        'The route is a WebSocket, whose turns are charged one by one. GET requests that open none are answered 426.',
+      properties: {
+        each: {
+          type: 'string',
+          format: 'route',
+          description:
+            'Each message is a request of its own, which takes this route: POST /v1/responses. Absent: frames pass between caller and upstream.',
+        },
+        per_key: {
+          type: 'integer',
+          minimum: 1,
+          default: 256,
+          description: 'Sessions that one key may have open in one process.',
+        },
+        idle: {
+          type: 'string',
+          format: 'duration',
+          default: '15m',
+          description: 'A session without a message for so long ends.',
+        },
+        total: { type: 'string', format: 'duration', default: '60m', description: 'A session ends after so long.' },
+        ping: {
+          type: 'string',
+          format: 'duration',
+          default: '30s',
+          description: 'After so long a silence both sides get a ping; one that is silent for two more is gone.',
+        },
+        message_max: { type: 'string', format: 'bytes', default: '16MiB', description: 'The longest message.' },
+      },
+    },
     reuse: {
       type: 'boolean',
       description: 'false opens a new connection for each request, for requests that must not be sent twice.',
@@ -1163,7 +1197,8 @@ const route = {
     serve: {
       type: 'string',
       minLength: 1,
-      description: 'The gateway responds itself, without an upstream: models, model, charge, job, objects.',
+      description:
+        'The gateway responds itself, without an upstream: models, model, charge, job, objects, client-secret.',
     },
   },
 } as const satisfies Schema

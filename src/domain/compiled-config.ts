@@ -30,8 +30,24 @@ export type Route = {
   readonly reuse: boolean | undefined
   /** For what upstreams make as jobs: callers wait for it, or are answered at once that it was accepted. */
   readonly jobs?: 'wait' | 'accept'
+  /** It is a WebSocket, which is bounded so; absent for requests. */
+  readonly session?: SessionBounds
   /** The name of a local answer (`models`, `charge`); undefined for routes that go upstream. */
   readonly serve: string | undefined
+}
+
+export type SessionBounds = {
+  /** Without a message for so long it ends. */
+  readonly idleMs: number
+  /** It ends after so long, whatever happens on it. */
+  readonly totalMs: number
+  /** After so long a silence the peer gets a ping. */
+  readonly pingMs: number
+  readonly messageBytesMax: number
+  /** Sessions of one key that one process has open, at most. */
+  readonly perKeyMax: number
+  /** The request that each message becomes; absent where frames pass to an upstream. */
+  readonly each?: { readonly method: string; readonly path: string }
 }
 
 export type PipelineStep = { readonly plugin: string; readonly options: unknown; readonly origin: Origin }

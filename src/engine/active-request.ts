@@ -10,6 +10,8 @@ import { answerHeaders } from './respond.ts'
 import type { Router } from './router.ts'
 import type { Pin } from './stored-objects/object-records.ts'
 import type { Call } from './transport.ts'
+import type { CallerSocket } from './sessions/caller-socket.ts'
+import type { Opening } from './sessions/handshake.ts'
 import type { Stopwatch } from './event-loop-watch.ts'
 import type { KeyAttempt } from './vendor-keys/key-attempt.ts'
 import type { KeyUser } from './vendor-keys/suspicions.ts'
@@ -26,6 +28,13 @@ export type Running = {
 
 /** The client left during a wait. */
 export class CallerGone extends Error {}
+
+/** A WebSocket that is open. */
+export type LiveSession = {
+  /** No new turn begins, and it ends when none runs. */
+  drain(): void
+  stop(failure: Failure): void
+}
 
 /** State shared by all requests of an engine. */
 export type Shared = {
@@ -57,6 +66,10 @@ export class ActiveRequest implements Member, PumpTarget {
     committed: null,
   }
   readonly #shared: Shared
+  /** Of a request that opens a WebSocket. */
+  readonly socket: CallerSocket | undefined
+  opening: Opening | undefined
+  session: LiveSession | undefined
   context: RequestContext | undefined
   body: Body | undefined
   incoming: IncomingBody | undefined
@@ -96,7 +109,9 @@ export class ActiveRequest implements Member, PumpTarget {
     startedAt: number,
     stopwatch: Stopwatch,
     shared: Shared,
+    socket?: CallerSocket,
   ) {
+    this.socket = socket
     this.req = req
     this.res = res
     this.running = running
@@ -132,6 +147,8 @@ export class ActiveRequest implements Member, PumpTarget {
   }
 
   readonly #onClose = (): void => {
+    // It ends by itself, and has what runs reported.
+    if (this.session) return
     if (this.#pump) this.#pump.callerGone()
     else if (!this.detach()) this.call?.abort(new CallerGone())
   }

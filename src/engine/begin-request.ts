@@ -21,7 +21,7 @@ export class Preflight extends Error {
  * Reads the head of a request and finds its route. @throws Failure; Preflight for what browsers send before a request
  */
 export function beginRequest(
-  { req, running, id, startedAt }: ActiveRequest,
+  { req, running, id, startedAt, socket }: ActiveRequest,
   formatOf: (name: string, head: Head) => ApiFormat | undefined,
   isDraining: boolean,
 ): RequestContext {
@@ -31,6 +31,7 @@ export function beginRequest(
   if (head.path === '*') throw new Preflight({ allow: router.methods.join(', ') })
   const match = router.find(head.method, head.path)
   if (match.kind !== 'route') throw refuseRoute(req, head, match, corsOrigins)
+  if (match.route.session && !socket) throw fail('websocket_wanted', { path: head.path }, { headers: toWebSocket })
   if (isDraining) throw fail('draining', {}, { retryAfterMs: 1_000, headers: { connection: 'close' } })
   const format = formatOf(match.route.dialect, head)
   if (!format) throw new Error(`no API format '${match.route.dialect}'`)
@@ -46,9 +47,12 @@ export function beginRequest(
     notes: createNotes(),
     payer: '',
     limits: [],
+    ...(match.route.session && { part: { kind: 'session' as const } }),
     answerHeaders: corsOrigins.length > 0 ? { ...corsHeaders(req, corsOrigins) } : {},
   }
 }
+
+const toWebSocket = { upgrade: 'websocket', connection: 'upgrade, close' }
 
 function refuseRoute(
   req: IncomingMessage,
@@ -70,7 +74,7 @@ function refuseRoute(
   return fail('method_not_allowed', { path, allow, method }, { headers: { allow } })
 }
 
-function createNotes(): Notes {
+export function createNotes(): Notes {
   return {
     forwarded: [],
     dropped: [],

@@ -32,6 +32,8 @@ export type CallRequest = {
   readonly reuse: boolean
   /** The client's key: clients take turns when they wait for connections. */
   readonly payer?: string
+  /** It requests another protocol: the answer may be a 101, and is then what comes until the connection ends. */
+  readonly upgrade?: string
   /** It continues work that has begun: it is not refused when it has to wait for a connection. */
   readonly isFollowUp?: boolean
 }

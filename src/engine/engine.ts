@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import type {
   Answer,
   Body,
@@ -21,18 +22,9 @@ import {
   type Reach,
   type RequestContext,
   type SignerHost,
-  type Target,
   tokenUseSlot,
 } from '../plugin-api/index.ts'
-import {
-  type Awaitable,
-  andThen,
-  type Clock,
-  type Connect,
-  type Ids,
-  IntrusiveSet,
-  type Random,
-} from '../util/index.ts'
+import { type Awaitable, type Clock, type Connect, type Ids, IntrusiveSet, type Random } from '../util/index.ts'
 import { ByteBudget, ByteClaim } from '../wire/index.ts'
 import { ActiveRequest, type Running, type Shared } from './active-request.ts'
 import { Attempts } from './attempts.ts'
@@ -41,6 +33,7 @@ import { type BodyPace, type BodyPatience, bodyPace, noRoom, paidBytes, readBody
 import { CircuitBreaker } from './circuit-breaker.ts'
 import { Deadlines } from './deadlines.ts'
 import { discardRest } from './discard-rest.ts'
+import { findRequestTarget } from './find-request-target.ts'
 import { fail } from './errors.ts'
 import { EventLoopWatch, type LongTurn, Stopwatch } from './event-loop-watch.ts'
 import { JobResumer } from './job-resumer.ts'
@@ -52,11 +45,12 @@ import { errorAnswer, idHeaders, ownHeaders, sendAnswer } from './respond.ts'
 import { type PumpResult, writeIdleMs } from './response-pump.ts'
 import { RunningConfigs } from './running-configs.ts'
 import { RequestSender, type SenderParts } from './send-request.ts'
-import { joinPins, noObjects, ObjectRecords } from './stored-objects/object-records.ts'
-import { findObjectTarget } from './stored-objects/object-target.ts'
-import { findTarget } from './target.ts'
+import { noObjects, ObjectRecords } from './stored-objects/object-records.ts'
 import { type SignerOf, Transport } from './transport.ts'
 import type { PoolStatus } from './upstream/index.ts'
+import type { CallerSocket } from './sessions/caller-socket.ts'
+import { readOpening } from './sessions/handshake.ts'
+import { SessionRunner } from './sessions/run-session.ts'
 import { probe } from './vendor-keys/probe.ts'
 import { VendorKeys } from './vendor-keys/vendor-keys.ts'
 
@@ -64,7 +58,7 @@ import { VendorKeys } from './vendor-keys/vendor-keys.ts'
 const smallAnswerBytes = 65_536
 
 /** A route that the gateway answers by itself. */
-export type LocalAnswer = (context: RequestContext) => Answer | Promise<Answer>
+export type LocalAnswer = (context: RequestContext, body: Body) => Answer | Promise<Answer>
 
 export type EngineParts = {
   /** The API format of a route, by the route's name for it; for `by-caller` the client's. */
@@ -114,6 +108,7 @@ export class Engine {
   /** The keys of upstreams that have several, and their states. */
   readonly vendorKeys: VendorKeys
   readonly #attempts: Attempts
+  readonly #sessions: SessionRunner
   readonly #responses: ResponseOpener
   readonly #jobs: JobResumer
   readonly #bodyPatience: BodyPatience
@@ -153,6 +148,7 @@ export class Engine {
       deadlines,
       stopped,
     })
+    this.#sessions = new SessionRunner({ ...parts, deadlines, onFault: this.#onSettleFault })
     this.#objects = new ObjectRecords(parts.objects ?? noObjects, clock)
     this.#responses = new ResponseOpener(deadlines, callers?.writeIdleMs ?? writeIdleMs, this.#objects)
     this.#jobs = new JobResumer({
@@ -171,6 +167,22 @@ export class Engine {
 
   get open(): number {
     return this.#requests.size
+  }
+
+  /** Whether the path of a request is that of a WebSocket. */
+  isWebSocket({ url = '/' }: IncomingMessage): boolean {
+    const match = this.running.router.find('GET', url.split('?', 1)[0] as string)
+    return match.kind === 'route' && match.route.session !== undefined
+  }
+
+  /** What serves connections in memory: messages of WebSockets that are requests come by those. */
+  serveSelf(accept: (connection: Duplex) => void): void {
+    this.#sessions.accept = accept
+  }
+
+  /** WebSockets that are open. */
+  get sessions(): number {
+    return this.#sessions.open
   }
 
   get heldBytes(): number {
@@ -210,6 +222,7 @@ export class Engine {
   /** Refuses new requests; resolves when the last one has settled. */
   drain(): Promise<void> {
     this.#draining = true
+    this.#requests.each(({ session }) => session?.drain())
     return new Promise(resolve => {
       if (this.#requests.size === 0) resolve()
       else this.#onIdle = resolve
@@ -220,7 +233,7 @@ export class Engine {
   stop(): void {
     const reason = fail('drain_deadline')
     this.#stopped = reason
-    this.#requests.each(({ call }) => call?.stop(reason))
+    this.#requests.each(({ call, session }) => (session ? session.stop(reason) : call?.stop(reason)))
     this.#jobs.stop(reason)
   }
 
@@ -249,13 +262,13 @@ export class Engine {
   }
 
   /** One request, from its head to its settlement. Never rejects. */
-  async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  async handle(req: IncomingMessage, res: ServerResponse, socket?: CallerSocket): Promise<void> {
     const { clock, ids, log } = this.#parts
     const now = clock.now()
     const id = ids.next('req_', now)
     const stopwatch = new Stopwatch(this.#loop, id)
     stopwatch.start()
-    const request = new ActiveRequest(req, res, this.running, id, now, stopwatch, this.#shared)
+    const request = new ActiveRequest(req, res, this.running, id, now, stopwatch, this.#shared, socket)
     this.#requests.add(request)
     this.#configs.use(request.running)
     this.#parts.began()
@@ -289,15 +302,17 @@ export class Engine {
     const { pipeline } = running
     const context = beginRequest(request, (name, head) => this.#parts.dialect(name, head), this.#draining)
     request.context = context
+    if (request.socket) request.opening = readOpening(context.head, context.dialect.session?.secretProtocol)
     await stopwatch.wait('request', pipeline.onRequest(context))
     const incoming = await stopwatch.wait('request', this.#readBody(request, context))
     request.incoming = incoming
     request.mark('received', stopwatch.since)
-    if (context.route.serve !== undefined) return this.#serve(request, context, context.route.serve)
+    if (context.route.session?.each) return this.#sessions.runMessages(request, context)
+    if (context.route.serve !== undefined) return this.#serve(request, context, context.route.serve, incoming.body)
 
     const body = await stopwatch.wait('request', pipeline.onBody(context, incoming.body))
     request.body = body
-    const found = await stopwatch.wait('request', this.#findTarget(request, context, body))
+    const found = await stopwatch.wait('request', findRequestTarget(this.#objects, request, context))
     const target = this.#attempts.order(found, request)
     request.target = target
     // RFC 8594: every client of a model that ends is informed, whatever happens to the request.
@@ -308,6 +323,7 @@ export class Engine {
 
     const head = await this.#attempts.answer(request, context, target)
     if (context.route.object?.of?.ends) await this.#objects.answered(context, head.status)
+    if (head.status === 101) return this.#sessions.run(request, context, head)
     const pump = await stopwatch.wait('answer', this.#responses.open(request, context, request.target, head))
     pump.start()
     stopwatch.stop('answer')
@@ -317,36 +333,15 @@ export class Engine {
     return request.inDoubt && outcome.reach === 'refused' ? { ...outcome, reach: 'unknown' } : outcome
   }
 
-  /** The model of a request, and where it may run: a stored object is where it was made. @throws Failure */
-  #findTarget(request: ActiveRequest, context: RequestContext, body: Body): Awaitable<Target> {
-    const { plan } = request.running
-    const { route, params } = context
-    const { object } = route
-    if (!object?.of && !object?.namesNoModel) {
-      const target = findTarget(plan, route, body, params['model'])
-      return andThen(this.#objects.pinOf(context, target), pin => {
-        request.pin = pin
-        return target
-      })
-    }
-    return andThen(this.#objects.named(context), named =>
-      andThen(this.#objects.pinOf(context, { body }), pin => {
-        request.pin = joinPins(named, pin)
-        const target = findObjectTarget(context, body, named, request.pin)
-        return andThen(this.#objects.admits(context, body), () => target)
-      }),
-    )
-  }
-
   #readBody({ req, res, running, stopwatch }: ActiveRequest, { route, payer }: RequestContext) {
     const memory = new ByteClaim(this.#memory, running.plan.server.memoryBytesMax, payer)
     return readBody(req, res, route, memory, this.#bodyPatience, stopwatch)
   }
 
-  async #serve(request: ActiveRequest, context: RequestContext, name: string): Promise<Outcome> {
+  async #serve(request: ActiveRequest, context: RequestContext, name: string, body: Body): Promise<Outcome> {
     const local = this.#parts.local.get(name)
     if (!local) throw new Error(`no local answer '${name}'`)
-    const answer = await request.stopwatch.wait('request', local(context))
+    const answer = await request.stopwatch.wait('request', local(context, body))
     this.#holdAnswer(request, context, answer)
     return this.#answer(request, context, answer)
   }

@@ -9,9 +9,14 @@ const nameCharsMax = 100
 /** The same for an error's message. */
 const valuesMax = 16
 
+/** What a row says of a request besides what plugins see. */
+type LoggedRequest = Pick<ActiveRequest, 'target' | 'marks' | 'errorSnippet'> & {
+  readonly call: { readonly upstream: { readonly name: string } } | undefined
+}
+
 /** The log row of a settled request. `durationMs` is its duration. */
 export function toLogRow(
-  request: ActiveRequest,
+  request: LoggedRequest,
   context: RequestContext,
   outcome: Outcome,
   durationMs: number,

@@ -40,7 +40,9 @@ export function upstreamPath(context: RequestContext, target: Target, call: Call
   if (call) return callPath(call, context, target)
   const { upstreamPath: template } = context.route
   const path = template.includes('{') ? fillPath(template, { ...context.params, model: target.sendAs }) : template
-  return withQuery(path, upstreamQuery(context.head.query, target.upstream))
+  // What else the query of a session may hold names other people's sessions, or is for us.
+  const query = context.part ? `model=${encodeURIComponent(target.sendAs)}` : context.head.query
+  return withQuery(path, upstreamQuery(query, target.upstream))
 }
 
 function callPath({ path, query, stream }: Call, context: RequestContext, target: Target): string {

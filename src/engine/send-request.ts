@@ -5,6 +5,7 @@ import type { ActiveRequest } from './active-request.ts'
 import { openSource } from './answer-source.ts'
 import type { Call, CallRequest } from './call-request.ts'
 import { addressOf, callOf, outgoingHeaders, upstreamPath } from './outbound.ts'
+import { openingHeaders } from './sessions/handshake.ts'
 import type { Transport } from './transport.ts'
 import { toRequest } from './upstream-request.ts'
 import { type Sent, UpstreamSession } from './upstream-session.ts'
@@ -44,8 +45,10 @@ export class RequestSender {
     if (callUpstream)
       return this.session(context, target, callUpstream, traced ?? {}, sent => this.transport.send(req, res, sent))
     const call = callOf(context, target)
-    const outgoing = call || traced ? { ...out, headers: { ...call?.headers, ...out.headers, ...traced } } : out
-    return this.transport.send(req, res, {
+    const opening = request.opening && openingHeaders(request.opening)
+    const more = call ?? traced ?? opening
+    const outgoing = more ? { ...out, headers: { ...call?.headers, ...out.headers, ...traced, ...opening } } : out
+    return this.transport.send(req, request.socket?.socket ?? res, {
       upstream,
       method: call?.method ?? context.route.method,
       path: upstreamPath(context, target, call),
@@ -53,6 +56,7 @@ export class RequestSender {
       body: out.body,
       reuse: upstream.reuse ?? context.route.reuse ?? true,
       payer: context.payer,
+      ...(opening && { upgrade: 'websocket' }),
     })
   }
 

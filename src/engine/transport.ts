@@ -1,5 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Readable } from 'node:stream'
+import { type IncomingMessage, ServerResponse } from 'node:http'
+import { type Duplex, Readable } from 'node:stream'
 import httpProxy from 'http-proxy-3'
 import type { Composed, Upstream } from '../domain/index.ts'
 import type { Fetched, Signer, SignerHost } from '../plugin-api/index.ts'
@@ -30,6 +30,8 @@ const mint: Omit<Upstream, 'url'> = {
   cooldown: { failures: 1, forMs: 1 },
 }
 
+const nothing = Buffer.alloc(0)
+
 type Options = { readonly call?: UpstreamCall }
 
 /**
@@ -55,13 +57,20 @@ export class Transport {
     this.#deadlines = new Deadlines(clock)
     this.#connect = connect
     this.#proxy.before('web', 'stream', this.#pass)
+    // Theirs leaks sockets, has no deadline for the 101, and passes refusals on as they are (`docs/decisions/0028-websockets.md`).
+    this.#proxy.before('ws', 'stream', this.#pass)
     this.#proxy.on('error', () => undefined)
   }
 
-  /** Sends a request; resolves when the answer's head has arrived. @throws Failure upstream_* */
-  send(req: IncomingMessage, res: ServerResponse, request: CallRequest): UpstreamCall {
+  /**
+   * Sends a request; resolves when the answer's head has arrived. `to`: the answer, or the socket of a caller who wants a WebSocket.
+   * @throws Failure upstream_*
+   */
+  send(req: IncomingMessage, to: ServerResponse | Duplex, request: CallRequest): UpstreamCall {
     const call = new UpstreamCall(request, this.#deadlines)
-    this.#proxy.web(req, res, { target: this.#destinationOf(request).origin, call } as Options as object)
+    const options = { target: this.#destinationOf(request).origin, call } as Options as object
+    if (to instanceof ServerResponse) this.#proxy.web(req, to, options)
+    else this.#proxy.ws(req, to, nothing, options)
     return call
   }
 
@@ -95,7 +104,7 @@ export class Transport {
     this.#pools.clear()
   }
 
-  readonly #pass = (_req: IncomingMessage, _res: ServerResponse, options: object): true => {
+  readonly #pass = (_req: IncomingMessage, _to: unknown, options: object): true => {
     const { call } = options as Options
     if (!call) throw new Error('a request reached the proxy by another way than the transport')
     this.#dispatch(call)

@@ -21,6 +21,8 @@ import {
 
 /** Interim answers (1xx) before the answer: any number, but together at most so many bytes. */
 const interimBytesMax = 4 * 1024 * 1024
+/** An upstream that is to switch protocols does so in this time, or not at all. */
+const upgradeMs = 10_000
 /** How much of an answer may arrive before it is read. */
 const earlyBytesMax = 65_536
 
@@ -60,6 +62,8 @@ export class UpstreamCall implements Call, Waiter, Timed {
   #isWhole = false
   #error: Error | undefined
   #interimBytes = 0
+  /** It has switched protocols. */
+  #isOpen = false
   #isPaused = false
   /** Paused while nothing reads what has arrived. */
   #isHeld = false
@@ -78,8 +82,9 @@ export class UpstreamCall implements Call, Waiter, Timed {
   deadlineAt: number
 
   constructor(request: CallRequest, deadlines: Deadlines) {
-    const { firstByteMs, totalMs } = request.upstream.timeouts
+    const { totalMs } = request.upstream.timeouts
     this.request = request
+    const firstByteMs = this.#firstByteMs
     this.#deadlines = deadlines
     this.#startedAt = deadlines.clock.tick()
     this.#totalAt = this.#startedAt + totalMs
@@ -88,6 +93,13 @@ export class UpstreamCall implements Call, Waiter, Timed {
 
   get upstream(): Upstream {
     return this.request.upstream
+  }
+
+  /** What decides about another protocol needs no time to think. */
+  get #firstByteMs(): number {
+    const { upgrade, upstream } = this.request
+    const { firstByteMs } = upstream.timeouts
+    return upgrade === undefined ? firstByteMs : Math.min(firstByteMs, upgradeMs)
   }
 
   get payer(): string {
@@ -149,7 +161,8 @@ export class UpstreamCall implements Call, Waiter, Timed {
     const joined = joinPath(prefix, path)
     const whole = query ? withFixedQuery(joined, query) : joined
     if (signer) return this.#sign(destination, signer, whole)
-    this.#lines = writeHead({ method, path: whole, host, headers, reuse: !this.isFresh })
+    const { upgrade } = this.request
+    this.#lines = writeHead({ method, path: whole, host, headers, reuse: !this.isFresh, upgrade })
     this.#deadlines.watch(this)
     this.#ask(pool)
   }
@@ -175,7 +188,8 @@ export class UpstreamCall implements Call, Waiter, Timed {
     if (this.#isOver) return
     this.signed = secrets
     this.#signature = signature
-    this.#lines = writeHead({ method: this.request.method, path, host, headers, reuse: !this.isFresh })
+    const { method, upgrade } = this.request
+    this.#lines = writeHead({ method, path, host, headers, reuse: !this.isFresh, upgrade })
     this.#ask(pool)
   }
 
@@ -184,7 +198,8 @@ export class UpstreamCall implements Call, Waiter, Timed {
     const reuse = !this.isFresh
     this.#connection = connection
     this.reach = 'unknown'
-    if (this.#form) connection.sendStream(method, this.#lines, this.#form.open(true), this.#form.bytes, reuse)
+    if (this.request.upgrade !== undefined) connection.sendUpgrade(method, this.#lines)
+    else if (this.#form) connection.sendStream(method, this.#lines, this.#form.open(true), this.#form.bytes, reuse)
     else if (body.kind === 'stream') connection.sendStream(method, this.#lines, body.source, undefined, reuse)
     else if (body.kind !== 'composed')
       connection.send(method, this.#lines, body.kind === 'json' ? body.json.bytes : undefined, reuse)
@@ -260,7 +275,7 @@ export class UpstreamCall implements Call, Waiter, Timed {
   }
 
   onHead({ status, headers }: ParsedHead, bytes: number): void {
-    if (status === 101) return this.#refuse('it switched protocols without a request')
+    if (status === 101) return this.#onUpgrade(headers)
     if (status >= 100 && status < 200) {
       this.#interimBytes += bytes
       if (this.#interimBytes > interimBytesMax) this.#refuse('too many interim responses')
@@ -288,13 +303,38 @@ export class UpstreamCall implements Call, Waiter, Timed {
     })
   }
 
+  /** What follows has no deadline of a request's, and no end but that of the connection. */
+  #onUpgrade(headers: ParsedHead['headers']): void {
+    if (this.request.upgrade === undefined) return this.#refuse('it switched protocols without a request')
+    this.reach = 'truncated'
+    this.#answered = true
+    this.#isOpen = true
+    this.#deadlines.forget(this)
+    this.#resolveHead({ status: 101, headers, endsWithConnection: true, codings: [] })
+  }
+
+  /** Writes to an upstream that has switched protocols. @returns whether there is room for more; `hasRoom` says when again */
+  write(bytes: Buffer, hasRoom: () => void): boolean {
+    return this.#connection?.write(bytes, hasRoom) ?? true
+  }
+
   onData(chunk: Buffer): void {
+    if (this.#isOpen) return this.#onOpenData(chunk)
     if (this.#owed !== undefined) this.#owed -= chunk.length
     this.#received += chunk.length
     if (this.#received > this.request.upstream.answerBytesMax) return this.#giveUpSize()
     this.#heardAt = this.#deadlines.clock.tick()
     if (this.#sink) return this.#sink.data(chunk)
     this.#early.push(chunk)
+    if (this.#isHeld || this.#received <= earlyBytesMax) return
+    this.#isHeld = true
+    this.#connection?.pause()
+  }
+
+  #onOpenData(chunk: Buffer): void {
+    if (this.#sink) return this.#sink.data(chunk)
+    this.#early.push(chunk)
+    this.#received += chunk.length
     if (this.#isHeld || this.#received <= earlyBytesMax) return
     this.#isHeld = true
     this.#connection?.pause()
@@ -321,10 +361,10 @@ export class UpstreamCall implements Call, Waiter, Timed {
   }
 
   onDeadline(): number | undefined {
-    const { firstByteMs, totalMs, idleMs } = this.request.upstream.timeouts
+    const { totalMs, idleMs } = this.request.upstream.timeouts
     const now = this.#deadlines.clock.tick()
     if (!this.#answered) {
-      const ms = Math.min(firstByteMs, totalMs)
+      const ms = Math.min(this.#firstByteMs, totalMs)
       const isLate = now >= this.#startedAt + ms
       // If it has a connection by now, its answer is waited for.
       if (!isLate && !this.line) return this.#startedAt + ms

@@ -17,7 +17,7 @@ const settleMs = 5_000
 
 type ApiListenerParts = {
   readonly listener: Listener
-  readonly engine: Pick<Engine, 'open' | 'drain' | 'stop' | 'refuseUnread' | 'running'>
+  readonly engine: Pick<Engine, 'open' | 'drain' | 'stop' | 'refuseUnread' | 'running' | 'isWebSocket'>
   readonly clock: Clock
   readonly log: GatewayLog
 }
@@ -88,7 +88,12 @@ export class ApiListener {
   #createServer(certificate: Certificate | undefined): CallerServer {
     const { listener, engine, clock } = this.#parts
     const admits = this.connections.enter.bind(this.connections)
-    return createCallerServer(listener, code => engine.refuseUnread(code), { certificate, admits, clock })
+    return createCallerServer(listener, code => engine.refuseUnread(code), {
+      certificate,
+      admits,
+      clock,
+      isWebSocket: req => engine.isWebSocket(req),
+    })
   }
 
   /** No new work; what is under way ends by itself, or is ended at the deadline, or is left when even that ends nothing. */

@@ -8,6 +8,11 @@ export const errors = {
     type: 'invalid_request_error',
     text: "This key has no job '{id}'. The ID of a job is the request ID in x-request-id. Jobs are kept for a day.",
   },
+  client_secret_invalid: {
+    status: 400,
+    type: 'invalid_request_error',
+    text: 'The client secret is not made, because {why}.',
+  },
   charge_not_found: {
     status: 404,
     type: 'invalid_request_error',

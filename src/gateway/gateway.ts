@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { describeChanges } from '../config/index.ts'
 import { findDialect, guessDialect } from '../api-formats/index.ts'
-import type { Engine, EngineParts } from '../engine/index.ts'
+import type { CallerSocket, Engine, EngineParts } from '../engine/index.ts'
 import { hasSoundHost, takeOriginForm } from '../engine/request-target.ts'
 import {
   type ConfigCause,
@@ -262,7 +262,7 @@ async function startEngine(
   const parts: EngineParts = {
     dialect: (name, head) => findDialect(name, head),
     guessDialect,
-    local: createLocalAnswers(storage, clock.now()),
+    local: createLocalAnswers(storage, clock.now(), { clock, random }),
     objects: storage.objects,
     resolveUrl: url => simulated.resolve(url),
     began: observers.quiet('metrics', () => metrics.began()),
@@ -320,13 +320,14 @@ class RunningGateway implements Gateway {
       told => this.#publisher.reloaded(told),
     )
     if (role !== 'worker') metrics.add(() => this.#reloads.snapshots())
-    this.listener = (req, res) => this.#handle(req, res)
+    this.listener = (req, res, socket) => this.#handle(req, res, socket)
     this.#probed = {
       hasRoute: path => engine.running.router.find('GET', path).kind !== 'none',
       isReady: () => this.ready,
       nextId: () => parts.ids.next('req_', clock.now()),
     }
     this.#callers = new ApiListener({ listener: this.listener, engine, clock, log })
+    engine.serveSelf(connection => this.#callers.accept(connection))
     const { connections } = this.#callers
     addGauges(metrics, { clock, storage, counters, engine, connections, plan: () => this.plan })
     this.#retention = new Retention({
@@ -443,14 +444,14 @@ class RunningGateway implements Gateway {
     })
   }
 
-  #handle(req: IncomingMessage, res: ServerResponse): void {
+  #handle(req: IncomingMessage, res: ServerResponse, socket?: CallerSocket): void {
     takeOriginForm(req)
     const isConsoles = isConsolePath(req.url ?? '') && this.plan.server.console
     // The engine refuses what does not say for whom it is, in the caller's style.
     if (isConsoles && hasSoundHost(req)) this.#console.handle(req, res)
     else if (!answerProbe(req, res, this.#probed)) {
       if (this.plan.server.console) this.#handed.watch(req, res)
-      void this.#parts.engine.handle(req, res)
+      void this.#parts.engine.handle(req, res, socket)
     }
   }
 

@@ -15,6 +15,7 @@ type Watched = {
   readonly connections: { readonly open: number; readonly refused: number }
   readonly engine: {
     readonly open: number
+    readonly sessions: number
     readonly heldBytes: number
     restMs(upstream: string): number
     readonly connectionsOf: Engine['connectionsOf']
@@ -37,6 +38,7 @@ export function addGauges(metrics: Metrics, { clock, storage, counters, engine, 
   metrics.gauge('storage_rows_waiting', 'Log rows that are not written yet.', () => storage.waiting().rows)
   metrics.gauge('storage_charges_waiting', 'Token charges that are not written yet.', () => storage.waiting().charges)
   metrics.gauge('connections_open', 'Client connections.', () => connections.open)
+  metrics.gauge('sessions_open', 'Open WebSockets.', () => engine.sessions)
   metrics.add(() => {
     const refused = 'Connections closed because of a limit, in total or per address.'
     return [{ ...gaugeSnapshot('tollgate_connections_refused_total', refused, connections.refused), type: 'counter' }]

@@ -4,7 +4,7 @@ import { operationTraits } from '../operations/index.ts'
 import { simulatorNames } from '../simulator/names.ts'
 
 /** What `serve:` of a route may name. */
-const localAnswerNames = ['models', 'model', 'charge', 'job', 'objects'] as const
+const localAnswerNames = ['models', 'model', 'charge', 'job', 'objects', 'client-secret'] as const
 
 /** What a configuration may name without defining it, as far as this version has it. */
 export const knownNames = {

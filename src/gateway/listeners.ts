@@ -2,13 +2,15 @@ import { createServer, type IncomingMessage, type Server, ServerResponse, STATUS
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { CallerSocket, opensWebSocket } from '../engine/index.ts'
 import { DirectRequest } from '../engine/direct-request.ts'
 import type { Certificate } from './certificate.ts'
 import { isLingering, lingerOnClose } from './linger.ts'
 import type { Address, Answer } from '../domain/index.ts'
 import { type Clock, type Member, IntrusiveSet } from '../util/index.ts'
 
-export type Listener = (req: IncomingMessage, res: ServerResponse) => void
+/** `socket`: of a caller who wants a WebSocket; the answer is written to it unless that opens. */
+export type Listener = (req: IncomingMessage, res: ServerResponse, socket?: CallerSocket) => void
 
 /** What a caller has to take the answer to something that was no request. */
 const lingerMs = 1_000
@@ -51,6 +53,8 @@ type CallerDoor = {
   /** False for a connection that is one too many; it is closed then. */
   readonly admits?: (socket: Socket) => boolean
   readonly clock: Pick<Clock, 'after'>
+  /** Whether a path is that of a WebSocket; absent where there is none. */
+  readonly isWebSocket?: (req: IncomingMessage) => boolean
 }
 
 /**
@@ -60,7 +64,7 @@ type CallerDoor = {
 export function createCallerServer(
   listener: Listener,
   refuse: (code: string | undefined) => Answer,
-  { certificate, admits, clock }: CallerDoor,
+  { certificate, admits, clock, isWebSocket }: CallerDoor,
 ): CallerServer {
   /** Answers that have not gone. */
   const owed = new IntrusiveSet<OwedResponse>()
@@ -76,7 +80,12 @@ export function createCallerServer(
       if (!this.req.complete) lingerOnClose(this.req, socket, clock)
     }
   }
-  const made = { ...options, ServerResponse: LingeringResponse as typeof ServerResponse }
+  const made = {
+    ...options,
+    ServerResponse: LingeringResponse as typeof ServerResponse,
+    // Others, such as a POST that offers h2c, stay the requests that they are.
+    shouldUpgradeCallback: (req: IncomingMessage) => opensWebSocket(req) && isWebSocket?.(req) === true,
+  }
   const handle: Listener = (req, answer) => {
     // Made by the server as its options say.
     const res = answer as OwedResponse
@@ -101,6 +110,12 @@ export function createCallerServer(
   // A client that waits for `100 Continue` is answered after its key has been checked, or refused before it uploads.
   server.on('checkContinue', handle)
   server.on('checkExpectation', handle)
+  server.on('upgrade', (req: IncomingMessage, socket: Socket, head: Buffer) => {
+    const caller = new CallerSocket(socket, head)
+    // An answer that is still owed would land among the frames.
+    if (released || owedOn(owed, socket).length > 0) socket.destroy()
+    else listener(req, openAnswer(req, socket), caller)
+  })
   // Without a listener Node closes the connection without a word.
   server.on('connect', (_req, socket) => {
     socket.on('error', () => undefined)
@@ -125,6 +140,18 @@ export function createCallerServer(
     for (const res of last.values()) if (!res.headersSent) res.shouldKeepAlive = false
   }
   return { server, release }
+}
+
+/** What answers a caller who wants a WebSocket and gets none: Node has none for it. */
+function openAnswer(req: IncomingMessage, socket: Socket): ServerResponse {
+  const res = new ServerResponse(req)
+  res.shouldKeepAlive = false
+  res.assignSocket(socket)
+  res.once('finish', () => {
+    res.detachSocket(socket)
+    socket.destroySoon()
+  })
+  return res
 }
 
 /** Answers that one connection still owes, in the order of their requests. */

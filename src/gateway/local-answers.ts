@@ -14,12 +14,18 @@ import {
 } from '../domain/index.ts'
 import type { RequestContext, ListedModel } from '../plugin-api/index.ts'
 import { modelNotFound } from '../engine/errors.ts'
+import { createClientSecret } from './client-secrets.ts'
+import type { Clock, Random } from '../util/index.ts'
 import { jobJson } from './job-json.ts'
 
 const unavailableMs = 1_000
 
 /** The routes with `serve:` in `gateway.yaml`, by name: answered here, with the key of the request. */
-export function createLocalAnswers(storage: Storage, startedAt: number): ReadonlyMap<string, LocalAnswer> {
+export function createLocalAnswers(
+  storage: Storage,
+  startedAt: number,
+  parts: { readonly clock: Pick<Clock, 'now'>; readonly random: Pick<Random, 'bytes'> },
+): ReadonlyMap<string, LocalAnswer> {
   return new Map<string, LocalAnswer>([
     ['models', context => toJson(context.dialect.modelList(offered(context, startedAt), context.head.query))],
     [
@@ -43,6 +49,7 @@ export function createLocalAnswers(storage: Storage, startedAt: number): Readonl
       },
     ],
     ['objects', context => listObjects(storage, context)],
+    ['client-secret', (context, body) => createClientSecret({ storage, ...parts }, context, body)],
     [
       'job',
       async context => {

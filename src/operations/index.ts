@@ -19,6 +19,8 @@ import { moderations } from './moderations.ts'
 import { modelsGet } from './models-get.ts'
 import { modelsList } from './models-list.ts'
 import type { Operation } from './operation.ts'
+import { realtimeSecrets } from './realtime-secrets.ts'
+import { realtime } from './realtime.ts'
 import { rerank } from './rerank.ts'
 import { responsesGet } from './responses-get.ts'
 import { responsesItems } from './responses-items.ts'
@@ -57,6 +59,8 @@ export const operations: readonly Operation[] = [
   audioSpeech,
   audioTranscribe,
   moderations,
+  realtime,
+  realtimeSecrets,
   modelsList,
   modelsGet,
   chargesGet,

@@ -2,6 +2,7 @@ import type { Failure } from '../domain/errors.ts'
 import type { Json } from '../domain/json.ts'
 import type { Head } from './head.ts'
 import type { Answer } from '../domain/reply.ts'
+import type { MessageFormat, SessionFormat } from './session-format.ts'
 import type { Usage } from '../domain/usage.ts'
 
 /** The API format of one vendor: where the key is, what errors look like. */
@@ -37,6 +38,10 @@ export type ApiFormat = {
   usageOf(operation: string, body: Json): Usage | null
   /** What one event of a stream reports: later reports replace earlier ones, member by member. */
   usageOfEvent(operation: string, data: Json): Usage | null
+  /** How sessions on a WebSocket read; absent where the style has none. */
+  readonly session?: SessionFormat
+  /** How messages of a WebSocket are requests; absent where the style has none. */
+  readonly messages?: MessageFormat
   /** The models on offer, and one of them, as this style lists them; the query holds the style's own paging. */
   modelList(models: readonly ListedModel[], query: string): object
   modelOne(model: ListedModel): object

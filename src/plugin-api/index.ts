@@ -5,6 +5,7 @@ export * from './charge-facts.ts'
 export * from './deprecated.ts'
 export * from './api-format.ts'
 export * from './request-context.ts'
+export * from './session-format.ts'
 export * from './head.ts'
 export * from './image-tool.ts'
 export * from './outcome.ts'
@@ -101,13 +102,16 @@ export {
   isBounded,
   isEmptyField,
   isTokens,
+  keyOfClientSecret,
   jobSlot,
   mayAsk,
   nameOn,
   overdrawnValues,
   ownerOfKey,
+  readClientSecret,
   readField,
   rootOf,
+  serves,
   sharedRows,
   slotsOfJobs,
   slotsOfUpstream,

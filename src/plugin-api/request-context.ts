@@ -44,6 +44,14 @@ export type RequestContext = {
   limits: readonly LimitState[]
   /** Headers that every answer to this exchange carries. */
   readonly answerHeaders: { [name: string]: string }
+  /**
+   * Of a WebSocket: `session` is the connection itself, which takes places and uses nothing; `turn` is one answer on it,
+   * which takes requests, tokens and money. `inputTokens`: what the conversation so far comes to; `sentBytes`: what the caller
+   * has sent of it by now. Absent for a request.
+   */
+  readonly part?:
+    | { readonly kind: 'session' }
+    | { readonly kind: 'turn'; readonly inputTokens: number; sentBytes(): number }
 }
 
 /** Where a request goes, once its model is known. */

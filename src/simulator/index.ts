@@ -15,6 +15,7 @@ import { createLinks } from './links.ts'
 import type { Links } from './links.ts'
 import { simulatorNames } from './names.ts'
 import { mediaTypes } from './pictures/picture.ts'
+import { serveRealtime } from './realtime/serve.ts'
 import { createStudio } from './pictures/studio.ts'
 import { demands } from './text/marks.ts'
 import type { Call, Played, Site } from './upstream.ts'
@@ -54,6 +55,7 @@ export async function startSimulator(clock: Clock = systemClock): Promise<Simula
   const server = createServer((request, response) => {
     void respond(request, response, site, links)
   })
+  const closeSockets = serveRealtime(server)
   // One of its own in each of several workers: the links that it gives out are known to it alone.
   server.listen({ port: 0, host: '127.0.0.1', exclusive: true })
   await once(server, 'listening')
@@ -65,6 +67,7 @@ export async function startSimulator(clock: Clock = systemClock): Promise<Simula
       const closed = once(server, 'close')
       server.close()
       server.closeAllConnections()
+      closeSockets()
       await closed
     },
   }

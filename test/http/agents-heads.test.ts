@@ -53,7 +53,7 @@ t.test('header names with underscores are accepted, except those that frame, for
 })
 
 t.test('a WebSocket at an HTTP path gets 426 at once', async t => {
-  for (const path of ['/v1/responses', '/v1/v1/responses', '/v1/responses?x=1', '/v1/chat/completions']) {
+  for (const path of ['/v1/embeddings', '/v1/v1/embeddings', '/v1/embeddings?x=1', '/v1/chat/completions']) {
     const upgrade = ['Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==']
     const answer = await exchangeRaw(
       url,
@@ -63,5 +63,5 @@ t.test('a WebSocket at an HTTP path gets 426 at once', async t => {
     t.match(answer.headers, { upgrade: 'HTTP/1.1', connection: /upgrade/i, 'x-should-retry': 'false' }, path)
     t.match(JSON.parse(answer.body.toString()), { error: { code: 'websocket_unsupported' } }, path)
   }
-  t.equal((await exchangeRaw(url, head('GET /v1/responses HTTP/1.1'))).status, 405, caseName({ upgrade: false }))
+  t.equal((await exchangeRaw(url, head('GET /v1/embeddings HTTP/1.1'))).status, 405, caseName({ upgrade: false }))
 })

@@ -144,9 +144,20 @@ export class Connection implements Member, Reading {
     this.#sender = new StreamSender(this.#start(method, reuse), head, source, bytes, this.#onSourceError)
   }
 
-  #start(method: string, reuse: boolean): Socket {
+  /** Writes a request for another protocol. To be called once, from `onStart`. */
+  sendUpgrade(method: string, head: string): void {
+    this.#start(method, false, true).write(head + framing.none, 'latin1')
+  }
+
+  /** Writes what follows a 101. @param hasRoom called when there is room again @returns whether there is room for more */
+  write(bytes: Buffer, hasRoom: () => void): boolean {
+    this.#sender = { isDone: true, goOn: hasRoom, stop: () => undefined }
+    return this.#socket?.write(bytes) !== false
+  }
+
+  #start(method: string, reuse: boolean, isUpgrade = false): Socket {
     this.#reuse = reuse
-    this.#reader.begin(method === 'HEAD')
+    this.#reader.begin(method === 'HEAD', isUpgrade)
     return this.#socket as Socket
   }
 

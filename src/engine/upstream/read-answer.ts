@@ -30,6 +30,7 @@ export class AnswerReader {
   readonly #to: Reading
   #phase: number = over
   #isForHead = false
+  #isUpgrade = false
   #persists = false
   /** Bytes left of contents of known length. */
   #left = 0
@@ -42,9 +43,13 @@ export class AnswerReader {
     this.#to = to
   }
 
-  /** Another answer will arrive. @param isForHead it has no contents, whatever its head says */
-  begin(isForHead: boolean): void {
+  /**
+   * Another answer will arrive. @param isForHead it has no contents, whatever its head says
+   * @param isUpgrade what follows a 101 is the other protocol, until the connection ends
+   */
+  begin(isForHead: boolean, isUpgrade = false): void {
     this.#phase = atHead
+    this.#isUpgrade = isUpgrade
     this.#isForHead = isForHead
     this.lastReadBytes = 0
   }
@@ -116,6 +121,10 @@ export class AnswerReader {
     const head = parseHead(text)
     if (!this.#to.onHead(head, bytes)) {
       this.#phase = over
+      return
+    }
+    if (head.status === 101 && this.#isUpgrade) {
+      this.#phase = untilClose
       return
     }
     if (head.status < 200) return

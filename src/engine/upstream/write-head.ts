@@ -10,6 +10,8 @@ export type RequestHead = {
   readonly headers: readonly string[]
   /** Whether the connection may carry another request. */
   readonly reuse: boolean
+  /** The protocol that the connection is to carry from then on. */
+  readonly upgrade?: string | undefined
 }
 
 const unsendable = /[^\t\x20-\x7e\x80-\xff]/
@@ -37,11 +39,12 @@ const knownMax = 512
  * body and the fate of the connection: its caller has read `host` and `connection` of the list.
  * @throws UnsendableRequest for what would be read as another line, or would frame the body otherwise
  */
-export function writeHead({ method, path, host, headers, reuse }: RequestHead): string {
+export function writeHead({ method, path, host, headers, reuse, upgrade }: RequestHead): string {
   if (!path.startsWith('/') || unsendablePath.test(path)) throw new UnsendableRequest('its path cannot be written')
   if (!token.test(method)) throw new UnsendableRequest('its method cannot be written')
   if (host === '' || unsendable.test(host)) throw new UnsendableRequest('its host cannot be written')
-  let head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: ${reuse ? 'keep-alive' : 'close'}\r\n`
+  const connection = upgrade === undefined ? (reuse ? 'keep-alive' : 'close') : `Upgrade\r\nupgrade: ${upgrade}`
+  let head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: ${connection}\r\n`
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] as string
     const value = headers[i + 1]

@@ -1,0 +1,61 @@
+import type { Json } from '../domain/index.ts'
+import type { SessionFormat, SessionSign } from '../plugin-api/index.ts'
+import { readMember } from './read-members.ts'
+
+const heard = 'conversation.item.input_audio_transcription'
+
+/** Sessions of speech and text. Names of messages as since 2025; those of the beta begin and end turns by the same. */
+export const openaiSession: SessionFormat = {
+  upstreamWords: [
+    '"response.created"',
+    '"response.done"',
+    `"${heard}.completed"`,
+    `"${heard}.failed"`,
+    '"session.created"',
+    '"session.updated"',
+    '"error"',
+  ],
+  callerWords: ['"response.create"'],
+  secretProtocol: /^openai-(?:insecure-api-key|organization|project)\./,
+  cancel: id => JSON.stringify({ type: 'response.cancel', ...(id !== '' && { response_id: id }) }),
+
+  read(message: Json): SessionSign | undefined {
+    const type = readMember(message, 'type')
+    if (type === 'response.created') return { kind: 'began', id: responseId(message) }
+    if (type === 'response.done') {
+      const failed = readMember(readMember(message, 'response'), 'status') === 'failed'
+      return { kind: 'ended', id: responseId(message), failed }
+    }
+    if (type === `${heard}.completed`) return { kind: 'beside', failed: false }
+    if (type === `${heard}.failed`) return { kind: 'beside', failed: true }
+    if (type === 'session.created' || type === 'session.updated') return settingsOf(readMember(message, 'session'))
+    return type === 'error' ? { kind: 'refused' } : undefined
+  },
+
+  error({ code, message, param, type }, requestId) {
+    return JSON.stringify({ type: 'error', event_id: requestId, error: { type, code, message, param, event_id: null } })
+  },
+}
+
+function responseId(message: Json): string {
+  const id = readMember(readMember(message, 'response'), 'id')
+  return typeof id === 'string' ? id.slice(0, 128) : ''
+}
+
+function settingsOf(session: Json | undefined): SessionSign {
+  const longest = readMember(session, 'max_output_tokens') ?? readMember(session, 'max_response_output_tokens')
+  return {
+    kind: 'settings',
+    beside: transcriptionModel(session),
+    outputMax: typeof longest === 'number' ? longest : undefined,
+  }
+}
+
+/** Undefined where the session says nothing of transcriptions. */
+function transcriptionModel(session: Json | undefined): string | null | undefined {
+  const input = readMember(readMember(session, 'audio'), 'input')
+  const own = readMember(input, 'transcription') ?? readMember(session, 'input_audio_transcription')
+  if (own === undefined) return undefined
+  const model = readMember(own, 'model')
+  return typeof model === 'string' ? model.slice(0, 128) : null
+}

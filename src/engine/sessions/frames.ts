@@ -1,0 +1,251 @@
+/** Kinds of frames (RFC 6455 5.2). */
+export const opcodes = { more: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const
+
+/** Codes with which a connection closes (RFC 6455 7.4.1). */
+export const closeCodes = {
+  normal: 1000,
+  goingAway: 1001,
+  protocol: 1002,
+  noCode: 1005,
+  /** Never sent: the connection ended without a closing frame. */
+  noConnection: 1006,
+  policy: 1008,
+  tooLarge: 1009,
+  fault: 1011,
+  restart: 1012,
+  tryLater: 1013,
+} as const
+
+/** What a peer sends is no frame, or one that may not be sent. */
+export class FrameFault extends Error {
+  readonly closeCode: number
+
+  constructor(closeCode: number, why: string) {
+    super(why)
+    this.closeCode = closeCode
+  }
+}
+
+export type FrameReader = {
+  /** A whole message; `payload` is undefined when it is longer than what is kept. It is not masked. */
+  onMessage?(payload: Buffer | undefined, bytes: number): void
+  /** A piece of a message as it came; masked by `mask`, of which byte `phase` is the first one's. */
+  onPiece?(piece: Buffer, mask: Buffer, phase: number): void
+  /** The peer closes. `at`: where its frame begins in the chunk; -1 when it began in an earlier one. */
+  onClose(code: number, at: number): void
+}
+
+export type WalkerOptions = {
+  /** Frames of clients are masked, those of servers are not (RFC 6455 5.1). */
+  readonly isMasked: boolean
+  /** A longer message is refused. */
+  readonly messageBytesMax: number
+  /** Messages up to this length are put together for `onMessage`. */
+  readonly keptBytesMax: number
+}
+
+const headBytesMax = 14
+const controlBytesMax = 125
+const nothing = Buffer.alloc(0)
+
+/** Follows the frames of one direction while their bytes are forwarded as they are. It changes no byte. */
+export class FrameWalker {
+  readonly #reader: FrameReader
+  readonly #options: WalkerOptions
+  readonly #head = Buffer.alloc(headBytesMax)
+  #headBytes = 0
+  /** Bytes of the frame's payload that are still to come. */
+  #left = 0
+  #isInFrame = false
+  #isLast = true
+  #opcode = 0
+  #isInMessage = false
+  #messageBytes = 0
+  #frameAt = -1
+  #phase = 0
+  /** Payload of a message that came in several pieces. */
+  #kept: Buffer[] = []
+  #control: Buffer[] = []
+  readonly #mask = Buffer.alloc(4)
+  /** In the chunk that was read last: after the first message that ends in it, or 0 when none was open; -1 for none. */
+  boundary = -1
+
+  constructor(reader: FrameReader, options: WalkerOptions) {
+    this.#reader = reader
+    this.#options = options
+  }
+
+  /** A message of ours may be written after all that was read. */
+  get isBetween(): boolean {
+    return !this.#isInFrame && this.#headBytes === 0 && !this.#isInMessage
+  }
+
+  /** @throws FrameFault */
+  read(chunk: Buffer): void {
+    this.boundary = this.isBetween ? 0 : -1
+    this.#frameAt = -1
+    let at = 0
+    while (at < chunk.length) {
+      if (!this.#isInFrame) {
+        if (this.#headBytes === 0) this.#frameAt = at
+        at = this.#readHead(chunk, at)
+        if (!this.#isInFrame) return
+      }
+      const end = Math.min(chunk.length, at + this.#left)
+      this.#take(chunk.subarray(at, end))
+      this.#left -= end - at
+      at = end
+      if (this.#left === 0) this.#endFrame(at)
+    }
+  }
+
+  #readHead(chunk: Buffer, from: number): number {
+    const head = this.#head
+    let at = from
+    while (at < chunk.length) {
+      head[this.#headBytes++] = chunk[at++] as number
+      if (this.#headBytes < this.#headLength) continue
+      this.#beginFrame()
+      return at
+    }
+    return at
+  }
+
+  get #headLength(): number {
+    if (this.#headBytes < 2) return 2
+    const second = this.#head[1] as number
+    const length = second & 0x7f
+    return 2 + (length === 126 ? 2 : length === 127 ? 8 : 0) + (second & 0x80 ? 4 : 0)
+  }
+
+  #beginFrame(): void {
+    const head = this.#head
+    const first = head[0] as number
+    const second = head[1] as number
+    this.#opcode = first & 0x0f
+    this.#isLast = (first & 0x80) !== 0
+    const isMasked = (second & 0x80) !== 0
+    if (first & 0x70) throw new FrameFault(closeCodes.protocol, 'a frame uses an extension that was not agreed')
+    if (isMasked !== this.#options.isMasked)
+      throw new FrameFault(closeCodes.protocol, isMasked ? 'a frame is masked' : 'a frame is not masked')
+    const short = second & 0x7f
+    const length = short === 126 ? head.readUInt16BE(2) : short === 127 ? Number(head.readBigUInt64BE(2)) : short
+    if (isMasked) head.copy(this.#mask, 0, this.#headBytes - 4, this.#headBytes)
+    this.#checkFrame(length)
+    this.#left = length
+    this.#phase = 0
+    this.#isInFrame = true
+    this.#headBytes = 0
+  }
+
+  #checkFrame(length: number): void {
+    const opcode = this.#opcode
+    if (opcode >= opcodes.close) {
+      if (opcode > opcodes.pong) throw new FrameFault(closeCodes.protocol, `a frame has the unknown kind ${opcode}`)
+      if (!this.#isLast || length > controlBytesMax)
+        throw new FrameFault(closeCodes.protocol, 'a control frame is in parts, or longer than 125 bytes')
+      return
+    }
+    if (opcode > opcodes.binary) throw new FrameFault(closeCodes.protocol, `a frame has the unknown kind ${opcode}`)
+    if ((opcode === opcodes.more) !== this.#isInMessage)
+      throw new FrameFault(closeCodes.protocol, 'the parts of a message are not in order')
+    this.#isInMessage = true
+    this.#messageBytes += length
+    if (this.#messageBytes > this.#options.messageBytesMax)
+      throw new FrameFault(closeCodes.tooLarge, `a message is longer than ${this.#options.messageBytesMax} bytes`)
+  }
+
+  #take(piece: Buffer): void {
+    if (piece.length === 0) return
+    if (this.#opcode >= opcodes.close) {
+      if (this.#opcode === opcodes.close) this.#control.push(this.#plain(piece))
+    } else if (this.#reader.onPiece) this.#reader.onPiece(piece, this.#mask, this.#phase)
+    else if (this.#messageBytes <= this.#options.keptBytesMax) {
+      // The chunk's memory is forwarded and may be used again: what outlives it is copied.
+      const isWhole = piece.length === this.#left && this.#isLast && this.#kept.length === 0
+      this.#kept.push(isWhole ? piece : Buffer.from(piece))
+    } else this.#kept = []
+    this.#phase = (this.#phase + piece.length) & 3
+  }
+
+  #plain(piece: Buffer): Buffer {
+    return this.#options.isMasked ? unmask(piece, this.#mask, this.#phase) : Buffer.from(piece)
+  }
+
+  #endFrame(at: number): void {
+    this.#isInFrame = false
+    if (this.#opcode === opcodes.close) {
+      const payload = Buffer.concat(this.#control)
+      this.#control = []
+      this.#reader.onClose(payload.length >= 2 ? payload.readUInt16BE(0) : closeCodes.noCode, this.#frameAt)
+    } else if (this.#opcode < opcodes.close && this.#isLast) this.#endMessage()
+    if (this.isBetween && this.boundary < 0) this.boundary = at
+  }
+
+  #endMessage(): void {
+    const bytes = this.#messageBytes
+    const kept = this.#kept
+    this.#isInMessage = false
+    this.#messageBytes = 0
+    this.#kept = []
+    if (!this.#reader.onMessage) return
+    const isKept = bytes <= this.#options.keptBytesMax
+    const [first = nothing] = kept
+    this.#reader.onMessage(isKept ? (kept.length > 1 ? Buffer.concat(kept) : first) : undefined, bytes)
+  }
+}
+
+/** A copy without its mask; byte `phase` of the mask is the first one's. */
+export function unmask(piece: Buffer, mask: Buffer, phase: number): Buffer {
+  const plain = Buffer.allocUnsafe(piece.length)
+  for (let i = 0; i < piece.length; i++) plain[i] = (piece[i] as number) ^ (mask[(i + phase) & 3] as number)
+  return plain
+}
+
+/** A frame of ours; with a mask of zeros for servers, which want one and do not look at it. */
+export function writeFrame(opcode: number, payload: Buffer, isMasked: boolean): Buffer {
+  const { length } = payload
+  const extra = length < 126 ? 0 : length < 65_536 ? 2 : 8
+  const frame = Buffer.alloc(2 + extra + (isMasked ? 4 : 0) + length)
+  frame[0] = 0x80 | opcode
+  frame[1] = (isMasked ? 0x80 : 0) | (extra === 0 ? length : extra === 2 ? 126 : 127)
+  if (extra === 2) frame.writeUInt16BE(length, 2)
+  else if (extra === 8) frame.writeBigUInt64BE(BigInt(length), 2)
+  payload.copy(frame, frame.length - length)
+  return frame
+}
+
+/** A text may hold 123 bytes next to the code. */
+export function writeClose(code: number, text: string, isMasked: boolean): Buffer {
+  const reason = Buffer.from(text).subarray(0, 120)
+  const payload = Buffer.alloc(2 + reason.length)
+  payload.writeUInt16BE(code)
+  // A character that is cut in two is no text any more.
+  const whole = reason.toString().replace(/\ufffd+$/, '')
+  const bytes = payload.write(whole, 2)
+  return writeFrame(opcodes.close, payload.subarray(0, 2 + bytes), isMasked)
+}
+
+/** Finds words in what comes masked, without taking the mask away: a word has four looks, one for each phase. */
+export class MaskedSearch {
+  readonly #words: readonly Buffer[]
+  #mask: number | undefined
+  #looks: readonly Buffer[] = []
+
+  constructor(words: readonly string[]) {
+    this.#words = words.map(word => Buffer.from(word))
+  }
+
+  /** How often one of the words is in the piece. */
+  count(piece: Buffer, mask: Buffer): number {
+    const key = mask.readUInt32BE(0)
+    if (key !== this.#mask) {
+      this.#mask = key
+      this.#looks = this.#words.flatMap(word => [0, 1, 2, 3].map(phase => unmask(word, mask, phase)))
+    }
+    let count = 0
+    for (const look of this.#looks)
+      for (let at = piece.indexOf(look); at !== -1; at = piece.indexOf(look, at + look.length)) count++
+    return count
+  }
+}

@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { Head } from '../../plugin-api/index.ts'
+import type { AnswerHead } from '../call-request.ts'
+import { fail } from '../errors.ts'
+
+/** RFC 6455 1.3. */
+const suffix = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
+const keyPattern = /^[A-Za-z0-9+/]{22}==$/
+const protocolPattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
+
+/** Whether a request opens a WebSocket. */
+export function opensWebSocket({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
+  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
+}
+
+/** What a caller wants of a WebSocket. */
+export type Opening = { readonly key: string; readonly protocols: readonly string[] }
+
+/** @throws Failure websocket_invalid, websocket_version */
+export function readOpening({ headers }: Head, secretProtocol: RegExp | undefined): Opening {
+  const { 'sec-websocket-key': key, 'sec-websocket-version': version, 'sec-websocket-protocol': offered } = headers
+  if (version !== '13') throw fail('websocket_version', {}, { headers: { 'sec-websocket-version': '13' } })
+  if (typeof key !== 'string' || !keyPattern.test(key))
+    throw fail('websocket_invalid', { why: "'sec-websocket-key' is not 16 bytes in base64" })
+  if (!/\bupgrade\b/i.test(String(headers['connection'] ?? '')))
+    throw fail('websocket_invalid', { why: "'connection' does not name 'upgrade'" })
+  const all = typeof offered === 'string' ? offered.split(',').map(one => one.trim()) : []
+  if (!all.every(one => protocolPattern.test(one) || secretProtocol?.test(one)))
+    throw fail('websocket_invalid', { why: "'sec-websocket-protocol' holds what is no name" })
+  return { key, protocols: all.filter(one => !secretProtocol?.test(one)) }
+}
+
+/** The headers that request a WebSocket of an upstream; no extension, so that its frames can be read. */
+export function openingHeaders({ key, protocols }: Opening): { readonly [name: string]: string } {
+  return {
+    'sec-websocket-key': key,
+    'sec-websocket-version': '13',
+    ...(protocols.length > 0 && { 'sec-websocket-protocol': protocols.join(', ') }),
+  }
+}
+
+/** @returns why the upstream's 101 is none; undefined when it is good */
+export function findOpeningFault(
+  { key, protocols }: Opening,
+  { headers }: Pick<AnswerHead, 'headers'>,
+): string | undefined {
+  if (String(headers['upgrade'] ?? '').toLowerCase() !== 'websocket') return 'it switched to another protocol'
+  if (headers['sec-websocket-accept'] !== acceptOf(key)) return 'its WebSocket does not prove that it read the request'
+  if (headers['sec-websocket-extensions'] !== undefined) return 'it uses a WebSocket extension that was not offered'
+  const chosen = headers['sec-websocket-protocol']
+  return chosen === undefined || protocols.includes(String(chosen)) ? undefined : 'it chose a subprotocol unasked'
+}
+
+/** The head that answers the caller. `more` holds the id of the session. */
+export function openingAnswer(
+  { key }: Opening,
+  chosen: string | undefined,
+  more: { readonly [name: string]: string },
+): string {
+  const lines = Object.entries({
+    upgrade: 'websocket',
+    connection: 'Upgrade',
+    'sec-websocket-accept': acceptOf(key),
+    ...(chosen !== undefined && { 'sec-websocket-protocol': chosen }),
+    ...more,
+  }).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `HTTP/1.1 101 Switching Protocols\r\n${lines.join('')}\r\n`
+}
+
+function acceptOf(key: string): string {
+  return createHash('sha1')
+    .update(key + suffix)
+    .digest('base64')
+}

@@ -1,0 +1,80 @@
+import { type IncomingMessage, request } from 'node:http'
+import { duplexPair, type Duplex } from 'node:stream'
+import type { Head } from '../../plugin-api/index.ts'
+import { RecordReader } from '../../wire/index.ts'
+
+/** Headers that belong to the opening of a WebSocket, or frame a message. */
+const ofOpening =
+  /^(?:host|connection|upgrade|sec-.+|content-.+|transfer-encoding|accept.*|origin|expect|te|keep-alive)$/
+
+/** A request that a message of a caller became. */
+export type Inner = {
+  /** The head of its answer. @throws Error when there is none */
+  readonly answer: Promise<IncomingMessage>
+  /** Its caller has left. */
+  abort(): void
+}
+
+/**
+ * Sends a request to this gateway, on a connection in memory: a message of a WebSocket takes the path of every other request.
+ * @param accept serves a connection
+ */
+export function sendInner(
+  accept: (connection: Duplex) => void,
+  { method, path, body }: { readonly method: string; readonly path: string; readonly body: Buffer },
+  headers: { readonly [name: string]: string },
+  remote: string,
+): Inner {
+  const sent = request({
+    method,
+    path,
+    headers: { ...headers, 'content-type': 'application/json', 'content-length': body.length },
+    createConnection: () => {
+      const [near, far] = duplexPair()
+      // Neither side of a pair hears that the other one was destroyed.
+      near.once('close', () => far.destroy())
+      far.once('close', () => near.destroy())
+      accept(Object.assign(far, { remoteAddress: remote }))
+      return near
+    },
+  })
+  const answer = new Promise<IncomingMessage>(
+    (resolve, reject) => void sent.on('response', resolve).on('error', reject),
+  )
+  sent.end(body)
+  return { answer, abort: () => void sent.destroy() }
+}
+
+/** What of the opening goes with each message: the key, the name of the client, and what it says of its conversation. */
+export function headersOfMessages(head: Head, keys: readonly string[], session: string): { [name: string]: string } {
+  const kept: { [name: string]: string } = { host: String(head.headers['host'] ?? 'gateway') }
+  for (const [name, value] of Object.entries(head.headers))
+    if (typeof value === 'string' && !ofOpening.test(name)) kept[name] = value
+  const [key] = keys
+  if (key !== undefined && kept['authorization'] === undefined && kept['x-api-key'] === undefined)
+    kept['authorization'] = `Bearer ${key}`
+  kept['x-request-id'] = session
+  return kept
+}
+
+/** The data of each event of an answer, as it comes. */
+export async function* readEvents(answer: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  let pieces: Buffer[] = []
+  const records: string[] = []
+  const reader = new RecordReader({
+    data: piece => void pieces.push(Buffer.from(piece)),
+    field: () => undefined,
+    recordEnd() {
+      if (pieces.length > 0) records.push(Buffer.concat(pieces).toString())
+      pieces = []
+    },
+  })
+  let at = 0
+  for await (const chunk of answer) {
+    reader.read(chunk, at)
+    at += chunk.length
+    yield* records.splice(0)
+  }
+  reader.end(at)
+  yield* records.splice(0)
+}

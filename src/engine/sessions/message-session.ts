@@ -1,0 +1,214 @@
+import type { IncomingMessage } from 'node:http'
+import type { Failure, Json } from '../../domain/index.ts'
+import type { MessageFormat, MessageRequest, Outcome, RequestContext } from '../../plugin-api/index.ts'
+import type { Clock, Ids } from '../../util/index.ts'
+import type { Deadlines, Timed } from '../deadlines.ts'
+import { fail } from '../errors.ts'
+import { ConversationMemory } from './conversation-memory.ts'
+import { closeCodes } from './frames.ts'
+import { type Inner, readEvents } from './inner-request.ts'
+import type { WebSocket } from './message-socket.ts'
+
+/** Requests under way and waiting at once, on one connection. */
+const openMax = 16
+/** Of an error that is no event. */
+const errorBytesMax = 1024 * 1024
+const shownHeaders = /^(?:retry-after|retry-after-ms|x-should-retry|x-request-id|x-ratelimit-.+)$/
+const closeMs = 2_000
+
+type JsonObject = { readonly [name: string]: Json }
+
+export type MessageHost = {
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly deadlines: Deadlines
+  /** Sends a request in the caller's name. */
+  send(body: Buffer): Inner
+}
+
+/** A WebSocket each of whose messages is a request of its own: with its own model, limits, hold, charge and row of the log. */
+export class MessageSession implements Timed {
+  place = -1
+  deadlineAt: number
+  readonly done: Promise<Outcome>
+  readonly #resolve: (outcome: Outcome) => void
+  readonly #host: MessageHost
+  readonly #format: MessageFormat
+  readonly #socket: WebSocket
+  readonly #bounds: NonNullable<RequestContext['route']['session']>
+  readonly #memory = new ConversationMemory()
+  /** The last request of each lane: those of one lane are answered in order. */
+  readonly #lanes = new Map<string, Promise<void>>()
+  readonly #running = new Set<Inner>()
+  #open = 0
+  #isDraining = false
+  #failure: Failure | undefined
+  #isAlive = true
+  readonly #totalAt: number
+  #messageAt: number
+
+  constructor(host: MessageHost, { route, dialect }: RequestContext, socket: WebSocket) {
+    const { promise, resolve } = Promise.withResolvers<Outcome>()
+    if (!route.session) throw new Error('a session on a route that has none')
+    this.done = promise
+    this.#resolve = resolve
+    if (!dialect.messages) throw new Error(`the API format '${dialect.name}' has no messages`)
+    this.#format = dialect.messages
+    this.#host = host
+    this.#socket = socket
+    this.#bounds = route.session
+    const now = host.clock.tick()
+    this.#messageAt = now
+    this.#totalAt = now + route.session.totalMs
+    this.deadlineAt = now + Math.min(route.session.totalMs, route.session.idleMs, route.session.pingMs)
+    socket.on('message', (data, isBinary) => this.#read(data as Buffer, isBinary))
+    socket.on('pong', () => void (this.#isAlive = true))
+    // The library has closed the connection with the right code.
+    socket.on('error', () => undefined)
+    socket.on('close', code => this.#onClose(code))
+    host.deadlines.watch(this)
+  }
+
+  drain(): void {
+    this.#isDraining = true
+    if (this.#open === 0) this.#end(closeCodes.restart, fail('draining'))
+  }
+
+  stop(failure: Failure): void {
+    this.#end(closeCodes.restart, failure)
+  }
+
+  onDeadline(): number | undefined {
+    const { idleMs, totalMs, pingMs } = this.#bounds
+    const now = this.#host.clock.tick()
+    if (this.#open > 0) this.#messageAt = now
+    if (now >= this.#totalAt) return this.#end(closeCodes.goingAway, fail('session_expired', { ms: totalMs }))
+    if (now >= this.#messageAt + idleMs) return this.#end(closeCodes.normal, fail('session_idle', { ms: idleMs }))
+    if (!this.#isAlive) {
+      this.#socket.terminate()
+      return undefined
+    }
+    this.#isAlive = false
+    this.#socket.ping()
+    return Math.min(this.#totalAt, this.#messageAt + idleMs, now + pingMs)
+  }
+
+  #read(data: Buffer, isBinary: boolean): void {
+    this.#messageAt = this.#host.clock.tick()
+    this.#isAlive = true
+    const message = isBinary ? undefined : parseObject(data)
+    if (!message) return this.#refuse('a message is no JSON object in text')
+    const asked = this.#format.readRequest(message)
+    if (asked.kind === 'unknown') return this.#refuse(`'${asked.name.slice(0, 64)}' is not known here`)
+    if (this.#isDraining) return void this.#say(this.#format.error(fail('draining')), asked.lane)
+    if (this.#open >= openMax) return this.#refuse(`more than ${openMax} requests are under way`)
+    this.#open++
+    const { lane = '' } = asked
+    const before = this.#lanes.get(lane) ?? Promise.resolve()
+    const run = before.then(() => this.#run(asked)).finally(() => this.#ended(lane, run))
+    this.#lanes.set(lane, run)
+  }
+
+  #ended(lane: string, run: Promise<void>): void {
+    this.#open--
+    if (this.#lanes.get(lane) === run) this.#lanes.delete(lane)
+    if (this.#isDraining) this.drain()
+  }
+
+  async #run(asked: MessageRequest): Promise<void> {
+    const { before, lane } = asked
+    if (this.#socket.readyState !== this.#socket.OPEN) return
+    const known = before === undefined ? [] : this.#memory.find(before)
+    // What only this connection knows is not known to an upstream; what is stored there may be.
+    if (!known && !asked.isStored) return this.#say(this.#format.error(unknownBefore(before)), lane)
+    const body = before !== undefined && known ? asked.completed(known) : asked.body
+    const items = known && [...known, ...asked.items]
+    if (asked.isWarmUp) return this.#warmUp(body, items, lane)
+    const inner = this.#host.send(Buffer.from(JSON.stringify(body)))
+    this.#running.add(inner)
+    try {
+      await this.#pass(await inner.answer, items, lane)
+    } catch {
+      await this.#say(this.#format.error(fail('upstream_cut', { reason: 'the request broke off' })), lane)
+    } finally {
+      this.#running.delete(inner)
+    }
+  }
+
+  async #pass(answer: IncomingMessage, items: readonly Json[] | undefined, lane: string | undefined): Promise<void> {
+    const isStream = answer.headers['content-type']?.startsWith('text/event-stream') === true
+    if (!isStream) return this.#say(await this.#readRefusal(answer), lane)
+    for await (const text of readEvents(answer as AsyncIterable<Buffer>)) {
+      const event = parseObject(Buffer.from(text))
+      if (!event) continue
+      const end = items && this.#format.readEnd(event)
+      if (end) this.#memory.keep(end.id, [...items, ...end.items])
+      await this.#say(event, lane)
+    }
+  }
+
+  /** Nothing is answered: the next request names this one, and its conversation goes with that. */
+  async #warmUp(body: JsonObject, items: readonly Json[] | undefined, lane: string | undefined): Promise<void> {
+    const id = this.#host.ids.next('resp_', this.#host.clock.now())
+    if (items) this.#memory.keep(id, items)
+    for (const event of this.#format.warmUp(id, body)) await this.#say(event, lane)
+  }
+
+  /** An answer in one piece: an error of ours, or of the upstream. */
+  async #readRefusal(answer: IncomingMessage): Promise<JsonObject> {
+    const chunks: Buffer[] = []
+    let bytes = 0
+    for await (const chunk of answer as AsyncIterable<Buffer>) {
+      bytes += chunk.length
+      if (bytes <= errorBytesMax) chunks.push(chunk)
+    }
+    const shown = Object.entries(answer.headers).filter(([name]) => shownHeaders.test(name))
+    const headers = Object.fromEntries(shown.map(([name, value]) => [name, String(value)]))
+    const error = parseObject(Buffer.concat(chunks))?.['error']
+    const own = this.#format.error(fail('upstream_invalid', { reason: 'it is no stream' }))
+    return { ...own, status: answer.statusCode ?? 502, ...(error !== undefined && { error }), headers }
+  }
+
+  #refuse(why: string): void {
+    void this.#say(this.#format.error(fail('session_request', { why })), undefined)
+  }
+
+  /** Waits until the caller takes more. */
+  #say(event: JsonObject, lane: string | undefined): Promise<void> {
+    const text = JSON.stringify(lane === undefined ? event : this.#format.onLane(event, lane))
+    return new Promise(resolve => this.#socket.send(text, () => resolve()))
+  }
+
+  #end(code: number, failure: Failure): undefined {
+    if (this.#failure) return
+    this.#failure = failure
+    void this.#say(this.#format.error(failure), undefined)
+    this.#socket.close(code, failure.message.slice(0, 100))
+    const limit = this.#host.clock.after(closeMs, () => this.#socket.terminate())
+    void this.done.then(() => limit.cancel())
+  }
+
+  #onClose(code: number): void {
+    this.#host.deadlines.forget(this)
+    for (const one of this.#running) one.abort()
+    const failure = this.#failure
+    const isPolite = code !== closeCodes.noConnection
+    if (failure) this.#resolve({ kind: 'cut', by: 'gateway', status: 101, reach: 'complete', failure })
+    else if (isPolite) this.#resolve({ kind: 'answered', status: 101, reach: 'complete' })
+    else this.#resolve({ kind: 'cut', by: 'caller', status: 101, reach: 'complete' })
+  }
+}
+
+function unknownBefore(id = ''): Failure {
+  return fail('previous_response_not_found', { id: id.slice(0, 128) }, { param: 'previous_response_id' })
+}
+
+function parseObject(data: Buffer): JsonObject | undefined {
+  try {
+    const value = JSON.parse(data.toString()) as Json
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,19 @@
+import type { LogRow, Marks } from '../../domain/index.ts'
+import type { Log, RequestContext } from '../../plugin-api/index.ts'
+import type { Clock, Ids } from '../../util/index.ts'
+import type { Deadlines } from '../deadlines.ts'
+import type { HookFault, Pipeline } from '../pipeline.ts'
+import type { UpstreamCall } from '../upstream-call.ts'
+
+/** What a session and its turns use of the engine. */
+export type SessionHost = {
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: Log
+  readonly deadlines: Deadlines
+  readonly pipeline: Pipeline
+  readonly call: UpstreamCall
+  readonly marks: Marks
+  readonly onFault: (fault: HookFault, context: RequestContext) => void
+  record(row: LogRow, context: RequestContext): void
+}

@@ -1,0 +1,415 @@
+import { Failure, type Json } from '../../domain/index.ts'
+import type { Outcome, RequestContext, SessionFormat, Target } from '../../plugin-api/index.ts'
+import type { Pending } from '../../util/index.ts'
+import type { Timed } from '../deadlines.ts'
+import { fail } from '../errors.ts'
+import type { CallerSocket } from './caller-socket.ts'
+import { closeCodes, FrameFault, FrameWalker, MaskedSearch, opcodes, writeClose, writeFrame } from './frames.ts'
+import type { SessionHost } from './session-host.ts'
+import { Turns } from './turns.ts'
+
+/** Messages of an upstream that mean something are no longer than this. */
+const keptBytesMax = 1024 * 1024
+/** What both sides have to close in, once a closing frame is sent. */
+const closeMs = 2_000
+/** What an upstream has to report the turns in that run when a session ends. */
+const reportMs = 10_000
+/** A peer is gone that says nothing after so many pings. */
+const pingsMax = 2
+const nothing = Buffer.alloc(0)
+
+/**
+ * One WebSocket between a caller and an upstream. Bytes go both ways as they come. Frames are followed at the same time, so that
+ * each turn is charged, messages of ours are written between theirs, and nothing runs that cannot be charged.
+ */
+export class Session implements Timed {
+  place = -1
+  deadlineAt: number
+  /** Settles when both sides are closed and every turn is settled. */
+  readonly done: Promise<Outcome>
+  readonly #resolve: (outcome: Outcome) => void
+  readonly #host: SessionHost
+  readonly #context: RequestContext
+  readonly #format: SessionFormat
+  readonly #caller: CallerSocket
+  readonly #turns: Turns
+  readonly #callerWords: MaskedSearch
+  readonly #upstreamWords: readonly Buffer[]
+  readonly #up: FrameWalker
+  readonly #down: FrameWalker
+  readonly #bounds: NonNullable<RequestContext['route']['session']>
+  /** Chunks of the caller that wait until a turn is admitted. */
+  #held: Buffer[] = []
+  #heldAsks = 0
+  #isCovering = false
+  /** Messages in the present chunk that begin a turn. */
+  #asks = 0
+  /** Where in the present chunk the caller's closing frame begins. */
+  #closeAt: number | undefined
+  /** What has gone to the upstream ends with a whole message. */
+  #isUpBetween = true
+  /** Messages of ours for the caller, for the next moment between two messages. */
+  #toSay: Buffer[] = []
+  /** Nothing more goes to the caller. */
+  #isMuted = false
+  #hasUpstreamClosed = false
+  #isUpstreamOver = false
+  #isDraining = false
+  #fault: unknown
+  #outcome: Outcome | undefined
+  #limit: Pending | undefined
+  readonly #totalAt: number
+  #messageAt: number
+  #callerAt: number
+  #upstreamAt: number
+
+  constructor(host: SessionHost, context: RequestContext, target: Target, caller: CallerSocket, format: SessionFormat) {
+    const { session: bounds } = context.route
+    if (!bounds) throw new Error('a session on a route that has none')
+    const { promise, resolve } = Promise.withResolvers<Outcome>()
+    this.done = promise
+    this.#resolve = resolve
+    this.#host = host
+    this.#context = context
+    this.#format = format
+    this.#caller = caller
+    this.#bounds = bounds
+    this.#turns = new Turns(host, context, target, this.#refuse)
+    this.#callerWords = new MaskedSearch(format.callerWords)
+    this.#upstreamWords = format.upstreamWords.map(word => Buffer.from(word))
+    const now = host.clock.tick()
+    this.#messageAt = now
+    this.#callerAt = now
+    this.#upstreamAt = now
+    this.#totalAt = now + bounds.totalMs
+    this.deadlineAt = now + Math.min(bounds.totalMs, bounds.idleMs, bounds.pingMs)
+    this.#up = new FrameWalker(
+      {
+        onPiece: (piece, mask) => void (this.#asks += this.#callerWords.count(piece, mask)),
+        onClose: (_code, at) => void (this.#closeAt = at),
+      },
+      { isMasked: true, messageBytesMax: bounds.messageBytesMax, keptBytesMax: 0 },
+    )
+    this.#down = new FrameWalker(
+      {
+        onMessage: payload => this.#readMessage(payload),
+        onClose: () => void (this.#hasUpstreamClosed = true),
+      },
+      { isMasked: false, messageBytesMax: Infinity, keptBytesMax },
+    )
+  }
+
+  /** The first turn is admitted before the WebSocket is open. @throws Failure */
+  async admit(): Promise<void> {
+    try {
+      await this.#turns.cover(0, failure => {
+        throw failure
+      })
+    } catch (error) {
+      await this.abandon()
+      throw error
+    }
+  }
+
+  /** It was not opened: what was taken for it is given back. */
+  async abandon(): Promise<void> {
+    await this.#turns.end({ kind: 'cut', by: 'gateway', status: undefined, reach: 'untouched' })
+  }
+
+  /** @param head the answer that opens the caller's WebSocket */
+  start(head: string): void {
+    this.#caller.socket.write(head, 'latin1')
+    this.#host.deadlines.watch(this)
+    this.#host.call.start({
+      data: chunk => this.#fromUpstream(chunk),
+      end: () => this.#onUpstreamOver('its connection has ended'),
+      cut: failure => this.#onUpstreamOver(failure.message),
+    })
+    this.#caller.start({
+      data: chunk => this.#fromCaller(chunk),
+      gone: () => this.#onCallerGone(),
+      drain: () => this.#host.call.resume(),
+    })
+  }
+
+  /** No new turn begins, and the session ends when none runs. */
+  drain(): void {
+    this.#isDraining = true
+    this.#goOnEnding()
+  }
+
+  /** It ends now. */
+  stop(failure: Failure): void {
+    this.#end(closeCodes.restart, failure, 'gateway')
+    this.#closeUpstream()
+  }
+
+  onDeadline(): number | undefined {
+    const { totalMs, idleMs, pingMs } = this.#bounds
+    if (this.#outcome) return undefined
+    const now = this.#host.clock.tick()
+    if (now >= this.#totalAt) this.#end(closeCodes.goingAway, fail('session_expired', { ms: totalMs }), 'deadline')
+    else if (now >= this.#messageAt + idleMs)
+      this.#end(closeCodes.normal, fail('session_idle', { ms: idleMs }), 'deadline')
+    else if (now >= this.#upstreamAt + pingMs || now >= this.#callerAt + pingMs) this.#ping(now)
+    if (this.#outcome) return undefined
+    return Math.min(this.#totalAt, this.#messageAt + idleMs, now + pingMs)
+  }
+
+  /** Sends a ping to the silent side. */
+  #ping(now: number): void {
+    const goneMs = this.#bounds.pingMs * (pingsMax + 1)
+    if (now >= this.#upstreamAt + goneMs) return this.#end(closeCodes.fault, gone('it is silent'), 'upstream')
+    if (now >= this.#callerAt + goneMs && !this.#caller.socket.isPaused()) return this.#leave(false)
+    this.#say(writeFrame(opcodes.ping, nothing, false))
+    if (this.#isUpBetween) this.#toUpstream(writeFrame(opcodes.ping, nothing, true))
+  }
+
+  // From the caller.
+
+  #fromCaller(chunk: Buffer): void {
+    if (this.#outcome) return
+    this.#callerAt = this.#host.clock.tick()
+    this.#turns.sentBytes += chunk.length
+    this.#asks = 0
+    this.#closeAt = undefined
+    try {
+      this.#up.read(chunk)
+    } catch (error) {
+      if (!(error instanceof FrameFault)) throw error
+      return this.#end(error.closeCode, fail('session_message', { why: error.message }), 'gateway')
+    }
+    if (this.#closeAt !== undefined) return this.#onCallerClose(chunk, this.#closeAt)
+    this.#messageAt = this.#callerAt
+    if (this.#held.length === 0 && this.#turns.covers(this.#asks)) return this.#forward(chunk, this.#asks)
+    this.#held.push(chunk)
+    this.#heldAsks += this.#asks
+    this.#caller.socket.pause()
+    void this.#cover()
+  }
+
+  #forward(chunk: Buffer, asks: number): void {
+    this.#turns.asked(asks)
+    if (!this.#toUpstream(chunk)) this.#caller.socket.pause()
+    this.#isUpBetween = this.#up.isBetween
+  }
+
+  #toUpstream(bytes: Buffer): boolean {
+    return this.#host.call.write(bytes, () => {
+      if (this.#held.length === 0) this.#caller.socket.resume()
+    })
+  }
+
+  /** Admits what is missing; the caller's messages go on then. */
+  async #cover(): Promise<void> {
+    if (this.#isCovering || this.#outcome || this.#isDraining) return
+    this.#isCovering = true
+    let isTold = false
+    try {
+      await this.#turns.cover(this.#heldAsks, failure => {
+        if (!isTold) this.#say(this.#errorFrame(failure))
+        isTold = true
+      })
+    } catch (error) {
+      this.#refuse(error)
+    }
+    this.#isCovering = false
+    if (this.#outcome) return
+    if (!this.#turns.covers(this.#heldAsks)) return void this.#cover()
+    const held = this.#held
+    if (held.length === 0) return
+    this.#held = []
+    const asks = this.#heldAsks
+    this.#heldAsks = 0
+    this.#caller.socket.resume()
+    this.#forward(held.length === 1 ? (held[0] as Buffer) : Buffer.concat(held), asks)
+  }
+
+  #onCallerClose(chunk: Buffer, at: number): void {
+    if (at > 0 && this.#held.length === 0) {
+      this.#forward(chunk.subarray(0, at), this.#asks)
+      this.#isUpBetween = true
+    }
+    this.#leave(true)
+  }
+
+  #onCallerGone(): void {
+    if (!this.#outcome) this.#leave(false)
+  }
+
+  /** The caller has left; what runs is ended, and its report is waited for. */
+  #leave(isPolite: boolean): void {
+    this.#outcome = isPolite
+      ? { kind: 'answered', status: 101, reach: 'complete' }
+      : { kind: 'cut', by: 'caller', status: 101, reach: 'complete' }
+    if (isPolite) this.#say(writeClose(closeCodes.normal, '', false))
+    else this.#isMuted = true
+    this.#leaveBoth()
+  }
+
+  // From the upstream.
+
+  #fromUpstream(chunk: Buffer): void {
+    this.#upstreamAt = this.#host.clock.tick()
+    this.#fault = undefined
+    const wasBetween = this.#down.isBetween
+    try {
+      this.#down.read(chunk)
+    } catch (error) {
+      if (!(error instanceof FrameFault)) throw error
+      this.#end(closeCodes.fault, fail('session_unmetered', { why: error.message }), 'upstream')
+      // Where its messages end is not known any more.
+      if (wasBetween) this.#sayNow()
+      else this.#caller.socket.destroy()
+      return this.#closeUpstream()
+    }
+    this.#toCaller(chunk)
+    if (this.#fault !== undefined) this.#refuse(this.#fault)
+    this.#goOnEnding()
+    if (!this.#outcome && this.#turns.isIdle && !this.#turns.covers(0)) void this.#cover()
+  }
+
+  /** Messages of ours go in between. */
+  #toCaller(chunk: Buffer): void {
+    if (this.#isMuted) return
+    const { boundary } = this.#down
+    if (this.#toSay.length === 0 || boundary < 0) return this.#write(chunk)
+    this.#write(chunk.subarray(0, boundary))
+    this.#sayNow()
+    if (!this.#isMuted && boundary < chunk.length) this.#write(chunk.subarray(boundary))
+  }
+
+  #write(chunk: Buffer): void {
+    const { socket } = this.#caller
+    if (chunk.length > 0 && !socket.destroyed && !socket.write(chunk) && !this.#outcome) this.#host.call.pause()
+  }
+
+  #say(frame: Buffer): void {
+    this.#toSay.push(frame)
+    if (this.#down.isBetween) this.#sayNow()
+  }
+
+  #sayNow(): void {
+    for (const frame of this.#toSay.splice(0)) this.#write(frame)
+    if (this.#outcome) this.#mute()
+  }
+
+  #mute(): void {
+    this.#isMuted = true
+    const { socket } = this.#caller
+    if (!socket.destroyed) socket.end()
+  }
+
+  #readMessage(payload: Buffer | undefined): void {
+    this.#messageAt = this.#upstreamAt
+    try {
+      if (payload === undefined || !this.#upstreamWords.some(word => payload.includes(word))) return
+      const message = JSON.parse(payload.toString()) as Json
+      const sign = this.#format.read(message)
+      if (sign) this.#turns.read(sign, message)
+    } catch (error) {
+      this.#fault ??= error instanceof SyntaxError ? fail('session_unmetered', { why: 'a message is not JSON' }) : error
+    }
+  }
+
+  #onUpstreamOver(why: string): void {
+    if (this.#isUpstreamOver) return
+    this.#isUpstreamOver = true
+    if (!this.#outcome && this.#hasUpstreamClosed) {
+      this.#outcome = { kind: 'answered', status: 101, reach: 'complete' }
+      this.#mute()
+    } else if (!this.#outcome) this.#end(closeCodes.fault, gone(why), 'upstream')
+    void this.#finish()
+  }
+
+  // The end.
+
+  /** A step of a turn was refused. */
+  readonly #refuse = (error: unknown): void => {
+    const { log } = this.#host
+    const failure = error instanceof Failure ? error : fail('internal_error', {}, { cause: error })
+    if (failure !== error)
+      log.error(
+        { request: this.#context.id, stack: error instanceof Error ? error.stack : String(error) },
+        'fault in a session',
+      )
+    this.#end(closeCodeOf(failure), failure, 'gateway')
+  }
+
+  /** Says why to the caller, and closes both sides. */
+  #end(code: number, failure: Failure, by: 'upstream' | 'deadline' | 'gateway'): void {
+    if (this.#outcome) return
+    const { log } = this.#host
+    log.info({ request: this.#context.id, code: failure.code, close: code }, 'a session was ended')
+    this.#outcome = { kind: 'cut', by, status: 101, reach: 'complete', failure }
+    if (this.#isUpstreamOver && !this.#down.isBetween) this.#caller.socket.destroy()
+    else {
+      this.#toSay.push(this.#errorFrame(failure))
+      this.#say(writeClose(code, failure.message, false))
+    }
+    this.#leaveBoth()
+  }
+
+  #errorFrame(failure: Failure): Buffer {
+    return writeFrame(opcodes.text, Buffer.from(this.#format.error(failure, this.#context.id)), false)
+  }
+
+  /** The outcome is known: what runs is ended and reported, and both sides close in time. */
+  #leaveBoth(): void {
+    this.#host.deadlines.forget(this)
+    this.#held = []
+    this.#caller.socket.resume()
+    this.#host.call.resume()
+    const { clock } = this.#host
+    const { socket } = this.#caller
+    const limit = clock.after(closeMs, () => socket.destroy())
+    socket.once('close', () => limit.cancel())
+    if (this.#isUpstreamOver) return
+    const running = this.#turns.open
+    if (running.length === 0 || !this.#isUpBetween) return this.#closeUpstream()
+    for (const id of running) {
+      const message = this.#format.cancel?.(id)
+      if (message !== undefined) this.#toUpstream(writeFrame(opcodes.text, Buffer.from(message), true))
+    }
+    this.#limit = clock.after(reportMs, () => this.#closeUpstream())
+  }
+
+  #goOnEnding(): void {
+    if (!this.#turns.isIdle) return
+    if (this.#outcome && this.#limit) this.#closeUpstream()
+    else if (!this.#outcome && this.#isDraining) this.#end(closeCodes.restart, fail('draining'), 'gateway')
+  }
+
+  #closeUpstream(): void {
+    this.#limit?.cancel()
+    this.#limit = undefined
+    if (this.#isUpstreamOver) return
+    if (this.#isUpBetween) this.#toUpstream(writeClose(closeCodes.normal, '', true))
+    const over = (): void => {
+      this.#host.call.abort(gone('it did not close'))
+      this.#onUpstreamOver('it did not close')
+    }
+    if (!this.#isUpBetween) return over()
+    const limit = this.#host.clock.after(closeMs, over)
+    void this.done.then(() => limit.cancel())
+  }
+
+  async #finish(): Promise<void> {
+    this.#limit?.cancel()
+    this.#host.deadlines.forget(this)
+    const outcome = this.#outcome as Outcome
+    const by = outcome.kind === 'cut' ? outcome.by : 'caller'
+    await this.#turns.end({ kind: 'cut', by, status: 200, reach: 'truncated' })
+    this.#resolve(outcome)
+  }
+}
+
+function gone(why: string): Failure {
+  return fail('session_upstream_gone', { why })
+}
+
+/** SDKs reconnect after some codes, and not after others: a key that may not go on is not tried again. */
+function closeCodeOf({ code, status, retryAfterMs }: Failure): number {
+  if (code === 'session_unmetered' || code === 'internal_error') return closeCodes.fault
+  return status >= 500 || (status === 429 && retryAfterMs !== undefined) ? closeCodes.tryLater : closeCodes.policy
+}

@@ -1,0 +1,109 @@
+import { type Json, type Reply, Slots, type Stage } from '../../domain/index.ts'
+import type { Outcome, RequestContext, Target } from '../../plugin-api/index.ts'
+import { createNotes } from '../begin-request.ts'
+import { fail } from '../errors.ts'
+import { scanObject } from '../fields.ts'
+import { toLogRow } from '../log-row.ts'
+import type { SessionHost } from './session-host.ts'
+
+/** What is known of the conversation when a turn is admitted. */
+export type Foreseen = {
+  readonly inputTokens: number
+  readonly outputMax: number | undefined
+  /** Bytes that the caller has sent by now. */
+  sentBytes(): number
+}
+
+/** One answer on a WebSocket: a request to the plugins, with an id, limits, a hold and a charge of its own. */
+export class Turn {
+  readonly context: RequestContext
+  readonly target: Target
+  readonly admittedTick: number
+  readonly #host: SessionHost
+  readonly #stages: readonly Stage[]
+  #beganTick = 0
+
+  private constructor(host: SessionHost, context: RequestContext, target: Target, stages: readonly Stage[]) {
+    this.context = context
+    this.target = target
+    this.admittedTick = host.clock.tick()
+    this.#host = host
+    this.#stages = stages
+  }
+
+  /** Checks the key again, takes limits and money. @throws Failure; nothing is taken then */
+  static async admit(host: SessionHost, session: RequestContext, on: Target, foreseen: Foreseen): Promise<Turn> {
+    const { clock, ids, pipeline } = host
+    const now = clock.now()
+    const context: RequestContext = {
+      ...session,
+      id: ids.next('req_', now),
+      startedAt: now,
+      // A row of the log names the session as what the client calls the request.
+      head: { ...session.head, headers: { ...session.head.headers, 'x-request-id': session.id } },
+      slots: new Slots(),
+      notes: createNotes(),
+      limits: [],
+      answerHeaders: {},
+      part: { kind: 'turn', inputTokens: foreseen.inputTokens, sentBytes: () => foreseen.sentBytes() },
+    }
+    const target = { ...on, body: bodyOf(on.model.name, foreseen.outputMax) }
+    try {
+      await pipeline.onRequest(context)
+      await pipeline.onTarget(context, target)
+      await pipeline.onAdmit(context, target)
+      const reply = await pipeline.onReply(context, opened, target)
+      return new Turn(host, context, target, reply.stages)
+    } catch (error) {
+      await settle(host, context, target, unused)
+      throw error
+    }
+  }
+
+  /** The upstream has begun it. */
+  began(): void {
+    this.#beganTick = this.#host.clock.tick()
+  }
+
+  /** Nothing was done with it: what it took is given back, and no row is written. */
+  async giveBack(): Promise<void> {
+    await settle(this.#host, this.context, this.target, unused)
+  }
+
+  /** It is over. `message`: what the upstream reports, if it does. */
+  async end(message: Json | undefined, outcome: Outcome): Promise<void> {
+    const host = this.#host
+    if (message !== undefined) await this.#read(message)
+    await settle(host, this.context, this.target, outcome)
+    const view = { target: this.target, call: host.call, marks: host.marks, errorSnippet: undefined }
+    const tookMs = host.clock.tick() - (this.#beganTick || this.admittedTick)
+    host.record(toLogRow(view, this.context, outcome, tookMs), this.context)
+  }
+
+  /** The report passes the stages of the plugins as an event of a stream does. */
+  async #read(message: Json): Promise<void> {
+    const event = Buffer.from(`data: ${JSON.stringify(message)}\n\n`)
+    for (const stage of this.#stages) {
+      await stage.write(Buffer.from(event))
+      await stage.end?.()
+    }
+  }
+}
+
+const opened: Reply = { status: 200, headers: { 'content-type': 'text/event-stream' }, stages: [], endUnknown: false }
+
+const unused: Outcome = { kind: 'refused', status: 409, failure: fail('session_unused'), reach: 'untouched' }
+
+function bodyOf(model: string, outputMax: number | undefined): Target['body'] {
+  // What is said and heard may be sound: the hold is taken by its prices, if the model has any.
+  const body = {
+    model,
+    modalities: ['text', 'audio'],
+    ...(outputMax !== undefined && { max_output_tokens: outputMax }),
+  }
+  return { kind: 'json', json: scanObject(Buffer.from(JSON.stringify(body))) }
+}
+
+async function settle(host: SessionHost, context: RequestContext, target: Target, outcome: Outcome): Promise<void> {
+  await host.pipeline.onSettle(context, outcome, target, host.onFault)
+}

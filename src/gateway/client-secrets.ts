@@ -1,0 +1,83 @@
+import {
+  type Answer,
+  type Body,
+  callerSlot,
+  type Json,
+  mayAsk,
+  nameOfClientSecret,
+  readField,
+  showClientSecret,
+  type Storage,
+} from '../domain/index.ts'
+import { modelNotFound } from '../engine/errors.ts'
+import type { RequestContext } from '../plugin-api/index.ts'
+import { type Clock, createSecret, hashSecret, hintOfSecret, type Random } from '../util/index.ts'
+import { fail } from './errors.ts'
+
+const unavailableMs = 1_000
+const [secondsMin, secondsMax, secondsUsual] = [10, 7_200, 600]
+
+type Parts = {
+  readonly storage: Pick<Storage, 'keys'>
+  readonly clock: Pick<Clock, 'now'>
+  readonly random: Pick<Random, 'bytes'>
+}
+
+/**
+ * Makes a secret for a browser: for sessions of one model, for a while, at the cost of the key that makes it. It is ours: with a
+ * vendor's own, sessions would go past the gateway.
+ */
+export async function createClientSecret(
+  { storage, clock, random }: Parts,
+  context: RequestContext,
+  body: Body,
+): Promise<Answer> {
+  const caller = context.slots.need(callerSlot)
+  const session = memberOf(readField(body, 'session')) ?? {}
+  const model = session['model']
+  if (typeof model !== 'string')
+    throw fail('client_secret_invalid', { why: '`session.model` is missing' }, { param: 'session.model' })
+  const known = context.plan.models.get(model)
+  if (!known?.enabled || !mayAsk(caller, model)) throw modelNotFound(model, 'session.model')
+  const seconds = readSeconds(readField(body, 'expires_after'))
+  const secret = createSecret(random)
+  const expiresAt = Math.floor(clock.now() / 1_000) + seconds
+  try {
+    await storage.keys.create(
+      {
+        name: nameOfClientSecret(caller.key.id),
+        user: caller.key.user,
+        group: caller.key.group,
+        kind: 'session',
+        models: [model],
+        expiresAt: expiresAt * 1_000,
+        hash: hashSecret(secret),
+        hint: hintOfSecret(secret),
+      },
+      caller.key.user,
+    )
+  } catch (cause) {
+    throw fail('storage_unavailable', {}, { cause, retryAfterMs: unavailableMs })
+  }
+  const answer = { value: showClientSecret(secret), expires_at: expiresAt, session }
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
+    body: JSON.stringify(answer),
+  }
+}
+
+/** @throws Failure client_secret_invalid */
+function readSeconds(after: Json | undefined): number {
+  const seconds = memberOf(after)?.['seconds']
+  if (seconds === undefined) return secondsUsual
+  if (typeof seconds === 'number' && Number.isInteger(seconds) && seconds >= secondsMin && seconds <= secondsMax)
+    return seconds
+  const why = `\`expires_after.seconds\` is no whole number from ${secondsMin} to ${secondsMax}`
+  throw fail('client_secret_invalid', { why }, { param: 'expires_after.seconds' })
+}
+
+function memberOf(value: Json | undefined): { readonly [name: string]: Json } | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  return value as { readonly [name: string]: Json }
+}

@@ -1,0 +1,33 @@
+import type { Operation } from './operation.ts'
+import { write } from './samples.ts'
+
+/** Speech and text in both directions on one WebSocket; each answer on it is charged by itself. */
+export const realtime: Operation = {
+  name: 'realtime',
+  style: 'openai',
+  path: '/v1/realtime',
+  body: 'none',
+  words: {
+    en: { label: 'Realtime', summary: 'Speak and listen on one WebSocket' },
+    zh: { label: '实时', summary: '通过 WebSocket 实时对话' },
+  },
+  samples: ({ baseUrl, model }) => [
+    {
+      lang: 'JavaScript',
+      label: 'Node (openai)',
+      source: [
+        "import OpenAI from 'openai'",
+        "import { OpenAIRealtimeWS } from 'openai/realtime/ws'",
+        '',
+        `const client = new OpenAI({ baseURL: ${write(`${baseUrl}/v1`)}, apiKey: process.env.TOLLGATE_KEY })`,
+        `const session = new OpenAIRealtimeWS({ model: ${write(model)} }, client)`,
+        "session.on('response.output_text.delta', event => process.stdout.write(event.delta))",
+        "session.on('response.done', () => session.close())",
+        "session.socket.on('open', () => session.send({ type: 'response.create' }))",
+      ].join('\n'),
+    },
+  ],
+  usage: { inside: 'response', seconds: true },
+  otel: 'chat',
+  traits: { answersTokens: 'also', answerLimits: ['max_output_tokens'] },
+}

@@ -1,0 +1,39 @@
+import type { IncomingMessage, Server } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { SimulatedSession } from './session.ts'
+
+/** `/text/v1/realtime?model=…` */
+const path = /^\/text\/v1\/realtime$/
+
+/** Answers WebSockets of the simulated text upstream. @returns what closes those that are open */
+export function serveRealtime(server: Server): () => void {
+  const sockets = new WebSocketServer({ noServer: true })
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://simulator')
+    const model = searchParams.get('model')
+    if (!path.test(pathname) || model === null) return refuse(socket)
+    sockets.handleUpgrade(request, socket, head, opened => open(opened, model))
+  })
+  return () => {
+    for (const one of sockets.clients) one.terminate()
+  }
+}
+
+function open(socket: WebSocket, model: string): void {
+  const session = new SimulatedSession(model, {
+    send: event => socket.send(JSON.stringify(event)),
+    cut: () => socket.terminate(),
+  })
+  socket.on('message', data => session.receive((data as Buffer).toString()))
+  socket.on('close', () => session.close())
+  socket.on('error', () => undefined)
+}
+
+function refuse(socket: Duplex): void {
+  const body = JSON.stringify({ error: { message: 'there is no WebSocket here', type: 'invalid_request_error' } })
+  socket.on('error', () => undefined)
+  socket.end(
+    `HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+  )
+}
