@@ -22,7 +22,7 @@ const headers = ['content-type', 'application/json', 'authorization', 'Bearer of
 
 function askOurs(transport: Transport, upstream: Upstream, path: string): Ask {
   return async () => {
-    const call = transport.sendAlone({
+    const call = transport.send({
       upstream,
       method: 'POST',
       path,

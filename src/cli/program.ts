@@ -35,6 +35,7 @@ export function createProgram(): Command {
     .action(async (file: string | undefined, options) =>
       (await import('./commands/check.ts')).check(file ?? options.config, options),
     )
+  addInitCommands(program)
   addConfigurationCommands(program)
   addImport(program)
   addPrices(program)
@@ -483,8 +484,8 @@ function addLedger(program: Command): void {
     .action(async options => (await import('./commands/find-withheld.ts')).findWithheld(options))
 }
 
-/** The work on a configuration while nothing runs. */
-function addConfigurationCommands(program: Command): void {
+/** First steps: a configuration, recipes for it, and the settings of agents. */
+function addInitCommands(program: Command): void {
   program
     .command('init')
     .argument('[folder]', 'where', '.')
@@ -532,6 +533,10 @@ function addConfigurationCommands(program: Command): void {
     .description('list the vendor recipes, with their models, operations and required settings')
     .addOption(formatOption(['text', 'json']))
     .action(async (name: string | undefined, options) => (await import('./commands/recipes.ts')).recipes(name, options))
+}
+
+/** The work on a configuration while nothing runs. */
+function addConfigurationCommands(program: Command): void {
   program
     .command('fmt')
     .argument('[file]', 'the configuration, as with -c')

@@ -244,7 +244,7 @@ export class Engine {
 
   /** Probes a key with the cheapest possible request. Never rejects. */
   probe(key: VendorKey): Promise<KeyTrial> {
-    return probe(key, { clock: this.#parts.clock, send: request => this.#transport.sendAlone(request) })
+    return probe(key, { clock: this.#parts.clock, send: request => this.#transport.send(request) })
   }
 
   /** Polls a job whose client has left until it ends. @throws Failure without an answer; the job may continue */

@@ -125,20 +125,20 @@ export const errors = {
   websocket_version: {
     status: 426,
     type: bad,
-    text: 'Only version 13 of WebSockets is spoken here. Send `Sec-WebSocket-Version: 13`.',
+    text: 'Only version 13 of WebSockets is supported. Send `Sec-WebSocket-Version: 13`.',
     retry: false,
   },
   websocket_invalid: { status: 400, type: bad, text: 'The WebSocket cannot be opened: {why}.', retry: false },
   session_message: {
     status: 400,
     type: bad,
-    text: 'The session has ended, because {why}. Send messages of RFC 6455 within the limit of the route.',
+    text: 'The session was closed: {why}. Send messages of RFC 6455 within the limit of the route.',
     retry: false,
   },
   session_request: {
     status: 400,
     type: bad,
-    text: 'The message is not answered, because {why}. Send `response.create` with a request, as JSON.',
+    text: 'The message is not valid: {why}. Send `response.create` with a request, as JSON.',
     retry: false,
   },
   previous_response_not_found: {
@@ -150,27 +150,27 @@ export const errors = {
   session_limit: {
     status: 429,
     type: 'rate_limit_error',
-    text: 'The key has {max} sessions open, which is the most here. Close one first.',
+    text: 'The API key has {max} open sessions, the maximum. Close one first.',
   },
   session_idle: {
     status: 408,
     type: bad,
-    text: 'The session has ended, because no message came for {ms} ms. Open a new one.',
+    text: 'The session was idle for {ms} ms and was closed. Open a new one.',
   },
   session_expired: {
     status: 408,
     type: bad,
-    text: 'The session has ended after {ms} ms, which is the longest here. Open a new one.',
+    text: 'The session has reached its maximum of {ms} ms. Open a new one.',
   },
   session_upstream_gone: {
     status: 502,
     type: server,
-    text: 'The upstream has ended the session ({why}). Open a new one.',
+    text: 'The upstream closed the session ({why}). Open a new one.',
   },
   session_unmetered: {
     status: 502,
     type: server,
-    text: 'The session has ended, because what the upstream sent cannot be charged: {why}.',
+    text: 'The session was closed because a message of the upstream cannot be charged: {why}.',
     operator: 'The log names the session. If this repeats, the upstream may have changed its messages.',
   },
   session_unused: { status: 409, type: server, text: 'The session ended before this turn began.' },
@@ -212,7 +212,7 @@ export const errors = {
   objects_apart: {
     status: 400,
     type: bad,
-    text: "'{one}' and '{other}' are kept by different accounts, so no request can use both. Make one of them again, in the conversation of the other.",
+    text: "'{one}' and '{other}' belong to different vendor accounts, so no request can use both. Create one of them again in the conversation of the other.",
   },
   objects_too_many: { status: 400, type: bad, text: 'The request names more than {max} stored objects.' },
   object_elsewhere: {
@@ -231,7 +231,7 @@ export const errors = {
   object_unplanned: {
     status: 503,
     type: server,
-    text: "The upstream that keeps '{id}' is not configured any more, or does not take this request.",
+    text: "The upstream of '{id}' is no longer configured, or does not accept this request.",
     retry: false,
     operator: 'Is the upstream still in `upstreams`, a model on it, and the operation in `forward` of its family?',
   },
@@ -245,12 +245,12 @@ export const errors = {
   object_store_unavailable: {
     status: 503,
     type: server,
-    text: 'It cannot be looked up now whose the stored objects of the request are. Nothing was sent. Try again shortly.',
+    text: 'The owner of the stored objects in the request is unknown for now. Nothing was sent. Try again shortly.',
   },
   object_not_recorded: {
     status: 503,
     type: server,
-    text: 'The answer could not be recorded as yours, so it was not handed out.',
+    text: 'The stored object could not be recorded as yours, so the response was not delivered.',
     retry: false,
     operator: 'The storage did not take it: see its error in the log.',
   },

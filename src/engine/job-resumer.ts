@@ -70,7 +70,7 @@ export class JobResumer {
       await running.pipeline.onResume(context, target)
       const callUpstream = running.pipeline.onAsk(context, { body: target.body, headers: {}, detach: true }, target)
       if (!callUpstream) throw fail('job_unplanned', { model: job.model, upstream: job.upstream })
-      call = sender.session(context, target, callUpstream, {}, request => sender.transport.sendAlone(request))
+      call = sender.session(context, target, callUpstream, {}, request => sender.transport.send(request))
       this.#open.add(call)
       const stopped = this.#parts.stopped()
       if (stopped) throw stopped

@@ -38,17 +38,16 @@ export class RequestSender {
 
   /** Sends a request, or lets a plugin call the upstream (`onAsk`). */
   send(request: ActiveRequest, context: RequestContext, target: Target, out: Outbound): Call {
-    const { req, res } = request
     const { upstream } = target
     const traced = this.#parts.trace?.began(context, upstream.name)
     const callUpstream = request.running.pipeline.onAsk(context, out, target)
     if (callUpstream)
-      return this.session(context, target, callUpstream, traced ?? {}, sent => this.transport.send(req, res, sent))
+      return this.session(context, target, callUpstream, traced ?? {}, sent => this.transport.send(sent))
     const call = callOf(context, target)
     const opening = request.opening && openingHeaders(request.opening)
     const more = call ?? traced ?? opening
     const outgoing = more ? { ...out, headers: { ...call?.headers, ...out.headers, ...traced, ...opening } } : out
-    return this.transport.send(req, request.socket?.socket ?? res, {
+    const sent: CallRequest = {
       upstream,
       method: call?.method ?? context.route.method,
       path: upstreamPath(context, target, call),
@@ -57,7 +56,8 @@ export class RequestSender {
       reuse: upstream.reuse ?? context.route.reuse ?? true,
       payer: context.payer,
       ...(opening && { upgrade: 'websocket' }),
-    })
+    }
+    return request.socket ? this.transport.open(request.req, request.socket.socket, sent) : this.transport.send(sent)
   }
 
   /** How a plugin calls the upstream as often as it needs to. `send` sends one request. */

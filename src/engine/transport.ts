@@ -1,4 +1,4 @@
-import { type IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { type Duplex, Readable } from 'node:stream'
 import httpProxy from 'http-proxy-3'
 import type { Composed, Upstream } from '../domain/index.ts'
@@ -35,8 +35,8 @@ const nothing = Buffer.alloc(0)
 type Options = { readonly call?: UpstreamCall }
 
 /**
- * The only way out. http-proxy-3 is the frame; its own stream pass never runs, because ours precedes it and returns
- * true. Why: `docs/decisions/0013-our-transport.md`, `docs/decisions/0018-our-http-client.md`.
+ * The only way out. Our HTTP client sends every request (`docs/decisions/0018-our-http-client.md`); http-proxy-3 opens
+ * WebSockets, with our pass before its own `stream` pass (`docs/decisions/0028-websockets.md`).
  */
 export class Transport {
   readonly #proxy = httpProxy.createProxyServer({})
@@ -56,26 +56,20 @@ export class Transport {
     this.#signerOf = signerOf
     this.#deadlines = new Deadlines(clock)
     this.#connect = connect
-    this.#proxy.before('web', 'stream', this.#pass)
-    // Theirs leaks sockets, has no deadline for the 101, and passes refusals on as they are (`docs/decisions/0028-websockets.md`).
+    // The library's pass leaks sockets, has no deadline for the 101, and passes refusals on unchanged.
     this.#proxy.before('ws', 'stream', this.#pass)
     this.#proxy.on('error', () => undefined)
   }
 
-  /**
-   * Sends a request; resolves when the answer's head has arrived. `to`: the answer, or the socket of a caller who wants a WebSocket.
-   * @throws Failure upstream_*
-   */
-  send(req: IncomingMessage, to: ServerResponse | Duplex, request: CallRequest): UpstreamCall {
+  /** Opens a WebSocket for the client of `socket`; the head of its answer is a 101, or a refusal. */
+  open(req: IncomingMessage, socket: Duplex, request: CallRequest): UpstreamCall {
     const call = new UpstreamCall(request, this.#deadlines)
-    const options = { target: this.#destinationOf(request).origin, call } as Options as object
-    if (to instanceof ServerResponse) this.#proxy.web(req, to, options)
-    else this.#proxy.ws(req, to, nothing, options)
+    this.#proxy.ws(req, socket, nothing, { target: this.#destinationOf(request).origin, call } as Options as object)
     return call
   }
 
-  /** Sends a request without a client. */
-  sendAlone(request: CallRequest): UpstreamCall {
+  /** Sends a request; its `head` settles when the head of the answer has arrived, or never will. */
+  send(request: CallRequest): UpstreamCall {
     const call = new UpstreamCall(request, this.#deadlines)
     this.#dispatch(call)
     return call
@@ -84,7 +78,7 @@ export class Transport {
   /** A signer's own request, without an upstream's credential. @throws Failure upstream_* */
   readonly post: SignerHost['post'] = async (url, { headers, body }): Promise<Fetched> => {
     const { origin, pathname, search } = new URL(url)
-    const call = this.sendAlone({
+    const call = this.send({
       upstream: { ...mint, url: origin },
       method: 'POST',
       path: pathname + search,

@@ -11,7 +11,7 @@ export const errors = {
   client_secret_invalid: {
     status: 400,
     type: 'invalid_request_error',
-    text: 'The client secret is not made, because {why}.',
+    text: 'The client secret was not created: {why}.',
   },
   charge_not_found: {
     status: 404,

@@ -9,7 +9,7 @@ export const responsesTokens: Operation = {
   body: 'json',
   words: {
     en: { label: 'Count input tokens', summary: 'Count the tokens of a request in the responses style' },
-    zh: { label: '计算输入词元', summary: '计算 responses 风格请求的词元数' },
+    zh: { label: '计算输入词元', summary: '计算 responses 格式请求的词元数' },
   },
   fields: {
     model,

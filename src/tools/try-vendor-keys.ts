@@ -20,7 +20,7 @@ export async function* tryVendorKeys(plan: CompiledConfig, keys: readonly Vendor
   try {
     await simulated.start(plan)
     await signers.build(plan)
-    for (const key of keys) yield await probe(key, { clock, send: request => transport.sendAlone(request) })
+    for (const key of keys) yield await probe(key, { clock, send: request => transport.send(request) })
   } finally {
     await transport.close()
     await simulated.close()

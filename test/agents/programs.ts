@@ -90,8 +90,9 @@ export const programs: readonly Program[] = [
     command: (folder, prompt) => ({
       run: join(folder, 'bin/aider'),
       args: [
-        ...['--no-auto-commits', '--yes-always', '--no-check-update', '--no-show-model-warnings'],
-        ...['--no-show-release-notes', '--analytics-disable', '--edit-format', 'whole', '--message', prompt],
+        ...'--no-auto-commits --yes-always --no-check-update --no-show-model-warnings'.split(' '),
+        ...'--no-show-release-notes --analytics-disable --edit-format whole --message'.split(' '),
+        prompt,
       ],
     }),
     env: {},

@@ -12,7 +12,7 @@ export function findBillFaults(rows: readonly LogRecord[], least: number): reado
     const { id, outcome, status, billing, usage } = row
     if (outcome !== 'answered' || status !== 200) return [`${id}: ${outcome}, status ${status}`]
     // Counts of tokens are free.
-    if (!billing) return row.operation?.endsWith('.count') === true ? [] : [`${id}: no charge`]
+    if (!billing) return row.operation?.endsWith('.count') ? [] : [`${id}: no charge`]
     const faults: string[] = []
     if (billing.state !== 'settled') faults.push(`${id}: charge ${billing.state}`)
     const prices = new Map(billing.rule?.rows.map(({ tier, price, per }) => [tier, { price, per: BigInt(per ?? 1) }]))

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import httpProxy from 'http-proxy-3'
 import t from 'tap'
 import type { Test } from 'tap'
 import { caseName } from '../harness/case-name.ts'
@@ -373,4 +374,24 @@ t.test('what one side does not read, the other may not send without end', async 
   caller.socket.close()
   await caller.closed
   await on.settled()
+})
+
+t.test('every WebSocket reaches an upstream through proxy.ws of http-proxy-3, and no other request does', async t => {
+  const frame = httpProxy as { createProxyServer: typeof httpProxy.createProxyServer }
+  const make = frame.createProxyServer
+  const shut = (): never => {
+    throw new Error('the proxy is shut')
+  }
+  frame.createProxyServer = ((...options: Parameters<typeof make>) =>
+    Object.assign(make(...options), { web: shut, ws: shut })) as typeof make
+  try {
+    const { on, vendor } = await open(t)
+    t.match(await refusal(openTalk(t, on.url + path, on.key)), { status: 500 })
+    t.equal(vendor.requests.length, 0, 'nothing has left')
+    const image = { model: 'alpha-image-2', prompt: 'a boat' }
+    await (await on.post('/v1/images/generations', image)).arrayBuffer()
+    t.equal(on.upstream.received.length, 1, 'a request of another kind does not go through the library')
+  } finally {
+    frame.createProxyServer = make
+  }
 })

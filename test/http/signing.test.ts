@@ -129,7 +129,7 @@ t.test('a token that ends early costs no request, and suspends no key', async t 
     () => signer,
   )
   t.teardown(() => transport.close())
-  const look = () => probe(key as VendorKey, { clock: systemClock, send: request => transport.sendAlone(request) })
+  const look = () => probe(key as VendorKey, { clock: systemClock, send: request => transport.send(request) })
   good = 1
   t.match(await look(), { result: 'good' }, 'a look has a new one made, too')
   good = 99

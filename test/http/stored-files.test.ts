@@ -108,7 +108,7 @@ t.test('40 attempts to reach the file and the conversation of another key: none 
     ] as const) {
       const response = await ask(method, prefix + path, body)
       t.match(await response.json(), { error: { code: 'object_not_found' } }, caseName({ method, path: prefix + path }))
-      t.equal(response.status, 404)
+      t.equal(response.status, 404, caseName({ method, path: prefix + path }))
       tries++
     }
   t.ok(tries >= 40, `${tries} attempts`)
@@ -191,8 +191,12 @@ t.test('the refusal is in the words of the API format, whatever that is', async 
   const contents = [{ parts: [{ fileData: { fileUri: 'https://example.com/v1beta/files/abc' } }] }]
   for (const body of [{ contents }, { contents: [{ parts: [{ text: 'hi' }] }], cachedContent: 'cachedContents/1' }]) {
     const google = await post('/v1beta/models/sim-generative:generateContent', body)
-    t.equal(google.status, 404)
-    t.match(await google.json(), { error: { code: 404, status: 'NOT_FOUND' } })
+    t.equal(google.status, 404, caseName({ body: JSON.stringify(body) }))
+    t.match(
+      await google.json(),
+      { error: { code: 404, status: 'NOT_FOUND' } },
+      caseName({ body: JSON.stringify(body) }),
+    )
   }
 })
 
@@ -232,7 +236,7 @@ t.test('a container that the tools of an answer ran in is of its key alone, stre
   for (const container of ['container_1', 'container_2', { id: 'container_1', skills: [] }]) {
     t.equal((await post('/v1/messages', { ...ask, container })).status, 200, JSON.stringify(container))
     const other = await post('/v1/messages', { ...ask, container }, { authorization: `Bearer ${key}` })
-    t.equal(other.status, 404)
+    t.equal(other.status, 404, caseName({ container: JSON.stringify(container) }))
   }
   t.equal((await post('/v1/messages', { ...ask, container: 'forged' })).status, 404)
   t.equal((await gateway.storage.objects.list({ kind: 'container', limit: 9 })).length, 2)

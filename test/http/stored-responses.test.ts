@@ -77,7 +77,7 @@ t.test('200 conversations over three upstreams: every follow-up goes where the f
     if (!isStream) ({ id } = await openai.responses.create(ask))
     places.add(id.split('_')[1] as string)
     const next = await openai.responses.create({ ...ask, previous_response_id: id })
-    t.equal(next.id.split('_')[1], id.split('_')[1])
+    t.equal(next.id.split('_')[1], id.split('_')[1], `follow-up ${i}`)
   }
   t.equal(places.size, 3, 'all upstreams took part')
   // One of them fails from now on: nobody else is asked for what it alone knows.
@@ -155,7 +155,7 @@ t.test('40 attempts to reach the response of another key: none succeeds, and no 
     for (const body of bodies) {
       const response = await send('POST', path, body)
       t.equal(response.status, 404, caseName({ body: JSON.stringify(body).slice(0, 120) }))
-      t.match(await response.json(), { error: { code: 'object_not_found' } })
+      t.match(await response.json(), { error: { code: 'object_not_found' } }, caseName({ path }))
       tries++
     }
   for (const [method, path] of [
@@ -234,8 +234,8 @@ t.test('a follow-up uses the vendor key that made the object, and no other when 
   t.equal(new Set(made.map(({ id }) => id.split('_')[1])).size, 2, 'both keys were used')
   for (const { id } of made) {
     const next = await openai.responses.create({ ...ask, previous_response_id: id })
-    t.equal(next.id.split('_')[1], id.split('_')[1])
-    t.match(await openai.responses.retrieve(id), { id })
+    t.equal(next.id.split('_')[1], id.split('_')[1], id)
+    t.match(await openai.responses.retrieve(id), { id }, id)
   }
   await reload([['a: { value: "${K1}" }', 'a: { value: "${K1}", weight: 0 }']])
   const old = made.find(({ id }) => id.startsWith('resp_one')) as (typeof made)[number]

@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises'
 import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import httpProxy from 'http-proxy-3'
 import t, { type Test } from 'tap'
 import { type BareEngine, type BareOptions, modelName, patient, startEngine } from '../harness/engine.ts'
 import { jpeg, picture } from '../harness/pictures.ts'
@@ -208,36 +207,6 @@ t.test('an upstream without TLS, or with an unfinished handshake, is abandoned i
   })
   t.ok([502, 504].includes((await other.post()).status))
 })
-
-t.test('every request reaches an upstream through proxy.web', async t => {
-  const { post, upstream, faults } = await startOne(t)
-  t.equal((await post()).status, 200)
-  const reached = upstream.received.length
-  const shut = await startClosed(t)
-  for (const path of [chat, '/v1/once']) t.equal((await shut.post(path)).status, 500, path)
-  t.equal(shut.upstream.received.length, 0, 'with proxy.web shut nothing gets out')
-  t.ok(shut.faults.every(fault => fault.includes('proxy.web is shut')))
-  t.equal(upstream.received.length, reached)
-  t.strictSame(faults, [])
-})
-
-/** An engine whose frame was made while `web` could only throw. */
-async function startClosed(t: Test): Promise<BareEngine & { readonly upstream: Upstream }> {
-  const frame = httpProxy as { createProxyServer: typeof httpProxy.createProxyServer }
-  const make = frame.createProxyServer
-  frame.createProxyServer = ((...options: Parameters<typeof make>) => {
-    const proxy = make(...options)
-    const shut = (): never => {
-      throw new Error('proxy.web is shut')
-    }
-    return Object.assign(proxy, { web: shut })
-  }) as typeof make
-  try {
-    return await startOne(t)
-  } finally {
-    frame.createProxyServer = make
-  }
-}
 
 t.test('the ten faults of http-proxy-3 2.0.1', async t => {
   const { version } = JSON.parse(

@@ -16,7 +16,7 @@ t.test(
     for (const { name, title } of agents) {
       const { code, stdout, stderr } = await place.run('init', '--agent', name)
       t.equal(code, 0, name)
-      t.match(stderr, 'Set TOLLGATE_API_KEY to an API key')
+      t.match(stderr, 'Set TOLLGATE_API_KEY to an API key', name)
       for (const line of stdout.trim().split('\n')) t.ok(page.includes(line), `${title}: ${line}`)
       t.ok(page.includes(`| ${title} | `), `${title} is in the table`)
     }

@@ -221,7 +221,8 @@ export function writeClose(code: number, text: string, isMasked: boolean): Buffe
   const payload = Buffer.alloc(2 + reason.length)
   payload.writeUInt16BE(code)
   // A character that is cut in two is no text any more.
-  const whole = reason.toString().replace(/\ufffd+$/, '')
+  let whole = reason.toString()
+  while (whole.endsWith('\ufffd')) whole = whole.slice(0, -1)
   const bytes = payload.write(whole, 2)
   return writeFrame(opcodes.close, payload.subarray(0, 2 + bytes), isMasked)
 }

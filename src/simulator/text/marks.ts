@@ -83,7 +83,7 @@ function readCalls(prompt: string): { readonly calls: readonly ToolCall[]; reado
     const start = prompt.indexOf(callStart, at)
     const end = start < 0 ? -1 : prompt.indexOf(callEnd, start)
     if (end < 0) return { calls, rest: rest + prompt.slice(at) }
-    const [name = '', json = ''] = splitOnce(prompt.slice(start + callStart.length, end + 1))
+    const [name, json] = splitOnce(prompt.slice(start + callStart.length, end + 1))
     try {
       calls.push({ name, input: JSON.parse(json) as unknown })
     } catch {
