@@ -78,6 +78,7 @@ export const pluginFunctions = [
   'prices',
   'record',
   'replay',
+  'reprice',
   'avoidable',
   'keepsKeys',
 ] as const satisfies readonly (keyof Plugin)[]
