@@ -92,7 +92,7 @@ t.test('every command that a page mentions exists', async t => {
     )
     for (const [, first = '', second] of code
       .join('\n')
-      .matchAll(/(?:^|npx |\$ |&& |\()tollgate(?: --)? ([a-z]+)(?: ([a-z]+)\b(?!\.))?/gm)) {
+      .matchAll(/(?:^|npx |npm run -s |\$ |&& |\()tollgate(?: --)? ([a-z]+)(?: ([a-z]+)\b(?!\.))?/gm)) {
       const known = await below('')
       t.ok(known.has(first), `${page}: tollgate ${first}`)
       if (!known.has(first) || second === undefined) continue
@@ -100,6 +100,42 @@ t.test('every command that a page mentions exists', async t => {
       if (more.size > 1) t.ok(more.has(second), `${page}: tollgate ${first} ${second}`)
     }
   }
+})
+
+/** Sentences in code spans are messages. A name in capitals, a number N and … stand for values. */
+function messagesIn(text: string): readonly string[] {
+  const spans = [...text.replaceAll(/^```[^]*?^```/gm, '').matchAll(/`([^`]+)`/g)].map(([, span = '']) =>
+    span.replaceAll(/\n\s*/g, ' '),
+  )
+  const sentence = /^(?:… |[A-Z]+ )?[a-z'’]+(?:[,;:]? (?:[a-z'’][a-z'’-]*|[A-Z]+|…))+[.:…]*$/
+  const command = /^(?:tollgate|docker|kubectl|promtool|git|npm|npx|node|keys|ledger|users) /
+  const lines = [...text.matchAll(/^\d\d:\d\d:\d\d\.\d{3} (?:info|warn|error) +(.+?) [a-z_]+=/gm)]
+  return [
+    ...spans.filter(span => span.split(' ').length > 2 && sentence.test(span) && !command.test(span)),
+    ...lines.map(([, message = '']) => message),
+  ]
+}
+
+t.test('every message that a page quotes exists', async t => {
+  const files = tracked.filter(file => /^(?:src|plugins)\/.*\.c?tsx?$|^src\/.*\.cjs$/.test(file))
+  const sources = (await Promise.all(files.map(read))).join('\n')
+  const isKnown = (message: string): boolean =>
+    message
+      .split(/…|\b[A-Z]{2,}\b|\bN\b/)
+      .map(part => part.replaceAll(/^[:;, ]+|[:;, ]+$/g, ''))
+      .every(part => sources.includes(part))
+  const quoted: string[] = []
+  for (const page of pages) {
+    if (page === 'CHANGELOG.md') continue
+    const messages = messagesIn(await read(page))
+    quoted.push(...messages)
+    for (const message of messages) t.ok(isKnown(message), `${page}: ${message}`)
+  }
+  t.ok(quoted.length > 15, `${quoted.length} messages`)
+  const samples = 'The log has `an event was given\nup`; run `keys create --budget`, `ledger resolve ID`.\n'
+  t.strictSame(messagesIn(samples), ['an event was given up'])
+  t.notOk(isKnown('an event was given up'), 'a message that no code has is found')
+  t.ok(isKnown('the storage cannot be written: FILE: …'))
 })
 
 t.test('README.md and README.zh.md link to each other, and have the same headings and code', async t => {
