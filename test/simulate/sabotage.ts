@@ -1,6 +1,7 @@
 import { registerHooks } from 'node:module'
 import { relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { findCode } from './find-code.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
@@ -651,8 +652,9 @@ export function plantFault(name: string, among: readonly Sabotage[] = sabotages)
       if (edits.length === 0) return loaded
       let text = Buffer.from(loaded.source as Uint8Array).toString()
       for (const [, find, put] of edits) {
-        if (!text.includes(find)) throw new Error(`'${name}' does not fit ${file} any more: ${find}`)
-        text = text.replace(find, () => put)
+        const found = findCode(text, find)
+        if (!found) throw new Error(`'${name}' does not fit ${file} any more: ${find}`)
+        text = text.slice(0, found.start) + put + text.slice(found.end)
       }
       return { ...loaded, source: text }
     },

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { runSeed } from './children.ts'
+import { findCode } from './find-code.ts'
 import type { Outcome } from './play/play.ts'
 import { type Sabotage, sabotages } from './sabotage.ts'
 
@@ -52,7 +53,7 @@ export function listSabotages(print: Print, among: readonly Sabotage[] = sabotag
 export function unfitting(among: readonly Sabotage[] = sabotages): readonly string[] {
   return among.flatMap(({ name, edits }) =>
     edits.flatMap(([file, find]) =>
-      existsSync(resolve(root, file)) && readFileSync(resolve(root, file), 'utf8').includes(find)
+      existsSync(resolve(root, file)) && findCode(readFileSync(resolve(root, file), 'utf8'), find)
         ? []
         : [`${name}: ${file}: ${find}`],
     ),
