@@ -64,6 +64,7 @@ const given: { readonly [command: string]: readonly string[] } = {
   'users uninvite': ['none'],
   'users topup': ['matrix', '5'],
   'users balance': ['matrix'],
+  'objects end': ['none', '--reason', 'matrix'],
   'users erase': ['matrix', '--yes'],
   'users passwd': ['matrix'],
 }

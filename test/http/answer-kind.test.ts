@@ -100,7 +100,7 @@ t.test('an answer of another kind than requested is a 502 that forbids retries, 
       const told = (await refused.json()) as object
       const name = caseName({ what, pieceBytes })
       t.match([refused.status, refused.headers.get('x-should-retry')], [502, 'false'], name)
-      t.match(JSON.stringify(told), /where .* was asked for/, name)
+      t.match(JSON.stringify(told), /instead of .*so its response was withheld/, name)
       t.equal(upstream.received.length, came + 1, name)
       t.match(await charges(1), [{ state: 'needs_review', reason: 'answer_unrecognised' }], name)
       t.match(await logs(1), [{ outcome: 'refused', status: 502, error: 'upstream_answer_kind' }], name)

@@ -20,7 +20,7 @@ t.test('the command line sets and shows budgets and balances, which then refuse'
   })
   t.match(await run('users', 'topup', 'local', '0.03', '--note', 'invoice 7'), {
     code: 0,
-    stderr: /0\.03 USD were paid in/,
+    stderr: /0\.03 USD added to the balance of/,
   })
   for (const [args, code] of [
     [['users', 'budget', 'local', '--amount', 'much'], 2],
@@ -40,7 +40,9 @@ t.test('the command line sets and shows budgets and balances, which then refuse'
   await started.settled()
   const refused = await askOnce(started.url, image, { key: secret })
   t.equal(refused.status, 402)
-  t.match(refused.json(), { error: { message: /the user's prepaid balance has 0\.01 USD left$/ } })
+  t.match(refused.json(), {
+    error: { message: /the user's prepaid balance has 0\.01 USD left\. Send a smaller request/ },
+  })
   const listed = (await run('budgets', '--format', 'json')).stdout.trim().split('\n')
   const all = listed.map(text => JSON.parse(text) as object)
   t.match(all, [

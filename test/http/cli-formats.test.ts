@@ -76,6 +76,7 @@ t.test('without a terminal and with --format json, programs can read all output 
     'ledger anchor': [],
     'ledger replay': [],
     'ledger refund': [id],
+    'objects list': [],
     completion: ['bash'],
     schema: [],
     version: [],

@@ -117,7 +117,7 @@ t.test('the console and the command line compute the cost under a text, and stor
   t.match(JSON.parse(json.stdout), { charges: 1, before: '0.06', after: '0.05', difference: '-0.01' })
   await writeFile(then, shipped.replace('alpha-image-2:', 'another:'))
   const lost = await runCli(place, 'config', 'cost', 'nosuch.yaml')
-  t.match(lost, { code: 3, stderr: /^nosuch\.yaml is not there\n$/ })
+  t.match(lost, { code: 3, stderr: /^nosuch\.yaml does not exist\n$/ })
   const left = await runCli(place, 'config', 'cost', then, '--since', '1h')
   t.match(left.stdout, /not compared: 1 charge of alpha-image-2, 0\.06 USD: \S+ has no such model\n/)
 })

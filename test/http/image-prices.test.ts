@@ -115,7 +115,7 @@ sold(
     const heard = upstream.received.length
     const refused = await buy({ quality: 'ultra', resolution: '1k' }, {}, { data })
     t.equal(refused.status, 400)
-    t.match(refused.text, /no price for quality ultra; it has prices for low, high/)
+    t.match(refused.text, /no price for quality ultra\. It has prices for low, high/)
     t.match(JSON.parse(refused.text), { error: { code: 'price_unknown', param: 'quality' } })
     const page = async (fields: string) =>
       (await fetch(`${url}/pricing?lang=en&model=m-1&n=2&operation=image.generate${fields}`)).text()

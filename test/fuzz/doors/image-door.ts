@@ -147,7 +147,8 @@ function targetOf({ operation, stream, asUrl }: Answered) {
   const some = someTarget({ body })
   const origin = { file: 'gateway.yaml', line: 7, col: 1 }
   const prices = new Map(['1K', '2K'].map((tier, i) => [tier, { micros: i + 1, origin }]))
-  return { ...some, stream, model: { ...some.model, prices, free: false } }
+  // Every case asks for images.
+  return { ...some, chargesItems: true, stream, model: { ...some.model, prices, free: false } }
 }
 
 const pathOf = (operation: string): string =>
