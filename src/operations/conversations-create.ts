@@ -1,7 +1,7 @@
 import type { Operation } from './operation.ts'
 import { list, object } from './schemas.ts'
 
-/** Makes a conversation that responses can continue. */
+/** Creates a conversation that responses can continue. */
 export const conversationsCreate: Operation = {
   name: 'conversations.create',
   style: 'openai',

@@ -1,6 +1,6 @@
 import type { Operation } from './operation.ts'
 
-/** A conversation. */
+/** Returns a conversation. */
 export const conversationsGet: Operation = {
   name: 'conversations.get',
   style: 'openai',

@@ -1,7 +1,7 @@
 import type { Operation } from './operation.ts'
 import { object } from './schemas.ts'
 
-/** Changes the notes on a conversation. */
+/** Updates the metadata of a conversation. */
 export const conversationsUpdate: Operation = {
   name: 'conversations.update',
   style: 'openai',

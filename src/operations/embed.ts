@@ -2,7 +2,7 @@ import type { Operation } from './operation.ts'
 import { curl } from './samples.ts'
 import { list, model, text, whole } from './schemas.ts'
 
-/** Vectors of texts and images, with what they are for. */
+/** Vectors of texts and images for a stated purpose. */
 export const embed: Operation = {
   name: 'embed',
   style: 'cohere',

@@ -1,6 +1,6 @@
 import type { Operation } from './operation.ts'
 
-/** The content of a file. */
+/** Returns the content of a file. */
 export const filesContent: Operation = {
   name: 'files.content',
   style: 'openai',

@@ -2,7 +2,7 @@ import type { Operation } from './operation.ts'
 import { form } from './samples.ts'
 import { file, text } from './schemas.ts'
 
-/** A file for later requests. It goes upstream as it comes. */
+/** Uploads a file for later requests. The body is streamed to the upstream. */
 export const filesCreate: Operation = {
   name: 'files.create',
   style: 'openai',

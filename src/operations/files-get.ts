@@ -1,6 +1,6 @@
 import type { Operation } from './operation.ts'
 
-/** What is known of a file. */
+/** Returns the metadata of a file. */
 export const filesGet: Operation = {
   name: 'files.get',
   style: 'openai',

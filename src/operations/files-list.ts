@@ -1,7 +1,7 @@
 import type { Operation } from './operation.ts'
 import { get } from './samples.ts'
 
-/** The files of a key; answered by the gateway. */
+/** Lists the files of a key. The gateway answers from its records. */
 export const filesList: Operation = {
   name: 'files.list',
   style: 'openai',

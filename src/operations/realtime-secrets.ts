@@ -2,7 +2,7 @@ import type { Operation } from './operation.ts'
 import { curl } from './samples.ts'
 import { object } from './schemas.ts'
 
-/** A secret for a browser, which opens sessions at the cost of the key that made it; answered by the gateway. */
+/** Creates a client secret for a browser. The key that creates it pays. The gateway answers. */
 export const realtimeSecrets: Operation = {
   name: 'realtime.secrets',
   style: 'openai',

@@ -1,7 +1,7 @@
 import type { Operation } from './operation.ts'
 import { write } from './samples.ts'
 
-/** Speech and text in both directions on one WebSocket; each answer on it is charged by itself. */
+/** Speech and text in both directions on one WebSocket. Each response has its own charge. */
 export const realtime: Operation = {
   name: 'realtime',
   style: 'openai',

@@ -1,6 +1,6 @@
 import type { Operation } from './operation.ts'
 
-/** Ends a response that is made in the background. */
+/** Cancels a background response. */
 export const responsesCancel: Operation = {
   name: 'responses.cancel',
   style: 'openai',

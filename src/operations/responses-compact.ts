@@ -1,7 +1,7 @@
 import type { Operation } from './operation.ts'
 import { model, text } from './schemas.ts'
 
-/** Shortens what a conversation sends with its next request. */
+/** Shortens a conversation for the next request. */
 export const responsesCompact: Operation = {
   name: 'responses.compact',
   style: 'openai',

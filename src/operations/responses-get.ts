@@ -1,6 +1,6 @@
 import type { Operation } from './operation.ts'
 
-/** A response that was made before, or the stream of one that is being made. */
+/** Returns a stored response or streams its events. */
 export const responsesGet: Operation = {
   name: 'responses.get',
   style: 'openai',

@@ -1,6 +1,6 @@
 import type { Operation } from './operation.ts'
 
-/** What a stored response was made from. */
+/** Lists the input items of a stored response. */
 export const responsesItems: Operation = {
   name: 'responses.items',
   style: 'openai',

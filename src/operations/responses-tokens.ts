@@ -1,7 +1,7 @@
 import type { Operation } from './operation.ts'
 import { model, text } from './schemas.ts'
 
-/** Counts the tokens of a request, and makes no answer. */
+/** Counts the tokens of a request without generating a response. */
 export const responsesTokens: Operation = {
   name: 'responses.tokens',
   style: 'openai',
