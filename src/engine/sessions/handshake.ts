@@ -9,7 +9,7 @@ const suffix = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 const keyPattern = /^[A-Za-z0-9+/]{22}==$/
 const protocolPattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
 
-/** Whether a request asks to open a WebSocket. */
+/** Whether a request opens a WebSocket. */
 export function opensWebSocket({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
   return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
 }
