@@ -7,8 +7,8 @@ export const conversationsGet: Operation = {
   path: '/v1/conversations/{id}',
   body: 'none',
   words: {
-    en: { label: 'Conversation', summary: 'Fetch a conversation that the upstream keeps' },
-    zh: { label: '查询对话', summary: '取回上游保存的对话' },
+    en: { label: 'Conversation', summary: 'Get a stored conversation' },
+    zh: { label: '查询对话', summary: '查询已存储的对话' },
   },
   traits: { free: true, object: { of: { kind: 'conversation' } } },
 }

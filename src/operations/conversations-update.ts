@@ -8,11 +8,11 @@ export const conversationsUpdate: Operation = {
   path: '/v1/conversations/{id}',
   body: 'json',
   words: {
-    en: { label: 'Change a conversation', summary: 'Change the notes on a conversation' },
-    zh: { label: '修改对话', summary: '修改对话的备注' },
+    en: { label: 'Update a conversation', summary: 'Update the metadata of a conversation' },
+    zh: { label: '更新对话', summary: '更新对话的元数据' },
   },
   fields: {
-    metadata: { schema: object, en: 'Notes of yours on it.', zh: '自定义的备注。' },
+    metadata: { schema: object, en: 'Your metadata for the conversation.', zh: '自定义的元数据。' },
   },
   traits: { free: true, object: { of: { kind: 'conversation' } } },
 }

@@ -9,15 +9,15 @@ export const filesCreate: Operation = {
   path: '/v1/files',
   body: 'form',
   words: {
-    en: { label: 'Upload a file', summary: 'Upload a file that the upstream keeps' },
-    zh: { label: '上传文件', summary: '上传由上游保存的文件' },
+    en: { label: 'Upload a file', summary: 'Upload a file for later requests' },
+    zh: { label: '上传文件', summary: '上传文件，供后续请求使用' },
   },
   fields: {
     file: { schema: file, required: true, en: 'The file.', zh: '文件。' },
     purpose: {
       schema: text,
       required: true,
-      en: 'What it is for: user_data, vision, …',
+      en: 'Purpose: user_data, vision, …',
       zh: '用途，例如 user_data、vision。',
     },
   },

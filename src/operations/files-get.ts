@@ -7,8 +7,8 @@ export const filesGet: Operation = {
   path: '/v1/files/{id}',
   body: 'none',
   words: {
-    en: { label: 'File', summary: 'Look up a file' },
-    zh: { label: '查询文件', summary: '查询文件信息' },
+    en: { label: 'File', summary: 'Get the metadata of a file' },
+    zh: { label: '查询文件', summary: '查询文件的元数据' },
   },
   traits: { free: true, object: { of: { kind: 'file' } } },
 }

@@ -8,8 +8,8 @@ export const realtime: Operation = {
   path: '/v1/realtime',
   body: 'none',
   words: {
-    en: { label: 'Realtime', summary: 'Speak and listen on one WebSocket' },
-    zh: { label: '实时', summary: '通过 WebSocket 实时对话' },
+    en: { label: 'Realtime', summary: 'Open a WebSocket for speech and text' },
+    zh: { label: '实时', summary: '打开 WebSocket，进行语音和文本对话' },
   },
   samples: ({ baseUrl, model }) => [
     {

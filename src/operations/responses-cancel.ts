@@ -8,8 +8,8 @@ export const responsesCancel: Operation = {
   method: 'POST',
   body: 'none',
   words: {
-    en: { label: 'Cancel a response', summary: 'End a response that is made in the background' },
-    zh: { label: '取消响应', summary: '结束在后台生成的响应' },
+    en: { label: 'Cancel a response', summary: 'Cancel a background response' },
+    zh: { label: '取消响应', summary: '取消后台响应' },
   },
   traits: { free: true, object: { of: { kind: 'response' } } },
 }

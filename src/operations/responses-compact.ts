@@ -8,7 +8,7 @@ export const responsesCompact: Operation = {
   path: '/v1/responses/compact',
   body: 'json',
   words: {
-    en: { label: 'Compact a conversation', summary: 'Shorten a conversation for the next request' },
+    en: { label: 'Compact a conversation', summary: 'Compact a conversation for the next request' },
     zh: { label: '压缩对话', summary: '为下一次请求压缩对话' },
   },
   fields: {

@@ -7,8 +7,8 @@ export const responsesGet: Operation = {
   path: '/v1/responses/{id}',
   body: 'none',
   words: {
-    en: { label: 'Stored response', summary: 'Fetch a response that the upstream keeps' },
-    zh: { label: '查询响应', summary: '取回上游保存的响应' },
+    en: { label: 'Stored response', summary: 'Get a stored response' },
+    zh: { label: '查询响应', summary: '查询已存储的响应' },
   },
   usage: { inside: 'response' },
   traits: { free: true, object: { of: { kind: 'response' } } },
